@@ -110,7 +110,7 @@ describe("a query with a limit", () => {
     );
     const read = (): unknown =>
       db.limited({ durationMs: 60_000, ended }, () => db.prepare(long).raw().all());
-    expect(read).toThrow("the query was ended");
+    expect(read).toThrow("the query was canceled");
     expect(Atomics.load(ended, 0)).toBe(1);
     await setter.terminate();
     db.close();
@@ -126,7 +126,7 @@ describe("a query with a limit", () => {
           began = true;
         },
       );
-    expect(read).toThrow("the query was ended");
+    expect(read).toThrow("the query was canceled");
     expect(began).toBe(false);
     db.close();
   });

@@ -224,8 +224,8 @@ describe("feedback", () => {
     ]);
     expect(sent).toMatchObject({ status: 202, json: { accepted: 2, duplicates: 0 } });
     expect(sent.json["rejected"]).toMatchObject([
-      { id: run.id, operation: null, reason: containing("is no feedback: /key") },
-      { id: run.id, reason: containing("not on that of its name") },
+      { id: run.id, operation: null, reason: containing("is not valid feedback: /key") },
+      { id: run.id, reason: containing("but the part's name has another id") },
       { id: run.id, reason: containing("is not JSON") },
       { id: "x", reason: containing("is not a UUID") },
     ]);

@@ -17,7 +17,7 @@ function faultOf(text: string, fields = runFields): FilterError {
 }
 
 const steps =
-  'a step of a path is letters, digits, _ and -; others are asked for as in and(eq(metadata_key, "…"), …)';
+  'a path segment consists of letters, digits, _ and -; for other keys use and(eq(metadata_key, "…"), …)';
 
 describe("a fault", () => {
   const fields = [...runFields.keys()].join(", ");
@@ -65,8 +65,8 @@ describe("a fault", () => {
       'expected a field, found the number 5; search takes a field and a value or a quoted text, as in search("text")',
       7,
     ],
-    ['eq(name, "a"', "expected ) behind the value of eq, found the end of the filter", 12],
-    ['eq(name, "a", "b")', "expected ) behind the value of eq, found ,", 12],
+    ['eq(name, "a"', "expected ) after the value of eq, found the end of the filter", 12],
+    ['eq(name, "a", "b")', "expected ) after the value of eq, found ,", 12],
     ['eq(name, "a"))', "expected the end of the filter, found )", 13],
     [
       'eq(name, "a") and eq(name, "b")',
@@ -96,7 +96,7 @@ describe("a fault", () => {
     ['in(name, ["a" "b"])', "expected , or ], found a quoted text", 14],
     ['in(name, "a")', "in takes a list of values in [ ]", 9],
     ['eq(name, ["a"])', "eq takes one value; use in for a list", 9],
-    ['not(eq(name, "a"), eq(name, "b"))', "expected ) behind the one argument of not, found ,", 17],
+    ['not(eq(name, "a"), eq(name, "b"))', "expected ) after the argument of not, found ,", 17],
     ['eq(name, "a', 'the text that begins here has no closing "', 9],
     [
       String.raw`eq(name, "\d")`,
@@ -113,19 +113,23 @@ describe("a fault", () => {
       "unexpected `1e999`; expected a name, a quoted text, a number, or one of ( ) [ ] ,",
       12,
     ],
-    ["gt(name, 'a')", "gt can't be asked of `name`; it takes eq, neq, in, like, search", 0],
-    ["has(name, 'a')", "has can't be asked of `name`; it takes eq, neq, in, like, search", 0],
-    ["eq(metadata, 'a')", "eq can't be asked of `metadata`; it takes has, exists, search", 0],
+    ["gt(name, 'a')", "gt can't be used with `name`; it supports eq, neq, in, like, search", 0],
+    ["has(name, 'a')", "has can't be used with `name`; it supports eq, neq, in, like, search", 0],
+    ["eq(metadata, 'a')", "eq can't be used with `metadata`; it supports has, exists, search", 0],
     ["neq(inputs.a.b, ['a'])", "neq takes one value; use in for a list", 16],
     ["gt(metadata.a, null)", "gt can't compare with null", 15],
     [
       "has(metadata.a, 'b')",
-      `has takes a JSON object in quotes, as in has(metadata.a, '{"key": "value"}'); whether there is a key asks exists(metadata.a, "key")`,
+      `has takes a JSON object in quotes, as in has(metadata.a, '{"key": "value"}'); to test for a key, use exists(metadata.a, "key")`,
       16,
     ],
     ["exists(metadata.a, '')", "exists takes a text that is not empty", 19],
     ["exists(metadata)", "expected , after the field of exists, found )", 15],
-    ["exists(name.a)", "exists can't be asked of `name`; it takes eq, neq, in, like, search", 0],
+    [
+      "exists(name.a)",
+      "exists can't be used with `name`; it supports eq, neq, in, like, search",
+      0,
+    ],
     [
       "eq(metdata.a, 1)",
       `unknown field \`metdata\`, did you mean \`metadata\`? fields are ${[...runFields.keys()].join(", ")}`,
@@ -152,12 +156,12 @@ describe("a fault", () => {
     ["eq(metadata.caf\u00e9, 1)", `unexpected \`\u00e9\`; ${steps}`, 15],
     [
       `eq(metadata${".a".repeat(65)}, 1)`,
-      `\`metadata${".a".repeat(16)}\u2026\` has more than 64 steps`,
+      `\`metadata${".a".repeat(16)}\u2026\` has more than 64 segments`,
       3,
     ],
     [
       `exists(metadata${".a".repeat(65)})`,
-      `\`metadata${".a".repeat(16)}\u2026\` has more than 64 steps`,
+      `\`metadata${".a".repeat(16)}\u2026\` has more than 64 segments`,
       7,
     ],
     ["eq(id, 'a')", "`id` takes a UUID in quotes", 7],
@@ -191,15 +195,15 @@ describe("a fault", () => {
     ["eq(feedback_score, 'a')", "`feedback_score` takes a number, or null", 19],
     ["search('')", "search takes a text that is not empty", 7],
     ["like(name, 5)", "like takes a text that is not empty", 11],
-    [String.raw`like(name, "\u0000%")`, "a pattern of like can't hold the character U+0000", 11],
+    [String.raw`like(name, "\u0000%")`, "a like pattern can't contain the character U+0000", 11],
     [
       "has(metadata, 'key')",
-      `has takes a JSON object in quotes, as in has(metadata, '{"key": "value"}'); whether there is a key asks exists(metadata, "key")`,
+      `has takes a JSON object in quotes, as in has(metadata, '{"key": "value"}'); to test for a key, use exists(metadata, "key")`,
       14,
     ],
     [
       "has(metadata, '[1]')",
-      `has takes a JSON object in quotes, as in has(metadata, '{"key": "value"}'); whether there is a key asks exists(metadata, "key")`,
+      `has takes a JSON object in quotes, as in has(metadata, '{"key": "value"}'); to test for a key, use exists(metadata, "key")`,
       14,
     ],
     [
@@ -209,12 +213,12 @@ describe("a fault", () => {
     ],
     [
       `has(metadata, '{"a":${"[".repeat(4)}${"]".repeat(4)}}')`,
-      "the JSON object has lists of lists or of objects, more than 2 within one another",
+      "the JSON object has more than 2 nested lists of lists or objects",
       14,
     ],
     [
       `has(metadata.a, '{"a":${"[".repeat(3)}${"]".repeat(3)}}')`,
-      "the JSON object has lists of lists or of objects, more than 1 within one another",
+      "the JSON object has more than 1 nested lists of lists or objects",
       16,
     ],
     [
@@ -224,7 +228,7 @@ describe("a fault", () => {
     ],
     [
       `${"not(".repeat(12)}eq(name, "a")${")".repeat(12)}`,
-      "more than 12 functions within one another",
+      "functions are nested more than 12 levels deep",
       48,
     ],
     [`or(${'eq(name, "a"), '.repeat(256)}eq(name, "a"))`, "more than 256 functions", 3 + 255 * 15],

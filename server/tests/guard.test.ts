@@ -115,7 +115,7 @@ test("on a server with keys every operation but /info requires one", async () =>
 test("images and scripts that another site embeds are rejected, a link that a person follows is not", () => {
   const cross = { host: "localhost:1984", "sec-fetch-site": "cross-site" };
   expect(() => guard().checkSource({ ...cross, "sec-fetch-mode": "no-cors" })).toThrow(
-    "Sec-Fetch-Site says that another site asks for this",
+    "Sec-Fetch-Site shows that another site sent this request",
   );
   const framed = { "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe" };
   expect(() => guard().checkSource({ ...cross, ...framed })).toThrow("Sec-Fetch-Site");

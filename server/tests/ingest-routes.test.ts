@@ -38,7 +38,7 @@ test("an invalid run in a single-run request is rejected with 400 and the reason
   const body = wireRun({ parent_run_id: randomUUID() });
   expect(await call(server, "POST /runs", { body })).toMatchObject({
     status: 400,
-    json: { detail: "dotted_order of a child run has at least two segments, not one" },
+    json: { detail: "dotted_order of a child run must have at least two segments, not one" },
   });
   expect(
     await call(server, `PATCH /runs/${randomUUID()}`, { body: { id: body.id } }),
@@ -117,8 +117,8 @@ test("gzip is accepted on both paths", async () => {
 });
 
 test.each([
-  ["gzip", Buffer.from("not gzip"), 422, /^the body does not inflate: /],
-  ["gzip", gzipSync("{}").subarray(0, 10), 422, /^the body does not inflate: /],
+  ["gzip", Buffer.from("not gzip"), 422, /^the body can't be decompressed: /],
+  ["gzip", gzipSync("{}").subarray(0, 10), 422, /^the body can't be decompressed: /],
   [
     "br",
     Buffer.from("x"),
@@ -145,7 +145,7 @@ test("zstd is accepted if Node supports it, otherwise rejected with 415 and the 
   const answer = await call(server, "POST /runs/batch", { body: "x", headers });
   expect(answer.status).toBe(hasZstd ? 422 : 415);
   expect(answer.json["detail"]).toMatch(
-    hasZstd ? /does not inflate/ : /^zstd needs Node 22\.15 or newer/,
+    hasZstd ? /can't be decompressed/ : /^zstd needs Node 22\.15 or newer/,
   );
 });
 

@@ -84,7 +84,7 @@ async function expectShown(server: RunningServer, links: Links): Promise<void> {
 
 const keyFile = "token.key";
 const whyHidden =
-  "the link works, but its address can't be shown, since token.key beside the database does not hold the key that it was encrypted with: put that file back and start the server again, or make a new link";
+  "the link works, but its URL can't be shown, because token.key next to the database does not contain the key that it was encrypted with: restore that file and restart the server, or create a new link";
 
 test(
   "no file contains tokens of links in plain text, and they are shown after a restart",

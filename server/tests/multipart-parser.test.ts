@@ -105,7 +105,7 @@ test("a compressed part is refused", () => {
   const [part] = parse(
     multipart([{ name: "a", body: "one", headers: ["Content-Encoding: gzip"] }]),
   );
-  expect(part?.fault).toBe("is compressed; only a whole body may be");
+  expect(part?.fault).toBe("is compressed; only a whole body may be compressed");
 });
 
 test("a name that smuggles in a header makes one malformed part, not another name", () => {

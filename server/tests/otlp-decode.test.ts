@@ -126,7 +126,9 @@ describe("JSON", () => {
   });
 
   test.each([["{"], ["[]"], ["5"], ['"a"'], [""]])("%j is no request", (body) => {
-    expect(() => decodeSpans(Buffer.from(body), "json")).toThrow("the body is no JSON of spans");
+    expect(() => decodeSpans(Buffer.from(body), "json")).toThrow(
+      "the body is not a JSON trace request",
+    );
   });
 
   test("a request without spans is valid", () => {
@@ -202,7 +204,9 @@ describe("protobuf", () => {
     ["cut off", Buffer.from([0x0a, 0x05, 0x01])],
     ["of another kind", Buffer.from("not protobuf at all")],
   ])("a body %s is rejected", (_, bytes) => {
-    expect(() => decodeSpans(bytes, "protobuf")).toThrow("the body is no protobuf of spans");
+    expect(() => decodeSpans(bytes, "protobuf")).toThrow(
+      "the body is not a protobuf trace request",
+    );
   });
 
   test("endless nesting is rejected before the stack overflows", () => {

@@ -123,13 +123,13 @@ test("a failure is reported in the encoding of the request", async () => {
   const server = await runServer();
   expect(await call(server, path, { body: "{", headers: json })).toMatchObject({
     status: 400,
-    json: { code: 3, message: containing("the body is no JSON of spans") },
+    json: { code: 3, message: containing("the body is not a JSON trace request") },
   });
   const { status, type, bytes } = await send(server, Buffer.from("no protobuf"));
   expect({ status, type }).toEqual({ status: 400, type: "application/x-protobuf" });
   expect(rpcStatus.decode(bytes)).toMatchObject({
     code: 3,
-    message: containing("the body is no protobuf of spans"),
+    message: containing("the body is not a protobuf trace request"),
   });
 });
 

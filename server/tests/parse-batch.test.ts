@@ -101,7 +101,7 @@ test("of two lists with the same name the last one counts, even if one of them i
   expect(ids(`{"post":[${goodRun(0)}],"post":[${goodRun(1)}]}`)).toEqual([idOf(1)]);
   expect(ids(`{"post":7,"post":[${goodRun(1)}]}`)).toEqual([idOf(1)]);
   expect(ids(`{"post":[${goodRun(0)}],"post":null}`)).toEqual([]);
-  expect(() => ids(`{"post":[${goodRun(0)}],"post":7}`)).toThrow("post is an array of runs");
+  expect(() => ids(`{"post":[${goodRun(0)}],"post":7}`)).toThrow("post must be an array of runs");
 });
 
 test("malformed JSON after valid runs rejects the body, and the error has the position", () => {
@@ -115,7 +115,9 @@ test("posts are processed before patches, whichever list comes first", () => {
   const body = `{"patch":[${goodRun(0)}],"post":[${goodRun(1)},[]]}`;
   const { batch, rejected } = parseBatch(Buffer.from(body));
   expect(batch.records.map(({ operation }) => operation)).toEqual(["post", "patch"]);
-  expect(rejected).toEqual([{ id: null, operation: "post", reason: "a run is a JSON object" }]);
+  expect(rejected).toEqual([
+    { id: null, operation: "post", reason: "a run must be a JSON object" },
+  ]);
 });
 
 test("a wrong segment after valid ancestors is counted from the root", () => {

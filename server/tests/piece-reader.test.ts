@@ -30,7 +30,7 @@ const inPieces = (...pieces: readonly Buffer[]): Part => ({
 const readerOf = (content = new ContentMemory()): PieceReader =>
   new PieceReader({ content, tenantId: "t" });
 const joined = (reader: PieceReader, ...pieces: readonly Buffer[]): string => {
-  const { bytes, fault } = reader.joined(inPieces(...pieces), traceId);
+  const { bytes, fault } = reader.joinPart(inPieces(...pieces), traceId);
   return fault ?? bytes.toString();
 };
 
@@ -57,7 +57,8 @@ test("texts, names and lists are joined into one text", () => {
   expect(joined(reader, named(chunkCode.list, noItems), text(chunkCode.text, "]"))).toBe("[]");
 });
 
-const refers = "refers to content that this server does not have of the trace; send it as it is";
+const refers =
+  "refers to content that this server does not have for the trace; send it without chunks";
 test.each([
   ["a text that was not sent", [named(chunkCode.same, "0123456789abcdef")], refers],
   ["a list that was not sent", [named(chunkCode.list, "0123456789abcdef")], refers],
@@ -68,13 +69,13 @@ test.each([
   ],
   ["a code that is none", [Buffer.from([7])], "has no piece that begins as byte 0 says"],
   ["an item of no list", [text(chunkCode.item, "1")], "has no piece that begins as byte 0 says"],
-  ["a length without its text", [text(chunkCode.text, "12").subarray(0, 6)], "ends within a piece"],
-  ["half a length", [Buffer.from([chunkCode.text, 1, 0])], "ends within a piece"],
-  ["half a digest", [named(chunkCode.same, "012345")], "ends within a piece"],
+  ["a length without its text", [text(chunkCode.text, "12").subarray(0, 6)], "ends within a chunk"],
+  ["half a length", [Buffer.from([chunkCode.text, 1, 0])], "ends within a chunk"],
+  ["half a digest", [named(chunkCode.same, "012345")], "ends within a chunk"],
   [
     "a text longer than memory",
     [Buffer.from([chunkCode.text, 255, 255, 255, 255, 1])],
-    "ends within a piece",
+    "ends within a chunk",
   ],
 ])("%s rejects only its part, with the reason", (_title, pieces, reason) => {
   expect(joined(readerOf(), ...pieces)).toBe(reason);
@@ -82,11 +83,11 @@ test.each([
 
 test("chunks are rejected if their run names no trace, or nothing is cached", () => {
   const part = inPieces(text(chunkCode.text, "{}"));
-  const said = (id: unknown): string | undefined => readerOf().joined(part, () => id).fault;
-  const reason = "is in pieces, and no part before it names the run's trace";
+  const said = (id: unknown): string | undefined => readerOf().joinPart(part, () => id).fault;
+  const reason = "is sent in chunks, but no earlier part has the run's trace_id";
   expect([null, 1, "no id", undefined].map(said)).toEqual([reason, reason, reason, reason]);
-  expect(new PieceReader(undefined).joined(part, traceId).fault).toBe(
-    "is in pieces, which are not taken here",
+  expect(new PieceReader(undefined).joinPart(part, traceId).fault).toBe(
+    "is sent in chunks, which this endpoint does not accept",
   );
 });
 
@@ -134,7 +135,7 @@ test("the cache is limited per trace and in total; the oldest content is dropped
   const content = new ContentMemory({ traceBytes: 3_000, allBytes: 5_000 });
   const [first, second, third] = [randomUUID(), randomUUID(), randomUUID()];
   const send = (trace: string, ...pieces: readonly Buffer[]): string | undefined =>
-    readerOf(content).joined(inPieces(...pieces), () => trace).fault;
+    readerOf(content).joinPart(inPieces(...pieces), () => trace).fault;
   const define = (letter: string): Buffer => text(chunkCode.kept, kept(letter));
   const name = (letter: string): Buffer => named(chunkCode.same, digestOf(kept(letter)));
   expect(send(first, define("a"), define("b"))).toBeUndefined();

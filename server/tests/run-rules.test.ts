@@ -43,19 +43,19 @@ const rules: readonly (readonly [string, Operation, Readonly<Record<string, unkn
       "a root with two segments",
       "post",
       { ...child, parent_run_id: undefined, trace_id: child.id },
-      "dotted_order of a root run, one without parent_run_id, has one segment, not 2",
+      "dotted_order of a root run (without parent_run_id) must have one segment, not 2",
     ],
     [
       "a child with one segment",
       "post",
       { ...root, parent_run_id: other },
-      "dotted_order of a child run has at least two segments, not one",
+      "dotted_order of a child run must have at least two segments, not one",
     ],
     [
       "a root whose trace is another",
       "post",
       { ...root, trace_id: other },
-      `trace_id of a root run is its id: trace_id is ${other}, id is ${root.id}`,
+      `trace_id of a root run must be its id: trace_id is ${other}, id is ${root.id}`,
     ],
     [
       "a dotted_order that begins elsewhere",
@@ -105,18 +105,18 @@ const rules: readonly (readonly [string, Operation, Readonly<Record<string, unkn
       { ...root, end_time: -1 },
       "end_time is neither an ISO 8601 time nor epoch milliseconds: -1",
     ],
-    ["a name that is no text", "post", { ...root, name: 5 }, "name is a text, not 5"],
+    ["a name that is no text", "post", { ...root, name: 5 }, "name must be a string, not 5"],
     [
       "a run type that is no text",
       "post",
       { ...root, run_type: ["llm"] },
-      'run_type is a text, not ["llm"]',
+      'run_type must be a string, not ["llm"]',
     ],
     [
       "a project name that is no text",
       "post",
       { ...root, session_name: {} },
-      "session_name is a text, not {}",
+      "session_name must be a string, not {}",
     ],
   ];
 
@@ -169,7 +169,7 @@ const faults: readonly (readonly [string, readonly PartInit[], string])[] = [
   [
     "a main part of another id",
     [{ name: `post.${id}`, body: JSON.stringify(before) }],
-    `id is ${before.id}, the address names ${id}`,
+    `id is ${before.id}, but the URL names ${id}`,
   ],
   [
     "a field that is not JSON",
@@ -184,7 +184,7 @@ const faults: readonly (readonly [string, readonly PartInit[], string])[] = [
   [
     "a field without its run",
     [{ name: `post.${id}.inputs`, body: "{}" }],
-    `fields without the run: there is no part post.${id}`,
+    `fields without a run: the request has no part post.${id}`,
   ],
   [
     "a field without a length",
@@ -199,17 +199,17 @@ const faults: readonly (readonly [string, readonly PartInit[], string])[] = [
   [
     "a part that names nothing",
     [{ name: "wibble", body: "{}" }],
-    'part "wibble" names nothing of the wire, which has post|patch.<run id>, post|patch.<run id>.<field>, attachment.<run id>.<name>, feedback.<run id>',
+    'part "wibble" has an unknown name; expected post|patch.<run id>, post|patch.<run id>.<field>, attachment.<run id>.<name>, feedback.<run id>',
   ],
   [
     "a field that the wire does not have",
     [{ name: `post.${id}.secrets`, body: "{}" }],
-    `part "post.${id}.secrets" names nothing of the wire, which has post|patch.<run id>, post|patch.<run id>.<field>, attachment.<run id>.<name>, feedback.<run id>`,
+    `part "post.${id}.secrets" has an unknown name; expected post|patch.<run id>, post|patch.<run id>.<field>, attachment.<run id>.<name>, feedback.<run id>`,
   ],
   [
     "feedback without a key",
     [{ name: `feedback.${id}`, body: "{}" }],
-    `part "feedback.${id}" is no feedback: it must have required properties key`,
+    `part "feedback.${id}" is not valid feedback: it must have required properties key`,
   ],
   [
     "an attachment of no run",
@@ -264,7 +264,7 @@ test("a single-run request may omit the trace and the dotted order", () => {
 test.each([
   ["no JSON", "{", "the body is not JSON: expected a name in quotes at byte 1 of 1"],
   ["an array", "[]", "the body is not JSON: expected an object at byte 0 of 2"],
-  ["post of another kind", '{"post":{}}', "post is an array of runs"],
+  ["post of another kind", '{"post":{}}', "post must be an array of runs"],
 ])("a batch that is %s is rejected completely", (_title, body, message) => {
   expect(() => parseBatch(Buffer.from(body))).toThrow(message);
 });
@@ -275,8 +275,8 @@ test("a run in a batch that is no object is reported", () => {
   );
   expect(batch.records).toHaveLength(1);
   expect(rejected.map(({ reason }) => reason)).toEqual([
-    "a run is a JSON object",
-    "a run is a JSON object",
+    "a run must be a JSON object",
+    "a run must be a JSON object",
   ]);
 });
 
@@ -286,6 +286,6 @@ test("more operations than the limit are rejected", () => {
   expect(() => parseBatch(long)).toThrow("more than 10000 items in one list");
   const both = Buffer.from(`{"post":[${list(5_001)}],"patch":[${list(5_000)}]}`);
   expect(() => parseBatch(both)).toThrow(
-    "10001 operations in one request; at most 10000: send fewer in one",
+    "10001 operations in one request; at most 10000 are allowed: send fewer per request",
   );
 });

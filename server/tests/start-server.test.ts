@@ -15,14 +15,14 @@ import { wireRun } from "./support/wire-runs.ts";
 import { matching } from "./support/matching.ts";
 
 test.each([
-  [{ port: -1 }, "port is a whole number from 0 to 65535, not -1"],
-  [{ port: 1.5 }, "port is a whole number from 0 to 65535, not 1.5"],
-  [{ port: 65_536 }, "port is a whole number from 0 to 65535, not 65536"],
-  [{ host: "a b" }, 'host is a name or an address, not "a b"'],
-  [{ dataDir: "" }, 'dataDir is the path of a folder, not ""'],
+  [{ port: -1 }, "port must be a whole number from 0 to 65535, not -1"],
+  [{ port: 1.5 }, "port must be a whole number from 0 to 65535, not 1.5"],
+  [{ port: 65_536 }, "port must be a whole number from 0 to 65535, not 65536"],
+  [{ host: "a b" }, 'host must be a host name or an address, not "a b"'],
+  [{ dataDir: "" }, 'dataDir must be the path of a folder, not ""'],
   [
     { apiKeys: [""] },
-    "apiKeys is a list of texts without spaces or control characters, none of them empty",
+    "apiKeys must be a list of non-empty texts without spaces or control characters",
   ],
   [
     { host: "0.0.0.0" },

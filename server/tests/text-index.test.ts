@@ -16,7 +16,7 @@ import type { Connection } from "../src/storage/sqlite/connection.ts";
 import {
   attachTextIndex,
   prepareTextIndex,
-  rowsThatMayHold,
+  rowsThatMayContain,
 } from "../src/runs/sqlite/text-index/text-index.ts";
 import { TextIndexer } from "../src/runs/sqlite/text-index/text-indexer.ts";
 import { temporaryFolder } from "./support/running-server.ts";
@@ -111,7 +111,7 @@ class IndexDesk {
 
   /** Number of rows that are read to search for a text. */
   candidates(text: string): number {
-    const rows = rowsThatMayHold(text);
+    const rows = rowsThatMayContain(text);
     const [[count] = []] = parseRows(
       this.#indexed
         .prepare(`SELECT count(*) FROM (${rows?.sql ?? ""})`)

@@ -81,7 +81,7 @@ test.each<[string, Partial<ReturnType<typeof parsePartHead>>]>([
   ],
   [
     'Content-Disposition: form-data; name="a"\r\nContent-Encoding: gzip\r\nContent-Type: application/json; length=1',
-    { fault: "is compressed; only a whole body may be" },
+    { fault: "is compressed; only a whole body may be compressed" },
   ],
 ])("the header %j is parsed the same however it is written", (text, head) => {
   expect(parsePartHead(text)).toMatchObject(head);

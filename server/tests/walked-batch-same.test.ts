@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { findWalk } from "../src/runs/ingest/batch-walk.ts";
+import { getBatchWalk } from "../src/runs/ingest/batch-walk.ts";
 import { JsonCursor, JsonError } from "../src/bodies/json-cursor.ts";
 import * as layout from "../src/runs/ingest/walk-layout.ts";
 import { expectSame } from "./support/seen-batch.ts";
@@ -211,7 +211,7 @@ function isWhole(json: Buffer): boolean {
 }
 
 test("the module accepts a value as JSON if the TypeScript parser does, unless it is short or long", () => {
-  const walk = findWalk();
+  const walk = getBatchWalk();
   fc.assert(
     fc.property(
       fc.oneof(

@@ -49,6 +49,6 @@ test("the thread returns the error of a rejected body, and the content of a batc
   await expect(work.run("me", batch("{"))).rejects.toMatchObject({ status: 422 });
   expect(await work.run("me", batch('{"post":[1]}'))).toMatchObject({
     packed: undefined,
-    rejected: [{ reason: "a run is a JSON object" }],
+    rejected: [{ reason: "a run must be a JSON object" }],
   });
 });

@@ -7,7 +7,7 @@ import { ContentDeduplication } from "../../src/workers/json/content-deduplicati
 import { batchOfTrace, bodyOf, receive } from "../support/pieces.ts";
 
 const traceId = randomUUID();
-const forgotten = /refers to content that this server does not have of the trace/;
+const forgotten = /refers to content that this server does not have for the trace/;
 
 const message = (turn: number, extra: object = {}): object => ({
   role: turn % 2 === 0 ? "user" : "assistant",

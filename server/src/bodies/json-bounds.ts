@@ -1,10 +1,10 @@
 import { RequestError } from "../model/errors.ts";
 
-/** How much JSON one body may hold. */
+/** Limits on the JSON in one body. */
 export interface JsonBounds {
-  /** Values of any kind, the names of members not counted. */
+  /** Values of any kind. Names of members don't count. */
   readonly valuesMax: number;
-  /** Arrays and objects inside one another. */
+  /** Nesting of arrays and objects. */
   readonly depthMax: number;
 }
 
@@ -12,16 +12,16 @@ const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Counts the values of a JSON text while it arrives, and how deep they lie, before anything is made of
- * them: a small body may hold millions of values, each of which costs memory and time. It does not
- * check the grammar; in a text that is not JSON it may count too many.
+ * Counts the values of a JSON text and their nesting while the text arrives, before it is parsed: a small body may
+ * contain millions of values, each of which costs memory and time. It does not check the grammar; for text that is
+ * not JSON, it may count too many.
  */
 export class JsonBoundsCheck {
   readonly #bounds: JsonBounds;
   #values = 1;
   #depth = 0;
   #isInText = false;
-  /** The next byte of the text stands behind a backslash. */
+  /** Whether the previous byte is a backslash that escapes the next one. */
   #isEscaped = false;
 
   constructor(bounds: JsonBounds) {
@@ -38,12 +38,12 @@ export class JsonBoundsCheck {
     if (this.#values > valuesMax) {
       throw new RequestError(
         413,
-        `the body holds more than ${valuesMax} values; send less in one request`,
+        `the body has more than ${valuesMax} values; send less in one request`,
       );
     }
   }
 
-  /** Up to the next quote. Every comma and every bracket stands before another value. */
+  /** Counts up to the next quote. Every comma and every opening bracket precedes another value. */
   #count(bytes: Buffer, from: number): number {
     for (let at = from; at < bytes.length; at += 1) {
       switch (bytes[at]) {
@@ -72,14 +72,11 @@ export class JsonBoundsCheck {
     this.#depth += 1;
     const { depthMax } = this.#bounds;
     if (this.#depth > depthMax) {
-      throw new RequestError(
-        422,
-        `the body is not JSON that can be taken: more than ${depthMax} levels`,
-      );
+      throw new RequestError(422, `the body is nested too deeply: more than ${depthMax} levels`);
     }
   }
 
-  /** Behind the quote that ends the text, or to the end of what has arrived. */
+  /** Returns the position after the closing quote, or the end of the bytes that have arrived. */
   #skipText(bytes: Buffer, from: number): number {
     for (let at = from; at < bytes.length; at += 1) {
       const byte = bytes[at];

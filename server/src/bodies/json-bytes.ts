@@ -1,4 +1,4 @@
-/** Tables over bytes: 1 where the byte is of the kind. */
+/** Creates a lookup table of bytes: 1 for each of the characters, 0 for all others. */
 const tableOf = (characters: string): Uint8Array => {
   const table = new Uint8Array(256);
   for (const character of characters) {
@@ -6,10 +6,10 @@ const tableOf = (characters: string): Uint8Array => {
   }
   return table;
 };
-/** What may follow a backslash, but for `u`. */
+/** Characters that may follow a backslash, except `u`. */
 export const escapable = tableOf('"\\/bfnrt');
 export const hexDigit = tableOf("0123456789abcdefABCDEF");
-/** Bytes that stand for themselves inside a string. */
+/** Bytes that may occur in a string without an escape. */
 export const plain = new Uint8Array(256).fill(1, 0x20);
 plain[0x22] = 0;
 plain[0x5c] = 0;
@@ -17,9 +17,9 @@ plain[0x5c] = 0;
 const highBits = 0x80808080 | 0;
 
 /**
- * Whether one of four bytes is a quote, a backslash or a control character. Each term finds a small
- * byte by the borrow that a subtraction takes from its highest bit; flipping one bit first makes the
- * quote the next after the control characters.
+ * Whether one of four bytes is a quote, a backslash or a control character. Each term detects a small byte by the
+ * borrow that a subtraction takes from the byte's highest bit. Flipping one bit first maps the quote right after
+ * the control characters.
  */
 export function hasSpecial(word: number): boolean {
   const low = word ^ 0x02020202;

@@ -7,7 +7,7 @@ import {
   skipSpace,
   skipString,
   skipValue,
-  takesComma,
+  hasComma,
 } from "./json-skip.ts";
 import type { JsonText } from "./json-skip.ts";
 import { decodeText } from "./json-text.ts";
@@ -20,41 +20,46 @@ const closeBrace = 0x7d;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
-/** Gives where the value ends that begins at `from`: see {@link JsonCursor.skip}. */
+/**
+ * Called with the position of a member's value. Must return the position after the value: see {@link
+ * JsonCursor.skip}.
+ */
 type OnMember = (name: string, from: number, nameAt: number) => number;
 type OnItem = (from: number) => number;
 
-/** A member's name as it stood at a place, quotes included. */
-interface KnownName {
+/** A member's name and the position of its text, quotes included. */
+interface CachedName {
   readonly from: number;
   readonly length: number;
   readonly name: string;
 }
 
-/** Members of an object whose names are remembered; those behind are read each time. */
-const knownMax = 64;
+/** Number of members of an object whose names are cached. Further names are decoded each time. */
+const maxCachedNames = 64;
 
 /**
- * Walks over JSON text without making values of it: checks the grammar (RFC 8259) and finds where
- * values begin and end, so that a payload is stored byte for byte as it came. That the bytes are
- * UTF-8 is checked by the caller, once for the whole text.
+ * Walks through JSON text without creating values: checks the grammar (RFC 8259) and finds where values begin and
+ * end, so that a payload can be stored byte for byte as received. The caller must check that the bytes are UTF-8.
  */
 export class JsonCursor {
   readonly #text: JsonText;
-  /** Names by their place in an object: objects of one list mostly have the same in one order. */
-  readonly #known: KnownName[] = [];
+  /** Names by their index in an object: objects of one list mostly have the same members in the same order. */
+  readonly #cachedNames: CachedName[] = [];
 
   constructor(bytes: Buffer, depthMax: number = serverLimits.jsonDepth) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     this.#text = { bytes, view, depthMax };
   }
 
-  /** The text is one value and nothing else. @throws JsonError it is not. */
+  /** Checks that the text is exactly one value. @throws JsonError it is not. */
   readWhole(): void {
     this.walk((from) => this.skip(from));
   }
 
-  /** The members of the object that the text is, or the `wanted` ones; of equal names the last one counts. */
+  /**
+   * Returns the members of the object that the text contains, or only the `wanted` ones. A later member replaces an
+   * earlier one of the same name.
+   */
   readMembers(wanted?: ReadonlySet<string>): Map<string, Buffer> {
     const { bytes } = this.#text;
     const members = new Map<string, Buffer>();
@@ -70,13 +75,15 @@ export class JsonCursor {
     return members;
   }
 
-  /** The items of the array that the text is. @throws RequestError 413: they are more than `itemsMax`. */
+  /**
+   * Returns the items of the array that the text contains. @throws RequestError 413: more than `itemsMax` items.
+   */
   readItems(itemsMax = Number.POSITIVE_INFINITY): Buffer[] {
     const { bytes } = this.#text;
     const items: Buffer[] = [];
     this.walk((start) =>
       this.walkArray(start, (from) => {
-        // Before it is made: a small body may hold millions of them.
+        // Checked before the item is added: a small body may contain millions of items.
         if (items.length === itemsMax) {
           throw tooManyItems(itemsMax);
         }
@@ -88,7 +95,7 @@ export class JsonCursor {
     return items;
   }
 
-  /** The whole text, whose one value `onValue` walks over. @throws JsonError there is more. */
+  /** Walks through the whole text; `onValue` must consume its only value. @throws JsonError there is more text. */
   walk(onValue: OnItem): void {
     const { bytes } = this.#text;
     const at = skipSpace(bytes, onValue(skipSpace(bytes, 0)));
@@ -97,12 +104,12 @@ export class JsonCursor {
     }
   }
 
-  /** Where a value ends that stands within `outer` levels. */
+  /** Returns the position after the value at `from`, which is nested in `outer` levels. */
   skip(from: number, outer = 0): number {
     return skipValue(this.#text, from, outer);
   }
 
-  /** The object that begins there: calls `onMember` for each member, and gives where the object ends. */
+  /** Walks through an object, calls `onMember` for each member, and returns the position after the object. */
   walkObject(from: number, onMember: OnMember): number {
     const text = this.#text;
     const { bytes } = text;
@@ -113,14 +120,14 @@ export class JsonCursor {
     for (let index = 0; ; index += 1) {
       const { name, length } = this.#nameAt(at, index);
       at = skipSpace(bytes, onMember(name, skipColon(text, at + length), at));
-      if (!takesComma(text, at, closeBrace)) {
+      if (!hasComma(text, at, closeBrace)) {
         return at + 1;
       }
       at = skipSpace(bytes, at + 1);
     }
   }
 
-  /** The same for an array and its items. */
+  /** Like {@link JsonCursor.walkObject}, for an array and its items. */
   walkArray(from: number, onItem: OnItem): number {
     const text = this.#text;
     const { bytes } = text;
@@ -130,40 +137,40 @@ export class JsonCursor {
     }
     for (;;) {
       at = skipSpace(bytes, onItem(at));
-      if (!takesComma(text, at, closeBracket)) {
+      if (!hasComma(text, at, closeBracket)) {
         return at + 1;
       }
       at = skipSpace(bytes, at + 1);
     }
   }
 
-  #enter(at: number, byte: number, wanted: string): number {
+  #enter(at: number, byte: number, expected: string): number {
     if (this.#text.bytes[at] !== byte) {
-      fail(this.#text, at, wanted);
+      fail(this.#text, at, expected);
     }
     return at + 1;
   }
 
-  #nameAt(at: number, index: number): KnownName {
+  #nameAt(at: number, index: number): CachedName {
     const { bytes } = this.#text;
-    const known = this.#known[index];
-    if (known !== undefined && stands(bytes, known, at)) {
-      return known;
+    const cached = this.#cachedNames[index];
+    if (cached !== undefined && isAt(bytes, cached, at)) {
+      return cached;
     }
     if (bytes[at] !== quote) {
       fail(this.#text, at, "a name in quotes");
     }
     const end = skipString(this.#text, at);
     const read = { from: at, length: end - at, name: decodeText(bytes.subarray(at, end)) };
-    if (index < knownMax) {
-      this.#known[index] = read;
+    if (index < maxCachedNames) {
+      this.#cachedNames[index] = read;
     }
     return read;
   }
 }
 
-/** Whether the same name stands there: it ends with a quote, as that one does. */
-function stands(bytes: Buffer, { from, length }: KnownName, at: number): boolean {
+/** Whether the same name is at a position. The name ends with a quote, so a longer name does not match. */
+function isAt(bytes: Buffer, { from, length }: CachedName, at: number): boolean {
   let index = 0;
   while (index < length && bytes[from + index] === bytes[at + index]) {
     index += 1;

@@ -3,10 +3,10 @@ import { escapable, hasSpecial, hexDigit, plain } from "./json-bytes.ts";
 /** The text is not JSON; the message contains the position. */
 export class JsonError extends Error {}
 
-/** What is walked over: bytes that are UTF-8, which the caller has checked. */
+/** The text that is parsed. The caller must check that the bytes are UTF-8. */
 export interface JsonText {
   readonly bytes: Buffer;
-  /** Of the same bytes: four of them are looked at in one go. */
+  /** View of the same bytes, which reads four of them at once. */
   readonly view: DataView;
   readonly depthMax: number;
 }
@@ -20,14 +20,14 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const openBracket = 0x5b;
 
-// Each of these takes the place where something begins and gives the place behind it. Places are
-// arguments and locals, no fields: that is most of what makes the walk fast.
+// Each of these functions takes the position at which something begins, and returns the position after it.
+// Positions are arguments and local variables instead of fields, which is the main reason for the speed.
 
 /**
- * One value. A loop with its own stack: a hostile depth can't exhaust the thread's. `outer`: levels that
- * it stands in.
+ * Skips one value. It is a loop with its own stack, because recursion into a deeply nested text could exhaust the
+ * thread's stack. `outer` is the number of levels around the value.
  *
- * @throws JsonError it breaks the grammar (RFC 8259), or is too deep.
+ * @throws JsonError the text breaks the grammar (RFC 8259), or is nested too deeply.
  */
 export function skipValue(text: JsonText, from: number, outer = 0): number {
   const { bytes } = text;
@@ -49,11 +49,11 @@ export function skipValue(text: JsonText, from: number, outer = 0): number {
     } else {
       at = skipScalar(text, at);
     }
-    // On to the next member, or out of all that ends here.
+    // Continue with the next member or item, or leave all arrays and objects that end here.
     let closer = closers[closers.length - 1];
     for (; closer !== undefined; closer = closers[closers.length - 1]) {
       at = skipSpace(bytes, at);
-      if (takesComma(text, at, closer)) {
+      if (hasComma(text, at, closer)) {
         at = skipSpace(bytes, at + 1);
         at = closer === closeBrace ? skipName(text, at) : at;
         break;
@@ -67,8 +67,8 @@ export function skipValue(text: JsonText, from: number, outer = 0): number {
   }
 }
 
-/** Whether a comma stands there. @throws JsonError there is neither one nor the closer. */
-export function takesComma(text: JsonText, at: number, closer: number): boolean {
+/** Whether there is a comma at the position. @throws JsonError there is neither a comma nor the closing bracket. */
+export function hasComma(text: JsonText, at: number, closer: number): boolean {
   const byte = text.bytes[at];
   if (byte !== comma && byte !== closer) {
     fail(text, at, `a comma or ${String.fromCharCode(closer)}`);
@@ -76,7 +76,7 @@ export function takesComma(text: JsonText, at: number, closer: number): boolean 
   return byte === comma;
 }
 
-/** A member's name, the colon and the space around it. */
+/** Skips a member's name, the colon, and the whitespace around the colon. */
 function skipName(text: JsonText, from: number): number {
   if (text.bytes[from] !== quote) {
     fail(text, from, "a name in quotes");
@@ -84,7 +84,7 @@ function skipName(text: JsonText, from: number): number {
   return skipColon(text, skipString(text, from));
 }
 
-/** From behind a member's name to its value. */
+/** Skips the colon and whitespace between a member's name and its value. */
 export function skipColon(text: JsonText, from: number): number {
   const at = skipSpace(text.bytes, from);
   if (text.bytes[at] !== colon) {
@@ -118,14 +118,14 @@ function skipScalar(text: JsonText, at: number): number {
   }
 }
 
-/** A string, from its first quote on. */
+/** Skips a string that begins with the quote at `from`. */
 export function skipString(text: JsonText, from: number): number {
   const { bytes, view } = text;
   const end = bytes.length;
   const lastWord = end - 4;
   let at = from + 1;
   for (;;) {
-    // Four bytes at a time, while none of them is special; then on to the one that is.
+    // Skip four bytes at a time while none of them is special, then single bytes up to the special one.
     while (at <= lastWord && !hasSpecial(view.getInt32(at))) {
       at += 4;
     }
@@ -183,7 +183,7 @@ function skipNumber(text: JsonText, from: number): number {
   return at;
 }
 
-function skipDigits(text: JsonText, from: number, wanted: string): number {
+function skipDigits(text: JsonText, from: number, expected: string): number {
   const { bytes } = text;
   let at = from;
   for (let byte = bytes[at] ?? 0; byte >= 0x30 && byte <= 0x39;) {
@@ -191,12 +191,12 @@ function skipDigits(text: JsonText, from: number, wanted: string): number {
     byte = bytes[at] ?? 0;
   }
   if (at === from) {
-    fail(text, at, wanted);
+    fail(text, at, expected);
   }
   return at;
 }
 
 /** @throws JsonError always. */
-export function fail({ bytes }: JsonText, at: number, wanted: string): never {
-  throw new JsonError(`not JSON: expected ${wanted} at byte ${at} of ${bytes.length}`);
+export function fail({ bytes }: JsonText, at: number, expected: string): never {
+  throw new JsonError(`not JSON: expected ${expected} at byte ${at} of ${bytes.length}`);
 }

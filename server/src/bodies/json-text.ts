@@ -1,4 +1,4 @@
-/** The text of a JSON string, its quotes included. The grammar was checked before. */
+/** Decodes a JSON string, given with its quotes. The grammar must have been checked. */
 export function decodeText(raw: Buffer): string {
   const text = raw.toString("utf8", 1, raw.length - 1);
   return text.includes("\\") ? parseText(raw) : text;
@@ -11,7 +11,7 @@ const parseText = (raw: Buffer): string => {
 
 const quote = 0x22;
 
-/** The value of a JSON text whose grammar was checked. */
+/** Parses a JSON text whose grammar was checked. */
 export function parseScalar(raw: Buffer): unknown {
   const value: unknown = raw[0] === quote ? decodeText(raw) : JSON.parse(raw.toString("utf8"));
   return value;

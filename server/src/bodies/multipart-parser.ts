@@ -4,24 +4,24 @@ import { serverLimits } from "../model/options.ts";
 import { parsePartHead } from "./part-head.ts";
 import type { PartHead } from "./part-head.ts";
 
-/** One part of a multipart body. Its bytes lie in the chunks that were pushed, and may be kept. */
+/** One part of a multipart body. Its bytes are a slice of the chunks that were pushed, and may be retained. */
 export interface Part {
   readonly name: string;
   readonly contentType: string;
   readonly bytes: Buffer;
-  /** Why the part can't be taken; its neighbours can. */
+  /** Why the part is invalid. Its neighbours can still be valid. */
   readonly fault: string | undefined;
 }
 
 type State =
-  /** Before the first part. What stands there is skipped. */
+  /** Before the first part. Anything there is ignored. */
   | { readonly kind: "preamble" }
-  /** After a boundary: a line end, or two dashes at the end of the body. */
+  /** After a boundary: a line end follows, or two dashes at the end of the body. */
   | { readonly kind: "boundaryEnd" }
   | { readonly kind: "head" }
-  /** In a part whose announced end was not yet looked at. */
+  /** In a part whose announced end has not been reached. */
   | { readonly kind: "body"; readonly head: PartHead; readonly length: number }
-  /** In a part whose length is unknown or wrong: its end is searched. */
+  /** In a part whose length is missing or wrong: the next boundary is searched. */
   | { readonly kind: "search"; readonly head: PartHead; readonly searchedBytes: number }
   | { readonly kind: "end" };
 
@@ -29,16 +29,19 @@ const headEnd = Buffer.from("\r\n\r\n");
 const dashes = Buffer.from("--");
 
 /**
- * Reads multipart/form-data as it arrives. A part announces its length, so its end is jumped to and
- * compared, not searched for. Where the announcement is missing or wrong the end is searched, the
- * part is handed on with its fault, and the next one is read as usual.
+ * Parses multipart/form-data while it arrives. A part announces its length, so the parser jumps to its end and
+ * expects a boundary there, instead of searching for it. If the length is missing or wrong, the parser searches for
+ * the boundary, reports the part with a fault, and continues with the next part.
  */
 export class MultipartParser {
   readonly #delimiter: Buffer;
   readonly #onPart: (part: Part) => void;
   readonly #needsLengths: boolean;
   #state: State = { kind: "preamble" };
-  /** Chunks not yet consumed; joined when `#wantedBytes` are there, so that no byte is joined often. */
+  /**
+   * Chunks that are not parsed yet. They are joined once there are `#wantedBytes`, so that no byte is copied
+   * repeatedly.
+   */
   #pending: Buffer[] = [Buffer.from("\r\n")];
   #pendingBytes = 2;
   #wantedBytes = 0;
@@ -54,7 +57,10 @@ export class MultipartParser {
     this.#needsLengths = lengths === "required";
   }
 
-  /** The chunk is the parser's from then on, its memory too. @throws RequestError the body breaks the format beyond repair, or a bound. */
+  /**
+   * Parses a chunk, whose memory belongs to the parser from then on. @throws RequestError the body is malformed
+   * beyond recovery, or exceeds a limit.
+   */
   push(chunk: Buffer): void {
     this.#pending.push(chunk);
     this.#pendingBytes += chunk.length;
@@ -63,7 +69,7 @@ export class MultipartParser {
     }
   }
 
-  /** The body has ended. @throws RequestError it ended too early. */
+  /** Must be called at the end of the body. @throws RequestError the body ended too early. */
   end(): void {
     if (this.#state.kind === "body") {
       this.#state = { kind: "search", head: this.#state.head, searchedBytes: 0 };
@@ -75,20 +81,20 @@ export class MultipartParser {
   }
 
   #consume(): void {
-    const [first, ...more] = this.#pending;
-    const data = more.length === 0 ? first : Buffer.concat(this.#pending);
-    releasePieces(more); // Of the first there may be parts.
+    const [first, ...laterChunks] = this.#pending;
+    const data = laterChunks.length === 0 ? first : Buffer.concat(this.#pending);
+    releasePieces(laterChunks); // Parts may be slices of the first chunk.
     let at = 0;
     for (let next: number | undefined = 0; data !== undefined && next !== undefined;) {
       at = next;
       next = this.#step(data, at);
     }
-    const rest = data?.subarray(at) ?? Buffer.alloc(0);
-    this.#pending = [rest];
-    this.#pendingBytes = rest.length;
+    const remaining = data?.subarray(at) ?? Buffer.alloc(0);
+    this.#pending = [remaining];
+    this.#pendingBytes = remaining.length;
   }
 
-  /** One state further; where to go on, or `undefined` when more bytes are needed. */
+  /** Performs one step. Returns the position of the next step, or `undefined` if more bytes are needed. */
   #step(data: Buffer, at: number): number | undefined {
     const state = this.#state;
     switch (state.kind) {
@@ -134,11 +140,11 @@ export class MultipartParser {
     if (this.#partCount > serverLimits.parts) {
       throw new RequestError(
         413,
-        `more than ${serverLimits.parts} parts in one request: send fewer in one`,
+        `more than ${serverLimits.parts} parts in one request: send fewer per request`,
       );
     }
     this.#state = { kind: "head" };
-    // The line end stays: a head without lines begins with the one that ends it.
+    // The line end is not skipped, because an empty head consists of this line end and the next one.
     return at;
   }
 
@@ -213,7 +219,7 @@ export class MultipartParser {
   }
 }
 
-/** The boundary of a multipart body. @throws RequestError 422: the content type names none. */
+/** Returns the boundary of a multipart body. @throws RequestError 422: the content type has none. */
 export function readBoundary(contentType: string | undefined): string {
   const found = /^multipart\/form-data\b/i.test(contentType ?? "")
     ? boundaryPattern.exec(contentType ?? "")
@@ -222,7 +228,7 @@ export function readBoundary(contentType: string | undefined): string {
   if (boundary === undefined) {
     throw new RequestError(
       422,
-      "the content type is multipart/form-data with a boundary of 1 to 70 characters",
+      "the content type must be multipart/form-data with a boundary of 1 to 70 characters",
     );
   }
   return boundary;

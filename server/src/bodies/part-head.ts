@@ -1,35 +1,37 @@
 import { parsePartLength } from "millrace/wire";
 
-/** What the headers of a part say. */
+/** The headers of a part. */
 export interface PartHead {
   readonly name: string;
   readonly contentType: string;
-  /** Bytes of the part as announced. */
+  /** The announced length of the part in bytes. */
   readonly length: number | undefined;
-  /** Why the part can't be taken, as far as its headers tell. */
+  /** Why the part is invalid, if its headers show that. */
   readonly fault: string | undefined;
 }
 
-/** What kind of bytes a part has: its content type without the length that it announces. */
+/** Returns the media type of a part: its content type without the length parameter. */
 export const mimeTypeOf = (contentType: string): string =>
   contentType.replace(/;\s*length=\d+/i, "");
 
-/** No header has them (RFC 9110, section 5.5), and texts in the database end at a NUL. */
-const controls = /[\0\r\n]/;
+/** Headers must not contain these characters (RFC 9110, section 5.5). Also, the database cuts text off at a NUL. */
+const forbiddenCharacters = /[\0\r\n]/;
 
 const namePattern = /(?:^|;)\s*name\s*=\s*(?:"([^"]*)"|([^\s;"]+))/i;
 
-/** The lines as our own client writes them, which most parts have: found in one go. */
-const usualHead =
+/**
+ * Matches the headers as the Millrace SDK writes them. Most parts have this form, and one match parses all of it.
+ */
+const sdkHeadPattern =
   /^Content-Disposition: form-data; name="([^"\0\r\n]*)"\r\nContent-Type: ([^;\0\r\n]+(?:; length=(\d{1,15}))?)(?:\r\nContent-Length: (\d{1,15}))?$/;
 
-/** Reads the header lines of a part. Never throws: what is wrong becomes the part's fault. */
+/** Parses the header lines of a part. Never throws: an error becomes the part's fault. */
 export function parsePartHead(text: string): PartHead {
-  const usual = usualHead.exec(text);
-  if (usual === null) {
+  const sdkHead = sdkHeadPattern.exec(text);
+  if (sdkHead === null) {
     return parseLines(text);
   }
-  const [, name = "", contentType = "", parameter, header] = usual;
+  const [, name = "", contentType = "", parameter, header] = sdkHead;
   const length = parameter ?? header;
   return {
     name,
@@ -45,7 +47,7 @@ function parseLines(text: string): PartHead {
   let contentLength: string | undefined;
   let fault: string | undefined;
   for (const line of text.split("\r\n")) {
-    fault ??= controls.test(line) ? "has a broken header line" : undefined;
+    fault ??= forbiddenCharacters.test(line) ? "has a broken header line" : undefined;
     const colon = line.indexOf(":");
     const value = line.slice(colon + 1).trim();
     switch (line.slice(0, Math.max(colon, 0)).toLowerCase()) {
@@ -63,7 +65,7 @@ function parseLines(text: string): PartHead {
         fault ??=
           value.toLowerCase() === "identity"
             ? undefined
-            : "is compressed; only a whole body may be";
+            : "is compressed; only a whole body may be compressed";
         break;
     }
   }

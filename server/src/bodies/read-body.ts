@@ -4,58 +4,59 @@ import * as zlib from "node:zlib";
 import { messageOf, RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 
-// Node has zstd from 22.15 and 23.8 on; the types of the floor do not know it.
+// Node has zstd from 22.15 and 23.8 on; the type definitions of the oldest supported version do not contain it.
 const zstdFactory = (zlib as { createZstdDecompress?: () => Transform }).createZstdDecompress;
 
-/** Whether this Node can inflate zstd. */
+/** Whether this version of Node can decompress zstd. */
 export const hasZstd = zstdFactory !== undefined;
 
-/** The whole body, inflated, in the pieces in which it came. @throws RequestError see {@link readChunks}. */
+/** Reads a whole body and decompresses it. Returns it in chunks. @throws RequestError see {@link readChunks}. */
 export async function readPieces(request: IncomingMessage): Promise<readonly Buffer[]> {
   const chunks: Buffer[] = [];
   await readChunks(request, (chunk) => chunks.push(chunk));
   return chunks;
 }
 
-/** Copies them only where there are several. */
+/** Joins chunks to one buffer; copies only if there are several. */
 export const joinPieces = (pieces: readonly Buffer[]): Buffer =>
   pieces.length === 1 ? (pieces[0] ?? Buffer.alloc(0)) : Buffer.concat(pieces);
 
-/** How much of a body is taken, and for how long. */
+/** Limits on a body. */
 export interface BodyBounds {
-  /** As sent and as inflated. */
+  /** Maximum size, both as sent and decompressed. */
   readonly bytesMax: number;
-  /** Milliseconds for all of it to arrive; then the connection ends. */
+  /** Milliseconds within which the whole body must arrive; then the connection is closed. */
   readonly withinMs: number;
-  /** Bytes that each byte sent may become, once so many have come of it that it matters. */
+  /** Maximum ratio of decompressed to sent bytes. Not applied to bodies below `serverLimits.inflateFreeBytes`. */
   readonly inflateRatioMax?: number;
 }
 
-const usualBounds: BodyBounds = {
+const defaultBounds: BodyBounds = {
   bytesMax: serverLimits.bodyBytesMax,
   withinMs: serverLimits.requestMs,
   inflateRatioMax: serverLimits.inflateRatio,
 };
 
 /**
- * Passes on the body in inflated pieces, and waits where the receiver returns a promise. Counts bytes before and after
- * inflating and stops at the limit, so a small body that inflates to a huge one is never held in memory.
+ * Calls `onChunk` with each chunk of the decompressed body, and waits if it returns a promise. Counts bytes before
+ * and after decompression and stops at the limit, so a small body that decompresses to a huge one is never in
+ * memory.
  *
- * @throws RequestError it is too large, malformed in its encoding, of an unknown encoding, or too slow.
+ * @throws RequestError the body is too large, too slow, can't be decompressed, or has an unknown encoding.
  */
 export async function readChunks(
   request: IncomingMessage,
   onChunk: (chunk: Buffer) => unknown,
-  { bytesMax, withinMs, inflateRatioMax = Number.POSITIVE_INFINITY }: BodyBounds = usualBounds,
+  { bytesMax, withinMs, inflateRatioMax = Number.POSITIVE_INFINITY }: BodyBounds = defaultBounds,
 ): Promise<void> {
-  const bounded = { onChunk, bytesMax, inflateRatioMax };
-  let late: RequestError | undefined;
+  const receiver = { onChunk, bytesMax, inflateRatioMax };
+  let timeoutError: RequestError | undefined;
   const timer = setTimeout(() => {
-    late = new RequestError(
+    timeoutError = new RequestError(
       408,
       `the body took longer than ${withinMs} ms to arrive: send less in one request`,
     );
-    request.destroy(late);
+    request.destroy(timeoutError);
   }, withinMs);
   try {
     const inflate = chooseInflate(request.headers["content-encoding"]);
@@ -63,13 +64,13 @@ export async function readChunks(
       throw tooLarge("the body", bytesMax);
     }
     await (inflate === undefined
-      ? pass(request, bounded)
-      : passInflated(request, inflate(), bounded));
+      ? readPlain(request, receiver)
+      : readInflated(request, inflate(), receiver));
   } catch (cause) {
-    if (late !== undefined || cause instanceof RequestError) {
-      throw late ?? cause;
+    if (timeoutError !== undefined || cause instanceof RequestError) {
+      throw timeoutError ?? cause;
     }
-    throw new RequestError(400, `the body broke off: ${messageOf(cause)}`);
+    throw new RequestError(400, `the body ended early: ${messageOf(cause)}`);
   } finally {
     clearTimeout(timer);
   }
@@ -102,30 +103,30 @@ function chooseInflate(encoding: string | undefined): (() => Transform) | undefi
 
 const inflatedChunkBytes = 65_536;
 
-interface Taker {
+interface ChunkReceiver {
   readonly onChunk: (chunk: Buffer) => unknown;
   readonly bytesMax: number;
   readonly inflateRatioMax: number;
 }
 
-async function pass(source: Readable, { onChunk, bytesMax }: Taker): Promise<void> {
+async function readPlain(source: Readable, { onChunk, bytesMax }: ChunkReceiver): Promise<void> {
   let size = 0;
   for await (const chunk of source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > bytesMax) {
       throw tooLarge("the body", bytesMax);
     }
-    await waitFor(onChunk(chunk));
+    await onlyPromise(onChunk(chunk));
   }
 }
 
-/** Most takers are done at once: then nothing is waited for. */
-const waitFor = (taken: unknown): unknown => (taken instanceof Promise ? taken : undefined);
+/** Most receivers return no promise; then there is nothing to wait for. */
+const onlyPromise = (result: unknown): unknown => (result instanceof Promise ? result : undefined);
 
-async function passInflated(
+async function readInflated(
   source: Readable,
   inflate: Transform,
-  { onChunk, bytesMax, inflateRatioMax }: Taker,
+  { onChunk, bytesMax, inflateRatioMax }: ChunkReceiver,
 ): Promise<void> {
   let sentBytes = 0;
   source.on("data", (chunk: Buffer) => {
@@ -139,29 +140,32 @@ async function passInflated(
     for await (const chunk of inflate as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > bytesMax) {
-        throw tooLarge("the inflated body", bytesMax);
+        throw tooLarge("the decompressed body", bytesMax);
       }
       if (size > serverLimits.inflateFreeBytes && size > sentBytes * inflateRatioMax) {
         throw new RequestError(
           413,
-          `the body inflates to more than ${inflateRatioMax} times what was sent; send it without an encoding`,
+          `the body decompresses to more than ${inflateRatioMax} times what was sent; send it uncompressed`,
         );
       }
-      await waitFor(onChunk(chunk));
+      await onlyPromise(onChunk(chunk));
     }
   } catch (cause) {
     throw cause instanceof RequestError
       ? cause
-      : new RequestError(422, `the body does not inflate: ${messageOf(cause)}`);
+      : new RequestError(422, `the body can't be decompressed: ${messageOf(cause)}`);
   } finally {
     source.unpipe(inflate);
     inflate.destroy();
   }
 }
 
-const tooLarge = (what: string, bytesMax: number): RequestError =>
-  new RequestError(413, `${what} is larger than ${bytesMax} bytes; send less in one request`);
+const tooLarge = (subject: string, bytesMax: number): RequestError =>
+  new RequestError(413, `${subject} is larger than ${bytesMax} bytes; send less in one request`);
 
-/** A body that is read on a thread of its own: what it holds may take long, whatever it is. */
+/**
+ * Whether a body is so large that a worker thread must parse it, because parsing could block this thread for too
+ * long.
+ */
 export const isLarge = (pieces: readonly Buffer[], fromBytes: number): boolean =>
   pieces.reduce((sum, { length }) => sum + length, 0) > fromBytes;

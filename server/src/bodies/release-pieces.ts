@@ -2,9 +2,9 @@ import { MessageChannel } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 
 /**
- * Releases the memory of a body's pieces, which must not be read afterwards. Left to the garbage collector, arriving bodies fill
- * the memory until a full collection, several times a second. A piece that shares its memory with others is not
- * released.
+ * Releases the memory of a body's chunks, which must not be read afterwards. If that were left to the garbage
+ * collector, arriving bodies would fill the memory until a full collection, several times a second. A chunk that
+ * shares its memory with others is not released.
  */
 export function releasePieces(pieces: readonly Buffer[]): void {
   for (const { buffer, length } of pieces) {
@@ -12,30 +12,30 @@ export function releasePieces(pieces: readonly Buffer[]): void {
       try {
         release(buffer);
       } catch {
-        // It is not to be taken from its owner: the collector has it in time.
+        // The memory can't be transferred, so the garbage collector frees it later.
       }
     }
   }
 }
 
-/** What Node 20 does not have. */
+/** `ArrayBuffer.prototype.transfer`, which Node 20 lacks. */
 interface Transferable {
   readonly transfer?: (bytes: number) => unknown;
 }
 
 function release(memory: ArrayBuffer): void {
   if ((memory as Transferable).transfer === undefined) {
-    nowhere ??= closedPort();
-    nowhere.postMessage(undefined, [memory]);
+    discardPort ??= createDiscardPort();
+    discardPort.postMessage(undefined, [memory]);
   } else {
     (memory as Transferable).transfer?.(0);
   }
 }
 
-/** What is sent there is gone at once. */
-let nowhere: MessagePort | undefined;
+/** Memory that is transferred to this port is freed at once, because the other port is closed. */
+let discardPort: MessagePort | undefined;
 
-function closedPort(): MessagePort {
+function createDiscardPort(): MessagePort {
   const { port1, port2 } = new MessageChannel();
   port1.close();
   return port2;

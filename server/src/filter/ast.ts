@@ -1,6 +1,6 @@
 import type { Span } from "./filter-error.ts";
 
-/** The comparators. */
+/** The comparison functions of the filter language. */
 export const comparators = [
   "eq",
   "neq",
@@ -17,13 +17,16 @@ export const comparators = [
 
 export type Comparator = (typeof comparators)[number];
 
-/** A value as the filter writes it. */
+/** A literal of a filter. */
 export type Literal = Span &
   (
     | {
         readonly kind: "text";
         readonly text: string;
-        /** What stood between single quotes, where it holds a backslash: JSON has its own use for it. */
+        /**
+         * The source of a single-quoted text that contains a backslash. It may be JSON, where backslashes have
+         * another meaning.
+         */
         readonly raw?: string;
       }
     | { readonly kind: "number"; readonly number: number }
@@ -37,7 +40,7 @@ export interface FieldName extends Span {
   readonly name: string;
 }
 
-/** A filter as it is written, before its fields are looked up. */
+/** A parsed filter, before its fields are checked. */
 export type Filter = Span &
   (
     | { readonly kind: "and" | "or"; readonly parts: readonly Filter[] }
@@ -45,13 +48,13 @@ export type Filter = Span &
     | {
         readonly kind: "comparison";
         readonly comparator: Comparator;
-        /** Absent in `search("text")`, which looks everywhere. */
+        /** Absent in `search("text")`, which searches everywhere. */
         readonly field?: FieldName;
         readonly operand: Literal;
       }
   );
 
-/** The text of a filter; parsed again, it is the same filter. */
+/** Formats a filter as text. Parsing the text returns the same filter. */
 export function printFilter(filter: Filter): string {
   switch (filter.kind) {
     case "and":

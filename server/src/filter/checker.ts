@@ -7,11 +7,11 @@ import { toOperand } from "./operands.ts";
 import type { Operand } from "./operands.ts";
 import { parseFilter } from "./parser.ts";
 
-/** A filter whose fields, comparators and values go together: it can be compiled without a fault. */
+/** A filter whose fields, comparators and values fit together. Compiling it can't fail. */
 export type CheckedFilter =
   | { readonly kind: "and" | "or"; readonly parts: readonly CheckedFilter[] }
   | { readonly kind: "not"; readonly part: CheckedFilter }
-  /** A text anywhere. */
+  /** A text that may occur anywhere. */
   | { readonly kind: "search"; readonly text: string }
   | CheckedComparison;
 
@@ -23,9 +23,10 @@ export interface CheckedComparison {
 }
 
 /**
- * Reads a filter and looks its fields up.
+ * Parses a filter and checks its fields.
  *
- * @throws FilterError it can't be read, names what is not there, or compares what can't be compared.
+ * @throws FilterError it is malformed, names an unknown field, or uses a comparator or a value that the field does
+ * not support.
  */
 export const checkFilter = (text: string, fields: FieldTable): CheckedFilter =>
   check(parseFilter(text), { text, fields });
@@ -66,7 +67,7 @@ function checkComparison(
   return checkField(filter, { ...context, field });
 }
 
-/** Of a path, only its head can be unknown. */
+/** In a path, only the part before the first dot can be unknown. */
 function unknownField({ name, offset }: FieldName, { text, fields }: Context): FilterError {
   const [head = ""] = name.split(".", 1);
   const unknown = fields.has(head) ? name : head;
@@ -78,25 +79,25 @@ function unknownField({ name, offset }: FieldName, { text, fields }: Context): F
   });
 }
 
-/** An entry by its path is a pair of a key and a value. One that is not there equals nothing. */
+/** An entry that is named by its path is compared as a pair of key and value. A missing entry equals nothing. */
 function checkEntry(
   filter: Filter & { readonly kind: "comparison" },
   { object, key, entry, path, ...context }: Context & EntryField,
 ): CheckedFilter {
   const test = checkField(filter, { ...context, field: entry });
   if (test.comparator === "exists") {
-    const below = String(valueOf(test.operand));
-    return { ...test, field: object, operand: { kind: "scalar", value: `${path}.${below}` } };
+    const subpath = String(valueOf(test.operand));
+    return { ...test, field: object, operand: { kind: "scalar", value: `${path}.${subpath}` } };
   }
-  const isThere: CheckedComparison = {
+  const hasKey: CheckedComparison = {
     kind: "comparison",
     comparator: "eq",
     field: key,
     operand: { kind: "scalar", value: path },
   };
   return test.comparator === "neq"
-    ? { kind: "not", part: { kind: "and", parts: [isThere, { ...test, comparator: "eq" }] } }
-    : { kind: "and", parts: [isThere, test] };
+    ? { kind: "not", part: { kind: "and", parts: [hasKey, { ...test, comparator: "eq" }] } }
+    : { kind: "and", parts: [hasKey, test] };
 }
 
 function checkField(
@@ -107,7 +108,7 @@ function checkField(
   const allowed = comparatorsOf[field.type];
   if (!allowed.includes(comparator)) {
     throw new FilterError(text, {
-      reason: `${comparator} can't be asked of \`${field.name}\`; it takes ${allowed.join(", ")}`,
+      reason: `${comparator} can't be used with \`${field.name}\`; it supports ${allowed.join(", ")}`,
       offset: filter.offset,
       length: comparator.length,
     });
@@ -127,7 +128,7 @@ function textOf(literal: Literal, { text }: Context): string {
   throw new FilterError(text, { reason: "search takes a text that is not empty", ...literal });
 }
 
-/** The group that every field of a filter belongs to; `undefined` where they differ or have none. */
+/** The group to which all fields of a filter belong; `undefined` if the fields differ or have no group. */
 export function groupOf(filter: CheckedFilter): Group | undefined {
   switch (filter.kind) {
     case "search":
@@ -138,8 +139,8 @@ export function groupOf(filter: CheckedFilter): Group | undefined {
       return groupOf(filter.part);
     case "and":
     case "or": {
-      const [first, ...rest] = filter.parts.map(groupOf);
-      return rest.every((group) => group === first) ? first : undefined;
+      const [first, ...otherGroups] = filter.parts.map(groupOf);
+      return otherGroups.every((group) => group === first) ? first : undefined;
     }
   }
 }

@@ -3,49 +3,47 @@ import type { CheckedComparison, CheckedFilter } from "./checker.ts";
 import { compareColumn, compareValue, valueOf, valuesOf } from "./conditions.ts";
 import type { JsonValue, Test } from "./conditions.ts";
 import type { FieldType, Group } from "./fields.ts";
-import { containsObject, containsText, hasEntry, hasText, holds } from "./json-sql.ts";
+import { containsObject, containsText, hasEntry, hasText, textContains } from "./json-sql.ts";
 import { join, negate, sql } from "./sql.ts";
 import type { Sql } from "./sql.ts";
 
-/**
- * How SQL reaches the fields of one kind of thing. All are SQL expressions over the row in question; none
- * may fail, whatever the row holds.
- */
+/** How the fields of one kind of row are expressed in SQL. No expression may fail, whatever the row contains. */
 export interface FilterSource {
   /**
-   * Columns by the name of their field, for fields of the types uuid, text, choice, time (microseconds),
-   * duration (microseconds) and number; NULL where there is no value.
+   * Columns by field name, for fields of the types uuid, text, choice, time (microseconds), duration (microseconds)
+   * and number. NULL if there is no value.
    */
   readonly columns: Readonly<Record<string, string>>;
-  /** Conditions by the name of their field, for the type boolean, and `error`: whether there is one. */
+  /** Conditions by field name, for the type boolean. Also `error`: whether there is an error. */
   readonly conditions: Readonly<Record<string, string>>;
-  /** JSON texts of lists, for the type texts; NULL where there is no list. */
+  /** JSON texts of lists by field name, for the type texts. NULL if there is no list. */
   readonly lists: Readonly<Record<string, string>>;
-  /** JSON texts of objects, for the type json; NULL where there is no object. */
+  /** JSON texts of objects by field name, for the type json. NULL if there is no object. */
   readonly objects: Readonly<Record<string, string>>;
-  /** Feedback of the row; absent where there is none. */
+  /** Feedback on the row; absent for rows that have no feedback. */
   readonly feedback?: FeedbackSource;
-  /** Where `search("text")` looks: texts, and JSON texts. */
+  /** What `search("text")` searches: expressions of texts and of JSON texts. */
   readonly searched: { readonly texts: readonly string[]; readonly json: readonly string[] };
   /**
-   * A condition that is true for each row that may contain all of these texts, in either case, and that costs less than
-   * reading the row. Absent where the source has no such index; returns `undefined` where the index does not narrow the search.
+   * Returns a condition that holds for every row that may contain all of these texts, ignoring case, and that costs
+   * less than reading the row. Absent if there is no index for this. Returns `undefined` if the index does not
+   * narrow the search.
    */
-  readonly mayHold?: (texts: readonly string[]) => Sql | undefined;
+  readonly mayContain?: (texts: readonly string[]) => Sql | undefined;
 }
 
 export interface FeedbackSource {
-  /** What follows `FROM`, and the condition that it is this row's. */
+  /** The table for `FROM`, and the condition that selects the feedback on the row. */
   readonly from: string;
   readonly where: string;
   readonly key: string;
-  /** Values by the name of their field. */
+  /** Values by field name. */
   readonly values: Readonly<Record<string, JsonValue>>;
 }
 
 /**
- * A filter as a condition of SQL, its values bound. A part that is unknown, such as the latency of a
- * run that has not ended, does not hold.
+ * Compiles a filter to an SQL condition with bound values. A comparison with an unknown value, such as the latency
+ * of a run that has not ended, is false.
  */
 export function compileFilter(filter: CheckedFilter, source: FilterSource): Sql {
   switch (filter.kind) {
@@ -59,31 +57,41 @@ export function compileFilter(filter: CheckedFilter, source: FilterSource): Sql 
     case "not":
       return negate(compileFilter(filter.part, source));
     case "search":
-      return ifMayHold([filter.text], source, searchEverywhere(filter.text, source));
+      return withCandidates([filter.text], source, searchEverywhere(filter.text, source));
     case "comparison":
-      return ifMayHold(textsIn([filter]), source, compileComparison(filter, source));
+      return withCandidates(textsIn([filter]), source, compileComparison(filter, source));
   }
 }
 
-/** The rows are read that may meet a condition. The cheap condition comes first, and SQLite asks it first. */
-function ifMayHold(texts: readonly string[], { mayHold }: FilterSource, condition: Sql): Sql {
-  const first = texts.length === 0 ? undefined : mayHold?.(texts);
+/**
+ * Restricts a condition to the rows that may meet it. The cheap condition comes first, because SQLite evaluates it
+ * first.
+ */
+function withCandidates(
+  texts: readonly string[],
+  { mayContain }: FilterSource,
+  condition: Sql,
+): Sql {
+  const first = texts.length === 0 ? undefined : mayContain?.(texts);
   return first === undefined ? condition : sql`(${first} AND ${condition})`;
 }
 
-/** Texts that stand in whatever meets these comparisons, where it stands in a payload. */
+/** Returns texts that occur in the payload of every row that meets these comparisons. */
 export const textsIn = (parts: readonly CheckedFilter[]): readonly string[] =>
   parts.flatMap((part) => {
-    if (part.kind !== "comparison" || !isOfPayload(part)) {
+    if (part.kind !== "comparison" || !isInPayload(part)) {
       return [];
     }
     const text = String(valueOf(part.operand));
-    // What stands between the signs of a pattern.
+    // The text between the wildcards of a pattern.
     return part.comparator === "like" ? text.split(/[%_]+/) : [text];
   });
 
-/** Whether a comparison asks for a part of a text that a payload holds as one piece; the paths of entries are put together. */
-const isOfPayload = ({ field, comparator }: CheckedComparison): boolean =>
+/**
+ * Whether a comparison searches for a text that occurs in the payload in one piece. Paths do not: they are composed
+ * of several keys.
+ */
+const isInPayload = ({ field, comparator }: CheckedComparison): boolean =>
   (comparator === "like" || comparator === "search") &&
   field.group !== "feedback" &&
   payloadTypes.has(field.type);
@@ -93,29 +101,29 @@ const payloadTypes: ReadonlySet<FieldType> = new Set(["error", "texts", "json", 
 const searchEverywhere = (text: string, { searched }: FilterSource): Sql =>
   join(
     [
-      ...searched.texts.map((column) => holds(column, text)),
+      ...searched.texts.map((column) => textContains(column, text)),
       ...searched.json.map((json) => containsText(json, text)),
     ],
     "OR",
   );
 
-/** What is asked of a group's entry: its key, its value, or both in a way of its own. */
+/** Which part of a group's entry a condition refers to: its key, its value, or both. */
 type Role = "key" | "value" | "mixed";
 
-/** Conditions that one entry of a group must meet. */
-interface Bundle {
+/** Conditions that must be met by the same entry of a group. */
+interface EntryConditions {
   readonly group: Group;
   readonly parts: CheckedFilter[];
   hasKey: boolean;
 }
 
 /**
- * Within one `and`, conditions on a key and on its value are met by the same entry. A second key begins
- * a second entry.
+ * Compiles the parts of an `and`. Conditions on a key and on its value must be met by the same entry; a second key
+ * begins the conditions on a second entry.
  */
 function compileAll(parts: readonly CheckedFilter[], source: FilterSource): Sql {
   const conditions: Sql[] = [];
-  const bundles: Bundle[] = [];
+  const entries: EntryConditions[] = [];
   for (const part of parts) {
     const group = groupOf(part);
     const role = roleOf(part);
@@ -123,21 +131,21 @@ function compileAll(parts: readonly CheckedFilter[], source: FilterSource): Sql 
       conditions.push(compileFilter(part, source));
       continue;
     }
-    const last = bundles.findLast((bundle) => bundle.group === group);
+    const last = entries.findLast((entry) => entry.group === group);
     if (last === undefined || (role === "key" && last.hasKey)) {
-      bundles.push({ group, parts: [part], hasKey: role === "key" });
+      entries.push({ group, parts: [part], hasKey: role === "key" });
     } else {
       last.parts.push(part);
       last.hasKey ||= role === "key";
     }
   }
-  for (const { group, parts: together, hasKey } of bundles) {
-    // Without a key, "not this value" speaks of all entries, as it does outside an `and`.
-    const alone = hasKey ? [] : together.filter(isNegative);
-    conditions.push(...alone.map((part) => compileFilter(part, source)));
-    const rest = together.filter((part) => !alone.includes(part));
-    if (rest.length > 0) {
-      conditions.push(ifMayHold(textsIn(rest), source, hasEntryOf(group, rest, source)));
+  for (const { group, parts: entryParts, hasKey } of entries) {
+    // Without a key, a negative condition applies to the values of all entries, as it does outside an `and`.
+    const separate = hasKey ? [] : entryParts.filter(isNegative);
+    conditions.push(...separate.map((part) => compileFilter(part, source)));
+    const joint = entryParts.filter((part) => !separate.includes(part));
+    if (joint.length > 0) {
+      conditions.push(withCandidates(textsIn(joint), source, hasEntryOf(group, joint, source)));
     }
   }
   return join(conditions, "AND");
@@ -146,7 +154,7 @@ function compileAll(parts: readonly CheckedFilter[], source: FilterSource): Sql 
 const isNegative = (filter: CheckedFilter): boolean =>
   filter.kind === "not" || (filter.kind === "comparison" && filter.comparator === "neq");
 
-/** What a part of one group asks of its entry. */
+/** Returns which part of an entry a filter of one group refers to. */
 export function roleOf(filter: CheckedFilter): Role {
   switch (filter.kind) {
     case "search":
@@ -159,8 +167,8 @@ export function roleOf(filter: CheckedFilter): Role {
       return roleOf(filter.part) === "value" ? "value" : "mixed";
     case "and":
     case "or": {
-      const [first = "mixed", ...rest] = filter.parts.map(roleOf);
-      return rest.every((role) => role === first) ? first : "mixed";
+      const [first = "mixed", ...otherRoles] = filter.parts.map(roleOf);
+      return otherRoles.every((role) => role === first) ? first : "mixed";
     }
   }
 }
@@ -190,19 +198,19 @@ function compileComparison(comparison: CheckedComparison, source: FilterSource):
 const isTrue = (condition: string, { comparator, operand }: Test): Sql =>
   (valueOf(operand) === true) === (comparator === "eq") ? sql`${condition}` : sql`NOT ${condition}`;
 
-/** `true` and `null` ask whether there is an error, a text asks for its words. */
+/** `true` and `null` test whether there is an error. A text is compared with the text of the error. */
 function compareError({ comparator, operand }: Test, source: FilterSource): Sql {
-  const has = source.conditions["error"] ?? "0";
+  const hasError = source.conditions["error"] ?? "0";
   if (comparator === "neq") {
     return negate(compareError({ comparator: "eq", operand }, source));
   }
   const parts = valuesOf(operand).map((value) => {
     if (typeof value !== "string") {
-      return value === true ? sql`${has}` : sql`NOT ${has}`;
+      return value === true ? sql`${hasError}` : sql`NOT ${hasError}`;
     }
-    const one = comparator === "in" ? "eq" : comparator;
-    const test = { comparator: one, operand: { kind: "scalar", value } } as const;
-    return sql`(${has} AND ${compareColumn(source.columns["error"] ?? "NULL", test)})`;
+    const textComparator = comparator === "in" ? "eq" : comparator;
+    const test = { comparator: textComparator, operand: { kind: "scalar", value } } as const;
+    return sql`(${hasError} AND ${compareColumn(source.columns["error"] ?? "NULL", test)})`;
   });
   return join(parts, "OR");
 }
@@ -227,21 +235,21 @@ function compareObject(object: string, { comparator, operand }: Test): Sql {
 
 const entryValue: JsonValue = { type: "w.type", atom: "w.atom" };
 
-/** An entry of a JSON object, as `hasEntry` names it. */
+/** An entry of a JSON object, with the column names of `hasEntry`. */
 const objectEntry: Entry = {
   key: "w.path",
   object: "CASE w.type WHEN 'object' THEN w.json END",
   valueAt: () => entryValue,
 };
 
-/** Whether one entry of a group meets all conditions. */
+/** Condition that a single entry of a group meets all conditions. */
 function hasEntryOf(group: Group, parts: readonly CheckedFilter[], source: FilterSource): Sql {
   if (group !== "feedback") {
     const condition = join(
       parts.map((part) => compileEntry(part, objectEntry)),
       "AND",
     );
-    return hasEntry(source.objects[group] ?? "NULL", condition, wantedKeys(parts));
+    return hasEntry(source.objects[group] ?? "NULL", condition, requiredKeys(parts));
   }
   const { feedback } = source;
   if (feedback === undefined) {
@@ -252,8 +260,8 @@ function hasEntryOf(group: Group, parts: readonly CheckedFilter[], source: Filte
   return sql`EXISTS (SELECT 1 FROM ${feedback.from} WHERE ${join([sql`${feedback.where}`, ...conditions], "AND")})`;
 }
 
-/** The keys one of which the entry must have; `undefined` where the conditions do not say. */
-function wantedKeys(parts: readonly CheckedFilter[]): readonly string[] | undefined {
+/** The keys of which the entry must have one; `undefined` if the conditions don't determine them. */
+function requiredKeys(parts: readonly CheckedFilter[]): readonly string[] | undefined {
   for (const part of parts) {
     if (
       part.kind === "comparison" &&
@@ -268,12 +276,12 @@ function wantedKeys(parts: readonly CheckedFilter[]): readonly string[] | undefi
 
 interface Entry {
   readonly key: string;
-  /** The JSON text of the value, where it is an object; absent where entries have no such values. */
+  /** JSON text of the value, if it is an object; absent if values can't be objects. */
   readonly object?: string;
   readonly valueAt: (name: string) => JsonValue | undefined;
 }
 
-/** Conditions on the entry at hand. */
+/** Compiles conditions on the current entry. */
 function compileEntry(filter: CheckedFilter, entry: Entry): Sql {
   switch (filter.kind) {
     case "and":

@@ -1,6 +1,6 @@
 import type { Comparator } from "./ast.ts";
 import type { Operand, Scalar } from "./operands.ts";
-import { holds } from "./json-sql.ts";
+import { textContains } from "./json-sql.ts";
 import { bind, bindBytes, join, negate, sql } from "./sql.ts";
 import type { Sql } from "./sql.ts";
 
@@ -10,24 +10,24 @@ export interface Test {
   readonly operand: Operand;
 }
 
-/** A JSON value, as SQL reaches it. */
+/** The SQL expressions for a JSON value. */
 export interface JsonValue {
-  /** Its type in the words of SQLite: `text`, `integer`, `real`, `true`, `false`, `null`, … */
+  /** Its type as SQLite names it: `text`, `integer`, `real`, `true`, `false`, `null`, … */
   readonly type: string;
   readonly atom: string;
 }
 
-const signs = { gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
+const operators = { gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
 
-/** The one value of a comparator that takes one. */
+/** The value of a comparator that takes a single value. */
 export const valueOf = (operand: Operand): Scalar =>
   operand.kind === "scalar" ? operand.value : null;
 
-/** The values of a comparator, one or a list. */
+/** The values of a comparator, whether it takes one or a list. */
 export const valuesOf = (operand: Operand): readonly Scalar[] =>
   operand.kind === "list" ? operand.values : [valueOf(operand)];
 
-/** A condition on a column, which is NULL where there is no value. */
+/** A condition on a column, which is NULL if there is no value. */
 export function compareColumn(column: string, { comparator, operand }: Test): Sql {
   switch (comparator) {
     case "eq":
@@ -40,26 +40,26 @@ export function compareColumn(column: string, { comparator, operand }: Test): Sq
     case "gte":
     case "lt":
     case "lte":
-      return sql`${column} ${signs[comparator]} ${bind(valueOf(operand))}`;
+      return sql`${column} ${operators[comparator]} ${bind(valueOf(operand))}`;
     case "search":
     case "exists":
-      return holds(column, String(valueOf(operand)));
+      return textContains(column, String(valueOf(operand)));
     case "like":
       return isLike(column, String(valueOf(operand)));
   }
 }
 
 function isAnyOf(column: string, values: readonly Scalar[]): Sql {
-  const given = values.filter((value) => value !== null);
-  const [first] = given;
-  const parts: Sql[] = values.length > given.length ? [sql`${column} IS NULL`] : [];
-  if (given.length === 1 && first !== undefined) {
+  const nonNull = values.filter((value) => value !== null);
+  const [first] = nonNull;
+  const parts: Sql[] = values.length > nonNull.length ? [sql`${column} IS NULL`] : [];
+  if (nonNull.length === 1 && first !== undefined) {
     parts.push(sql`${column} = ${bind(first)}`);
-  } else if (given.length > 1) {
-    const list = given.map(bind);
-    const marks = list.map((value) => value.sql).join(", ");
+  } else if (nonNull.length > 1) {
+    const list = nonNull.map(bind);
+    const placeholders = list.map((value) => value.sql).join(", ");
     parts.push({
-      sql: `${column} IN (${marks})`,
+      sql: `${column} IN (${placeholders})`,
       values: list.flatMap((value) => value.values),
     });
   }
@@ -73,53 +73,56 @@ export function compareValue(value: JsonValue, { comparator, operand }: Test): S
     case "has":
     case "in":
       return join(
-        valuesOf(operand).map((wanted) => isValue(value, wanted)),
+        valuesOf(operand).map((expected) => equalsValue(value, expected)),
         "OR",
       );
     case "neq":
-      return negate(isValue(value, valueOf(operand)));
+      return negate(equalsValue(value, valueOf(operand)));
     case "gt":
     case "gte":
     case "lt":
     case "lte": {
-      const wanted = valueOf(operand);
-      const types = typeof wanted === "number" ? "'integer', 'real'" : "'text'";
-      return sql`${value.type} IN (${types}) AND ${value.atom} ${signs[comparator]} ${bind(wanted)}`;
+      const expected = valueOf(operand);
+      const types = typeof expected === "number" ? "'integer', 'real'" : "'text'";
+      return sql`${value.type} IN (${types}) AND ${value.atom} ${operators[comparator]} ${bind(expected)}`;
     }
     case "search":
     case "exists":
-      return sql`${value.type} = 'text' AND ${holds(value.atom, String(valueOf(operand)))}`;
+      return sql`${value.type} = 'text' AND ${textContains(value.atom, String(valueOf(operand)))}`;
     case "like":
       return sql`${value.type} = 'text' AND ${isLike(value.atom, String(valueOf(operand)))}`;
   }
 }
 
-/** Texts that are written as a number or a truth value equal it: metadata from an environment is text. */
-function isValue({ type, atom }: JsonValue, wanted: Scalar): Sql {
-  if (wanted === null || typeof wanted === "boolean") {
-    return sql`${type} = '${String(wanted)}'`;
+/**
+ * A text that is spelled like a number or a boolean also equals it, because metadata from environment variables is
+ * always text.
+ */
+function equalsValue({ type, atom }: JsonValue, expected: Scalar): Sql {
+  if (expected === null || typeof expected === "boolean") {
+    return sql`${type} = '${String(expected)}'`;
   }
-  if (typeof wanted === "number") {
-    return sql`${type} IN ('integer', 'real') AND ${atom} = ${bind(wanted)}`;
+  if (typeof expected === "number") {
+    return sql`${type} IN ('integer', 'real') AND ${atom} = ${bind(expected)}`;
   }
-  if (wanted === "true" || wanted === "false") {
-    return sql`(${type} = '${wanted}' OR ${type} = 'text' AND ${atom} = ${bind(wanted)})`;
+  if (expected === "true" || expected === "false") {
+    return sql`(${type} = '${expected}' OR ${type} = 'text' AND ${atom} = ${bind(expected)})`;
   }
-  const isText = sql`${type} = 'text' AND ${atom} = ${bind(wanted)}`;
-  return /^-?\d/.test(wanted)
-    ? sql`(${isText} OR ${type} IN ('integer', 'real') AND CAST(${atom} AS TEXT) = ${bind(wanted)})`
+  const isText = sql`${type} = 'text' AND ${atom} = ${bind(expected)}`;
+  return /^-?\d/.test(expected)
+    ? sql`(${isText} OR ${type} IN ('integer', 'real') AND CAST(${atom} AS TEXT) = ${bind(expected)})`
     : isText;
 }
 
-/** `%` stands for any characters, `_` for one. Letters differ by case. */
+/** `%` matches any characters, `_` matches one character. Matching is case-sensitive. */
 function isLike(text: string, pattern: string): Sql {
-  const plain = /^(%?)([^%_]*)(%?)$/.exec(pattern);
-  if (plain === null) {
+  const simplePattern = /^(%?)([^%_]*)(%?)$/.exec(pattern);
+  if (simplePattern === null) {
     const glob = pattern.replaceAll(/[*?[]/g, "[$&]").replaceAll("%", "*").replaceAll("_", "?");
     return sql`${text} GLOB ${bind(glob)}`;
   }
-  // The usual patterns byte by byte: GLOB would end a text at its first NUL.
-  const [, head = "", middle = "", tail = ""] = plain;
+  // Simple patterns are compared byte by byte, because GLOB ends a text at its first NUL.
+  const [, head = "", middle = "", tail = ""] = simplePattern;
   const part = bindBytes(middle);
   const blob = `CAST(${text} AS BLOB)`;
   if (middle === "") {

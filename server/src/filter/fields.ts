@@ -1,12 +1,12 @@
 import type { WordKind } from "millrace/model";
 import type { Comparator } from "./ast.ts";
 
-/** What a field holds; decides which comparators and which values it takes. */
+/** The type of a field, which determines its comparators and values. */
 export type FieldType =
-  /** Equal whatever the case of its letters. */
+  /** Compared without regard to case. */
   | "uuid"
   | "text"
-  /** One of a few texts. */
+  /** One of a fixed set of texts. */
   | "choice"
   /** Microseconds since the Unix epoch. */
   | "time"
@@ -14,20 +14,23 @@ export type FieldType =
   | "duration"
   | "number"
   | "boolean"
-  /** A text that may be absent, and whose presence alone can be asked for. */
+  /** A text that may be absent. A boolean or null tests only whether it is present. */
   | "error"
   /** A list of texts. */
   | "texts"
   /** A JSON object. */
   | "json"
-  /** The path of an entry of a JSON object, or the key of a feedback. */
+  /** The path of an entry of a JSON object, or a feedback key. */
   | "key"
   /** Any JSON value. */
   | "value"
-  /** The values of a JSON object at a path that the name goes on with. */
+  /** The entry of a JSON object at the path that follows in the name. */
   | "entry";
 
-/** Several of a run's things, of which one must meet all conditions of a group. */
+/**
+ * Fields of one group describe the same entry, of which a row has several. A single entry must meet all conditions
+ * on a group.
+ */
 export type Group = "metadata" | "inputs" | "outputs" | "feedback";
 
 export interface Field {
@@ -36,38 +39,38 @@ export interface Field {
   /** Whether it may be compared with `null`. */
   readonly nullable: boolean;
   readonly group?: Group;
-  /** The values of a choice. */
+  /** The allowed values, for the type choice. */
   readonly choices?: readonly string[];
-  /** The words that are proposed for its value. */
+  /** The kind of suggestions for its values. */
   readonly words?: WordKind;
-  /** One sentence for the table of the documentation. */
+  /** Description for the documentation and the UI. */
   readonly doc: string;
 }
 
-/** Fields by name, for one kind of thing that is filtered. */
+/** Fields by name, for one kind of row. */
 export type FieldTable = ReadonlyMap<string, Field>;
 
 const equality = ["eq", "neq", "in"] as const;
-const order = ["gt", "gte", "lt", "lte"] as const;
+const ordering = ["gt", "gte", "lt", "lte"] as const;
 
-/** The comparators of each type. */
+/** The comparators that each type supports. */
 export const comparatorsOf: { readonly [Type in FieldType]: readonly Comparator[] } = {
   uuid: equality,
   text: [...equality, "like", "search"],
   choice: equality,
-  time: ["eq", "neq", ...order],
-  duration: ["eq", "neq", ...order],
-  number: [...equality, ...order],
+  time: ["eq", "neq", ...ordering],
+  duration: ["eq", "neq", ...ordering],
+  number: [...equality, ...ordering],
   boolean: ["eq", "neq"],
   error: [...equality, "like", "search"],
   texts: ["has", "eq", "neq", "in", "like", "search"],
   json: ["has", "exists", "search"],
   key: [...equality, "like"],
-  value: [...equality, ...order, "like", "search"],
-  entry: [...equality, ...order, "like", "search", "has", "exists"],
+  value: [...equality, ...ordering, "like", "search"],
+  entry: [...equality, ...ordering, "like", "search", "has", "exists"],
 };
 
-/** What the values of each type look like, in the words of messages and of the documentation. */
+/** How the values of each type are written, for error messages and the documentation. */
 export const valuesOf: { readonly [Type in FieldType]: string } = {
   uuid: "a UUID in quotes",
   text: "a quoted text",
@@ -76,7 +79,7 @@ export const valuesOf: { readonly [Type in FieldType]: string } = {
   duration: 'seconds as a number, or a text such as "1.5s", "200ms", "2m", "1h"',
   number: "a number",
   boolean: "true or false",
-  error: "a quoted text; null, true and false ask whether there is one",
+  error: "a quoted text; null, true and false test whether there is one",
   texts: "a quoted text",
   json: "the text of a JSON object for has, a quoted text otherwise",
   key: "a quoted text",
@@ -84,54 +87,54 @@ export const valuesOf: { readonly [Type in FieldType]: string } = {
   entry: "a quoted text, a number, true, false or null; the text of a JSON object for has",
 };
 
-/** Whether a type takes texts, numbers, truth values and null, as JSON has them. */
+/** Whether a type supports texts, numbers, booleans and null, as in JSON. */
 export const isJsonType = (type: FieldType): boolean => type === "value" || type === "entry";
 
-type Row = readonly [
+type FieldRow = readonly [
   name: string,
   type: FieldType,
   doc: string,
-  rest?: Partial<Pick<Field, "group" | "choices" | "words">> & { readonly nullable?: true },
+  extra?: Partial<Pick<Field, "group" | "choices" | "words">> & { readonly nullable?: true },
 ];
 
-const toTable = (rows: readonly Row[]): FieldTable =>
+const toTable = (rows: readonly FieldRow[]): FieldTable =>
   new Map(
-    rows.map(([name, type, doc, rest = {}]) => [
+    rows.map(([name, type, doc, extra = {}]) => [
       name,
       {
         name,
         type,
         doc,
-        ...rest,
-        nullable: rest.nullable ?? (type === "error" || isJsonType(type)),
+        ...extra,
+        nullable: extra.nullable ?? (type === "error" || isJsonType(type)),
       },
     ]),
   );
 
-/** Stands for a path in the name of a field; no filter can write it. */
-const anyPath = "<path>";
+/** Stands for a path in the name of a field. It can't occur in a filter. */
+const pathPlaceholder = "<path>";
 
-interface EntryWords {
+interface EntrySuggestions {
   readonly key: WordKind;
   readonly value: WordKind;
 }
 
-/** `words`: the kinds of words of keys and of values, where runs have them. */
-const entryRows = (noun: string, group: Group, words?: EntryWords): Row[] => [
+/** `words`: the kinds of suggestions for keys and values, if there are any. */
+const entryRows = (prefix: string, group: Group, words?: EntrySuggestions): FieldRow[] => [
   [
-    `${noun}_key`,
+    `${prefix}_key`,
     "key",
-    `Path of an entry of \`${group}\`, its steps joined by dots; lists add no step.`,
+    `Path of an entry of \`${group}\`: its keys, joined by dots. Lists add no key.`,
     { group, ...(words && { words: words.key }) },
   ],
   [
-    `${noun}_value`,
+    `${prefix}_value`,
     "value",
     `Value of an entry of \`${group}\`.`,
     { group, ...(words && { words: words.value }) },
   ],
   [
-    `${group}.${anyPath}`,
+    `${group}.${pathPlaceholder}`,
     "entry",
     `The entry of \`${group}\` at a path.`,
     { group, ...(words && { words: words.value }) },
@@ -140,43 +143,43 @@ const entryRows = (noun: string, group: Group, words?: EntryWords): Row[] => [
 
 /** Fields of a run. */
 export const runFields: FieldTable = toTable([
-  ["id", "uuid", "The run."],
-  ["trace_id", "uuid", "Its trace: the id of the root."],
-  ["parent_run_id", "uuid", "The run above; `null` for a root.", { nullable: true }],
-  ["session_id", "uuid", "The project."],
-  ["reference_example_id", "uuid", "The example that it was run on.", { nullable: true }],
-  ["name", "text", "Its name.", { words: "name" }],
+  ["id", "uuid", "ID of the run."],
+  ["trace_id", "uuid", "ID of the trace, which is the ID of its root run."],
+  ["parent_run_id", "uuid", "ID of the parent run; `null` for a root run.", { nullable: true }],
+  ["session_id", "uuid", "ID of the project."],
+  ["reference_example_id", "uuid", "ID of the example that the run processed.", { nullable: true }],
+  ["name", "text", "Name of the run.", { words: "name" }],
   ["run_type", "text", "`llm`, `chain`, `tool`, `retriever`, …", { words: "run_type" }],
   [
     "status",
     "choice",
-    "`pending` until it has ended.",
+    "`pending` until the run has ended.",
     { choices: ["success", "error", "pending"] },
   ],
-  ["error", "error", "Text of its error."],
-  ["start_time", "time", "When it began."],
-  ["end_time", "time", "When it ended; `null` while it is pending.", { nullable: true }],
-  ["first_token_time", "time", "When its first `new_token` event came.", { nullable: true }],
-  ["latency", "duration", "From start to end.", { nullable: true }],
-  ["is_root", "boolean", "Whether it has no parent."],
-  ["execution_order", "number", "1 for a root, 2 for what is below; kept for older clients."],
-  ["total_tokens", "number", "Tokens, by the usage that it reports.", { nullable: true }],
-  ["prompt_tokens", "number", "Tokens read.", { nullable: true }],
-  ["completion_tokens", "number", "Tokens written.", { nullable: true }],
-  ["total_cost", "number", "Cost, by the usage that it reports.", { nullable: true }],
-  ["tags", "texts", "Its tags; one of them must pass.", { words: "tag" }],
-  ["tag", "texts", "The same.", { words: "tag" }],
+  ["error", "error", "Error of the run."],
+  ["start_time", "time", "Start of the run."],
+  ["end_time", "time", "End of the run; `null` while it is pending.", { nullable: true }],
+  ["first_token_time", "time", "Time of the first `new_token` event.", { nullable: true }],
+  ["latency", "duration", "Time from start to end.", { nullable: true }],
+  ["is_root", "boolean", "Whether the run has no parent."],
+  ["execution_order", "number", "1 for a root run, 2 for all others; for older clients."],
+  ["total_tokens", "number", "Total tokens that the run reports.", { nullable: true }],
+  ["prompt_tokens", "number", "Input tokens.", { nullable: true }],
+  ["completion_tokens", "number", "Output tokens.", { nullable: true }],
+  ["total_cost", "number", "Total cost that the run reports.", { nullable: true }],
+  ["tags", "texts", "Tags of the run; one of them must match.", { words: "tag" }],
+  ["tag", "texts", "Same as `tags`.", { words: "tag" }],
   ["thread_id", "texts", "Metadata `session_id`, `thread_id` or `conversation_id`."],
-  ["metadata", "json", "Its metadata."],
-  ["inputs", "json", "Its inputs."],
-  ["outputs", "json", "Its outputs."],
+  ["metadata", "json", "Metadata of the run."],
+  ["inputs", "json", "Inputs of the run."],
+  ["outputs", "json", "Outputs of the run."],
   ...entryRows("metadata", "metadata", { key: "metadata_key", value: "metadata_value" }),
   ...entryRows("input", "inputs"),
   ...entryRows("output", "outputs"),
   [
     "feedback_key",
     "key",
-    "Key of a feedback that it got.",
+    "Key of a feedback on the run.",
     { group: "feedback", words: "feedback_key" },
   ],
   [
@@ -191,36 +194,36 @@ export const runFields: FieldTable = toTable([
 
 /** Fields of an example of a dataset. */
 export const exampleFields: FieldTable = toTable([
-  ["id", "uuid", "The example."],
-  ["source_run_id", "uuid", "The run that it was made of.", { nullable: true }],
-  ["created_at", "time", "When it was made."],
-  ["modified_at", "time", "When it was last written.", { nullable: true }],
-  ["split", "texts", "Its splits; one of them must pass."],
-  ["splits", "texts", "The same."],
-  ["metadata", "json", "Its metadata."],
-  ["inputs", "json", "Its inputs."],
-  ["outputs", "json", "Its outputs."],
+  ["id", "uuid", "ID of the example."],
+  ["source_run_id", "uuid", "ID of the run that the example was created from.", { nullable: true }],
+  ["created_at", "time", "Time of creation."],
+  ["modified_at", "time", "Time of the last change.", { nullable: true }],
+  ["split", "texts", "Splits of the example; one of them must match."],
+  ["splits", "texts", "Same as `split`."],
+  ["metadata", "json", "Metadata of the example."],
+  ["inputs", "json", "Inputs of the example."],
+  ["outputs", "json", "Outputs of the example."],
   ...entryRows("metadata", "metadata"),
   ...entryRows("input", "inputs"),
   ...entryRows("output", "outputs"),
 ]);
 
-/** The entry that a name such as `metadata.user.plan` means. */
+/** The fields that a name such as `metadata.user.plan` refers to. */
 export interface EntryField {
-  /** The object that it is of. */
+  /** The object that contains the entry. */
   readonly object: Field;
-  /** The field of the paths of the object's entries. */
+  /** The field for the paths of the object's entries. */
   readonly key: Field;
   /** The field of the entry itself. */
   readonly entry: Field;
   readonly path: string;
 }
 
-/** `undefined` where the name means no entry. */
+/** `undefined` if the name is not a path to an entry. */
 export function entryOf(name: string, fields: FieldTable): EntryField | undefined {
   const [head = ""] = name.split(".", 1);
   const object = fields.get(head);
-  const entry = fields.get(`${head}.${anyPath}`);
+  const entry = fields.get(`${head}.${pathPlaceholder}`);
   const key = [...fields.values()].find(({ type, group }) => type === "key" && group === head);
   return name === head || object === undefined || entry === undefined || key === undefined
     ? undefined

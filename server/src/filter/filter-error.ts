@@ -1,29 +1,29 @@
-/** Where a fault begins and how many characters it covers. */
+/** Position and length of a part of a filter, in UTF-16 code units. */
 export interface Span {
-  /** Characters before it, counted as JavaScript counts them. */
+  /** Number of code units before it. */
   readonly offset: number;
   readonly length: number;
 }
 
-/** A fault of a filter: what is wrong, and where. */
+/** An error in a filter: what is wrong, and where. */
 export interface Fault extends Span {
-  /** What was found and what is allowed, without the place. */
+  /** What was found and what is allowed, without the position. */
   readonly reason: string;
 }
 
-/** Characters of the faulty line that are shown before and behind the fault. */
-const excerptReach = 40;
+/** Number of characters that are shown before and after the error. */
+const excerptContext = 40;
 
-/** The filter can't be read. The message names the fault, its place, and what is allowed there. */
+/** The filter is invalid. The message contains the error, its position, and what is allowed there. */
 export class FilterError extends Error {
-  /** What was found and what is allowed, without the place. */
+  /** What was found and what is allowed, without the position. */
   readonly reason: string;
   readonly offset: number;
-  /** Characters that the fault covers. */
+  /** Number of code units that the error covers. */
   readonly length: number;
-  /** From 1. */
+  /** Line number, from 1. */
   readonly line: number;
-  /** From 1. */
+  /** Column number, from 1. */
   readonly column: number;
 
   constructor(text: string, { reason, offset, length }: Fault) {
@@ -41,33 +41,33 @@ export class FilterError extends Error {
   }
 }
 
-/** The faulty line, or the part of it around the fault, with carets below the fault. */
+/** The line of the error, or the part of it around the error, with carets below the error. */
 function excerptOf(
   text: string,
   { offset, length, lineStart }: Span & { readonly lineStart: number },
 ): string {
   const lineEnd = text.indexOf("\n", offset);
   const end = lineEnd === -1 ? text.length : lineEnd;
-  const from = Math.max(lineStart, offset - excerptReach);
-  const to = Math.min(end, offset + excerptReach);
+  const from = Math.max(lineStart, offset - excerptContext);
+  const to = Math.min(end, offset + excerptContext);
   const head = from > lineStart ? "…" : "";
   const shown = head + text.slice(from, to) + (to < end ? "…" : "");
   const carets = "^".repeat(Math.max(1, Math.min(length, to - offset)));
-  // One column for each character: a tab or a NUL would move what follows it.
-  const plain = shown.replaceAll(/\p{Cc}/gu, " ");
-  return `  ${plain}\n  ${" ".repeat(head.length + offset - from)}${carets}`;
+  // Each character must take one column: a tab or a NUL would move the text after it.
+  const printable = shown.replaceAll(/\p{Cc}/gu, " ");
+  return `  ${printable}\n  ${" ".repeat(head.length + offset - from)}${carets}`;
 }
 
-/** A name as messages show it, shortened. */
+/** A name as it is shown in messages, shortened. */
 export const quoteName = (name: string): string =>
   `\`${name.length > 40 ? `${name.slice(0, 40)}…` : name}\``;
 
-/** ", did you mean `x`" where one of the names is near, else nothing. */
-export function suggest(name: string, known: Iterable<string>): string {
-  const wanted = name.slice(0, 40).toLowerCase();
+/** Returns ", did you mean `x`?" if a known name is similar, else an empty text. */
+export function suggest(name: string, knownNames: Iterable<string>): string {
+  const searchedName = name.slice(0, 40).toLowerCase();
   let best: { readonly candidate: string; readonly distance: number } | undefined;
-  for (const candidate of known) {
-    const distance = editDistance(wanted, candidate);
+  for (const candidate of knownNames) {
+    const distance = editDistance(searchedName, candidate);
     if (distance <= Math.max(1, candidate.length / 3) && distance < (best?.distance ?? Infinity)) {
       best = { candidate, distance };
     }
@@ -75,7 +75,7 @@ export function suggest(name: string, known: Iterable<string>): string {
   return best === undefined ? "" : `, did you mean \`${best.candidate}\`?`;
 }
 
-/** Insertions, deletions and replacements between two short texts. */
+/** Number of insertions, deletions and replacements between two short texts. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let index = 0; index < from.length; index += 1) {

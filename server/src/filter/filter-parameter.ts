@@ -5,9 +5,10 @@ import type { FieldTable } from "./fields.ts";
 import { FilterError } from "./filter-error.ts";
 
 /**
- * A parameter that holds a filter; `undefined` where it is absent or blank.
+ * Parses a parameter that contains a filter; `undefined` if it is absent or blank.
  *
- * @throws RequestError 422: it has a fault, at which the detail points. It begins with the parameter's name.
+ * @throws RequestError 422: the filter is invalid. The detail begins with the parameter's name and shows the
+ * position.
  */
 export function readFilter(
   fields: FieldTable,

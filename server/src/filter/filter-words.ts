@@ -5,23 +5,23 @@ import { comparatorsOf, valuesOf } from "./fields.ts";
 import type { FieldTable } from "./fields.ts";
 
 const combinations: readonly Omit<FunctionWord, "combines">[] = [
-  { name: "and", form: "and(a, b, …)", doc: "All of them hold." },
-  { name: "or", form: "or(a, b, …)", doc: "One of them holds." },
-  { name: "not", form: "not(a)", doc: "It does not hold." },
+  { name: "and", form: "and(a, b, …)", doc: "All conditions match." },
+  { name: "or", form: "or(a, b, …)", doc: "At least one condition matches." },
+  { name: "not", form: "not(a)", doc: "The condition does not match." },
 ];
 
 const comparisons: { readonly [Name in Comparator]: readonly [form: string, doc: string] } = {
-  eq: ["eq(field, value)", "It has this value."],
-  neq: ["neq(field, value)", "It does not have this value."],
-  gt: ["gt(field, value)", "It is greater."],
-  gte: ["gte(field, value)", "It is greater or equal."],
-  lt: ["lt(field, value)", "It is less."],
-  lte: ["lte(field, value)", "It is less or equal."],
-  in: ["in(field, [value, …])", "It has one of the values."],
-  has: ["has(field, value)", "One of the texts is this one; the object holds these members."],
-  exists: ["exists(metadata.key)", "The object has an entry of that key."],
-  search: ['search("text")', "The text stands anywhere in the run, or in a field."],
-  like: ['like(field, "pattern")', "It is as the pattern: % any characters, _ one."],
+  eq: ["eq(field, value)", "Equals the value."],
+  neq: ["neq(field, value)", "Does not equal the value."],
+  gt: ["gt(field, value)", "Greater than the value."],
+  gte: ["gte(field, value)", "Greater than or equal to the value."],
+  lt: ["lt(field, value)", "Less than the value."],
+  lte: ["lte(field, value)", "Less than or equal to the value."],
+  in: ["in(field, [value, …])", "Equals one of the values."],
+  has: ["has(field, value)", "The list contains the text, or the object contains the members."],
+  exists: ["exists(metadata.key)", "The object has an entry with the key."],
+  search: ['search("text")', "The text occurs anywhere in the run, or in a field."],
+  like: ['like(field, "pattern")', "Matches the pattern: % is any text, _ is one character."],
 };
 
 const functions: readonly FunctionWord[] = [
@@ -32,7 +32,10 @@ const functions: readonly FunctionWord[] = [
   }),
 ];
 
-/** The words for a table of fields; what its documentation is printed from, for a page that completes. */
+/**
+ * The functions, and the fields of a table, as data for completion in the UI. Their descriptions are also in the
+ * documentation.
+ */
 export const filterWords = (fields: FieldTable): FilterWords => ({
   functions,
   fields: [...fields.values()].map(({ name, type, choices = [], nullable, words = null, doc }) => ({

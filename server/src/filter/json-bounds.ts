@@ -1,7 +1,7 @@
 import { nestingOf } from "./json-sql.ts";
 import { filterLimits } from "./parser.ts";
 
-/** What an object that is looked for has too much of; `undefined` where it is within the bounds. */
+/** Describes the limit that a searched object exceeds; `undefined` if it is within all limits. */
 export function excessOf(
   json: Readonly<Record<string, unknown>>,
   nestingMax: number = filterLimits.jsonNesting,
@@ -11,11 +11,11 @@ export function excessOf(
     return `more than ${nodes} values, or more than ${jsonDepth} levels`;
   }
   return nestingOf(json) > nestingMax
-    ? `lists of lists or of objects, more than ${nestingMax} within one another`
+    ? `more than ${nestingMax} nested lists of lists or objects`
     : undefined;
 }
 
-/** Values within a value, itself included; infinite where it is too deep. */
+/** Number of values within a value, itself included; infinite if it is nested too deeply. */
 function countNodes(value: unknown, depth: number): number {
   if (depth > filterLimits.jsonDepth) {
     return Infinity;

@@ -1,7 +1,7 @@
 import { FilterError, quoteName } from "./filter-error.ts";
 import type { Span } from "./filter-error.ts";
 
-/** The smallest piece of a filter that means something. */
+/** The smallest unit of a filter. */
 export type Token = Span &
   (
     | { readonly kind: "name"; readonly name: string }
@@ -14,7 +14,7 @@ export type Token = Span &
 export type Mark = "(" | ")" | "[" | "]" | ",";
 
 const spacePattern = /\s*/y;
-/** A name, and behind dots the steps of a path. */
+/** A name, optionally followed by the segments of a path, which are separated by dots. */
 const namePattern = /[A-Za-z_][\w-]*(?:\.[\w-]+)*/y;
 const numberPattern = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const wordPattern = /[\p{L}\p{N}_.+-]+|[^]/uy;
@@ -23,9 +23,9 @@ const marks: ReadonlySet<string> = new Set<Mark>(["(", ")", "[", "]", ","]);
 const isMark = (value: string): value is Mark => marks.has(value);
 
 /**
- * Cuts a filter into tokens, the last of which is the end.
+ * Splits a filter into tokens, the last of which is the end.
  *
- * @throws FilterError a character that begins no token, an unended text, an unknown escape.
+ * @throws FilterError an unexpected character, an unterminated text, or an unknown escape.
  */
 export function tokenize(text: string): Token[] {
   const tokens: Token[] = [];
@@ -67,7 +67,7 @@ function readToken(text: string, offset: number, last: Token | undefined): Token
   const isInName = last?.kind === "name" && last.offset + last.length === offset;
   const allowed =
     isInName && (first === "." || last.name.includes("."))
-      ? 'a step of a path is letters, digits, _ and -; others are asked for as in and(eq(metadata_key, "…"), …)'
+      ? 'a path segment consists of letters, digits, _ and -; for other keys use and(eq(metadata_key, "…"), …)'
       : "expected a name, a quoted text, a number, or one of ( ) [ ] ,";
   throw new FilterError(text, {
     reason: `unexpected ${quoteName(word)}; ${allowed}`,
@@ -88,41 +88,41 @@ const escapes: Readonly<Record<string, string>> = {
   t: "\t",
 };
 
-/** A text in either quotes, its escapes those of JSON, and `\'`. */
+/** Reads a text in single or double quotes. Its escapes are those of JSON, and `\'`. */
 function readText(text: string, offset: number): Token {
   const quote = text.charAt(offset);
-  const pieces: string[] = [];
+  const parts: string[] = [];
   let from = offset + 1;
   for (;;) {
-    const at = nextStop(text, from, quote);
-    if (at === -1) {
+    const stop = nextStop(text, from, quote);
+    if (stop === -1) {
       throw new FilterError(text, {
         reason: `the text that begins here has no closing ${quote}`,
         offset,
         length: 1,
       });
     }
-    pieces.push(text.slice(from, at));
-    if (text[at] === quote) {
-      const source = text.slice(offset + 1, at);
+    parts.push(text.slice(from, stop));
+    if (text[stop] === quote) {
+      const source = text.slice(offset + 1, stop);
       return {
         kind: "text",
-        text: pieces.join(""),
+        text: parts.join(""),
         ...(quote === "'" && source.includes("\\") ? { raw: source } : {}),
         offset,
-        length: at + 1 - offset,
+        length: stop + 1 - offset,
       };
     }
-    const escape = readEscape(text, at);
-    pieces.push(escape.text);
-    from = at + escape.length;
+    const escape = readEscape(text, stop);
+    parts.push(escape.text);
+    from = stop + escape.length;
   }
 }
 
 const doubleStop = /["\\]/g;
 const singleStop = /['\\]/g;
 
-/** The next quote or backslash; -1 where the rest has neither. */
+/** The position of the next quote or backslash; -1 if there is none. */
 function nextStop(text: string, from: number, quote: string): number {
   const pattern = quote === '"' ? doubleStop : singleStop;
   pattern.lastIndex = from;
@@ -136,14 +136,14 @@ function readEscape(text: string, offset: number): { text: string; length: numbe
   if (code !== undefined) {
     return { text: String.fromCharCode(Number.parseInt(code.slice(1), 16)), length: 6 };
   }
-  const letter = text.charAt(offset + 1);
-  const meaning = Object.hasOwn(escapes, letter) ? escapes[letter] : undefined;
-  if (meaning === undefined) {
+  const character = text.charAt(offset + 1);
+  const decoded = Object.hasOwn(escapes, character) ? escapes[character] : undefined;
+  if (decoded === undefined) {
     throw new FilterError(text, {
-      reason: `unknown escape ${quoteName(`\\${letter}`)}; escapes are \\" \\' \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four hexadecimal digits`,
+      reason: `unknown escape ${quoteName(`\\${character}`)}; escapes are \\" \\' \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four hexadecimal digits`,
       offset,
-      length: 1 + letter.length,
+      length: 1 + character.length,
     });
   }
-  return { text: meaning, length: 2 };
+  return { text: decoded, length: 2 };
 }

@@ -9,73 +9,77 @@ import { filterLimits } from "./parser.ts";
 
 export type Scalar = string | number | boolean | null;
 
-/** A value in the unit of its field: times and durations in microseconds. */
+/** A value in the unit of its field: times and durations are in microseconds. */
 export type Operand =
   | { readonly kind: "scalar"; readonly value: Scalar }
   | { readonly kind: "list"; readonly values: readonly Scalar[] }
-  /** What a JSON object must hold. */
+  /** An object that a JSON object must contain. */
   | { readonly kind: "json"; readonly json: Readonly<Record<string, unknown>> };
 
-interface Use {
-  /** The whole filter, for the message. */
+interface OperandContext {
+  /** The whole filter, for error messages. */
   readonly text: string;
   readonly field: Field;
   readonly comparator: Comparator;
 }
 
 /** @throws FilterError the comparator does not accept the value for this field. */
-export function toOperand(literal: Literal, use: Use): Operand {
-  const { field, comparator } = use;
+export function toOperand(literal: Literal, context: OperandContext): Operand {
+  const { field, comparator } = context;
   if (comparator === "in") {
     if (literal.kind !== "list") {
-      throw fault(literal, use, "in takes a list of values in [ ]");
+      throw createError(literal, context, "in takes a list of values in [ ]");
     }
-    return { kind: "list", values: literal.items.map((item) => toScalar(item, use)) };
+    return { kind: "list", values: literal.items.map((item) => toScalar(item, context)) };
   }
   if (literal.kind === "list") {
-    throw fault(literal, use, `${comparator} takes one value; use in for a list`);
+    throw createError(literal, context, `${comparator} takes one value; use in for a list`);
   }
   if (comparator === "has" && (field.type === "json" || field.type === "entry")) {
-    return { kind: "json", json: toObject(literal, use) };
+    return { kind: "json", json: toObject(literal, context) };
   }
   if (comparator === "like" || comparator === "search" || comparator === "exists") {
-    return { kind: "scalar", value: toPattern(literal, use) };
+    return { kind: "scalar", value: toPattern(literal, context) };
   }
-  if (literal.kind === "null" && isOrder(comparator)) {
-    throw fault(literal, use, `${comparator} can't compare with null`);
+  if (literal.kind === "null" && isOrdering(comparator)) {
+    throw createError(literal, context, `${comparator} can't compare with null`);
   }
-  if (isOrder(comparator) && literal.kind === "boolean") {
-    throw fault(literal, use, `${comparator} can't compare with ${literal.boolean}`);
+  if (isOrdering(comparator) && literal.kind === "boolean") {
+    throw createError(literal, context, `${comparator} can't compare with ${literal.boolean}`);
   }
-  return { kind: "scalar", value: toScalar(literal, use) };
+  return { kind: "scalar", value: toScalar(literal, context) };
 }
 
-const isOrder = (comparator: Comparator): boolean =>
+const isOrdering = (comparator: Comparator): boolean =>
   comparator === "gt" || comparator === "gte" || comparator === "lt" || comparator === "lte";
 
-function toPattern(literal: Literal, use: Use): string {
+function toPattern(literal: Literal, context: OperandContext): string {
   if (literal.kind !== "text" || literal.text === "") {
-    throw fault(literal, use, `${use.comparator} takes a text that is not empty`);
+    throw createError(literal, context, `${context.comparator} takes a text that is not empty`);
   }
-  if (use.comparator === "like" && literal.text.includes("\0")) {
-    throw fault(literal, use, "a pattern of like can't hold the character U+0000");
+  if (context.comparator === "like" && literal.text.includes("\0")) {
+    throw createError(literal, context, "a like pattern can't contain the character U+0000");
   }
   return literal.text;
 }
 
-function toScalar(literal: Literal, use: Use): Scalar {
-  const { field } = use;
+function toScalar(literal: Literal, context: OperandContext): Scalar {
+  const { field } = context;
   const value = literal.kind === "null" && field.nullable ? null : convert(literal, field);
   if (value === undefined) {
     const choices = field.choices === undefined ? "" : `: ${field.choices.join(", ")}`;
     const orNull =
       field.nullable && field.type !== "error" && !isJsonType(field.type) ? ", or null" : "";
-    throw fault(literal, use, `\`${field.name}\` takes ${valuesOf[field.type]}${choices}${orNull}`);
+    throw createError(
+      literal,
+      context,
+      `\`${field.name}\` takes ${valuesOf[field.type]}${choices}${orNull}`,
+    );
   }
   return value;
 }
 
-/** `undefined` where the type has no such value. */
+/** `undefined` if the type has no such value. */
 function convert(literal: Literal, { type, choices }: Field): Scalar | undefined {
   const text = literal.kind === "text" ? literal.text : undefined;
   const number = literal.kind === "number" ? literal.number : undefined;
@@ -106,7 +110,7 @@ function convert(literal: Literal, { type, choices }: Field): Scalar | undefined
   }
 }
 
-/** A day is its first moment, UTC. */
+/** A day means its first moment, in UTC. */
 const dayPattern = /^\d{4}-\d{2}-\d{2}$/;
 
 const durationPattern = /^(-?\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d)?$/;
@@ -119,30 +123,30 @@ const unitMicros: Readonly<Record<string, number>> = {
   d: 86_400_000_000,
 };
 
-/** Microseconds of a text such as `1.5s`; seconds where it names no unit. */
+/** Microseconds of a text such as `1.5s`. Without a unit, the number is in seconds. */
 function parseDuration(text: string): number | undefined {
   const [, digits, unit = "s"] = durationPattern.exec(text) ?? [];
   return digits === undefined ? undefined : Math.round(Number(digits) * (unitMicros[unit] ?? 1));
 }
 
-function toObject(literal: Literal, use: Use): Readonly<Record<string, unknown>> {
-  const example = `a JSON object in quotes, as in has(${use.field.name}, '{"key": "value"}')`;
+function toObject(literal: Literal, context: OperandContext): Readonly<Record<string, unknown>> {
+  const example = `a JSON object in quotes, as in has(${context.field.name}, '{"key": "value"}')`;
   if (literal.kind !== "text") {
-    throw fault(literal, use, `has takes ${example}`);
+    throw createError(literal, context, `has takes ${example}`);
   }
-  // Between single quotes a backslash is JSON's; where that is no JSON, the filter's.
+  // Between single quotes, a backslash belongs to the JSON. If the result is not JSON, it belongs to the filter.
   const json = parseJson(literal.raw?.replaceAll("\\'", "'")) ?? parseJson(literal.text);
   if (!isObject(json)) {
-    throw fault(
+    throw createError(
       literal,
-      use,
-      `has takes ${example}; whether there is a key asks exists(${use.field.name}, "key")`,
+      context,
+      `has takes ${example}; to test for a key, use exists(${context.field.name}, "key")`,
     );
   }
   const { jsonNesting, jsonNestingAtPath } = filterLimits;
-  const excess = excessOf(json, use.field.type === "entry" ? jsonNestingAtPath : jsonNesting);
+  const excess = excessOf(json, context.field.type === "entry" ? jsonNestingAtPath : jsonNesting);
   if (excess !== undefined) {
-    throw fault(literal, use, `the JSON object has ${excess}`);
+    throw createError(literal, context, `the JSON object has ${excess}`);
   }
   return json;
 }
@@ -154,9 +158,9 @@ function parseJson(text: string | undefined): unknown {
   try {
     return text === undefined ? undefined : (JSON.parse(text) as unknown);
   } catch {
-    return undefined; // No JSON: the caller points at it.
+    return undefined; // Not JSON: the caller reports the error.
   }
 }
 
-const fault = (literal: Literal, { text }: Use, reason: string): FilterError =>
+const createError = (literal: Literal, { text }: OperandContext, reason: string): FilterError =>
   new FilterError(text, { reason, offset: literal.offset, length: literal.length });

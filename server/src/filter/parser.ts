@@ -6,23 +6,23 @@ import { tokenize } from "./lexer.ts";
 import type { Mark, Token } from "./lexer.ts";
 
 /**
- * What one filter may ask for: a request is read and compiled in time that grows with its length only,
- * and SQLite's parser, which holds 100 symbols at once, can read what it is compiled to.
+ * Limits of one filter. They ensure that a filter is parsed and compiled in time that is proportional to its
+ * length, and that SQLite's parser, which has space for 100 symbols, can parse the compiled SQL.
  */
 export const filterLimits = {
-  /** Characters. */
+  /** Number of characters. */
   length: 10_000,
-  /** Functions within one another. */
+  /** Nesting of functions. */
   depth: 12,
-  /** Functions, and values of JSON that is looked for. */
+  /** Number of functions, and of values in a searched JSON object. */
   nodes: 256,
-  /** Levels of JSON that is looked for. */
+  /** Nesting of a searched JSON object. */
   jsonDepth: 32,
-  /** Lists and objects within items of lists within such items. */
+  /** Nesting of lists that contain lists or objects, in a searched JSON object. */
   jsonNesting: 2,
-  /** The same, of JSON that is looked for at a path. */
+  /** The same, if the object is searched at a path. */
   jsonNestingAtPath: 1,
-  /** Levels of a JSON value down which entries are looked for. */
+  /** Levels of a JSON value in which entries are searched. */
   entryDepth: 64,
 } as const;
 
@@ -33,9 +33,9 @@ const isComparator = (name: string): name is Comparator =>
   (comparators as readonly string[]).includes(name);
 
 /**
- * Reads a filter. Whether its fields exist is not looked at; see `checkFilter`.
+ * Parses a filter without checking its fields; see `checkFilter`.
  *
- * @throws FilterError it is no filter, or a large one; the message points at the fault.
+ * @throws FilterError it is malformed or too large. The message shows the position.
  */
 export function parseFilter(text: string): Filter {
   if (text.length > filterLimits.length) {
@@ -48,7 +48,7 @@ export function parseFilter(text: string): Filter {
   return new Parser(text).parse();
 }
 
-/** One pass over the tokens, from left to right. */
+/** Parses the tokens in one pass, from left to right. */
 class Parser {
   readonly #text: string;
   readonly #tokens: readonly Token[];
@@ -61,69 +61,75 @@ class Parser {
   }
 
   parse(): Filter {
-    const filter = this.#filter(1);
-    const rest = this.#token();
-    if (rest.kind === "name" && (rest.name === "and" || rest.name === "or")) {
-      throw this.#fault(
-        rest,
-        `the filter has ended here; write ${rest.name}(…, …) around both parts`,
+    const filter = this.#parseFilter(1);
+    const token = this.#peek();
+    if (token.kind === "name" && (token.name === "and" || token.name === "or")) {
+      throw this.#createError(
+        token,
+        `the filter has ended here; write ${token.name}(…, …) around both parts`,
       );
     }
-    if (rest.kind !== "end") {
-      throw this.#fault(rest, `expected the end of the filter, found ${describe(rest)}`);
+    if (token.kind !== "end") {
+      throw this.#createError(token, `expected the end of the filter, found ${describe(token)}`);
     }
     return filter;
   }
 
-  #filter(depth: number): Filter {
-    const token = this.#token();
+  #parseFilter(depth: number): Filter {
+    const token = this.#peek();
     if (token.kind !== "name") {
-      throw this.#fault(token, `expected a function, found ${describe(token)}; ${allFunctions}`);
+      throw this.#createError(
+        token,
+        `expected a function, found ${describe(token)}; ${allFunctions}`,
+      );
     }
-    this.#count(token, depth);
+    this.#countFunction(token, depth);
     this.#next += 1;
     const { name, offset } = token;
     if (name === "and" || name === "or") {
-      this.#mark("(", `after ${name}`);
-      const parts = this.#list(")", () => this.#filter(depth + 1));
-      return { kind: name, parts, ...this.#since(offset) };
+      this.#expectMark("(", `after ${name}`);
+      const parts = this.#parseList(")", () => this.#parseFilter(depth + 1));
+      return { kind: name, parts, ...this.#spanFrom(offset) };
     }
     if (name === "not") {
-      this.#mark("(", "after not");
-      const part = this.#filter(depth + 1);
-      this.#mark(")", "behind the one argument of not");
-      return { kind: "not", part, ...this.#since(offset) };
+      this.#expectMark("(", "after not");
+      const part = this.#parseFilter(depth + 1);
+      this.#expectMark(")", "after the argument of not");
+      return { kind: "not", part, ...this.#spanFrom(offset) };
     }
     if (!isComparator(name)) {
       const hint = suggest(name, functionNames);
-      throw this.#fault(token, `unknown function ${quoteName(name)}${hint || ";"} ${allFunctions}`);
+      throw this.#createError(
+        token,
+        `unknown function ${quoteName(name)}${hint || ";"} ${allFunctions}`,
+      );
     }
-    return this.#comparison(name, offset);
+    return this.#parseComparison(name, offset);
   }
 
-  #comparison(comparator: Comparator, offset: number): Filter {
-    this.#mark("(", `after ${comparator}`);
+  #parseComparison(comparator: Comparator, offset: number): Filter {
+    this.#expectMark("(", `after ${comparator}`);
     const { field, operand } =
-      (comparator === "exists" ? this.#place() : undefined) ??
-      ({ field: this.#field(comparator), operand: this.#literal() } as const);
-    this.#mark(")", `behind the value of ${comparator}`);
+      (comparator === "exists" ? this.#parsePathArgument() : undefined) ??
+      ({ field: this.#parseField(comparator), operand: this.#parseLiteral() } as const);
+    this.#expectMark(")", `after the value of ${comparator}`);
     return {
       kind: "comparison",
       comparator,
       ...(field === undefined ? {} : { field }),
       operand,
-      ...this.#since(offset),
+      ...this.#spanFrom(offset),
     };
   }
 
-  /** `metadata.a.b`, which alone within `exists` is short for `metadata, "a.b"`. */
-  #place(): { readonly field: FieldName; readonly operand: Literal } | undefined {
+  /** Parses a path as the only argument of `exists`: `metadata.a.b` is short for `metadata, "a.b"`. */
+  #parsePathArgument(): { readonly field: FieldName; readonly operand: Literal } | undefined {
     const [token, end] = this.#tokens.slice(this.#next, this.#next + 2);
     const at = token?.kind === "name" ? token.name.indexOf(".") : -1;
     if (token?.kind !== "name" || at === -1 || end?.kind !== "mark" || end.mark !== ")") {
       return undefined;
     }
-    this.#take(token);
+    this.#consumeFieldName(token);
     const [name, text] = [token.name.slice(0, at), token.name.slice(at + 1)];
     const { offset } = token;
     return {
@@ -132,112 +138,121 @@ class Parser {
     };
   }
 
-  #field(comparator: Comparator): FieldName | undefined {
-    const token = this.#token();
+  #parseField(comparator: Comparator): FieldName | undefined {
+    const token = this.#peek();
     if (comparator === "search" && token.kind === "text") {
       return undefined;
     }
-    if (token.kind !== "name" || isWord(token.name)) {
+    if (token.kind !== "name" || isKeyword(token.name)) {
       const form = comparator === "search" ? ' or a quoted text, as in search("text")' : "";
-      throw this.#fault(
+      throw this.#createError(
         token,
         `expected a field, found ${describe(token)}; ${comparator} takes a field and a value${form}`,
       );
     }
-    this.#take(token);
-    this.#mark(",", `after the field of ${comparator}`);
+    this.#consumeFieldName(token);
+    this.#expectMark(",", `after the field of ${comparator}`);
     return { name: token.name, offset: token.offset, length: token.length };
   }
 
-  /** The name of a field, which may be a path. */
-  #take(token: Token & { readonly kind: "name" }): void {
-    const most = filterLimits.entryDepth;
-    if (token.name.split(".").length - 1 > most) {
-      throw this.#fault(token, `${quoteName(token.name)} has more than ${most} steps`);
+  /** Consumes the name of a field, which may be a path. */
+  #consumeFieldName(token: Token & { readonly kind: "name" }): void {
+    const maxSegments = filterLimits.entryDepth;
+    if (token.name.split(".").length - 1 > maxSegments) {
+      throw this.#createError(
+        token,
+        `${quoteName(token.name)} has more than ${maxSegments} segments`,
+      );
     }
     this.#next += 1;
   }
 
-  #literal(): Literal {
-    const token = this.#token();
+  #parseLiteral(): Literal {
+    const token = this.#peek();
     const { offset, length } = token;
     if (token.kind === "mark" && token.mark === "[") {
       this.#next += 1;
-      const items = this.#list("]", () => this.#scalar());
-      return { kind: "list", items, ...this.#since(offset) };
+      const items = this.#parseList("]", () => this.#parseScalar());
+      return { kind: "list", items, ...this.#spanFrom(offset) };
     }
-    return { ...this.#scalar(), offset, length };
+    return { ...this.#parseScalar(), offset, length };
   }
 
-  #scalar(): Literal {
-    const token = this.#token();
+  #parseScalar(): Literal {
+    const token = this.#peek();
     const { offset, length } = token;
     if (token.kind === "text" || token.kind === "number") {
       this.#next += 1;
       return token;
     }
-    if (token.kind === "name" && isWord(token.name)) {
+    if (token.kind === "name" && isKeyword(token.name)) {
       this.#next += 1;
       return token.name === "null"
         ? { kind: "null", offset, length }
         : { kind: "boolean", boolean: token.name === "true", offset, length };
     }
-    throw this.#fault(token, `expected a value, found ${describe(token)}; ${valueHint(token)}`);
+    throw this.#createError(
+      token,
+      `expected a value, found ${describe(token)}; ${valueHint(token)}`,
+    );
   }
 
-  /** Items with commas between them, up to the closing mark: at least one. */
-  #list<Item>(close: Mark, read: () => Item): Item[] {
+  /** Parses items that are separated by commas, up to the closing mark. There must be at least one. */
+  #parseList<Item>(close: Mark, read: () => Item): Item[] {
     const items = [read()];
     for (;;) {
-      const token = this.#token();
+      const token = this.#peek();
       if (token.kind === "mark" && token.mark === close) {
         this.#next += 1;
         return items;
       }
       if (token.kind !== "mark" || token.mark !== ",") {
-        throw this.#fault(token, `expected , or ${close}, found ${describe(token)}`);
+        throw this.#createError(token, `expected , or ${close}, found ${describe(token)}`);
       }
       this.#next += 1;
       items.push(read());
     }
   }
 
-  #mark(mark: Mark, place: string): void {
-    const token = this.#token();
+  #expectMark(mark: Mark, where: string): void {
+    const token = this.#peek();
     if (token.kind !== "mark" || token.mark !== mark) {
-      throw this.#fault(token, `expected ${mark} ${place}, found ${describe(token)}`);
+      throw this.#createError(token, `expected ${mark} ${where}, found ${describe(token)}`);
     }
     this.#next += 1;
   }
 
-  #count(token: Token, depth: number): void {
+  #countFunction(token: Token, depth: number): void {
     this.#nodes += 1;
     if (this.#nodes > filterLimits.nodes) {
-      throw this.#fault(token, `more than ${filterLimits.nodes} functions`);
+      throw this.#createError(token, `more than ${filterLimits.nodes} functions`);
     }
     if (depth > filterLimits.depth) {
-      throw this.#fault(token, `more than ${filterLimits.depth} functions within one another`);
+      throw this.#createError(
+        token,
+        `functions are nested more than ${filterLimits.depth} levels deep`,
+      );
     }
   }
 
-  #token(): Token {
+  #peek(): Token {
     return this.#tokens[this.#next] ?? { kind: "end", offset: this.#text.length, length: 1 };
   }
 
-  /** From an offset to the end of the last token that was taken. */
-  #since(offset: number): Span {
+  /** The span from an offset to the end of the last consumed token. */
+  #spanFrom(offset: number): Span {
     const last = this.#tokens[this.#next - 1];
     return { offset, length: last === undefined ? 0 : last.offset + last.length - offset };
   }
 
-  #fault({ offset, length }: Span, reason: string): FilterError {
+  #createError({ offset, length }: Span, reason: string): FilterError {
     return new FilterError(this.#text, { reason, offset, length });
   }
 }
 
 const allFunctions = `functions are ${functionNames.join(", ")}`;
 
-const isWord = (name: string): boolean => name === "true" || name === "false" || name === "null";
+const isKeyword = (name: string): boolean => name === "true" || name === "false" || name === "null";
 
 function describe(token: Token): string {
   switch (token.kind) {
@@ -254,13 +269,17 @@ function describe(token: Token): string {
   }
 }
 
-/** What to write instead; names of other languages are the likeliest slip. */
+/** Suggests what to write instead. Keywords of other languages are the most likely mistake. */
 function valueHint(token: Token): string {
   const allowed = "values are quoted texts, numbers, true, false, null, or a list of them in [ ]";
   if (token.kind !== "name") {
     return allowed;
   }
-  const known: Readonly<Record<string, string>> = { True: "true", False: "false", None: "null" };
-  const word = Object.hasOwn(known, token.name) ? known[token.name] : undefined;
-  return `${allowed}; did you mean ${word ?? JSON.stringify(token.name.slice(0, 40))}?`;
+  const equivalents: Readonly<Record<string, string>> = {
+    True: "true",
+    False: "false",
+    None: "null",
+  };
+  const equivalent = Object.hasOwn(equivalents, token.name) ? equivalents[token.name] : undefined;
+  return `${allowed}; did you mean ${equivalent ?? JSON.stringify(token.name.slice(0, 40))}?`;
 }

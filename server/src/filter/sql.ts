@@ -1,53 +1,55 @@
-/** What SQLite binds. */
+/** A value that SQLite can bind. */
 export type SqlValue = string | number | null;
 
-/** A piece of SQL and the values of its question marks, in order. Nothing that a caller wrote stands in the text. */
+/** A fragment of SQL, with the values of its placeholders in order. The SQL contains no text from clients. */
 export interface Sql {
   readonly sql: string;
   readonly values: readonly SqlValue[];
 }
 
-/** Template of SQL: pieces are put in as they are, with their values. */
-export function sql(parts: TemplateStringsArray, ...pieces: readonly (Sql | string)[]): Sql {
+/** Template tag for SQL: inserts fragments together with their values. */
+export function sql(parts: TemplateStringsArray, ...fragments: readonly (Sql | string)[]): Sql {
   const texts: string[] = [];
   const values: SqlValue[] = [];
   parts.forEach((part, index) => {
     texts.push(part);
-    const piece = pieces[index];
-    if (typeof piece === "string") {
-      texts.push(piece);
-    } else if (piece !== undefined) {
-      texts.push(piece.sql);
-      values.push(...piece.values);
+    const fragment = fragments[index];
+    if (typeof fragment === "string") {
+      texts.push(fragment);
+    } else if (fragment !== undefined) {
+      texts.push(fragment.sql);
+      values.push(...fragment.values);
     }
   });
   return { sql: texts.join(""), values };
 }
 
-/** Conditions beside one another; SQLite reads 1,000 within one another, and each makes a level. */
-const groupMax = 100;
+/**
+ * Maximum number of conditions in one AND or OR. SQLite allows 1,000 nesting levels, and each condition adds one.
+ */
+const maxGroupSize = 100;
 
-/** Conditions, all or any of which must hold; in parentheses. */
-export function join(conditions: readonly Sql[], word: "AND" | "OR"): Sql {
+/** Combines conditions with AND or OR, in parentheses. */
+export function join(conditions: readonly Sql[], operator: "AND" | "OR"): Sql {
   if (conditions.length === 0) {
-    return { sql: word === "AND" ? "1" : "0", values: [] };
+    return { sql: operator === "AND" ? "1" : "0", values: [] };
   }
-  if (conditions.length > groupMax) {
-    const groups = Array.from({ length: Math.ceil(conditions.length / groupMax) }, (_, index) =>
-      join(conditions.slice(index * groupMax, (index + 1) * groupMax), word),
+  if (conditions.length > maxGroupSize) {
+    const groups = Array.from({ length: Math.ceil(conditions.length / maxGroupSize) }, (_, index) =>
+      join(conditions.slice(index * maxGroupSize, (index + 1) * maxGroupSize), operator),
     );
-    return join(groups, word);
+    return join(groups, operator);
   }
   return {
-    sql: `(${conditions.map((condition) => condition.sql).join(` ${word} `)})`,
+    sql: `(${conditions.map((condition) => condition.sql).join(` ${operator} `)})`,
     values: conditions.flatMap(({ values }) => values),
   };
 }
 
-/** A condition turned round. What SQL calls unknown does not hold, so its opposite does. */
+/** Negates a condition. A condition that is NULL counts as false, so its negation is true. */
 export const negate = (condition: Sql): Sql => sql`(${condition}) IS NOT TRUE`;
 
-/** A bound value. Texts go as they are, lone surrogates included, which the driver would replace. */
+/** Binds a value. Texts are passed unchanged, including lone surrogates, which the driver would replace. */
 export function bind(value: string | number | boolean | null): Sql {
   if (typeof value === "string" && loneSurrogate.test(value)) {
     return { sql: "CAST(unhex(?) AS TEXT)", values: [toBytes(value).toString("hex")] };
@@ -55,7 +57,7 @@ export function bind(value: string | number | boolean | null): Sql {
   return { sql: "?", values: [typeof value === "boolean" ? Number(value) : value] };
 }
 
-/** The bytes of a text, bound, and how many they are. */
+/** Binds the bytes of a text. `length` is their number. */
 export function bindBytes(text: string): Sql & { readonly length: number } {
   const bytes = toBytes(text);
   return { sql: "unhex(?)", values: [bytes.toString("hex")], length: bytes.length };
@@ -64,12 +66,14 @@ export function bindBytes(text: string): Sql & { readonly length: number } {
 const loneSurrogate = /\p{Surrogate}/u;
 const loneSurrogates = /(\p{Surrogate})/u;
 
-/** UTF-8, with three bytes for each lone surrogate: as SQLite decodes its escape in JSON. */
+/** UTF-8, with three bytes for each lone surrogate, which is how SQLite decodes its escape in JSON. */
 const toBytes = (text: string): Buffer =>
   Buffer.concat(
     text
       .split(loneSurrogates)
-      .map((piece) => (loneSurrogate.test(piece) ? surrogateBytes(piece) : Buffer.from(piece))),
+      .map((fragment) =>
+        loneSurrogate.test(fragment) ? surrogateBytes(fragment) : Buffer.from(fragment),
+      ),
   );
 
 function surrogateBytes(surrogate: string): Buffer {

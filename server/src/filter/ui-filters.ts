@@ -8,7 +8,7 @@ import { filterWords } from "./filter-words.ts";
 
 const tables = { runs: runFields, examples: exampleFields } as const;
 
-/** `GET /ui/filters/words`. */
+/** `GET /ui/filters/words`: returns the functions and fields of the filter language. */
 export const readFilterWords = () => ({
   runs: filterWords(runFields),
   examples: filterWords(exampleFields),
@@ -17,11 +17,12 @@ export const readFilterWords = () => ({
 /** Body of `POST /ui/filters/check`. */
 export const filterCheckBody = Type.Object({
   of: Type.Union([Type.Literal("runs"), Type.Literal("examples")]),
-  // A longer one than is allowed is a fault like another; the body's own bound is far above.
+  // No maximum length here: a filter that is too long gets an error like any other invalid filter. The limit on
+  // bodies is far higher.
   filter: Type.String(),
 });
 
-/** Checks a filter, and returns the position of the fault of a malformed one. */
+/** Checks a filter. Returns its error with the position, or null. */
 export function checkFilterText({
   body: { of, filter },
 }: FastifyRequest<{ Body: Static<typeof filterCheckBody> }>) {

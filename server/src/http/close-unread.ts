@@ -2,13 +2,13 @@ import type { IncomingMessage } from "node:http";
 import { serverLimits } from "../model/options.ts";
 
 /**
- * Has the connection of a request that was answered before its body was read end so that the client sees
- * the answer: the server ends its own side, and what still comes is read for a while and thrown away.
- * Closed at once, with bytes unread, the connection would be reset, and the answer lost.
+ * Closes the connection of a request that was answered before its body was read, in such a way that the client
+ * receives the response: the server closes its own side, and discards incoming data for a while. If the connection
+ * were closed at once with unread data, it would be reset, and the response lost.
  */
 export function closeUnread(request: IncomingMessage): void {
   const { socket } = request;
-  // Node calls it once the answer was sent; its own closes the socket as a whole.
+  // Node calls this after the response was sent. Its own version closes the socket completely.
   socket.destroySoon = () => {
     let size = 0;
     const timer = setTimeout(() => socket.destroy(), serverLimits.discardMs).unref();

@@ -1,7 +1,10 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { serverLimits } from "../model/options.ts";
 
-/** For work that takes long without a byte on the connection: it is not closed for being silent until the answer is sent. */
+/**
+ * Disables the idle timeout of the connection until the response is sent. For handlers that work for a long time
+ * without sending anything.
+ */
 export function holdOpen({ raw: { socket } }: FastifyRequest, reply: FastifyReply): void {
   socket.setTimeout(0);
   reply.raw.once("close", () => socket.setTimeout(serverLimits.idleSocketMs));

@@ -1,15 +1,15 @@
-/** Longer JSON is copied as it is. */
-const shortBytes = 1_024;
+/** Longer JSON is copied as bytes. */
+const maxShortBytes = 1_024;
 
 const nullBytes = Buffer.from("null");
 const nullJson = "null";
 
 /**
- * JSON of texts and of bytes that are JSON already. What is short is joined as text, which is sooner done than
- * copying many small pieces; all of it is UTF-8.
+ * Builds JSON from texts, and from bytes that are JSON already. Short values are concatenated as text, which is
+ * faster than copying many small buffers.
  */
 export class JsonPieces {
-  readonly #pieces: Buffer[] = [];
+  readonly #buffers: Buffer[] = [];
   #text = "";
 
   add(text: string): void {
@@ -19,21 +19,21 @@ export class JsonPieces {
   addJson(json: Buffer | string): void {
     if (typeof json === "string") {
       this.#text += json;
-    } else if (json.length > shortBytes) {
-      this.#pieces.push(Buffer.from(this.#text), json);
+    } else if (json.length > maxShortBytes) {
+      this.#buffers.push(Buffer.from(this.#text), json);
       this.#text = "";
     } else {
       this.#text += isNull(json) ? nullJson : json.toString("utf8");
     }
   }
 
-  /** All that was added. */
+  /** Returns everything that was added, in UTF-8. */
   toBuffer(): Buffer {
     const last = Buffer.from(this.#text);
-    return this.#pieces.length === 0 ? last : Buffer.concat([...this.#pieces, last]);
+    return this.#buffers.length === 0 ? last : Buffer.concat([...this.#buffers, last]);
   }
 }
 
-/** Whether a value is `null`, the most frequent one: compared as bytes, without decoding. */
+/** Whether a value is `null`, the most frequent one. Compares bytes, which is faster than decoding. */
 const isNull = (json: Buffer): boolean =>
   json.length === nullBytes.length && json[0] === nullBytes[0];

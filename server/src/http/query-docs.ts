@@ -1,25 +1,26 @@
-/** What query parameters do that several calls take. */
+/** Descriptions of query parameters that several routes have. */
 export const paging = {
-  limit: "At most so many, up to 1,000; 100 where it is left out.",
-  offset: "So many are skipped.",
+  limit: "Maximum number of items, up to 1,000; 100 by default.",
+  offset: "Number of items to skip.",
 };
 
 export const asOf = {
-  as_of: "The version: a tag, or a time at which it was so. The newest where it is left out.",
+  as_of: "Version of the dataset: a tag or a time. Default: the latest version.",
 };
 
 export const exampleFilters = {
   ...asOf,
-  id: "Ids, any of which it has; may be repeated.",
-  splits: "Splits, any of which it is in; may be repeated.",
-  metadata: "JSON object that its metadata contains.",
-  full_text_contains: "Part of its inputs or outputs, in either case; repeated: all of them.",
-  filter: "An expression of the filter language.",
+  id: "Ids of the examples; may be repeated.",
+  splits: "Splits of which the example must be in one; may be repeated.",
+  metadata: "JSON object that the metadata must contain.",
+  full_text_contains:
+    "Text that the inputs or outputs must contain, ignoring case. If repeated: all texts.",
+  filter: "A filter expression.",
   order:
-    "recent (the default: last written first), recently_created, id, written, or random with random_seed.",
-  after: "Of the order written: the id of the example behind which the list goes on.",
-  random_seed: "A number that names one random order.",
-  descending: "true or false.",
-  select: "Members that are shown beside id, name, dataset_id, inputs and created_at.",
+    "Sort order: recent (the default: last modified first), recently_created, id, written, or random with random_seed.",
+  after: "With order written: id of the example after which the list continues.",
+  random_seed: "Seed of the random order.",
+  descending: "Whether the order is descending: true or false.",
+  select: "Members to return besides id, name, dataset_id, inputs and created_at.",
   ...paging,
 };

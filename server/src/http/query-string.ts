@@ -2,36 +2,36 @@ import { isUuid } from "millrace/model";
 import { RequestError } from "../model/errors.ts";
 import { excessOf } from "../filter/json-bounds.ts";
 
-/** As the router gives it: a name that is repeated has a list. */
+/** The parsed query string. A parameter that occurs several times has a list of values. */
 export type QueryString = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The first value of a name; `undefined` where it is left out. */
+/** The first value of a parameter; `undefined` if it is absent. */
 export const first = (query: QueryString, name: string): string | undefined => {
   const value = query[name];
   return typeof value === "string" ? value : value?.[0];
 };
 
-/** Every value of a name; `undefined` where it is left out. */
+/** All values of a parameter; `undefined` if it is absent. */
 export const all = (query: QueryString, name: string): readonly string[] | undefined => {
   const value = query[name];
   return value === undefined ? undefined : [value].flat();
 };
 
-/** `true` or `false`; `undefined` where it is left out. @throws RequestError 422: it is neither. */
+/** A boolean parameter; `undefined` if it is absent. @throws RequestError 422: it is neither `true` nor `false`. */
 export function parseSwitch(query: QueryString, name: string): boolean | undefined {
   const text = first(query, name)?.toLowerCase();
   if (text === undefined || text === "") {
     return undefined;
   }
   if (text !== "true" && text !== "false") {
-    throw new RequestError(422, `${name} is true or false, not ${JSON.stringify(text)}`);
+    throw new RequestError(422, `${name} must be true or false, not ${JSON.stringify(text)}`);
   }
   return text === "true";
 }
 
-/** @throws RequestError 422: it is no UUID. */
+/** @throws RequestError 422: it is not a UUID. */
 export function parseId(id: unknown, name: string): string {
   if (isUuid(id)) {
     return id.toLowerCase();
@@ -40,11 +40,14 @@ export function parseId(id: unknown, name: string): string {
   throw new RequestError(422, `${name} is not a UUID: ${shown}`);
 }
 
-/** The ids of a repeated name; `undefined` where it is left out. @throws RequestError 422: one is no UUID. */
+/** The ids of a parameter; `undefined` if it is absent. @throws RequestError 422: one of them is not a UUID. */
 export const parseIds = (query: QueryString, name: string): readonly string[] | undefined =>
   all(query, name)?.map((id) => parseId(id, name));
 
-/** Entries that metadata must have, as a JSON object. @throws RequestError 422: it is not a JSON object, or too large. */
+/**
+ * A parameter with the entries that metadata must have. @throws RequestError 422: it is not a JSON object, or is
+ * too large.
+ */
 export function parseMetadata(query: QueryString, name = "metadata"): JsonObject | undefined {
   const text = first(query, name);
   if (text === undefined || text === "") {
@@ -52,7 +55,7 @@ export function parseMetadata(query: QueryString, name = "metadata"): JsonObject
   }
   const value = parseJson(text);
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new RequestError(422, `${name} is a JSON object`);
+    throw new RequestError(422, `${name} must be a JSON object`);
   }
   const object = { ...value };
   const excess = excessOf(object);
@@ -66,7 +69,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // Not JSON: the caller refuses it.
+    return undefined; // Not JSON: the caller rejects it.
   }
 }
 
@@ -77,7 +80,7 @@ export interface CountRange {
   readonly max: number;
 }
 
-/** @throws RequestError 422: it is no whole number of the range. */
+/** @throws RequestError 422: it is not a whole number within the range. */
 export function parseCount(
   query: QueryString,
   name: string,
@@ -88,13 +91,13 @@ export function parseCount(
   if (!Number.isSafeInteger(count) || count < min || count > max) {
     throw new RequestError(
       422,
-      `${name} is a whole number from ${min} to ${max}, not ${JSON.stringify(text)}`,
+      `${name} must be a whole number from ${min} to ${max}, not ${JSON.stringify(text)}`,
     );
   }
   return count;
 }
 
-/** Most that a page of most lists holds: what clients know. */
+/** Maximum number of items on a page of most lists. Clients rely on this value. */
 const pageLimit = 100;
 
 /** `limit`, from 1 to 100, and `offset`. @throws RequestError 422: one is out of range. */

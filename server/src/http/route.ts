@@ -4,34 +4,34 @@ import { Type } from "typebox";
 import type { TSchema } from "typebox";
 import { v2Endpoints } from "./v2-endpoints.ts";
 
-/** What calls are grouped by on the page of the API. */
+/** Groups of endpoints in the API documentation. */
 export const tags = {
-  runs: "Runs, taken in and given back.",
-  spans: "OpenTelemetry's spans, taken in as runs.",
-  projects: "What runs are filed under; an experiment is a project over a dataset.",
-  feedback: "Scores and comments on runs and projects, and tokens to give them without a key.",
+  runs: "Creating and querying runs.",
+  spans: "Receiving OpenTelemetry spans as runs.",
+  projects: "Projects, which contain runs. An experiment is a project over a dataset.",
+  feedback: "Scores and comments on runs and projects, and tokens to submit them without a key.",
   datasets: "Datasets, their versions, splits, shares and exports.",
-  examples: "What datasets are made of.",
-  experiments: "Experiments over one dataset, side by side.",
-  "annotation queues": "Runs that wait for a reviewer.",
+  examples: "The examples of datasets.",
+  experiments: "Comparing experiments over one dataset.",
+  "annotation queues": "Queues of runs that wait for review.",
   prompts: "Prompts, their commits, tags and likes.",
-  server: "The server itself, and the tenant of whoever asks.",
+  server: "The server itself, and the tenant of the request.",
 } as const;
 
 export type Tag = keyof typeof tags;
 
-/** The description of a call in /openapi.json, besides its method and path. */
+/** The description of an endpoint in /openapi.json, in addition to its method and path. */
 export interface RouteDocs<Body extends TSchema = TSchema> {
   readonly tag: Tag;
   /** One sentence. */
   readonly summary: string;
-  /** Each query parameter, with what it does. They arrive as texts; the handler parses them. */
+  /** Query parameters with their descriptions. They arrive as text; the handler parses them. */
   readonly query?: Readonly<Record<string, string>>;
-  /** Checked before the handler runs: 422 where the body does not fit. */
+  /** Checked before the handler runs. An invalid body results in status 422. */
   readonly body?: Body;
-  /** Of the 200 answer. Not enforced. */
+  /** Schema of the response with status 200. For documentation only. */
   readonly answer?: TSchema;
-  /** Whether it needs no key. */
+  /** Whether the endpoint needs no access key. */
   readonly keyless?: true;
 }
 
@@ -42,7 +42,7 @@ const operationIds = new Map<Endpoint, string>(
   ]),
 );
 
-/** Where a call is served, and the schema that /openapi.json is made of. */
+/** Returns method, path and schema of an endpoint for Fastify. /openapi.json is generated from the schema. */
 export const route = <Body extends TSchema>(
   endpoint: Endpoint,
   { tag, summary, query, body, answer, keyless }: RouteDocs<Body>,
@@ -53,7 +53,7 @@ export const route = <Body extends TSchema>(
     operationId: operationIds.get(endpoint) ?? summary,
     tags: [tag],
     summary,
-    // The page's own calls come and go with it.
+    // Endpoints of the UI are not part of the documented API.
     ...(endpoint.path.startsWith("/ui/") ? { hide: true } : {}),
     ...(keyless === undefined ? {} : { security: [] }),
     ...(query === undefined ? {} : { querystring: querySchema(query) }),

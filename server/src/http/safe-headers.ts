@@ -4,8 +4,9 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import { RequestError } from "../model/errors.ts";
 
 /**
- * Headers of every response, errors included: browsers keep to its content type, store no copy, show it in no page of
- * another site, and send no address of this server elsewhere. A handler can override them.
+ * Headers of every response, errors included. They tell browsers not to guess the content type, not to store a
+ * copy, not to embed the response in another site, and not to send URLs of this server elsewhere. A handler can
+ * override them.
  */
 export const safeHeaders = {
   "x-content-type-options": "nosniff",
@@ -24,9 +25,9 @@ export function addSafeHeaders(reply: FastifyReply): FastifyReply {
 }
 
 /**
- * Answers here what Node or Fastify would answer by themselves, without the headers: a request without a
- * Host, one that expects what no server here does, and one that comes while the server closes. For the
- * first and the last `requireHostHeader` and `return503OnClosing` must be off.
+ * Handles requests that Node or Fastify would answer by themselves, without these headers: a request without Host,
+ * one with an unsupported Expect, and one that arrives while the server closes. For the first and the last,
+ * `requireHostHeader` and `return503OnClosing` must be off.
  */
 export function answerAllHere(app: FastifyInstance): void {
   let isClosing = false;
@@ -38,13 +39,13 @@ export function answerAllHere(app: FastifyInstance): void {
       throw new RequestError(503, "the server is closing", 1);
     }
     if (httpVersion === "1.1" && headers.host === undefined) {
-      throw new RequestError(400, "the header Host is missing: name the server that is meant");
+      throw new RequestError(400, "the Host header is missing");
     }
   });
   app.server.on("checkExpectation", (_request, response: ServerResponse) => {
-    const body = JSON.stringify({ detail: "the header Expect is served for 100-continue alone" });
+    const body = JSON.stringify({ detail: "the Expect header supports only 100-continue" });
     const type = "application/json; charset=utf-8";
-    // The body of the request was not asked for and may come all the same.
+    // The client may send the body of the request although it was not told to continue.
     response.writeHead(417, { ...safeHeaders, "content-type": type, connection: "close" });
     response.end(body);
   });
@@ -59,15 +60,15 @@ interface ParserError extends Error {
   readonly code?: string;
 }
 
-/** Answers what is no request of HTTP, or has headers that are too long or too slow. */
+/** Responds to bytes that are not a valid HTTP request, or whose headers are too long or too slow. */
 export function answerBrokenRequest({ code }: ParserError, socket: Socket): void {
-  // Nobody reads it any more, or an answer is on its way.
+  // The client has disconnected, or a response is already being sent.
   if (code === "ECONNRESET" || socket.destroyed || !socket.writable) {
     socket.destroy();
     return;
   }
   const status = statuses[code ?? ""] ?? "400 Bad Request";
-  const body = JSON.stringify({ detail: `not a request of HTTP that can be served: ${status}` });
+  const body = JSON.stringify({ detail: `invalid HTTP request: ${status}` });
   socket.end(
     `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\n${headerLines}\r\n${body}`,

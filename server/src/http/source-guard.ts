@@ -3,7 +3,7 @@ import { RequestError } from "../model/errors.ts";
 import { isLoopback } from "../model/options.ts";
 import type { ServerSettings } from "../model/options.ts";
 
-/** Decides which requests are let in, by their headers alone. */
+/** Decides by its headers alone whether a request is accepted. */
 export class SourceGuard {
   readonly #isLocal: boolean;
   readonly #host: string;
@@ -14,11 +14,11 @@ export class SourceGuard {
   }
 
   /**
-   * A page on any site can make a browser send requests here, under a name that resolves to this
-   * machine or from a script of its own. The first shows in Host, the second in Origin, or, for a
-   * picture or a frame, only in Sec-Fetch-Site.
+   * Rejects requests that a page of another site makes the browser send, either to a host name of its own that
+   * resolves to this machine, or with a script. The first shows in Host, the second in Origin, or only in
+   * Sec-Fetch-Site if it is for an image or a frame.
    *
-   * @throws RequestError 403: the request comes from elsewhere.
+   * @throws RequestError 403: the request comes from another site.
    */
   checkSource({ host, origin, ...headers }: IncomingHttpHeaders): void {
     if (this.#isLocal && !this.#isOwnName(nameOf(host ?? ""))) {
@@ -47,23 +47,23 @@ export class SourceGuard {
 }
 
 /**
- * Checks Sec-Fetch-Site, which browsers send with requests without an Origin. Following a link from another site is allowed: to a
- * shared run, or the page of a project. The other site can't read what it opens.
+ * Checks Sec-Fetch-Site, which browsers send with requests without an Origin. Opening a link on another site is
+ * allowed, for example to a shared run or to a project: the other site can't read the page that it opens.
  *
- * @throws RequestError 403: another site requests it, and not as a page that is opened.
+ * @throws RequestError 403: the request comes from another site, and does not open a link.
  */
 function checkSite(headers: IncomingHttpHeaders): void {
-  const isFollowed =
+  const isLinkOpened =
     headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
-  if (headers["sec-fetch-site"] === "cross-site" && !isFollowed) {
+  if (headers["sec-fetch-site"] === "cross-site" && !isLinkOpened) {
     throw new RequestError(
       403,
-      "Sec-Fetch-Site says that another site asks for this; only pages of this server and of this machine may, and a link that is opened as a page",
+      "Sec-Fetch-Site shows that another site sent this request; only pages of this server and of this machine may send it, or a link that opens a page",
     );
   }
 }
 
-/** `name:port` of an origin; the port is left out where it is the scheme's own, as in Host. */
+/** `name:port` of an origin. As in Host, the default port of the scheme is left out. */
 function hostOf(origin: string): string | undefined {
   return URL.canParse(origin) && /^https?:/i.test(origin) ? new URL(origin).host : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Endpoint } from "millrace/model";
 
-/** What newer clients of LangSmith call beside the first version; our own client does not. */
+/** Endpoints that newer LangSmith clients call. The Millrace SDK does not use them. */
 export const v2Endpoints = {
   queryV2Runs: { method: "POST", path: "/api/v2/runs/query", action: "query runs" },
   readV2Run: { method: "GET", path: "/api/v2/runs/:id", action: "read run" },

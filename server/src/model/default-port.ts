@@ -1,5 +1,5 @@
-/** Port of the local server where none is given. */
+/** Default port of the local server. */
 export const defaultPort = 1984;
 
-/** Longest time for one query where no other is given, in milliseconds. */
+/** Default time limit of one query, in milliseconds. */
 export const defaultQueryTimeoutMs = 10_000;

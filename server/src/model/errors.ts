@@ -1,17 +1,17 @@
-/** What a caller of the server package can switch on. */
+/** Codes by which a caller of the server package can distinguish errors. */
 export type ServerErrorCode =
-  /** The port is taken, or the address is not this machine's. */
+  /** The port is in use, or the address is not one of this machine. */
   | "LISTEN"
-  /** The data folder can't be made, or not be written. */
+  /** The data folder can't be created or written. */
   | "DATA_DIR"
-  /** Another server works on the data folder. */
+  /** Another server uses the data folder. */
   | "DATA_DIR_IN_USE"
-  /** There is no such key, or none can be made for that tenant. */
+  /** The key does not exist, or no key can be created for the tenant. */
   | "KEY"
   /** A thread of the server ended, or did not start in time. */
   | "THREAD";
 
-/** The server could not start, or ended by itself. The message names the fault. */
+/** The server could not start, or ended by itself. The message gives the reason. */
 export class ServerError extends Error {
   readonly code: ServerErrorCode;
 
@@ -22,10 +22,10 @@ export class ServerError extends Error {
   }
 }
 
-/** A request that can't be served; becomes an answer with this status. */
+/** A request that can't be served. The response has this status. */
 export class RequestError extends Error {
   readonly status: number;
-  /** Seconds after which the same request may pass. */
+  /** Seconds after which the same request may succeed. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(status: number, detail: string, retryAfterSeconds?: number) {
@@ -36,6 +36,6 @@ export class RequestError extends Error {
   }
 }
 
-/** The text of whatever was thrown. */
+/** The message of anything that was thrown. */
 export const messageOf = (cause: unknown): string =>
   cause instanceof Error ? cause.message : String(cause);

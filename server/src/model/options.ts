@@ -4,189 +4,213 @@ import { defaultPort, defaultQueryTimeoutMs } from "./default-port.ts";
 
 const mebibyte = 1_048_576;
 
-/** Every limit of the server, in one place. The end of a name is its unit: bytes, milliseconds or a count. */
+/** All limits of the server. The end of a name is its unit: bytes, milliseconds or a count. */
 export const serverLimits = {
-  /** Advertised: operations in one request. */
+  /** Advertised limit: operations in one request. */
   operations: 1_000,
-  /** Enforced: operations in one request; generous, since clients round. */
+  /**
+   * Enforced limit: operations in one request. It is higher, because clients only approximate the advertised one.
+   */
   operationsMax: 10_000,
-  /** Advertised: bytes of one body before compression. */
+  /** Advertised limit: bytes of one body before compression. */
   bodyBytes: 20 * mebibyte,
-  /** Enforced: bytes of one body, as sent and as inflated. Boundaries and part headers need room. */
+  /**
+   * Enforced limit: bytes of one body, both as sent and decompressed. Boundaries and part headers need some of it.
+   */
   bodyBytesMax: 24 * mebibyte,
-  /** The same where no key is needed. */
+  /** The same, for endpoints that need no access key. */
   openBodyBytes: 65_536,
-  /** Values in a body that is read as a whole: all beside runs, spans and examples. */
+  /** Values in a body that is parsed as a whole, that is, any body except those of runs, spans and examples. */
   bodyValues: 150_000,
-  /** Larger bodies of runs and of spans are read on a thread of their own. */
+  /** Larger bodies of runs and of spans are parsed on a worker thread. */
   largeRunsBytes: mebibyte,
   largeSpansBytes: 262_144,
-  /** The same for bodies of runs that are not as clients send them: to find out what is wrong takes longer. */
+  /** The same, for bodies of runs that the WebAssembly parser rejects: finding their errors takes longer. */
   unusualRunsBytes: 65_536,
-  /** The same for bodies of examples. */
+  /** The same, for bodies of examples. */
   largeExamplesBytes: 262_144,
-  /** Examples, and characters of them, that are read or written at once out of a large body. */
+  /** Number of examples, and of their characters, that are read or written at once if a body is large. */
   examplesPart: 200,
   examplesPartChars: 524_288,
-  /** Datasets that one request writes examples to, and examples of one that are taken from runs. */
+  /** Datasets to which one request may write examples, and examples of a request if some are created from runs. */
   datasetsOfWrite: 100,
   examplesFromRuns: 1_000,
   /** Splits of one example. */
   splitsMax: 1_000,
-  /** Rows of examples that are erased, with what is attached to them, before others may have their turn. */
+  /** Rows of examples that are erased, with their attachments, before other writes run. */
   erasedPart: 50,
-  /** Bytes of runs that are deleted before others may have their turn: what is deleted is overwritten. */
+  /** Bytes of runs that are deleted before other writes run. Deleted data is overwritten, which takes time. */
   erasedBytes: 2 * mebibyte,
-  /** How long runs of one body are parsed before others have their turn. */
+  /** Milliseconds for which runs of one body are parsed before other requests run. */
   parseSliceMs: 20,
-  /** How long a long write goes on before others have their turn. */
+  /** Milliseconds for which a long write runs before other writes run. */
   writeSliceMs: 30,
-  /** That work and checks of schemas: longest time of one task, threads, heap of each, and tasks that may wait. */
+  /**
+   * Worker threads, which parse bodies and validate examples: time limit of one task, number of threads, heap of
+   * each thread, and tasks that may wait.
+   */
   workMs: 60_000,
   workThreads: 2,
   workHeapMebibytes: 1_024,
   workWaiting: 1_000,
-  /** How many times as long as sent a body may become when it is inflated, and from how many bytes on that counts. */
+  /** Maximum ratio of decompressed to sent bytes, and size up to which it is not checked. */
   inflateRatio: 500,
   inflateFreeBytes: 4 * mebibyte,
-  /** Bytes of a refused body that are read and thrown away, so that the client sees the answer. */
+  /**
+   * Bytes of a rejected body that are discarded so that the client receives the response, and time limit for that.
+   */
   discardBytes: 64 * mebibyte,
   discardMs: 5_000,
   /** Bytes of the headers of one part. */
   partHeaderBytes: 16_384,
-  /** Parts in one multipart body; examples in one list. */
+  /** Parts in one multipart body, and examples in one list. */
   parts: 100_000,
-  /** Arrays and objects inside one another. */
+  /** Nesting of arrays and objects. */
   jsonDepth: 10_000,
-  /** The same in a body that is read as a whole: all beside runs. SQLite reads as many. */
+  /**
+   * The same, in a body that is parsed as a whole, that is, any body except those of runs. SQLite allows as much.
+   */
   bodyDepth: 1_000,
-  /** Bytes of content that is remembered of one trace, and of all, so that it need not be sent again. */
+  /**
+   * Bytes of content that is remembered of one trace, and of all traces, so that clients need not send it again.
+   */
   contentOfTraceBytes: 8 * mebibyte,
   contentBytes: 64 * mebibyte,
-  /** Levels of spans in a trace; those further down stand side by side on the last. */
+  /** Levels of spans in a trace. Deeper spans are placed on the last level. */
   spanDepth: 128,
-  /** Runs in one answer of `POST /runs/query`. */
+  /** Runs in one response of `POST /runs/query`. */
   queryDefault: 100,
   queryMax: 1_000,
-  /** Bytes of payloads after which such an answer takes no further run. */
+  /** Bytes of payloads after which such a response gets no further run. */
   queryBytes: 32 * mebibyte,
-  /** Projects in one answer of `GET /sessions`. */
+  /** Projects in one response of `GET /sessions`. */
   projectsDefault: 100,
   projectsMax: 1_000,
-  /** Prompts or commits in one answer, and ids in one call that deletes prompts. */
+  /** Prompts or commits in one response, and ids in one request that deletes prompts. */
   promptsDefault: 20,
   promptsMax: 100,
-  /** Arrays and objects inside one another in a manifest. */
+  /** Nesting of arrays and objects in a manifest. */
   manifestDepth: 500,
-  /** Datasets, versions or examples in one answer. */
+  /** Datasets, versions or examples in one response. */
   datasetsDefault: 100,
   datasetsMax: 1_000,
-  /** Characters of each payload in a list of the page. */
+  /** Characters of each payload in a list of the UI. */
   previewChars: 400,
-  /** Arrays and objects inside one another in an example; SQLite reads 1,000. */
+  /** Nesting of arrays and objects in an example. SQLite allows 1,000. */
   exampleDepth: 500,
   /** Characters of a dataset's JSON schema. */
   schemaChars: 262_144,
-  /** Schemas within a schema, references in it, and patterns. */
+  /** Subschemas, references and patterns in one schema. */
   schemaParts: 2_000,
   schemaRefs: 500,
   schemaPatterns: 200,
-  /** Characters of examples that one write may have to have checked. */
+  /** Characters of examples that one write may have validated. */
   schemaCheckChars: 128 * mebibyte,
-  /** Longest time to check what one request writes against a schema. */
+  /** Milliseconds for validating the examples of one request against a schema. */
   schemaMs: 5_000,
-  /** The same for its thread, which is ended then: not everything that takes long can be stopped within. */
+  /**
+   * The same, for the thread, which is then terminated, because not every validation can be stopped from within.
+   */
   schemaTaskMs: 8_000,
-  /** Examples that are exported, indexed or checked in one go. */
+  /** Examples that are exported, indexed or validated in one step. */
   examplesStep: 500,
-  /** Bytes of examples after which an export reads no further one before others have their turn. */
+  /** Bytes of examples that an export reads before other requests run. */
   exportBytes: mebibyte,
-  /** Words of the inputs that a search looks for. */
+  /** Words that a search for examples compares with the inputs. */
   searchWords: 256,
-  /** Bytes of an uploaded CSV file, inflated. */
+  /** Bytes of an uploaded CSV file, decompressed. */
   uploadBytes: 2_048 * mebibyte,
-  /** Characters of one row of it. */
+  /** Characters of one row of an uploaded CSV file. */
   csvRowChars: 8 * mebibyte,
   /** Columns of an exported CSV file. */
   csvColumns: 5_000,
-  /** Characters and rows of an uploaded one that are written in one go. */
+  /** Characters and rows of an uploaded CSV file that are written in one step. */
   csvStepChars: 4 * mebibyte,
   csvStepRows: 5_000,
-  /** Bytes of one text field beside the file, and how many of them. */
+  /** Bytes of one text field that is sent with the file, and number of such fields. */
   formFieldBytes: mebibyte,
   formFields: 10_000,
-  /** Characters of all of them. */
+  /** Characters of all such fields. */
   formChars: 8 * mebibyte,
-  /** How long a signed address of an attachment leads to it. */
+  /** Milliseconds for which the signed URL of an attachment is valid. */
   signedMs: 3_600_000,
-  /** Feedback tokens that one request makes. */
+  /** Feedback tokens that one request may create. */
   tokensMax: 10_000,
-  /** Runs that one request adds to an annotation queue. */
+  /** Runs that one request may add to an annotation queue. */
   queueRunsMax: 100_000,
-  /** Characters of the name that a reviewer gives. */
+  /** Characters of a reviewer's name. */
   reviewerChars: 64,
-  /** Reviewers who must be done with a run, and minutes that one may claim it. */
+  /** Reviewers that a run may need, and minutes for which a reviewer may claim it. */
   reviewersPerRun: 100,
   claimMinutes: 1_440,
-  /** Bytes received and not yet committed; above it the server answers 429. */
+  /** Bytes received and not yet committed. Above this, the server responds with 429. */
   pendingBytes: 256 * mebibyte,
-  /** Threads that answer queries, each started when it is first needed. */
+  /** Threads that run queries. Each one starts when it is first needed. */
   readerThreads: 4,
-  /** Queries that may take long which run at once: of all tenants, and of one. */
+  /** Long queries that run at the same time: of all tenants, and of one tenant. */
   longQueries: 3,
   longQueriesOfTenant: 2,
-  /** Queries of one tenant that wait for a thread, quick ones and long ones each; above it the server answers 503. */
+  /**
+   * Queries of one tenant that wait for a thread, counted separately for quick and for long ones. Above this, the
+   * server responds with 503.
+   */
   waitingQueries: 200,
-  /** Longest time for one query, its wait for a thread included; the option `queryTimeoutMs` sets another. */
+  /** Time limit of one query, including its wait for a thread. The option `queryTimeoutMs` overrides it. */
   queryMs: defaultQueryTimeoutMs,
   queryMsMin: 10,
   queryMsMax: 600_000,
   /** Bytes of requests that share one transaction. */
   groupBytes: 32 * mebibyte,
-  /** Longest time for a whole request to arrive. */
+  /** Time limit for a whole request to arrive. */
   requestMs: 120_000,
-  /** The same for the upload of a file. */
+  /** The same, for the upload of a file. */
   uploadMs: 3_600_000,
-  /** Longest time for the headers of a request to arrive. */
+  /** Time limit for the headers of a request to arrive. */
   headersMs: 15_000,
-  /** A connection without any traffic is closed. */
+  /** A connection without any traffic for this long is closed. */
   idleSocketMs: 60_000,
   keepAliveMs: 72_000,
-  /** When the server closes, queries under way get this long, and then are ended. */
+  /** When the server closes, running queries get this long, and are then canceled. */
   endReadsMs: 1_000,
-  /** Requests under way get this long. */
+  /** When the server closes, running requests get this long. */
   closeMs: 2_000,
-  /** From the start of the server to that of the thread that fills the text index. */
+  /** Delay between the start of the server and that of the thread that fills the text index. */
   textIndexDelayMs: 1_000,
-  /** A reader thread, and the one that fills the text index, get this long to end themselves before they are terminated. */
+  /** Time that a reader thread, or the one that fills the text index, gets to end before it is terminated. */
   readerEndMs: 10_000,
-  /** The threads get this long to start, and to end. */
+  /** Time that the other threads get to start, and to end. */
   startMs: 20_000,
   endMs: 15_000,
 } as const;
 
 /**
- * The version that `/info` names: that of the calls served, as clients know it, not the package's.
- * From 0.5.23 on clients leave it to the server to resolve the commit `latest`; below 0.16.0, and 0.18.0
- * for traces, langsmith's clients warn where a program uses `/api/v2`.
+ * The version in `/info`. It is the version of the API that is served, as clients expect it, not that of the
+ * package. From 0.5.23 on, clients let the server resolve the commit `latest`. Below 0.16.0, and below 0.18.0 for
+ * traces, LangSmith clients warn if a program uses `/api/v2`.
  */
 export const apiVersion = "0.18.0";
 
-/** What {@link startServer} takes. */
+/** Options of {@link startServer}. */
 export interface ServerOptions {
-  /** TCP port; 0 takes any free one. @defaultValue 1984 */
+  /** TCP port; 0 selects any free port. @defaultValue 1984 */
   readonly port?: number;
-  /** Name or address to listen on. One that is not loopback needs `apiKeys`. @defaultValue "127.0.0.1" */
+  /** Host name or address to listen on. Any other than loopback needs `apiKeys`. @defaultValue "127.0.0.1" */
   readonly host?: string;
-  /** Folder of the database, made when missing; `:memory:` keeps nothing once it is closed. @defaultValue "./.millrace" */
+  /**
+   * Folder of the database, which is created if missing. `:memory:` keeps the data in memory until the server
+   * closes. @defaultValue "./.millrace"
+   */
   readonly dataDir?: string;
-  /** Keys that are let in. Without any, a loopback server is open to every local program. */
+  /** Access keys that are accepted. Without any, a loopback server accepts every local program. */
   readonly apiKeys?: readonly string[];
-  /** Longest time for one query, in milliseconds from 10 to 600,000; past it the answer is 408. @defaultValue 10,000 */
+  /**
+   * Time limit of one query in milliseconds, from 10 to 600,000. A query that takes longer fails with status 408.
+   * @defaultValue 10,000
+   */
   readonly queryTimeoutMs?: number;
 }
 
-/** {@link ServerOptions}, checked and complete. */
+/** {@link ServerOptions} after validation, with defaults. */
 export interface ServerSettings {
   readonly port: number;
   readonly host: string;
@@ -203,7 +227,7 @@ const optionKeys: KeyTable<ServerOptions> = {
   queryTimeoutMs: true,
 };
 
-/** The `dataDir` whose data goes away with the server. */
+/** The `dataDir` for a database in memory, which is lost when the server closes. */
 export const memoryDataDir = ":memory:";
 
 /**
@@ -216,17 +240,17 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
   const { port = defaultPort, host = "127.0.0.1", dataDir = "./.millrace", apiKeys = [] } = options;
   const { queryTimeoutMs = serverLimits.queryMs } = options;
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw new OptionError(`port is a whole number from 0 to 65535, not ${String(port)}`);
+    throw new OptionError(`port must be a whole number from 0 to 65535, not ${String(port)}`);
   }
   if (typeof host !== "string" || !/^[\w.:[\]%-]+$/.test(host)) {
-    throw new OptionError(`host is a name or an address, not ${JSON.stringify(host)}`);
+    throw new OptionError(`host must be a host name or an address, not ${JSON.stringify(host)}`);
   }
   if (typeof dataDir !== "string" || dataDir === "" || dataDir.includes("\0")) {
-    throw new OptionError(`dataDir is the path of a folder, not ${JSON.stringify(dataDir)}`);
+    throw new OptionError(`dataDir must be the path of a folder, not ${JSON.stringify(dataDir)}`);
   }
   if (!Array.isArray(apiKeys) || !apiKeys.every(isKey)) {
     throw new OptionError(
-      "apiKeys is a list of texts without spaces or control characters, none of them empty",
+      "apiKeys must be a list of non-empty texts without spaces or control characters",
     );
   }
   if (apiKeys.length === 0 && !isLoopback(host)) {
@@ -241,7 +265,7 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
     queryTimeoutMs > queryMsMax
   ) {
     throw new OptionError(
-      `queryTimeoutMs is a whole number from ${queryMsMin} to ${queryMsMax}, not ${String(queryTimeoutMs)}`,
+      `queryTimeoutMs must be a whole number from ${queryMsMin} to ${queryMsMax}, not ${String(queryTimeoutMs)}`,
     );
   }
   return { port, host: host.replace(/^\[(.*)\]$/, "$1"), dataDir, apiKeys, queryTimeoutMs };
@@ -250,7 +274,7 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
 const isKey = (key: unknown): key is string =>
   typeof key === "string" && /^[\x21-\x7e]+$/.test(key);
 
-/** True for the names and addresses that only this machine can reach. */
+/** Whether a host name or an address is reachable from this machine only. */
 export function isLoopback(host: string): boolean {
   const name = host.replace(/^\[(.*)\]$/, "$1").toLowerCase();
   return name === "localhost" || name === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name);

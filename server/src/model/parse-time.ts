@@ -3,25 +3,28 @@ import { RequestError } from "./errors.ts";
 const isoPattern =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*([Zz]|[+-]\d{2}(?::?\d{2})?)?$/;
 
-/** The year 10000, microseconds: what the last ones of 9999 are rounded to. */
+/** Start of the year 10000 in microseconds, to which the last times of 9999 are rounded. */
 const endOfTime = 253_402_300_800_000_000;
 
 /**
- * The last time that can be stored, 2255-06-05T23:47:34.740991Z. The microseconds of later ones are no exact numbers:
- * SQLite would store them, and refuse to read the row.
+ * The last time that can be stored, 2255-06-05T23:47:34.740991Z. The microseconds of later times are not exact
+ * numbers: SQLite would store them, but refuse to read the row.
  */
 export const latestMicros = Number.MAX_SAFE_INTEGER;
 
 /**
- * Microseconds since the Unix epoch of an ISO 8601 text, UTC where it names no zone, or of epoch
- * milliseconds. `undefined` where it is neither, before 1970 or after {@link latestMicros}.
+ * Parses an ISO 8601 text, in UTC if it has no time zone, or epoch milliseconds. Returns microseconds since the
+ * Unix epoch; `undefined` for anything else, and for times before 1970 or after {@link latestMicros}.
  */
 export function parseTime(value: unknown): number | undefined {
   const micros = parseAnyTime(value);
   return micros !== undefined && micros <= latestMicros ? micros : undefined;
 }
 
-/** As {@link parseTime}, for a bound that stored times are compared with: up to the year 9999, later ones as the latest. */
+/**
+ * Like {@link parseTime}, for a bound that stored times are compared with: accepts times up to the year 9999, and
+ * returns {@link latestMicros} for those that can't be stored.
+ */
 export function parseTimeBound(value: unknown): number | undefined {
   const micros = parseAnyTime(value);
   return micros === undefined ? undefined : Math.min(micros, latestMicros);
@@ -32,16 +35,16 @@ function parseAnyTime(value: unknown): number | undefined {
   return micros !== undefined && micros >= 0 && micros <= endOfTime ? micros : undefined;
 }
 
-/** What is wrong with a value that {@link parseTime} refuses. */
+/** Describes why {@link parseTime} rejects a value. */
 export const timeProblem = (value: unknown): string =>
   parseAnyTime(value) === undefined
     ? "is neither an ISO 8601 time nor epoch milliseconds"
     : "is after 2255-06-05, the last day that can be stored";
 
 /**
- * As {@link parseTime}; `null` where it is left out.
+ * Like {@link parseTime}; `null` if the value is absent.
  *
- * @throws RequestError 422: it is no time; the detail names it.
+ * @throws RequestError 422: it is not a time that can be stored. The detail begins with `name`.
  */
 export function microsOf(
   time: string | number | null | undefined,
@@ -58,28 +61,28 @@ export function microsOf(
   return micros;
 }
 
-/** The second that was read last, as it stood there, and its microseconds: times of one request are close. */
-let knownSecond = "";
-let knownMicros = 0;
+/** The last second that was parsed, and its microseconds. Times of one request are close together. */
+let cachedSecond = "";
+let cachedMicros = 0;
 
-/** `2026-11-21T10:11:12.345678Z`, as our clients write it. */
-const usualTime = /^.{16}:\d\d\.\d{6}Z$/s;
+/** Matches `2026-11-21T10:11:12.345678Z`, which is how the Millrace SDK writes times. */
+const sdkTimePattern = /^.{16}:\d\d\.\d{6}Z$/s;
 const secondLength = 19;
 
 function parseIso(value: unknown): number | undefined {
-  if (typeof value !== "string" || !usualTime.test(value)) {
+  if (typeof value !== "string" || !sdkTimePattern.test(value)) {
     return parseAnyIso(value);
   }
   const second = value.slice(0, secondLength);
-  if (second !== knownSecond) {
+  if (second !== cachedSecond) {
     const micros = parseAnyIso(`${second}Z`);
     if (micros === undefined) {
       return undefined;
     }
-    knownSecond = second;
-    knownMicros = micros;
+    cachedSecond = second;
+    cachedMicros = micros;
   }
-  return knownMicros + Number(value.slice(secondLength + 1, -1));
+  return cachedMicros + Number(value.slice(secondLength + 1, -1));
 }
 
 function parseAnyIso(value: unknown): number | undefined {
@@ -91,7 +94,7 @@ function parseAnyIso(value: unknown): number | undefined {
   const dayStart = Date.UTC(Number(year), Number(month) - 1, Number(day));
   const date = new Date(dayStart);
   if (
-    // Of years below 100 it makes some of the last century.
+    // `Date.UTC` moves years below 100 into the 20th century.
     date.getUTCFullYear() !== Number(year) ||
     date.getUTCDate() !== Number(day) ||
     Number(month) < 1 ||

@@ -1,30 +1,30 @@
 import type { Encoding } from "./decode.ts";
 import { rpcStatus, traceResponse } from "./proto-types.ts";
 
-/** The answer's content type is the request's. */
+/** A response has the content type of the request. */
 export const contentTypes: Readonly<Record<Encoding, string>> = {
   json: "application/json",
   protobuf: "application/x-protobuf",
 };
 
-/** The body of a 200 answer. What was rejected will not be sent again. */
+/** Encodes the body of a response with status 200. Clients do not send rejected spans again. */
 export function encodeSuccess(encoding: Encoding, reasons: readonly string[]): Buffer {
   const partialSuccess = {
     rejectedSpans: reasons.length,
-    errorMessage: describe(reasons),
+    errorMessage: describeRejections(reasons),
   };
   const body = reasons.length === 0 ? {} : { partialSuccess };
   return encoding === "protobuf"
     ? Buffer.from(traceResponse.encode(traceResponse.fromObject(body)).finish())
     : Buffer.from(
-        // A 64-bit integer is a text in the JSON of protobuf.
+        // In the JSON of protobuf, a 64-bit integer is a string.
         JSON.stringify(body, (name, value: unknown) =>
           name === "rejectedSpans" ? String(value) : value,
         ),
       );
 }
 
-/** The body of any other answer: google.rpc.Status. */
+/** Encodes the body of any other response: google.rpc.Status. */
 export function encodeFailure(encoding: Encoding, status: number, message: string): Buffer {
   const body = { code: codes[status] ?? unknownCode, message };
   return encoding === "protobuf"
@@ -32,15 +32,15 @@ export function encodeFailure(encoding: Encoding, status: number, message: strin
     : Buffer.from(JSON.stringify(body));
 }
 
-/** Reasons shown; what a sender logs should stay readable. */
+/** Maximum number of reasons in a message, so that it stays readable in a client's log. */
 const reasonLimit = 5;
 
-export const describe = (reasons: readonly string[]): string => {
+export const describeRejections = (reasons: readonly string[]): string => {
   const shown = [...new Set(reasons)].slice(0, reasonLimit).join("; ");
   return reasons.length === 0 ? "" : `${reasons.length} spans were rejected: ${shown}`;
 };
 
-/** google.rpc.Code of an HTTP status. */
+/** google.rpc.Code by HTTP status. */
 const codes: Readonly<Record<number, number>> = {
   400: 3,
   401: 16,

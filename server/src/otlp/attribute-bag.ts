@@ -1,15 +1,15 @@
 import { readMembers } from "./json-text.ts";
 import type { AttributeObject, AttributeValue, Attributes } from "./span.ts";
 
-/** What indexed names are gathered to: `a.0.b` is member `b` of the first item of `a`. */
+/** A value that is assembled from indexed names: `a.0.b` is member `b` of the first item of `a`. */
 export interface Tree {
   readonly [name: string]: unknown;
 }
 
-/** Steps of an indexed name; a name with more is left as it is. */
+/** Maximum number of segments in an indexed name. A longer name is not split. */
 const stepLimit = 16;
 
-/** The attributes of a span, from which the mapping takes what it places; the rest becomes metadata. */
+/** The attributes of a span. The mapping takes those for which a run has a field; the rest becomes metadata. */
 export class AttributeBag {
   readonly #values: Map<string, AttributeValue>;
 
@@ -17,33 +17,33 @@ export class AttributeBag {
     this.#values = new Map(attributes);
   }
 
-  /** Looks at the first of the names that is there, and leaves it. */
+  /** Returns the first of these attributes that exists, without removing it. */
   peek(...names: readonly string[]): AttributeValue | undefined {
     const name = names.find((candidate) => this.#values.has(candidate));
     return name === undefined ? undefined : this.#values.get(name);
   }
 
-  /** {@link peek}, for texts that say something. */
+  /** Like {@link peek}, for texts that are not empty. */
   peekText(...names: readonly string[]): string | undefined {
-    const name = names.find((candidate) => isSaid(this.#values.get(candidate)));
+    const name = names.find((candidate) => isNonEmpty(this.#values.get(candidate)));
     const value = name === undefined ? undefined : this.#values.get(name);
     return typeof value === "string" ? value : undefined;
   }
 
-  /** Takes the first of the names that is there; the others stay. */
+  /** Removes and returns the first of these attributes that exists. The others stay. */
   take(...names: readonly string[]): AttributeValue | undefined {
     const name = names.find((candidate) => this.#values.has(candidate));
     return name === undefined ? undefined : this.#remove(name);
   }
 
-  /** Takes a text that is not blank. */
+  /** Removes and returns the first text that is not empty. */
   takeText(...names: readonly string[]): string | undefined {
-    const name = names.find((candidate) => isSaid(this.#values.get(candidate)));
+    const name = names.find((candidate) => isNonEmpty(this.#values.get(candidate)));
     const value = name === undefined ? undefined : this.#remove(name);
     return typeof value === "string" ? value : undefined;
   }
 
-  /** Takes an object, also one that came as JSON; its members may be JSON texts. */
+  /** Removes and returns an object, which may be given as JSON; its members are then JSON texts. */
   takeObject(name: string): Readonly<Record<string, unknown>> | undefined {
     const value = this.#values.get(name);
     const object: Readonly<Record<string, unknown>> | undefined = isObject(value)
@@ -55,19 +55,19 @@ export class AttributeBag {
     return object;
   }
 
-  /** Takes all attributes whose names begin with the prefix, and returns them without it. */
+  /** Removes all attributes whose names begin with the prefix, and returns them without it. */
   takeAll(prefix: string): ReadonlyMap<string, AttributeValue> {
-    const found = new Map<string, AttributeValue>();
+    const taken = new Map<string, AttributeValue>();
     for (const [name, value] of this.#values) {
       if (name.startsWith(prefix) && name !== prefix) {
-        found.set(name.slice(prefix.length), value);
+        taken.set(name.slice(prefix.length), value);
         this.#values.delete(name);
       }
     }
-    return found;
+    return taken;
   }
 
-  /** Names that begin with the prefix, returned without it. The attributes stay. */
+  /** Returns all attributes whose names begin with the prefix, without it. The attributes stay. */
   peekAll(prefix: string): ReadonlyMap<string, AttributeValue> {
     return new Map(
       [...this.#values]
@@ -76,21 +76,21 @@ export class AttributeBag {
     );
   }
 
-  /** Takes `<prefix>.<index>.<...>`, as a list in the order of the indexes. */
+  /** Removes the attributes `<prefix>.<index>.<...>`, and returns them as a list in the order of the indexes. */
   takeList(prefix: string): readonly Tree[] {
     const root: Branch = new Map();
     for (const [name, value] of this.#values) {
       const steps = name.startsWith(`${prefix}.`) ? name.slice(prefix.length + 1).split(".") : [];
       const isIndexed = steps.length > 1 && steps.length <= stepLimit && isIndex(steps[0] ?? "");
-      if (isIndexed && plant(root, steps, value)) {
+      if (isIndexed && insert(root, steps, value)) {
         this.#values.delete(name);
       }
     }
-    const list = harvest(root);
+    const list = toValue(root);
     return Array.isArray(list) ? (list as readonly Tree[]) : [];
   }
 
-  /** The attributes that were not taken. */
+  /** The attributes that were not removed. */
   rest(): Attributes {
     return this.#values;
   }
@@ -104,7 +104,7 @@ export class AttributeBag {
 
 type Branch = Map<string, Branch | { readonly leaf: AttributeValue }>;
 
-const isSaid = (value: AttributeValue | undefined): boolean =>
+const isNonEmpty = (value: AttributeValue | undefined): boolean =>
   typeof value === "string" && value !== "";
 
 const toObject = (members: ReadonlyMap<string, unknown> | undefined) =>
@@ -115,8 +115,8 @@ const isObject = (value: AttributeValue | undefined): value is AttributeObject =
 
 const isIndex = (step: string): boolean => /^\d{1,9}$/.test(step);
 
-/** False where another name stands in the way: `a.0` has a value, and `a.0.b` too. */
-function plant(root: Branch, steps: readonly string[], value: AttributeValue): boolean {
+/** Returns false if another name is in conflict: `a.0` has a value, and `a.0.b` has one too. */
+function insert(root: Branch, steps: readonly string[], value: AttributeValue): boolean {
   let branch = root;
   for (const step of steps.slice(0, -1)) {
     const next = branch.get(step) ?? new Map();
@@ -134,9 +134,9 @@ function plant(root: Branch, steps: readonly string[], value: AttributeValue): b
   return true;
 }
 
-function harvest(branch: Branch): unknown {
+function toValue(branch: Branch): unknown {
   const entries = [...branch].map(
-    ([step, next]) => [step, next instanceof Map ? harvest(next) : next.leaf] as const,
+    ([step, next]) => [step, next instanceof Map ? toValue(next) : next.leaf] as const,
   );
   if (entries.every(([step]) => isIndex(step))) {
     return entries.toSorted(([a], [b]) => Number(a) - Number(b)).map(([, value]) => value);

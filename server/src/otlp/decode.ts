@@ -9,16 +9,16 @@ import {
   hexId,
   items,
   member,
-  small,
+  enumOrNumber,
   text,
   unsigned,
   ValueFault,
 } from "./wire-values.ts";
 
-/** How a body is written; the answer is written the same way. */
+/** Encoding of a request body. The response uses the same one. */
 export type Encoding = "json" | "protobuf";
 
-/** What a span has from what surrounds it. */
+/** What a span inherits from the groups that contain it. */
 interface Source {
   readonly resource: Attributes;
   readonly scopeName: string;
@@ -26,9 +26,9 @@ interface Source {
 }
 
 /**
- * The spans of a request. One that can't be read costs no other.
+ * Decodes the spans of a request. A malformed span does not affect the others.
  *
- * @throws RequestError 400: the body can't be decoded; 413: it holds too many spans.
+ * @throws RequestError 400: the body can't be decoded; 413: it contains too many spans.
  */
 export function decodeSpans(body: Buffer, encoding: Encoding): DecodedSpans {
   const request = encoding === "json" ? parseJson(body) : parseProtobuf(body);
@@ -40,14 +40,14 @@ export function decodeSpans(body: Buffer, encoding: Encoding): DecodedSpans {
       const scope = member(scoped, "scope");
       const scopeName = text(scope, "name");
       const scopeVersion = text(scope, "version");
-      const received = items(scoped, "spans");
-      // Before they are read: a small body may hold millions of empty ones.
-      checkCount(spans.length + faults.length + received.length);
-      for (const one of received) {
+      const encodedSpans = items(scoped, "spans");
+      // Checked before the spans are read: a small body may contain millions of empty ones.
+      checkCount(spans.length + faults.length + encodedSpans.length);
+      for (const encodedSpan of encodedSpans) {
         const span =
           resource instanceof ValueFault
             ? resource
-            : attempt(() => toSpan(one, { resource, scopeName, scopeVersion }));
+            : attempt(() => toSpan(encodedSpan, { resource, scopeName, scopeVersion }));
         if (span instanceof ValueFault) {
           faults.push({ reason: span.message });
         } else {
@@ -74,7 +74,7 @@ function checkCount(count: number): void {
   if (count > serverLimits.operationsMax) {
     throw new RequestError(
       413,
-      `${count} spans in one request; at most ${serverLimits.operationsMax}: send fewer in one`,
+      `${count} spans in one request; at most ${serverLimits.operationsMax} are allowed: send fewer per request`,
     );
   }
 }
@@ -83,7 +83,7 @@ function parseProtobuf(body: Buffer): unknown {
   try {
     return traceRequest.decode(body);
   } catch (cause) {
-    throw new RequestError(400, `the body is no protobuf of spans: ${messageOf(cause)}`);
+    throw new RequestError(400, `the body is not a protobuf trace request: ${messageOf(cause)}`);
   }
 }
 
@@ -92,7 +92,7 @@ function parseJson(body: Buffer): unknown {
     throw new RequestError(400, "the body is not UTF-8: send JSON in UTF-8");
   }
   try {
-    // What walks over values later calls itself at each level.
+    // Limits the nesting, because later functions are recursive.
     new JsonCursor(body, serverLimits.bodyDepth).readWhole();
     const request: unknown = JSON.parse(quoteLargeIntegers(body.toString("utf8")));
     if (typeof request !== "object" || request === null || Array.isArray(request)) {
@@ -100,13 +100,13 @@ function parseJson(body: Buffer): unknown {
     }
     return request;
   } catch (cause) {
-    throw new RequestError(400, `the body is no JSON of spans: ${messageOf(cause)}`);
+    throw new RequestError(400, `the body is not a JSON trace request: ${messageOf(cause)}`);
   }
 }
 
 /**
- * 64-bit integers may come as numbers, of which JavaScript keeps 53 bits. Inside a text a quote has a
- * backslash before it, so that the pattern finds members only.
+ * Quotes 64-bit integers that were sent as numbers, of which JavaScript keeps only 53 bits. The pattern matches
+ * members only, because a quote inside a string follows a backslash.
  */
 const quoteLargeIntegers = (json: string): string =>
   json.replaceAll(
@@ -115,48 +115,48 @@ const quoteLargeIntegers = (json: string): string =>
   );
 
 const kindNames = ["", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER"];
-const kindWords = kindNames.map((name) => `SPAN_KIND_${name === "" ? "UNSPECIFIED" : name}`);
-const statusWords = ["STATUS_CODE_UNSET", "STATUS_CODE_OK", "STATUS_CODE_ERROR"];
+const kindConstants = kindNames.map((name) => `SPAN_KIND_${name === "" ? "UNSPECIFIED" : name}`);
+const statusConstants = ["STATUS_CODE_UNSET", "STATUS_CODE_OK", "STATUS_CODE_ERROR"];
 const errorCode = 2;
 
-/** Bits of `flags`: whether the exporter knows where the parent is, and whether it is elsewhere. */
+/** Bits of `flags`: the exporter knows whether the parent is remote, and it is. */
 const remoteParentBits = 0x300;
 
-function toSpan(received: unknown, source: Source): Span {
-  const spanId = hexId(received, "spanId", 8);
-  const traceId = hexId(received, "traceId", 16);
+function toSpan(encoded: unknown, source: Source): Span {
+  const spanId = hexId(encoded, "spanId", 8);
+  const traceId = hexId(encoded, "traceId", 16);
   if (spanId === "" || traceId === "") {
     throw new ValueFault(`${spanId === "" ? "spanId" : "traceId"} is missing or zero`);
   }
-  const parentSpanId = hexId(received, "parentSpanId", 8);
-  const status = member(received, "status");
+  const parentSpanId = hexId(encoded, "parentSpanId", 8);
+  const status = member(encoded, "status");
   return {
     ...source,
     traceId,
     spanId,
     parentSpanId: parentSpanId === spanId ? "" : parentSpanId,
-    name: text(received, "name"),
-    kind: kindNames[small(received, "kind", kindWords)] ?? "",
-    startNanos: unsigned(received, "startTimeUnixNano"),
-    endNanos: unsigned(received, "endTimeUnixNano"),
-    hasRemoteParent: (small(received, "flags") & remoteParentBits) === remoteParentBits,
-    traceState: text(received, "traceState"),
-    attributes: attributes(received),
-    events: items(received, "events").map(toEvent),
-    links: items(received, "links").map(toLink),
-    isError: small(status, "code", statusWords) === errorCode,
+    name: text(encoded, "name"),
+    kind: kindNames[enumOrNumber(encoded, "kind", kindConstants)] ?? "",
+    startNanos: unsigned(encoded, "startTimeUnixNano"),
+    endNanos: unsigned(encoded, "endTimeUnixNano"),
+    hasRemoteParent: (enumOrNumber(encoded, "flags") & remoteParentBits) === remoteParentBits,
+    traceState: text(encoded, "traceState"),
+    attributes: attributes(encoded),
+    events: items(encoded, "events").map(toEvent),
+    links: items(encoded, "links").map(toLink),
+    isError: enumOrNumber(status, "code", statusConstants) === errorCode,
     statusMessage: text(status, "message"),
   };
 }
 
-const toEvent = (received: unknown): SpanEvent => ({
-  name: text(received, "name"),
-  nanos: unsigned(received, "timeUnixNano"),
-  attributes: attributes(received),
+const toEvent = (encoded: unknown): SpanEvent => ({
+  name: text(encoded, "name"),
+  nanos: unsigned(encoded, "timeUnixNano"),
+  attributes: attributes(encoded),
 });
 
-const toLink = (received: unknown): SpanLink => ({
-  traceId: hexId(received, "traceId", 16),
-  spanId: hexId(received, "spanId", 8),
-  attributes: attributes(received),
+const toLink = (encoded: unknown): SpanLink => ({
+  traceId: hexId(encoded, "traceId", 16),
+  spanId: hexId(encoded, "spanId", 8),
+  attributes: attributes(encoded),
 });

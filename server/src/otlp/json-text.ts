@@ -1,6 +1,6 @@
 import { JsonCursor, JsonError } from "../bodies/json-cursor.ts";
 
-/** A value that is a JSON text already; it is stored as it came, numbers of any size included. */
+/** A value that is JSON text already. It is stored unchanged, including numbers of any size. */
 export class JsonText {
   readonly text: string;
 
@@ -9,7 +9,7 @@ export class JsonText {
   }
 }
 
-/** The JSON of attribute values and {@link JsonText}s. */
+/** Serializes attribute values and {@link JsonText}s. */
 export function toJson(value: unknown): string {
   if (value instanceof JsonText) {
     return value.text;
@@ -29,20 +29,20 @@ export function toJson(value: unknown): string {
   return JSON.stringify(value) ?? "null";
 }
 
-/** The members of a text that is a JSON object, unchanged; `undefined` where it is something else. */
+/** Returns the members of a text that is a JSON object, unchanged; `undefined` for any other text. */
 export const readMembers = (text: string): ReadonlyMap<string, JsonText> | undefined =>
   text.trimStart().startsWith("{")
     ? read(text, (cursor) => toTexts(cursor.readMembers()))
     : undefined;
 
-/** The text, where it is JSON of any kind. */
+/** Returns the text if it is JSON of any kind. */
 export const readJson = (text: string): JsonText | undefined =>
   read(text, (cursor) => {
     cursor.readWhole();
     return new JsonText(wellFormed(text));
   });
 
-/** Levels of a value that is looked into; what has more stays a text. */
+/** Maximum nesting of a value that is parsed. A value with more levels stays a text. */
 const depthLimit = 256;
 
 /** The value of a JSON text; `undefined` where it is not JSON, or is nested too deeply to be parsed. */
@@ -51,7 +51,7 @@ export function parseJson(text: string): unknown {
     const value: unknown = JSON.parse(text);
     return isShallow(value) ? value : undefined;
   } catch {
-    return undefined; // Whoever asks has a use for a text too.
+    return undefined; // The caller uses the text instead.
   }
 }
 
@@ -82,8 +82,11 @@ function read<Value>(text: string, use: (cursor: JsonCursor) => Value): Value | 
   }
 }
 
-/** Half a character has no UTF-8; as an escape it means the same. */
+/** A lone surrogate can't be encoded in UTF-8, but its escape means the same. */
 const wellFormed = (text: string): string =>
   text.isWellFormed()
     ? text
-    : text.replaceAll(/\p{Surrogate}/gu, (half) => `\\u${half.charCodeAt(0).toString(16)}`);
+    : text.replaceAll(
+        /\p{Surrogate}/gu,
+        (surrogate) => `\\u${surrogate.charCodeAt(0).toString(16)}`,
+      );

@@ -13,20 +13,20 @@ import { takeUsage } from "./usage.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** What a span becomes: a run in the words of the wire, and its place among the spans of its trace. */
+/** The run that a span becomes: its members in the wire format, and the span's position in its trace. */
 export interface MappedSpan {
   readonly members: ReadonlyMap<string, Buffer>;
   readonly span: SpanRecord;
 }
 
-/** A span as a run. `project` is that of the request, for spans that name none. */
+/** Converts a span to a run. `project` is the project of the request, for spans that name none. */
 export function mapSpan(span: Span, project: string | undefined): MappedSpan {
   const bag = new AttributeBag(span.attributes);
-  const place = takePosition(span, bag);
+  const position = takePosition(span, bag);
   const runType = toRunType(bag);
   const error = toErrorText(span, bag);
   const members: Members = {
-    ...place.members,
+    ...position.members,
     name: takeName(span, bag, runType),
     run_type: runType,
     ...toTimes(span),
@@ -35,21 +35,21 @@ export function mapSpan(span: Span, project: string | undefined): MappedSpan {
     reference_example_id: takeUuid(bag, "langsmith.reference_example_id"),
     tags: takeTags(bag),
     events: span.events.length === 0 ? undefined : toEvents(span.events),
-    // Last: what is left becomes metadata.
+    // Must come last: all remaining attributes become metadata.
     ...takePayload(span, bag),
   };
-  return { span: place.span, members: toTexts(members) };
+  return { span: position.span, members: toTexts(members) };
 }
 
 function takeName(span: Span, bag: AttributeBag, runType: string): string {
-  const given =
+  const name =
     bag.takeText("langsmith.trace.name") ??
     (runType === "tool" ? bag.peekText("tool.name") : undefined) ??
     bag.peekText("traceloop.entity.name");
-  return given ?? (span.name || "unnamed");
+  return name ?? (span.name || "unnamed");
 }
 
-/** Microseconds, rounded down. A span without an end has not ended. */
+/** In microseconds, rounded down. A span without an end time has not ended. */
 function toTimes({ startNanos, endNanos }: Span): Members {
   const start = startNanos === 0n ? endNanos : startNanos;
   return {
@@ -58,7 +58,7 @@ function toTimes({ startNanos, endNanos }: Span): Members {
   };
 }
 
-/** What the span itself names comes before what all spans of the request, or of a process, share. */
+/** A project that the span names takes precedence over one that all spans of the request or process share. */
 function takeProject(span: Span, bag: AttributeBag, project: string | undefined): Members {
   const id = takeUuid(bag, "langsmith.trace.session_id");
   const name = bag.takeText("langsmith.trace.session_name") ?? project;

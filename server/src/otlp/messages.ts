@@ -1,6 +1,6 @@
 import { toJson } from "./json-text.ts";
 
-/** A chat message in the form that runs show: `role`, `content`, `tool_calls`, and whatever else it has. */
+/** A chat message in the form that runs use: `role`, `content`, `tool_calls`, and any other members. */
 export type Message = Readonly<Record<string, unknown>>;
 
 /** Whether all items look like chat messages. */
@@ -9,8 +9,8 @@ export const areMessages = (items: readonly unknown[]): boolean =>
   items.every((item) => isObject(item) && ("role" in item || "message" in item));
 
 /**
- * Messages of the conventions in use, in one form: the parts of `gen_ai.input.messages`, the indexed
- * names of older versions, and those of OpenInference. What has that form already stays as it is.
+ * Converts messages of the common conventions to one form: the parts of `gen_ai.input.messages`, the indexed names
+ * of older versions, and those of OpenInference. A message that has this form already stays unchanged.
  */
 export const toMessages = (items: readonly unknown[]): readonly Message[] =>
   items.flatMap((item) => {
@@ -35,18 +35,21 @@ function toMessage({ parts, contents, tool_calls: calls, ...rest }: Message): re
   ];
 }
 
-/** Parts (semantic conventions, "gen_ai.input.messages"). What tools answered are messages of their own. */
+/**
+ * Converts a message with parts (semantic conventions, "gen_ai.input.messages"). Results of tools become messages
+ * of their own.
+ */
 function fromParts(
   message: Message,
   parts: readonly unknown[],
   toolCalls: readonly unknown[],
 ): readonly Message[] {
-  const answers = parts.filter((part) => typeOf(part) === "tool_call_response");
+  const toolResults = parts.filter((part) => typeOf(part) === "tool_call_response");
   const calls = parts.filter((part) => typeOf(part) === "tool_call");
-  const others = parts.filter((part) => !answers.includes(part) && !calls.includes(part));
+  const others = parts.filter((part) => !toolResults.includes(part) && !calls.includes(part));
   const allCalls = [...toolCalls, ...calls.map(toToolCall)];
-  const messages: Message[] = answers.map((answer) => toToolMessage(message, answer));
-  if (others.length > 0 || allCalls.length > 0 || answers.length === 0) {
+  const messages: Message[] = toolResults.map((toolResult) => toToolMessage(message, toolResult));
+  if (others.length > 0 || allCalls.length > 0 || toolResults.length === 0) {
     messages.push({
       ...message,
       content: toPartsContent(others),
@@ -56,12 +59,12 @@ function fromParts(
   return messages;
 }
 
-function toToolMessage(message: Message, answer: unknown): Message {
-  const { type: _, id, response, result, ...rest } = isObject(answer) ? answer : {};
+function toToolMessage(message: Message, toolResult: unknown): Message {
+  const { type: _, id, response, result, ...rest } = isObject(toolResult) ? toolResult : {};
   return { ...message, ...rest, role: "tool", tool_call_id: id, content: response ?? result };
 }
 
-/** The content of parts that are no tool calls: a text alone is a text. */
+/** The content of parts that are not tool calls. If there is only a text, it is the content. */
 export function toPartsContent(parts: readonly unknown[]): unknown {
   const contents = parts.map((part) =>
     isObject(part) && part["type"] === "text" && "content" in part
@@ -77,7 +80,7 @@ export function toPartsContent(parts: readonly unknown[]): unknown {
     : contents;
 }
 
-/** `message_content` of OpenInference. */
+/** Converts `message_content` of OpenInference. */
 function toContent(item: unknown): unknown {
   const content = isObject(item) ? (item["message_content"] ?? item) : item;
   if (!isObject(content) || !("image" in content)) {
@@ -93,13 +96,15 @@ function toToolCall(item: unknown): unknown {
   if (!isObject(call)) {
     return call;
   }
-  const { id, name, arguments: given, function: named, ...rest } = call;
-  const called = isObject(named) ? named : { name, arguments: given };
+  const { id, name, arguments: callArguments, function: functionObject, ...rest } = call;
+  const functionCall = isObject(functionObject)
+    ? functionObject
+    : { name, arguments: callArguments };
   return {
     ...rest,
     ...(id === undefined ? {} : { id }),
     type: "function",
-    function: { ...called, arguments: toArguments(called["arguments"]) },
+    function: { ...functionCall, arguments: toArguments(functionCall["arguments"]) },
   };
 }
 

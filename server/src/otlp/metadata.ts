@@ -5,10 +5,10 @@ import type { Span, SpanEvent, SpanLink } from "./span.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Tags of a list, of a JSON list, or of a text with commas. */
+/** Reads tags from a list, a JSON list, or a comma-separated text. */
 export function takeTags(bag: AttributeBag): readonly string[] | undefined {
-  const found = ["langsmith.span.tags", "tag.tags"].flatMap((name) => toTags(bag.take(name)));
-  return found.length === 0 ? undefined : [...new Set(found)];
+  const tags = ["langsmith.span.tags", "tag.tags"].flatMap((name) => toTags(bag.take(name)));
+  return tags.length === 0 ? undefined : [...new Set(tags)];
 }
 
 function toTags(value: unknown): readonly string[] {
@@ -31,7 +31,10 @@ const parseList = (text: string): readonly unknown[] | undefined => {
   return Array.isArray(value) ? value : undefined;
 };
 
-/** The names of runs for attributes that the conventions name differently. Where a span has several of them, the first counts. */
+/**
+ * Metadata names of runs for attributes that have different names in different conventions. If a span has several
+ * of them, the first one is used.
+ */
 const aliases: Readonly<Record<string, readonly string[]>> = {
   ls_provider: ["gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system"],
   ls_model_name: [
@@ -47,22 +50,22 @@ const aliases: Readonly<Record<string, readonly string[]>> = {
   user_id: ["user.id"],
 };
 
-/** The metadata of a run: the description of the span, and all attributes without another place, with their types. */
+/** The metadata of a run: the description of the span, and all remaining attributes with their types. */
 export function toMetadata(span: Span, bag: AttributeBag): Members {
-  const named = {
+  const explicit = {
     ...Object.fromEntries(bag.takeAll("traceloop.association.properties.")),
     ...bag.takeObject("metadata"),
     ...bag.takeObject("langsmith.metadata"),
     ...Object.fromEntries(bag.takeAll("langsmith.metadata.")),
   };
-  const known = Object.fromEntries(
+  const aliased = Object.fromEntries(
     Object.entries(aliases)
       .map(([name, sources]) => [name, bag.peek(...sources)] as const)
       .filter(([, value]) => value !== undefined),
   );
   return {
     ...Object.fromEntries(span.resource),
-    ...said({
+    ...nonEmpty({
       "otel.scope.name": span.scopeName,
       "otel.scope.version": span.scopeVersion,
       "otel.trace_id": span.traceId,
@@ -71,13 +74,13 @@ export function toMetadata(span: Span, bag: AttributeBag): Members {
       "otel.span_kind": span.kind,
       "otel.trace_state": span.traceState,
     }),
-    ...known,
+    ...aliased,
     ...Object.fromEntries(bag.rest()),
-    ...named,
+    ...explicit,
   };
 }
 
-/** The parameters of a call to a model. They stay in the metadata too, under the names that they came with. */
+/** The parameters of a model call. They also stay in the metadata, under their original names. */
 export function toInvocationParams(bag: AttributeBag): Members | undefined {
   const { stop_sequences: stop, ...request } = Object.fromEntries(bag.peekAll("gen_ai.request."));
   const definitions = bag.takeText("gen_ai.tool.definitions");
@@ -92,7 +95,7 @@ export function toInvocationParams(bag: AttributeBag): Members | undefined {
   return Object.keys(params).length === 0 ? undefined : params;
 }
 
-/** Events as runs have them: name, time, and what it came with. */
+/** Converts events of a span to events of a run: name, time and attributes. */
 export const toEvents = (events: readonly SpanEvent[]): readonly Members[] =>
   events.map(({ name, nanos, attributes }) => ({
     name,
@@ -100,7 +103,7 @@ export const toEvents = (events: readonly SpanEvent[]): readonly Members[] =>
     kwargs: Object.fromEntries(attributes),
   }));
 
-/** What a span points to beside its parent. */
+/** Converts the links of a span, which refer to spans other than its parent. */
 export const toLinks = (links: readonly SpanLink[]): readonly Members[] =>
   links.map(({ traceId, spanId, attributes }) => ({
     trace_id: traceId,
@@ -108,5 +111,5 @@ export const toLinks = (links: readonly SpanLink[]): readonly Members[] =>
     attributes: Object.fromEntries(attributes),
   }));
 
-const said = (members: Readonly<Record<string, string>>): Members =>
+const nonEmpty = (members: Readonly<Record<string, string>>): Members =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== ""));

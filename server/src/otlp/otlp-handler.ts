@@ -2,17 +2,17 @@ import { isUtf8 } from "node:buffer";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../model/errors.ts";
 import { joinPieces, readPieces, isLarge } from "../bodies/read-body.ts";
-import { contentTypes, describe, encodeFailure, encodeSuccess } from "./answer.ts";
+import { contentTypes, describeRejections, encodeFailure, encodeSuccess } from "./answer.ts";
 import { decodeSpans } from "./decode.ts";
 import type { Encoding } from "./decode.ts";
 import { toBatch } from "./to-batch.ts";
 import { serverLimits } from "../model/options.ts";
 import type { IngestResult } from "../runs/run-record.ts";
 import type { SpansTask } from "./spans-task.ts";
-import { ingest, storeTaken } from "../runs/handlers/ingest-handlers.ts";
+import { ingest, storeDecoded } from "../runs/handlers/ingest-handlers.ts";
 import type { IngestDependencies } from "../runs/handlers/ingest-handlers.ts";
 
-/** `POST /otel/v1/traces`: spans of OpenTelemetry become runs. */
+/** `POST /otel/v1/traces`: stores OpenTelemetry spans as runs. */
 export async function receiveSpans(
   dependencies: IngestDependencies,
   request: FastifyRequest,
@@ -20,10 +20,10 @@ export async function receiveSpans(
 ): Promise<unknown> {
   const pieces = await readPieces(request.raw);
   const encoding = encodingOf(request, pieces[0]);
-  const { result, faults } = await take(dependencies, request, { pieces, encoding });
+  const { result, faults } = await ingestSpans(dependencies, request, { pieces, encoding });
   const reasons = [...faults, ...result.rejected.map(({ reason }) => reason)];
   if (reasons.length > 0 && result.accepted + result.duplicates === 0) {
-    throw new RequestError(400, describe(reasons));
+    throw new RequestError(400, describeRejections(reasons));
   }
   return reply
     .header("content-type", contentTypes[encoding])
@@ -35,7 +35,7 @@ interface ReceivedSpans {
   readonly encoding: Encoding;
 }
 
-async function take(
+async function ingestSpans(
   { store, work }: IngestDependencies,
   request: FastifyRequest,
   { pieces, encoding }: ReceivedSpans,
@@ -43,8 +43,13 @@ async function take(
   const { tenantId } = request;
   const project = projectOf(request);
   if (isLarge(pieces, serverLimits.largeSpansBytes)) {
-    const taken = await work.run<SpansTask>(tenantId, { kind: "spans", pieces, encoding, project });
-    return { result: await storeTaken(store, tenantId, taken), faults: taken.faults };
+    const decoded = await work.run<SpansTask>(tenantId, {
+      kind: "spans",
+      pieces,
+      encoding,
+      project,
+    });
+    return { result: await storeDecoded(store, tenantId, decoded), faults: decoded.faults };
   }
   const body = joinPieces(pieces);
   const { spans, faults } = decodeSpans(body, encoding);
@@ -56,21 +61,21 @@ async function take(
 }
 
 /**
- * Failures in the encoding of the request. 429 and 503 tell senders to come again; a body that can't
- * be read is 400, after which they do not.
+ * Sends an error in the encoding of the request. Clients retry after 429 and 503. They do not retry after 400,
+ * which is therefore the status for a body that can't be read.
  */
 export function answerSpanFailure(
   cause: FastifyError | RequestError,
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  const isRefusal = cause instanceof RequestError;
-  const given = isRefusal ? cause.status : (cause.statusCode ?? 500);
-  const status = given === 422 ? 400 : given;
-  if (isRefusal && cause.retryAfterSeconds !== undefined) {
+  const isRequestError = cause instanceof RequestError;
+  const errorStatus = isRequestError ? cause.status : (cause.statusCode ?? 500);
+  const status = errorStatus === 422 ? 400 : errorStatus;
+  if (isRequestError && cause.retryAfterSeconds !== undefined) {
     void reply.header("retry-after", cause.retryAfterSeconds);
   }
-  if (status >= 500 && !isRefusal) {
+  if (status >= 500 && !isRequestError) {
     process.emitWarning(cause);
   }
   const encoding = encodingOf(request);
@@ -82,7 +87,9 @@ export function answerSpanFailure(
 
 const openBrace = 0x7b;
 
-/** From the content type. Where it names neither encoding, a body that begins with a brace is read as JSON. */
+/**
+ * Chooses the encoding by content type. If that names neither encoding, a body that begins with a brace is JSON.
+ */
 function encodingOf({ headers }: FastifyRequest, body?: Buffer): Encoding {
   const type = headers["content-type"]?.toLowerCase() ?? "";
   if (type.includes("json")) {
@@ -93,7 +100,7 @@ function encodingOf({ headers }: FastifyRequest, body?: Buffer): Encoding {
     : "json";
 }
 
-/** Headers arrive as Latin-1; names beyond it were sent as UTF-8. */
+/** Node decodes headers as Latin-1. Names with other characters are sent as UTF-8. */
 function projectOf({ headers }: FastifyRequest): string | undefined {
   const value = headers["langsmith-project"];
   if (typeof value !== "string" || value === "") {

@@ -4,12 +4,15 @@ import { answerSpanFailure, receiveSpans } from "./otlp-handler.ts";
 import { route } from "../http/route.ts";
 import type { IngestDependencies } from "../runs/handlers/ingest-handlers.ts";
 
-/** OTLP over HTTP. The handler reads the body itself: its encoding decides how. */
+/**
+ * Adds the route for OTLP over HTTP. The handler reads the body itself, because its encoding determines how to
+ * parse it.
+ */
 export function addOtlpRoutes(app: FastifyInstance, dependencies: IngestDependencies): void {
   app.route({
     ...route(endpoints.sendSpans, {
       tag: "spans",
-      summary: "Takes in spans of OpenTelemetry (OTLP), as JSON or protobuf, as runs.",
+      summary: "Receives OpenTelemetry spans (OTLP as JSON or protobuf) as runs.",
     }),
     errorHandler: (cause, request, reply) => void answerSpanFailure(cause, request, reply),
     handler: (request, reply) => receiveSpans(dependencies, request, reply),

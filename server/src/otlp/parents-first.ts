@@ -1,6 +1,6 @@
 import type { Span } from "./span.ts";
 
-/** The spans, each after its parent where that is among them: senders begin with those that ended first. */
+/** Sorts spans so that parents precede their children. Clients send spans in the order in which they ended. */
 export function parentsFirst(spans: readonly Span[]): readonly Span[] {
   const byId = new Map(spans.map((span) => [keyOf(span.traceId, span.spanId), span]));
   const sorted = new Set<Span>();
@@ -13,7 +13,7 @@ export function parentsFirst(spans: readonly Span[]): readonly Span[] {
       seen.add(next);
       next = byId.get(keyOf(next.traceId, next.parentSpanId));
     }
-    path.toReversed().forEach((step) => sorted.add(step));
+    path.toReversed().forEach((pathSpan) => sorted.add(pathSpan));
   }
   return [...sorted];
 }

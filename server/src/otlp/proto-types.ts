@@ -1,7 +1,7 @@
 import protobuf from "protobufjs/light.js";
 
-// The messages of OTLP 1 that carry traces (opentelemetry-proto: trace, common, resource, collector)
-// and google.rpc.Status, as far as they are read or written here. Other fields are skipped.
+// The messages of OTLP 1 that contain traces (opentelemetry-proto: trace, common, resource, collector), and
+// google.rpc.Status, with the fields that are used here. Other fields are skipped.
 
 const message = (fields: Readonly<Record<string, string>>): protobuf.IType => ({
   fields: Object.fromEntries(
@@ -15,7 +15,7 @@ const message = (fields: Readonly<Record<string, string>>): protobuf.IType => ({
   ),
 });
 
-/** A text that is not UTF-8 is read with replacement characters: it must not cost the whole request. */
+/** Text that is not UTF-8 is decoded with replacement characters, so that it does not fail the whole request. */
 const lenientText = (type: string) =>
   type === "string" ? { options: { features: { utf8_validation: "NONE" } } } : {};
 
@@ -84,8 +84,8 @@ const root = protobuf.Root.fromJSON({
 /** The body of a request. */
 export const traceRequest = root.lookupType("ExportTraceServiceRequest");
 
-/** The body of a 200 answer. */
+/** The body of a response with status 200. */
 export const traceResponse = root.lookupType("ExportTraceServiceResponse");
 
-/** The body of an answer that reports a failure. */
+/** The body of an error response. */
 export const rpcStatus = root.lookupType("Status");

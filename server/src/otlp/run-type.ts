@@ -2,11 +2,11 @@ import type { AttributeBag } from "./attribute-bag.ts";
 
 const runTypes = ["tool", "chain", "llm", "retriever", "embedding", "prompt", "parser"];
 
-const own: Readonly<Record<string, string>> = Object.fromEntries(
+const sameNames: Readonly<Record<string, string>> = Object.fromEntries(
   runTypes.map((type) => [type, type]),
 );
 
-/** `gen_ai.operation.name`. */
+/** Run types by `gen_ai.operation.name`. */
 const operations: Readonly<Record<string, string>> = {
   chat: "llm",
   completion: "llm",
@@ -21,16 +21,16 @@ const operations: Readonly<Record<string, string>> = {
   invoke_workflow: "chain",
 };
 
-/** `openinference.span.kind`. */
+/** Run types by `openinference.span.kind`. */
 const openInferenceKinds: Readonly<Record<string, string>> = {
-  ...own,
+  ...sameNames,
   agent: "chain",
   reranker: "retriever",
   guardrail: "chain",
   evaluator: "chain",
 };
 
-/** `llm.request.type` of OpenLLMetry. */
+/** Run types by `llm.request.type` of OpenLLMetry. */
 const requestTypes: Readonly<Record<string, string>> = {
   chat: "llm",
   completion: "llm",
@@ -39,18 +39,18 @@ const requestTypes: Readonly<Record<string, string>> = {
 };
 
 const sources: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
-  ["langsmith.span.kind", own],
+  ["langsmith.span.kind", sameNames],
   ["openinference.span.kind", openInferenceKinds],
   ["gen_ai.operation.name", operations],
   ["traceloop.span.kind", { tool: "tool", workflow: "chain", task: "chain", agent: "chain" }],
   ["llm.request.type", requestTypes],
 ];
 
-/** The run type that a span's attributes say, `chain` where they say none. They stay in the bag. */
+/** The run type that a span's attributes indicate, else `chain`. The attributes stay in the bag. */
 export function toRunType(bag: AttributeBag): string {
   for (const [name, types] of sources) {
-    const word = bag.peekText(name)?.toLowerCase() ?? "";
-    const type = Object.hasOwn(types, word) ? types[word] : undefined;
+    const value = bag.peekText(name)?.toLowerCase() ?? "";
+    const type = Object.hasOwn(types, value) ? types[value] : undefined;
     if (type !== undefined) {
       return type;
     }

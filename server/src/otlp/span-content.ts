@@ -7,17 +7,17 @@ import type { AttributeValue, SpanEvent } from "./span.ts";
 /** The members of a run's inputs or outputs. */
 export type Content = Readonly<Record<string, unknown>>;
 
-/** The attributes and events that hold one side of a span, its inputs or its outputs. */
+/** The attributes and events that contain one side of a span, its inputs or its outputs. */
 interface Side {
-  /** Attributes that hold all of it; the first that is there counts. */
+  /** Attributes that contain the whole side. The first one that exists is used. */
   readonly whole: readonly string[];
-  /** The event of old conventions that holds all of it, and its attribute. */
+  /** The event of older conventions that contains the whole side, and its attribute. */
   readonly wholeEvent: readonly [string, string];
   readonly messages: string;
   readonly indexedMessages: readonly string[];
   readonly messageEvents: readonly string[];
   readonly documents: readonly string[];
-  /** The member that a value which is no object gets. */
+  /** The name of the member for a value that is not an object. */
   readonly member: "input" | "output";
 }
 
@@ -51,9 +51,9 @@ const outputSide: Side = {
   member: "output",
 };
 
-/** The inputs of a span; `undefined` where it has none. */
+/** Takes the inputs of a span; `undefined` if it has none. */
 export function takeInputs(bag: AttributeBag, events: readonly SpanEvent[]): Content | undefined {
-  const instructions = toParts(tell(bag, events, "gen_ai.system_instructions"));
+  const instructions = toParts(takeAttribute(bag, events, "gen_ai.system_instructions"));
   const system =
     instructions === undefined ? [] : [{ role: "system", content: toPartsContent(instructions) }];
   const query = bag.takeText("reranker.query");
@@ -62,15 +62,15 @@ export function takeInputs(bag: AttributeBag, events: readonly SpanEvent[]): Con
     events,
     side: inputSide,
     system,
-    more: query === undefined ? {} : { query },
+    otherMembers: query === undefined ? {} : { query },
   });
 }
 
-/** The outputs of a span; `undefined` where it has none. */
+/** Takes the outputs of a span; `undefined` if it has none. */
 export const takeOutputs = (bag: AttributeBag, events: readonly SpanEvent[]): Content | undefined =>
-  takeSide({ bag, events, side: outputSide, system: [], more: {} });
+  takeSide({ bag, events, side: outputSide, system: [], otherMembers: {} });
 
-/** Embeddings of OpenInference: the texts are inputs, the vectors outputs. */
+/** Takes embeddings of OpenInference: the texts are inputs, the vectors are outputs. */
 export function takeEmbeddings(bag: AttributeBag): { inputs: Content; outputs: Content } {
   const list = bag.takeList("embedding.embeddings").map(({ embedding }) => toObject(embedding));
   const pick = (name: string): unknown[] =>
@@ -88,10 +88,10 @@ interface SideToTake {
   readonly events: readonly SpanEvent[];
   readonly side: Side;
   readonly system: readonly Message[];
-  readonly more: Content;
+  readonly otherMembers: Content;
 }
 
-function takeSide({ bag, events, side, system, more }: SideToTake): Content | undefined {
+function takeSide({ bag, events, side, system, otherMembers }: SideToTake): Content | undefined {
   const [eventName, eventAttribute] = side.wholeEvent;
   const whole =
     bag.take(...side.whole) ??
@@ -103,7 +103,7 @@ function takeSide({ bag, events, side, system, more }: SideToTake): Content | un
     ...(whole === undefined ? {} : toContent(whole, { mimeType, member: side.member })),
     ...(messages.length === 0 ? {} : { messages }),
     ...(documents.length === 0 ? {} : { documents }),
-    ...more,
+    ...otherMembers,
   };
   return Object.keys(content).length === 0 ? undefined : content;
 }
@@ -120,7 +120,7 @@ function toContent(
   if (members !== undefined) {
     return Object.fromEntries(members);
   }
-  // A text that happens to be a number or a word of JSON is one only where it is said to be JSON.
+  // A text that could be a JSON number or keyword is parsed only if its media type is JSON.
   const mayBeJson = !isText && (mimeType !== undefined || /^\s*\[/.test(whole));
   const json = mayBeJson ? readJson(whole) : undefined;
   if (json === undefined) {
@@ -135,9 +135,9 @@ function takeMessages(
   events: readonly SpanEvent[],
   side: Side,
 ): readonly Message[] {
-  const told = toParts(tell(bag, events, side.messages));
-  if (told !== undefined) {
-    return toMessages(told);
+  const parts = toParts(takeAttribute(bag, events, side.messages));
+  if (parts !== undefined) {
+    return toMessages(parts);
   }
   for (const prefix of side.indexedMessages) {
     const list = bag.takeList(prefix);
@@ -150,8 +150,8 @@ function takeMessages(
   );
 }
 
-/** An attribute of the span, or of the event that describes a whole operation. */
-function tell(
+/** Takes an attribute of the span, or reads it from the event that describes the whole operation. */
+function takeAttribute(
   bag: AttributeBag,
   events: readonly SpanEvent[],
   name: string,
@@ -164,7 +164,7 @@ function tell(
   );
 }
 
-/** A list, also one in JSON. A text that is not a list is its only part. */
+/** Returns a list, which may be given as JSON. A text that is not a list becomes its only item. */
 function toParts(value: AttributeValue | undefined): readonly unknown[] | undefined {
   if (value === undefined || value === null || value === "") {
     return undefined;
@@ -174,14 +174,17 @@ function toParts(value: AttributeValue | undefined): readonly unknown[] | undefi
   return isList(list) ? list : [list];
 }
 
-/** A message of an event. Its role is taken from the event's name where no attribute has it. */
+/** Converts an event to a message. If no attribute contains the role, it is derived from the event's name. */
 function toEventMessage({ name, attributes }: SpanEvent): unknown {
   const {
-    "gen_ai.event.content": told,
+    "gen_ai.event.content": eventContent,
     "gen_ai.system": _,
     ...rest
   } = Object.fromEntries(attributes);
-  const fields = { ...(isPlainObject(told) ? told : parseObject(told)), ...rest };
+  const fields = {
+    ...(isPlainObject(eventContent) ? eventContent : parseObject(eventContent)),
+    ...rest,
+  };
   const role = name === "gen_ai.choice" ? "assistant" : name.split(".")[1];
   const message = isPlainObject(fields["message"])
     ? fields["message"]
@@ -191,14 +194,14 @@ function toEventMessage({ name, attributes }: SpanEvent): unknown {
   return { role, ...(isTold ? {} : { content: whole }), ...others, ...message };
 }
 
-/** A document of OpenInference as retrievers return it. */
+/** Converts a document of OpenInference to the form that retrievers return. */
 function toDocument({ document }: Content): unknown {
   const { content, metadata, ...rest } = toObject(document);
-  const told = typeof metadata === "string" ? readJson(metadata) : undefined;
+  const parsedMetadata = typeof metadata === "string" ? readJson(metadata) : undefined;
   return {
     type: "Document",
     page_content: content ?? "",
-    metadata: told ?? metadata ?? {},
+    metadata: parsedMetadata ?? metadata ?? {},
     ...rest,
   };
 }

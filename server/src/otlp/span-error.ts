@@ -1,7 +1,7 @@
 import type { AttributeBag } from "./attribute-bag.ts";
 import type { Span, SpanEvent } from "./span.ts";
 
-/** The error of a span that ended with status ERROR, or that recorded an exception; the last one counts. */
+/** The error of a span that has the status ERROR, or recorded an exception. The last exception is used. */
 export function toErrorText(span: Span, bag: AttributeBag): string | undefined {
   const exception = span.events.findLast(({ name }) => name === "exception");
   if (exception === undefined) {
@@ -25,7 +25,7 @@ function describe({ attributes }: SpanEvent): string {
   if (stack === undefined || stack === "") {
     return headline;
   }
-  // Most languages begin the stack with type and message, or end it with them.
-  const saysAll = stack.includes(message ?? "") && stack.includes(type ?? "");
-  return saysAll ? stack : `${headline}\n\n${stack}`;
+  // In most languages, the stack trace contains the type and the message at its beginning or end.
+  const hasHeadline = stack.includes(message ?? "") && stack.includes(type ?? "");
+  return hasHeadline ? stack : `${headline}\n\n${stack}`;
 }

@@ -4,23 +4,25 @@ import type { AttributeBag } from "./attribute-bag.ts";
 import { toSpanId, toSpanUuid, toTraceUuid } from "./span-ids.ts";
 import type { Span } from "./span.ts";
 
-/** Where a span stands: members of the run, and what the store needs to place it among its trace's spans. */
+/**
+ * The position of a span: members of the run, and what the store needs to determine its position within the trace.
+ */
 export interface SpanPosition {
   readonly members: Readonly<Record<string, unknown>>;
   readonly span: SpanRecord;
 }
 
 /**
- * A span's place. What names it in the words of runs (`langsmith.*`) comes first: the dotted order, or
- * the parent run; else it is the span's among those of its trace.
+ * Takes the position of a span. LangSmith attributes (`langsmith.*`) that give a dotted order or a parent run take
+ * precedence over the span's own ids.
  */
 export function takePosition(span: Span, bag: AttributeBag): SpanPosition {
   const id = toSpanUuid(span.traceId, span.spanId);
   const common = { traceId: toTraceUuid(span.traceId), id };
-  const given = takeSuppliedPosition(bag);
-  if (given !== undefined) {
+  const supplied = takeSuppliedPosition(bag);
+  if (supplied !== undefined) {
     return {
-      members: { ...given, id: given["id"] ?? id },
+      members: { ...supplied, id: supplied["id"] ?? id },
       span: { ...common, kind: "placed", parentId: null },
     };
   }
@@ -68,19 +70,21 @@ function readOrder(text: string | undefined) {
   try {
     return { text, ...parseDottedOrder(text) };
   } catch {
-    return undefined; // It says nothing; the attribute stays among the metadata.
+    return undefined; // It is malformed, so it is ignored, and the attribute stays in the metadata.
   }
 }
 
-/** Senders that leave out spans name the nearest one that they sent. */
+/** Clients that leave out spans name the nearest ancestor that they send in an attribute. */
 function parentOf(span: Span, bag: AttributeBag): string {
   const isRoot = bag.peek("langsmith.is_root");
   if (isRoot === true || isRoot === "true") {
     return "";
   }
   const parentId = bag.peekText("langsmith.span.parent_id");
-  const named =
+  const parentSpanId =
     bag.peekText("langsmith.traceable_parent_otel_span_id") ??
     (parentId === undefined ? undefined : toSpanId(parentId));
-  return named !== undefined && /^[\da-f]{16}$/.test(named) ? named : span.parentSpanId;
+  return parentSpanId !== undefined && /^[\da-f]{16}$/.test(parentSpanId)
+    ? parentSpanId
+    : span.parentSpanId;
 }

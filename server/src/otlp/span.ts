@@ -1,4 +1,4 @@
-/** A value of an attribute. Whole numbers beyond 2^53 are `bigint`; bytes are base64 texts. */
+/** The value of an attribute. Integers beyond 2^53 are `bigint`; bytes are base64 texts. */
 export type AttributeValue =
   | null
   | string
@@ -8,12 +8,12 @@ export type AttributeValue =
   | readonly AttributeValue[]
   | AttributeObject;
 
-/** Without a prototype: a name such as `__proto__` is a name like any other. */
+/** Has no prototype, so that a name such as `__proto__` is an ordinary name. */
 export interface AttributeObject {
   readonly [name: string]: AttributeValue;
 }
 
-/** Attributes by name; of equal names the last one counts. */
+/** Attributes by name. If a name occurs twice, the last value is used. */
 export type Attributes = ReadonlyMap<string, AttributeValue>;
 
 export interface SpanEvent {
@@ -28,18 +28,18 @@ export interface SpanLink {
   readonly attributes: Attributes;
 }
 
-/** A span as both encodings carry it. Ids are lower-case hexadecimal digits, times nanoseconds. */
+/** A decoded span. Ids are lowercase hexadecimal digits; times are nanoseconds since the Unix epoch. */
 export interface Span {
   readonly traceId: string;
   readonly spanId: string;
   /** Empty for a root. */
   readonly parentSpanId: string;
   readonly name: string;
-  /** `SERVER`, `CLIENT`, ...; empty where it was not said. */
+  /** `SERVER`, `CLIENT`, ...; empty if unspecified. */
   readonly kind: string;
   readonly startNanos: bigint;
   readonly endNanos: bigint;
-  /** True where the exporter said that the parent is in another process. */
+  /** Whether the exporter stated that the parent is in another process. */
   readonly hasRemoteParent: boolean;
   readonly traceState: string;
   readonly attributes: Attributes;
@@ -52,12 +52,12 @@ export interface Span {
   readonly scopeVersion: string;
 }
 
-/** A span that can't be taken, and why. */
+/** A rejected span. */
 export interface SpanFault {
   readonly reason: string;
 }
 
-/** What one request brought. */
+/** The decoded spans of one request. */
 export interface DecodedSpans {
   readonly spans: readonly Span[];
   readonly faults: readonly SpanFault[];

@@ -2,7 +2,7 @@ import type { TakenRuns } from "../runs/run-tasks.ts";
 import type { WorkTask } from "../storage/work-threads.ts";
 import type { Encoding } from "./decode.ts";
 
-/** The body of `POST /otel/v1/traces`. */
+/** Task for a worker thread: decodes the body of `POST /otel/v1/traces`, given as chunks. */
 export interface SpansTask extends WorkTask<TakenRuns> {
   readonly kind: "spans";
   readonly pieces: readonly Uint8Array[];

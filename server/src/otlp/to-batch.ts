@@ -4,14 +4,14 @@ import { mapSpan } from "./map-span.ts";
 import { parentsFirst } from "./parents-first.ts";
 import type { Span } from "./span.ts";
 
-/** What all spans of a request have in common. */
+/** Properties that all spans of a request share. */
 export interface SpanRequest {
   /** The project of spans that name none. */
   readonly project?: string | undefined;
   readonly expectedBytes?: number;
 }
 
-/** The runs that spans become; one that breaks a rule of runs is rejected, and costs no other. */
+/** Converts spans to runs. A span whose run is invalid is rejected and does not affect the others. */
 export function toBatch(
   spans: readonly Span[],
   { project, expectedBytes }: SpanRequest = {},

@@ -45,7 +45,7 @@ const details: Readonly<Record<string, Readonly<Record<string, Names>>>> = {
   },
 };
 
-/** The tokens that a span reports, with the names of runs; `undefined` where it reports none. */
+/** Takes the token counts that a span reports, under the names that runs use; `undefined` if there are none. */
 export function takeUsage(bag: AttributeBag): Readonly<Record<string, unknown>> | undefined {
   const usage: Record<string, unknown> = { ...bag.takeObject("langsmith.usage_metadata") };
   for (const [name, sources] of Object.entries(counts)) {
@@ -58,8 +58,8 @@ export function takeUsage(bag: AttributeBag): Readonly<Record<string, unknown>> 
   for (const [name, parts] of Object.entries(details)) {
     usage[name] ??= takeDetails(bag, name, parts);
   }
-  const said = Object.entries(usage).filter(([, value]) => value !== undefined);
-  return said.length === 0 ? undefined : Object.fromEntries(said);
+  const reported = Object.entries(usage).filter(([, value]) => value !== undefined);
+  return reported.length === 0 ? undefined : Object.fromEntries(reported);
 }
 
 function takeDetails(
@@ -67,9 +67,9 @@ function takeDetails(
   name: string,
   parts: Readonly<Record<string, Names>>,
 ): unknown {
-  const told = bag.takeObject(`gen_ai.usage.${name}`);
-  if (told !== undefined) {
-    return told;
+  const reportedDetails = bag.takeObject(`gen_ai.usage.${name}`);
+  if (reportedDetails !== undefined) {
+    return reportedDetails;
   }
   const found = Object.entries(parts)
     .map(([part, sources]) => [part, takeCount(bag, sources)] as const)
@@ -77,7 +77,7 @@ function takeDetails(
   return found.length === 0 ? undefined : Object.fromEntries(found);
 }
 
-/** The first count that one of the sources holds. Others that say the same go with it. */
+/** Takes the first count that one of the attributes has. Other attributes with the same count are removed, too. */
 function takeCount(bag: AttributeBag, sources: Names): number | undefined {
   const found = sources.map((name) => toCount(bag.peek(name)));
   const count = found.find((value) => value !== undefined);

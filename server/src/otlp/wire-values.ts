@@ -1,12 +1,12 @@
 import type { Attributes, AttributeObject, AttributeValue } from "./span.ts";
 
-// Reads what a decoded request holds, of either encoding: protobuf has bytes and 64-bit integers as
-// objects of two halves, JSON has hexadecimal digits and decimal texts (OTLP, "JSON Protobuf Encoding").
+// Reads values of a decoded request in either encoding. Protobuf has bytes, and 64-bit integers as objects of two
+// halves; JSON has hexadecimal digits and decimal strings (OTLP, "JSON Protobuf Encoding").
 
-/** A value that can't be read; the message is the reason. */
+/** A value that can't be decoded. The message is the reason. */
 export class ValueFault extends Error {}
 
-/** Arrays and lists inside one another, in one attribute. */
+/** Maximum nesting of arrays and lists in one attribute. */
 const depthLimit = 32;
 
 type Names = Readonly<Record<string, unknown>>;
@@ -14,8 +14,8 @@ type Names = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Names => typeof value === "object" && value !== null;
 
 /**
- * A member of a message; `undefined` where it was not sent. The names of JSON are camelCase; the
- * snake_case of the schema is taken too, since some senders write it.
+ * Returns a member of a message; `undefined` if it was not sent. JSON names are camelCase. The snake_case names of
+ * the schema are accepted too, because some clients send them.
  */
 export function member(message: unknown, name: string): unknown {
   if (!isObject(message)) {
@@ -39,12 +39,16 @@ export function text(message: unknown, name: string): string {
   return typeof value === "string" ? value : "";
 }
 
-/** A 64-bit integer. */
+/** Reads an unsigned 64-bit integer. */
 export const unsigned = (message: unknown, name: string): bigint =>
   BigInt.asUintN(64, toInteger(member(message, name)) ?? 0n);
 
-/** A small number, or an enumeration's by its name, as some senders of JSON write it. */
-export function small(message: unknown, name: string, names: readonly string[] = []): number {
+/** Reads a small number, or the name of an enumeration's constant, which some clients send in JSON. */
+export function enumOrNumber(
+  message: unknown,
+  name: string,
+  names: readonly string[] = [],
+): number {
   const value = member(message, name);
   if (typeof value === "string" && names.includes(value)) {
     return names.indexOf(value);
@@ -53,10 +57,10 @@ export function small(message: unknown, name: string, names: readonly string[] =
 }
 
 /**
- * An id as lower-case hexadecimal digits, empty where it is absent or zero. JSON that was written by the
- * common rules of protobuf has base64.
+ * Reads an id as lowercase hexadecimal digits; empty if it is absent or zero. JSON that follows the general rules
+ * of protobuf contains base64.
  *
- * @throws ValueFault it has another length.
+ * @throws ValueFault the length is wrong.
  */
 export function hexId(message: unknown, name: string, bytes: number): string {
   const value = member(message, name) ?? "";
@@ -81,7 +85,7 @@ function toHex(value: unknown, bytes: number): string | undefined {
     : undefined;
 }
 
-/** @throws ValueFault they are nested too deeply. */
+/** @throws ValueFault the values are nested too deeply. */
 export function attributes(message: unknown): Attributes {
   const found = new Map<string, AttributeValue>();
   for (const entry of items(message, "attributes")) {
@@ -115,7 +119,7 @@ const kinds: readonly (readonly [string, ReadValue])[] = [
   ["bytesValue", (value) => (value instanceof Uint8Array ? toBase64(value) : toText(value))],
 ];
 
-/** JSON has no word for what is not finite; it stays a text. */
+/** JSON has no infinity and no NaN; these stay texts. */
 function toDouble(value: unknown): number | string {
   const number = typeof value === "string" || typeof value === "number" ? Number(value) : undefined;
   return number !== undefined && Number.isFinite(number) ? number : toText(value);
@@ -129,7 +133,7 @@ function toAttributeObject(value: unknown, depth: number): AttributeObject {
   return found;
 }
 
-/** A text as it is; what JSON may hold in its place, as JSON. */
+/** Returns a text unchanged, and any other JSON value as JSON. */
 function toText(value: unknown): string {
   return typeof value === "string" || typeof value === "number"
     ? String(value)

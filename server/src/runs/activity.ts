@@ -1,16 +1,19 @@
-/** What was stored of one project since it was last asked. Counts are of runs, unless they say otherwise. */
+/**
+ * Counts of what was stored for one project since the previous report. Unless stated otherwise, the counts are of
+ * runs.
+ */
 export interface ActivityCounts {
-  /** Runs that were not known before. */
+  /** Runs stored for the first time. */
   readonly runs: number;
   /** Traces that ended. */
   readonly traces: number;
-  /** Those of them with an error. */
+  /** Traces that ended with an error. */
   readonly errors: number;
   /** Tokens that model calls reported. */
   readonly tokens: number;
-  /** What they reported to have cost. */
+  /** Cost that model calls reported. */
   readonly cost: number;
-  /** Latencies of the traces: how many lie in which bucket, see {@link latencyBucket}. */
+  /** Latency histogram of the ended traces: the number of traces in each bucket; see {@link latencyBucket}. */
   readonly latencies: readonly (readonly [bucket: number, count: number])[];
 }
 
@@ -19,7 +22,7 @@ export interface Activity extends ActivityCounts {
   readonly projectId: string;
 }
 
-/** Each bucket reaches 5 % further than the one before: what is read from it is off by 2.5 % at most. */
+/** Growth factor of the latency buckets. A value read from a bucket is off by at most 2.5 %. */
 export const bucketGrowth = 1.05;
 
 /** The bucket of a latency: bucket `n` ends at `1.05 ** n` microseconds. */

@@ -1,75 +1,81 @@
-/** Smaller pieces are made anew each time: they cost little. */
-const leastBytes = 65_536;
-/** Larger ones are left to the collector. */
-const mostBytes = 8_388_608;
-/** What waits for its next use, at most. */
-const freeBytesMax = 16_777_216;
-/** Milliseconds after which a piece is let go that was not used; twice that where it came late. */
+/** Smaller buffers are not pooled: allocating them costs little. */
+const minPooledBytes = 65_536;
+/** Larger buffers are not pooled and are left to the garbage collector. */
+const maxPooledBytes = 8_388_608;
+/** Bytes of unused buffers that the pool keeps at most. */
+const maxFreeBytes = 16_777_216;
+/**
+ * Milliseconds between two checks for unused buffers. A buffer is released at the second check that finds it
+ * unused, so after 5 to 10 seconds.
+ */
 const idleMs = 5_000;
 
-interface Piece {
+interface PooledBuffer {
   readonly memory: ArrayBuffer;
-  isOld: boolean;
+  wasIdle: boolean;
 }
 
 /**
- * Memory for the payloads of a request, used again when they are stored: a megabyte a request that is
- * made anew costs page faults and major collections on both threads. Its bytes are left as they were: who takes a
- * piece keeps to what it has written there.
+ * Pool of buffers for the payloads of requests. Allocating a megabyte for each request would cost page faults and
+ * major garbage collections on both threads. Buffers are not cleared: a caller must only read the bytes that it has
+ * written itself.
  */
 export class BatchMemory {
-  /** The last was used last. */
-  #free: Piece[] = [];
+  /** Unused buffers; the most recently returned one is last. */
+  #free: PooledBuffer[] = [];
   #freeBytes = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** What waits for its next use. */
+  /** Bytes of the unused buffers. */
   get freeBytes(): number {
     return this.#freeBytes;
   }
 
-  /** At least that many bytes, whatever stands in them, in a piece of their own that can be transferred. */
+  /**
+   * Returns a buffer of at least `bytes` bytes with arbitrary contents. It has an ArrayBuffer of its own, which can
+   * be transferred to another thread.
+   */
   take(bytes: number): Buffer<ArrayBuffer> {
-    if (bytes < leastBytes || bytes > mostBytes) {
+    if (bytes < minPooledBytes || bytes > maxPooledBytes) {
       return Buffer.allocUnsafeSlow(bytes);
     }
     const size = roundUp(bytes);
-    // A piece much larger is left to who needs it.
-    const at = this.#free.findLastIndex(
+    // A buffer of more than twice the size is kept for a request that needs it.
+    const index = this.#free.findLastIndex(
       ({ memory }) => memory.byteLength >= bytes && memory.byteLength <= size * 2,
     );
-    const [piece] = at === -1 ? [] : this.#free.splice(at, 1);
-    if (piece === undefined) {
+    const [entry] = index === -1 ? [] : this.#free.splice(index, 1);
+    if (entry === undefined) {
       return Buffer.allocUnsafeSlow(size);
     }
-    this.#freeBytes -= piece.memory.byteLength;
-    return Buffer.from(piece.memory);
+    this.#freeBytes -= entry.memory.byteLength;
+    return Buffer.from(entry.memory);
   }
 
-  /** Returns a piece that is no longer used. */
+  /** Returns a buffer that is no longer used to the pool. */
   give(memory: ArrayBuffer): void {
     const { byteLength } = memory;
-    if (byteLength < leastBytes || byteLength > mostBytes) {
+    if (byteLength < minPooledBytes || byteLength > maxPooledBytes) {
       return;
     }
-    this.#free.push({ memory, isOld: false });
+    this.#free.push({ memory, wasIdle: false });
     this.#freeBytes += byteLength;
-    while (this.#freeBytes > freeBytesMax) {
+    while (this.#freeBytes > maxFreeBytes) {
       this.#freeBytes -= this.#free.shift()?.memory.byteLength ?? 0;
     }
     this.#timer ??= this.#startTimer();
   }
 
-  /** It keeps no process alive, and ends with the last piece. */
+  /** The timer does not keep the process alive and is cleared once the pool is empty. */
   #startTimer(): NodeJS.Timeout {
-    return setInterval(() => this.#letGo(), idleMs).unref();
+    return setInterval(() => this.#releaseIdle(), idleMs).unref();
   }
 
-  #letGo(): void {
-    this.#free = this.#free.filter(({ isOld }) => !isOld);
+  #releaseIdle(): void {
+    this.#free = this.#free.filter(({ wasIdle }) => !wasIdle);
     this.#freeBytes = this.#free.reduce((sum, { memory }) => sum + memory.byteLength, 0);
-    for (const piece of this.#free) {
-      piece.isOld = true;
+    for (const entry of this.#free) {
+      entry.wasIdle = true;
     }
     if (this.#free.length === 0) {
       clearInterval(this.#timer);
@@ -78,11 +84,11 @@ export class BatchMemory {
   }
 }
 
-/** To a quarter of a power of two: requests of one program differ by a few bytes, and share pieces. */
+/** Rounds up to a quarter of a power of two. Requests of one program differ by a few bytes and so share buffers. */
 function roundUp(bytes: number): number {
   const step = 2 ** (Math.floor(Math.log2(bytes)) - 2);
   return Math.ceil(bytes / step) * step;
 }
 
-/** Of all stores of this thread. */
+/** The pool that all stores of this thread share. */
 export const batchMemory = new BatchMemory();

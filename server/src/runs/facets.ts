@@ -1,44 +1,46 @@
 /**
- * Facets: name, type, tags and metadata of a run in words that an index can hold. A run's facets are noted with
- * its project and the block of time in which it began, once for all runs of the block: so an index over
- * them costs a fraction of one with a row per run. They only say where to look; a filter still reads the
- * runs that it is led to.
+ * Facets describe the name, type, tags and metadata of a run as short strings that an index can hold. The index has
+ * one row for each facet, project and block of time, however many runs of the block have the facet, so it costs a
+ * fraction of an index with a row per run. Facets only narrow a search down: a filter still reads the runs of the
+ * blocks that they lead to.
  */
 
-/** Stands for every facet: runs of the block may have any. */
+/** Wildcard facet: runs of the block may have any facet. */
 export const anyFacet = "*";
 
-/** Microseconds that share a block. */
+/** Microseconds of one block of time. */
 export const blockMicros = 100_000;
 
-/** Longer texts have no facet. */
-const textMax = 200;
+/** Longer strings get no facet. */
+const maxFacetChars = 200;
 
-/** Facets that one run may have; with more it has any. */
-const facetsMax = 100;
+/** A run with more facets gets {@link anyFacet} instead. */
+const maxFacets = 100;
 
-/** JSON of so many bytes is not looked into; such a run has any facet. */
-const bytesMax = 65_536;
+/** Tags and metadata of more bytes than this are not parsed; the run gets {@link anyFacet}. */
+const maxParsedBytes = 65_536;
 
-const has = (text: string): boolean => text.length <= textMax;
+const isShort = (text: string): boolean => text.length <= maxFacetChars;
 
-/** `undefined` where the tag is too long to have one. */
-export const tagFacet = (tag: string): string | undefined => (has(tag) ? `t${tag}` : undefined);
+/** `undefined` where the tag is too long to have a facet. */
+export const tagFacet = (tag: string): string | undefined => (isShort(tag) ? `t${tag}` : undefined);
 
-/** Of a member of the metadata that has this name. */
-export const keyFacet = (key: string): string | undefined => (has(key) ? `k${key}` : undefined);
+/** Facet for the presence of a metadata key. */
+export const keyFacet = (key: string): string | undefined => (isShort(key) ? `k${key}` : undefined);
 
-/** Of a member that is this text, or a list with this text in it. */
+/** Facet for a metadata key whose value is this string, or a list that contains it. */
 export const pairFacet = (key: string, value: string): string | undefined =>
-  has(key) && has(value) ? `p${key.length}:${key}=${value}` : undefined;
+  isShort(key) && isShort(value) ? `p${key.length}:${key}=${value}` : undefined;
 
-/** Of a run of this name. */
-export const nameFacet = (name: string): string | undefined => (has(name) ? `n${name}` : undefined);
+/** Facet for the name of a run. */
+export const nameFacet = (name: string): string | undefined =>
+  isShort(name) ? `n${name}` : undefined;
 
-/** Of a run of this type. */
-export const typeFacet = (type: string): string | undefined => (has(type) ? `y${type}` : undefined);
+/** Facet for the type of a run. */
+export const typeFacet = (type: string): string | undefined =>
+  isShort(type) ? `y${type}` : undefined;
 
-/** The facets that a run has by its columns. */
+/** Returns the facets that come from a run's columns. */
 export const facetsOfRow = ({
   name,
   runType,
@@ -48,32 +50,41 @@ export const facetsOfRow = ({
 }): readonly string[] =>
   [nameFacet(name), typeFacet(runType)].filter((facet) => facet !== undefined);
 
-/** For a member that is not there. */
-const nothing = Buffer.alloc(0);
+/** Stands for a member that is absent. */
+const emptyJson = Buffer.alloc(0);
 
-/** What the last payload had, and its facets: runs of one program often share both. */
-let last: { readonly tags: Buffer; readonly extra: Buffer; readonly facets: readonly string[] } = {
-  tags: nothing,
-  extra: nothing,
+/**
+ * Cache of the previous payload's facets: consecutive runs of one program often have the same tags and metadata.
+ */
+let lastPayload: {
+  readonly tags: Buffer;
+  readonly extra: Buffer;
+  readonly facets: readonly string[];
+} = {
+  tags: emptyJson,
+  extra: emptyJson,
   facets: [],
 };
 
-/** The facets that a received payload gives its run. The same list for the same payload in a row. */
+/**
+ * Returns the facets of a received payload. Consecutive payloads with the same tags and metadata get the same array
+ * instance.
+ */
 export function facetsOf(members: ReadonlyMap<string, Buffer>): readonly string[] {
-  return facetsOfJson(members.get("tags") ?? nothing, members.get("extra") ?? nothing);
+  return facetsOfJson(members.get("tags") ?? emptyJson, members.get("extra") ?? emptyJson);
 }
 
-/** The same of these two members; empty where they are not there. */
+/** Like {@link facetsOf}, from the two members alone; an empty buffer where a member is absent. */
 export function facetsOfJson(tags: Buffer, extra: Buffer): readonly string[] {
-  if (tags.length + extra.length > bytesMax) {
+  if (tags.length + extra.length > maxParsedBytes) {
     return [anyFacet];
   }
-  if (!tags.equals(last.tags) || !extra.equals(last.extra)) {
+  if (!tags.equals(lastPayload.tags) || !extra.equals(lastPayload.extra)) {
     const facets = readFacets(parseJson(tags), toObject(parseJson(extra)));
-    // Copies: the payload is a piece of a whole request.
-    last = { tags: Buffer.from(tags), extra: Buffer.from(extra), facets };
+    // Copies, because the buffers are slices of a whole request.
+    lastPayload = { tags: Buffer.from(tags), extra: Buffer.from(extra), facets };
   }
-  return last.facets;
+  return lastPayload.facets;
 }
 
 function readFacets(
@@ -85,11 +96,11 @@ function readFacets(
     const texts = typeof value === "string" ? [value] : textsIn(value);
     facets.push(keyFacet(key), ...texts.map((text) => pairFacet(key, text)));
   }
-  const found = facets.filter((facet) => facet !== undefined);
-  return found.length > facetsMax ? [anyFacet] : found;
+  const known = facets.filter((facet) => facet !== undefined);
+  return known.length > maxFacets ? [anyFacet] : known;
 }
 
-/** It was checked to be JSON when it was received. */
+/** Does not catch errors: the JSON was validated when it was received. */
 const parseJson = (json: Buffer): unknown =>
   json.length === 0 ? undefined : (JSON.parse(json.toString("utf8")) as unknown);
 
@@ -98,10 +109,10 @@ const toObject = (value: unknown): Readonly<Record<string, unknown>> =>
     ? (value as Readonly<Record<string, unknown>>)
     : {};
 
-/** Lists within lists are looked into so far; filters look less far. */
+/** Lists are read down to this nesting; filters descend less deeply. */
 const nestingMax = 100;
 
-/** The texts of a list, and of lists in it. */
+/** Collects the strings of a list and of its nested lists. */
 function textsIn(value: unknown, nesting = 1): string[] {
   return Array.isArray(value) && nesting <= nestingMax
     ? value.flatMap((item: unknown) =>

@@ -2,27 +2,27 @@ import { defaultRunType, microsToStamp, stampToMicros } from "millrace/model";
 import type { RunRecord } from "./run-record.ts";
 import type { RunRow } from "./run-row.ts";
 
-/** Where a run stands in its trace. */
+/** Position of a run in its trace. */
 export interface TracePosition {
   readonly traceId: string;
   readonly dottedOrder: string;
   readonly parentRunId: string | null;
 }
 
-/** What the merge needs besides the record: its place, its project, the clock. */
+/** What the merge needs in addition to the record. */
 export interface MergeContext {
-  readonly place: TracePosition;
+  readonly position: TracePosition;
   /** The project that the record names; absent where it names none. */
   readonly projectId?: string;
   readonly defaultProjectId: string;
   readonly nowMicros: number;
 }
 
-/** Lengths of the two halves of a dotted order's segment. */
+/** Lengths of the two halves of a segment of a dotted order. */
 const stampLength = 22;
 const uuidLength = 36;
 
-/** The name of a run that has none. */
+/** Name of a run that was received without one. */
 export const unnamed = "unnamed";
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -39,7 +39,7 @@ type ColumnValues = Pick<
 >;
 type ColumnName = keyof ColumnValues;
 
-/** The position in this list is the column's bit in `patched`: append only. */
+/** Stored: a column's index in this list is its bit in `patched`. Only append to it. */
 const columnNames = [
   "projectId",
   "name",
@@ -51,14 +51,17 @@ const columnNames = [
   "referenceExampleId",
 ] as const satisfies readonly ColumnName[];
 
-/** Above the bits of the columns `patched` counts the patches, so that a patch that got lost is noticed. */
+/**
+ * The lower bits of `patched` are a flag for each column that a patch has set. In units of `patchUnit` it counts
+ * the patches, so that a missing patch payload is detected.
+ */
 export const patchUnit = 65_536;
-/** The count stays there: bits are of 31. */
+/** The count stops here, because bitwise operations work on 31 bits. */
 const patchesMax = 32_767;
 
 /**
- * The run after one more record. A patch's value wins over the post's whichever comes first;
- * between patches the later one wins. The caller has made sure that the record is no duplicate.
+ * Returns the run after one more record. A patch's value wins over the post's, whichever arrives first. Among
+ * patches the later one wins. The caller must make sure that the record is not a duplicate.
  */
 export function mergeRecord(
   row: RunRow | undefined,
@@ -66,17 +69,17 @@ export function mergeRecord(
   context: MergeContext,
 ): RunRow {
   if (row === undefined && record.operation === "post") {
-    return firstRow(record, context);
+    return createRow(record, context);
   }
   const isPost = record.operation === "post";
-  const given = givenColumns(record, context);
-  const before = row ?? emptyRow(record.id, context);
-  const values: Mutable<ColumnValues> = pickColumns(before);
-  let { patched } = before;
+  const received = receivedColumns(record, context);
+  const previous = row ?? emptyRow(record.id, context);
+  const values: Mutable<ColumnValues> = pickColumns(previous);
+  let { patched } = previous;
   let bit = 1;
   for (const name of columnNames) {
-    if (isPost ? (patched & bit) === 0 : given[name] !== undefined) {
-      assign(values, name, given[name] ?? defaultOf[name](context));
+    if (isPost ? (patched & bit) === 0 : received[name] !== undefined) {
+      assign(values, name, received[name] ?? defaultOf[name](context));
       patched |= isPost ? 0 : bit;
     }
     bit <<= 1;
@@ -87,19 +90,19 @@ export function mergeRecord(
   return {
     ...values,
     id: record.id,
-    traceId: context.place.traceId,
-    dottedOrder: context.place.dottedOrder,
-    posted: isPost || before.posted,
+    traceId: context.position.traceId,
+    dottedOrder: context.position.dottedOrder,
+    posted: isPost || previous.posted,
     patched,
-    measures: before.measures,
+    measures: previous.measures,
   };
 }
 
-/** A run whose post is the first that is known of it: the common case, in one step. */
-function firstRow({ id, columns }: RunRecord, context: MergeContext): RunRow {
-  const { place } = context;
+/** Creates the row of a run whose first record is its post: the common case. */
+function createRow({ id, columns }: RunRecord, context: MergeContext): RunRow {
+  const { position } = context;
   return {
-    traceId: place.traceId,
+    traceId: position.traceId,
     id,
     projectId: context.projectId ?? context.defaultProjectId,
     name: columns.name ?? unnamed,
@@ -107,8 +110,8 @@ function firstRow({ id, columns }: RunRecord, context: MergeContext): RunRow {
     startMicros: columns.startMicros ?? defaultOf.startMicros(context),
     endMicros: columns.endMicros ?? null,
     hasError: columns.hasError ?? false,
-    parentRunId: columns.parentRunId ?? place.parentRunId,
-    dottedOrder: place.dottedOrder,
+    parentRunId: columns.parentRunId ?? position.parentRunId,
+    dottedOrder: position.dottedOrder,
     referenceExampleId: columns.referenceExampleId ?? null,
     posted: true,
     patched: 0,
@@ -116,11 +119,11 @@ function firstRow({ id, columns }: RunRecord, context: MergeContext): RunRow {
   };
 }
 
-type Given = { readonly [Name in ColumnName]?: ColumnValues[Name] | null | undefined };
+type ReceivedColumns = { readonly [Name in ColumnName]?: ColumnValues[Name] | null | undefined };
 
-function givenColumns({ columns }: RunRecord, { projectId }: MergeContext): Given {
-  const { projectId: _id, projectName: _name, ...rest } = columns;
-  return { ...rest, projectId };
+function receivedColumns({ columns }: RunRecord, { projectId }: MergeContext): ReceivedColumns {
+  const { projectId: _id, projectName: _name, ...otherColumns } = columns;
+  return { ...otherColumns, projectId };
 }
 
 function assign<Name extends ColumnName>(
@@ -149,10 +152,10 @@ const defaultOf: {
   projectId: ({ defaultProjectId }) => defaultProjectId,
   name: () => unnamed,
   runType: () => defaultRunType,
-  startMicros: ({ place, nowMicros }) => startOf(place.dottedOrder) ?? nowMicros,
+  startMicros: ({ position, nowMicros }) => startOf(position.dottedOrder) ?? nowMicros,
   endMicros: () => null,
   hasError: () => false,
-  parentRunId: ({ place }) => place.parentRunId,
+  parentRunId: ({ position }) => position.parentRunId,
   referenceExampleId: () => null,
 };
 
@@ -163,61 +166,64 @@ const emptyRow = (id: string, context: MergeContext): RunRow => ({
   startMicros: defaultOf.startMicros(context),
   endMicros: null,
   hasError: false,
-  parentRunId: context.place.parentRunId,
+  parentRunId: context.position.parentRunId,
   referenceExampleId: null,
   id,
-  traceId: context.place.traceId,
-  dottedOrder: context.place.dottedOrder,
+  traceId: context.position.traceId,
+  dottedOrder: context.position.dottedOrder,
   posted: false,
   patched: 0,
   measures: "none",
 });
 
-/** The start that a dotted order's last segment names. */
+/** The start time in the last segment of a dotted order. */
 function startOf(dottedOrder: string): number | undefined {
   const stamp = dottedOrder.slice(-(stampLength + uuidLength), -uuidLength);
   return stamp === "" ? undefined : stampToMicros(stamp);
 }
 
-/** The position of a record, completed from the stored run where the record leaves it out; or the reason why it has none. */
-export function placeRecord(
+/**
+ * Returns the position of a record, completed from the stored run where the record omits it, or the reason why it
+ * is invalid.
+ */
+export function resolvePosition(
   record: RunRecord,
-  known: RunRow | undefined,
+  stored: RunRow | undefined,
   findRow: (id: string) => RunRow | undefined,
 ): TracePosition | { readonly reason: string } {
-  const contradiction = contradicts(record, known);
+  const contradiction = findContradiction(record, stored);
   if (contradiction !== undefined) {
     return { reason: contradiction };
   }
   if (record.dottedOrder !== undefined) {
-    return placeOf(record.dottedOrder);
+    return parsePosition(record.dottedOrder);
   }
-  if (known !== undefined && known.dottedOrder !== "") {
-    return placeOf(known.dottedOrder);
+  if (stored !== undefined && stored.dottedOrder !== "") {
+    return parsePosition(stored.dottedOrder);
   }
   return record.operation === "post"
-    ? createPosition(record, findRow)
+    ? derivePosition(record, findRow)
     : {
-        traceId: record.traceId ?? known?.traceId ?? record.id,
+        traceId: record.traceId ?? stored?.traceId ?? record.id,
         dottedOrder: "",
         parentRunId: null,
       };
 }
 
-function contradicts(record: RunRecord, known: RunRow | undefined): string | undefined {
+function findContradiction(record: RunRecord, stored: RunRow | undefined): string | undefined {
   const { id, dottedOrder } = record;
   const traceId =
-    record.traceId ?? (dottedOrder === undefined ? undefined : placeOf(dottedOrder).traceId);
-  // A row without a dotted order stands under a trace id that was only assumed.
-  return known === undefined ||
-    known.dottedOrder === "" ||
-    (traceId ?? known.traceId) === known.traceId
+    record.traceId ?? (dottedOrder === undefined ? undefined : parsePosition(dottedOrder).traceId);
+  // The trace id of a row without a dotted order is only assumed, so it may differ.
+  return stored === undefined ||
+    stored.dottedOrder === "" ||
+    (traceId ?? stored.traceId) === stored.traceId
     ? undefined
-    : `run ${id} was received before in trace ${known.traceId}, not ${traceId}`;
+    : `run ${id} was received before in trace ${stored.traceId}, not ${traceId}`;
 }
 
-/** The position in a dotted order, which was checked when the run was received. */
-function placeOf(dottedOrder: string): TracePosition {
+/** Parses a dotted order, which was validated when the run was received. */
+function parsePosition(dottedOrder: string): TracePosition {
   const end = dottedOrder.lastIndexOf(".");
   return {
     traceId: dottedOrder.slice(stampLength, stampLength + uuidLength),
@@ -227,11 +233,11 @@ function placeOf(dottedOrder: string): TracePosition {
 }
 
 /**
- * The place of a post without a dotted order. Below a parent that is known it is exact. Below one that
- * is not, the ancestors are the trace's root and the parent, and they get this run's own start, since
- * theirs is unknown.
+ * Derives the position of a post without a dotted order. If the parent is stored, the position is exact. Otherwise
+ * the ancestors are assumed to be the trace's root and the parent. Their start times are unknown, so they get this
+ * run's start time.
  */
-function createPosition(
+function derivePosition(
   record: RunRecord,
   findRow: (id: string) => RunRow | undefined,
 ): TracePosition {
@@ -248,6 +254,6 @@ function createPosition(
   }
   const traceId = record.traceId ?? parentRunId;
   const ancestors = traceId === parentRunId ? [traceId] : [traceId, parentRunId];
-  const dottedOrder = [...ancestors, id].map((step) => stamp + step).join(".");
+  const dottedOrder = [...ancestors, id].map((ancestorId) => stamp + ancestorId).join(".");
   return { traceId, dottedOrder, parentRunId };
 }

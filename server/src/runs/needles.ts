@@ -1,15 +1,17 @@
-/** What to look for in names, and in JSON texts, where some characters are written as escapes. */
+/**
+ * A search text in two forms: as it occurs in names, and as it occurs in JSON, where some characters are escaped.
+ */
 export interface Needles {
   readonly plain: string;
   readonly escaped: string;
 }
 
-/** The needles of a search text, in lower case. */
+/** Returns both forms of a search text, in lower case. */
 export const toNeedles = (text: string): Needles => ({
   plain: lowerAscii(text),
   escaped: lowerAscii(JSON.stringify(text).slice(1, -1)),
 });
 
-/** As SQLite's lower() has it. */
+/** Converts only ASCII letters to lower case, as SQLite's lower() does. */
 const lowerAscii = (text: string): string =>
   text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());

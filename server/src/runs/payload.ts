@@ -1,8 +1,8 @@
 import { JsonCursor } from "../bodies/json-cursor.ts";
 
 /**
- * The members that a run has after its payloads, JSON objects in the order in which later ones win: a
- * member is replaced whole. With `wanted`, of those members alone.
+ * Merges the payloads of a run. They are JSON objects in ascending precedence: a later payload replaces whole
+ * members. With `wanted`, only these members are read.
  */
 export function mergePayloads(
   bodies: readonly Uint8Array[],
@@ -17,6 +17,6 @@ export function mergePayloads(
   return merged;
 }
 
-/** Without a copy: what comes from another thread is a Buffer no longer. */
+/** Does not copy. A Buffer that was received from another thread arrives as a plain Uint8Array. */
 const asBuffer = (bytes: Uint8Array): Buffer =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,18 +1,18 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Whom reads are made for. */
+/** The request on whose behalf the store is read. */
 export interface ReadScope {
-  /** Threads are shared fairly between tenants; empty where no key was asked for. */
+  /** Reader threads are shared fairly between tenants. Empty for requests without an access key. */
   readonly tenantId: string;
-  /** Ends the queries of a client that has left. */
+  /** Aborted when the client disconnects, which ends its queries. */
   readonly signal: AbortSignal;
 }
 
 const scopes = new AsyncLocalStorage<ReadScope>();
 
-/** Makes the scope that of every read within a call, and of what it starts. */
+/** Calls `work`. All reads within it, and within what it starts, get this scope. */
 export const runInReadScope = <Result>(scope: ReadScope, work: () => Result): Result =>
   scopes.run(scope, work);
 
-/** The scope of the read at hand; `undefined` where the server itself reads. */
+/** The scope of the current read; `undefined` where the server itself reads. */
 export const currentReadScope = (): ReadScope | undefined => scopes.getStore();

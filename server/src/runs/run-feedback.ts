@@ -1,53 +1,53 @@
 import type { RunFilter } from "./run-query.ts";
 
-/** What was judged, and how. `null` where it was not said. */
+/** A judgement of a run or a project. A field is `null` if it was not submitted. */
 export interface Judgement {
   readonly score: number | boolean | null;
-  /** Any JSON. */
+  /** Any JSON value. */
   readonly value: unknown;
   readonly comment: string | null;
   readonly correction: JsonObject | string | null;
-  /** What the scores of the key mean. */
+  /** Configuration of the feedback key: what its scores mean. */
   readonly config: JsonObject | null;
 }
 
 export interface FeedbackDraft extends Judgement {
   readonly id: string;
-  /** `null`: on a project. */
+  /** `null` for feedback on a project. */
   readonly runId: string | null;
-  /** The project judged, or that of the run where the caller names it. */
+  /** The judged project, or the project of the judged run if the client names it. */
   readonly projectId: string | null;
   readonly comparativeId: string | null;
   readonly key: string;
   readonly sourceType: string;
   readonly sourceMetadata: JsonObject | null;
   readonly extra: JsonObject | null;
-  /** `null`: now. */
+  /** `null`: the time at which the feedback is stored. */
   readonly createdMicros: number | null;
 }
 
-/** By key. */
+/** Statistics by feedback key. */
 export type FeedbackStats = Readonly<Record<string, KeyStats>>;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** What the judgements of one key come to. */
+/** Statistics of the feedback with one key. */
 export interface KeyStats {
   readonly n: number;
-  /** Mean of the scores, true as 1 and false as 0; `null` where there is none. */
+  /** Mean of the scores, where true counts as 1 and false as 0; `null` if there are no scores. */
   readonly avg: number | null;
-  /** How often each value was given, the most frequent first. */
+  /** How often each value was submitted, the most frequent first. */
   readonly values: Readonly<Record<string, number>>;
 }
 
-/** What the handlers of runs show of feedback. */
+/** Feedback queries that the handlers of runs need. */
 export interface RunFeedbackReads {
-  /** By run, of one comparison alone where it is named; runs without feedback have no entry. */
+  /** Statistics by run, optionally of one comparison only. Runs without feedback have no entry. */
   statsOfRuns(
     tenantId: string,
     runIds: readonly string[],
     comparativeId?: string,
   ): ReadonlyMap<string, FeedbackStats>;
-  /** Of all runs that a filter finds, together. */
+  /** Combined statistics of all runs that a filter matches. */
   statsOfFilter(tenantId: string, filter: RunFilter): FeedbackStats;
 }

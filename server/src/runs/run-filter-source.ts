@@ -6,15 +6,15 @@ import type { FilterSource } from "../filter/compiler.ts";
 import type { JsonValue } from "../filter/conditions.ts";
 
 /**
- * How the fields of a run are reached: the narrow row of `runs` under an alias, and the run's payloads.
- * Of several payloads that have a member, the patch that came last counts, then the post.
+ * SQL expressions for the fields of a run: columns of `runs` under an alias, and members of the run's payloads. If
+ * several payloads have a member, the latest patch wins; the post is used only if no patch has the member.
  */
-export function runSource(run: string, mayHold?: FilterSource["mayHold"]): FilterSource {
+export function runSource(run: string, mayContain?: FilterSource["mayContain"]): FilterSource {
   const metadata = memberOf(run, { member: "extra", inner: ".metadata", type: "object" });
   const inputs = memberOf(run, { member: "inputs", type: "object" });
   const outputs = memberOf(run, { member: "outputs", type: "object" });
   const tags = memberOf(run, { member: "tags", type: "array" });
-  const { first_token_us: firstToken, ...usage } = measureColumns(run);
+  const { first_token_us: firstToken, ...usage } = measureColumnSql(run);
   const error = `(${memberOf(run, { member: "error" })} ->> '$')`;
   return {
     columns: {
@@ -50,12 +50,12 @@ export function runSource(run: string, mayHold?: FilterSource["mayHold"]): Filte
         feedback_comment: jsonColumn("f.comment_json"),
       },
     },
-    ...(mayHold === undefined ? {} : { mayHold }),
+    ...(mayContain === undefined ? {} : { mayContain }),
     searched: { texts: [`${run}.name`, error], json: [inputs, outputs, tags, metadata] },
   };
 }
 
-/** A column of JSON text; null is what SQLite can't read. */
+/** A column of JSON text. Text that SQLite can't parse counts as null. */
 const jsonColumn = (column: string): JsonValue => ({
   type: `coalesce(CASE WHEN json_valid(${column}) THEN json_type(${column}) END, 'null')`,
   atom: `CASE WHEN json_valid(${column}) THEN ${column} ->> '$' END`,
@@ -63,15 +63,15 @@ const jsonColumn = (column: string): JsonValue => ({
 
 interface Member {
   readonly member: string;
-  /** The rest of the path, below the member. */
+  /** Path below the member. */
   readonly inner?: string;
-  /** The only type that counts. */
+  /** Values of other types count as absent. */
   readonly type?: "object" | "array";
 }
 
 /**
- * The JSON text of a member of the run's merged payload; NULL where it has none. SQLite reads JSON of up
- * to 1,000 levels: a deeper payload is passed over, since it would fail the query.
+ * SQL for the JSON text of a member of the run's merged payload; NULL if no payload has it. SQLite parses JSON of
+ * up to 1,000 levels. Deeper payloads are skipped, because they would fail the whole query.
  */
 function memberOf(run: string, { member, inner = "", type }: Member): string {
   const path = `'$.${member}${inner}'`;
@@ -83,23 +83,26 @@ function memberOf(run: string, { member, inner = "", type }: Member): string {
     ORDER BY p.digest <> '' DESC, p.rowid DESC LIMIT 1)`;
 }
 
-/** The names under which metadata say what conversation a run is of. */
+/** Metadata keys that hold the id of the conversation to which a run belongs. */
 export const threadKeys = ["session_id", "thread_id", "conversation_id"] as const;
 
 const threadIds = (metadata: string): string =>
   `(SELECT json_group_array(m.atom) FROM json_each(${metadata}) m
     WHERE m.type = 'text' AND m.key IN (${threadKeys.map((key) => `'${key}'`).join(", ")}))`;
 
-/** The measures of a run: its columns, and of a run from before these the numbers in its payload. */
-export function measureColumns(run: string): Readonly<Record<MeasureName, string>> {
+/**
+ * SQL for the measures of a run: their columns, or the numbers in the payload for rows that were stored before
+ * these columns existed.
+ */
+export function measureColumnSql(run: string): Readonly<Record<MeasureName, string>> {
   const roots = {
     outputs: memberOf(run, { member: "outputs", type: "object" }),
     metadata: memberOf(run, { member: "extra", inner: ".metadata", type: "object" }),
   };
   const inPayload = (name: MeasureName): string =>
     name === "first_token_us"
-      ? firstTokenIn(memberOf(run, { member: "events", type: "array" }))
-      : usageIn(roots, name);
+      ? firstTokenSql(memberOf(run, { member: "events", type: "array" }))
+      : usageSql(roots, name);
   return Object.fromEntries(
     measureNames.map((name) => [
       name,
@@ -108,8 +111,8 @@ export function measureColumns(run: string): Readonly<Record<MeasureName, string
   ) as Record<MeasureName, string>;
 }
 
-/** Microseconds; events name their times as ISO 8601 texts or as epoch milliseconds. */
-const firstTokenIn = (events: string): string =>
+/** Microseconds since the Unix epoch. The times of events are ISO 8601 strings or epoch milliseconds. */
+const firstTokenSql = (events: string): string =>
   `(SELECT CASE typeof(v.value ->> '$.time') WHEN 'text'
       THEN CAST(round(unixepoch(v.value ->> '$.time', 'subsec') * 1000) * 1000 AS INTEGER)
       ELSE CAST((v.value ->> '$.time') * 1000 AS INTEGER) END
@@ -117,17 +120,17 @@ const firstTokenIn = (events: string): string =>
 
 type Roots = Readonly<Record<"outputs" | "metadata", string>>;
 
-function usageIn(roots: Roots, name: UsageName): string {
+function usageSql(roots: Roots, name: UsageName): string {
   const [prompt, completion] = [
-    reportedIn(roots, "prompt_tokens"),
-    reportedIn(roots, "completion_tokens"),
+    firstReported(roots, "prompt_tokens"),
+    firstReported(roots, "completion_tokens"),
   ];
   return name === "total_tokens"
-    ? `coalesce(${reportedIn(roots, name)}, ${prompt} + ${completion})`
-    : reportedIn(roots, name);
+    ? `coalesce(${firstReported(roots, name)}, ${prompt} + ${completion})`
+    : firstReported(roots, name);
 }
 
-function reportedIn(roots: Roots, name: UsageName): string {
+function firstReported(roots: Roots, name: UsageName): string {
   const values = usageSources.flatMap(({ root, steps, names }) => {
     const path = [...steps, names[name]].map(toPathStep).join("");
     return names[name] === undefined ? [] : [numberAt(roots[root], `$${path}`)];

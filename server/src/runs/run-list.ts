@@ -2,36 +2,36 @@ import type { WordKind } from "millrace/model";
 import type { RunFilter, RunPosition } from "./run-query.ts";
 import type { StoredRun } from "./run-row.ts";
 
-/** Microseconds of runs that are counted together. */
+/** Microseconds of one interval in the table of run counts. */
 export const countMicros = 10_000_000;
 
-/** What a list of runs is in the order of. */
+/** What a list of runs is sorted by. */
 export type RunSort = "start" | "latency";
 
-/** The place of a run in a list: what the list is sorted by, in microseconds, and its id. */
+/** Position of a run in a list: the value of the sort column in microseconds, and the run's id. */
 export type ListPosition = Pick<RunPosition, "id"> & { readonly micros: number };
 
-/** Where a list is to be gone through: one project, so that an index leads through it. */
+/** A search of a single project, because the indexes that serve it in order begin with the project. */
 export interface RunSearch {
   readonly projectId: string;
   readonly filter: Omit<RunFilter, "projectIds">;
   readonly sort: RunSort;
   readonly order: "asc" | "desc";
-  /** Runs wanted. */
+  /** Maximum number of runs to return. */
   readonly limit: number;
   readonly after?: ListPosition;
-  /** Runs to look at, at most, whether they meet the filter or not. */
-  readonly steps: number;
+  /** Maximum number of runs to scan, whether they match the filter or not. */
+  readonly scanLimit: number;
 }
 
-/** What was found on the way, and how far it went. */
-export interface RunStretch {
+/** The runs that one search step found, and the position that it reached. */
+export interface RunSearchSlice {
   readonly runs: readonly StoredRun[];
-  /** Present unless nothing is left to look at. */
+  /** Where the next step continues; absent at the end of the list. */
   readonly next?: ListPosition;
 }
 
-/** How many runs began in a stretch of time. */
+/** Number of runs that began in an interval. */
 export interface RunCount {
   readonly startMicros: number;
   readonly runs: number;
@@ -43,29 +43,30 @@ export interface CountQuery {
   readonly isRoot: boolean | undefined;
   readonly fromMicros: number;
   readonly toMicros: number;
-  /** Width of each count; a multiple of {@link countMicros}. */
+  /** Width of each interval; a multiple of {@link countMicros}. */
   readonly widthMicros: number;
 }
 
+/** Query for filter suggestions: names, types, tags, metadata or feedback keys of a project's runs. */
 export interface WordQuery {
   readonly projectId: string;
   readonly kind: WordKind;
-  /** Of `metadata_value`: whose value. */
+  /** For `metadata_value`: the metadata key whose values are listed. */
   readonly key?: string;
   readonly prefix: string;
   readonly limit: number;
 }
 
-/** What the page's list of runs asks beyond the platform's queries. Each answer is bounded. */
+/** Queries of the UI's run list that the public API does not have. The size of each result is bounded. */
 export interface RunListReads {
-  /** Goes through a list from a place on, so far and no further. */
-  search(tenantId: string, search: RunSearch): RunStretch;
-  /** When the first and the last run of a project began; `undefined` where it has none. */
+  /** Scans a list from a position on, up to the scan limit. */
+  search(tenantId: string, search: RunSearch): RunSearchSlice;
+  /** Start times of the first and the last run of a project; `undefined` if it has no runs. */
   span(
     tenantId: string,
     projectId: string,
   ): { readonly fromMicros: number; readonly toMicros: number } | undefined;
-  /** Stretches without runs are left out. */
+  /** Intervals without runs are omitted. */
   counts(tenantId: string, query: CountQuery): readonly RunCount[];
   words(tenantId: string, query: WordQuery): readonly string[];
 }

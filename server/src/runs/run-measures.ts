@@ -4,27 +4,27 @@ import { usageMarks, usageNames, usageSources } from "./usage-sources.ts";
 import type { UsageName } from "./usage-sources.ts";
 
 /**
- * Numbers in a run's payload that are kept beside it, in columns of `runs` with these names, so that
- * runs are counted without reading what they hold.
+ * Numbers from a run's payload that are also stored in columns of `runs` with these names, so that statistics don't
+ * need to read payloads.
  */
 export const measureNames = [...usageNames, "first_token_us"] as const;
 
 export type MeasureName = (typeof measureNames)[number];
 
-/** `null` where the run does not say. */
+/** `null` where the run does not report the number. */
 export type RunMeasures = Readonly<Record<MeasureName, number | null>>;
 
 type Members = ReadonlyMap<string, Buffer>;
 
-/** `undefined` where it can't. */
+/** Returns `undefined` where it can't find the members. */
 type FindMembers = (json: Buffer) => Members | undefined;
 
 const noMeasures = Object.fromEntries(measureNames.map((name) => [name, null])) as RunMeasures;
 
 /**
- * The measures of a run from its received members; `undefined` where it has none, which is detected without a walk through
- * them. The members are valid JSON: that was checked when they were received. `findMembers`: a quicker way to the members of an
- * object.
+ * Reads the measures of a run from its received members; `undefined` if it has none, which a byte search detects
+ * without parsing. The members must be valid JSON, which was checked on receipt. `findMembers` is an optional,
+ * faster way to find the members of an object.
  */
 export function readMeasures(
   members: Members,
@@ -35,16 +35,16 @@ export function readMeasures(
     members.get("extra"),
     members.get("events"),
   ];
-  const isUsage = has(outputs, marks.outputs) || has(extra, marks.metadata);
-  const isStreamed = has(events, tokenMarks);
+  const isUsage = containsAny(outputs, marks.outputs) || containsAny(extra, marks.metadata);
+  const isStreamed = containsAny(events, tokenMarks);
   if (!isUsage && !isStreamed) {
     return undefined;
   }
-  const found = {
+  const measures = {
     ...(isUsage ? readUsage({ outputs, extra }, findMembers) : noMeasures),
     first_token_us: isStreamed ? readFirstToken(events) : null,
   };
-  return measureNames.some((name) => found[name] !== null) ? found : undefined;
+  return measureNames.some((name) => measures[name] !== null) ? measures : undefined;
 }
 
 const toMark = (text: string): Buffer => Buffer.from(text);
@@ -54,10 +54,10 @@ const marks = {
 };
 const tokenMarks = [toMark("_token")];
 
-const has = (json: Buffer | undefined, words: readonly Buffer[]): boolean =>
-  json !== undefined && words.some((word) => json.includes(word));
+const containsAny = (json: Buffer | undefined, needles: readonly Buffer[]): boolean =>
+  json !== undefined && needles.some((needle) => json.includes(needle));
 
-/** Members in which usage is reported. */
+/** Members that may report usage. */
 type Roots = Readonly<Record<"outputs" | "extra", Buffer | undefined>>;
 
 function readUsage({ outputs, extra }: Roots, findMembers: FindMembers) {
@@ -65,32 +65,32 @@ function readUsage({ outputs, extra }: Roots, findMembers: FindMembers) {
     json?.[0] === openBrace
       ? (findMembers(json) ?? new JsonCursor(json).readMembers())
       : new Map<string, Buffer>();
-  const enter = (json: Buffer | undefined, step: string | number): Buffer | undefined =>
+  const descend = (json: Buffer | undefined, step: string | number): Buffer | undefined =>
     typeof step === "number" ? itemsOf(json)[step] : membersOf(json).get(step);
-  const tops = { outputs: membersOf(outputs), metadata: membersOf(enter(extra, "metadata")) };
-  const found: Record<UsageName, number | null> = { ...noMeasures };
+  const roots = { outputs: membersOf(outputs), metadata: membersOf(descend(extra, "metadata")) };
+  const measures: Record<UsageName, number | null> = { ...noMeasures };
   for (const { root, steps, names } of usageSources) {
     const [first = "", ...rest] = steps;
-    const usage = toObject(rest.reduce(enter, tops[root].get(String(first))));
+    const usage = toObject(rest.reduce(descend, roots[root].get(String(first))));
     for (const name of usageNames) {
-      found[name] ??= numberOf(usage[names[name] ?? ""]);
+      measures[name] ??= numberOf(usage[names[name] ?? ""]);
     }
   }
-  const { prompt_tokens: prompt, completion_tokens: completion } = found;
+  const { prompt_tokens: prompt, completion_tokens: completion } = measures;
   if (prompt !== null && completion !== null) {
-    found.total_tokens ??= prompt + completion;
+    measures.total_tokens ??= prompt + completion;
   }
-  return found;
+  return measures;
 }
 
-/** Not a text, and not what JavaScript makes of `1e999`. */
+/** Rejects strings, and Infinity, which is what JavaScript parses `1e999` to. */
 const numberOf = (value: unknown): number | null =>
   typeof value === "number" && Number.isFinite(value) ? value : null;
 
-/** When the first token of a streamed answer came. */
+/** Time at which the first token of a streamed response arrived. */
 function readFirstToken(events: Buffer | undefined): number | null {
   for (const json of itemsOf(events)) {
-    const event = has(json, tokenMarks) ? toObject(json) : {};
+    const event = containsAny(json, tokenMarks) ? toObject(json) : {};
     if (event["name"] === "new_token") {
       return parseTime(event["time"]) ?? null;
     }

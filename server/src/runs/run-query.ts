@@ -2,7 +2,7 @@ import type { CheckedFilter } from "../filter/checker.ts";
 import type { RunFile, RunPart, StoredRun } from "./run-row.ts";
 import type { UsageName } from "./usage-sources.ts";
 
-/** Which runs are meant. Every filter that is given must hold; lists mean any of. */
+/** Selects runs. All filters that are set must match; a list matches any of its values. */
 export interface RunFilter {
   readonly projectIds?: readonly string[];
   readonly ids?: readonly string[];
@@ -12,21 +12,21 @@ export interface RunFilter {
   readonly referenceExampleIds?: readonly string[];
   readonly isRoot?: boolean;
   readonly hasError?: boolean;
-  /** Started at or after. */
+  /** Started at or after this time. */
   readonly startMicros?: number;
-  /** Started at or before. */
+  /** Started at or before this time. */
   readonly endMicros?: number;
-  /** A part of the name or of the payload's JSON text; ASCII letters in either case. */
+  /** Substring of the name or of the payload's JSON text. The case of ASCII letters is ignored. */
   readonly text?: string;
-  /** Filters of the filter language that the run itself meets. */
+  /** Filters of the filter language that the run itself must match. */
   readonly runFilters?: readonly CheckedFilter[];
-  /** What the root of its trace meets. */
+  /** Filter that the root run of its trace must match. */
   readonly rootFilter?: CheckedFilter;
-  /** What any run of its trace meets, itself among them. */
+  /** Filter that any run of its trace must match, which may be the run itself. */
   readonly treeFilter?: CheckedFilter;
 }
 
-/** Where a page ended: the next one begins after this run. */
+/** Position of the last run of a page; the next page begins after it. */
 export interface RunPosition {
   readonly startMicros: number;
   readonly id: string;
@@ -36,41 +36,44 @@ export interface RunQuery {
   readonly filter: RunFilter;
   readonly order: "asc" | "desc";
   readonly limit: number;
-  /** Bytes of payloads after which no further run is read: the page then has fewer than its limit. */
+  /**
+   * Maximum bytes of payloads. Once they are exceeded, no further run is read, and the page has fewer runs than its
+   * limit.
+   */
   readonly bytesMax?: number;
   readonly after?: RunPosition;
-  /** Whether descendants are listed too; costs a look-up for each run. */
+  /** Whether the ids of descendants are listed; costs one query per run. */
   readonly withChildren: boolean;
   /**
-   * What else is read of each run, beside its id and its start; all of it where left out. What is not asked
-   * for is empty: `""`, 0, `false`, `null` or no items.
+   * The parts that are read of each run, in addition to its id and its start; all parts if absent. Parts that are
+   * not read are empty: `""`, 0, `false`, `null` or an empty list.
    */
   readonly parts?: ReadonlySet<RunPart>;
 }
 
 export interface RunPage {
   readonly runs: readonly StoredRun[];
-  /** Present when more follow. */
+  /** Absent on the last page. */
   readonly next?: RunPosition;
 }
 
-/** A number that runs have, over those that have it. */
+/** Statistics of a quantity, over the runs that report it. */
 export interface Distribution {
   readonly count: number;
   readonly sum: number;
-  /** `null` where no run has it. */
+  /** `null` if no run reports it. */
   readonly p50: number | null;
   readonly p99: number | null;
 }
 
-/** Durations in microseconds. Usage is that of runs of type `llm`. */
+/** Durations are in microseconds. Usage covers runs of type `llm` only. */
 export interface RunStatistics extends Readonly<Record<UsageName, Distribution>> {
   readonly runCount: number;
   readonly errorCount: number;
   readonly lastStartMicros: number | null;
-  /** Of runs that have ended. */
+  /** Covers runs that have ended. */
   readonly latency: Distribution;
-  /** From the start of a run that streams to its first token. */
+  /** From the start of a streaming run to its first token. */
   readonly firstToken: Distribution;
 }
 
@@ -78,9 +81,9 @@ export interface RunReads {
   find(tenantId: string, id: string): StoredRun | undefined;
   query(tenantId: string, query: RunQuery): RunPage;
   statistics(tenantId: string, filter: RunFilter): RunStatistics;
-  /** The run that the token is of, or the root of the trace that it is of: its holder may read that. */
+  /** The run that was shared under the token, or the root run of the trace that was shared under it. */
   findShared(token: string): StoredRun | undefined;
-  /** The bytes of an attachment; the address that leads here was signed. */
+  /** The content of an attachment. The signature of the URL was checked by the caller. */
   findFile(
     tenantId: string,
     file: RunFile,
@@ -89,7 +92,7 @@ export interface RunReads {
 
 export interface RunWrites {
   /**
-   * The token under which anyone may read the run; the same one when repeated.
+   * Returns the token under which anyone may read the run. Repeating the call returns the same token.
    *
    * @throws RequestError 404: no such run.
    */

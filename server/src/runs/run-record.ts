@@ -3,8 +3,8 @@ import type { FeedbackDraft } from "./run-feedback.ts";
 import type { RunMeasures } from "./run-measures.ts";
 
 /**
- * Values of a run that the store can filter and sort by. `null` clears, absent changes nothing. One that
- * is there as `undefined` is absent: objects of one shape are made in a fraction of the time.
+ * Values of a run by which the store can filter and sort. `null` clears a value; `undefined` changes nothing.
+ * Members are set to `undefined` rather than left out, because objects of one shape are much faster to create.
  */
 export interface RunColumns {
   readonly projectId?: string | null | undefined;
@@ -14,44 +14,44 @@ export interface RunColumns {
   /** Microseconds since the Unix epoch. */
   readonly startMicros?: number | null | undefined;
   readonly endMicros?: number | null | undefined;
-  /** `null` where the error was cleared. */
+  /** `null` if the error was cleared. */
   readonly hasError?: boolean | null | undefined;
   readonly parentRunId?: string | null | undefined;
   readonly referenceExampleId?: string | null | undefined;
 }
 
-/** A span of OpenTelemetry, which names its trace and its parent only. Ids are UUIDs. */
+/** An OpenTelemetry span, which names only its trace and its parent. The ids are converted to UUIDs. */
 export interface SpanRecord {
   readonly traceId: string;
   readonly id: string;
-  /** `null` where it has none, and where its place was given in the words of runs. */
+  /** `null` for a span without a parent, and for kind `placed`. */
   readonly parentId: string | null;
-  /** An entry's parent is in another process. */
+  /** `entry`: the parent is a span of another process. `placed`: the span's attributes give the position. */
   readonly kind: "root" | "entry" | "inner" | "placed";
 }
 
-/** One received operation: a post, or a patch. */
+/** A received operation: the post or a patch of a run. */
 export interface RunRecord {
   readonly operation: Operation;
   readonly id: string;
-  /** Absent in one-run calls that leave it out; the store then finds it. */
+  /** Absent in requests for a single run that omit it; the store then derives it. */
   readonly traceId?: string | undefined;
   readonly dottedOrder?: string | undefined;
   /** Distinguishes a repeated patch from another patch of the same run. Empty for a post. */
   readonly digest: string;
   readonly columns: RunColumns;
-  /** Where filters look for the run; see `facets.ts`. */
+  /** Facets under which filters find the run; see `facets.ts`. */
   readonly facets: readonly string[];
-  /** What is counted of it; absent where it has nothing of it. */
+  /** Usage and first token of the run; absent if it has neither. */
   readonly measures?: RunMeasures | undefined;
-  /** Of a run that came as a span; the store finds its place. */
+  /** Set for a run that was received as a span; the store determines its position. */
   readonly span?: SpanRecord | undefined;
-  /** Where the payload lies in the batch's `bodies`: a JSON object, its values as received. */
+  /** Range of the payload in the batch's `bodies`. The payload is a JSON object with the values as received. */
   readonly bodyStart: number;
   readonly bodyEnd: number;
 }
 
-/** Bytes that came with a run, under a name. */
+/** A file that was received with a run. */
 export interface AttachmentRecord {
   readonly runId: string;
   readonly name: string;
@@ -61,16 +61,19 @@ export interface AttachmentRecord {
 }
 
 /**
- * Posts that say where they stand, as rows: what most batches are made of. They go to the writer's
- * thread as one list of plain values, and into the table many at once; objects of each would cost more
- * than the rows do.
+ * Posts whose position in their trace is known, as rows. Most batches consist of them. They are sent to the writer
+ * thread as one list of plain values and inserted many per statement; one object per post would cost more than the
+ * rows do.
  */
 export interface PostRows {
-  /** For each post one value a column of `postColumns`; its project by name, `null` where it names none. */
+  /**
+   * The values of all posts: for each post one value per column of `postColumns`. The project is given by name, or
+   * `null` if the post names none.
+   */
   readonly values: (string | number | null)[];
-  /** For each post where its payload begins and ends. */
+  /** Start and end of each post's payload. */
   readonly bounds: readonly number[];
-  /** For each post which of `facetLists` is its. */
+  /** For each post, the index of its facets in `facetLists`. */
   readonly facetsAt: readonly number[];
   readonly facetLists: readonly (readonly string[])[];
 }
@@ -81,15 +84,21 @@ export interface RunBatch {
   readonly posts?: PostRows;
   readonly records: readonly RunRecord[];
   readonly attachments: readonly AttachmentRecord[];
-  /** Judgements that came with the runs. */
+  /** Feedback that was sent with the runs. */
   readonly feedback: readonly FeedbackDraft[];
-  /** Payloads, and whatever stands between them. The store may take its memory away. */
+  /**
+   * Payloads, possibly with other text between them. The store may transfer this memory to another thread; the
+   * array is then empty.
+   */
   readonly bodies: Uint8Array<ArrayBuffer>;
 }
 
-/** The same, packed by another thread for the writer's: who passes it on has no work with it. */
+/**
+ * A batch that a worker thread has serialized for the writer thread, so that the main thread can pass it on without
+ * work.
+ */
 export interface PackedBatch {
-  /** All but the bodies, as `node:v8` serializes it. */
+  /** Everything except `bodies`, serialized by `node:v8`. */
   readonly packed: Uint8Array<ArrayBuffer>;
   readonly bodies: Uint8Array<ArrayBuffer>;
 }
@@ -101,7 +110,7 @@ export interface Rejection {
   readonly reason: string;
 }
 
-/** What became of a batch. The sum of the three is the number of operations; feedback is one each. */
+/** Result of a batch. The three numbers add up to the number of operations, where each feedback counts as one. */
 export interface IngestResult {
   readonly accepted: number;
   /** Operations received before; nothing was changed. */

@@ -22,52 +22,56 @@ import { ContentMemory } from "./ingest/content-memory.ts";
 
 const tag = "runs";
 
-/** What takes runs in. The handlers read the body themselves, as it arrives. */
+/** Adds the routes that ingest runs. The handlers read the request body themselves, while it arrives. */
 export function addIngestRoutes(app: FastifyInstance, dependencies: IngestDependencies): void {
   const content = new ContentMemory();
   app.route({
-    ...route(endpoints.createRun, { tag, summary: "Takes in one run." }),
+    ...route(endpoints.createRun, { tag, summary: "Creates a run." }),
     handler: (request, reply) => createRun(dependencies, request, reply),
   });
   app.route({
-    ...route(endpoints.updateRun, { tag, summary: "Takes in part of a run." }),
+    ...route(endpoints.updateRun, { tag, summary: "Updates a run." }),
     handler: (request, reply) => updateRun(dependencies, request, reply),
   });
   app.route({
-    ...route(endpoints.sendBatch, { tag, summary: "Takes in runs and parts of runs, as JSON." }),
+    ...route(endpoints.sendBatch, { tag, summary: "Creates and updates runs, as JSON." }),
     handler: (request, reply) => createBatch(dependencies, request, reply),
   });
   app.route({
     ...route(endpoints.sendMultipart, {
       tag,
-      summary: "Takes in runs, their large fields, attachments and feedback as parts.",
+      summary: "Creates and updates runs, with large fields, attachments and feedback as parts.",
     }),
     handler: (request, reply) =>
       createMultipart({ store: dependencies.store, content }, request, reply),
   });
 }
 
-/** What gives runs back. */
+/** Adds the routes that return runs. */
 export function addRunRoutes(app: FastifyInstance, dependencies: Linked<RunStore>): void {
   const { store } = dependencies;
   app.route({
-    ...route(endpoints.readRun, { tag, summary: "The run, merged from all that came of it." }),
+    ...route(endpoints.readRun, { tag, summary: "Returns a run, merged from all its updates." }),
     handler: (request, reply) => readRun(dependencies, request, reply),
   });
   app.route<{ Body: RunQueryBody }>({
-    ...route(endpoints.queryRuns, { tag, summary: "Runs by filter, by page.", body: runQueryBody }),
+    ...route(endpoints.queryRuns, {
+      tag,
+      summary: "Returns the runs that match a filter, in pages.",
+      body: runQueryBody,
+    }),
     handler: (request, reply) => queryRuns(dependencies, request, reply),
   });
   app.route<{ Body: RunQueryBody }>({
     ...route(endpoints.runStats, {
       tag,
-      summary: "Count, error rate and latency of the runs of a filter.",
+      summary: "Returns count, error rate, latency and usage of the runs that match a filter.",
       body: runQueryBody,
     }),
     handler: (request) => readRunStats(store, request),
   });
   app.route({
-    ...route(endpoints.readRunShare, { tag, summary: "The run's share, or null." }),
+    ...route(endpoints.readRunShare, { tag, summary: "Returns the run's share, or null." }),
     handler: (request, reply) => readRunShare(store, request, reply),
   });
   app.route({
@@ -75,20 +79,20 @@ export function addRunRoutes(app: FastifyInstance, dependencies: Linked<RunStore
     handler: (request) => shareRun(store, request),
   });
   app.route({
-    ...route(endpoints.unshareRun, { tag, summary: "Ends the share." }),
+    ...route(endpoints.unshareRun, { tag, summary: "Revokes the run's share." }),
     handler: (request, reply) => unshareRun(store, request, reply),
   });
 }
 
-/** What needs no key. */
+/** Adds the route that needs no access key. */
 export function addSharedRunRoutes(app: FastifyInstance, dependencies: Linked<RunStore>): void {
   app.route({
-    ...route(endpoints.readSharedRun, { tag, summary: "A shared run.", keyless: true }),
+    ...route(endpoints.readSharedRun, { tag, summary: "Returns a shared run.", keyless: true }),
     handler: (request, reply) => readSharedRun(dependencies, request, reply),
   });
 }
 
-/** Signed addresses; they need no key. */
+/** Adds the route of attachments. Their URLs are signed, so they need no access key. */
 export function addAttachmentRoutes(app: FastifyInstance, dependencies: Linked<FileStore>): void {
   app.get("/attachments", { schema: { hide: true } }, (request, reply) =>
     readAttachment(dependencies, request, reply),

@@ -1,6 +1,9 @@
 import type { ShareToken } from "../storage/share-token.ts";
 
-/** A run as the engines keep it: what is filtered, sorted and listed by. The payload is beside it. */
+/**
+ * A run as the database stores it: the columns by which runs are filtered, sorted and listed. Payloads are stored
+ * separately.
+ */
 export interface RunRow {
   readonly traceId: string;
   readonly id: string;
@@ -11,18 +14,18 @@ export interface RunRow {
   readonly endMicros: number | null;
   readonly hasError: boolean;
   readonly parentRunId: string | null;
-  /** Empty while the run's place is unknown: only patches without one were received. */
+  /** Empty while the run's position is unknown, because only patches without a dotted order were received. */
   readonly dottedOrder: string;
   readonly referenceExampleId: string | null;
   /** Whether the post was received. */
   readonly posted: boolean;
-  /** One bit for each column that a patch has set, and how many patches came; see `merge.ts`. */
+  /** A bit for each column that a patch has set, and the number of patches; see `merge.ts`. */
   readonly patched: number;
-  /** Whether it has measures (`run-measures.ts`); "unread": it is from before they were kept. */
+  /** Whether the run has measures (`run-measures.ts`). "unread": the row was stored before measures had columns. */
   readonly measures: "unread" | "none" | "some";
 }
 
-/** Descendants of a run, in execution order; `null` where they were not asked for. */
+/** Ids of a run's descendants, in execution order; `null` if they were not requested. */
 export interface RunChildren {
   readonly childRunIds: readonly string[] | null;
   readonly directChildRunIds: readonly string[] | null;
@@ -33,22 +36,22 @@ export interface StoredRun extends RunChildren {
   readonly row: RunRow;
   readonly tenantId: string;
   readonly projectName: string;
-  /** JSON objects, in the order in which later ones win: the post's, then the patches' as received. */
+  /** JSON objects in ascending precedence: the post's payload, then those of the patches in the order received. */
   readonly bodies: readonly Uint8Array[];
   readonly shareToken: ShareToken;
   readonly attachments: readonly RunAttachment[];
 }
 
-/** What is read of a run, each by itself: a field of its row, or what stands beside it. */
+/** A part of a run that can be read separately: a column of its row, or data of another table. */
 export type RunPart = keyof RunRow | Exclude<keyof StoredRun, "row" | keyof RunChildren>;
 
-/** A file that came with a run. */
+/** A file that was received with a run. */
 export interface RunAttachment {
   readonly name: string;
   readonly mimeType: string;
 }
 
-/** Which file of which run. */
+/** Identifies a file of a run. */
 export interface RunFile {
   readonly traceId: string;
   readonly runId: string;

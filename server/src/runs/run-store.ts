@@ -6,7 +6,7 @@ import type { IngestResult, PackedBatch, RunBatch } from "./run-record.ts";
 import type { TraceReads } from "./trace.ts";
 import type { Promised } from "../storage/promised.ts";
 
-/** What the handlers of runs need of the store. */
+/** The part of the store that the handlers of runs need. */
 export interface RunStore {
   readonly read: Promised<{
     readonly feedback: RunFeedbackReads;
@@ -18,6 +18,6 @@ export interface RunStore {
     readonly retention: RetentionWrites;
     readonly runs: RunWrites;
   }>;
-  /** Resolves when the batch would survive the end of the process. */
+  /** Resolves once the batch is durable, that is, survives the end of the process. */
   ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult>;
 }

@@ -1,13 +1,13 @@
 import type { Rejection } from "./run-record.ts";
 import type { WorkTask } from "../storage/work-threads.ts";
 
-/** The body of `POST /runs/batch`. */
+/** Task for a worker thread: parses the body of `POST /runs/batch`, given as chunks. */
 export interface BatchTask extends WorkTask<TakenRuns> {
   readonly kind: "batch";
   readonly pieces: readonly Uint8Array[];
 }
 
-/** The body of a call of one run. */
+/** Task for a worker thread: parses the body of a request for a single run, given as chunks. */
 export interface RunTask extends WorkTask<TakenRuns> {
   readonly kind: "run";
   readonly pieces: readonly Uint8Array[];
@@ -15,12 +15,15 @@ export interface RunTask extends WorkTask<TakenRuns> {
   readonly pathId?: string;
 }
 
-/** A body of runs, taken apart. What is stored stays packed: who passes it on to the writer has no work with it. */
+/**
+ * The runs of a request body, parsed and serialized by a worker thread. The main thread passes them to the writer
+ * thread as they are.
+ */
 export interface TakenRuns {
-  /** A `RunBatch` without its bodies, serialized; absent where nothing of the body can be stored. */
+  /** A `RunBatch` without its bodies, serialized by `node:v8`; absent if nothing in the body can be stored. */
   readonly packed: Uint8Array<ArrayBuffer> | undefined;
   readonly bodies: Uint8Array<ArrayBuffer>;
   readonly rejected: readonly Rejection[];
-  /** What is wrong with spans that became no run. */
+  /** Errors of spans that could not be converted to runs. */
   readonly faults: readonly string[];
 }

@@ -7,22 +7,25 @@ import { route } from "../http/route.ts";
 
 const tag = "runs";
 
-/** What the page of a trace asks beside the API. */
+/** Adds the routes of the UI's trace page. */
 export function addUiTraceRoutes(app: FastifyInstance, dependencies: Linked<RunStore>): void {
   app.route({
     ...route(uiEndpoints.readTrace, {
       tag,
-      summary: "The runs of a trace as columns, without what they hold.",
+      summary: "Returns the runs of a trace as columns, without payloads.",
       query: {
-        after: "The id behind which the page begins: next of the page before.",
-        since: "The mark of an earlier answer: only what changed since.",
-        limit: "At most so many runs, 10,000 where it is left out.",
+        after: "The id after which the page begins: `next` of the previous page.",
+        since: "The `mark` of an earlier response: returns only runs that changed since.",
+        limit: "Maximum number of runs, 10,000 by default.",
       },
     }),
     handler: (request) => readTrace(dependencies, request),
   });
   app.route({
-    ...route(uiEndpoints.readTraceRun, { tag, summary: "A run without the ids of its children." }),
+    ...route(uiEndpoints.readTraceRun, {
+      tag,
+      summary: "Returns a run without the ids of its descendants.",
+    }),
     handler: (request, reply) => readTraceRun(dependencies, request, reply),
   });
 }

@@ -1,4 +1,4 @@
-/** What of a run shows where it stands in its trace, and how it went. Times are microseconds. */
+/** The fields of a run that the view of its trace shows. Times are in microseconds. */
 export interface TraceRun {
   readonly id: string;
   readonly parentRunId: string | null;
@@ -12,7 +12,7 @@ export interface TraceRun {
   readonly firstTokenMicros: number | null;
 }
 
-/** Which runs of a trace: all behind an id, or those of them that changed since a mark. */
+/** Selects runs of a trace: all after an id, or only those that changed since a mark. */
 export interface TraceQuery {
   readonly traceId: string;
   readonly limit: number;
@@ -23,9 +23,12 @@ export interface TraceQuery {
 /** A page of a trace, in the order of the ids. */
 export interface TracePage {
   readonly runs: readonly TraceRun[];
-  /** Present when more follow: the id behind which they stand. */
+  /** The id after which the next page begins; absent on the last page. */
   readonly next?: string;
-  /** What changes after this page is found with it; changes may be found twice, none is left out. */
+  /**
+   * Passed as `since`, this returns all changes after this page. A change may be returned twice, but none is
+   * missed.
+   */
   readonly mark: number;
 }
 

@@ -12,52 +12,55 @@ import type { RunStore } from "./run-store.ts";
 
 const tag = "runs";
 
-/** What the page's list of runs asks. */
+/** Adds the routes of the UI's run list. */
 export function addUiRunRoutes(app: FastifyInstance, store: RunStore, exports: RunExports): void {
   app.route<{ Body: RunSearchBody }>({
     ...route(uiEndpoints.searchRuns, {
       tag,
-      summary: "Runs of a project, as many as are found in a moment.",
+      summary: "Searches the runs of a project, for a limited time.",
       body: runSearchBody,
     }),
     handler: (request) => searchRuns(store, request),
   });
   app.route({
-    ...route(uiEndpoints.countRuns, { tag, summary: "How many runs of a project began when." }),
+    ...route(uiEndpoints.countRuns, { tag, summary: "Counts runs of a project per interval." }),
     handler: (request) => countRuns(store, request),
   });
   app.route({
-    ...route(uiEndpoints.listRunWords, { tag, summary: "Words that a project's runs have." }),
+    ...route(uiEndpoints.listRunWords, { tag, summary: "Returns suggestions for filters." }),
     handler: (request) => listRunWords(store, request),
   });
   app.route<{ Body: RunExportBody }>({
     ...route(uiEndpoints.exportRuns, {
       tag,
-      summary: "Where runs can be fetched as a file.",
+      summary: "Returns the path from which an export of runs can be downloaded.",
       body: runExportBody,
     }),
     handler: async (request) => exports.order(request),
   });
   app.route({
-    ...route(uiEndpoints.readFilterWords, { tag, summary: "What filters are written with." }),
+    ...route(uiEndpoints.readFilterWords, {
+      tag,
+      summary: "Returns the fields and operators of the filter language.",
+    }),
     handler: async () => readFilterWords(),
   });
   app.route<{ Body: Static<typeof filterCheckBody> }>({
     ...route(uiEndpoints.checkFilter, {
       tag,
-      summary: "Whether a filter is one.",
+      summary: "Checks the syntax of a filter.",
       body: filterCheckBody,
     }),
     handler: async (request) => checkFilterText(request),
   });
 }
 
-/** What needs no key. */
+/** Adds the route that needs no access key. */
 export function addUiRunExportRoute(app: FastifyInstance, exports: RunExports): void {
   app.route({
     ...route(uiEndpoints.fetchRunExport, {
       tag,
-      summary: "A file of runs that was asked for.",
+      summary: "Downloads an export of runs.",
       keyless: true,
     }),
     handler: async (request, reply) => exports.send(request, reply),

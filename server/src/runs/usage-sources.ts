@@ -1,4 +1,4 @@
-/** What a run may report of its usage, by the names of its answer. */
+/** Usage numbers that a run may report, by their names in responses. */
 export const usageNames = [
   "total_tokens",
   "prompt_tokens",
@@ -10,10 +10,10 @@ export const usageNames = [
 
 export type UsageName = (typeof usageNames)[number];
 
-/** A place in a run, and the names that numbers have there. */
+/** A place in a run where usage is reported, and the names of the numbers there. */
 export interface UsageSource {
   readonly root: "outputs" | "metadata";
-  /** The members that lead on from there; an index leads into a list. */
+  /** The path below the root: names of members, and indexes into lists. */
   readonly steps: readonly (string | number)[];
   readonly names: Readonly<Partial<Record<UsageName, string>>>;
 }
@@ -37,11 +37,11 @@ const snakeCase = {
   completion_tokens: "completion_tokens",
 };
 
-/** Where runs report their usage; for each number the first place that holds one counts. */
+/** The places where runs report their usage. For each number, the first place that has it wins. */
 export const usageSources: readonly UsageSource[] = [
   { root: "outputs", steps: ["usage_metadata"], names: usageMetadata },
   { root: "metadata", steps: ["usage_metadata"], names: usageMetadata },
-  // LangChain: of chat models in its message, of older models beside the generations.
+  // LangChain chat models report usage in the message; older models report it next to the generations.
   {
     root: "outputs",
     steps: ["generations", 0, 0, "message", "kwargs", "usage_metadata"],
@@ -53,8 +53,8 @@ export const usageSources: readonly UsageSource[] = [
 ];
 
 /**
- * What the JSON of a run that reports usage has in it: ends of the members' names. They begin with
- * characters that are rare in text, for which a search is several times as fast.
+ * Byte sequences of which at least one occurs in the JSON of every run that reports usage: the ends of member
+ * names. They begin with characters that are rare in text, which makes the search several times as fast.
  */
 export const usageMarks: Readonly<Record<UsageSource["root"], readonly string[]>> = {
   outputs: ['_metadata"', '_usage"', 'Usage"'],

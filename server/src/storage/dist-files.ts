@@ -1,12 +1,14 @@
-/** This module is in a folder of the build, or part of a bundle in its top folder. */
+/**
+ * The top folder of the build. This module is in its folder `storage`, or bundled into a file of the top folder.
+ */
 const topFolder = new URL(
   /\/storage\/dist-files\.[jt]s$/.test(import.meta.url) ? "../" : "./",
   import.meta.url,
 );
 
 /**
- * The address of a file of the build.
+ * Returns the URL of a file of the build.
  *
- * @param name - from the top folder of the build, without a slash in front.
+ * @param name - path in the build folder, without a leading slash.
  */
 export const distFile = (name: string): URL => new URL(name, topFolder);

@@ -1,11 +1,12 @@
 /**
- * A write that is done in slices, between which others write: what a method of a resource returns in place of
- * its result. What is written is seen with the last slice; of a deletion what is gone already may be missed before.
+ * A write that is performed in slices, between which other writes run. A repository method returns it in place of
+ * its result. New data becomes visible with the last slice, but while a deletion is under way, some of the data may
+ * already be missing.
  */
 export class LongWrite<Result> {
-  /** Yields wherever a slice may end: what was written up to there is committed then. */
+  /** Yields wherever a slice may end; everything written up to that point is then committed. */
   readonly steps: Generator<void, Result>;
-  /** Takes back what earlier slices have committed, in slices too; called when a later one fails. */
+  /** Reverts what earlier slices have committed, also in slices. Called when a later slice fails. */
   readonly undo: () => Generator<void, void>;
 
   constructor(steps: Generator<void, Result>, undo: () => Generator<void, void> = undoNothing) {
@@ -13,7 +14,7 @@ export class LongWrite<Result> {
     this.undo = undo;
   }
 
-  /** Performs all of it at once, in the transaction of the caller: for programs without other requests. */
+  /** Performs all slices at once, in the caller's transaction. For programs that serve no other requests. */
   finish(): Result {
     let step = this.steps.next();
     while (step.done !== true) {

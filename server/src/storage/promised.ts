@@ -1,12 +1,12 @@
 import type { LongWrite } from "./long-write.ts";
 
-/** The same methods, answering later; a long write with its result. */
+/** The same methods with promises as results. A long write resolves to its result. */
 export type Promised<Resources> = {
   readonly [Resource in keyof Resources]: {
     readonly [Method in keyof Resources[Resource]]: Resources[Resource][Method] extends (
       ...args: infer Args
-    ) => infer Answer
-      ? (...args: Args) => Promise<Answer extends LongWrite<infer Result> ? Result : Answer>
+    ) => infer Returned
+      ? (...args: Args) => Promise<Returned extends LongWrite<infer Result> ? Result : Returned>
       : never;
   };
 };

@@ -1,18 +1,24 @@
 import { RequestError } from "../model/errors.ts";
 
-/** What is shared has a token; the store keeps it encrypted, and can't show it without its key. `null`: it is not shared. */
+/**
+ * The token of a share, or `null` if there is no share. Tokens are stored encrypted; `isHidden` means that the key
+ * for decrypting it is missing.
+ */
 export type ShareToken = string | { readonly isHidden: true } | null;
 
-/** For those who show a run or a dataset: its token where there is one to show. */
+/** The token as shown in a run or a dataset; `null` also if it can't be decrypted. */
 export const shownToken = (token: ShareToken): string | null =>
   typeof token === "string" ? token : null;
 
-/** For those who show an address. @throws RequestError 409: there is one, and its key is not there. */
+/**
+ * The token for showing a link. @throws RequestError 409: there is a token, but the key for decrypting it is
+ * missing.
+ */
 export function readToken(token: ShareToken): string | null {
   if (token !== null && typeof token === "object") {
     throw new RequestError(
       409,
-      "the link works, but its address can't be shown, since token.key beside the database does not hold the key that it was encrypted with: put that file back and start the server again, or make a new link",
+      "the link works, but its URL can't be shown, because token.key next to the database does not contain the key that it was encrypted with: restore that file and restart the server, or create a new link",
     );
   }
   return token;

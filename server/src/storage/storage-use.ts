@@ -1,14 +1,14 @@
-/** What takes room in the store. Sizes are bytes. */
+/** Space that the store uses. Sizes are in bytes. */
 export interface StorageUse {
-  /** Of the database's pages, those included that are free. */
+  /** Size of the database's pages, including free ones. */
   readonly databaseBytes: number;
-  /** Of pages that were given back by what was deleted, and are filled before the file grows. */
+  /** Size of pages that deletions have freed. They are reused before the file grows. */
   readonly freeBytes: number;
-  /** Of attachments of runs and examples; counted up to a bound. */
+  /** Attachments of runs and examples, counted up to a limit. */
   readonly attachments: BoundedCount & { readonly bytes: number };
 }
 
-/** How many there are, or at least are where there are more than were counted. */
+/** A number of items, or a lower bound if not all of them were counted. */
 export interface BoundedCount {
   readonly count: number;
   readonly isComplete: boolean;
@@ -17,13 +17,13 @@ export interface BoundedCount {
 export interface ProjectUse extends BoundedCount {
   readonly projectId: string;
   readonly name: string;
-  /** When its oldest run began, microseconds; `null` where it has none. */
+  /** Start of the oldest run in microseconds; `null` if there are no runs. */
   readonly oldestMicros: number | null;
 }
 
 export interface StorageReads {
   use(tenantId: string): StorageUse;
-  /** Runs of the tenant's projects, by name of the project, from one on. */
+  /** Returns a page of the tenant's projects, sorted by name, with their numbers of runs. */
   projects(
     tenantId: string,
     range: { readonly limit: number; readonly offset: number },

@@ -1,9 +1,9 @@
 import { messageOf, RequestError } from "../model/errors.ts";
 
-/** What became of one call to another thread. */
+/** The result of a call to another thread. */
 export type ThreadAnswer =
   | { readonly kind: "answer"; readonly sequence: number; readonly value: unknown }
-  /** It can't be served, and changed nothing: a `RequestError` of the thread. */
+  /** The call was rejected and changed nothing: a `RequestError` of the thread. */
   | {
       readonly kind: "refused";
       readonly sequence: number;
@@ -13,7 +13,7 @@ export type ThreadAnswer =
     }
   | { readonly kind: "failed"; readonly sequence: number; readonly reason: string };
 
-/** Answers a call with what went wrong in it. */
+/** The reply to a call that failed. */
 export const toFailure = (sequence: number, cause: unknown): ThreadAnswer =>
   cause instanceof RequestError
     ? {
@@ -25,18 +25,18 @@ export const toFailure = (sequence: number, cause: unknown): ThreadAnswer =>
       }
     : { kind: "failed", sequence, reason: messageOf(cause) };
 
-/** The error of a reply, as the caller receives it. */
+/** The error that the caller receives for a reply. */
 export const toError = (answer: Exclude<ThreadAnswer, { kind: "answer" }>): RequestError =>
   answer.kind === "refused"
     ? new RequestError(answer.status, answer.detail, answer.retryAfterSeconds)
-    : new RequestError(503, `the database refused: ${answer.reason}`, 1);
+    : new RequestError(503, `the database reported an error: ${answer.reason}`, 1);
 
-/** Performs a method of a resource, all three by their names: their types were checked where the call was made. */
+/** Calls a method of a repository by name. The types were checked where the call was made. */
 export function invokeMethod(
   resources: object,
   { resource, method, args }: { resource: string; method: string; args: readonly unknown[] },
 ): unknown {
   const target: object = Reflect.get(resources, resource) as object;
-  const performer = Reflect.get(target, method) as (...given: readonly unknown[]) => unknown;
+  const performer = Reflect.get(target, method) as (...args: readonly unknown[]) => unknown;
   return Reflect.apply(performer, target, args);
 }

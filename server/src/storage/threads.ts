@@ -5,16 +5,20 @@ import { serverLimits } from "../model/options.ts";
 
 const { NODE_OPTIONS: _preloads, ...environment } = env;
 
-/** For every thread and process of the server: preloads of the host program are not run again in it. */
+/**
+ * The environment of all threads and processes of the server. It lacks NODE_OPTIONS, so that preloads of the host
+ * program do not run in them.
+ */
 export const cleanEnvironment = environment;
 
 export const threadOptions: WorkerOptions = { execArgv: [], env: cleanEnvironment };
 
 /**
- * Has a thread end itself; resolves when it has. A thread that is terminated while SQLite works in it may end the
- * whole process (`Napi::Error`, exit code 134): that is the last resort, for one that does not end in time.
+ * Sends a thread a request to end, and resolves once it has ended. Terminating a thread while SQLite works in it
+ * may end the whole process (`Napi::Error`, exit code 134), so that is the last resort for a thread that does not
+ * end in time.
  *
- * @param request - what the thread takes as the request to close what it has open, and end.
+ * @param request - the message on which the thread closes its resources and ends.
  */
 export async function endThread(
   worker: Worker,
@@ -28,11 +32,14 @@ export async function endThread(
   clearTimeout(timer);
 }
 
-/** Resolves when a thread has ended. Not events.once: that rejects where the thread ends by an error, a full disk say. */
+/**
+ * Resolves once a thread has ended. Not `events.once`, which rejects if the thread ends with an error, such as a
+ * full disk.
+ */
 export function whenEnded(worker: Worker): Promise<void> {
   return new Promise((resolve) => {
     if (worker.threadId === -1) {
-      resolve(); // It has ended already, and says so no second time.
+      resolve(); // It has ended already, and the event is not emitted again.
     } else {
       worker.once("exit", () => resolve());
     }
@@ -42,8 +49,10 @@ export function whenEnded(worker: Worker): Promise<void> {
 /**
  * Waits for the first message of a new thread.
  *
- * @param endRequest - see {@link endThread}; a thread that is silent for too long gets it, and may still be at work.
- * @throws ServerError it ended, or sent nothing in time. It has ended then.
+ * @param endRequest - see {@link endThread}. Sent to a thread that is silent for too long, which may still be
+ * working.
+ *
+ * @throws ServerError the thread ended, or sent nothing in time. It has ended when this throws.
  */
 export async function waitForFirstMessage(worker: Worker, endRequest: unknown): Promise<unknown> {
   const listeners = new Map<string, (value: unknown) => void>();
@@ -52,7 +61,10 @@ export async function waitForFirstMessage(worker: Worker, endRequest: unknown): 
     return await new Promise<unknown>((resolve, reject) => {
       const fail = (reason: string): void =>
         reject(new ServerError("THREAD", `a thread of the server did not start: ${reason}`));
-      timer = setTimeout(() => fail(`silent for ${serverLimits.startMs} ms`), serverLimits.startMs);
+      timer = setTimeout(
+        () => fail(`no message within ${serverLimits.startMs} ms`),
+        serverLimits.startMs,
+      );
       listeners.set("message", resolve);
       listeners.set("error", (cause) => fail(messageOf(cause)));
       listeners.set("exit", (code) => fail(`it ended with ${String(code)}`));

@@ -6,25 +6,28 @@ import { threadOptions, waitForFirstMessage } from "./threads.ts";
 
 declare const resultOf: unique symbol;
 
-/** Work for a thread, as a message to it. Each resource defines its own tasks; `Result` is what a task answers. */
+/**
+ * A task for a thread, sent to it as a message. Each resource defines its own tasks; `Result` is the type of a
+ * task's result.
+ */
 export interface WorkTask<Result = unknown> {
   readonly kind: string;
-  /** The body that the task is about; memory that is its own goes to the thread. */
+  /** The request body, in chunks. Memory that belongs to one chunk alone is transferred to the thread. */
   readonly pieces?: readonly Uint8Array[];
-  /** For the compiler alone. */
+  /** Only for type inference. */
   readonly [resultOf]?: Result;
 }
 
-/** What a task answers. */
+/** The result type of a task. */
 export type ResultOf<Task> = Task extends WorkTask<infer Result> ? Result : never;
 
-/** What a thread answers. */
+/** A message of a thread. */
 export type WorkMessage =
   | { readonly kind: "ready" }
   | { readonly kind: "done"; readonly result: unknown }
   | { readonly kind: "refused"; readonly status: number; readonly detail: string };
 
-interface Waiting {
+interface QueuedTask {
   readonly tenantId: string;
   readonly task: WorkTask;
   readonly memory: readonly ArrayBuffer[];
@@ -34,40 +37,42 @@ interface Waiting {
 }
 
 export interface WorkOptions {
-  /** Longest time for one task. */
+  /** Milliseconds that one task may take. */
   readonly withinMs?: number;
   readonly threadsMax?: number;
 }
 
 /**
- * Threads for work whose duration depends on the sender. Each performs one task at a time, and only one of each tenant at a time, so
- * that a tenant waits for at most one task of another. A thread whose task takes too long is ended.
+ * Threads for work whose duration depends on the client. Each thread performs one task at a time, and each tenant
+ * has at most one running task, so a tenant waits for at most one task of another tenant. A thread whose task takes
+ * too long is terminated.
  *
- * A thread: started for a task -> busy -> idle -> busy ... -> ended, by a task that is late or by close.
+ * States of a thread: started for a task -> busy -> idle -> busy ... -> ended, by a task that takes too long or by
+ * `close`.
  */
 export class WorkThreads {
-  readonly #withinMs: number;
+  readonly #timeoutMs: number;
   readonly #threadsMax: number;
-  readonly #waiting: Waiting[] = [];
+  readonly #queue: QueuedTask[] = [];
   readonly #busyTenants = new Set<string>();
   readonly #threads = new Set<Worker>();
   readonly #idle: Worker[] = [];
   #startingCount = 0;
-  #waitingBytes = 0;
+  #queuedBytes = 0;
   #isOpen = true;
 
   constructor({
     withinMs = serverLimits.workMs,
     threadsMax = serverLimits.workThreads,
   }: WorkOptions = {}) {
-    this.#withinMs = withinMs;
+    this.#timeoutMs = withinMs;
     this.#threadsMax = threadsMax;
   }
 
   /**
-   * Resolves with what came of a task. Memory of the task that is its own goes to the thread.
+   * Resolves with the result of a task. Memory that belongs to one chunk alone is transferred to the thread.
    *
-   * @throws RequestError what the task was refused for; 422: it took too long; 429: too many wait.
+   * @throws RequestError the error of the task; 422: it took too long; 429: too many tasks are waiting.
    */
   run<Task extends WorkTask>(tenantId: string, task: Task): Promise<ResultOf<Task>> {
     const { pieces = [] } = task;
@@ -76,19 +81,23 @@ export class WorkThreads {
       return Promise.reject(new RequestError(503, "the server is closing"));
     }
     if (
-      this.#waiting.length >= serverLimits.workWaiting ||
-      this.#waitingBytes + bytes > serverLimits.pendingBytes
+      this.#queue.length >= serverLimits.workWaiting ||
+      this.#queuedBytes + bytes > serverLimits.pendingBytes
     ) {
       return Promise.reject(
-        new RequestError(429, "too much waits to be read or checked; send again later", 1),
+        new RequestError(
+          429,
+          "too many requests are waiting to be parsed or validated; send this one again later",
+          1,
+        ),
       );
     }
     return new Promise((resolve, reject) => {
       const memory = pieces.flatMap(({ buffer, byteLength }) =>
         buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [],
       );
-      this.#waitingBytes += bytes;
-      this.#waiting.push({
+      this.#queuedBytes += bytes;
+      this.#queue.push({
         tenantId,
         task,
         memory: [...new Set(memory)],
@@ -96,25 +105,25 @@ export class WorkThreads {
         resolve: resolve as (result: unknown) => void,
         reject,
       });
-      this.#next();
+      this.#startTasks();
     });
   }
 
   async close(): Promise<void> {
     this.#isOpen = false;
-    for (const { reject } of this.#waiting.splice(0)) {
+    for (const { reject } of this.#queue.splice(0)) {
       reject(new RequestError(503, "the server is closing"));
     }
     await Promise.all([...this.#threads].map((thread) => thread.terminate()));
   }
 
-  /** Gives the first task whose tenant has none under way to a thread, as long as there are both. */
-  #next(): void {
+  /** Starts the next tasks, as long as there is a thread and a task whose tenant has none running. */
+  #startTasks(): void {
     for (;;) {
       const hasThread =
         this.#idle.length > 0 || this.#threads.size + this.#startingCount < this.#threadsMax;
-      const at = this.#waiting.findIndex(({ tenantId }) => !this.#busyTenants.has(tenantId));
-      const [next] = hasThread && at !== -1 ? this.#waiting.splice(at, 1) : [];
+      const at = this.#queue.findIndex(({ tenantId }) => !this.#busyTenants.has(tenantId));
+      const [next] = hasThread && at !== -1 ? this.#queue.splice(at, 1) : [];
       if (next === undefined) {
         return;
       }
@@ -123,12 +132,12 @@ export class WorkThreads {
     }
   }
 
-  /** Rejects nothing itself: what fails is the task's. */
-  async #perform(waiting: Waiting, idle: Worker | undefined): Promise<void> {
-    const { tenantId, bytes, resolve, reject } = waiting;
+  /** Never rejects: an error rejects the task's promise. */
+  async #perform(queued: QueuedTask, idle: Worker | undefined): Promise<void> {
+    const { tenantId, bytes, resolve, reject } = queued;
     try {
-      const thread = idle ?? (await this.#start());
-      const message = await this.#ask(thread, waiting);
+      const thread = idle ?? (await this.#startThread());
+      const message = await this.#execute(thread, queued);
       if (message.kind === "refused") {
         reject(new RequestError(message.status, message.detail));
       } else {
@@ -137,13 +146,13 @@ export class WorkThreads {
     } catch (cause) {
       reject(cause instanceof RequestError ? cause : new RequestError(503, messageOf(cause), 1));
     } finally {
-      this.#waitingBytes -= bytes;
+      this.#queuedBytes -= bytes;
       this.#busyTenants.delete(tenantId);
-      this.#next();
+      this.#startTasks();
     }
   }
 
-  async #start(): Promise<Worker> {
+  async #startThread(): Promise<Worker> {
     this.#startingCount += 1;
     const thread = new Worker(distFile("work.worker.js"), {
       ...threadOptions,
@@ -151,7 +160,7 @@ export class WorkThreads {
       resourceLimits: { maxOldGenerationSizeMb: serverLimits.workHeapMebibytes },
     });
     try {
-      // Without SQLite, so that it may be terminated whatever it does.
+      // The thread does not use SQLite, so it can be terminated at any time.
       await waitForFirstMessage(thread, undefined);
     } finally {
       this.#startingCount -= 1;
@@ -161,7 +170,7 @@ export class WorkThreads {
       throw new RequestError(503, "the server is closing");
     }
     this.#threads.add(thread);
-    // The end of a thread ends no server; what waited for it is answered where it asked.
+    // The end of a thread must not end the server. A task that was running rejects where it was started.
     thread.on("error", () => undefined);
     thread.once("exit", () => {
       this.#threads.delete(thread);
@@ -173,7 +182,7 @@ export class WorkThreads {
     return thread;
   }
 
-  async #ask(thread: Worker, { task, memory }: Waiting): Promise<WorkMessage> {
+  async #execute(thread: Worker, { task, memory }: QueuedTask): Promise<WorkMessage> {
     let timer: NodeJS.Timeout | undefined;
     let onMessage: ((message: WorkMessage) => void) | undefined;
     let onExit: (() => void) | undefined;
@@ -181,11 +190,11 @@ export class WorkThreads {
       const message = await new Promise<WorkMessage>((resolve, reject) => {
         onMessage = resolve;
         onExit = () =>
-          reject(new RequestError(413, "it needs more memory than it may take; send less"));
+          reject(new RequestError(413, "the task needs more memory than allowed; send less"));
         thread.once("message", onMessage).once("exit", onExit);
         const withinMs = Math.min(
-          this.#withinMs,
-          task.kind === "schema" ? serverLimits.schemaTaskMs : this.#withinMs,
+          this.#timeoutMs,
+          task.kind === "schema" ? serverLimits.schemaTaskMs : this.#timeoutMs,
         );
         timer = setTimeout(() => {
           this.#threads.delete(thread);
@@ -194,7 +203,7 @@ export class WorkThreads {
           reject(
             new RequestError(
               422,
-              `${whatOf(task)} takes longer than ${withinMs} ms: send less, or give a simpler schema`,
+              `${describeTask(task)} took longer than ${withinMs} ms: send less, or use a simpler schema`,
             ),
           );
         }, withinMs);
@@ -211,7 +220,7 @@ export class WorkThreads {
   }
 }
 
-const whatOf = ({ kind }: WorkTask): string =>
+const describeTask = ({ kind }: WorkTask): string =>
   kind === "schema"
-    ? "to check against the dataset's schema: it"
-    : "to read the body, which is large: it";
+    ? "validation against the dataset's schema"
+    : "parsing the body, which is large,";

@@ -41,12 +41,12 @@ test("a server on a completely full disk starts, reads, deletes, and writes agai
   const { stdout } = await run("unshare", withDisk(folder, 64, command), { timeout: 100_000 });
   const facts = JSON.parse(stdout) as Record<string, unknown>;
   const detail: unknown = expect.stringMatching(
-    /^the disk of the server's data folder is full \([\d.]+ MiB are free, and 4\.0 MiB kept for deletions\): only deletions are taken\. Delete projects/,
+    /^the disk of the server's data folder is full \([\d.]+ MiB are free, and 4\.0 MiB reserved for deletions\): only deletions are accepted\. Delete projects/,
   );
   const full: unknown = expect.stringContaining(
     "data: the disk of the server's data folder is full",
   );
-  const room: unknown = expect.stringContaining("data: there is room on the disk again");
+  const room: unknown = expect.stringContaining("data: there is space on the disk again");
   const some: unknown = expect.any(Number);
   const delivered: unknown = expect.objectContaining({ delivered: 100, pending: 0, lost: 0 });
   const files: unknown = expect.arrayContaining(["millrace.db", "millrace.reserve"]);

@@ -6,7 +6,7 @@ import type { RunReads } from "../run-query.ts";
 import { first } from "../../http/query-string.ts";
 import type { QueryString } from "../../http/query-string.ts";
 
-/** Files are those of runs and of examples. */
+/** Reads the files of runs and of examples. */
 export interface FileStore {
   readonly read: Promised<{
     readonly runs: Pick<RunReads, "findFile">;
@@ -14,7 +14,7 @@ export interface FileStore {
   }>;
 }
 
-/** `GET /attachments?token`: a file of a run or an example, under an address that was signed. */
+/** `GET /attachments?token`: returns a file of a run or an example. The token is signed and names the file. */
 export async function readAttachment(
   { store, links }: Linked<FileStore>,
   request: FastifyRequest,
@@ -25,10 +25,10 @@ export async function readAttachment(
   if (file === undefined) {
     throw new RequestError(
       404,
-      "the attachment is not there any more: it was deleted with its run or example",
+      "the attachment no longer exists: it was deleted with its run or example",
     );
   }
-  // Whatever it is, it must not run as a page of this server.
+  // The file comes from a client, so the browser must not render it as a page of this origin.
   return reply
     .headers({
       "content-type": mediaType.test(file.mimeType) ? file.mimeType : "application/octet-stream",

@@ -20,7 +20,7 @@ export async function createRun(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  return answerOne(reply, await takeOne(dependencies, request, { operation: "post" }));
+  return replyToOne(reply, await ingestOne(dependencies, request, { operation: "post" }));
 }
 
 /** `PATCH /runs/{id}`. */
@@ -30,9 +30,9 @@ export async function updateRun(
   reply: FastifyReply,
 ): Promise<unknown> {
   const { id } = request.params as { readonly id: string };
-  return answerOne(
+  return replyToOne(
     reply,
-    await takeOne(dependencies, request, { operation: "patch", pathId: parseId(id, "run id") }),
+    await ingestOne(dependencies, request, { operation: "patch", pathId: parseId(id, "run id") }),
   );
 }
 
@@ -44,28 +44,28 @@ export async function createBatch(
 ): Promise<unknown> {
   const { tenantId } = request;
   const pieces = await readPieces(request.raw);
-  const walked = isLarge(pieces, serverLimits.largeRunsBytes) ? undefined : walkBatch(pieces);
-  if (walked !== undefined) {
-    return answerMany(reply, await ingest(store, tenantId, walked));
+  const parsed = isLarge(pieces, serverLimits.largeRunsBytes) ? undefined : walkBatch(pieces);
+  if (parsed !== undefined) {
+    return replyToMany(reply, await ingest(store, tenantId, parsed));
   }
   const result = isLarge(pieces, serverLimits.unusualRunsBytes)
-    ? await storeTaken(
+    ? await storeDecoded(
         store,
         tenantId,
         await work.run<BatchTask>(tenantId, { kind: "batch", pieces }),
       )
     : await ingest(store, tenantId, parseBatch(joinPieces(pieces)));
-  return answerMany(reply, result);
+  return replyToMany(reply, result);
 }
 
-/** What calls that take runs work with. */
+/** Dependencies of the handlers that ingest runs. */
 export interface IngestDependencies {
   readonly store: RunStore;
   readonly work: WorkThreads;
 }
 
-/** Stores what another thread has taken apart. */
-export async function storeTaken(
+/** Stores runs that a worker thread has decoded. */
+export async function storeDecoded(
   store: RunStore,
   tenantId: string,
   { packed, bodies, rejected }: TakenRuns,
@@ -77,22 +77,22 @@ export async function storeTaken(
   return { ...result, rejected: [...rejected, ...result.rejected] };
 }
 
-async function takeOne(
+async function ingestOne(
   { store, work }: IngestDependencies,
   { raw, tenantId }: FastifyRequest,
   { operation, pathId }: { readonly operation: Operation; readonly pathId?: string },
 ): Promise<IngestResult> {
   const pieces = await readPieces(raw);
-  const path = pathId === undefined ? {} : { pathId };
+  const pathRule = pathId === undefined ? {} : { pathId };
   if (isLarge(pieces, serverLimits.largeRunsBytes)) {
-    const task: RunTask = { kind: "run", pieces, operation, ...path };
-    return storeTaken(store, tenantId, await work.run(tenantId, task));
+    const task: RunTask = { kind: "run", pieces, operation, ...pathRule };
+    return storeDecoded(store, tenantId, await work.run(tenantId, task));
   }
-  const rules = { place: "optional", ...path } as const;
+  const rules = { place: "optional", ...pathRule } as const;
   return ingest(store, tenantId, parseOneRun(joinPieces(pieces), operation, rules));
 }
 
-/** What the call that takes parts works with. */
+/** Dependencies of the multipart handler. */
 export interface MultipartDependencies {
   readonly store: RunStore;
   readonly content: ContentMemory;
@@ -105,18 +105,18 @@ export async function createMultipart(
   reply: FastifyReply,
 ): Promise<unknown> {
   const expectedBytes = Number(request.headers["content-length"] ?? 0) || undefined;
-  const known = { content, tenantId: request.tenantId };
-  const batch = new MultipartBatch(expectedBytes, known);
+  const contentSource = { content, tenantId: request.tenantId };
+  const batch = new MultipartBatch(expectedBytes, contentSource);
   const parser = new MultipartParser(readBoundary(request.headers["content-type"]), (part) =>
     batch.add(part),
   );
   await readChunks(request.raw, (chunk) => parser.push(chunk));
   parser.end();
   await batch.parse();
-  return answerMany(reply, await ingest(store, request.tenantId, batch.build()));
+  return replyToMany(reply, await ingest(store, request.tenantId, batch.build()));
 }
 
-/** What the parser refused and what the store refused, together. */
+/** Stores a batch. The result lists what the parser rejected, followed by what the store rejected. */
 export async function ingest(
   store: RunStore,
   tenantId: string,
@@ -131,7 +131,7 @@ export async function ingest(
   return { ...result, rejected: [...rejected, ...result.rejected] };
 }
 
-function answerOne(reply: FastifyReply, result: IngestResult): unknown {
+function replyToOne(reply: FastifyReply, result: IngestResult): unknown {
   const [fault] = result.rejected;
   if (fault !== undefined) {
     throw new RequestError(400, fault.reason);
@@ -145,8 +145,10 @@ function answerOne(reply: FastifyReply, result: IngestResult): unknown {
   return reply.code(202).send(result);
 }
 
-/** Valid runs are stored whatever stands beside them; only a request without any is refused. */
-function answerMany(reply: FastifyReply, result: IngestResult): unknown {
+/**
+ * Valid runs are stored even if others in the request are invalid. Only a request without any valid run is refused.
+ */
+function replyToMany(reply: FastifyReply, result: IngestResult): unknown {
   const isRefused = result.rejected.length > 0 && result.accepted + result.duplicates === 0;
   if (!isRefused) {
     return reply.code(202).send(result);

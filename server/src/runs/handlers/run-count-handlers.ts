@@ -11,7 +11,10 @@ import type { QueryString } from "../../http/query-string.ts";
 const bucketsDefault = 80;
 const bucketsMax = 240;
 
-/** `GET /ui/runs/counts`: how many runs began when. Without times, from the first run to the last. */
+/**
+ * `GET /ui/runs/counts`: counts the runs of a project per interval of their start times. `from` and `to` default to
+ * the first and the last run.
+ */
 export async function countRuns(store: RunStore, request: FastifyRequest): Promise<unknown> {
   const { tenantId } = request;
   const query = request.query as QueryString;
@@ -56,7 +59,7 @@ function parseMicros(query: QueryString, name: string): number | undefined {
   if (micros === undefined) {
     throw new RequestError(
       422,
-      `${name} is no ISO 8601 time: ${JSON.stringify(text.slice(0, 64))}`,
+      `${name} is not an ISO 8601 time: ${JSON.stringify(text.slice(0, 64))}`,
     );
   }
   return micros;
@@ -73,12 +76,15 @@ const kinds: readonly WordKind[] = [
 
 const prefixMax = 200;
 
-/** `GET /ui/runs/words`: names, tags, keys and values that runs of the project have, in order. */
+/**
+ * `GET /ui/runs/words`: suggestions for the filter bar: names, types, tags, metadata keys and values, and feedback
+ * keys of the project's runs, sorted.
+ */
 export async function listRunWords(store: RunStore, request: FastifyRequest): Promise<unknown> {
   const query = request.query as QueryString;
-  const kind = kinds.find((one) => one === first(query, "kind"));
+  const kind = kinds.find((candidate) => candidate === first(query, "kind"));
   if (kind === undefined) {
-    throw new RequestError(422, `kind is one of ${kinds.join(", ")}`);
+    throw new RequestError(422, `kind must be one of ${kinds.join(", ")}`);
   }
   const words = await store.read.runLists.words(request.tenantId, {
     projectId: parseId(first(query, "session"), "session"),

@@ -10,9 +10,9 @@ import type { RunSearch } from "../run-list.ts";
 import type { StoredRun } from "../run-row.ts";
 import type { RunStore } from "../run-store.ts";
 import { membersOf, toRunJson } from "../serializers/run-json.ts";
-import { parseSearch, runSearchBody, searchFor } from "./run-search-handlers.ts";
+import { parseSearch, runSearchBody, searchWithin } from "./run-search-handlers.ts";
 
-/** Body of `POST /ui/runs/export`: what `POST /ui/runs/search` takes, and the form of the file. */
+/** Body of `POST /ui/runs/export`: the body of `POST /ui/runs/search` and the file format. */
 export const runExportBody = Type.Object({
   ...runSearchBody.properties,
   format: Type.Union([Type.Literal("jsonl"), Type.Literal("csv")]),
@@ -20,29 +20,30 @@ export const runExportBody = Type.Object({
 
 export type RunExportBody = Static<typeof runExportBody>;
 
-interface Order {
+interface RequestedExport {
   readonly tenantId: string;
   readonly search: RunSearch;
   readonly format: RunExportBody["format"];
-  readonly untilMs: number;
+  readonly expiresAtMs: number;
 }
 
-/** A link to a download leads nowhere after so long. */
-const linkMs = 60_000;
-/** Downloads that are asked for and not yet begun. */
-const ordersMax = 100;
+/** Milliseconds for which the path of a requested export can be fetched. */
+const linkLifetimeMs = 60_000;
+/** Exports that were requested but not yet fetched, at most. */
+const maxRequested = 100;
 /** Runs that are in memory at once. */
 const pageSize = 50;
-/** Each step of the search gives way to others after so long. */
+/** Milliseconds that one search step may take, so that other requests are served between steps. */
 const stepMs = 50;
 
 /**
- * Downloads of runs. The UI requests an address with its key, and the browser fetches that without a key: only then does it save
- * the response while it arrives, however large it is. The address is random and works once.
+ * Exports runs as a file. The UI requests a path with its access key, and the browser then fetches that path
+ * without a key, because a browser streams a response to disk only for a plain navigation. The path is random and
+ * works once.
  */
 export class RunExports {
   readonly #store: RunStore;
-  readonly #orders = new Map<string, Order>();
+  readonly #requested = new Map<string, RequestedExport>();
   readonly #now: () => number;
 
   constructor(store: RunStore, now: () => number = Date.now) {
@@ -50,33 +51,36 @@ export class RunExports {
     this.#now = now;
   }
 
-  /** `POST /ui/runs/export`: where the file can be fetched. */
+  /** `POST /ui/runs/export`: returns the path from which the file can be fetched. */
   order({ body, tenantId }: FastifyRequest<{ Body: RunExportBody }>): { readonly path: string } {
     const { format, ...query } = body;
     const search = { ...parseSearch(query), limit: pageSize };
     const now = this.#now();
-    for (const [token, { untilMs }] of this.#orders) {
-      if (untilMs < now) {
-        this.#orders.delete(token);
+    for (const [token, { expiresAtMs }] of this.#requested) {
+      if (expiresAtMs < now) {
+        this.#requested.delete(token);
       }
     }
-    if (this.#orders.size >= ordersMax) {
-      throw new RequestError(429, "too many exports wait to be fetched; try again in a minute");
+    if (this.#requested.size >= maxRequested) {
+      throw new RequestError(
+        429,
+        "too many exports are waiting to be fetched; try again in a minute",
+      );
     }
     const token = randomBytes(24).toString("base64url");
-    this.#orders.set(token, { tenantId, search, format, untilMs: now + linkMs });
+    this.#requested.set(token, { tenantId, search, format, expiresAtMs: now + linkLifetimeMs });
     return { path: `/ui/runs/export/${token}` };
   }
 
-  /** `GET /ui/runs/export/{token}`: the file, as it is read. */
+  /** `GET /ui/runs/export/{token}`: streams the file while the runs are read. */
   send(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const { token } = request.params as { readonly token: string };
-    const order = this.#orders.get(token);
-    this.#orders.delete(token);
-    if (order === undefined || order.untilMs < this.#now()) {
-      throw new RequestError(404, "there is no such export, or it was fetched; export once more");
+    const requested = this.#requested.get(token);
+    this.#requested.delete(token);
+    if (requested === undefined || requested.expiresAtMs < this.#now()) {
+      throw new RequestError(404, "export not found or already fetched; start a new export");
     }
-    const { format } = order;
+    const { format } = requested;
     return reply
       .headers({
         "content-type": `${format === "csv" ? "text/csv" : "application/x-ndjson"}; charset=utf-8`,
@@ -84,18 +88,18 @@ export class RunExports {
         "x-content-type-options": "nosniff",
         "cache-control": "no-store",
       })
-      .send(Readable.from(this.#pieces(order), { objectMode: false }));
+      .send(Readable.from(this.#chunks(requested), { objectMode: false }));
   }
 
-  async *#pieces({ tenantId, search, format }: Order): AsyncGenerator<Buffer> {
+  async *#chunks({ tenantId, search, format }: RequestedExport): AsyncGenerator<Buffer> {
     if (format === "csv") {
       yield Buffer.from(`${Papa.unparse([columns])}\r\n`);
     }
     let after = search.after;
     do {
       const page = { ...search, ...(after === undefined ? {} : { after }) };
-      // One after the other: a page begins where the one before it ended.
-      const { runs, next } = await searchFor(this.#store, {
+      // Sequential on purpose: each page begins where the previous one ended.
+      const { runs, next } = await searchWithin(this.#store, {
         tenantId,
         search: page,
         withinMs: stepMs,
@@ -108,7 +112,7 @@ export class RunExports {
   }
 }
 
-/** Between the members of JSON a line may end; within its texts it can't. */
+/** JSON Lines. Line breaks between JSON tokens become spaces; within strings JSON has no raw line breaks. */
 const toLines = (runs: readonly StoredRun[]): Buffer =>
   Buffer.concat(
     runs.flatMap((run) => [
@@ -135,19 +139,19 @@ const columns = [
   "extra",
 ];
 
-const exported = new Set(columns);
+const exportedMembers = new Set(columns);
 
 const toCsv = (runs: readonly StoredRun[]): Buffer =>
   Buffer.from(
     `${Papa.unparse(
       runs.map((run) => {
-        const members = membersOf(run, { select: exported });
+        const members = membersOf(run, { select: exportedMembers });
         return columns.map((name) => escapeFormula(toCell(members.get(name))));
       }),
     )}\r\n`,
   );
 
-/** A text as it is, all else as JSON. */
+/** Strings are written without quotes, all other values as JSON. */
 function toCell(json: Buffer | undefined): string {
   const text = json?.toString("utf8") ?? "";
   if (text === "null") {

@@ -13,8 +13,7 @@ import { parseId } from "../../http/query-string.ts";
 
 const jsonType = "application/json; charset=utf-8";
 
-/** What the handlers that show runs work with. */
-/** The addresses of the attachments of a tenant's runs, relative to the address of the request. */
+/** Creates the function that signs the URL of an attachment, relative to the address of the request. */
 export const linkRunFiles =
   (links: SignedLinks, request: Pick<FastifyRequest, "protocol" | "host" | "tenantId">) =>
   (file: RunFile): string =>
@@ -29,9 +28,9 @@ export async function readRun(
   const { tenantId } = request;
   const id = idOf(request);
   const run = await store.read.runs.find(tenantId, id);
-  const stats = await store.read.feedback.statsOfRuns(tenantId, [id]);
+  const feedbackStats = await store.read.feedback.statsOfRuns(tenantId, [id]);
   const link = linkRunFiles(links, request);
-  return sendRun(reply, run, { feedbackStats: stats.get(id), link });
+  return sendRun(reply, run, { feedbackStats: feedbackStats.get(id), link });
 }
 
 /** `POST /runs/query`. */
@@ -49,12 +48,12 @@ export async function queryRuns(
   });
   const cursors = { next: next === undefined ? null : toCursor(next, query.order) };
   const ids = runs.map(({ row }) => row.id);
-  const isAsked = select === undefined || select.has("feedback_stats");
-  const stats = await store.read.feedback.statsOfRuns(tenantId, isAsked ? ids : []);
+  const needsFeedback = select === undefined || select.has("feedback_stats");
+  const feedbackStats = await store.read.feedback.statsOfRuns(tenantId, needsFeedback ? ids : []);
   const viewOf = ({ row }: StoredRun): RunView => ({
     select,
     link,
-    feedbackStats: stats.get(row.id),
+    feedbackStats: feedbackStats.get(row.id),
   });
   return reply.type(jsonType).send(await toPageJson(runs, viewOf, cursors));
 }
@@ -72,7 +71,7 @@ export async function readRunStats(
   return toStatsJson(statistics, feedbackStats);
 }
 
-/** `GET /runs/{id}/share`: the share, or null. */
+/** `GET /runs/{id}/share`: returns the share, or null. */
 export async function readRunShare(
   store: RunStore,
   request: FastifyRequest,
@@ -87,7 +86,7 @@ export async function readRunShare(
   return reply.type(jsonType).send(JSON.stringify(share));
 }
 
-/** `PUT /runs/{id}/share`. Repeated, it answers the same token. */
+/** `PUT /runs/{id}/share`. A repeated request returns the same token. */
 export async function shareRun(store: RunStore, request: FastifyRequest): Promise<unknown> {
   const id = idOf(request);
   const token = await store.write.runs.share(request.tenantId, id);
@@ -104,7 +103,7 @@ export async function unshareRun(
   return reply.type(jsonType).send("null");
 }
 
-/** `GET /public/{share_token}/run`: without a key. */
+/** `GET /public/{share_token}/run`: returns a shared run; needs no key. */
 export async function readSharedRun(
   { store, links }: Linked<RunStore>,
   request: FastifyRequest,

@@ -12,17 +12,17 @@ import type { RunFilter, RunPosition, RunQuery } from "../run-query.ts";
 
 const Ids = Type.Array(Type.String({ maxLength: 64 }), { maxItems: 10_000 });
 
-/** Body of `POST /runs/query` and `POST /runs/stats`. Members that it does not name are ignored. */
+/** Body of `POST /runs/query` and `POST /runs/stats`. Unknown members are ignored. */
 export const runQueryBody = Type.Object({
   session: Maybe(Ids),
   id: Maybe(Ids),
   trace: Maybe(Type.String()),
   parent_run: Maybe(Type.String()),
   run_type: Maybe(Type.String()),
-  /** Clients give the one that they ask for by itself. */
+  /** Clients send a single id as a string instead of a list. */
   reference_example: Maybe(Type.Union([Ids, Type.String({ maxLength: 64 })])),
   is_root: Maybe(Type.Boolean()),
-  /** Clients say 1 for "only roots". */
+  /** Clients send 1 to request root runs only. */
   execution_order: Maybe(Type.Integer({ minimum: 1, maximum: 1 })),
   error: Maybe(Type.Boolean()),
   start_time: Maybe(Time),
@@ -40,7 +40,7 @@ export const runQueryBody = Type.Object({
 
 export type RunQueryBody = Static<typeof runQueryBody>;
 
-/** @throws RequestError 422: a value is not what its filter takes, or a filter has a fault. */
+/** @throws RequestError 422: a parameter or a filter is invalid. */
 export function parseRunQuery(body: RunQueryBody): {
   query: RunQuery;
   select: ReadonlySet<string> | undefined;
@@ -84,7 +84,7 @@ function parseFilter(body: RunQueryBody): RunFilter {
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
 }
 
-/** `search_filter` is a second filter on the run itself. */
+/** `search_filter` is a second filter on the run itself; both must match. */
 function parseRunFilters(body: RunQueryBody): readonly CheckedFilter[] | undefined {
   const filters = (["filter", "search_filter"] as const)
     .map((name) => readFilter(runFields, name, body[name]))
@@ -125,7 +125,7 @@ function parseMicros(body: RunQueryBody, name: "start_time" | "end_time"): numbe
   return micros;
 }
 
-/** The text of a place between two pages; holds the order, since a cursor is of no use for the other. */
+/** Encodes a page position. The cursor contains the sort order, because a position is only valid for that order. */
 export const toCursor = ({ startMicros, id }: RunPosition, order: "asc" | "desc"): string =>
   Buffer.from(JSON.stringify([order, startMicros, id])).toString("base64url");
 
@@ -136,7 +136,7 @@ function parseCursor(cursor: string, order: "asc" | "desc"): RunPosition {
   if (cursorOrder !== order || !Number.isSafeInteger(startMicros) || !isUuid(id)) {
     throw new RequestError(
       422,
-      `cursor is not one that this query returned: ${JSON.stringify(cursor)}; begin again without one`,
+      `cursor was not returned by this query: ${JSON.stringify(cursor)}; start again without a cursor`,
     );
   }
   return { startMicros: Number(startMicros), id };
@@ -147,6 +147,6 @@ function parseList(text: string): readonly unknown[] {
     const value: unknown = JSON.parse(text);
     return Array.isArray(value) ? value : [];
   } catch {
-    return []; // Not JSON: the caller refuses the cursor.
+    return []; // Not JSON: the caller rejects the cursor.
   }
 }

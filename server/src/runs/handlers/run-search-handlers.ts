@@ -4,25 +4,28 @@ import { setImmediate } from "node:timers/promises";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../../model/errors.ts";
-import type { ListPosition, RunSearch, RunStretch } from "../run-list.ts";
+import type { ListPosition, RunSearch, RunSearchSlice } from "../run-list.ts";
 import type { StoredRun } from "../run-row.ts";
 import type { RunStore } from "../run-store.ts";
 import { toIso } from "../../http/wire-text.ts";
 import { toListItem } from "../serializers/run-list-json.ts";
 import { parseRunQuery, runQueryBody } from "./run-query-body.ts";
 
-/** Runs of one page of the list. */
-const pageMax = 200;
+/** Runs on one page of the list, at most. */
+const maxPageRuns = 200;
 
-/** Runs that are looked at before the clock is: few at first, since each may take reading its payload. */
-const firstSteps = 1_000;
-const mostSteps = 128_000;
+/**
+ * Runs that one search step scans. The limit starts low, since matching a run may require reading its payload, and
+ * grows while the steps are quick.
+ */
+const initialScanLimit = 1_000;
+const maxScanLimit = 128_000;
 
-/** Time for the search of one request. The response then contains how far it got. */
+/** Milliseconds that the search of one request may take. The response then reports how far the search got. */
 const searchMs = 150;
 
-/** Members of a run that a list shows where it does not say. */
-const listed = [
+/** Members of a run that the list contains when the request has no `select`. */
+const defaultMembers = [
   "name",
   "run_type",
   "status",
@@ -32,7 +35,7 @@ const listed = [
   "parent_run_id",
 ];
 
-/** Body of `POST /ui/runs/search`: a query of one project's runs. */
+/** Body of `POST /ui/runs/search`: a run query for a single project, and the sort column. */
 export const runSearchBody = Type.Object({
   ...runQueryBody.properties,
   sort: Type.Optional(Type.Union([Type.Literal("start"), Type.Literal("latency")])),
@@ -40,23 +43,23 @@ export const runSearchBody = Type.Object({
 
 export type RunSearchBody = Static<typeof runSearchBody>;
 
-/** `POST /ui/runs/search`: a page of the list, or as much of it as could be found in the time. */
+/** `POST /ui/runs/search`: returns a page of the list, or the part of it that was found within the time limit. */
 export async function searchRuns(
   store: RunStore,
   { body, tenantId }: FastifyRequest<{ Body: RunSearchBody }>,
 ): Promise<unknown> {
   const search = parseSearch(body);
-  const select = new Set(body.select ?? listed);
-  const { runs, next } = await searchFor(store, { tenantId, search, withinMs: searchMs });
+  const select = new Set(body.select ?? defaultMembers);
+  const { runs, next } = await searchWithin(store, { tenantId, search, withinMs: searchMs });
   const ids = select.has("feedback_stats") ? runs.map(({ row }) => row.id) : [];
   const stats = await store.read.feedback.statsOfRuns(tenantId, ids);
-  const isShort = next !== undefined && runs.length < search.limit;
+  const isIncomplete = next !== undefined && runs.length < search.limit;
   return {
     runs: runs.map((run) => toListItem(run, { select, feedback: stats.get(run.row.id) })),
     cursors: { next: next === undefined ? null : toCursor(search, next) },
-    // Where the time was over before the page was full: how far back it has been searched.
-    searched_to: isShort && search.sort === "start" ? toIso(next.micros) : null,
-    is_short: isShort,
+    // If time ran out before the page was full: the start time down to which runs have been searched.
+    searched_to: isIncomplete && search.sort === "start" ? toIso(next.micros) : null,
+    is_short: isIncomplete,
   };
 }
 
@@ -66,44 +69,47 @@ export interface TimedSearch {
   readonly withinMs: number;
 }
 
-/** Goes on until the page is full, the list ends or the time is over; others have their turn in between. */
-export async function searchFor(
+/**
+ * Searches in steps until the page is full, the list ends or the time is up. Other requests are served between the
+ * steps.
+ */
+export async function searchWithin(
   store: RunStore,
   { tenantId, search, withinMs }: TimedSearch,
-): Promise<RunStretch> {
-  const began = performance.now();
+): Promise<RunSearchSlice> {
+  const startedMs = performance.now();
   const runs: StoredRun[] = [];
-  let { after, steps } = search;
+  let { after, scanLimit } = search;
   for (;;) {
-    const from = performance.now();
-    const stretch: RunStretch = await store.read.runLists.search(tenantId, {
+    const stepStartedMs = performance.now();
+    const slice: RunSearchSlice = await store.read.runLists.search(tenantId, {
       ...search,
       ...(after === undefined ? {} : { after }),
       limit: search.limit - runs.length,
-      steps,
+      scanLimit,
     });
-    runs.push(...stretch.runs);
-    after = stretch.next;
+    runs.push(...slice.runs);
+    after = slice.next;
     if (after === undefined) {
       return { runs };
     }
-    if (runs.length >= search.limit || performance.now() - began > withinMs) {
+    if (runs.length >= search.limit || performance.now() - startedMs > withinMs) {
       return { runs, next: after };
     }
-    // What reads no payload goes far in little time.
-    const isQuick = performance.now() - from < withinMs / 10;
-    steps = isQuick ? Math.min(steps * 3, mostSteps) : steps;
+    // Steps that need no payloads are quick and can scan many more runs.
+    const isQuick = performance.now() - stepStartedMs < withinMs / 10;
+    scanLimit = isQuick ? Math.min(scanLimit * 3, maxScanLimit) : scanLimit;
     await setImmediate();
   }
 }
 
-/** @throws RequestError 422: it is no query of one project's runs, or a filter has a fault. */
+/** @throws RequestError 422: the query is not for exactly one project, or a filter is invalid. */
 export function parseSearch({ cursor, sort = "start", ...body }: RunSearchBody): RunSearch {
   const { query } = parseRunQuery(body);
   const { projectIds = [], ...filter } = query.filter;
   const [projectId] = projectIds;
   if (projectId === undefined || projectIds.length > 1) {
-    throw new RequestError(422, "session must be a list of one project's id");
+    throw new RequestError(422, "session must be a list with the id of one project");
   }
   const { order } = query;
   const after = typeof cursor === "string" ? parseCursor(cursor, { sort, order }) : undefined;
@@ -112,8 +118,8 @@ export function parseSearch({ cursor, sort = "start", ...body }: RunSearchBody):
     filter,
     sort,
     order,
-    limit: Math.min(query.limit, pageMax),
-    steps: firstSteps,
+    limit: Math.min(query.limit, maxPageRuns),
+    scanLimit: initialScanLimit,
     ...(after === undefined ? {} : { after }),
   };
 }
@@ -124,11 +130,19 @@ const toCursor = ({ sort, order }: Order, { micros, id }: ListPosition): string 
   Buffer.from(JSON.stringify([sort, order, micros, id])).toString("base64url");
 
 function parseCursor(cursor: string, { sort, order }: Order): ListPosition {
-  const [ofSort, ofOrder, micros, id] = parseList(
+  const [cursorSort, cursorOrder, micros, id] = parseList(
     Buffer.from(cursor, "base64url").toString("utf8"),
   );
-  if (ofSort !== sort || ofOrder !== order || !Number.isSafeInteger(micros) || !isUuid(id)) {
-    throw new RequestError(422, "cursor is not one that this list answered");
+  if (
+    cursorSort !== sort ||
+    cursorOrder !== order ||
+    !Number.isSafeInteger(micros) ||
+    !isUuid(id)
+  ) {
+    throw new RequestError(
+      422,
+      "cursor was not returned by this list; start again without a cursor",
+    );
   }
   return { micros: Number(micros), id };
 }
@@ -138,6 +152,6 @@ function parseList(text: string): readonly unknown[] {
     const value: unknown = JSON.parse(text);
     return Array.isArray(value) ? value : [];
   } catch {
-    return []; // Not JSON: the caller refuses the cursor.
+    return []; // Not JSON: the caller rejects the cursor.
   }
 }

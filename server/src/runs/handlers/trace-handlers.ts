@@ -8,10 +8,13 @@ import { first, parseCount, parseId } from "../../http/query-string.ts";
 import type { QueryString } from "../../http/query-string.ts";
 import { linkRunFiles } from "./run-handlers.ts";
 
-/** Runs of one answer: what is read and written in one go, while others wait. */
+/** Runs per page. Reading and writing a page blocks this thread, so larger traces need several pages. */
 const pageRuns = 10_000;
 
-/** `GET /ui/traces/{id}`: how the runs of a trace stand to each other, without what they hold. */
+/**
+ * `GET /ui/traces/{id}`: returns a page of a trace's runs without their payloads: ids, parents, names, times and
+ * counts.
+ */
 export async function readTrace(
   { store }: Linked<RunStore>,
   request: FastifyRequest,
@@ -30,7 +33,7 @@ export async function readTrace(
   return toTraceJson(page);
 }
 
-/** `GET /ui/trace-runs/{id}`: a run without the ids of those below it, which may be many. */
+/** `GET /ui/trace-runs/{id}`: returns a run without the ids of its descendants, of which there may be many. */
 export async function readTraceRun(
   { store, links }: Linked<RunStore>,
   request: FastifyRequest,

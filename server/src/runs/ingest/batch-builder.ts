@@ -3,18 +3,18 @@ import { serverLimits } from "../../model/options.ts";
 import { batchMemory } from "../batch-memory.ts";
 import type { FeedbackDraft } from "../run-feedback.ts";
 import type { AttachmentRecord, Rejection, RunBatch, RunRecord } from "../run-record.ts";
-import { parseRun, RunFault } from "./parse-run.ts";
+import { parseRun, InvalidRunError } from "./parse-run.ts";
 import type { ParseRules, ReceivedRun } from "./parse-run.ts";
 
-/** What one request brought: what can be stored, and what can't with the reason. */
+/** The content of one request, separated into what can be stored and what was rejected, with the reasons. */
 export interface ParsedBatch {
   readonly batch: RunBatch;
   readonly rejected: readonly Rejection[];
 }
 
-const firstCapacity = 65_536;
+const initialCapacity = 65_536;
 
-/** Gathers the valid operations of one request; their payloads go into one piece of memory. */
+/** Collects the valid operations of one request. Their payloads are copied into one buffer. */
 export class BatchBuilder {
   readonly #records: RunRecord[] = [];
   readonly #attachments: AttachmentRecord[] = [];
@@ -23,29 +23,32 @@ export class BatchBuilder {
   #bodies: Buffer<ArrayBuffer>;
   #size = 0;
 
-  /** `expectedBytes`: about how much will come; it saves growing. A sender may announce more than is ever taken. */
-  constructor(expectedBytes = firstCapacity) {
+  /**
+   * `expectedBytes` is an estimate that avoids growing the buffer. It is capped, because a client may announce more
+   * than is accepted.
+   */
+  constructor(expectedBytes = initialCapacity) {
     this.#bodies = batchMemory.take(Math.min(expectedBytes, serverLimits.bodyBytesMax));
   }
 
-  /** Operations seen so far, valid or not. */
+  /** Operations added so far, valid or not. */
   get operationCount(): number {
     return this.#records.length + this.#rejected.length;
   }
 
-  /** The record that it became; `undefined` where it was rejected. */
+  /** Returns the record of the run; `undefined` if the run was rejected. */
   addRun(run: ReceivedRun, rules: ParseRules): RunRecord | undefined {
     const bodyStart = this.#size;
     try {
-      const { operation, kept, span } = run;
+      const { operation, rawMembers, span } = run;
       const { id, traceId, dottedOrder, columns, facets, measures, ...parsed } = parseRun(
         run,
         rules,
       );
-      if (kept === undefined) {
+      if (rawMembers === undefined) {
         this.#writeObject(parsed.payload);
       } else {
-        this.#writeKept(kept);
+        this.#writeRawMembers(rawMembers);
       }
       const bodyEnd = this.#size;
       const digest =
@@ -66,7 +69,7 @@ export class BatchBuilder {
       this.#records.push(record);
       return record;
     } catch (cause) {
-      if (!(cause instanceof RunFault)) {
+      if (!(cause instanceof InvalidRunError)) {
         throw cause;
       }
       this.#size = bodyStart;
@@ -75,12 +78,15 @@ export class BatchBuilder {
     }
   }
 
-  /** Text of which payloads are parts: see {@link enclose}. It comes before all else. */
+  /**
+   * Adds text that contains the payloads of several runs; see {@link enclose}. Must be called before anything else
+   * is added.
+   */
   addText(text: Buffer): void {
     this.#write(text);
   }
 
-  /** Has braces stand at both ends of a part of the text. */
+  /** Turns a range of the added text into a JSON object, by overwriting its first and last byte with braces. */
   enclose(from: number, to: number): void {
     this.#bodies[from] = openBrace;
     this.#bodies[to - 1] = closeBrace;
@@ -113,14 +119,14 @@ export class BatchBuilder {
     };
   }
 
-  /** A JSON object of members that stand side by side. */
-  #writeKept(kept: Buffer): void {
+  /** Writes a JSON object from the text of its members, which already has the commas and colons. */
+  #writeRawMembers(rawMembers: Buffer): void {
     this.#write(objectStart);
-    this.#write(kept);
+    this.#write(rawMembers);
     this.#write(objectEnd);
   }
 
-  /** A JSON object of values that are JSON texts already. */
+  /** Writes a JSON object from member names and JSON values. */
   #writeObject(members: ReadonlyMap<string, Buffer>): void {
     let isFirst = true;
     for (const [name, json] of members) {
@@ -140,18 +146,18 @@ export class BatchBuilder {
   #reserve(bytes: number): void {
     const needed = this.#size + bytes;
     if (needed > this.#bodies.length) {
-      const grown = batchMemory.take(Math.max(needed, this.#bodies.length * 2));
-      this.#bodies.copy(grown, 0, 0, this.#size);
+      const larger = batchMemory.take(Math.max(needed, this.#bodies.length * 2));
+      this.#bodies.copy(larger, 0, 0, this.#size);
       batchMemory.give(this.#bodies.buffer);
-      this.#bodies = grown;
+      this.#bodies = larger;
     }
   }
 }
 
-/** A member's name as it stands before its value, behind what comes before it. */
+/** Encodes a member's name with what precedes its value: a brace or a comma, and the colon. */
 const nameBytes = (name: string, isFirst: boolean): Buffer =>
   Buffer.from(`${isFirst ? "{" : ","}${JSON.stringify(name)}:`);
-/** The same for the names that most payloads have. */
+/** Encoded names of the members that most payloads have. */
 const namesAt = (isFirst: boolean): ReadonlyMap<string, Buffer> =>
   new Map(payloadFields.map((name) => [name, nameBytes(name, isFirst)]));
 const firstNames = namesAt(true);

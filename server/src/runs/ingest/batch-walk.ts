@@ -12,73 +12,82 @@ import {
 } from "./walk-layout.ts";
 import { walkModule } from "./walk-module.ts";
 
-/** The longest body that is walked over: the module's memory never gets smaller. */
-const longestBody = 4_194_304;
-/** Shorter texts are checked before they are copied. */
-const shortestValue = 256;
-/** By code. */
+/** Longer bodies are left to the TypeScript parser: the memory of a WebAssembly module never shrinks. */
+const maxBodyBytes = 4_194_304;
+/** Shorter values are left to the TypeScript parser, which is faster than copying them into the module. */
+const minValueBytes = 256;
+/** Member names, indexed by their code. */
 const memberNames = Object.keys(member);
 const pageBytes = 65_536;
 const wordBytes = 4;
 const doubleBytes = 8;
 
-interface WalkPosition {
+/** An exported global: its value is an address in the module's memory, or a number. */
+interface ModuleGlobal {
   readonly value: number;
 }
 
-/** What the module has (wasm/walk/batch.ts). Addresses are of its memory. */
+/** Exports of the module (wasm/walk/batch.ts). A `…Place` or `…At` is an address in the module's memory. */
 interface Module {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
-  readonly bodyPlace: WalkPosition;
-  readonly entriesPlace: WalkPosition;
-  readonly membersPlace: WalkPosition;
-  readonly textsPlace: WalkPosition;
-  readonly packedPlace: WalkPosition;
-  readonly nameAt: WalkPosition;
-  readonly marginBytes: WalkPosition;
-  readonly postFirst: WalkPosition;
-  readonly postCount: WalkPosition;
-  readonly patchFirst: WalkPosition;
-  readonly patchCount: WalkPosition;
+  readonly bodyPlace: ModuleGlobal;
+  readonly entriesPlace: ModuleGlobal;
+  readonly membersPlace: ModuleGlobal;
+  readonly textsPlace: ModuleGlobal;
+  readonly packedPlace: ModuleGlobal;
+  readonly nameAt: ModuleGlobal;
+  readonly marginBytes: ModuleGlobal;
+  readonly postFirst: ModuleGlobal;
+  readonly postCount: ModuleGlobal;
+  readonly patchFirst: ModuleGlobal;
+  readonly patchCount: ModuleGlobal;
+  /** Registers a member name, whose `size` bytes are at `nameAt`, under a code. */
   know(code: number, size: number): void;
+  /** Parses the body of a batch. */
   walk(size: number): void;
+  /** Validates a single JSON value. */
   walkValue(size: number): void;
+  /** Rows in the table of texts. */
   textsTold(): number;
+  /** Bytes of the packed texts. */
   bytesPacked(): number;
+  /** Rows in the table of members, without those that `listMembers` appended. */
   membersTold(): number;
-  listMembers(place: number): number;
+  /** Appends the members of an object at an offset of the body to the table. Returns their number. */
+  listMembers(offset: number): number;
 }
 
-/** The part of the interface of WebAssembly that is used. */
-interface Engine {
+/** The part of the WebAssembly API that is used here. */
+interface WebAssemblyApi {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object, imports: object) => { readonly exports: object };
   readonly RuntimeError: new () => Error;
 }
 
-/** The thread's, made when it is asked for first. */
-export function findWalk(): BatchWalk | undefined {
-  found ??= BatchWalk.create() ?? "none";
-  return found === "none" ? undefined : found;
+/** Returns the walk of this thread, created on first use; `undefined` where WebAssembly is not available. */
+export function getBatchWalk(): BatchWalk | undefined {
+  shared ??= BatchWalk.create() ?? "none";
+  return shared === "none" ? undefined : shared;
 }
 
-let found: BatchWalk | "none" | undefined;
+let shared: BatchWalk | "none" | undefined;
 
-/** Entries side by side. */
+/** Consecutive entries of the table of entries. */
 interface EntryRange {
   readonly first: number;
   readonly count: number;
 }
 
 /**
- * Walks over the body of `POST /runs/batch` by a module of WebAssembly: checks that it is JSON, finds where its runs have
- * what, and which posts are ordinary ones, of which nothing is left to check. What was found is there until the next walk.
+ * Parses the body of `POST /runs/batch` in a WebAssembly module. The module validates the JSON, records where each
+ * run has its members, and marks the ordinary posts, which need no further checks. The results are valid until the
+ * next walk.
  */
 export class BatchWalk {
-  /** The body that was walked over, in the module's memory. */
+  /** The parsed body, in the module's memory. */
   body: Buffer = Buffer.alloc(0);
   readonly #module: Module;
-  readonly #trap: Engine["RuntimeError"];
+  readonly #trap: WebAssemblyApi["RuntimeError"];
   readonly #entriesAt: number;
   readonly #membersAt: number;
   readonly #textsAt: number;
@@ -93,15 +102,15 @@ export class BatchWalk {
     try {
       return new BatchWalk();
     } catch {
-      // Nothing is lost by it but time: there is the other way.
+      // Only slower: the TypeScript parser handles all batches.
       return undefined;
     }
   }
 
   private constructor() {
-    const engine = Reflect.get(globalThis, "WebAssembly") as Engine;
-    const instance = new engine.Instance(new engine.Module(Buffer.from(walkModule, "base64")), {});
-    this.#trap = engine.RuntimeError;
+    const api = Reflect.get(globalThis, "WebAssembly") as WebAssemblyApi;
+    const instance = new api.Instance(new api.Module(Buffer.from(walkModule, "base64")), {});
+    this.#trap = api.RuntimeError;
     this.#module = instance.exports as Module;
     const { memory, nameAt, entriesPlace, membersPlace, textsPlace } = this.#module;
     const names = Buffer.from(memory.buffer, nameAt.value);
@@ -111,13 +120,16 @@ export class BatchWalk {
     this.#entriesAt = entriesPlace.value / wordBytes;
     this.#membersAt = membersPlace.value / wordBytes;
     this.#textsAt = textsPlace.value / wordBytes;
-    this.#look();
+    this.#refreshViews();
   }
 
-  /** Walks over a body in pieces. Returns false: the TypeScript parser handles the batch and reports the error, if there is one. */
+  /**
+   * Parses a body, given as chunks. Returns false if the module can't parse it: the TypeScript parser then handles
+   * the batch and reports the error, if there is one.
+   */
   walk(pieces: readonly Buffer[]): boolean {
     const size = pieces.reduce((sum, { length }) => sum + length, 0);
-    if (!this.#reach(size)) {
+    if (!this.#ensureCapacity(size)) {
       return false;
     }
     const { memory, bodyPlace } = this.#module;
@@ -127,21 +139,24 @@ export class BatchWalk {
       this.body.set(piece, at);
       at += piece.length;
     }
-    if (!isUtf8(this.body) || !this.#goes(() => this.#module.walk(size))) {
+    if (!isUtf8(this.body) || !this.#completes(() => this.#module.walk(size))) {
       return false;
     }
     this.#readPacked();
     return true;
   }
 
-  /** Whether UTF-8 is one JSON value. False also where it is too short or too long to be worth it. */
+  /**
+   * Whether UTF-8 text is one JSON value. Also returns false where the text is too short or too long for the
+   * module.
+   */
   isJson(text: Buffer): boolean {
     const { length } = text;
-    if (length < shortestValue || !this.#reach(length)) {
+    if (length < minValueBytes || !this.#ensureCapacity(length)) {
       return false;
     }
     this.#bytes.set(text, this.#module.bodyPlace.value);
-    return this.#goes(() => this.#module.walkValue(length));
+    return this.#completes(() => this.#module.walkValue(length));
   }
 
   get posts(): EntryRange {
@@ -152,24 +167,24 @@ export class BatchWalk {
     return { first: this.#module.patchFirst.value, count: this.#module.patchCount.value };
   }
 
-  /** A word of an entry: see {@link field}. */
-  word(entry: number, place: number): number {
-    return this.#words[this.#entriesAt + entry * entryWords + place] ?? 0;
+  /** Reads a field of an entry by its index in {@link field}. */
+  word(entry: number, fieldIndex: number): number {
+    return this.#words[this.#entriesAt + entry * entryWords + fieldIndex] ?? 0;
   }
 
-  /** A number of two words; `null` where it is absent. */
-  micros(entry: number, place: number): number | null {
-    const at = (this.#entriesAt + entry * entryWords + place) * (wordBytes / doubleBytes);
+  /** Reads a time, a number of two words; `null` where it is absent. */
+  micros(entry: number, fieldIndex: number): number | null {
+    const at = (this.#entriesAt + entry * entryWords + fieldIndex) * (wordBytes / doubleBytes);
     const value = this.#doubles[at] ?? Number.NaN;
     return Number.isNaN(value) ? null : value;
   }
 
-  /** A word of a run's member: see `memberField`. */
-  memberWord(index: number, place: number): number {
-    return this.#words[this.#membersAt + index * memberWords + place] ?? 0;
+  /** Reads a field of a member by its index in `memberField`. */
+  memberWord(index: number, fieldIndex: number): number {
+    return this.#words[this.#membersAt + index * memberWords + fieldIndex] ?? 0;
   }
 
-  /** The name of a run's member, or of an object's in it. */
+  /** The name of a member of a run, or of an object within a run. */
   memberName(index: number): string {
     const code = this.memberWord(index, memberField.code);
     return code === memberCodes
@@ -181,11 +196,14 @@ export class BatchWalk {
     return this.#slice(index, memberField.from, memberField.to);
   }
 
-  /** The members of an object that is a part of {@link body}; `undefined` where they are too many. Of equal names the last one counts. */
+  /**
+   * The members of an object that is a slice of {@link body}; `undefined` if there are too many. A later member
+   * replaces an earlier one of the same name.
+   */
   membersOf(json: Buffer): ReadonlyMap<string, Buffer> | undefined {
-    const place = json.byteOffset - this.body.byteOffset;
+    const offset = json.byteOffset - this.body.byteOffset;
     let count = 0;
-    if (!this.#goes(() => (count = this.#module.listMembers(place)))) {
+    if (!this.#completes(() => (count = this.#module.listMembers(offset)))) {
       return undefined;
     }
     const members = new Map<string, Buffer>();
@@ -196,9 +214,9 @@ export class BatchWalk {
     return members;
   }
 
-  /** The text of a column; `null` where the run has none. */
-  text(entry: number, place: number): string | null {
-    const index = this.word(entry, place);
+  /** The value of a text column; `null` where the run has none. */
+  text(entry: number, fieldIndex: number): string | null {
+    const index = this.word(entry, fieldIndex);
     return index === -1 ? null : (this.#texts[index] ??= this.#readText(index));
   }
 
@@ -222,7 +240,9 @@ export class BatchWalk {
     return this.body.toString("utf8", at, at + size);
   }
 
-  /** One text of which the others are parts: each made alone would take a call. */
+  /**
+   * Decodes all packed texts in one call: one call for each text would cost more. Texts are slices of the result.
+   */
   #readPacked(): void {
     const { memory, packedPlace } = this.#module;
     const packed = Buffer.from(memory.buffer, packedPlace.value, this.#module.bytesPacked());
@@ -230,8 +250,8 @@ export class BatchWalk {
     this.#texts = Array.from<string | undefined>({ length: this.#module.textsTold() });
   }
 
-  /** Whether a walk comes to its end. */
-  #goes(walk: () => unknown): boolean {
+  /** Whether a walk completes. The module traps (throws a RuntimeError) on everything that it can't parse. */
+  #completes(walk: () => unknown): boolean {
     try {
       walk();
       return true;
@@ -243,9 +263,9 @@ export class BatchWalk {
     }
   }
 
-  /** Whether there is room for a body of so many bytes. */
-  #reach(size: number): boolean {
-    if (size > longestBody) {
+  /** Grows the module's memory for a body of `size` bytes. Returns false if that is not possible. */
+  #ensureCapacity(size: number): boolean {
+    if (size > maxBodyBytes) {
       return false;
     }
     const { memory, bodyPlace, marginBytes } = this.#module;
@@ -256,13 +276,14 @@ export class BatchWalk {
     try {
       memory.grow(Math.ceil(missing / pageBytes));
     } catch {
-      return false; // It can't grow: there is the other way.
+      return false; // Memory can't grow: the TypeScript parser handles the body.
     }
-    this.#look();
+    this.#refreshViews();
     return true;
   }
 
-  #look(): void {
+  /** Memory that grows gets a new ArrayBuffer, which detaches the views. */
+  #refreshViews(): void {
     const { buffer } = this.#module.memory;
     this.#bytes = new Uint8Array(buffer);
     this.#words = new Int32Array(buffer);

@@ -1,24 +1,27 @@
 import { serverLimits } from "../../model/options.ts";
 
-/** A list that was received, as its last item and the list before it. */
-export interface KnownList {
-  readonly before: KnownList | undefined;
+/**
+ * A list that was received, stored as its last item and the list before that item, so that lists with a common
+ * beginning share it.
+ */
+export interface ReceivedList {
+  readonly before: ReceivedList | undefined;
   readonly item: Buffer;
   readonly count: number;
-  /** Of the list's JSON, without its last bracket. */
+  /** Bytes of the list's JSON, without the closing bracket. */
   readonly sizeBytes: number;
 }
 
-/** Why the pieces of a field can't be joined. */
-export class PieceFault extends Error {}
+/** Why the chunks of a field can't be joined. The message continues a sentence whose subject is the part. */
+export class ChunkError extends Error {}
 
-/** What a text or a list costs beside its bytes, about. */
+/** Approximate memory of a text or a list in addition to its bytes. */
 const entryBytes = 200;
 
-/** The content of one trace that was received, by digest. */
+/** Content that was received for one trace, by digest. */
 export class TraceContent {
   readonly texts = new Map<string, Buffer>();
-  readonly lists = new Map<string, KnownList>();
+  readonly lists = new Map<string, ReceivedList>();
   bytes = 0;
   readonly #bytesMax: number;
 
@@ -26,26 +29,26 @@ export class TraceContent {
     this.#bytesMax = bytesMax;
   }
 
-  /** Remembers a text. A copy: what it lies in is the body of a request. */
+  /** Stores a text. It is copied, because the buffer is a slice of a request body. */
   addText(digest: string, text: Buffer): void {
     if (!this.texts.has(digest)) {
-      this.texts.set(digest, this.#copied(text));
+      this.texts.set(digest, this.#copy(text));
     }
   }
 
-  addList(digest: string, list: KnownList): void {
+  addList(digest: string, list: ReceivedList): void {
     if (!this.lists.has(digest)) {
       this.#grow(entryBytes);
       this.lists.set(digest, list);
     }
   }
 
-  /** An item's bytes to keep: those of a text that is remembered, or a copy. */
+  /** Returns the bytes of an item that may be retained: those of the stored text with this digest, or a copy. */
   keep(digest: string, item: Buffer): Buffer {
-    return this.texts.get(digest) ?? this.#copied(item);
+    return this.texts.get(digest) ?? this.#copy(item);
   }
 
-  #copied(text: Buffer): Buffer {
+  #copy(text: Buffer): Buffer {
     this.#grow(text.length + entryBytes);
     const copy = Buffer.allocUnsafeSlow(text.length);
     text.copy(copy);
@@ -55,7 +58,9 @@ export class TraceContent {
   #grow(bytes: number): void {
     this.bytes += bytes;
     if (this.bytes > this.#bytesMax) {
-      throw new PieceFault("has more content than is remembered of one trace; send it as it is");
+      throw new ChunkError(
+        "has more content than is remembered for one trace; send it without chunks",
+      );
     }
   }
 }
@@ -65,26 +70,27 @@ export interface ContentLimits {
   readonly allBytes: number;
 }
 
-const usualLimits: ContentLimits = {
+const defaultLimits: ContentLimits = {
   traceBytes: serverLimits.contentOfTraceBytes,
   allBytes: serverLimits.contentBytes,
 };
 
 /**
- * Recently received content, so that clients need not send it again within its trace. It is only a cache in memory: runs are
- * stored whole, and a client that refers to dropped content receives an error and sends it again.
+ * Cache of recently received content, so that clients need not send it again within its trace. Runs are stored in
+ * full, so a cache miss loses nothing: a client that refers to evicted content receives an error and sends it
+ * again.
  */
 export class ContentMemory {
-  /** By tenant and trace, in the order of their last use. */
+  /** By tenant and trace, least recently used first. */
   readonly #traces = new Map<string, TraceContent>();
   readonly #limits: ContentLimits;
   #bytes = 0;
 
-  constructor(limits: ContentLimits = usualLimits) {
+  constructor(limits: ContentLimits = defaultLimits) {
     this.#limits = limits;
   }
 
-  /** Calls `use` with the content of a trace, and then forgets what is more than may be kept. */
+  /** Calls `use` with the content of a trace, and then evicts what exceeds the limits. */
   use<Result>(tenantId: string, traceId: string, use: (content: TraceContent) => Result): Result {
     const key = `${tenantId} ${traceId}`;
     const content = this.#traces.get(key) ?? new TraceContent(this.#limits.traceBytes);
@@ -97,11 +103,11 @@ export class ContentMemory {
         this.#traces.set(key, content);
         this.#bytes += content.bytes;
       }
-      this.#forget();
+      this.#evict();
     }
   }
 
-  #forget(): void {
+  #evict(): void {
     for (const [key, { bytes }] of this.#traces) {
       if (this.#bytes <= this.#limits.allBytes) {
         return;

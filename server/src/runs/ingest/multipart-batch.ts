@@ -8,7 +8,7 @@ import { messageOf, RequestError } from "../../model/errors.ts";
 import { serverLimits } from "../../model/options.ts";
 import { BatchBuilder } from "./batch-builder.ts";
 import type { ParsedBatch } from "./batch-builder.ts";
-import { findWalk } from "./batch-walk.ts";
+import { getBatchWalk } from "./batch-walk.ts";
 import { JsonCursor } from "../../bodies/json-cursor.ts";
 import { parseFeedbackPart } from "./parse-feedback.ts";
 import { valueOf } from "./parse-run.ts";
@@ -18,42 +18,42 @@ import { PieceReader } from "./piece-reader.ts";
 import type { TenantContent } from "./piece-reader.ts";
 import { readColumnValues } from "./split-run.ts";
 
-/** What the main part holds: members as they came, or the values of all. */
-type Main = Pick<ReceivedRun, "members" | "values">;
+/** The main part of a run: either the JSON of its members or their parsed values. */
+type MainPart = Pick<ReceivedRun, "members" | "values">;
 
-/** A run whose parts are still coming. */
+/** A run of which further parts may arrive. */
 interface OpenRun {
   readonly operation: Operation;
   readonly runId: string;
-  /** Absent until the main part comes. */
-  main: Main | undefined;
+  /** Absent until the main part arrives. */
+  mainPart: MainPart | undefined;
   readonly fields: Map<string, Buffer>;
   fault: string | undefined;
 }
 
-/** Puts the parts of `POST /runs/multipart` together to runs. */
+/** Assembles the parts of `POST /runs/multipart` into runs. */
 export class MultipartBatch {
   readonly #builder: BatchBuilder;
-  readonly #pieces: PieceReader;
+  readonly #chunkReader: PieceReader;
   readonly #runs: OpenRun[] = [];
-  /** How many of them are parsed. */
-  #parsed = 0;
-  /** By operation and id: the run to which the next field belongs. */
+  /** Number of `#runs` that are parsed. */
+  #parsedCount = 0;
+  /** By operation and id: the run to which the next field part belongs. */
   readonly #latest = new Map<string, OpenRun>();
 
-  /** `content`: what was received of the tenant before; without it, no field may come in pieces. */
+  /** `content` is what was received from the tenant before. Without it, no field may be sent in chunks. */
   constructor(expectedBytes?: number, content?: TenantContent) {
     this.#builder = new BatchBuilder(expectedBytes);
-    this.#pieces = new PieceReader(content);
+    this.#chunkReader = new PieceReader(content);
   }
 
-  /** @throws RequestError more operations than one request may hold. */
+  /** @throws RequestError 413: more operations than one request may contain. */
   add(part: Part): void {
     const name = parsePartName(part.name);
     if (name === undefined) {
-      const known =
+      const expected =
         "post|patch.<run id>, post|patch.<run id>.<field>, attachment.<run id>.<name>, feedback.<run id>";
-      const reason = part.fault ?? `names nothing of the wire, which has ${known}`;
+      const reason = part.fault ?? `has an unknown name; expected ${expected}`;
       this.#builder.reject({ id: null, operation: null, reason: describe(part, reason) });
       return;
     }
@@ -73,16 +73,16 @@ export class MultipartBatch {
   }
 
   build(): ParsedBatch {
-    while (this.#parsed < this.#runs.length) {
+    while (this.#parsedCount < this.#runs.length) {
       this.#parseNext();
     }
     return this.#builder.build();
   }
 
-  /** Parses the runs, with turns for others where they are many: then there is little left to build. */
+  /** Parses the runs, and yields to other requests at intervals. {@link build} then has little left to do. */
   async parse(): Promise<void> {
     let began = performance.now();
-    while (this.#parsed < this.#runs.length) {
+    while (this.#parsedCount < this.#runs.length) {
       this.#parseNext();
       if (performance.now() - began > serverLimits.parseSliceMs) {
         await setImmediate();
@@ -92,33 +92,34 @@ export class MultipartBatch {
   }
 
   #parseNext(): void {
-    const next = this.#runs[this.#parsed];
-    this.#parsed += 1;
+    const next = this.#runs[this.#parsedCount];
+    this.#parsedCount += 1;
     if (next === undefined) {
       return;
     }
-    const { operation, runId, main, fields, fault } = next;
+    const { operation, runId, mainPart, fields, fault } = next;
     if (fault !== undefined) {
       this.#builder.reject({ id: runId, operation, reason: fault });
-    } else if (main === undefined) {
-      const reason = `fields without the run: there is no part ${operation}.${runId}`;
+    } else if (mainPart === undefined) {
+      const reason = `fields without a run: the request has no part ${operation}.${runId}`;
       this.#builder.reject({ id: runId, operation, reason });
     } else {
       this.#builder.addRun(
-        { operation, ...withFields(main, fields) },
+        { operation, ...withFields(mainPart, fields) },
         { place: "required", pathId: runId.toLowerCase() },
       );
     }
   }
 
   #addMain(name: Extract<PartName, { kind: "run" }>, part: Part): void {
-    const known = this.#latest.get(keyOf(name));
-    // The same run again in one request is a second operation; its fields follow it.
-    const run = known === undefined || known.main !== undefined ? this.#open(name) : known;
-    run.main = noMembers;
+    const existing = this.#latest.get(keyOf(name));
+    // The same run again in one request is a second operation; the fields that follow belong to it.
+    const run =
+      existing === undefined || existing.mainPart !== undefined ? this.#open(name) : existing;
+    run.mainPart = noMembers;
     this.#read(run, part, (json) => {
       const values = readColumnValues(json);
-      run.main =
+      run.mainPart =
         values === undefined
           ? { members: new JsonCursor(json).readMembers() }
           : { ...noMembers, values };
@@ -129,10 +130,10 @@ export class MultipartBatch {
     const run = this.#latest.get(keyOf(name)) ?? this.#open(name);
     this.#read(
       run,
-      this.#pieces.joined(part, () => valueOf(run.main ?? noMembers, "trace_id")),
+      this.#chunkReader.joinPart(part, () => valueOf(run.mainPart ?? noMembers, "trace_id")),
       (json) => {
-        if (findWalk()?.isJson(json) !== true) {
-          // It knows what is wrong, if anything is.
+        if (getBatchWalk()?.isJson(json) !== true) {
+          // The module only detects errors: the cursor throws one that describes the error.
           new JsonCursor(json).readWhole();
         }
         run.fields.set(name.field, json);
@@ -140,7 +141,7 @@ export class MultipartBatch {
     );
   }
 
-  /** Hands on the part's bytes, or remembers what is wrong with the run. */
+  /** Passes the part's bytes to `take`, or records why the run is invalid. */
   #read(run: OpenRun, part: Part, take: (json: Buffer) => void): void {
     if (run.fault !== undefined) {
       return;
@@ -157,7 +158,7 @@ export class MultipartBatch {
   }
 
   #addAttachment({ runId, name }: Extract<PartName, { kind: "attachment" }>, part: Part): void {
-    const fault = part.fault ?? (isUuid(runId) ? undefined : "names no run: its id is not a UUID");
+    const fault = part.fault ?? (isUuid(runId) ? undefined : "has a run id that is not a UUID");
     if (fault !== undefined) {
       this.#builder.reject({ id: runId, operation: null, reason: describe(part, fault) });
       return;
@@ -182,21 +183,27 @@ export class MultipartBatch {
     if (this.#runs.length >= serverLimits.operationsMax) {
       throw new RequestError(
         413,
-        `more than ${serverLimits.operationsMax} operations in one request: send fewer in one`,
+        `more than ${serverLimits.operationsMax} operations in one request: send fewer per request`,
       );
     }
-    const run: OpenRun = { operation, runId, main: undefined, fields: new Map(), fault: undefined };
+    const run: OpenRun = {
+      operation,
+      runId,
+      mainPart: undefined,
+      fields: new Map(),
+      fault: undefined,
+    };
     this.#runs.push(run);
     this.#latest.set(keyOf({ operation, runId }), run);
     return run;
   }
 }
 
-const noMembers: Main = { members: new Map() };
+const noMembers: MainPart = { members: new Map() };
 
-/** A field replaces the member of its name. */
-const withFields = ({ members, ...main }: Main, fields: Main["members"]): Main => ({
-  ...main,
+/** A field part replaces the member of the same name. */
+const withFields = ({ members, ...mainPart }: MainPart, fields: MainPart["members"]): MainPart => ({
+  ...mainPart,
   members: members.size === 0 ? fields : new Map([...members, ...fields]),
 });
 

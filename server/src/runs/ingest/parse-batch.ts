@@ -6,39 +6,46 @@ import { releasePieces } from "../../bodies/release-pieces.ts";
 import { serverLimits } from "../../model/options.ts";
 import { BatchBuilder } from "./batch-builder.ts";
 import type { ParsedBatch } from "./batch-builder.ts";
-import { findWalk } from "./batch-walk.ts";
+import { getBatchWalk } from "./batch-walk.ts";
 import { JsonCursor, JsonError, tooManyItems } from "../../bodies/json-cursor.ts";
 import type { ParseRules } from "./parse-run.ts";
 import { RunSource, SplitRun } from "./split-run.ts";
 import { WalkedBatch } from "./walked-batch.ts";
 
 /**
- * Takes the body of `POST /runs/batch` apart, given in pieces: by the module of WebAssembly where that can, else as
- * {@link parseBatch} does. What comes of it is the same. The pieces may be empty after it.
+ * Parses the body of `POST /runs/batch`, given as chunks: in the WebAssembly module where possible, otherwise with
+ * {@link parseBatch}. The result is the same. The chunks must not be read afterwards, since their memory may be
+ * released.
  *
- * @throws RequestError it is no batch, or holds too much.
+ * @throws RequestError the body is not a batch, or exceeds a limit.
  */
-export const takeBatch = (pieces: readonly Buffer[]): ParsedBatch =>
-  walkBatch(pieces) ?? parseBatch(joinPieces(pieces));
+export const takeBatch = (chunks: readonly Buffer[]): ParsedBatch =>
+  walkBatch(chunks) ?? parseBatch(joinPieces(chunks));
 
-/** The same by the module alone; `undefined`, and the pieces are as they were, where it refuses the body. */
-export function walkBatch(pieces: readonly Buffer[]): ParsedBatch | undefined {
-  const walk = findWalk();
-  if (walk?.walk(pieces) !== true) {
+/**
+ * Like {@link takeBatch}, in the WebAssembly module only. Returns `undefined` and leaves the chunks as they are
+ * where the module can't parse the body.
+ */
+export function walkBatch(chunks: readonly Buffer[]): ParsedBatch | undefined {
+  const walk = getBatchWalk();
+  if (walk?.walk(chunks) !== true) {
     return undefined;
   }
-  releasePieces(pieces); // The module has a copy.
+  releasePieces(chunks); // The module has its own copy.
   return new WalkedBatch(walk).build();
 }
 
-/** Reads the body of `POST /runs/batch`, in one walk. @throws RequestError it is no batch, or holds too much. */
+/**
+ * Parses the body of `POST /runs/batch` in one pass. @throws RequestError the body is not a batch, or exceeds a
+ * limit.
+ */
 export function parseBatch(body: Buffer): ParsedBatch {
   const lists = readBatch(body);
   const count = lists.post.length + lists.patch.length;
   if (count > serverLimits.operationsMax) {
     throw new RequestError(
       413,
-      `${count} operations in one request; at most ${serverLimits.operationsMax}: send fewer in one`,
+      `${count} operations in one request; at most ${serverLimits.operationsMax} are allowed: send fewer per request`,
     );
   }
   const builder = new BatchBuilder(body.length);
@@ -46,17 +53,17 @@ export function parseBatch(body: Buffer): ParsedBatch {
   for (const operation of ["post", "patch"] as const) {
     for (const run of lists[operation]) {
       if (run === undefined) {
-        builder.reject({ id: null, operation, reason: "a run is a JSON object" });
+        builder.reject({ id: null, operation, reason: "a run must be a JSON object" });
       } else {
-        const { members, values, kept } = run;
-        builder.addRun({ operation, members, values, kept }, rules);
+        const { members, values, rawMembers } = run;
+        builder.addRun({ operation, members, values, rawMembers }, rules);
       }
     }
   }
   return builder.build();
 }
 
-/** The runs of each list; `undefined` for what is no object. */
+/** The runs of each list; `undefined` for an item that is not an object. */
 type Lists = Record<Operation, (SplitRun | undefined)[]>;
 
 function readBatch(body: Buffer): Lists {
@@ -69,7 +76,7 @@ function readBatch(body: Buffer): Lists {
         if (name !== "post" && name !== "patch") {
           return cursor.skip(from);
         }
-        // Of equal names the last one counts.
+        // A later member replaces an earlier one of the same name.
         lists[name] = [];
         faults.delete(name);
         if (body[from] === openBracket) {
@@ -77,7 +84,7 @@ function readBatch(body: Buffer): Lists {
         }
         const to = cursor.skip(from);
         if (!body.subarray(from, to).equals(nullJson)) {
-          faults.set(name, new RequestError(422, `${name} is an array of runs`));
+          faults.set(name, new RequestError(422, `${name} must be an array of runs`));
         }
         return to;
       }),
@@ -95,31 +102,31 @@ interface List {
   readonly into: (SplitRun | undefined)[];
 }
 
-/** Levels around a run, and around its members' values. */
-const aroundRun = 1;
-const aroundValue = 2;
+/** Nesting levels around a run and around the values of its members. They count towards the depth limit. */
+const levelsAroundRun = 1;
+const levelsAroundValue = 2;
 
 function readList(cursor: JsonCursor, { source, from, into }: List): number {
   return cursor.walkArray(from, (start) => {
-    // Before it is made: a small body may hold millions of them.
+    // Checked before the run is created: a small body may contain millions of items.
     if (into.length === serverLimits.operationsMax) {
       throw tooManyItems(serverLimits.operationsMax);
     }
     if (source.bytes[start] !== openBrace) {
       into.push(undefined);
-      return cursor.skip(start, aroundRun);
+      return cursor.skip(start, levelsAroundRun);
     }
     const run = new SplitRun(source);
     into.push(run);
     return cursor.walkObject(start, (name, valueAt, nameAt) => {
-      const to = cursor.skip(valueAt, aroundValue);
-      run.put(name, { nameAt, from: valueAt, to });
+      const to = cursor.skip(valueAt, levelsAroundValue);
+      run.add(name, { nameAt, from: valueAt, to });
       return to;
     });
   });
 }
 
-/** Reads the body of a one-run call. @throws RequestError it is no JSON object. */
+/** Parses the body of a request for a single run. @throws RequestError the body is not a JSON object. */
 export function parseOneRun(body: Buffer, operation: Operation, rules: ParseRules): ParsedBatch {
   const builder = new BatchBuilder(body.length + 64);
   builder.addRun({ operation, members: parseObject(body) }, rules);

@@ -13,7 +13,7 @@ import { microsOf } from "../../model/parse-time.ts";
 const Score = Type.Union([Type.Number(), Type.Boolean()]);
 const Correction = Type.Union([JsonObject, Type.String()]);
 
-/** What the scores of a key mean. */
+/** Configuration of a feedback key: what its scores mean. */
 export const feedbackConfig = Type.Object({
   type: Type.Union([
     Type.Literal("continuous"),
@@ -36,7 +36,7 @@ const judgement = {
   correction: Maybe(Correction),
 };
 
-/** Body of `POST /feedback`, and a part `feedback.<run id>`. Members that it does not name are ignored. */
+/** Body of `POST /feedback`, and of a part `feedback.<run id>`. Unknown members are ignored. */
 export const feedbackBody = Type.Object({
   ...judgement,
   id: Maybe(Type.String()),
@@ -46,14 +46,14 @@ export const feedbackBody = Type.Object({
   comparative_experiment_id: Maybe(Type.String()),
   feedback_source: Maybe(Type.Object({ type: Maybe(Type.String()), metadata: Maybe(JsonObject) })),
   feedback_config: Maybe(feedbackConfig),
-  /** As clients write it. */
+  /** Some clients send the configuration in camel case. */
   feedbackConfig: Maybe(feedbackConfig),
   /** Whether the evaluator failed. */
   error: Maybe(Type.Boolean()),
   created_at: Maybe(Time),
 });
 
-/** Body of `PATCH /feedback/{id}`: what is left out stays, null takes away. */
+/** Body of `PATCH /feedback/{id}`. Absent members stay unchanged; null clears a member. */
 export const feedbackPatchBody = Type.Object({
   ...judgement,
   feedback_config: Maybe(feedbackConfig),
@@ -66,7 +66,7 @@ export type FeedbackBody = Static<typeof feedbackBody>;
 export type FeedbackPatchBody = Static<typeof feedbackPatchBody>;
 export type SubmittedFeedbackBody = Static<typeof submittedFeedbackBody>;
 
-/** @throws RequestError 422: it is on nothing, or an id is no UUID, or a time none. */
+/** @throws RequestError 422: neither a run nor a project is named, an id is not a UUID, or the time is invalid. */
 export function toDraft(body: FeedbackBody): FeedbackDraft {
   const runId = idOf(body.run_id, "run_id");
   const projectId = idOf(body.session_id, "session_id");
@@ -89,7 +89,7 @@ export function toDraft(body: FeedbackBody): FeedbackDraft {
   };
 }
 
-/** `null` where something is left out. */
+/** Members that are absent become `null`. */
 export const toJudgement = (
   body: Pick<SubmittedFeedbackBody, "score" | "value" | "comment" | "correction">,
   config: Judgement["config"] | undefined,
@@ -102,9 +102,9 @@ export const toJudgement = (
 });
 
 /**
- * The feedback of a part `feedback.<run id>`, or `feedback.<its own id>` as langsmith 0.12 names it.
+ * Parses a part `feedback.<run id>`. langsmith 0.12 names it `feedback.<feedback id>` instead.
  *
- * @throws RequestError 422: it is malformed, or names another run.
+ * @throws RequestError 422: the feedback is malformed, or its ids do not match the part's name.
  */
 export function parseFeedbackPart(json: Buffer, id: string): FeedbackDraft {
   try {
@@ -115,18 +115,18 @@ export function parseFeedbackPart(json: Buffer, id: string): FeedbackDraft {
   const body: unknown = JSON.parse(json.toString("utf8"));
   if (!Value.Check(feedbackBody, body)) {
     const [fault] = Value.Errors(feedbackBody, body);
-    const place = fault?.instancePath === "" ? "it" : fault?.instancePath;
-    throw new RequestError(422, `is no feedback: ${place} ${fault?.message}`);
+    const path = fault?.instancePath === "" ? "it" : fault?.instancePath;
+    throw new RequestError(422, `is not valid feedback: ${path} ${fault?.message}`);
   }
   const draft = toDraft({ ...body, run_id: body.run_id ?? id });
-  const isOfName = [draft.runId, draft.id].includes(id.toLowerCase());
-  if (!isOfName) {
-    throw new RequestError(422, `is on the run ${draft.runId}, not on that of its name`);
+  const matchesPartName = [draft.runId, draft.id].includes(id.toLowerCase());
+  if (!matchesPartName) {
+    throw new RequestError(422, `is for run ${draft.runId}, but the part's name has another id`);
   }
   return draft;
 }
 
-/** The reference to the run that judged. */
+/** Checks the id of the evaluator's own run. */
 function checkSourceRun(metadata: FeedbackDraft["sourceMetadata"]): void {
   const run = metadata?.["__run"];
   const id: unknown =

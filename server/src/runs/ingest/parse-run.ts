@@ -8,11 +8,11 @@ import type { RunMeasures } from "../run-measures.ts";
 import type { RunColumns, SpanRecord } from "../run-record.ts";
 import { parseScalar } from "../../bodies/json-text.ts";
 import { latestMicros, parseTime, timeProblem } from "../../model/parse-time.ts";
-import { payloadOf } from "./split-run.ts";
+import { selectPayload } from "./split-run.ts";
 import type { ColumnValues, Members } from "./split-run.ts";
 
-/** A run that can't be stored; the message is the reason that the sender reads. */
-export class RunFault extends Error {
+/** A run that can't be stored. The message is the reason that the client receives. */
+export class InvalidRunError extends Error {
   readonly runId: string | null;
 
   constructor(runId: string | null, reason: string) {
@@ -21,27 +21,33 @@ export class RunFault extends Error {
   }
 }
 
-/** A run as it came: its members' names and their JSON texts, unchanged. */
+/** A run as received: the names of its members and their JSON, unchanged. */
 export interface ReceivedRun {
   readonly operation: Operation;
   readonly members: Members;
-  /** Values of members that columns hold, where they were read already: see `split-run.ts`; the others alone are then `members`. */
+  /**
+   * Values of members that have columns, if they were parsed already (see `split-run.ts`). `members` then contains
+   * only the other members.
+   */
   readonly values?: ColumnValues;
-  /** The members that are kept, where they stood side by side: an object's text without its braces. */
-  readonly kept?: Buffer | undefined;
-  /** Of a run that came as a span. */
+  /**
+   * JSON of the payload's members without the braces, if they were adjacent in the request. They can then be copied
+   * in one piece.
+   */
+  readonly rawMembers?: Buffer | undefined;
+  /** Set for a run that was received as an OpenTelemetry span. */
   readonly span?: SpanRecord;
 }
 
-/** What differs between the calls that take runs. */
+/** Rules that differ between the endpoints that ingest runs. */
 export interface ParseRules {
-  /** Whether `trace_id` and `dotted_order` must be there, as in batches. */
+  /** Whether `trace_id` and `dotted_order` must be present, as in batches. */
   readonly place: "required" | "optional";
-  /** The id in the address, which is the run's. */
+  /** The id in the URL, which must be the run's id. */
   readonly pathId?: string;
 }
 
-/** A run, checked: columns for the tables, the rest as it came. */
+/** A validated run: values for the columns, and the payload as received. */
 export interface ParsedRun {
   readonly id: string;
   readonly traceId: string | undefined;
@@ -50,37 +56,37 @@ export interface ParsedRun {
   readonly facets: readonly string[];
   readonly measures: RunMeasures | undefined;
   readonly payload: ReadonlyMap<string, Buffer>;
-  /** Distinguishes this patch from others of the same run, from its payload's bytes. */
+  /** Computes a digest of a patch from its payload, which distinguishes it from other patches of the same run. */
   readonly digestOf: (body: Buffer) => string;
 }
 
-/** What the members of a run are read from. */
+/** The parts of a received run that member values are read from. */
 type Received = Pick<ReceivedRun, "members" | "values">;
 
 /**
- * Checks a run by the rules of the wire.
+ * Validates a run against the rules of the wire format.
  *
- * @throws RunFault it breaks one.
+ * @throws InvalidRunError the run is invalid.
  */
 export function parseRun(run: ReceivedRun, rules: ParseRules): ParsedRun {
   const { operation, members } = run;
   const id = parseId(run, rules.pathId);
   try {
     const columns = parseColumns(run);
-    const place = parsePosition(run, rules);
-    checkPosition({ id, isPost: operation === "post", columns, ...place });
+    const position = parsePosition(run, rules);
+    checkPosition({ id, isPost: operation === "post", columns, ...position });
     return {
       id,
-      traceId: place.traceId,
-      dottedOrder: place.dottedOrder,
+      traceId: position.traceId,
+      dottedOrder: position.dottedOrder,
       columns,
       measures: readMeasures(members),
       facets: facetsOf(members),
-      payload: run.values === undefined ? payloadOf(members) : members,
-      digestOf: (body) => digestOf(JSON.stringify([columns, place]), body),
+      payload: run.values === undefined ? selectPayload(members) : members,
+      digestOf: (body) => digestOf(JSON.stringify([columns, position]), body),
     };
   } catch (cause) {
-    throw cause instanceof RunFault ? cause : new RunFault(id, messageOf(cause));
+    throw cause instanceof InvalidRunError ? cause : new InvalidRunError(id, messageOf(cause));
   }
 }
 
@@ -90,13 +96,13 @@ function parseId(run: Received, pathId: string | undefined): string {
     return pathId;
   }
   if (!isUuid(id)) {
-    throw new RunFault(
+    throw new InvalidRunError(
       null,
       id === undefined ? "id is missing" : `id is not a UUID: ${excerpt(id)}`,
     );
   }
   if (pathId !== undefined && id.toLowerCase() !== pathId) {
-    throw new RunFault(pathId, `id is ${id}, the address names ${pathId}`);
+    throw new InvalidRunError(pathId, `id is ${id}, but the URL names ${pathId}`);
   }
   return id.toLowerCase();
 }
@@ -132,12 +138,15 @@ function parsePosition(run: Received, { place }: ParseRules): WirePosition {
   if (place === "required" && (traceId === undefined || dottedOrder === undefined)) {
     throw new ValidationError(`${traceId === undefined ? "trace_id" : "dotted_order"} is missing`);
   }
-  const isLower = dottedOrder === undefined || !capital.test(dottedOrder);
-  return { traceId, dottedOrder: isLower ? dottedOrder : dottedOrder.replaceAll(capitals, lower) };
+  const isLower = dottedOrder === undefined || !hexCapital.test(dottedOrder);
+  return {
+    traceId,
+    dottedOrder: isLower ? dottedOrder : dottedOrder.replaceAll(hexCapitals, lower),
+  };
 }
 
-const capital = /[A-F]/;
-const capitals = /[A-F]+/g;
+const hexCapital = /[A-F]/;
+const hexCapitals = /[A-F]+/g;
 
 const lower = (letters: string): string => letters.toLowerCase();
 
@@ -147,75 +156,86 @@ interface PositionToCheck extends WirePosition {
   readonly columns: RunColumns;
 }
 
-/** Stamps sort as their times do. A dotted order ends with the run's own stamp and id. */
+/** Stamps sort like the times that they encode. A dotted order ends with the run's own stamp and id. */
 const uuidLength = 36;
 const latestStamp = microsToStamp(latestMicros);
-const ownSegment = latestStamp.length + uuidLength;
+const lastSegmentLength = latestStamp.length + uuidLength;
 
-/** The rules on dotted orders (docs/wire.md, "Rules of the server"). */
+/** Checks a run's position in its trace (docs/wire.md, "Rules of the server"). */
 function checkPosition({ id, isPost, columns, traceId, dottedOrder }: PositionToCheck): void {
   const parentId = columns.parentRunId;
   const isRoot = parentId === null || (isPost && parentId === undefined);
   if (isRoot && traceId !== undefined && traceId !== id) {
     throw new ValidationError(
-      `trace_id of a root run is its id: trace_id is ${traceId}, id is ${id}`,
+      `trace_id of a root run must be its id: trace_id is ${traceId}, id is ${id}`,
     );
   }
   if (dottedOrder === undefined) {
     return;
   }
-  if (dottedOrder.slice(-ownSegment, -uuidLength) > latestStamp) {
+  if (dottedOrder.slice(-lastSegmentLength, -uuidLength) > latestStamp) {
     throw new ValidationError(
       "the start in dotted_order is after 2255-06-05, the last day that can be stored",
     );
   }
-  const order = readOrder(dottedOrder);
-  const { count } = order;
+  const orderSummary = readOrder(dottedOrder);
+  const { count } = orderSummary;
   if (isRoot && count !== 1) {
     throw new ValidationError(
-      `dotted_order of a root run, one without parent_run_id, has one segment, not ${count}`,
+      `dotted_order of a root run (without parent_run_id) must have one segment, not ${count}`,
     );
   }
   if (typeof parentId === "string" && count < 2) {
-    throw new ValidationError("dotted_order of a child run has at least two segments, not one");
-  }
-  if (order.traceId !== (traceId ?? order.traceId)) {
     throw new ValidationError(
-      `dotted_order begins with ${order.traceId}, which is not trace_id ${traceId}`,
+      "dotted_order of a child run must have at least two segments, not one",
     );
   }
-  if (order.runId !== id) {
-    throw new ValidationError(`dotted_order ends with ${order.runId}, which is not id ${id}`);
+  if (orderSummary.traceId !== (traceId ?? orderSummary.traceId)) {
+    throw new ValidationError(
+      `dotted_order begins with ${orderSummary.traceId}, which is not trace_id ${traceId}`,
+    );
+  }
+  if (orderSummary.runId !== id) {
+    throw new ValidationError(
+      `dotted_order ends with ${orderSummary.runId}, which is not id ${id}`,
+    );
   }
 }
 
-/** What is to be known of a dotted order. */
-interface Order {
+/** The parts of a dotted order that are checked. */
+interface OrderSummary {
   readonly count: number;
   readonly traceId: string;
   readonly runId: string;
 }
 
-/** Ancestors that were read: siblings, and the children of a root, have the same. */
-let known = { text: "", count: 0, traceId: "" };
+/** Cache of the ancestors that were parsed last: siblings have the same ones. */
+let lastAncestors = { text: "", count: 0, traceId: "" };
 
-/** @throws ValidationError it is malformed. */
-function readOrder(text: string): Order {
+/** @throws ValidationError the dotted order is malformed. */
+function readOrder(text: string): OrderSummary {
   const end = text.lastIndexOf(".");
-  if (end !== -1 && end === known.text.length && text.startsWith(known.text)) {
-    const own = readSegment(text.slice(end + 1));
-    if (own !== undefined) {
-      return { count: known.count + 1, traceId: known.traceId, runId: own.runId };
+  if (end !== -1 && end === lastAncestors.text.length && text.startsWith(lastAncestors.text)) {
+    const lastSegment = readSegment(text.slice(end + 1));
+    if (lastSegment !== undefined) {
+      return {
+        count: lastAncestors.count + 1,
+        traceId: lastAncestors.traceId,
+        runId: lastSegment.runId,
+      };
     }
   }
   const { segments, traceId, runId } = parseDottedOrder(text);
   const count = segments.length;
-  known =
+  lastAncestors =
     end === -1 ? { text, count, traceId } : { text: text.slice(0, end), count: count - 1, traceId };
   return { count, traceId, runId };
 }
 
-/** `undefined` where it is malformed. The caller, which has the index in the whole, reports it. */
+/**
+ * `undefined` where the segment is malformed. The caller then parses the whole dotted order, whose error names the
+ * segment.
+ */
 function readSegment(text: string): DottedOrder | undefined {
   try {
     return parseDottedOrder(text);
@@ -230,7 +250,7 @@ const digestOf = (head: string, body: Buffer): string =>
 function parseText(run: Received, name: string): string | null | undefined {
   const value = valueOf(run, name);
   if (value !== undefined && value !== null && typeof value !== "string") {
-    throw new ValidationError(`${name} is a text, not ${excerpt(value)}`);
+    throw new ValidationError(`${name} must be a string, not ${excerpt(value)}`);
   }
   return value;
 }
@@ -240,20 +260,20 @@ function parseUuid(run: Received, name: string): string | null | undefined {
   if (typeof value !== "string") {
     return value;
   }
-  const last = lastUuids.get(name);
-  if (last?.text === value) {
-    return last.uuid;
+  const cached = cachedUuids.get(name);
+  if (cached?.text === value) {
+    return cached.uuid;
   }
   if (!isUuid(value)) {
     throw new ValidationError(`${name} is not a UUID: ${excerpt(value)}`);
   }
   const uuid = value.toLowerCase();
-  lastUuids.set(name, { text: value, uuid });
+  cachedUuids.set(name, { text: value, uuid });
   return uuid;
 }
 
-/** By name: runs of a trace have much in common. */
-const lastUuids = new Map<string, { readonly text: string; readonly uuid: string }>();
+/** The most recent UUID of each member: runs of a trace share many of them. */
+const cachedUuids = new Map<string, { readonly text: string; readonly uuid: string }>();
 
 function parseMicros(run: Received, name: string): number | null | undefined {
   const value = valueOf(run, name);

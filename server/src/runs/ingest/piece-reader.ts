@@ -10,202 +10,209 @@ import {
 } from "millrace/model";
 import { RequestError } from "../../model/errors.ts";
 import { serverLimits } from "../../model/options.ts";
-import { PieceFault } from "./content-memory.ts";
-import type { ContentMemory, KnownList, TraceContent } from "./content-memory.ts";
+import { ChunkError } from "./content-memory.ts";
+import type { ContentMemory, ReceivedList, TraceContent } from "./content-memory.ts";
 import type { Part } from "../../bodies/multipart-parser.ts";
 
-/** Whose content may be referred to. */
+/** The cache of received content, and the tenant whose content a request may refer to. */
 export interface TenantContent {
   readonly content: ContentMemory;
   readonly tenantId: string;
 }
 
-/** What an item of a list costs to join beside its bytes: many small ones are work, too. */
-const itemCost = 64;
+/** Bytes that a list item costs in addition to its own: joining many small items takes time, too. */
+const itemCostBytes = 64;
 const comma = Buffer.from(",");
 const openBracket = Buffer.from("[");
 
-/** Joins the fields of one request that came in pieces (`model/options/content-deduplication`), within a bound for all of them. */
+/**
+ * Joins the fields of one request that were sent in chunks (`model/options/content-deduplication`), within one size
+ * limit for all of them.
+ */
 export class PieceReader {
-  readonly #known: TenantContent | undefined;
-  /** Bytes that the pieces of this request may still become. */
-  #roomBytes: number = serverLimits.bodyBytesMax;
+  readonly #source: TenantContent | undefined;
+  /** Bytes that the joined fields of this request may still have. */
+  #remainingBytes: number = serverLimits.bodyBytesMax;
 
-  constructor(known: TenantContent | undefined) {
-    this.#known = known;
+  constructor(source: TenantContent | undefined) {
+    this.#source = source;
   }
 
   /**
-   * A part as if it had come whole; with a fault where that can't be. `traceId` is what the run names as its.
+   * Returns the part with its chunks joined, or with a fault if they can't be joined. A part that was not sent in
+   * chunks is returned unchanged. `traceId` returns the trace id that the run names.
    *
-   * @throws RequestError 413: all fields together become more than one body may be.
+   * @throws RequestError 413: the joined fields of this request exceed the body size limit.
    */
-  joined(part: Part, traceId: () => unknown): Part {
+  joinPart(part: Part, traceId: () => unknown): Part {
     if (!part.contentType.startsWith(chunksType) || part.fault !== undefined) {
       return part;
     }
     try {
-      return { ...part, bytes: this.#join(part.bytes, traceOf(traceId())) };
+      return { ...part, bytes: this.#join(part.bytes, parseTraceId(traceId())) };
     } catch (cause) {
-      if (cause instanceof PieceFault) {
+      if (cause instanceof ChunkError) {
         return { ...part, fault: cause.message };
       }
       throw cause;
     }
   }
 
-  #join(pieces: Buffer, traceId: string): Buffer {
-    if (this.#known === undefined) {
-      throw new PieceFault("is in pieces, which are not taken here");
+  #join(chunks: Buffer, traceId: string): Buffer {
+    if (this.#source === undefined) {
+      throw new ChunkError("is sent in chunks, which this endpoint does not accept");
     }
-    const { content, tenantId } = this.#known;
-    return content.use(tenantId, traceId, (known) => {
-      const joiner = new Joiner(pieces, known, this.#roomBytes);
+    const { content, tenantId } = this.#source;
+    return content.use(tenantId, traceId, (traceContent) => {
+      const joiner = new ChunkJoiner(chunks, traceContent, this.#remainingBytes);
       const json = joiner.join();
-      this.#roomBytes = joiner.roomBytes;
+      this.#remainingBytes = joiner.remainingBytes;
       return json;
     });
   }
 }
 
-function traceOf(traceId: unknown): string {
+function parseTraceId(traceId: unknown): string {
   if (!isUuid(traceId)) {
-    throw new PieceFault("is in pieces, and no part before it names the run's trace");
+    throw new ChunkError("is sent in chunks, but no earlier part has the run's trace_id");
   }
   return traceId.toLowerCase();
 }
 
-/** One field's pieces become its JSON. */
-class Joiner {
-  roomBytes: number;
-  readonly #pieces: Buffer;
-  readonly #known: TraceContent;
-  readonly #texts: Buffer[] = [];
-  #at = 0;
+/** Joins the chunks of one field into its JSON. */
+class ChunkJoiner {
+  remainingBytes: number;
+  readonly #chunks: Buffer;
+  readonly #content: TraceContent;
+  readonly #output: Buffer[] = [];
+  #offset = 0;
 
-  constructor(pieces: Buffer, known: TraceContent, roomBytes: number) {
-    this.#pieces = pieces;
-    this.#known = known;
-    this.roomBytes = roomBytes;
+  constructor(chunks: Buffer, content: TraceContent, remainingBytes: number) {
+    this.#chunks = chunks;
+    this.#content = content;
+    this.remainingBytes = remainingBytes;
   }
 
   join(): Buffer {
-    while (this.#at < this.#pieces.length) {
-      const code = this.#pieces[this.#at++];
+    while (this.#offset < this.#chunks.length) {
+      const code = this.#chunks[this.#offset++];
       switch (code) {
         case chunkCode.text:
-          this.#add(this.#text());
+          this.#append(this.#readText());
           break;
         case chunkCode.kept: {
-          const text = this.#text();
-          this.#known.addText(textDigest(text), text);
-          this.#add(text);
+          const text = this.#readText();
+          this.#content.addText(textDigest(text), text);
+          this.#append(text);
           break;
         }
         case chunkCode.same:
-          this.#add(this.#named(this.#digest()));
+          this.#append(this.#findText(this.#readDigest()));
           break;
         case chunkCode.list:
-          this.#list(this.#digest());
+          this.#readList(this.#readDigest());
           break;
         default:
-          throw new PieceFault(`has no piece that begins as byte ${this.#at - 1} says`);
+          throw new ChunkError(`has an unknown chunk code at byte ${this.#offset - 1}`);
       }
     }
-    return Buffer.concat(this.#texts);
+    return Buffer.concat(this.#output);
   }
 
-  /** A list that is known, and the items that it has more. */
-  #list(first: string): void {
-    let digest = first;
-    let list = first === noItems ? undefined : this.#known.lists.get(first);
-    if (list === undefined && first !== noItems) {
-      throw forgotten();
+  /** Reads a list: one that was received before, followed by new items. */
+  #readList(baseDigest: string): void {
+    let digest = baseDigest;
+    let list = baseDigest === noItems ? undefined : this.#content.lists.get(baseDigest);
+    if (list === undefined && baseDigest !== noItems) {
+      throw missingContentError();
     }
-    this.#addList(list);
+    this.#appendList(list);
     for (;;) {
-      const code = this.#pieces[this.#at];
+      const code = this.#chunks[this.#offset];
       if (code !== chunkCode.item && code !== chunkCode.sameItem) {
         return;
       }
-      this.#at += 1;
+      this.#offset += 1;
       const isNew = code === chunkCode.item;
-      const name = isNew ? undefined : this.#digest();
-      const text = name === undefined ? this.#text() : this.#named(name);
-      const itemDigest = name ?? textDigest(text);
+      const knownDigest = isNew ? undefined : this.#readDigest();
+      const text = knownDigest === undefined ? this.#readText() : this.#findText(knownDigest);
+      const itemDigest = knownDigest ?? textDigest(text);
       if (isNew && text.length >= keptFromBytes) {
-        this.#known.addText(itemDigest, text);
+        this.#content.addText(itemDigest, text);
       }
       if (list !== undefined) {
-        this.#add(comma);
+        this.#append(comma);
       }
-      this.#add(text);
+      this.#append(text);
       digest = listDigest(digest, itemDigest);
-      list = this.#known.lists.get(digest) ?? {
+      list = this.#content.lists.get(digest) ?? {
         before: list,
-        item: this.#known.keep(itemDigest, text),
+        item: this.#content.keep(itemDigest, text),
         count: (list?.count ?? 0) + 1,
         sizeBytes: (list?.sizeBytes ?? 0) + 1 + text.length,
       };
-      this.#known.addList(digest, list);
+      this.#content.addList(digest, list);
     }
   }
 
-  #addList(last: KnownList | undefined): void {
+  #appendList(last: ReceivedList | undefined): void {
     if (last === undefined) {
-      this.#add(openBracket);
+      this.#append(openBracket);
       return;
     }
-    // Before it is made: a few bytes may name much.
-    this.#take(last.sizeBytes + last.count * itemCost);
+    // Reserved before the items are collected: a few bytes may refer to a long list.
+    this.#reserve(last.sizeBytes + last.count * itemCostBytes);
     const items: Buffer[] = [];
-    for (let list: KnownList | undefined = last; list !== undefined; list = list.before) {
+    for (let list: ReceivedList | undefined = last; list !== undefined; list = list.before) {
       items.push(list.item, list.before === undefined ? openBracket : comma);
     }
     for (let index = items.length - 1; index >= 0; index--) {
-      this.#texts.push(items[index] ?? comma);
+      this.#output.push(items[index] ?? comma);
     }
   }
 
-  #add(text: Buffer): void {
-    this.#take(text.length);
-    this.#texts.push(text);
+  #append(text: Buffer): void {
+    this.#reserve(text.length);
+    this.#output.push(text);
   }
 
-  #take(bytes: number): void {
-    this.roomBytes -= bytes;
-    if (this.roomBytes < 0) {
-      const most = `${serverLimits.bodyBytesMax} bytes`;
-      throw new RequestError(413, `the fields that came in pieces are more than ${most} in all`);
+  #reserve(bytes: number): void {
+    this.remainingBytes -= bytes;
+    if (this.remainingBytes < 0) {
+      const limit = `${serverLimits.bodyBytesMax} bytes`;
+      throw new RequestError(413, `the fields sent in chunks exceed ${limit} in total when joined`);
     }
   }
 
-  #named(digest: string): Buffer {
-    const text = this.#known.texts.get(digest);
+  #findText(digest: string): Buffer {
+    const text = this.#content.texts.get(digest);
     if (text === undefined) {
-      throw forgotten();
+      throw missingContentError();
     }
     return text;
   }
 
-  #text(): Buffer {
-    const start = this.#at + 4;
-    const end = start <= this.#pieces.length ? start + this.#pieces.readUInt32LE(this.#at) : start;
-    return this.#slice(start, end);
+  #readText(): Buffer {
+    const start = this.#offset + 4;
+    const end =
+      start <= this.#chunks.length ? start + this.#chunks.readUInt32LE(this.#offset) : start;
+    return this.#readSlice(start, end);
   }
 
-  #digest(): string {
-    return this.#slice(this.#at, this.#at + digestBytes).toString("latin1");
+  #readDigest(): string {
+    return this.#readSlice(this.#offset, this.#offset + digestBytes).toString("latin1");
   }
 
-  #slice(start: number, end: number): Buffer {
-    if (end > this.#pieces.length) {
-      throw new PieceFault("ends within a piece");
+  #readSlice(start: number, end: number): Buffer {
+    if (end > this.#chunks.length) {
+      throw new ChunkError("ends within a chunk");
     }
-    this.#at = end;
-    return this.#pieces.subarray(start, end);
+    this.#offset = end;
+    return this.#chunks.subarray(start, end);
   }
 }
 
-const forgotten = (): PieceFault =>
-  new PieceFault("refers to content that this server does not have of the trace; send it as it is");
+const missingContentError = (): ChunkError =>
+  new ChunkError(
+    "refers to content that this server does not have for the trace; send it without chunks",
+  );

@@ -1,9 +1,9 @@
 /**
- * What the walk through a batch in WebAssembly (`wasm/walk`) and its reader ({@link BatchWalk}) both know: it is compiled
- * into the module. Tables are of words of four bytes.
+ * Memory layout that the WebAssembly parser of batches (`wasm/walk`) shares with its reader ({@link BatchWalk}).
+ * The constants are compiled into the module. Table rows consist of words of four bytes.
  */
 
-/** Members of a run that are known by a code: first those that columns hold. */
+/** Codes of the known members of a run. Members that have columns come first. */
 export const member = {
   id: 0,
   trace_id: 1,
@@ -26,58 +26,71 @@ export const member = {
   attachments: 18,
 } as const;
 
-/** Codes below are of columns. */
+/** Codes below this one belong to members that have columns. */
 export const columnCodes = 11;
-/** The code of all other names. */
+/** Code of all other names. */
 export const memberCodes = 19;
 
-/** What stands in a list: a post of which nothing is left to check, any other run, or what is no object. */
+/**
+ * Kinds of list items. `ordinary`: a post that needs no further checks. `unusual`: any other run. `other`: not an
+ * object.
+ */
 export const kind = { ordinary: 0, unusual: 1, other: 2 } as const;
 
-/** Where an entry has what. Places in the body are counted from its begin. */
+/** Word index of each field of an entry. Positions in the body are relative to its start. */
 export const field = {
   kind: 0,
   from: 1,
-  /** Its first in the table of members, and how many it has. */
+  /** Index of its first row in the table of members, and its number of rows. */
   members: 2,
   memberCount: 3,
-  /** The members that no column holds; both 0 where there are none. */
+  /** Range of the members that have no column; both are 0 if there are none. */
   keptFrom: 4,
   keptTo: 5,
-  // Of an ordinary post alone. Texts are rows of their table; -1: it has none.
+  // The following fields are set for ordinary posts only. Texts are row numbers in the table of texts; -1 means
+  // absent.
   hasError: 6,
   id: 7,
   traceId: 8,
   parent: 9,
-  /** Among the packed texts. */
+  /** Offset and size in the packed texts. */
   dottedFrom: 10,
   dottedSize: 11,
   name: 12,
   runType: 13,
   project: 14,
-  /** The entry with the same tags and extra. */
+  /** First entry with the same tags and extra; facets are computed once for all of them. */
   source: 15,
-  /** Whether something may be counted of it. */
+  /** Whether the run may report usage or a first token. */
   hasMeasures: 16,
   tagsFrom: 17,
   tagsTo: 18,
   extraFrom: 19,
   extraTo: 20,
-  /** Two words each. NaN: it has none. */
+  /** 64-bit floats of two words each; NaN means absent. */
   startMicros: 22,
   endMicros: 24,
 } as const;
 export const entryWords = 26;
 
-/** Where a member has what: its code, its name with the quotes, its value. */
+/**
+ * Word index of each field of a member: its code, the range of its name with the quotes, and the range of its
+ * value.
+ */
 export const memberField = { code: 0, nameAt: 1, nameEnd: 2, from: 3, to: 4 } as const;
 export const memberWords = 5;
 
-/** Where a text begins, its bytes, and where it is among the packed ones; -1 where it is not ASCII. */
+/**
+ * Word index of each field of a text: offset in the body, size in bytes, and offset in the packed texts, which is
+ * -1 if the text is not ASCII.
+ */
 export const textField = { at: 0, size: 1, packed: 2 } as const;
 export const textWords = 3;
 
-/** Rows that the tables have, and bytes of packed texts. A body with more goes the other way. */
+/**
+ * Maximum number of rows of each table, and of bytes of packed texts. A larger batch is left to the TypeScript
+ * parser.
+ */
 export const limit = {
   entries: 2_048,
   members: 32_768,

@@ -10,27 +10,30 @@ import { RunSource, SplitRun } from "./split-run.ts";
 import { columnCodes, field, kind, memberField } from "./walk-layout.ts";
 
 const rules = { place: "required" } as const;
-const nothing = Buffer.alloc(0);
+const emptyBuffer = Buffer.alloc(0);
 
-/** Makes a batch of what a walk has found: rows of ordinary posts, and of all other runs what `parse-run.ts` makes of them. */
+/**
+ * Builds a batch from the results of a walk: ordinary posts become rows directly, and all other runs are validated
+ * by `parse-run.ts`.
+ */
 export class WalkedBatch {
   readonly #walk: BatchWalk;
   readonly #builder: BatchBuilder;
   readonly #posts = new PostPacker();
   readonly #source: RunSource;
-  /** What is to be added to a place in the body for the place among the payloads. */
-  readonly #shift: number;
-  /** By entry. */
+  /** Difference between an offset in the batch's payloads and the same offset in the body. */
+  readonly #payloadShift: number;
+  /** Facets by source entry; see `field.source`. */
   readonly #facets: (readonly string[] | undefined)[] = [];
 
   constructor(walk: BatchWalk) {
     this.#walk = walk;
     this.#source = new RunSource(walk.body);
-    const { from, to, othersBytes } = this.#measure();
-    this.#builder = new BatchBuilder(to - from + othersBytes);
-    // Payloads and what stands between them, in one piece.
+    const { from, to, otherBytes } = this.#measurePayloads();
+    this.#builder = new BatchBuilder(to - from + otherBytes);
+    // Copies all payloads at once, together with the text between them.
     this.#builder.addText(walk.body.subarray(from, to));
-    this.#shift = -from;
+    this.#payloadShift = -from;
   }
 
   build(): ParsedBatch {
@@ -47,19 +50,22 @@ export class WalkedBatch {
     return { batch: { ...batch, ...this.#posts.build() }, rejected };
   }
 
-  /** Where the payloads of ordinary posts lie, and about how many bytes those of all other runs have. */
-  #measure() {
+  /**
+   * Returns the range of the body that contains the payloads of ordinary posts, and the approximate payload bytes
+   * of all other runs.
+   */
+  #measurePayloads() {
     const walk = this.#walk;
     let from = walk.body.length;
     let to = 0;
-    let othersBytes = 0;
+    let otherBytes = 0;
     const { posts, patches } = walk;
     const end = Math.max(posts.first + posts.count, patches.first + patches.count);
     for (let entry = 0; entry < end; entry += 1) {
       const keptFrom = walk.word(entry, field.keptFrom);
       const keptTo = walk.word(entry, field.keptTo);
       if (walk.word(entry, field.kind) !== kind.ordinary) {
-        othersBytes += keptTo - keptFrom + 2;
+        otherBytes += keptTo - keptFrom + 2;
       } else if (keptTo === 0) {
         const start = walk.word(entry, field.from);
         from = Math.min(from, start);
@@ -69,25 +75,28 @@ export class WalkedBatch {
         to = Math.max(to, keptTo + 1);
       }
     }
-    return { from: Math.min(from, to), to, othersBytes };
+    return { from: Math.min(from, to), to, otherBytes };
   }
 
-  /** False where it is no ordinary post, or has to go behind others of its run. */
+  /**
+   * Adds an entry as a row. Returns false if it is not an ordinary post, or must be applied after an earlier record
+   * of the same run.
+   */
   #addRow(entry: number): boolean {
     const walk = this.#walk;
     if (walk.word(entry, field.kind) !== kind.ordinary) {
       return false;
     }
     const id = walk.text(entry, field.id) ?? "";
-    if (!this.#posts.takes(id)) {
+    if (!this.#posts.canBeRow(id)) {
       return false;
     }
     const keptTo = walk.word(entry, field.keptTo);
-    // Payloads stand between bytes that nobody needs: the braces go there.
+    // The bytes on both sides of a payload are not needed, so they are overwritten with its braces.
     const bodyStart =
       (keptTo === 0 ? walk.word(entry, field.from) : walk.word(entry, field.keptFrom) - 1) +
-      this.#shift;
-    const bodyEnd = keptTo === 0 ? bodyStart + 2 : keptTo + 1 + this.#shift;
+      this.#payloadShift;
+    const bodyEnd = keptTo === 0 ? bodyStart + 2 : keptTo + 1 + this.#payloadShift;
     this.#builder.enclose(bodyStart, bodyEnd);
     this.#posts.addPost({
       id,
@@ -108,17 +117,17 @@ export class WalkedBatch {
     return true;
   }
 
-  /** Those that all runs with the same tags and extra have. */
+  /** Returns the facets that all runs with the same tags and extra share. */
   #facetsOf(source: number): readonly string[] {
     return (this.#facets[source] ??= facetsOfJson(
-      this.#part(source, field.tagsFrom, field.tagsTo),
-      this.#part(source, field.extraFrom, field.extraTo),
+      this.#slice(source, field.tagsFrom, field.tagsTo),
+      this.#slice(source, field.extraFrom, field.extraTo),
     ));
   }
 
-  #part(entry: number, from: number, to: number): Buffer {
+  #slice(entry: number, from: number, to: number): Buffer {
     const end = this.#walk.word(entry, to);
-    return end === 0 ? nothing : this.#walk.body.subarray(this.#walk.word(entry, from), end);
+    return end === 0 ? emptyBuffer : this.#walk.body.subarray(this.#walk.word(entry, from), end);
   }
 
   #readMeasures(entry: number): RunMeasures | undefined {
@@ -137,11 +146,11 @@ export class WalkedBatch {
 
   #addRun(entry: number, operation: Operation): void {
     if (this.#walk.word(entry, field.kind) === kind.other) {
-      this.#builder.reject({ id: null, operation, reason: "a run is a JSON object" });
+      this.#builder.reject({ id: null, operation, reason: "a run must be a JSON object" });
       return;
     }
-    const { members, values, kept } = this.#splitRun(entry);
-    const record = this.#builder.addRun({ operation, members, values, kept }, rules);
+    const { members, values, rawMembers } = this.#splitRun(entry);
+    const record = this.#builder.addRun({ operation, members, values, rawMembers }, rules);
     if (record !== undefined) {
       this.#posts.add(record);
     }
@@ -156,7 +165,7 @@ export class WalkedBatch {
       const nameAt = walk.memberWord(index, memberField.nameAt);
       const from = walk.memberWord(index, memberField.from);
       const to = walk.memberWord(index, memberField.to);
-      run.put(walk.memberName(index), { nameAt, from, to });
+      run.add(walk.memberName(index), { nameAt, from, to });
     }
     return run;
   }

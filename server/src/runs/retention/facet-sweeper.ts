@@ -20,10 +20,11 @@ export class FacetSweeper {
   }
 
   /**
-   * Before the run is deleted. Of its block of time all is to go, or nothing is taken away: runs that
-   * stay keep what leads to them. A name that a patch has replaced is not known any more, and stays.
+   * Deletes the facets of a run that is about to be deleted. Does nothing unless the whole block of time has
+   * expired, because the remaining runs of the block need the facets. The facet of a name that a patch has replaced
+   * is no longer known, so it remains.
    *
-   * @param beforeMicros - what began before this is to go.
+   * @param beforeMicros - runs that began before this time have expired.
    */
   remove(
     run: Pick<RunRow, "projectId" | "startMicros" | "name" | "runType">,
@@ -31,11 +32,11 @@ export class FacetSweeper {
     beforeMicros: number,
   ): void {
     const block = blockOf(run);
-    if (!isToGo(block, beforeMicros)) {
+    if (!isExpired(block, beforeMicros)) {
       return;
     }
     const facets = new Set([anyFacet, ...facetsOfRow(run)]);
-    // Each payload has given its own, whatever later ones replaced.
+    // Every payload has added facets, even if later payloads replaced its members.
     for (const body of bodies) {
       facetsOf(mergePayloads([body])).forEach((facet) => facets.add(facet));
     }
@@ -45,15 +46,16 @@ export class FacetSweeper {
   }
 
   /**
-   * After a step that ended with this run. What is left of its block may have any facet until the next
-   * step: that may come late, or never where the rule changes.
+   * Called after a step, with the last run that it deleted. The block of that run may have remaining runs whose
+   * facets were deleted, so it gets the wildcard facet until the next step. That step may be late, or never come if
+   * the rule changes.
    */
   end(run: Pick<RunRow, "projectId" | "startMicros">, beforeMicros: number): void {
     const block = blockOf(run);
     const { projectId } = run;
-    const isLeft = (): boolean =>
+    const hasRemaining = (): boolean =>
       this.#findEarlier.all([projectId, (block + 1) * blockMicros]).length > 0;
-    if (isToGo(block, beforeMicros) && isLeft()) {
+    if (isExpired(block, beforeMicros) && hasRemaining()) {
       this.#insert.run([projectId, anyFacet, block]);
     }
   }
@@ -62,6 +64,6 @@ export class FacetSweeper {
 const blockOf = ({ startMicros }: Pick<RunRow, "startMicros">): number =>
   Math.floor(startMicros / blockMicros);
 
-/** Whether all runs of a block began before what is kept. */
-const isToGo = (block: number, beforeMicros: number): boolean =>
+/** Whether all runs of a block began before the expiry time. */
+const isExpired = (block: number, beforeMicros: number): boolean =>
   (block + 1) * blockMicros <= beforeMicros;

@@ -3,7 +3,7 @@ import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import { idOf } from "../../storage/sqlite/tenant-keys.ts";
 
-/** Rules are settings: `retention/{tenant}` and `retention/{tenant}/{project}`, the project by its id. */
+/** Rules are stored as settings with the keys `retention/{tenant id}` and `retention/{tenant id}/{project id}`. */
 export const ruleKey = (tenantId: string, projectId: string | null): string =>
   projectId === null ? `retention/${tenantId}` : `retention/${tenantId}/${idOf(projectId)}`;
 
@@ -17,9 +17,9 @@ export class RetentionRules {
       .raw();
   }
 
-  /** The tenant's own first, if there is one. */
+  /** The tenant's own rule comes first, if there is one. */
   list(tenantId: string): readonly RetentionRule[] {
-    // '0' comes after '/': all that begins with the key, and nothing else.
+    // '0' follows '/' in ASCII, so the range contains exactly the keys that begin with the prefix.
     return parseRows(this.#list.all([ruleKey(tenantId, null)])).map(([key, value]) => ({
       projectId: String(key).split("/")[2] ?? null,
       days: value === "" ? null : Number(value),

@@ -1,17 +1,17 @@
 import type { RunStore } from "../run-store.ts";
 
 export interface SweeperTimes {
-  /** From the start, and from one end of a sweep to the next. */
+  /** Milliseconds from the server's start to the first sweep, and from the end of a sweep to the next one. */
   readonly restMs: number;
-  /** Between the steps of a sweep: what arrives has the writer meanwhile. */
+  /** Milliseconds between the steps of a sweep, during which the writer serves other requests. */
   readonly pauseMs: number;
 }
 
-const usualTimes: SweeperTimes = { restMs: 60_000, pauseMs: 100 };
+const defaultTimes: SweeperTimes = { restMs: 60_000, pauseMs: 100 };
 
 /**
- * Deletes runs that no rule of retention keeps: in small steps, each a write like any other, with
- * pauses between them. Holds no process; ends when the server closes.
+ * Deletes runs that no retention rule keeps any more. It works in small steps with pauses between them, and each
+ * step is a write like any other. The timer does not keep the process alive. The server calls `end` when it closes.
  */
 export class Sweeper {
   readonly #store: RunStore;
@@ -19,10 +19,10 @@ export class Sweeper {
   #timer: NodeJS.Timeout | undefined;
   #ended = false;
 
-  constructor(store: RunStore, times: SweeperTimes = usualTimes) {
+  constructor(store: RunStore, times: SweeperTimes = defaultTimes) {
     this.#store = store;
     this.#times = times;
-    this.#wait(null, times.restMs);
+    this.#schedule(null, times.restMs);
   }
 
   end(): void {
@@ -30,7 +30,7 @@ export class Sweeper {
     clearTimeout(this.#timer);
   }
 
-  #wait(from: string | null, delayMs: number): void {
+  #schedule(from: string | null, delayMs: number): void {
     if (!this.#ended) {
       this.#timer = setTimeout(() => void this.#step(from), delayMs);
       this.#timer.unref();
@@ -41,11 +41,13 @@ export class Sweeper {
     const { restMs, pauseMs } = this.#times;
     try {
       const { next } = await this.#store.write.retention.sweep(Date.now() * 1_000, from);
-      this.#wait(next, next === null ? restMs : pauseMs);
+      this.#schedule(next, next === null ? restMs : pauseMs);
     } catch (cause) {
-      // A full disk, or the writer is gone: runs stay for longer, and the next sweep tries again.
-      process.emitWarning(`old runs could not be deleted: ${String(cause)}`);
-      this.#wait(null, restMs);
+      // The disk may be full, or the writer thread may have ended. The runs stay until the next sweep.
+      process.emitWarning(
+        `expired runs could not be deleted, next attempt in ${restMs / 1_000} s: ${String(cause)}`,
+      );
+      this.#schedule(null, restMs);
     }
   }
 }

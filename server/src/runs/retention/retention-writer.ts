@@ -11,12 +11,12 @@ import type { Connection } from "../../storage/sqlite/connection.ts";
 import { StepSize } from "../../storage/sqlite/step-size.ts";
 import { idOf } from "../../storage/sqlite/tenant-keys.ts";
 
-/** Runs that one step deletes, and projects that it looks at. */
+/** Runs that one step deletes, and projects that it checks, at most. */
 const runsPerStep = 100;
 const projectsPerStep = 200;
 const dayMicros = 86_400_000_000;
 
-/** Keeps the rules, and deletes what they no longer keep. */
+/** Stores the retention rules, and deletes the runs that they no longer keep. */
 export class RetentionWriter implements RetentionWrites {
   readonly #steps: StepSize;
   readonly #rules: RetentionRules;
@@ -48,14 +48,15 @@ export class RetentionWriter implements RetentionWrites {
     if (this.#statements.anyRule.all().length === 0) {
       return { deleted: 0, next: null };
     }
-    const daysOf = this.#lookUp();
+    const daysOf = this.#createRuleLookup();
     const projects = parseRows(this.#statements.listProjects.all([from ?? "", projectsPerStep]));
     for (const [id, tenantId] of projects) {
       const days = daysOf(String(tenantId), String(id));
-      const before = days === null ? null : nowMicros - days * dayMicros;
-      const deleted = before === null ? 0 : this.#deleteSome(String(tenantId), String(id), before);
+      const beforeMicros = days === null ? null : nowMicros - days * dayMicros;
+      const deleted =
+        beforeMicros === null ? 0 : this.#deleteSome(String(tenantId), String(id), beforeMicros);
       if (deleted > 0) {
-        // Again from this project: it may hold more.
+        // The next step continues with this project, which may have more expired runs.
         return { deleted, next: String(id) };
       }
     }
@@ -63,7 +64,7 @@ export class RetentionWriter implements RetentionWrites {
     return { deleted: 0, next: last === undefined ? null : `${String(last[0])}${afterKey}` };
   }
 
-  #lookUp(): (tenantId: string, projectKey: string) => number | null {
+  #createRuleLookup(): (tenantId: string, projectKey: string) => number | null {
     const byTenant = new Map<string, ReadonlyMap<string | null, number | null>>();
     return (tenantId, key) => {
       const projectId = idOf(key);
@@ -76,15 +77,15 @@ export class RetentionWriter implements RetentionWrites {
     };
   }
 
-  #deleteSome(tenantId: string, projectId: string, before: number): number {
+  #deleteSome(tenantId: string, projectId: string, beforeMicros: number): number {
     const rows = parseRows(
-      this.#statements.findOld.all([projectId, before, this.#steps.rowsOf(runsPerStep)]),
+      this.#statements.findOld.all([projectId, beforeMicros, this.#steps.rowsOf(runsPerStep)]),
     );
     let deleted = 0;
     let bytes = 0;
     for (const [traceId, id, startMicros, name, runType] of rows) {
       if (bytes > serverLimits.erasedBytes) {
-        break; // Runs may be large: others have their turn, and the next step goes on here.
+        break; // Payloads may be large: other requests get a turn, and the next step continues here.
       }
       const row = {
         traceId: String(traceId),
@@ -98,34 +99,43 @@ export class RetentionWriter implements RetentionWrites {
       const [[files] = []] = parseRows(this.#statements.sizeOfFiles.all([row.traceId, row.id]));
       bytes += payloads.reduce((sum, { length }) => sum + length, Number(files));
       deleted += 1;
-      this.#facets.remove(row, payloads, before);
-      this.#statements.ofRun.forEach((statement) => statement.run([String(traceId), String(id)]));
-      this.#statements.ofTenant.forEach((statement) => statement.run([String(id), tenantId]));
+      this.#facets.remove(row, payloads, beforeMicros);
+      this.#statements.deleteFromRunTables.forEach((statement) =>
+        statement.run([String(traceId), String(id)]),
+      );
+      this.#statements.deleteFromTenantTables.forEach((statement) =>
+        statement.run([String(id), tenantId]),
+      );
     }
     const last = rows[deleted - 1];
     if (last !== undefined) {
-      this.#facets.end({ projectId, startMicros: Number(last[2]) }, before);
+      this.#facets.end({ projectId, startMicros: Number(last[2]) }, beforeMicros);
       this.#endThreadShares(projectId);
     }
     return deleted;
   }
 
-  /** Shares of threads end with the last run that may be of the thread. */
+  /** Ends the shares of threads that have no runs left. */
   #endThreadShares(projectId: string): void {
     const { listThreads, mayHaveRuns, endThread } = this.#statements;
     for (const [json] of parseRows(listThreads.all([projectId]))) {
       const thread = String(JSON.parse(String(json)));
       const facets = threadKeys.map((key) => pairFacet(key, thread));
-      // A long text has no facet: any run may be of the thread.
-      const may = facets.includes(undefined) ? null : JSON.stringify([anyFacet, ...facets]);
-      if (mayHaveRuns.all([projectId, may]).length === 0) {
+      // A long thread id has no facet, so any run may belong to the thread.
+      const candidateFacets = facets.includes(undefined)
+        ? null
+        : JSON.stringify([anyFacet, ...facets]);
+      if (mayHaveRuns.all([projectId, candidateFacets]).length === 0) {
         endThread.run([projectId, String(json)]);
       }
     }
   }
 }
 
-/** Comes behind a key, and before whatever key comes next; a longer key may begin with one that is no longer. */
+/**
+ * Appended to a project's key, this sorts after the key itself and before every other key, also before the longer
+ * key `<id>/<tenant id>`.
+ */
 const afterKey = "!";
 
 function prepareStatements(db: Connection) {
@@ -150,8 +160,8 @@ function prepareStatements(db: Connection) {
     sizeOfFiles: db
       .prepare("SELECT total(length(bytes)) FROM attachments WHERE trace_id = ? AND id = ?")
       .raw(),
-    ofRun: ["payloads", "attachments", "shares", "trace_shares", "runs"].map((table) =>
-      db.prepare(`DELETE FROM ${table} WHERE trace_id = ? AND id = ?`),
+    deleteFromRunTables: ["payloads", "attachments", "shares", "trace_shares", "runs"].map(
+      (table) => db.prepare(`DELETE FROM ${table} WHERE trace_id = ? AND id = ?`),
     ),
     listThreads: db.prepare("SELECT thread_json FROM thread_shares WHERE project_id = ?").raw(),
     mayHaveRuns: db
@@ -164,8 +174,8 @@ function prepareStatements(db: Connection) {
       )
       .raw(),
     endThread: db.prepare("DELETE FROM thread_shares WHERE project_id = ? AND thread_json = ?"),
-    // Another tenant may hold rows that name these ids: they stay.
-    ofTenant: ["feedback", "feedback_tokens", "annotation_queue_runs"].map((table) =>
+    // Rows of another tenant may refer to the same run id. They stay.
+    deleteFromTenantTables: ["feedback", "feedback_tokens", "annotation_queue_runs"].map((table) =>
       db.prepare(`DELETE FROM ${table} WHERE run_id = ? AND tenant_id = ?`),
     ),
   };

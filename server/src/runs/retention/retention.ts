@@ -1,32 +1,32 @@
-/** For how long the runs of a tenant, or of one of its projects, are kept. */
+/** How long the runs of a tenant, or of one of its projects, are kept. */
 export interface RetentionRule {
-  /** `null`: all projects that have no rule of their own. */
+  /** `null`: the rule applies to all projects without a rule of their own. */
   readonly projectId: string | null;
-  /** Runs that began earlier are deleted. `null`: kept for ever. */
+  /** Runs that began more than this many days ago are deleted. `null`: runs are kept forever. */
   readonly days: number | null;
 }
 
-/** Where one step of deleting ended. */
+/** Result of one step of a sweep. */
 export interface SweepStep {
-  /** Runs that were deleted. */
+  /** Number of deleted runs. */
   readonly deleted: number;
-  /** The project to go on with; `null`: that was all of them. */
+  /** The project with which the next step continues; `null` once all projects are done. */
   readonly next: string | null;
 }
 
 export interface RetentionReads {
-  /** The tenant's own first, if there is one. */
+  /** The tenant's own rule comes first, if there is one. */
   list(tenantId: string): readonly RetentionRule[];
 }
 
 export interface RetentionWrites {
   /** @throws RequestError 404: no such project. */
   set(tenantId: string, rule: RetentionRule): void;
-  /** Takes a rule away. Repeated, it changes nothing. */
+  /** Removes a rule. Repeating the call has no effect. */
   clear(tenantId: string, projectId: string | null): void;
   /**
-   * Deletes some of the runs that a rule no longer keeps, with what belongs to them: few enough that
-   * what arrives meanwhile hardly waits.
+   * Deletes some of the runs that no rule keeps any more, with everything that belongs to them. One step is small
+   * enough that other writes hardly wait. `from` is the `next` of the previous step, or `null` to begin a sweep.
    */
   sweep(nowMicros: number, from: string | null): SweepStep;
 }

@@ -7,7 +7,7 @@ import { JsonPieces } from "../../http/json-pieces.ts";
 import { measureMembers, rowMembers } from "./run-members.ts";
 import { readThreadId } from "./run-thread.ts";
 
-/** Members that a run always shows, `null` where nothing was received. */
+/** Payload members that every response contains; `null` if they were not received. */
 const payloadMembers = [
   "inputs",
   "outputs",
@@ -20,69 +20,72 @@ const payloadMembers = [
 
 const nullJson = "null";
 
-/** What of a run is shown beside what was received. */
+/** Options for serializing a run. */
 export interface RunView {
-  /** The members that it has; all of them where it is left out. */
+  /** The members to return; all of them if absent. */
   readonly select?: ReadonlySet<string> | undefined;
-  /** What the feedback on it comes to; absent where there is none. */
+  /** Statistics of the run's feedback; absent if it has none. */
   readonly feedbackStats?: FeedbackStats | undefined;
-  /** Where an attachment can be read; without, attachments are not shown. */
+  /** Creates the URL of an attachment. Without it, attachments are not shown. */
   readonly link?: ((file: RunFile) => string) | undefined;
 }
 
 /**
- * A run as `GET /runs/{id}` answers it. What was received is copied byte for byte, so that texts that
- * JavaScript or SQLite would alter come back as they were.
+ * Serializes a run for `GET /runs/{id}`. Received values are copied byte for byte, because parsing them in
+ * JavaScript or SQLite could change numbers and strings.
  */
 export function toRunJson(run: StoredRun, view: RunView = {}): Buffer {
-  const pieces = new JsonPieces();
-  addRun(pieces, run, view);
-  return pieces.toBuffer();
+  const builder = new JsonPieces();
+  addRun(builder, run, view);
+  return builder.toBuffer();
 }
 
-/** After so long others have their turn: payloads may be long, and each is walked over. */
+/**
+ * Milliseconds after which serializing a page yields to other requests: payloads may be large, and each one is
+ * parsed.
+ */
 const sliceMs = 20;
 
-/** A page of runs as `POST /runs/query` answers it. Made in slices, run by run. */
+/** Serializes a page of runs for `POST /runs/query`. Yields to other requests between runs. */
 export async function toPageJson(
   runs: readonly StoredRun[],
   viewOf: (run: StoredRun) => RunView,
   cursors: { readonly next: string | null },
 ): Promise<Buffer> {
-  const pieces = new JsonPieces();
-  pieces.add('{"runs":[');
+  const builder = new JsonPieces();
+  builder.add('{"runs":[');
   let began = performance.now();
   for (const [index, run] of runs.entries()) {
-    pieces.add(index === 0 ? "" : ",");
-    addRun(pieces, run, viewOf(run));
+    builder.add(index === 0 ? "" : ",");
+    addRun(builder, run, viewOf(run));
     if (performance.now() - began > sliceMs) {
       await setImmediate();
       began = performance.now();
     }
   }
-  const rest = { cursors: { next: cursors.next, prev: null }, parsed_query: null };
-  pieces.add(`],${JSON.stringify(rest).slice(1)}`);
-  return pieces.toBuffer();
+  const tail = { cursors: { next: cursors.next, prev: null }, parsed_query: null };
+  builder.add(`],${JSON.stringify(tail).slice(1)}`);
+  return builder.toBuffer();
 }
 
-function addRun(pieces: JsonPieces, run: StoredRun, view: RunView): void {
+function addRun(builder: JsonPieces, run: StoredRun, view: RunView): void {
   let isFirst = true;
-  eachMember(run, view, (name, json) => {
-    pieces.add(isFirst ? "{" : ",");
-    pieces.add(keyOf(name));
-    pieces.addJson(json);
+  forEachMember(run, view, (name, json) => {
+    builder.add(isFirst ? "{" : ",");
+    builder.add(keyOf(name));
+    builder.addJson(json);
     isFirst = false;
   });
-  pieces.add("}");
+  builder.add("}");
 }
 
-/** A JSON array of texts that are JSON already, under a name, followed by further members. */
+/** Builds a JSON object from a list of items that are JSON already, under `name`, and further members. */
 export function toListJson(
   name: string,
   items: readonly Buffer[],
-  rest: Readonly<Record<string, unknown>>,
+  otherMembers: Readonly<Record<string, unknown>>,
 ): Buffer {
-  const tail = JSON.stringify(rest).slice(1);
+  const tail = JSON.stringify(otherMembers).slice(1);
   return Buffer.concat([
     Buffer.from(`{${JSON.stringify(name)}:`),
     toArrayJson(items),
@@ -90,7 +93,7 @@ export function toListJson(
   ]);
 }
 
-/** A JSON array of texts that are JSON already. */
+/** Builds a JSON array from items that are JSON already. */
 export const toArrayJson = (items: readonly Buffer[]): Buffer =>
   Buffer.concat([
     Buffer.from("["),
@@ -100,23 +103,33 @@ export const toArrayJson = (items: readonly Buffer[]): Buffer =>
 
 const commaJson = Buffer.from(",");
 
-/** The members of a run by their names, as JSON; of a selection only those are made that it names. */
+/** Returns the members of a run as JSON, by name. With a selection, only the selected members are created. */
 export function membersOf(run: StoredRun, view: RunView = {}): Map<string, Buffer> {
   const members = new Map<string, Buffer>();
-  eachMember(run, view, (name, json) => members.set(name, Buffer.from(json)));
+  forEachMember(run, view, (name, json) => members.set(name, Buffer.from(json)));
   return members;
 }
 
-/** Each member once: received members as their bytes, those of the server as text. The id comes first. */
-function eachMember(
+/**
+ * Calls `put` once for each member, with bytes if it was received and with text if the server adds it. The id comes
+ * first.
+ */
+function forEachMember(
   run: StoredRun,
   { select, feedbackStats, link }: RunView,
   put: (name: string, json: Buffer | string) => void,
 ): void {
-  const { fromRow, fromMeasures, further, received: asked, isAsked, wanted } = choiceOf(select);
+  const {
+    fromRow,
+    fromMeasures,
+    computed,
+    received: requestedMembers,
+    isSelected,
+    wanted,
+  } = selectMembers(select);
   const received = mergePayloads(run.bodies, wanted);
   for (const [name, { toJson }] of fromRow) {
-    // The row has no more of it than SQLite's text type holds.
+    // Prefer the received name: SQLite's text type may have cut it off.
     const asWritten = name === "name" ? received.get(name) : undefined;
     put(name, asWritten ?? toJson(run));
   }
@@ -126,35 +139,35 @@ function eachMember(
       put(name, toJson(measures));
     }
   }
-  for (const name of further) {
-    put(name, JSON.stringify(furtherMembers[name]({ run, received, feedbackStats, link })));
+  for (const name of computed) {
+    put(name, JSON.stringify(computedMembers[name]({ run, received, feedbackStats, link })));
   }
-  for (const name of asked) {
+  for (const name of requestedMembers) {
     put(name, received.get(name) ?? nullJson);
   }
   for (const [name, json] of received) {
-    // Never over what the server itself says of a run.
-    if (!ownMembers.has(name) && isAsked(name)) {
+    // A received member never replaces one that the server sets.
+    if (!knownMembers.has(name) && isSelected(name)) {
       put(name, json);
     }
   }
 }
 
-interface Further extends Pick<RunView, "feedbackStats" | "link"> {
+interface ComputedInput extends Pick<RunView, "feedbackStats" | "link"> {
   readonly run: StoredRun;
   readonly received: ReadonlyMap<string, Buffer>;
 }
 
-/** What is known of a run beside its row and what was received. */
-const furtherMembers = {
-  feedback_stats: ({ feedbackStats }: Further) => feedbackStats ?? null,
-  s3_urls: ({ run, link }: Further) => (link === undefined ? null : toUrls(run, link)),
-  thread_id: ({ received }: Further) => readThreadId(received),
+/** Members that are computed from more than the row. */
+const computedMembers = {
+  feedback_stats: ({ feedbackStats }: ComputedInput) => feedbackStats ?? null,
+  s3_urls: ({ run, link }: ComputedInput) => (link === undefined ? null : toUrls(run, link)),
+  thread_id: ({ received }: ComputedInput) => readThreadId(received),
 };
 
-const furtherNames = Object.keys(furtherMembers) as (keyof typeof furtherMembers)[];
+const computedNames = Object.keys(computedMembers) as (keyof typeof computedMembers)[];
 
-/** By `attachment.<name>`, as clients look them up; null without attachments. */
+/** URLs by `attachment.<name>`, which is how clients look them up; null without attachments. */
 function toUrls({ row, attachments }: StoredRun, link: (file: RunFile) => string) {
   const entries = attachments.map(({ name, mimeType }) => {
     const url = link({ traceId: row.traceId, runId: row.id, name });
@@ -163,74 +176,76 @@ function toUrls({ row, attachments }: StoredRun, link: (file: RunFile) => string
   return entries.length === 0 ? null : (Object.fromEntries(entries) as object);
 }
 
-/** Members that never come from elsewhere, and their keys in JSON. */
-const ownMembers: ReadonlyMap<string, string> = new Map(
+/** Members that received members can't replace or add, with their JSON keys. */
+const knownMembers: ReadonlyMap<string, string> = new Map(
   [...rowMembers, ...measureMembers]
     .map(([name]): string => name)
-    .concat(furtherNames, payloadMembers)
+    .concat(computedNames, payloadMembers)
     .map((name) => [name, `${JSON.stringify(name)}:`]),
 );
 
-const keyOf = (name: string): string => ownMembers.get(name) ?? `${JSON.stringify(name)}:`;
+const keyOf = (name: string): string => knownMembers.get(name) ?? `${JSON.stringify(name)}:`;
 
-/** What a selection comes to, found once for all runs of an answer. */
-interface Choice {
-  readonly isAsked: (name: string) => boolean;
+/** The members to serialize for a selection, computed once for all runs of a response. */
+interface MemberSelection {
+  readonly isSelected: (name: string) => boolean;
   readonly fromRow: typeof rowMembers;
   readonly fromMeasures: typeof measureMembers;
-  readonly further: typeof furtherNames;
+  readonly computed: typeof computedNames;
   readonly received: readonly string[];
-  /** The members that need be found in what was received; all of them where it is left out. */
+  /** The members that must be found in the payload; all of them if `undefined`. */
   readonly wanted: ReadonlySet<string> | undefined;
 }
 
-const choices = new WeakMap<ReadonlySet<string>, Choice>();
+const selections = new WeakMap<ReadonlySet<string>, MemberSelection>();
 
-function choiceOf(select: ReadonlySet<string> | undefined): Choice {
+function selectMembers(select: ReadonlySet<string> | undefined): MemberSelection {
   if (select === undefined) {
-    return everyMember;
+    return allMembers;
   }
-  const known = choices.get(select);
-  if (known !== undefined) {
-    return known;
+  const cached = selections.get(select);
+  if (cached !== undefined) {
+    return cached;
   }
-  const isAsked = (name: string): boolean => name === "id" || select.has(name);
-  const fromMeasures = measureMembers.filter(([name]) => isAsked(name));
-  const choice = {
-    isAsked,
-    fromRow: rowMembers.filter(([name]) => isAsked(name)),
+  const isSelected = (name: string): boolean => name === "id" || select.has(name);
+  const fromMeasures = measureMembers.filter(([name]) => isSelected(name));
+  const selection = {
+    isSelected,
+    fromRow: rowMembers.filter(([name]) => isSelected(name)),
     fromMeasures,
-    further: furtherNames.filter(isAsked),
-    received: payloadMembers.filter(isAsked),
-    // Measures and threads are read from several members.
+    computed: computedNames.filter(isSelected),
+    received: payloadMembers.filter(isSelected),
+    // Measures and thread ids are read from several members.
     wanted: fromMeasures.length > 0 || select.has("thread_id") ? undefined : select,
   };
-  choices.set(select, choice);
-  return choice;
+  selections.set(select, selection);
+  return selection;
 }
 
-const everyMember: Choice = {
-  isAsked: () => true,
+const allMembers: MemberSelection = {
+  isSelected: () => true,
   fromRow: rowMembers,
   fromMeasures: measureMembers,
-  further: furtherNames,
+  computed: computedNames,
   received: payloadMembers,
   wanted: undefined,
 };
 
-/** What has to be read of runs of which these members are shown. */
+/** Returns the parts of a run that must be read to serialize the selected members. */
 export function partsOf(select: ReadonlySet<string>): ReadonlySet<RunPart> {
   const parts = new Set(
-    choiceOf(select).fromRow.flatMap(([, { parts: ofMember }]): readonly RunPart[] => ofMember),
+    selectMembers(select).fromRow.flatMap(
+      ([, { parts: ofMember }]): readonly RunPart[] => ofMember,
+    ),
   );
   if (select.has("s3_urls")) {
     parts.add("attachments").add("traceId");
   }
-  return [...select].every((name) => unreceived.has(name)) ? parts : parts.add("bodies");
+  return [...select].every((name) => rowMembersOnly.has(name)) ? parts : parts.add("bodies");
 }
 
-/** The members that need no look at the received bytes. The row may hold only the beginning of a name. */
-const unreceived: ReadonlySet<string> = new Set(
+/** Members that don't require the payload. `name` does, because the row may contain only the beginning of it. */
+const rowMembersOnly: ReadonlySet<string> = new Set(
   rowMembers
     .map(([name]) => name)
     .filter((name) => name !== "name")

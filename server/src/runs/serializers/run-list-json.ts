@@ -2,32 +2,32 @@ import type { FeedbackStats } from "../run-feedback.ts";
 import type { StoredRun } from "../run-row.ts";
 import { membersOf } from "./run-json.ts";
 
-/** Characters of a value that a list shows. */
-const previewMax = 400;
+/** Maximum number of characters that a list shows of a value. */
+const maxPreviewChars = 400;
 
-/** Longer JSON of tags and metadata is not taken apart for a list. */
-const looseBytes = 65_536;
+/** Tags and metadata with more bytes of JSON are not parsed for a list. */
+const maxParsedBytes = 65_536;
 
-/** Entries of metadata, and tags, that a list shows of a run. */
-const entriesMax = 100;
+/** Maximum number of metadata entries and of tags that a list shows for a run. */
+const maxEntries = 100;
 
-/** What can be long: each is shown in part. */
-const shownInPart: Readonly<Record<string, (json: Buffer) => unknown>> = {
+/** Functions that shorten the members that can be long. */
+const shorteners: Readonly<Record<string, (json: Buffer) => unknown>> = {
   inputs: previewOf,
   outputs: previewOf,
   error: previewOf,
-  tags: (json) => toList(parseLoose(json)).slice(0, entriesMax).map(toShort),
+  tags: (json) => toList(parseIfShort(json)).slice(0, maxEntries).map(toShort),
 };
 
-/** What a list shows of a run beside it. */
+/** What a list shows of a run. */
 export interface ListView {
   readonly select: ReadonlySet<string>;
   readonly feedback: FeedbackStats | undefined;
 }
 
 /**
- * A run as a list shows it, short however long it is: of `inputs`, `outputs` and `error` the beginning of
- * their text, of `metadata` each value as a short text.
+ * Serializes a run for a list, in bounded size: the beginning of `inputs`, `outputs` and `error`, and the values of
+ * `metadata` as short strings.
  */
 export function toListItem(run: StoredRun, { select, feedback }: ListView): object {
   const needed = select.has("metadata") ? new Set([...select, "extra"]) : select;
@@ -38,26 +38,26 @@ export function toListItem(run: StoredRun, { select, feedback }: ListView): obje
     if (name === "metadata") {
       item[name] = metadataIn(members.get("extra"));
     } else if (json !== undefined) {
-      const inPart = shownInPart[name];
-      item[name] = inPart === undefined ? parseLoose(json) : inPart(json);
+      const shorten = shorteners[name];
+      item[name] = shorten === undefined ? parseIfShort(json) : shorten(json);
     }
   }
   return item;
 }
 
-/** The beginning of a JSON text; of a text without its quotes. `null` where there is nothing. */
+/** Returns the beginning of a value's JSON text, for a string without its quotes. `null` if there is no value. */
 function previewOf(json: Buffer): string | null {
-  // A character has up to six bytes as an escape.
-  const head = json.subarray(0, previewMax * 6).toString("utf8");
+  // In JSON, a character takes up to six bytes, as an escape.
+  const head = json.subarray(0, maxPreviewChars * 6).toString("utf8");
   if (head === "null") {
     return null;
   }
   if (!head.startsWith('"')) {
-    return head.slice(0, previewMax);
+    return head.slice(0, maxPreviewChars);
   }
-  // Cut where no escape is cut, the rest is a JSON text again.
+  // Remove an escape that was cut in half; the rest is then a JSON string again.
   const inner = head
-    .slice(1, previewMax)
+    .slice(1, maxPreviewChars)
     .replace(/\\(?:u[\da-f]{0,3})?$/i, "")
     .replace(/"$/, "");
   const text = parseJson(`"${inner}"`);
@@ -65,28 +65,28 @@ function previewOf(json: Buffer): string | null {
 }
 
 function metadataIn(extra: Buffer | undefined): Readonly<Record<string, string>> {
-  const value = extra === undefined ? undefined : parseLoose(extra);
+  const value = extra === undefined ? undefined : parseIfShort(extra);
   const metadata = isRecord(value) ? value["metadata"] : undefined;
   return isRecord(metadata)
     ? Object.fromEntries(
         Object.entries(metadata)
-          .slice(0, entriesMax)
-          .map(([key, one]) => [toShort(key), toShort(one)]),
+          .slice(0, maxEntries)
+          .map(([key, entryValue]) => [toShort(key), toShort(entryValue)]),
       )
     : {};
 }
 
 const toShort = (value: unknown): string =>
-  (typeof value === "string" ? value : (JSON.stringify(value) ?? "")).slice(0, previewMax);
+  (typeof value === "string" ? value : (JSON.stringify(value) ?? "")).slice(0, maxPreviewChars);
 
-const parseLoose = (json: Buffer): unknown =>
-  json.length > looseBytes ? undefined : parseJson(json.toString("utf8"));
+const parseIfShort = (json: Buffer): unknown =>
+  json.length > maxParsedBytes ? undefined : parseJson(json.toString("utf8"));
 
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // Too deep, or a text that was cut: the caller shows it as it is.
+    return undefined; // Nested too deeply, or a string that was cut: the caller shows the raw text.
   }
 }
 

@@ -4,50 +4,52 @@ import { shownToken } from "../../storage/share-token.ts";
 import type { UsageName } from "../usage-sources.ts";
 import { toCostText, toIso } from "../../http/wire-text.ts";
 
-/** A member that is made of what is stored of a run beside what was received. */
+/** A member of a run that the server derives from stored columns instead of the payload. */
 export interface RunMember {
-  /** What must have been read of the run. */
+  /** The parts of the run that must have been read. */
   readonly parts: readonly RunPart[];
   readonly toJson: (run: StoredRun) => string;
 }
 
-/** Of the row alone: of that just what is named. */
-const ofRow = <Field extends keyof RunRow>(
+/** A member that depends only on the named columns of the row. */
+const fromRow = <Field extends keyof RunRow>(
   parts: readonly Field[],
   toJson: (row: Pick<RunRow, Field>) => string,
 ): RunMember => ({ parts, toJson: ({ row }) => toJson(row) });
 
-const ofAll = (json: string): RunMember => ({ parts: [], toJson: () => json });
+const fromConstant = (json: string): RunMember => ({ parts: [], toJson: () => json });
 
-/** Most texts are as they are in JSON: to see that takes a third of what it takes to write them. */
+/** Most strings need no escapes in JSON. Testing for that takes a third of the time of escaping. */
 const isPlain = /^[ !#-[\]-~]*$/;
 const quote = (text: string): string => (isPlain.test(text) ? `"${text}"` : JSON.stringify(text));
 const quoteOrNull = (text: string | null): string => (text === null ? "null" : quote(text));
 const toTime = (micros: number | null): string => (micros === null ? "null" : `"${toIso(micros)}"`);
 
-/** The members of a run that the server adds, in this order. */
+/** The members that the server adds to a run, in the order of the response. */
 export const rowMembers: readonly (readonly [string, RunMember])[] = Object.entries<RunMember>({
-  id: ofRow(["id"], ({ id }) => quote(id)),
-  name: ofRow(["name"], ({ name }) => quote(name)),
-  run_type: ofRow(["runType"], ({ runType }) => quote(runType)),
-  start_time: ofRow(["startMicros"], ({ startMicros }) => toTime(startMicros)),
-  end_time: ofRow(["endMicros"], ({ endMicros }) => toTime(endMicros)),
-  status: ofRow(["hasError", "endMicros"], (row) => `"${statusOf(row)}"`),
-  parent_run_id: ofRow(["parentRunId"], ({ parentRunId }) => quoteOrNull(parentRunId)),
-  parent_run_ids: ofRow(["dottedOrder"], (row) => JSON.stringify(ancestorsOf(row))),
+  id: fromRow(["id"], ({ id }) => quote(id)),
+  name: fromRow(["name"], ({ name }) => quote(name)),
+  run_type: fromRow(["runType"], ({ runType }) => quote(runType)),
+  start_time: fromRow(["startMicros"], ({ startMicros }) => toTime(startMicros)),
+  end_time: fromRow(["endMicros"], ({ endMicros }) => toTime(endMicros)),
+  status: fromRow(["hasError", "endMicros"], (row) => `"${statusOf(row)}"`),
+  parent_run_id: fromRow(["parentRunId"], ({ parentRunId }) => quoteOrNull(parentRunId)),
+  parent_run_ids: fromRow(["dottedOrder"], (row) => JSON.stringify(ancestorsOf(row))),
   child_run_ids: { parts: [], toJson: ({ childRunIds }) => JSON.stringify(childRunIds) },
   direct_child_run_ids: {
     parts: [],
     toJson: ({ directChildRunIds }) => JSON.stringify(directChildRunIds),
   },
-  trace_id: ofRow(["traceId"], ({ traceId }) => quote(traceId)),
-  dotted_order: ofRow(["dottedOrder"], ({ dottedOrder }) => quote(dottedOrder)),
-  session_id: ofRow(["projectId"], ({ projectId }) => quote(projectId)),
+  trace_id: fromRow(["traceId"], ({ traceId }) => quote(traceId)),
+  dotted_order: fromRow(["dottedOrder"], ({ dottedOrder }) => quote(dottedOrder)),
+  session_id: fromRow(["projectId"], ({ projectId }) => quote(projectId)),
   session_name: { parts: ["projectName"], toJson: ({ projectName }) => quote(projectName) },
-  reference_example_id: ofRow(["referenceExampleId"], (row) => quoteOrNull(row.referenceExampleId)),
-  execution_order: ofAll("1"),
-  in_dataset: ofAll("null"),
-  manifest_id: ofAll("null"),
+  reference_example_id: fromRow(["referenceExampleId"], (row) =>
+    quoteOrNull(row.referenceExampleId),
+  ),
+  execution_order: fromConstant("1"),
+  in_dataset: fromConstant("null"),
+  manifest_id: fromConstant("null"),
   share_token: {
     parts: ["shareToken"],
     toJson: ({ shareToken }) => quoteOrNull(shownToken(shareToken)),
@@ -63,7 +65,7 @@ const countOf = (name: UsageName) => (measures: RunMeasures | undefined) =>
 const costOf = (name: UsageName) => (measures: RunMeasures | undefined) =>
   JSON.stringify(toCostText(measures?.[name]));
 
-/** What is counted of a run. Counts are whole and never null on the wire, costs are decimal texts. */
+/** Usage members of a run. On the wire, counts are integers and never null, and costs are decimal strings. */
 export const measureMembers = Object.entries<(measures: RunMeasures | undefined) => string>({
   total_tokens: countOf("total_tokens"),
   prompt_tokens: countOf("prompt_tokens"),
@@ -83,7 +85,7 @@ function statusOf({ hasError, endMicros }: Pick<RunRow, "hasError" | "endMicros"
 
 const stampLength = 22;
 
-/** Ids of the runs above, root first. */
+/** Ids of the run's ancestors, the root first. */
 const ancestorsOf = ({ dottedOrder }: Pick<RunRow, "dottedOrder">): string[] =>
   dottedOrder
     .split(".")

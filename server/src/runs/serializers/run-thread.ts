@@ -1,12 +1,12 @@
 import { threadKeys } from "../run-filter-source.ts";
 
-/** Most runs belong to no conversation. This detects that without parsing their extra. */
-const mentions = threadKeys.map((key) => Buffer.from(`"${key}"`));
+/** Most runs belong to no conversation. Searching for these bytes detects that without parsing `extra`. */
+const quotedKeys = threadKeys.map((key) => Buffer.from(`"${key}"`));
 
-/** The conversation that a run's metadata say it is of; `null` where they name none. */
+/** Returns the conversation that a run's metadata names; `null` if there is none. */
 export function readThreadId(members: ReadonlyMap<string, Buffer>): string | null {
   const json = members.get("extra");
-  if (json === undefined || !mentions.some((key) => json.includes(key))) {
+  if (json === undefined || !quotedKeys.some((key) => json.includes(key))) {
     return null;
   }
   const extra: unknown = JSON.parse(json.toString("utf8"));
@@ -14,11 +14,11 @@ export function readThreadId(members: ReadonlyMap<string, Buffer>): string | nul
   if (!isRecord(metadata)) {
     return null;
   }
-  const named = threadKeys
+  const threadId = threadKeys
     .filter((key) => Object.hasOwn(metadata, key))
     .map((key) => metadata[key])
     .find((value) => typeof value === "string");
-  return named ?? null;
+  return threadId ?? null;
 }
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>

@@ -2,7 +2,7 @@ import type { FeedbackStats } from "../run-feedback.ts";
 import type { Distribution, RunStatistics } from "../run-query.ts";
 import { toCostText, toIso } from "../../http/wire-text.ts";
 
-/** Statistics as `POST /runs/stats` answers them. */
+/** Serializes statistics for `POST /runs/stats`. */
 export const toStatsJson = (statistics: RunStatistics, feedbackStats: FeedbackStats = {}) => {
   const { runCount, errorCount, lastStartMicros, latency, firstToken } = statistics;
   const { total_tokens: total, prompt_tokens: prompt, completion_tokens: completion } = statistics;
@@ -34,7 +34,7 @@ export const toStatsJson = (statistics: RunStatistics, feedbackStats: FeedbackSt
   };
 };
 
-/** The statistics that a project has: costs are texts there. */
+/** Serializes the statistics of a project, where costs are strings. */
 export const toProjectStatsJson = (statistics: RunStatistics, feedbackStats?: FeedbackStats) => ({
   ...toStatsJson(statistics, feedbackStats),
   total_cost: toCostText(sumOf(statistics.total_cost)),
@@ -48,5 +48,5 @@ const toSeconds = (micros: number | null): number | null =>
 const toCount = (value: number | null): number | null =>
   value === null ? null : Math.round(value);
 
-/** `null`, not zero, where no run reports it. */
+/** `null` instead of zero if no run reports the value. */
 const sumOf = ({ count, sum }: Distribution): number | null => (count === 0 ? null : sum);

@@ -1,23 +1,25 @@
 import type { TracePage, TraceRun } from "../trace.ts";
 
-/** Names are cut: they can have any length. */
+/** Names are cut off here, because they may have any length. */
 const nameChars = 300;
 
 /**
- * A page of a trace as columns: what 10,000 objects would repeat 10,000 times is said once. Ids stand
- * one behind the other in one text, names and types as places in lists, times as microseconds from
- * `base_us`, which is the first start of the page. A parent is a place in the page, or, counted on from
- * there, in `far`, where those beyond the page stand.
+ * Serializes a page of a trace as columns, which avoids repeating member names for up to 10,000 runs. Ids are
+ * concatenated to one string. Names and types are indexes into lists of distinct values. Times are microseconds
+ * relative to `base_us`, the earliest start on the page. A parent is the index of a run on the page, or -1 for
+ * none; indexes from `count` on refer to `far`, the ids of parents that are not on the page.
  */
 export function toTraceJson({ runs, next, mark }: TracePage): Readonly<Record<string, unknown>> {
   const base = runs.reduce((first, { startMicros }) => Math.min(first, startMicros), Infinity);
   const baseMicros = runs.length === 0 ? 0 : base;
-  const names = new WordList();
-  const types = new WordList();
-  const places = new Map(runs.map(({ id }, index) => [id, index]));
-  const far = new WordList();
+  const nameTable = new TextTable();
+  const typeTable = new TextTable();
+  const indexById = new Map(runs.map(({ id }, index) => [id, index]));
+  const distantParents = new TextTable();
   const parents = runs.map(({ parentRunId }) =>
-    parentRunId === null ? -1 : (places.get(parentRunId) ?? runs.length + far.place(parentRunId)),
+    parentRunId === null
+      ? -1
+      : (indexById.get(parentRunId) ?? runs.length + distantParents.indexOf(parentRunId)),
   );
   const sparse = (read: (run: TraceRun) => number | null): Record<number, number> =>
     Object.fromEntries(
@@ -33,11 +35,11 @@ export function toTraceJson({ runs, next, mark }: TracePage): Readonly<Record<st
     base_us: baseMicros,
     ids: runs.map(({ id }) => id).join(""),
     parents,
-    far: far.words.join(""),
-    name: runs.map(({ name }) => names.place(name.slice(0, nameChars))),
-    names: names.words,
-    type: runs.map(({ runType }) => types.place(runType.slice(0, nameChars))),
-    types: types.words,
+    far: distantParents.texts.join(""),
+    name: runs.map(({ name }) => nameTable.indexOf(name.slice(0, nameChars))),
+    names: nameTable.texts,
+    type: runs.map(({ runType }) => typeTable.indexOf(runType.slice(0, nameChars))),
+    types: typeTable.texts,
     start: runs.map(({ startMicros }) => startMicros - baseMicros),
     end: runs.map(({ endMicros }) => (endMicros === null ? null : endMicros - baseMicros)),
     errors: runs.flatMap(({ hasError }, index) => (hasError ? [index] : [])),
@@ -49,18 +51,18 @@ export function toTraceJson({ runs, next, mark }: TracePage): Readonly<Record<st
   };
 }
 
-/** Words in the order in which they first came. */
-class WordList {
-  readonly words: string[] = [];
-  readonly #places = new Map<string, number>();
+/** Distinct texts in the order of their first occurrence, referred to by index. */
+class TextTable {
+  readonly texts: string[] = [];
+  readonly #indexes = new Map<string, number>();
 
-  place(word: string): number {
-    const known = this.#places.get(word);
-    if (known !== undefined) {
-      return known;
+  indexOf(text: string): number {
+    const existing = this.#indexes.get(text);
+    if (existing !== undefined) {
+      return existing;
     }
-    this.#places.set(word, this.words.length);
-    this.words.push(word);
-    return this.words.length - 1;
+    this.#indexes.set(text, this.texts.length);
+    this.texts.push(text);
+    return this.texts.length - 1;
   }
 }

@@ -14,9 +14,9 @@ interface Counter {
   readonly latencies: Map<number, number>;
 }
 
-interface Stored {
-  /** What was known of the run before. */
-  readonly known: RunRow | undefined;
+interface StoredRecord {
+  /** The run as it was stored before this record; `undefined` for a new run. */
+  readonly previous: RunRow | undefined;
   readonly row: Pick<
     RunRow,
     "projectId" | "runType" | "startMicros" | "endMicros" | "hasError" | "parentRunId"
@@ -25,46 +25,51 @@ interface Stored {
   readonly measures: RunMeasures | undefined;
 }
 
-/** Counts what is stored, for the live view: numbers in memory, collected after each commit. */
+/** Counts what is stored, for the live view. The counts are in memory and are collected after each commit. */
 export class ActivityCounter {
   #byProject = new Map<string, Counter>();
 
-  add(tenantId: string, { known, row, measures }: Stored): void {
+  add(tenantId: string, { previous, row, measures }: StoredRecord): void {
     const counter = this.#counterOf(tenantId, row.projectId);
-    if (known === undefined) {
+    if (previous === undefined) {
       counter.runs += 1;
     }
-    if (row.parentRunId === null && row.endMicros !== null && (known?.endMicros ?? null) === null) {
+    if (
+      row.parentRunId === null &&
+      row.endMicros !== null &&
+      (previous?.endMicros ?? null) === null
+    ) {
       const bucket = latencyBucket(row.endMicros - row.startMicros);
       counter.traces += 1;
       counter.errors += row.hasError ? 1 : 0;
       counter.latencies.set(bucket, (counter.latencies.get(bucket) ?? 0) + 1);
     }
-    // Where it arose: a chain that repeats its child's would count it twice; and once for each run.
-    if (measures !== undefined && row.runType === "llm" && known?.measures !== "some") {
+    // Only runs of type `llm` count, because a chain repeats the usage of its children, and each run counts only
+    // once.
+    if (measures !== undefined && row.runType === "llm" && previous?.measures !== "some") {
       counter.tokens += measures.total_tokens ?? 0;
       counter.cost += measures.total_cost ?? 0;
     }
   }
 
-  /** What was counted since the last time. */
+  /** Returns what was counted since the previous call, and starts over. */
   take(): readonly Activity[] {
     if (this.#byProject.size === 0) {
       return [];
     }
-    const taken = [...this.#byProject].map(([projectId, { latencies, ...counts }]) => ({
+    const activities = [...this.#byProject].map(([projectId, { latencies, ...counts }]) => ({
       projectId: idOf(projectId),
       ...counts,
       latencies: [...latencies],
     }));
     this.#byProject = new Map();
-    return taken;
+    return activities;
   }
 
   #counterOf(tenantId: string, projectId: string): Counter {
-    const known = this.#byProject.get(projectId);
-    if (known !== undefined) {
-      return known;
+    const existing = this.#byProject.get(projectId);
+    if (existing !== undefined) {
+      return existing;
     }
     const empty = { runs: 0, traces: 0, errors: 0, tokens: 0, cost: 0 };
     const counter: Counter = { tenantId, ...empty, latencies: new Map() };

@@ -1,4 +1,4 @@
-/** Checksums of what is stored as it was received; null in rows from before. */
+/** Checksums of data that is stored as received; null in rows that were stored before these columns existed. */
 export const checksumColumns = `
   ALTER TABLE payloads ADD COLUMN checksum INTEGER;
   ALTER TABLE attachments ADD COLUMN checksum INTEGER;

@@ -4,25 +4,25 @@ import type { Connection } from "../../storage/sqlite/connection.ts";
 
 type FacetedRow = Pick<RunRow, "projectId" | "startMicros" | "name" | "runType">;
 
-/** Notes the facets of runs. */
+/** Stores the facets of runs. */
 export class FacetWriter {
   readonly #insert;
-  /** What this batch has written, by block and project: what most of its runs have is written once. */
-  readonly #written = new Map<string, Written>();
-  /** The run before; the next one often has all of it. */
-  #last: Noted | undefined;
+  /** Facets that this batch has written already, by block and project: most runs of a batch share them. */
+  readonly #written = new Map<string, WrittenFacets>();
+  /** The run that was added last; the next one often has the same facets. */
+  #last: FacetedRun | undefined;
 
   constructor(db: Connection) {
     this.#insert = db.prepare("INSERT OR IGNORE INTO run_facets VALUES (?, ?, ?)");
   }
 
-  /** Before each batch: rows of an earlier one may have been undone, or deleted. */
+  /** Must be called before each batch: rows that an earlier batch wrote may have been rolled back or deleted. */
   begin(): void {
     this.#written.clear();
     this.#last = undefined;
   }
 
-  /** Name and type of a run, and what its payload gives it. */
+  /** Adds the facets of a run's name and type, and those of its payload. */
   add({ projectId, startMicros, name, runType }: FacetedRow, facets: readonly string[]): void {
     const block = Math.floor(startMicros / blockMicros);
     const last = this.#last;
@@ -40,9 +40,9 @@ export class FacetWriter {
     const key = `${block} ${projectId}`;
     const written = this.#written.get(key) ?? { lists: new Set(), facets: new Set() };
     this.#written.set(key, written);
-    const own = facetsOfRow({ name, runType });
-    // Runs of one program often share the very list.
-    for (const facet of written.lists.has(facets) ? own : [...own, ...facets]) {
+    const rowFacets = facetsOfRow({ name, runType });
+    // Runs of one program often have the same array instance of facets.
+    for (const facet of written.lists.has(facets) ? rowFacets : [...rowFacets, ...facets]) {
       if (!written.facets.has(facet)) {
         written.facets.add(facet);
         this.#insert.run([projectId, facet, block]);
@@ -52,12 +52,12 @@ export class FacetWriter {
   }
 }
 
-interface Noted extends Omit<FacetedRow, "startMicros"> {
+interface FacetedRun extends Omit<FacetedRow, "startMicros"> {
   readonly block: number;
   readonly facets: readonly string[];
 }
 
-interface Written {
+interface WrittenFacets {
   readonly lists: Set<readonly string[]>;
   readonly facets: Set<string>;
 }

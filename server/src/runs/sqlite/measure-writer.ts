@@ -6,7 +6,7 @@ import { PayloadReader } from "./payload-reader.ts";
 import { measureColumns, measuresToValues } from "./row.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
-/** Keeps the measures of runs. */
+/** Updates the measures of runs. */
 export class MeasureWriter {
   readonly #payloads: PayloadReader;
   readonly #update;
@@ -18,16 +18,16 @@ export class MeasureWriter {
   }
 
   /**
-   * After one more record of a known run was stored. The payloads are read only where it takes them to
-   * know: most runs have no measures, and a patch wins over all that came before it.
+   * Called after another record of an existing run was stored. The payloads are read only if necessary: most runs
+   * have no measures, and if there were none before, those of a patch are complete.
    */
-  add({ operation, measures }: RunRecord, known: RunRow, row: RunRow): void {
-    const hadNone = known.measures === "none";
+  add({ operation, measures }: RunRecord, previous: RunRow, row: RunRow): void {
+    const hadNone = previous.measures === "none";
     if (hadNone && measures === undefined) {
       return;
     }
-    const isAlone = hadNone && operation === "patch";
-    const found = isAlone ? measures : readMeasures(mergePayloads(this.#payloads.read(row)));
-    this.#update.run([...measuresToValues(found), row.traceId, row.id]);
+    const isComplete = hadNone && operation === "patch";
+    const merged = isComplete ? measures : readMeasures(mergePayloads(this.#payloads.read(row)));
+    this.#update.run([...measuresToValues(merged), row.traceId, row.id]);
   }
 }

@@ -3,21 +3,21 @@ import { isSound, reportDamage } from "../../storage/sqlite/checksum.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
-/** The key of a run. */
+/** The primary key of a run. */
 interface RunKey {
   readonly traceId: string;
   readonly id: string;
 }
 
-/** A run by its row. */
+/** A run by the number of its row. */
 interface RunRef {
   readonly rowId: number;
   readonly id: string;
 }
 
 /**
- * The placeholder in a list for a payload that is damaged on disk, so that its neighbours are served and it is not mistaken for
- * a missing payload.
+ * Placeholder for the payloads of a run that are damaged on disk. Other runs can still be served, and a damaged
+ * payload is not mistaken for a missing one.
  */
 export const damagedBodies: readonly Buffer[] = [
   Buffer.from(
@@ -35,7 +35,7 @@ export const damagedBodies: readonly Buffer[] = [
   ),
 ];
 
-/** Reads what runs hold. */
+/** Reads the payloads of runs. */
 export class PayloadReader {
   readonly #select;
   readonly #selectMany;
@@ -43,13 +43,14 @@ export class PayloadReader {
   readonly #findRow;
 
   constructor(db: Connection) {
-    // A blob, since SQLite's texts reach JavaScript cut at a NUL and without lone surrogates.
+    // Selected as a blob: SQLite returns text cut off at a NUL and without lone surrogates.
     this.#select = db
       .prepare(
         "SELECT CAST(body AS BLOB), checksum FROM payloads WHERE trace_id = ? AND id = ? ORDER BY digest <> '', rowid",
       )
       .raw();
-    // Handing ten thousand rows over takes twice as long as finding them: short bodies come as one.
+    // Passing ten thousand rows to JavaScript takes twice as long as finding them, so short bodies are concatenated
+    // to one value.
     this.#selectMany = db
       .prepare(
         `SELECT json_group_array(json_array(key, id, posted, patched, is_patch, row, size, checksum)),
@@ -57,7 +58,7 @@ export class PayloadReader {
          FROM (
            SELECT j.key, r.id, r.posted, max(r.patched / ${patchUnit}, r.patched <> 0) AS patched, p.digest <> '' AS is_patch, p.rowid AS row,
              octet_length(p.body) AS size, p.checksum,
-             CASE WHEN octet_length(p.body) <= ${shortBytes} THEN p.body END AS short
+             CASE WHEN octet_length(p.body) <= ${maxShortBytes} THEN p.body END AS short
            FROM json_each(?) j CROSS JOIN runs r ON r.rowid = j.value
              LEFT JOIN payloads p ON p.trace_id = r.trace_id AND p.id = r.id
          )`,
@@ -68,8 +69,8 @@ export class PayloadReader {
   }
 
   /**
-   * The post's payload, then the patches' as they came: later ones win. For who writes, and goes on with the rest
-   * where some are damaged.
+   * Returns the payloads of a run in ascending precedence: that of the post, then those of the patches in the order
+   * received. Damaged payloads are left out, so that a writer can continue with the others.
    */
   read({ traceId, id }: RunKey): Buffer[] {
     return parseRows(this.#select.all([traceId, id])).flatMap(([value, checksum]) => {
@@ -79,66 +80,73 @@ export class PayloadReader {
   }
 
   /**
-   * As {@link PayloadReader.read}, of each run in this order: one question takes a third of what one each take.
-   * {@link damagedBodies} where a checksum does not match, or a payload that was received is not found.
+   * Like {@link PayloadReader.read}, for several runs in the given order: one query for all takes a third of the
+   * time of one query each. The result of a run is {@link damagedBodies} if a checksum does not match, or if a
+   * payload that was received is missing.
    *
-   * @param bytesMax - after so many bytes no further run is read: the answer is of the first runs.
+   * @param bytesMax - once payloads exceed this number of bytes, no further run is read. The result then covers
+   * only the first runs.
    */
   readMany(
-    all: readonly RunRef[],
+    refs: readonly RunRef[],
     bytesMax: number = Number.POSITIVE_INFINITY,
   ): (readonly Buffer[])[] {
-    const rowIds = JSON.stringify(all.map(({ rowId }) => rowId));
+    const rowIds = JSON.stringify(refs.map(({ rowId }) => rowId));
     const [[json, short] = []] = parseRows(this.#selectMany.all([rowIds]));
-    const places = JSON.parse(String(json)) as PayloadPosition[];
-    const runs = all.slice(0, countWithin(places, bytesMax));
+    const positions = JSON.parse(String(json)) as PayloadPosition[];
+    const runs = refs.slice(0, countWithin(positions, bytesMax));
     const found: Payload[][] = runs.map(() => []);
-    const due = runs.map((): Due => ({ id: undefined, posted: 0, patched: 0 }));
+    const expected = runs.map((): ExpectedPayloads => ({ id: undefined, posted: 0, patched: 0 }));
     const bytes = short === null ? Buffer.alloc(0) : toBuffer(short);
     let at = 0;
-    for (const place of places) {
-      const [key, id, posted, patched, isPatch, row, size, checksum] = place;
+    for (const position of positions) {
+      const [key, id, posted, patched, isPatch, row, size, checksum] = position;
       if (key >= runs.length) {
         break;
       }
-      due[key] = { id, posted, patched };
+      expected[key] = { id, posted, patched };
       if (row === null || size === null) {
         continue;
       }
-      const isShort = size <= shortBytes;
+      const isShort = size <= maxShortBytes;
       const bodies = isShort ? [bytes.subarray(at, at + size)] : this.#readLong(row);
       at += isShort ? size : 0;
       found[key]?.push(...bodies.map((body) => ({ isPatch, row, checksum, body })));
     }
     return runs.map(({ id }, index) => {
-      const own = found[index] ?? [];
-      const row = due[index];
-      if (row?.id === undefined || (row.id !== id && !this.#isAt(runs[index]))) {
-        return []; // It was deleted meanwhile, or has another id, and its row may be another run's.
+      const payloads = found[index] ?? [];
+      const row = expected[index];
+      if (row?.id === undefined || (row.id !== id && !this.#indexLeadsTo(runs[index]))) {
+        return []; // The run was deleted or got another id meanwhile, and its row may belong to another run.
       }
-      if (row.id !== id || !isWhole(id, own, row)) {
+      if (row.id !== id || !isComplete(id, payloads, row)) {
         reportDamage(`run ${id}`);
         return damagedBodies;
       }
-      return (own.length > 1 ? own.toSorted(byOrder) : own).map(({ body }) => body);
+      return (payloads.length > 1 ? payloads.toSorted(compareOrder) : payloads).map(
+        ({ body }) => body,
+      );
     });
   }
 
-  /** Whether the index still leads to that row: the row then should have the id. */
-  #isAt(run: RunRef | undefined): boolean {
+  /** Whether the index on ids still leads to this row. If it does, the row should have this id. */
+  #indexLeadsTo(run: RunRef | undefined): boolean {
     return parseRows(this.#findRow.all([run?.id])).some(([rowId]) => rowId === run?.rowId);
   }
 
-  /** None where it was deleted meanwhile. */
+  /** Empty if the payload was deleted meanwhile. */
   #readLong(row: number): Buffer[] {
     return parseRows(this.#selectLong.all([row])).map(([body]) => toBuffer(body));
   }
 }
 
-/** A longer body is read by itself: joining it to others would copy it. */
-const shortBytes = 16_384;
+/** Longer bodies are read one by one, because concatenating them would copy them. */
+const maxShortBytes = 16_384;
 
-/** Of a payload, or of a run without one: the run's place among those asked for, then its row, then the payload's. */
+/**
+ * A payload, or a run without payloads. `key` is the index of the run among the requested ones, `row` the payload's
+ * row.
+ */
 type PayloadPosition = readonly [
   key: number,
   id: string,
@@ -150,11 +158,14 @@ type PayloadPosition = readonly [
   checksum: number | null,
 ];
 
-/** How many runs of the first are read: none after so many bytes; `undefined` for all of them. */
-function countWithin(places: readonly PayloadPosition[], bytesMax: number): number | undefined {
+/**
+ * Returns how many of the first runs to read so that the byte limit is not exceeded by more than one run;
+ * `undefined` for all.
+ */
+function countWithin(positions: readonly PayloadPosition[], bytesMax: number): number | undefined {
   let bytes = 0;
   let last = 0;
-  for (const [key, , , , , , size] of places) {
+  for (const [key, , , , , , size] of positions) {
     if (key !== last && bytes > bytesMax) {
       return key;
     }
@@ -164,33 +175,38 @@ function countWithin(places: readonly PayloadPosition[], bytesMax: number): numb
   return undefined;
 }
 
-/** The columns of a run that describe its payloads. */
-interface Due {
-  /** None where the row has gone meanwhile. */
+/** What the run's row says about its payloads. */
+interface ExpectedPayloads {
+  /** `undefined` if the row was deleted meanwhile. */
   readonly id: string | undefined;
   readonly posted: number;
-  /** At least so many patches: an earlier version did not count them. */
+  /** Minimum number of patches; an earlier version did not count them. */
   readonly patched: number;
 }
 
 interface Payload {
-  /** Whether it is a patch's, and in which order it came. */
+  /** 1 for the payload of a patch, 0 for that of the post. */
   readonly isPatch: number;
+  /** Row number, which increases in the order received. */
   readonly row: number;
   readonly checksum: number | null;
   readonly body: Buffer;
 }
 
-/** Whether no payload of a run is missing, changed or another run's. */
-const isWhole = (id: string, found: readonly Payload[], { posted, patched }: Due): boolean =>
+/** Whether no payload of a run is missing, damaged or in fact another run's. */
+const isComplete = (
+  id: string,
+  found: readonly Payload[],
+  { posted, patched }: ExpectedPayloads,
+): boolean =>
   (posted === 0 || found.some(({ isPatch }) => isPatch === 0)) &&
   found.filter(({ isPatch }) => isPatch === 1).length >= patched &&
   found.every(({ checksum, body }) => isSound(checksum, body, id));
 
-const byOrder = (one: Payload, other: Payload): number =>
+const compareOrder = (one: Payload, other: Payload): number =>
   one.isPatch - other.isPatch || one.row - other.row;
 
-/** A blob reaches us as bytes; as text it would lose some. */
+/** Blobs arrive as bytes. A value of type text may have lost characters already. */
 export const toBuffer = (value: unknown): Buffer =>
   value instanceof Uint8Array
     ? Buffer.from(value.buffer, value.byteOffset, value.byteLength)

@@ -1,15 +1,15 @@
 import { defaultRunType } from "millrace/model";
-import { mergeRecord, placeRecord, unnamed } from "../merge.ts";
+import { mergeRecord, resolvePosition, unnamed } from "../merge.ts";
 import type { RunMeasures } from "../run-measures.ts";
 import type { PostRows, RunBatch, RunRecord } from "../run-record.ts";
 import { measuresOf, measuresToValues, measureColumns, rowToValues, runColumns } from "./row.ts";
 
-/** All columns of `runs` but those that say what was received, which are the same for each post. */
+/** All columns of `runs` except `posted` and `patched`, which are the same for every post. */
 const rowColumns = runColumns.filter((name) => name !== "posted" && name !== "patched");
 export const postColumns = [...rowColumns, ...measureColumns] as const;
 
-/** Where a post has what, in its part of `values`. */
-export const postPlaces = {
+/** Index of each value within the `values` of a post. */
+export const postIndexes = {
   traceId: 0,
   id: 1,
   project: 2,
@@ -24,7 +24,7 @@ export const postPlaces = {
   measures: rowColumns.length,
 } as const;
 
-/** Puts the posts among the records that can go as rows apart from all others. */
+/** Separates the posts that can be inserted as rows from all other records. */
 export function packPosts(batch: RunBatch): RunBatch {
   const packer = new PostPacker();
   for (const record of batch.records) {
@@ -33,7 +33,7 @@ export function packPosts(batch: RunBatch): RunBatch {
   return { ...batch, ...packer.build() };
 }
 
-/** A post of which all was checked, with a dotted order and without the id of a project. */
+/** A validated post that has a dotted order and does not name its project by id. */
 export interface CheckedPost {
   readonly id: string;
   readonly traceId: string;
@@ -44,7 +44,7 @@ export interface CheckedPost {
   readonly runType: string | null;
   readonly startMicros: number | null;
   readonly endMicros: number | null;
-  /** 1 where it has one. */
+  /** 1 if the run has an error, else 0. */
   readonly hasError: number;
   readonly facets: readonly string[];
   readonly measures: RunMeasures | undefined;
@@ -52,33 +52,36 @@ export interface CheckedPost {
   readonly bodyEnd: number;
 }
 
-/** Gathers operations in their order: rows of posts, and the records of all others. */
+/** Collects operations in order: posts as rows where possible, everything else as records. */
 export class PostPacker {
-  readonly #rest: RunRecord[] = [];
+  readonly #records: RunRecord[] = [];
   readonly #values: (string | number | null)[] = [];
   readonly #bounds: number[] = [];
   readonly #facetsAt: number[] = [];
   readonly #facetLists = new Map<readonly string[], number>();
-  /** Rows are written before the rest. What came before a post of the same run stays before it. */
-  readonly #before = new Set<string>();
+  /**
+   * Ids of the runs that have records. Rows are written before records, so a later post of such a run must stay a
+   * record, too.
+   */
+  readonly #recordIds = new Set<string>();
 
-  /** Whether a post of that run may be a row. */
-  takes(id: string): boolean {
-    return this.#before.size === 0 || !this.#before.has(id);
+  /** Whether a post of this run may be a row. */
+  canBeRow(id: string): boolean {
+    return this.#recordIds.size === 0 || !this.#recordIds.has(id);
   }
 
   add(record: RunRecord): void {
-    const row = this.takes(record.id) ? toRow(record) : undefined;
+    const row = this.canBeRow(record.id) ? toRow(record) : undefined;
     if (row === undefined) {
-      this.#rest.push(record);
-      this.#before.add(record.id);
+      this.#records.push(record);
+      this.#recordIds.add(record.id);
       return;
     }
     this.#values.push(...row);
-    this.#addBeside(record);
+    this.#addDetails(record);
   }
 
-  /** One of a run that {@link takes} allows. */
+  /** Adds a post of a run for which {@link canBeRow} returns true. */
   addPost(post: CheckedPost): void {
     this.#values.push(
       post.traceId,
@@ -94,7 +97,7 @@ export class PostPacker {
       null,
     );
     this.#values.push(...measuresToValues(post.measures));
-    this.#addBeside(post);
+    this.#addDetails(post);
   }
 
   build(): { readonly posts: PostRows; readonly records: readonly RunRecord[] } {
@@ -104,10 +107,10 @@ export class PostPacker {
       facetsAt: this.#facetsAt,
       facetLists: [...this.#facetLists.keys()],
     };
-    return { posts, records: this.#rest };
+    return { posts, records: this.#records };
   }
 
-  #addBeside({
+  #addDetails({
     facets,
     bodyStart,
     bodyEnd,
@@ -119,7 +122,7 @@ export class PostPacker {
   }
 }
 
-/** `undefined` for what is no such post. */
+/** `undefined` for a record that can't be a row. */
 function toRow(record: RunRecord): (string | number | null)[] | undefined {
   const { operation, dottedOrder, span, columns, measures } = record;
   const isRow =
@@ -127,43 +130,43 @@ function toRow(record: RunRecord): (string | number | null)[] | undefined {
     dottedOrder !== undefined &&
     span === undefined &&
     typeof columns.projectId !== "string";
-  const place = isRow ? placeRecord(record, undefined, () => undefined) : undefined;
-  if (place === undefined || "reason" in place) {
+  const position = isRow ? resolvePosition(record, undefined, () => undefined) : undefined;
+  if (position === undefined || "reason" in position) {
     return undefined;
   }
-  // With a dotted order nothing of the row is left to the clock.
-  const row = mergeRecord(undefined, record, { place, defaultProjectId: "", nowMicros: 0 });
+  // The time is not used: a record with a dotted order has a start.
+  const row = mergeRecord(undefined, record, { position, defaultProjectId: "", nowMicros: 0 });
   const values = rowToValues(row);
   values.length = rowColumns.length;
-  values[postPlaces.project] = columns.projectName ?? null;
+  values[postIndexes.project] = columns.projectName ?? null;
   values.push(...measuresToValues(measures));
   return values;
 }
 
-/** A post as it was before it became a row. */
+/** Restores the record of a post from its row. */
 export function unpackPost(posts: PostRows, index: number): RunRecord {
   const from = index * postColumns.length;
   const values = posts.values.slice(from, from + postColumns.length);
-  const text = (place: number): string => String(values[place]);
-  const textOrNull = (place: number): string | null =>
-    values[place] === null ? null : text(place);
-  const measures = measuresOf(values, postPlaces.measures);
-  const endMicros = values[postPlaces.endMicros];
+  const text = (column: number): string => String(values[column]);
+  const textOrNull = (column: number): string | null =>
+    values[column] === null ? null : text(column);
+  const measures = measuresOf(values, postIndexes.measures);
+  const endMicros = values[postIndexes.endMicros];
   return {
     operation: "post",
-    id: text(postPlaces.id),
-    traceId: text(postPlaces.traceId),
-    dottedOrder: text(postPlaces.dottedOrder),
+    id: text(postIndexes.id),
+    traceId: text(postIndexes.traceId),
+    dottedOrder: text(postIndexes.dottedOrder),
     digest: "",
     columns: {
-      projectName: textOrNull(postPlaces.project),
-      name: text(postPlaces.name),
-      runType: text(postPlaces.runType),
-      startMicros: Number(values[postPlaces.startMicros]),
+      projectName: textOrNull(postIndexes.project),
+      name: text(postIndexes.name),
+      runType: text(postIndexes.runType),
+      startMicros: Number(values[postIndexes.startMicros]),
       endMicros: endMicros === null ? null : Number(endMicros),
-      hasError: values[postPlaces.hasError] === 1,
-      parentRunId: textOrNull(postPlaces.parentRunId),
-      referenceExampleId: textOrNull(postPlaces.referenceExampleId),
+      hasError: values[postIndexes.hasError] === 1,
+      parentRunId: textOrNull(postIndexes.parentRunId),
+      referenceExampleId: textOrNull(postIndexes.referenceExampleId),
     },
     facets: posts.facetLists[posts.facetsAt[index] ?? -1] ?? [],
     ...(measures === undefined ? {} : { measures }),

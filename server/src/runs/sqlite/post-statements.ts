@@ -1,36 +1,37 @@
-import { postColumns, postPlaces } from "./post-rows.ts";
+import { postColumns, postIndexes } from "./post-rows.ts";
 import { unmeasured } from "./row.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
 /**
- * What rows a statement takes. A usual one is of the project that all rows of its statement are of, has
- * no measures and names no example: it needs half as many values, and a value costs what a column does.
+ * Forms of rows that a statement inserts. A `usual` row belongs to the project that all rows of the statement
+ * share, has no measures and refers to no example. It needs half as many parameters, and a parameter costs as much
+ * as a column.
  */
 export type PostForm = "usual" | "any";
 
-interface FormOfRows {
-  /** Where in a post stands what is given of each row, in this order. */
-  readonly places: readonly number[];
-  /** Whether the project is given once, before all rows, and not with each. */
+interface RowForm {
+  /** Indexes of the values that are bound for each row, in this order. */
+  readonly indexes: readonly number[];
+  /** Whether the project is bound once for all rows instead of for each row. */
   readonly sharesProject: boolean;
 }
 
-const { project, referenceExampleId, measures } = postPlaces;
-const allPlaces = postColumns.map((_name, place) => place);
+const { project, referenceExampleId, measures } = postIndexes;
+const allIndexes = postColumns.map((_name, index) => index);
 
-export const postForms: { readonly [Form in PostForm]: FormOfRows } = {
+export const postForms: { readonly [Form in PostForm]: RowForm } = {
   usual: {
-    places: allPlaces.filter(
-      (place) => place !== project && place !== referenceExampleId && place < measures,
+    indexes: allIndexes.filter(
+      (index) => index !== project && index !== referenceExampleId && index < measures,
     ),
     sharesProject: true,
   },
-  any: { places: allPlaces, sharesProject: false },
+  any: { indexes: allIndexes, sharesProject: false },
 };
 
 type Statement = ReturnType<Connection["prepare"]>;
 
-/** Statements that write many rows each, prepared when they are first needed. */
+/** Statements that insert many rows each, prepared on first use. */
 export class PostStatements {
   readonly #db: Connection;
   readonly #statements = new Map<string, Statement>();
@@ -39,36 +40,36 @@ export class PostStatements {
     this.#db = db;
   }
 
-  /** Fails, and writes nothing, where one of the rows was written before. */
+  /** Inserts rows into `runs`. Fails and inserts nothing if one of the runs exists already. */
   rows(form: PostForm, count: number): Statement {
-    return this.#prepared(`${form} ${count}`, () => insertRows(postForms[form], count));
+    return this.#prepare(`${form} ${count}`, () => insertRows(postForms[form], count));
   }
 
-  /** For each the ids of its trace and of its run, the payload and its checksum. */
+  /** Inserts payloads. Parameters of each: trace id, run id, payload and checksum. */
   payloads(count: number): Statement {
     const row = "(?, ?, '', CAST(? AS TEXT), ?)";
-    return this.#prepared(`payloads ${count}`, () => {
+    return this.#prepare(`payloads ${count}`, () => {
       const rows = Array.from({ length: count }, () => row).join(", ");
       return `INSERT OR IGNORE INTO payloads (trace_id, id, digest, body, checksum) VALUES ${rows}`;
     });
   }
 
-  #prepared(key: string, makeSql: () => string): Statement {
-    const known = this.#statements.get(key);
-    if (known !== undefined) {
-      return known;
+  #prepare(key: string, createSql: () => string): Statement {
+    const cached = this.#statements.get(key);
+    if (cached !== undefined) {
+      return cached;
     }
-    const made = this.#db.prepare(makeSql());
-    this.#statements.set(key, made);
-    return made;
+    const statement = this.#db.prepare(createSql());
+    this.#statements.set(key, statement);
+    return statement;
   }
 }
 
-function insertRows({ places, sharesProject }: FormOfRows, count: number): string {
-  const columns = places.map((place) => postColumns[place]).join(", ");
+function insertRows({ indexes, sharesProject }: RowForm, count: number): string {
+  const columns = indexes.map((index) => postColumns[index]).join(", ");
   const shared = sharesProject ? "project_id, measured, " : "";
-  // Only the shared one has a number: the engines look each numbered one up among all that are.
-  const row = `(${sharesProject ? `?1, ${unmeasured}, ` : ""}1, 0, ${places.map(() => "?").join(", ")})`;
+  // Only the shared parameter is numbered: SQLite searches all numbered parameters for each one that it parses.
+  const row = `(${sharesProject ? `?1, ${unmeasured}, ` : ""}1, 0, ${indexes.map(() => "?").join(", ")})`;
   const rows = Array.from({ length: count }, () => row).join(", ");
   return `INSERT INTO runs (${shared}posted, patched, ${columns}) VALUES ${rows}`;
 }

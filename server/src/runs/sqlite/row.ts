@@ -3,7 +3,7 @@ import type { RunMeasures } from "../run-measures.ts";
 import type { RunRow } from "../run-row.ts";
 import { wholeText, textOf, textOrNull, marks } from "../../storage/sqlite/rows.ts";
 
-/** The columns of `runs` that are written with the row, in the order of {@link rowToValues}. */
+/** The columns of `runs` that every insert and update writes, in the order of {@link rowToValues}. */
 export const runColumns = [
   "trace_id",
   "id",
@@ -20,33 +20,31 @@ export const runColumns = [
   "patched",
 ] as const;
 
-/** The columns that a row is read from, in the order of {@link parseRow}. */
+/** The columns that a row is parsed from, in the order of {@link parseRow}. */
 export const readColumns = [...runColumns, "measured"] as const;
 
-/**
- * The same for {@link parseRow}, where the row is written again after: with the texts that senders choose whole.
- */
+/** Like {@link readColumns}, with texts that clients choose read in full. Required if the row is written back. */
 export const wholeColumns = readColumns.map((name) =>
   name === "name" || name === "run_type" ? wholeText(name) : name,
 );
 
-/** The columns behind those, in the order of {@link measuresToValues}. */
+/** The columns of the measures, in the order of {@link measuresToValues}. */
 export const measureColumns = ["measured", ...measureNames] as const;
 
-/** What follows `INSERT` for a run without measures: one value for each of {@link runColumns}. */
+/** The rest of an `INSERT` for a run without measures; its parameters are the values of {@link runColumns}. */
 export const intoRuns = `INTO runs (${readColumns.join(", ")}) VALUES (${marks(runColumns)}, 1)`;
 
-/** What follows it for a run with some: values for {@link measureColumns} too. */
+/** The rest of an `INSERT` for a run with measures; the values of {@link measureColumns} follow. */
 export const intoMeasuredRuns = `INTO runs (${[...runColumns, ...measureColumns].join(", ")})
   VALUES (${marks([...runColumns, ...measureColumns])})`;
 
-/** What holds rows of a run, by `trace_id` and `id`. */
+/** Tables that contain rows of a run, by `trace_id` and `id`. */
 export const runTables = ["runs", "payloads", "attachments", "shares", "trace_shares"] as const;
 
-/** By the number that `measured` holds. */
+/** The meaning of each value of the column `measured`. */
 const measureStates = ["unread", "none", "some"] as const;
 
-/** What SQLite takes for a run. */
+/** Converts a run to the values of {@link runColumns}. */
 export const rowToValues = (row: RunRow): (string | number | null)[] => [
   row.traceId,
   row.id,
@@ -68,11 +66,11 @@ export const measuresToValues = (measures: RunMeasures | undefined): (number | n
     ? [...noMeasures]
     : [measureStates.indexOf("some"), ...measureNames.map((name) => measures[name])];
 
-/** What `measured` holds of a run without measures. */
+/** The value of `measured` for a run without measures. */
 export const unmeasured = measureStates.indexOf("none");
 const noMeasures = [unmeasured, ...measureNames.map(() => null)];
 
-/** The inverse of {@link measuresToValues}, whose values begin at `from`. */
+/** The inverse of {@link measuresToValues}; its values begin at the index `from`. */
 export const measuresOf = (values: readonly unknown[], from: number): RunMeasures | undefined =>
   values[from] === measureStates.indexOf("some")
     ? (Object.fromEntries(
@@ -80,7 +78,7 @@ export const measuresOf = (values: readonly unknown[], from: number): RunMeasure
       ) as RunMeasures)
     : undefined;
 
-/** A row of SQLite, in the order of {@link readColumns}. */
+/** Parses a database row with the columns of {@link readColumns}. */
 export function parseRow(values: readonly unknown[]): RunRow {
   return {
     traceId: String(values[0]),

@@ -7,7 +7,7 @@ import type { RunFilter, RunPosition } from "../run-query.ts";
 
 import { withinDeadline, withinDeadlineEachTime } from "../../storage/sqlite/query-clock.ts";
 import { longKeyIn } from "../../storage/sqlite/tenant-keys.ts";
-import { eitherMayHold, mayHold } from "./text-index/text-index.ts";
+import { mayContainEither, mayContain } from "./text-index/text-index.ts";
 
 type Value = string | number | null;
 
@@ -19,36 +19,43 @@ export interface Conditions {
 
 type After = RunPosition & { readonly order: "asc" | "desc" };
 
-interface Ways {
-  /** Only runs behind this one. */
+interface ConditionOptions {
+  /** Only runs after this position. */
   readonly after?: After | undefined;
-  /** Whether the connection can ask the text index: what it leaves out is not read. */
+  /** Whether the connection has the text index. Runs that the index rules out are not read. */
   readonly hasTextIndex?: boolean;
 }
 
-/** The `WHERE` of a filter, within a tenant. Values are bound, never written into the text. */
-export function toConditions(tenantId: string, filter: RunFilter, ways: Ways = {}): Conditions {
+/**
+ * Returns the `WHERE` clause of a filter within a tenant. Values are bound as parameters, never written into the
+ * SQL.
+ */
+export function toConditions(
+  tenantId: string,
+  filter: RunFilter,
+  ways: ConditionOptions = {},
+): Conditions {
   const { sql, values } = toConditionsWithin(tenantId, filter, ways);
-  // The projects of a tenant are few, and none of another's is among them.
-  return { sql: `r.${isTenants} AND ${sql}`, values: [tenantId, ...values] };
+  // A run belongs to the tenant of its project; a tenant has few projects.
+  return { sql: `r.${isInTenantsProjects} AND ${sql}`, values: [tenantId, ...values] };
 }
 
-/** As {@link toConditions}, for runs of which it is known that they are the tenant's. */
+/** Like {@link toConditions}, for runs that are known to be the tenant's. */
 export function toConditionsWithin(
   tenantId: string,
   filter: RunFilter,
-  { after, hasTextIndex = false }: Ways = {},
+  { after, hasTextIndex = false }: ConditionOptions = {},
 ): Conditions {
   const sourceOf = (run: string): FilterSource =>
-    runSource(run, hasTextIndex ? (texts) => mayHold(run, texts) : undefined);
+    runSource(run, hasTextIndex ? (texts) => mayContain(run, texts) : undefined);
   const parts: { readonly sql: string; readonly values: readonly Value[] }[] = [];
   const add = (sql: string, ...values: Value[]): unknown => parts.push({ sql, values });
   const addList = (column: string, list: readonly string[] | undefined): unknown =>
-    list !== undefined && parts.push(isAmong(column, list));
+    list !== undefined && parts.push(isOneOf(column, list));
 
-  const readsMuch = [filter.text, filter.runFilters, filter.rootFilter, filter.treeFilter];
+  const payloadFilters = [filter.text, filter.runFilters, filter.rootFilter, filter.treeFilter];
   add(
-    readsMuch.some((part) => part !== undefined)
+    payloadFilters.some((part) => part !== undefined)
       ? withinDeadlineEachTime("r.rowid")
       : withinDeadline("r.rowid"),
   );
@@ -78,14 +85,14 @@ export function toConditionsWithin(
   }
   if (filter.text !== undefined) {
     const { plain, escaped } = toNeedles(filter.text);
-    const few = hasTextIndex ? eitherMayHold("r", filter.text) : undefined;
+    const candidates = hasTextIndex ? mayContainEither("r", filter.text) : undefined;
     parts.push({
-      sql: few === undefined ? textCondition : `(${few.sql}) AND ${textCondition}`,
-      values: [...(few?.values ?? []), plain, escaped],
+      sql: candidates === undefined ? textCondition : `(${candidates.sql}) AND ${textCondition}`,
+      values: [...(candidates?.values ?? []), plain, escaped],
     });
   }
-  for (const own of filter.runFilters ?? []) {
-    parts.push(compileFilter(own, sourceOf("r")));
+  for (const runFilter of filter.runFilters ?? []) {
+    parts.push(compileFilter(runFilter, sourceOf("r")));
   }
   if (filter.rootFilter !== undefined) {
     parts.push(
@@ -105,29 +112,32 @@ export function toConditionsWithin(
   };
 }
 
-/** As many values as SQLite plans well for; it binds 32,766 in a statement, of which filters need some. */
-const listedMax = 100;
+/**
+ * SQLite plans well for up to this many values. A statement may have 32,766 parameters, and the filters need some
+ * of them.
+ */
+const maxInlineValues = 100;
 
-/** Whether a column has one of so many values. */
-const isAmong = (column: string, list: readonly string[]): Conditions =>
-  list.length <= listedMax
+/** Condition that a column has one of several values. */
+const isOneOf = (column: string, list: readonly string[]): Conditions =>
+  list.length <= maxInlineValues
     ? { sql: `${column} IN (${list.map(() => "?").join(", ")})`, values: list }
     : {
         sql: `${column} IN (SELECT value FROM json_each(?))`,
         values: [JSON.stringify(list)],
       };
 
-const isTenants = "project_id IN (SELECT id FROM projects WHERE tenant_id = ?)";
+const isInTenantsProjects = "project_id IN (SELECT id FROM projects WHERE tenant_id = ?)";
 
-/** Whether a run of the same trace meets a filter; never one of another tenant's. */
+/** Condition that some run of the same trace matches a filter. Runs of other tenants never match. */
 function relativeMeets(tenantId: string, which: Sql, { sql, values }: Sql): Conditions {
   return {
-    sql: `EXISTS (SELECT 1 FROM runs q WHERE q.trace_id = r.trace_id AND ${which.sql} AND q.${isTenants} AND ${withinDeadlineEachTime("q.rowid")} AND ${sql})`,
+    sql: `EXISTS (SELECT 1 FROM runs q WHERE q.trace_id = r.trace_id AND ${which.sql} AND q.${isInTenantsProjects} AND ${withinDeadlineEachTime("q.rowid")} AND ${sql})`,
     values: [...which.values, tenantId, ...values],
   };
 }
 
-/** A trace is named by the id of its root, which may have a longer key. */
+/** Condition for the root of a trace: its id is the trace id, and its key is that id or the longer key. */
 const isRootOf = (tenantId: string): Sql => ({
   sql: `q.id IN (r.trace_id, ${longKeyIn("r.trace_id", "?")})`,
   values: [tenantId],

@@ -7,7 +7,7 @@ import type { FoundRun } from "./run-shape.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import { idOf } from "../../storage/sqlite/tenant-keys.ts";
 
-/** Reads what lies beside the rows of runs: what they received, their files, the runs below them. */
+/** Reads the data of runs that is not in their rows: payloads, files and descendants. */
 export class RunDetailsReader {
   readonly #payloads: PayloadReader;
   readonly #statements;
@@ -30,24 +30,22 @@ export class RunDetailsReader {
     };
   }
 
-  /**
-   * The runs with the requested parts. Where all would exceed the requested bytes, only the first ones.
-   */
+  /** Adds the requested parts to runs. If the payloads exceed `bytesMax`, only the first runs are returned. */
   complete(
-    all: readonly FoundRun[],
+    runs: readonly FoundRun[],
     { parts, withChildren, bytesMax }: Pick<RunQuery, "parts" | "withChildren" | "bytesMax">,
   ): readonly StoredRun[] {
     const bodies =
       parts?.has("bodies") === false
         ? undefined
         : this.#payloads.readMany(
-            all.map(({ rowId, row }) => ({ rowId, id: row.id })),
+            runs.map(({ rowId, row }) => ({ rowId, id: row.id })),
             bytesMax,
           );
-    const found = all.slice(0, bodies?.length);
-    const rowIds = found.map(({ rowId }) => rowId);
+    const rows = runs.slice(0, bodies?.length);
+    const rowIds = rows.map(({ rowId }) => rowId);
     const files = parts?.has("attachments") === false ? noFiles : this.#listFiles(rowIds);
-    return found.map(({ rowId, row, tenantId, projectName, shareToken }, index) => {
+    return rows.map(({ rowId, row, tenantId, projectName, shareToken }, index) => {
       const { childRunIds, directChildRunIds } = withChildren
         ? this.#childrenOf({ row, tenantId })
         : noChildren;
@@ -64,19 +62,21 @@ export class RunDetailsReader {
     });
   }
 
-  /** By run; runs without have no entry. */
+  /** Files by row number of the run; runs without files have no entry. */
   #listFiles(rowIds: readonly number[]): Files {
     const files = new Map<number, RunAttachment[]>();
-    const found = this.#statements.listFiles.all([JSON.stringify(rowIds)]);
-    for (const [rowId, name, type] of parseRows(found)) {
-      const own = files.get(Number(rowId)) ?? [];
-      files.set(Number(rowId), own);
-      own.push({ name: String(name), mimeType: mimeTypeOf(String(type)) });
+    const rows = this.#statements.listFiles.all([JSON.stringify(rowIds)]);
+    for (const [rowId, name, type] of parseRows(rows)) {
+      const filesOfRun = files.get(Number(rowId)) ?? [];
+      files.set(Number(rowId), filesOfRun);
+      filesOfRun.push({ name: String(name), mimeType: mimeTypeOf(String(type)) });
     }
     return files;
   }
 
-  /** Never one of another tenant's, who may name any trace. */
+  /**
+   * Returns the descendants of a run. Those of another tenant are excluded, because a tenant may use any trace id.
+   */
   #childrenOf({
     row: { traceId, id, dottedOrder },
     tenantId,
@@ -84,12 +84,12 @@ export class RunDetailsReader {
     if (dottedOrder === "") {
       return { childRunIds: [], directChildRunIds: [] };
     }
-    // A descendant's dotted order begins with this one's and a dot; a slash follows the dot in ASCII.
+    // The dotted order of a descendant begins with this one and a dot. In ASCII, the slash follows the dot.
     const values = [traceId, `${dottedOrder}.`, `${dottedOrder}/`, tenantId];
-    const found = parseRows(this.#statements.listDescendants.all(values));
+    const rows = parseRows(this.#statements.listDescendants.all(values));
     return {
-      childRunIds: found.map(([childId]) => String(childId)),
-      directChildRunIds: found
+      childRunIds: rows.map(([childId]) => String(childId)),
+      directChildRunIds: rows
         .filter(([, parentId]) => parentId === idOf(id))
         .map(([childId]) => String(childId)),
     };

@@ -5,7 +5,7 @@ import type {
   RunCount,
   RunListReads,
   RunSearch,
-  RunStretch,
+  RunSearchSlice,
   WordQuery,
 } from "../run-list.ts";
 import { countMicros } from "../run-list.ts";
@@ -16,12 +16,12 @@ import { toConditions } from "./run-conditions.ts";
 import type { Conditions } from "./run-conditions.ts";
 import type { RunReader } from "./run-reader.ts";
 import { hasTextIndex } from "./text-index/text-index.ts";
-import { textLookupsFor } from "./index-lookups/text-lookups.ts";
+import { listTextLookups } from "./index-lookups/text-lookups.ts";
 import { readWords } from "./run-words.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
-/** An index in whose order a list is gone through, and what it holds only rows of. */
-interface Way {
+/** An index that contains runs in the order of a list, and the condition that limits which runs it contains. */
+interface ListIndex {
   readonly index: string;
   readonly key: string;
   readonly condition: string;
@@ -30,7 +30,7 @@ interface Way {
 const startKey = "r.start_us";
 const latencyKey = "r.end_us - r.start_us";
 
-/** Answers what the page's list of runs asks. */
+/** Runs the queries of the UI's run list. */
 export class RunListReader implements RunListReads {
   readonly #db: Connection;
   readonly #runs: RunReader;
@@ -46,39 +46,39 @@ export class RunListReader implements RunListReads {
     const { runFilters = [], projectIds = [] } = filter;
     return narrow(this.#db, projectIds, {
       filters: runFilters,
-      textLeads: this.#hasTextIndex ? textLookupsFor(filter) : [],
+      textLookups: this.#hasTextIndex ? listTextLookups(filter) : [],
     });
   }
 
-  search(tenantId: string, search: RunSearch): RunStretch {
-    const { projectId, limit, steps } = search;
+  search(tenantId: string, search: RunSearch): RunSearchSlice {
+    const { projectId, limit, scanLimit } = search;
     const filter: RunFilter = { ...search.filter, projectIds: [projectId] };
     const conditions = toConditions(tenantId, filter, { hasTextIndex: this.#hasTextIndex });
-    const isFound =
+    const isSelective =
       filter.ids !== undefined ||
       filter.traceId !== undefined ||
       filter.referenceExampleIds !== undefined;
-    const few = isFound ? everything : this.#narrow(filter);
-    const way = wayOf(search);
-    if (few !== undefined) {
-      const found = this.#find(search, way, {
+    const candidates = isSelective ? matchAll : this.#narrow(filter);
+    const listIndex = chooseIndex(search);
+    if (candidates !== undefined) {
+      const rows = this.#find(search, listIndex, {
         conditions: {
-          sql: `${few.sql} AND ${conditions.sql}`,
-          values: [...few.values, ...conditions.values],
+          sql: `${candidates.sql} AND ${conditions.sql}`,
+          values: [...candidates.values, ...conditions.values],
         },
-        by: isFound ? "any" : "rows",
+        by: isSelective ? "any" : "rows",
       });
-      return found.length > limit
-        ? { runs: this.#read(found.slice(0, limit)), ...nextOf(found[limit - 1]) }
-        : { runs: this.#read(found) };
+      return rows.length > limit
+        ? { runs: this.#read(rows.slice(0, limit)), ...nextOf(rows[limit - 1]) }
+        : { runs: this.#read(rows) };
     }
-    const end = this.#skip(search, way, steps);
-    const found = this.#find(search, way, { conditions, end, by: "order" });
-    if (found.length > limit) {
-      const kept = found.slice(0, limit);
-      return { runs: this.#read(kept), ...nextOf(kept.at(-1)) };
+    const end = this.#findScanEnd(search, listIndex, scanLimit);
+    const rows = this.#find(search, listIndex, { conditions, end, by: "order" });
+    if (rows.length > limit) {
+      const page = rows.slice(0, limit);
+      return { runs: this.#read(page), ...nextOf(page.at(-1)) };
     }
-    return { runs: this.#read(found), ...nextOf(end) };
+    return { runs: this.#read(rows), ...nextOf(end) };
   }
 
   span(tenantId: string, projectId: string): ReturnType<RunListReads["span"]> {
@@ -124,82 +124,85 @@ export class RunListReader implements RunListReads {
     return readWords(this.#db, tenantId, query);
   }
 
-  /** Where one comes to after so many runs; `undefined` where the list ends before. */
-  #skip(search: RunSearch, way: Way, steps: number): Found | undefined {
-    const rest = restOf(search, way);
+  /** Returns the position reached after `scanLimit` runs; `undefined` if the list ends before. */
+  #findScanEnd(search: RunSearch, listIndex: ListIndex, scanLimit: number): FoundRow | undefined {
+    const range = rangeOf(search, listIndex);
     const [row] = parseRows(
       this.#db
         .prepare(
-          `SELECT r.rowid, ${way.key}, r.id FROM runs r INDEXED BY ${way.index}
-           WHERE r.project_id = ? AND ${way.condition} AND ${rest.sql}
-           ORDER BY ${orderOf(search, way)} LIMIT 1 OFFSET ?`,
+          `SELECT r.rowid, ${listIndex.key}, r.id FROM runs r INDEXED BY ${listIndex.index}
+           WHERE r.project_id = ? AND ${listIndex.condition} AND ${range.sql}
+           ORDER BY ${orderOf(search, listIndex)} LIMIT 1 OFFSET ?`,
         )
         .raw()
-        .all([search.projectId, ...rest.values, steps - 1]),
+        .all([search.projectId, ...range.values, scanLimit - 1]),
     );
-    return row === undefined ? undefined : toFound(row);
+    return row === undefined ? undefined : toFoundRow(row);
   }
 
   #find(
     search: RunSearch,
-    way: Way,
-    how: {
+    listIndex: ListIndex,
+    options: {
       readonly conditions: Conditions;
-      readonly end?: Found | undefined;
-      /** What leads to the runs: their order, the rows that another index found, or whatever index there is. */
+      readonly end?: FoundRow | undefined;
+      /**
+       * How rows are found: by the index in list order, by row numbers of another index, or by any index that
+       * SQLite chooses.
+       */
       readonly by: "order" | "rows" | "any";
     },
-  ): Found[] {
-    const { conditions, end, by } = how;
-    const rest = restOf(search, way);
-    const led = { order: `INDEXED BY ${way.index}`, rows: "NOT INDEXED", any: "" }[by];
-    const until = end === undefined ? everything : untilOf(search, way, end);
+  ): FoundRow[] {
+    const { conditions, end, by } = options;
+    const range = rangeOf(search, listIndex);
+    const indexHint = { order: `INDEXED BY ${listIndex.index}`, rows: "NOT INDEXED", any: "" }[by];
+    const endBound = end === undefined ? matchAll : endBoundOf(search, listIndex, end);
     const rows = this.#db
       .prepare(
-        `SELECT r.rowid, ${way.key}, r.id FROM runs r ${led}
-         WHERE r.project_id = ? AND ${way.condition} AND ${rest.sql} AND ${until.sql} AND ${conditions.sql}
-         ORDER BY ${orderOf(search, way)} LIMIT ?`,
+        `SELECT r.rowid, ${listIndex.key}, r.id FROM runs r ${indexHint}
+         WHERE r.project_id = ? AND ${listIndex.condition} AND ${range.sql} AND ${endBound.sql} AND ${conditions.sql}
+         ORDER BY ${orderOf(search, listIndex)} LIMIT ?`,
       )
       .raw()
       .all([
         search.projectId,
-        ...rest.values,
-        ...until.values,
+        ...range.values,
+        ...endBound.values,
         ...conditions.values,
         search.limit + 1,
       ]);
-    return parseRows(rows).map(toFound);
+    return parseRows(rows).map(toFoundRow);
   }
 
-  #read(found: readonly Found[]): RunStretch["runs"] {
-    return this.#runs.readRows(found.map(({ row }) => row));
+  #read(rows: readonly FoundRow[]): RunSearchSlice["runs"] {
+    return this.#runs.readRows(rows.map(({ row }) => row));
   }
 }
 
-interface Found extends ListPosition {
+interface FoundRow extends ListPosition {
   readonly row: number;
 }
 
-const toFound = ([row, micros, id]: readonly unknown[]): Found => ({
+const toFoundRow = ([row, micros, id]: readonly unknown[]): FoundRow => ({
   row: Number(row),
   micros: Number(micros),
   id: String(id),
 });
 
-const nextOf = (found: Found | undefined): { next?: ListPosition } =>
-  found === undefined ? {} : { next: { micros: found.micros, id: found.id } };
+const nextOf = (rows: FoundRow | undefined): { next?: ListPosition } =>
+  rows === undefined ? {} : { next: { micros: rows.micros, id: rows.id } };
 
-const everything: Conditions = { sql: "1", values: [] };
+const matchAll: Conditions = { sql: "1", values: [] };
 
-/** The rarest of what the filter asks for, where an index has it in order. */
-function wayOf({ filter, sort }: RunSearch): Way {
+/** Chooses the most selective index that contains the runs in the order of the list. */
+function chooseIndex({ filter, sort }: RunSearch): ListIndex {
   if (sort === "latency") {
     return { index: "runs_by_latency", key: latencyKey, condition: "r.end_us IS NOT NULL" };
   }
   const status =
     filter.hasError === true
       ? "error"
-      : (filter.runFilters ?? []).map(requiredStatus).find((one) => one !== undefined);
+      : (filter.runFilters ?? []).map(requiredStatus).find((required) => required !== undefined);
   if (status === "error") {
     return { index: "errors_by_start", key: startKey, condition: "r.has_error = 1" };
   }
@@ -212,17 +215,17 @@ function wayOf({ filter, sort }: RunSearch): Way {
     : { index: "runs_by_start", key: startKey, condition: "1" };
 }
 
-const orderOf = ({ order }: RunSearch, { key }: Way): string =>
+const orderOf = ({ order }: RunSearch, { key }: ListIndex): string =>
   order === "asc" ? `${key} ASC, r.id ASC` : `${key} DESC, r.id DESC`;
 
-/** What is left of the list: behind a place, and within the time that is asked for. */
-function restOf({ after, order, filter }: RunSearch, { key }: Way): Conditions {
+/** Limits a list to the runs after a position and within the requested times. */
+function rangeOf({ after, order, filter }: RunSearch, { key }: ListIndex): Conditions {
   const sign = order === "asc" ? ">" : "<";
   const { startMicros, endMicros } = key === startKey ? filter : {};
   const parts: Conditions[] = [
     ...(startMicros === undefined ? [] : [{ sql: `${key} >= ?`, values: [startMicros] }]),
     ...(endMicros === undefined ? [] : [{ sql: `${key} <= ?`, values: [endMicros] }]),
-    // The first comparison is one that an index of an expression serves too.
+    // An index on an expression serves the first comparison, but not the comparison of the pair.
     ...(after === undefined
       ? []
       : [
@@ -233,14 +236,18 @@ function restOf({ after, order, filter }: RunSearch, { key }: Way): Conditions {
         ]),
   ];
   return parts.length === 0
-    ? everything
+    ? matchAll
     : {
         sql: parts.map(({ sql }) => sql).join(" AND "),
         values: parts.flatMap(({ values }) => values),
       };
 }
 
-function untilOf({ order }: RunSearch, { key }: Way, { micros, id }: ListPosition): Conditions {
+function endBoundOf(
+  { order }: RunSearch,
+  { key }: ListIndex,
+  { micros, id }: ListPosition,
+): Conditions {
   const sign = order === "asc" ? "<" : ">";
   return {
     sql: `${key} ${sign}= ? AND (${key}, r.id) ${sign}= (?, ?)`,

@@ -24,12 +24,12 @@ import { hasTextIndex } from "./text-index/text-index.ts";
 import type { TenantKeys } from "../../storage/sqlite/tenant-keys.ts";
 import { rootOfShare } from "../../shares/share-reader.ts";
 import { digestToken } from "../../storage/sqlite/token-keys.ts";
-import { textLookupsFor } from "./index-lookups/text-lookups.ts";
+import { listTextLookups } from "./index-lookups/text-lookups.ts";
 import { isOfOneTrace, TraceOrder } from "./trace-order.ts";
 import type { TraceRows } from "./trace-order.ts";
 
-/** A run with all that is read of it, and whose it is. */
-const whole = shapeOf();
+/** The shape for reading a run with all its parts. */
+const fullShape = shapeOf();
 
 const selectRuns = ({ columns, joins }: RunShape, condition: string): string =>
   `SELECT ${columns} FROM runs r ${joins} WHERE ${condition}`;
@@ -39,21 +39,21 @@ function selectPage(shape: RunShape, condition: string, { order }: RunQuery): st
   return `${selectRuns(shape, condition)} ORDER BY r.start_us ${direction}, r.id ${direction} LIMIT ?`;
 }
 
-/** What a filter comes to. */
-interface Served {
+/** A filter as conditions, with the indexes that serve it. */
+interface ResolvedFilter {
   readonly conditions: Conditions;
-  /** Of the tenant's projects those that are meant. */
+  /** The projects of the tenant that the filter selects. */
   readonly projectIds: readonly string[];
-  /** Whether an index leads to the runs, whatever project they are in. */
+  /** Whether an index finds the runs without regard to their project. */
   readonly isNarrow: boolean;
 }
 
-/** Answers questions from a connection that can't write. */
+/** Reads runs over a read-only connection. */
 export class RunReader implements RunReads {
   readonly #db: Connection;
   readonly #keys: TenantKeys;
   readonly #hasTextIndex: boolean;
-  readonly #beside: RunDetailsReader;
+  readonly #details: RunDetailsReader;
   readonly #traceOrder: TraceOrder;
   readonly #statements;
 
@@ -61,15 +61,18 @@ export class RunReader implements RunReads {
     this.#db = db;
     this.#keys = keys;
     this.#hasTextIndex = hasTextIndex(db);
-    this.#beside = new RunDetailsReader(db);
+    this.#details = new RunDetailsReader(db);
     this.#traceOrder = new TraceOrder(db);
     this.#statements = {
-      find: db.prepare(selectRuns(whole, "r.id = ? AND p.tenant_id = ?")).raw(),
-      readRow: db.prepare(selectRuns(whole, "r.rowid = ?")).raw(),
-      findShared: db.prepare(selectRuns(whole, "s.digest = ?")).raw(),
+      find: db.prepare(selectRuns(fullShape, "r.id = ? AND p.tenant_id = ?")).raw(),
+      readRow: db.prepare(selectRuns(fullShape, "r.rowid = ?")).raw(),
+      findShared: db.prepare(selectRuns(fullShape, "s.digest = ?")).raw(),
       findSharedRoot: db
         .prepare(
-          selectRuns(whole, `r.rowid = (SELECT r.rowid FROM ${rootOfShare} WHERE s.digest = ?)`),
+          selectRuns(
+            fullShape,
+            `r.rowid = (SELECT r.rowid FROM ${rootOfShare} WHERE s.digest = ?)`,
+          ),
         )
         .raw(),
       findFile: db
@@ -89,13 +92,13 @@ export class RunReader implements RunReads {
     const digest = [digestToken(token)];
     const run = this.#readOne(this.#statements.findShared.all(digest));
     const root = run ?? this.#readOne(this.#statements.findSharedRoot.all(digest));
-    // Whoever holds the token of the trace must not learn the one of its root, which may outlive it.
+    // The holder of a trace's token must not learn the token of its root run, which may be valid for longer.
     return run === undefined && root !== undefined ? { ...root, shareToken: null } : root;
   }
 
   #readOne(found: readonly unknown[]): StoredRun | undefined {
-    const runs = parseRows(found).map(whole.toRun);
-    const [run] = this.#beside.complete(runs, { withChildren: true });
+    const runs = parseRows(found).map(fullShape.toRun);
+    const [run] = this.#details.complete(runs, { withChildren: true });
     return run?.bodies === damagedBodies ? failDamaged(`run ${run.row.id}`) : run;
   }
 
@@ -113,10 +116,10 @@ export class RunReader implements RunReads {
       : failDamaged(`attachment ${name} of run ${runId}`);
   }
 
-  /** Runs by their rows, in this order, alone. */
+  /** Reads runs by row number, in this order, without descendants. */
   readRows(rows: readonly number[]): readonly StoredRun[] {
     const found = rows.flatMap((row) => parseRows(this.#statements.readRow.all([row])));
-    return this.#beside.complete(found.map(whole.toRun), { withChildren: false });
+    return this.#details.complete(found.map(fullShape.toRun), { withChildren: false });
   }
 
   query(tenantId: string, query: RunQuery): RunPage {
@@ -126,7 +129,7 @@ export class RunReader implements RunReads {
     const found =
       (ordered && this.#selectRows(shape, ordered.rows)) ??
       this.#select(shape, this.#pageConditions(tenantId, query), query);
-    const runs = this.#beside.complete(found.slice(0, limit).map(shape.toRun), query);
+    const runs = this.#details.complete(found.slice(0, limit).map(shape.toRun), query);
     const last = found.length > runs.length ? runs.at(-1)?.row : undefined;
     if (last === undefined) {
       return { runs };
@@ -145,8 +148,8 @@ export class RunReader implements RunReads {
   }
 
   /**
-   * As one text, as {@link TraceOrder} reads its rows: handing each value over takes longer. `undefined`
-   * where a run has gone since its place was noted.
+   * Returns all values as one JSON text, as {@link TraceOrder} does for its rows, because passing each value to
+   * JavaScript takes longer. `undefined` if a run was deleted since its row number was cached.
    */
   #selectRows(
     { columns, joins }: RunShape,
@@ -165,7 +168,7 @@ export class RunReader implements RunReads {
     return rows.every((row, index) => found[index]?.[0] === row) ? found : undefined;
   }
 
-  /** The rows of a page of one trace, where they are known without looking at all of it. */
+  /** The rows of a page of a single trace, if they are known without scanning the trace. */
   #orderedRows(tenantId: string, { filter, ...page }: RunQuery): TraceRows | undefined {
     return isOfOneTrace(filter)
       ? this.#traceOrder.page({
@@ -181,17 +184,17 @@ export class RunReader implements RunReads {
     return readStatistics(this.#db, this.#conditions(tenantId, filter).conditions);
   }
 
-  /** The conditions on the runs of a page; those of several projects are found first. */
+  /** The conditions on the runs of a page. If there are several projects, the rows are found first. */
   #pageConditions(tenantId: string, { filter, order, limit, after }: RunQuery): Conditions {
     const position = after === undefined ? undefined : { ...after, order };
     const { projectIds, isNarrow, conditions } = this.#conditions(tenantId, filter, position);
     if (isNarrow || projectIds.length < 2) {
       return conditions;
     }
-    const { projectIds: _ids, ...rest } = filter;
+    const { projectIds: _ids, ...otherFilters } = filter;
     const rows = findInOrder(this.#db, {
       projectIds,
-      conditions: toConditionsWithin(tenantId, rest, {
+      conditions: toConditionsWithin(tenantId, otherFilters, {
         after: position,
         hasTextIndex: this.#hasTextIndex,
       }),
@@ -201,50 +204,59 @@ export class RunReader implements RunReads {
     return amongRows(rows);
   }
 
-  /** The conditions of a filter, put so that an index serves them where one can. */
+  /** The conditions of a filter, in a form that an index serves if possible. */
   #conditions(
     tenantId: string,
     filter: RunFilter,
     after?: RunPosition & { order: "asc" | "desc" },
-  ): Served {
-    const own = new Set(
+  ): ResolvedFilter {
+    const ownProjects = new Set(
       parseRows(this.#statements.listProjects.all([tenantId])).map(([id]) => String(id)),
     );
     const projectIds =
       filter.projectIds === undefined
-        ? [...own]
-        : [...new Set(filter.projectIds)].filter((id) => own.has(id));
-    const placed = this.#withTrace(tenantId, filter);
-    // One project's runs lie in the order of their starts.
-    const served = own.size === 1 ? { ...placed, projectIds } : placed;
-    const all = toConditions(tenantId, served, { after, hasTextIndex: this.#hasTextIndex });
-    const isFound =
+        ? [...ownProjects]
+        : [...new Set(filter.projectIds)].filter((id) => ownProjects.has(id));
+    const filterWithTrace = this.#withTrace(tenantId, filter);
+    // If the tenant has a single project, naming it lets an index return the runs in order of their starts.
+    const servedFilter =
+      ownProjects.size === 1 ? { ...filterWithTrace, projectIds } : filterWithTrace;
+    const all = toConditions(tenantId, servedFilter, { after, hasTextIndex: this.#hasTextIndex });
+    const isSelective =
       filter.ids !== undefined ||
-      placed.traceId !== undefined ||
+      filterWithTrace.traceId !== undefined ||
       filter.referenceExampleIds !== undefined;
-    const asked = {
+    const indexable = {
       filters: filter.runFilters ?? [],
-      textLeads: this.#hasTextIndex ? textLookupsFor(filter) : [],
+      textLookups: this.#hasTextIndex ? listTextLookups(filter) : [],
     };
-    const few = isFound ? undefined : narrow(this.#db, projectIds, asked);
+    const candidates = isSelective ? undefined : narrow(this.#db, projectIds, indexable);
     return {
       projectIds,
-      isNarrow: isFound || few !== undefined,
+      isNarrow: isSelective || candidates !== undefined,
       conditions:
-        few === undefined
+        candidates === undefined
           ? all
-          : { sql: `${few.sql} AND ${all.sql}`, values: [...few.values, ...all.values] },
+          : {
+              sql: `${candidates.sql} AND ${all.sql}`,
+              values: [...candidates.values, ...all.values],
+            },
     };
   }
 
-  /** Children lie in their parent's trace, which is the key: with it the table is not searched whole. */
+  /**
+   * Children belong to their parent's trace. Adding the trace id, with which the primary key begins, avoids a scan
+   * of the table.
+   */
   #withTrace(tenantId: string, filter: RunFilter): RunFilter {
     if (filter.parentRunId === undefined || filter.traceId !== undefined) {
       return filter;
     }
     const key = this.#keys.keyOf("run", tenantId, filter.parentRunId);
     const [parent] = parseRows(this.#statements.find.all([key, tenantId]));
-    return parent === undefined ? filter : { ...filter, traceId: whole.toRun(parent).row.traceId };
+    return parent === undefined
+      ? filter
+      : { ...filter, traceId: fullShape.toRun(parent).row.traceId };
   }
 }
 
@@ -253,7 +265,7 @@ const amongRows = (rows: readonly number[]): Conditions => ({
   values: [JSON.stringify(rows)],
 });
 
-/** Those of a run's descendants are found by its place. */
+/** Descendants are found by dotted order, so the parts that this needs are added. */
 const toParts = ({ parts, withChildren }: RunQuery): RunQuery["parts"] =>
   parts !== undefined && withChildren
     ? new Set([...parts, "traceId", "dottedOrder", "tenantId"] as const)

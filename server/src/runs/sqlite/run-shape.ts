@@ -2,26 +2,26 @@ import type { RunPart, RunRow, StoredRun } from "../run-row.ts";
 import { parseRow, readColumns } from "./row.ts";
 import { openedToken, tokenOwners, toShareToken } from "../../storage/sqlite/token-keys.ts";
 
-/** A run's row and what is joined to it. */
+/** A run's row, with the columns of joined tables. */
 export interface FoundRun extends Pick<
   StoredRun,
   "row" | "tenantId" | "projectName" | "shareToken"
 > {
-  /** The row's number, by which the rest is found. */
+  /** The number of the row, by which other parts of the run are found. */
   readonly rowId: number;
 }
 
-/** Which columns are read of runs, and how a run is made of them. */
+/** The columns to read of runs, and how to create a run from them. */
 export interface RunShape {
-  /** The columns of `runs r` and of what is joined to it. */
+  /** Columns of `runs r` and of the joined tables. */
   readonly columns: string;
-  /** What follows `runs r` in `FROM`. */
+  /** The joins, which follow `runs r` in `FROM`. */
   readonly joins: string;
-  readonly toRun: (values: readonly unknown[]) => FoundRun;
+  readonly toRun: (allValues: readonly unknown[]) => FoundRun;
 }
 
-/** The fields of a row in the order of {@link readColumns}, each with the value of an empty one. */
-const ownParts: readonly (readonly [keyof RunRow, string | number | null])[] = [
+/** The fields of a row in the order of {@link readColumns}, each with its value if it is not read. */
+const rowParts: readonly (readonly [keyof RunRow, string | number | null])[] = [
   ["traceId", ""],
   ["id", ""],
   ["projectId", ""],
@@ -45,45 +45,45 @@ const shares = "LEFT JOIN shares s ON s.trace_id = r.trace_id AND s.id = r.id";
 
 interface Column {
   readonly part: RunPart;
-  /** What is selected. */
+  /** The selected expression. */
   readonly sql: string;
   readonly join?: string;
 }
 
 const allColumns: readonly Column[] = [
-  ...ownParts.map(([part], at): Column => ({ part, sql: `r.${readColumns[at] ?? ""}` })),
+  ...rowParts.map(([part], at): Column => ({ part, sql: `r.${readColumns[at] ?? ""}` })),
   { part: joinedParts[0], sql: "p.tenant_id", join: projects },
   { part: joinedParts[1], sql: "p.name_json", join: projects },
   { part: joinedParts[2], sql: openedToken("s.sealed", tokenOwners.run("r.id")), join: shares },
 ];
 
 const emptyValues: readonly unknown[] = [
-  ...ownParts.map(([, empty]) => empty),
+  ...rowParts.map(([, empty]) => empty),
   ...joinedParts.map(() => null),
 ];
 
-/** Without these a page has no end. */
-const everRead: ReadonlySet<RunPart> = new Set<RunPart>(["id", "startMicros"]);
+/** The position at which a page ends consists of these. */
+const alwaysRead: ReadonlySet<RunPart> = new Set<RunPart>(["id", "startMicros"]);
 
-/** The shape of runs of which these parts are read; of all of them where they are left out. */
+/** Returns the shape for reading these parts of runs; all parts if absent. */
 export function shapeOf(parts?: ReadonlySet<RunPart>): RunShape {
   const columns = allColumns.filter(
-    ({ part }) => parts === undefined || parts.has(part) || everRead.has(part),
+    ({ part }) => parts === undefined || parts.has(part) || alwaysRead.has(part),
   );
-  const places = columns.map((column) => allColumns.indexOf(column));
+  const columnIndexes = columns.map((column) => allColumns.indexOf(column));
   const joins = new Set(columns.map(({ join }) => join ?? ""));
   return {
     columns: ["r.rowid", ...columns.map(({ sql }) => sql)].join(", "),
     joins: [...joins].join(" "),
-    toRun: (found) => {
-      const values = [...emptyValues];
-      places.forEach((place, index) => {
-        values[place] = found[index + 1];
+    toRun: (values) => {
+      const allValues = [...emptyValues];
+      columnIndexes.forEach((columnIndex, index) => {
+        allValues[columnIndex] = values[index + 1];
       });
-      const [tenantId, nameJson, token] = values.slice(ownParts.length);
+      const [tenantId, nameJson, token] = allValues.slice(rowParts.length);
       return {
-        rowId: Number(found[0]),
-        row: parseRow(values),
+        rowId: Number(values[0]),
+        row: parseRow(allValues),
         tenantId: typeof tenantId === "string" ? tenantId : "",
         projectName: typeof nameJson === "string" ? String(JSON.parse(nameJson)) : "",
         shareToken: toShareToken(token),

@@ -1,4 +1,4 @@
-import { measureColumns } from "../run-filter-source.ts";
+import { measureColumnSql } from "../run-filter-source.ts";
 import type { Distribution, RunStatistics } from "../run-query.ts";
 import { usageNames } from "../usage-sources.ts";
 import type { UsageName } from "../usage-sources.ts";
@@ -6,12 +6,12 @@ import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Conditions } from "./run-conditions.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
-const counted = ["latency", "firstToken", ...usageNames] as const;
+const quantities = ["latency", "firstToken", ...usageNames] as const;
 
-const columns = measureColumns("r");
+const columns = measureColumnSql("r");
 
-/** SQL over `runs r`. */
-const valueOf = (name: (typeof counted)[number]): string => {
+/** SQL expression over `runs r`. */
+const valueOf = (name: (typeof quantities)[number]): string => {
   switch (name) {
     case "latency":
       return "r.end_us - r.start_us";
@@ -22,15 +22,15 @@ const valueOf = (name: (typeof counted)[number]): string => {
   }
 };
 
-/** Usage is counted where it arose: a chain that repeats its child's would count it twice. */
+/** Usage counts only for model calls: a chain repeats the usage of its children, which would count twice. */
 const usageOf = (name: UsageName): string => `CASE r.run_type WHEN 'llm' THEN ${columns[name]} END`;
 
 /**
- * What the runs that meet the conditions come to. All runs are read once, and of each quantity one
- * text: SQLite takes several times as long to sort numbers, or to hand them over row by row.
+ * Computes statistics of the runs that meet the conditions. All runs are read once, and each quantity is returned
+ * as one text, because SQLite takes several times as long to sort numbers, or to return them row by row.
  */
 export function readStatistics(db: Connection, { sql, values }: Conditions): RunStatistics {
-  const lists = counted.map((name) => `group_concat(${valueOf(name)})`).join(", ");
+  const lists = quantities.map((name) => `group_concat(${valueOf(name)})`).join(", ");
   const [row = []] = parseRows(
     db
       .prepare(
@@ -40,23 +40,25 @@ export function readStatistics(db: Connection, { sql, values }: Conditions): Run
       .all([...values]),
   );
   const [runCount, errorCount, lastStart, ...texts] = row;
-  const distributions = counted.map((name, index) => [name, distributionOf(texts[index])] as const);
+  const distributions = quantities.map(
+    (name, index) => [name, distributionOf(texts[index])] as const,
+  );
   return {
     runCount: Number(runCount),
     errorCount: Number(errorCount),
     lastStartMicros: lastStart === null ? null : Number(lastStart),
-    ...(Object.fromEntries(distributions) as Record<(typeof counted)[number], Distribution>),
+    ...(Object.fromEntries(distributions) as Record<(typeof quantities)[number], Distribution>),
   };
 }
 
-/** Of numbers in a text, divided by commas. */
+/** Computes the distribution of comma-separated numbers. */
 function distributionOf(text: unknown): Distribution {
   const numbers = Float64Array.from(
     typeof text === "string" ? text.split(",") : [],
     Number,
   ).toSorted();
   const count = numbers.length;
-  /** The least number that so large a share of them does not exceed. */
+  /** The smallest number that at least this share of the numbers does not exceed. */
   const quantile = (share: number): number | null => numbers[Math.ceil(count * share) - 1] ?? null;
   const sum = numbers.reduce((total, number) => total + number, 0);
   return { count, sum, p50: quantile(0.5), p99: quantile(0.99) };

@@ -3,28 +3,28 @@ import type { WordQuery } from "../run-list.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
-/** Steps of the index that one answer takes, at most. */
-const stepsMax = 2_000;
+/** Maximum number of index steps of one query. */
+const maxSteps = 2_000;
 
 /**
- * Words of a project's runs, in order: from each the index leads to the next, however many rows it has
- * of one. Facets that runs had before a patch may be among them.
+ * Returns suggestions for a filter, sorted and distinct. Each step looks up the next distinct value in the index,
+ * so the number of rows with the same value does not matter. Values that runs had before a patch may be included.
  */
 export function readWords(db: Connection, tenantId: string, query: WordQuery): readonly string[] {
   const { projectId, limit } = query;
-  const isOwn = parseRows(
+  const projectRows = parseRows(
     db
       .prepare("SELECT 1 FROM projects WHERE id = ? AND tenant_id = ?")
       .raw()
       .all([projectId, tenantId]),
   );
-  if (isOwn.length === 0) {
+  if (projectRows.length === 0) {
     return [];
   }
   if (query.kind === "feedback_key") {
     return readFeedbackKeys(db, tenantId, query);
   }
-  const head = headOf(query);
+  const facetPrefix = facetPrefixOf(query);
   const rows = db
     .prepare(
       `WITH RECURSIVE w (facet, n) AS (
@@ -35,27 +35,33 @@ export function readWords(db: Connection, tenantId: string, query: WordQuery): r
        ) SELECT facet FROM w WHERE facet IS NOT NULL`,
     )
     .raw()
-    .all([projectId, head + query.prefix, head + query.prefix + last, Math.min(limit, stepsMax)]);
-  return parseRows(rows).map(([facet]) => String(facet).slice(head.length));
+    .all([
+      projectId,
+      facetPrefix + query.prefix,
+      facetPrefix + query.prefix + highestCharacter,
+      Math.min(limit, maxSteps),
+    ]);
+  return parseRows(rows).map(([facet]) => String(facet).slice(facetPrefix.length));
 }
 
-/** Behind every text that goes on from here. */
-const last = "\u{10ffff}";
+/** Sorts after every text that continues the prefix. */
+const highestCharacter = "\u{10ffff}";
 
-const letters: { readonly [Kind in Exclude<WordKind, "feedback_key" | "metadata_value">]: string } =
-  {
-    name: "n",
-    run_type: "y",
-    tag: "t",
-    metadata_key: "k",
-  };
+const facetPrefixes: {
+  readonly [Kind in Exclude<WordKind, "feedback_key" | "metadata_value">]: string;
+} = {
+  name: "n",
+  run_type: "y",
+  tag: "t",
+  metadata_key: "k",
+};
 
-/** What the facets of such words begin with; see `facets.ts`. */
-function headOf({ kind, key = "" }: WordQuery): string {
+/** What the facets of this kind begin with; see `facets.ts`. */
+function facetPrefixOf({ kind, key = "" }: WordQuery): string {
   if (kind === "metadata_value") {
     return `p${key.length}:${key}=`;
   }
-  return kind === "feedback_key" ? "" : letters[kind];
+  return kind === "feedback_key" ? "" : facetPrefixes[kind];
 }
 
 function readFeedbackKeys(db: Connection, tenantId: string, { prefix, limit }: WordQuery) {
@@ -65,7 +71,7 @@ function readFeedbackKeys(db: Connection, tenantId: string, { prefix, limit }: W
          SELECT (SELECT min(key_json) FROM feedback WHERE tenant_id = ?1 AND run_id IS NOT NULL), 1
          UNION ALL
          SELECT (SELECT min(key_json) FROM feedback WHERE tenant_id = ?1 AND run_id IS NOT NULL AND key_json > w.key_json), n + 1
-         FROM w WHERE w.key_json IS NOT NULL AND n < ${stepsMax}
+         FROM w WHERE w.key_json IS NOT NULL AND n < ${maxSteps}
        ) SELECT key_json FROM w WHERE key_json IS NOT NULL`,
     )
     .raw()

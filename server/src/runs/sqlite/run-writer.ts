@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { RequestError } from "../../model/errors.ts";
-import { mergeRecord, placeRecord } from "../merge.ts";
+import { mergeRecord, resolvePosition } from "../merge.ts";
 import type { TracePosition } from "../merge.ts";
 import type {
   AttachmentRecord,
@@ -43,17 +43,17 @@ import {
   toShareToken,
 } from "../../storage/sqlite/token-keys.ts";
 
-type Fate = "accepted" | "duplicate" | { readonly reason: string };
+type ApplyResult = "accepted" | "duplicate" | { readonly reason: string };
 
-/** Whose batch is applied, and the payloads that it came with. */
-interface RunWriterParts {
+/** The tenant whose batch is applied, and the batch's payloads. */
+interface BatchScope {
   readonly tenantId: string;
   readonly bodies: Uint8Array;
 }
 
-/** Applies received operations to the database. Transactions are the caller's. */
+/** Applies received operations to the database. The caller controls the transaction. */
 export class RunWriter implements RunWrites {
-  /** What was stored since it was last taken. */
+  /** Counts what was stored, for the live view. */
   readonly activity = new ActivityCounter();
   readonly #keys: TenantKeyWriter;
   readonly #projects: RunProjects;
@@ -63,7 +63,10 @@ export class RunWriter implements RunWrites {
   readonly #measures: MeasureWriter;
   readonly #posts: PostWriter;
   readonly #statements: ReturnType<typeof prepareStatements>;
-  /** Whether a run without a dotted order may exist; its assumed trace id changes when one comes. */
+  /**
+   * Whether a run without a dotted order may exist. Its trace id is only assumed, and changes when the dotted order
+   * arrives.
+   */
   #hasUnplaced: boolean;
 
   constructor(
@@ -94,31 +97,31 @@ export class RunWriter implements RunWrites {
     this.#hasUnplaced = this.#statements.findUnplaced.all().length > 0;
   }
 
-  /** Stores what can be stored of a batch; what can't is named in the result. */
+  /** Stores the valid parts of a batch. The result lists what was rejected. */
   apply(
     tenantId: string,
     { posts, records, attachments, feedback, bodies }: RunBatch,
   ): IngestResult {
-    const dependencies: RunWriterParts = { tenantId, bodies };
+    const scope: BatchScope = { tenantId, bodies };
     this.#facets.begin();
     const counts = { accepted: 0, duplicates: 0 };
     const rejected: Rejection[] = [];
-    const take = (record: RunRecord): void => {
-      const fate = isSpan(record)
-        ? this.#applySpan(record, dependencies)
-        : this.#applyRecord(record, dependencies);
-      if (fate === "accepted") {
+    const applyRecord = (record: RunRecord): void => {
+      const result = isSpan(record)
+        ? this.#applySpan(record, scope)
+        : this.#applyRecord(record, scope);
+      if (result === "accepted") {
         counts.accepted += 1;
-      } else if (fate === "duplicate") {
+      } else if (result === "duplicate") {
         counts.duplicates += 1;
       } else {
-        rejected.push({ id: record.id, operation: record.operation, ...fate });
+        rejected.push({ id: record.id, operation: record.operation, ...result });
       }
     };
     if (posts !== undefined) {
       const { accepted, duplicates } = this.#posts.write(posts, {
-        ...dependencies,
-        onTaken: take,
+        ...scope,
+        applyRecord: applyRecord,
         findLong: (listIds) =>
           this.#keys.hasLong(tenantId)
             ? this.#keys.findLong("run", tenantId, listIds())
@@ -127,25 +130,25 @@ export class RunWriter implements RunWrites {
       counts.accepted += accepted;
       counts.duplicates += duplicates;
     }
-    records.forEach(take);
+    records.forEach(applyRecord);
     for (const attachment of attachments) {
-      if (!this.#applyAttachment(attachment, dependencies)) {
+      if (!this.#applyAttachment(attachment, scope)) {
         const reason = `attachment ${attachment.name}: run ${attachment.runId} was not received`;
         rejected.push({ id: attachment.runId, operation: null, reason });
       }
     }
     for (const draft of feedback) {
-      const fate = this.#applyFeedback(draft, dependencies);
-      if (typeof fate === "object") {
-        rejected.push({ id: draft.runId, operation: null, ...fate });
+      const result = this.#applyFeedback(draft, scope);
+      if (typeof result === "object") {
+        rejected.push({ id: draft.runId, operation: null, ...result });
       } else {
-        counts[fate === "accepted" ? "accepted" : "duplicates"] += 1;
+        counts[result === "accepted" ? "accepted" : "duplicates"] += 1;
       }
     }
     return { ...counts, rejected };
   }
 
-  /** After a rollback: what was remembered of the database may not be there. */
+  /** Must be called after a rollback, because cached state of the database may be wrong. */
   forget(): void {
     this.#keys.forget();
     this.#projects.forget();
@@ -157,10 +160,10 @@ export class RunWriter implements RunWrites {
     if (row === undefined) {
       throw new RequestError(404, "Run not found");
     }
-    const [known] = parseRows(this.#statements.findShare.all([row.traceId, row.id]));
-    const shown = readToken(toShareToken(known?.[0]));
-    if (shown !== null) {
-      return shown;
+    const [existing] = parseRows(this.#statements.findShare.all([row.traceId, row.id]));
+    const existingToken = readToken(toShareToken(existing?.[0]));
+    if (existingToken !== null) {
+      return existingToken;
     }
     const token = randomUUID();
     this.#statements.insertShare.run([digestToken(token), token, row.traceId, row.id]);
@@ -174,110 +177,102 @@ export class RunWriter implements RunWrites {
     }
   }
 
-  #applySpan(record: SpanRunRecord, dependencies: RunWriterParts): Fate {
-    const placed = this.#spans.place(dependencies.tenantId, record);
-    const fate = this.#applyRecord(placed, dependencies);
-    if (fate === "accepted") {
-      this.#spans.settle(
-        dependencies.tenantId,
-        record,
-        this.#keyOf(dependencies.tenantId, placed.id),
-      );
+  #applySpan(record: SpanRunRecord, scope: BatchScope): ApplyResult {
+    const placed = this.#spans.place(scope.tenantId, record);
+    const result = this.#applyRecord(placed, scope);
+    if (result === "accepted") {
+      this.#spans.settle(scope.tenantId, record, this.#keyOf(scope.tenantId, placed.id));
     }
-    return fate;
+    return result;
   }
 
-  #applyRecord(record: RunRecord, dependencies: RunWriterParts): Fate {
+  #applyRecord(record: RunRecord, scope: BatchScope): ApplyResult {
     const isNew = record.operation === "post" && record.dottedOrder !== undefined;
-    const key = this.#keyOf(dependencies.tenantId, record.id);
-    // The common case first: a post never seen is one insert, without a look-up.
-    const fate = isNew ? this.#merge(record, { key, known: undefined }, dependencies) : "taken";
-    return fate === "taken" ? this.#mergeKnown(record, key, dependencies) : fate;
+    const key = this.#keyOf(scope.tenantId, record.id);
+    // The common case first: the post of a new run is inserted without a look-up.
+    const result = isNew ? this.#merge(record, { key, previous: undefined }, scope) : "exists";
+    return result === "exists" ? this.#applyToExisting(record, key, scope) : result;
   }
 
-  /** Of a run of which something may have been received, by this tenant or by another one. */
-  #mergeKnown(record: RunRecord, key: string, dependencies: RunWriterParts): Fate {
-    const { tenantId } = dependencies;
+  /** Applies a record of a run that may exist already, and may be another tenant's. */
+  #applyToExisting(record: RunRecord, key: string, scope: BatchScope): ApplyResult {
+    const { tenantId } = scope;
     const row = this.#findRow(key);
-    const isOwn = row !== undefined && this.#projects.isOf(tenantId, row.projectId);
-    const fate =
-      row === undefined || isOwn
-        ? this.#merge(record, { key, known: row }, dependencies)
+    const isOwnRun = row !== undefined && this.#projects.isOf(tenantId, row.projectId);
+    const result =
+      row === undefined || isOwnRun
+        ? this.#merge(record, { key, previous: row }, scope)
         : this.#merge(
             record,
-            { key: this.#keys.lengthen("run", tenantId, record.id), known: undefined },
-            dependencies,
+            { key: this.#keys.lengthen("run", tenantId, record.id), previous: undefined },
+            scope,
           );
-    return fate === "taken" ? { reason: `run ${idOf(key)} could not be stored` } : fate;
+    return result === "exists" ? { reason: `run ${idOf(key)} could not be stored` } : result;
   }
 
-  #merge(record: RunRecord, { key, known }: OwnRun, dependencies: RunWriterParts): Fate | "taken" {
-    const { tenantId } = dependencies;
-    const place = placeRecord(record, known, (id) => this.#findOwn(tenantId, id));
-    if ("reason" in place) {
-      return place;
+  #merge(record: RunRecord, { key, previous }: OwnRun, scope: BatchScope): ApplyResult | "exists" {
+    const { tenantId } = scope;
+    const position = resolvePosition(record, previous, (id) => this.#findOwn(tenantId, id));
+    if ("reason" in position) {
+      return position;
     }
-    if (known !== undefined && record.operation === "post" && known.posted) {
+    if (previous !== undefined && record.operation === "post" && previous.posted) {
       return "duplicate";
     }
     const project = this.#projects.resolve(tenantId, record.columns);
     if (typeof project === "object") {
       return project;
     }
-    const merged = mergeRecord(known, record, {
-      place,
+    const merged = mergeRecord(previous, record, {
+      position,
       ...(project === undefined ? {} : { projectId: project }),
-      defaultProjectId: known?.projectId ?? this.#projects.defaultId(tenantId, record.columns),
+      defaultProjectId: previous?.projectId ?? this.#projects.defaultId(tenantId, record.columns),
       nowMicros: Date.now() * 1_000,
     });
-    return this.#store(record, { known, row: withKey(merged, key), dependencies });
+    return this.#store(record, { previous, row: withKey(merged, key), scope });
   }
 
   #store(
     record: RunRecord,
-    {
-      known,
-      row,
-      dependencies,
-    }: { known: RunRow | undefined; row: RunRow; dependencies: RunWriterParts },
-  ): Fate | "taken" {
+    { previous, row, scope }: { previous: RunRow | undefined; row: RunRow; scope: BatchScope },
+  ): ApplyResult | "exists" {
     const { insertRun, insertMeasuredRun, updateRun, noteChange, insertPayload } = this.#statements;
-    if (known === undefined) {
+    if (previous === undefined) {
       const { measures } = record;
       const inserted =
         measures === undefined
           ? insertRun.run(rowToValues(row))
           : insertMeasuredRun.run([...rowToValues(row), ...measuresToValues(measures)]);
       if (inserted.changes === 0) {
-        return "taken";
+        return "exists";
       }
       this.#hasUnplaced ||= row.dottedOrder === "";
-    } else if (this.#hasUnplaced && known.traceId !== row.traceId) {
-      this.#move(row.id, row);
+    } else if (this.#hasUnplaced && previous.traceId !== row.traceId) {
+      this.#changeTrace(row.id, row);
     }
-    const body = dependencies.bodies.subarray(record.bodyStart, record.bodyEnd);
+    const body = scope.bodies.subarray(record.bodyStart, record.bodyEnd);
     const payload = [row.traceId, row.id, record.digest, body, checksumOf(body, row.id)];
     if (insertPayload.run(payload).changes === 0) {
       return "duplicate";
     }
-    if (known !== undefined) {
+    if (previous !== undefined) {
       updateRun.run([...rowToValues(row), row.traceId, row.id]);
       noteChange.run([row.traceId, row.id]);
-      this.#measures.add(record, known, row);
+      this.#measures.add(record, previous, row);
     }
     this.#facets.add(row, record.facets);
-    this.activity.add(dependencies.tenantId, { known, row, measures: record.measures });
+    this.activity.add(scope.tenantId, { previous, row, measures: record.measures });
     return "accepted";
   }
 
-  /** A run whose trace id was assumed goes to its real one. */
-  #move(id: string, { traceId }: Pick<TracePosition, "traceId">): void {
-    for (const move of this.#statements.moves) {
-      move.run([traceId, id]);
+  /** Moves a run whose trace id was only assumed to its actual trace. */
+  #changeTrace(id: string, { traceId }: Pick<TracePosition, "traceId">): void {
+    for (const updateTraceId of this.#statements.updateTraceIds) {
+      updateTraceId.run([traceId, id]);
     }
   }
 
-  #applyAttachment(attachment: AttachmentRecord, { tenantId, bodies }: RunWriterParts): boolean {
+  #applyAttachment(attachment: AttachmentRecord, { tenantId, bodies }: BatchScope): boolean {
     const row = this.#findOwn(tenantId, attachment.runId);
     if (row === undefined) {
       return false;
@@ -296,7 +291,7 @@ export class RunWriter implements RunWrites {
     return true;
   }
 
-  #applyFeedback(draft: FeedbackDraft, { tenantId }: RunWriterParts): Fate {
+  #applyFeedback(draft: FeedbackDraft, { tenantId }: BatchScope): ApplyResult {
     try {
       return this.#feedback.add(tenantId, draft).isNew ? "accepted" : "duplicate";
     } catch (cause) {
@@ -322,13 +317,13 @@ export class RunWriter implements RunWrites {
   }
 }
 
-/** A run of the tenant's, by the key that it has or is to have. */
+/** A run of the tenant by its key. `previous` is its row, if it exists. */
 interface OwnRun {
   readonly key: string;
-  readonly known: RunRow | undefined;
+  readonly previous: RunRow | undefined;
 }
 
-/** The row as it is stored. Its position in the trace is stored as ids. */
+/** The row as it is stored, under the run's key. Its position in the trace is stored as ids. */
 const withKey = (row: RunRow, key: string): RunRow => (row.id === key ? row : { ...row, id: key });
 
 const isSpan = (record: RunRecord): record is SpanRunRecord => record.span !== undefined;
@@ -339,7 +334,7 @@ function prepareStatements(db: Connection) {
     insertRun: db.prepare(`INSERT OR IGNORE ${intoRuns}`),
     insertMeasuredRun: db.prepare(`INSERT OR IGNORE ${intoMeasuredRuns}`),
     updateRun: db.prepare(`UPDATE runs SET ${assignments} WHERE trace_id = ? AND id = ?`),
-    // What the text index has of it is no longer all.
+    // The text index is no longer complete for this run.
     noteChange: db.prepare(
       `INSERT INTO text_changes (run) SELECT rowid FROM runs
          WHERE trace_id = ? AND id = ? AND rowid <= (SELECT row FROM text_claim)`,
@@ -363,6 +358,8 @@ function prepareStatements(db: Connection) {
       )
       .raw(),
     deleteShare: db.prepare("DELETE FROM shares WHERE id = ?"),
-    moves: runTables.map((table) => db.prepare(`UPDATE ${table} SET trace_id = ? WHERE id = ?`)),
+    updateTraceIds: runTables.map((table) =>
+      db.prepare(`UPDATE ${table} SET trace_id = ? WHERE id = ?`),
+    ),
   };
 }

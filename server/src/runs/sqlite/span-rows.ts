@@ -6,15 +6,15 @@ import { changedChecksum, checksumChange } from "../../storage/sqlite/checksum.t
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import { idIn, idOf } from "../../storage/sqlite/tenant-keys.ts";
 
-/** A span that was received, and the run that it became. */
+/** A received span, and the run that it became. */
 export interface SpanRow {
   readonly span: SpanRecord;
-  /** Whether it named a project itself. */
+  /** Whether the span itself named a project. */
   readonly hasProject: boolean;
   readonly run: RunRow;
 }
 
-/** The statements on spans and on the place of their runs. */
+/** Statements on spans and on the positions of their runs. */
 export class SpanRows {
   readonly #statements;
 
@@ -25,7 +25,7 @@ export class SpanRows {
     ) => `SELECT s.trace_id, s.id, s.parent_id, s.kind, s.has_project, ${columns}
       FROM spans s ${index} JOIN runs r ON r.id = s.run_id`;
     const select = selectBy("");
-    // Without being told, SQLite reads a whole trace to find the children of one span.
+    // Without the index hint, SQLite reads the whole trace to find the children of one span.
     const selectByParent = selectBy("INDEXED BY spans_by_parent");
     const ofTrace = "WHERE s.tenant_id = ? AND s.trace_id = ?";
     this.#statements = {
@@ -37,7 +37,7 @@ export class SpanRows {
           `${select} WHERE r.trace_id = ? AND r.parent_run_id = ? AND s.tenant_id = ? AND s.trace_id = ?`,
         )
         .raw(),
-      findRival: db
+      findCompetitor: db
         .prepare(
           `SELECT 1 FROM spans s JOIN runs r ON r.id = s.run_id ${ofTrace} AND r.parent_run_id = ?
             AND (s.kind = 'root' OR (s.kind = 'entry' AND ? = 'entry' AND s.parent_id <> ?)) LIMIT 1`,
@@ -51,13 +51,13 @@ export class SpanRows {
       placeRun: db.prepare(
         "UPDATE runs SET dotted_order = ?, parent_run_id = ?, project_id = ? WHERE id = ?",
       ),
-      moves: runTables.map((table) =>
+      updateTraceIds: runTables.map((table) =>
         db.prepare(`UPDATE ${table} SET trace_id = ? WHERE trace_id = ? AND id = ?`),
       ),
-      renames: ["runs", "shares", "trace_shares"].map((table) =>
+      updateIds: ["runs", "shares", "trace_shares"].map((table) =>
         db.prepare(`UPDATE ${table} SET id = ? WHERE trace_id = ? AND id = ?`),
       ),
-      checkedRenames: ["payloads", "attachments"].map((table) =>
+      updateIdsAndChecksums: ["payloads", "attachments"].map((table) =>
         db.prepare(
           `UPDATE ${table} SET id = ?1, checksum = ${changedChecksum("?4")} WHERE trace_id = ?2 AND id = ?3`,
         ),
@@ -88,16 +88,18 @@ export class SpanRows {
     return toSpanRows(this.#statements.listChildren.all([tenantId, traceId, id]));
   }
 
-  /** Spans of a trace whose runs stand directly below a run. */
+  /** Spans of a trace whose runs are direct children of a run. */
   listBelow(tenantId: string, traceId: string, run: RunRow): readonly SpanRow[] {
     return toSpanRows(
       this.#statements.listBelow.all([run.traceId, idOf(run.id), tenantId, traceId]),
     );
   }
 
-  /** Whether another span below a trace's stand-in would be its top with the same right. */
-  hasRival(tenantId: string, { traceId, id, kind }: SpanRecord, top: RunRow): boolean {
-    return this.#statements.findRival.all([tenantId, traceId, idOf(top.id), kind, id]).length > 0;
+  /** Whether another span below a trace's placeholder has an equal claim to become the trace's top run. */
+  hasCompetitor(tenantId: string, { traceId, id, kind }: SpanRecord, top: RunRow): boolean {
+    return (
+      this.#statements.findCompetitor.all([tenantId, traceId, idOf(top.id), kind, id]).length > 0
+    );
   }
 
   insert(tenantId: string, { span, hasProject, run }: SpanRow): void {
@@ -122,31 +124,35 @@ export class SpanRows {
     this.#statements.insertRun.run(rowToValues(run));
   }
 
-  /** Gives a run another place, also in another trace. */
-  placeRun(before: RunRow, run: RunRow): void {
-    if (run.traceId !== before.traceId) {
-      this.#statements.moves.forEach((move) => move.run([run.traceId, before.traceId, run.id]));
+  /** Changes the position of a run, possibly to another trace. */
+  placeRun(previous: RunRow, run: RunRow): void {
+    if (run.traceId !== previous.traceId) {
+      this.#statements.updateTraceIds.forEach((updateTraceId) =>
+        updateTraceId.run([run.traceId, previous.traceId, run.id]),
+      );
     }
     this.#statements.placeRun.run([run.dottedOrder, run.parentRunId, run.projectId, run.id]);
   }
 
-  /** Gives a run, and all that belongs to it, another id. */
+  /** Changes the id of a run in all tables. */
   rename({ traceId, id }: RunRow, newId: string): void {
-    this.#statements.renames.forEach((rename) => rename.run([newId, traceId, id]));
+    this.#statements.updateIds.forEach((statement) => statement.run([newId, traceId, id]));
     const change = checksumChange([id], [newId]);
-    this.#statements.checkedRenames.forEach((rename) => rename.run([newId, traceId, id, change]));
+    this.#statements.updateIdsAndChecksums.forEach((statement) =>
+      statement.run([newId, traceId, id, change]),
+    );
     this.#statements.renameSpan.run([newId, id]);
   }
 
-  /** A stand-in lasts as long as what stands below it. */
+  /** Extends the times of a placeholder to those of a run below it. */
   widen(
-    standIn: RunRow,
+    placeholder: RunRow,
     times: { readonly startMicros: number; readonly endMicros: number },
   ): void {
-    this.#statements.widen.run([times.startMicros, times.endMicros, standIn.id]);
+    this.#statements.widen.run([times.startMicros, times.endMicros, placeholder.id]);
   }
 
-  /** Removes a stand-in below which nothing stands any more. */
+  /** Deletes a placeholder that has no runs below it any more. */
   dropEmpty(tenantId: string, key: string): void {
     this.#statements.dropEmpty.run([key, tenantId]);
   }

@@ -8,18 +8,18 @@ import type { SpanRow, SpanRows } from "./span-rows.ts";
 import { idOf } from "../../storage/sqlite/tenant-keys.ts";
 import type { TenantKeyWriter } from "../../storage/sqlite/tenant-keys.ts";
 
-/** A record of a span. */
+/** A run record that was received as a span. */
 export interface SpanRunRecord extends RunRecord {
   readonly span: SpanRecord;
 }
 
 /**
- * Finds the place of spans, which come in any order and name only their parent.
+ * Determines the positions of spans, which arrive in any order and name only their parent.
  *
- * The run whose id is the trace's is the trace's top: its root; while none is known, the one span
- * that another process is said to have called; else a stand-in without payload, which also stands above
- * several roots. A span whose parent is not known stands directly below the top, and moves with all
- * that is below it when its parent comes.
+ * The run whose id is the trace id is the top run of the trace. It is the root span. While that is missing, it is
+ * the only span whose parent belongs to another process, and if there is no such span, it is a placeholder without
+ * a payload. A placeholder is also the parent of several root spans. A span whose parent is missing is placed
+ * directly below the top run, and moves with its descendants when the parent arrives.
  */
 export class SpanWriter {
   readonly #rows: SpanRows;
@@ -44,27 +44,30 @@ export class SpanWriter {
     this.#keys = keys;
   }
 
-  /** The record with the key, in place of the id, and the place that its run gets, as far as is known by now. */
+  /**
+   * Returns the record with its key in place of the id, and with the position that follows from the spans received
+   * so far.
+   */
   place(tenantId: string, record: SpanRunRecord): RunRecord {
     const { span } = record;
-    const known = this.#rows.find(tenantId, span.traceId, span.id);
-    if (known !== undefined) {
-      return { ...record, id: known.run.id };
+    const existing = this.#rows.find(tenantId, span.traceId, span.id);
+    if (existing !== undefined) {
+      return { ...record, id: existing.run.id };
     }
     if (span.kind === "placed") {
       return record;
     }
     const topKey = this.#keyOf(tenantId, span.traceId);
-    const holder = this.#rows.findByRun(topKey);
-    if (holder?.span.parentId === span.id) {
-      this.#demote(tenantId, holder);
+    const topSpan = this.#rows.findByRun(topKey);
+    if (topSpan?.span.parentId === span.id) {
+      this.#replaceTop(tenantId, topSpan);
     }
     return this.#takesTop(tenantId, span, topKey)
-      ? { ...record, ...rootPlace(topKey, startOf(record)) }
+      ? { ...record, ...rootPosition(topKey, startOf(record)) }
       : this.#placeBelow(tenantId, record, topKey);
   }
 
-  /** After a record was stored as it was placed: those that wait for it go below it. */
+  /** Called after a record was stored at its position: moves the spans that were waiting for it below it. */
   settle(tenantId: string, { span, columns }: SpanRunRecord, runKey: string): void {
     const run = this.#rows.findRun(runKey);
     if (run === undefined) {
@@ -74,16 +77,16 @@ export class SpanWriter {
     this.#rows.insert(tenantId, { span, hasProject, run });
     const topKey = this.#keyOf(tenantId, span.traceId);
     const children = this.#rows.listChildren(tenantId, span);
-    const adopted = run.id === topKey ? this.#rows.listBelow(tenantId, span.traceId, run) : [];
-    for (const child of [...adopted, ...children]) {
-      this.#putBelow(tenantId, child, run);
+    const topChildren = run.id === topKey ? this.#rows.listBelow(tenantId, span.traceId, run) : [];
+    for (const child of [...topChildren, ...children]) {
+      this.#moveBelow(tenantId, child, run);
     }
     if (children.some((child) => child.run.parentRunId === idOf(topKey))) {
       this.#rows.dropEmpty(tenantId, topKey);
     }
   }
 
-  /** Whether a span becomes the top of its trace, where it may replace the present top. */
+  /** Whether a span becomes the top run of its trace, possibly in place of the present one. */
   #takesTop(tenantId: string, span: SpanRecord, topKey: string): boolean {
     const isEntry = span.kind === "entry" && this.#parentOf(tenantId, span) === undefined;
     if (span.kind !== "root" && !isEntry) {
@@ -93,28 +96,31 @@ export class SpanWriter {
     if (top === undefined) {
       return true;
     }
-    const holder = this.#rows.findByRun(topKey);
-    if (holder === undefined) {
-      return !top.posted && !this.#rows.hasRival(tenantId, span, top);
+    const topSpan = this.#rows.findByRun(topKey);
+    if (topSpan === undefined) {
+      return !top.posted && !this.#rows.hasCompetitor(tenantId, span, top);
     }
-    if (span.kind === "entry" && holder.span.kind === "root") {
+    if (span.kind === "entry" && topSpan.span.kind === "root") {
       return false;
     }
-    this.#demote(tenantId, holder);
-    return span.kind !== holder.span.kind;
+    this.#replaceTop(tenantId, topSpan);
+    return span.kind !== topSpan.span.kind;
   }
 
   #placeBelow(tenantId: string, record: SpanRunRecord, topKey: string): RunRecord {
     const { span, columns } = record;
     const startMicros = startOf(record);
-    const parent = this.#parentOf(tenantId, span) ?? this.#standIn(tenantId, record, topKey);
+    const parent = this.#parentOf(tenantId, span) ?? this.#ensureTop(tenantId, record, topKey);
     const endMicros = columns.endMicros ?? startMicros;
     const isWithin = parent.startMicros <= startMicros && endMicros <= (parent.endMicros ?? 0);
     if (parent.id === topKey && !parent.posted && !isWithin) {
       this.#rows.widen(parent, { startMicros, endMicros });
     }
     const key = this.#keyOf(tenantId, record.id);
-    const { traceId, dottedOrder, parentRunId } = placeBelow(parent, { id: key, startMicros });
+    const { traceId, dottedOrder, parentRunId } = createChildPosition(parent, {
+      id: key,
+      startMicros,
+    });
     const projectId = namesProject(columns) ? columns.projectId : parent.projectId;
     return {
       ...record,
@@ -129,19 +135,19 @@ export class SpanWriter {
     return parentId === null ? undefined : this.#rows.find(tenantId, traceId, parentId)?.run;
   }
 
-  /** The top of a trace. A missing one is created, with the name of the span below it. */
-  #standIn(tenantId: string, record: SpanRunRecord, topKey: string): RunRow {
+  /** Returns the top run of a trace. If it is missing, inserts a placeholder with the name of the span below it. */
+  #ensureTop(tenantId: string, record: SpanRunRecord, topKey: string): RunRow {
     const top = this.#rows.findRun(topKey);
     if (top !== undefined) {
       return top;
     }
     const { columns } = record;
-    const named = this.#projects.resolve(tenantId, columns);
-    return this.#makeStandIn({
-      ...rootPlace(topKey, startOf(record)),
+    const project = this.#projects.resolve(tenantId, columns);
+    return this.#insertPlaceholder({
+      ...rootPosition(topKey, startOf(record)),
       projectId:
-        typeof named === "string"
-          ? named
+        typeof project === "string"
+          ? project
           : this.#projects.defaultId(tenantId, { ...columns, projectId: null, projectName: null }),
       name: columns.name ?? "unnamed",
       startMicros: startOf(record),
@@ -149,13 +155,13 @@ export class SpanWriter {
     });
   }
 
-  #makeStandIn(
+  #insertPlaceholder(
     run: Pick<
       RunRow,
       "id" | "traceId" | "dottedOrder" | "projectId" | "name" | "startMicros" | "endMicros"
     >,
   ): RunRow {
-    const standIn: RunRow = {
+    const placeholder: RunRow = {
       ...run,
       runType: "chain",
       hasError: false,
@@ -165,45 +171,49 @@ export class SpanWriter {
       patched: 0,
       measures: "none",
     };
-    this.#rows.insertRun(standIn);
-    this.#facets.add(standIn, noFacets);
-    return standIn;
+    this.#rows.insertRun(placeholder);
+    this.#facets.add(placeholder, noPayloadFacets);
+    return placeholder;
   }
 
-  /** The top gets an id of its own, below a stand-in. */
-  #demote(tenantId: string, top: SpanRow): void {
+  /** Puts a placeholder in the place of the top run, which gets an id of its own and moves below it. */
+  #replaceTop(tenantId: string, top: SpanRow): void {
     const { run, span } = top;
     const key = this.#keyOf(tenantId, span.id);
     this.#rows.rename(run, key);
-    const standIn = this.#makeStandIn(run);
-    const below = { ...top, run: { ...run, id: key } };
-    this.#putBelow(tenantId, below, standIn);
+    const placeholder = this.#insertPlaceholder(run);
+    const demoted = { ...top, run: { ...run, id: key } };
+    this.#moveBelow(tenantId, demoted, placeholder);
     for (const child of this.#rows.listChildren(tenantId, span)) {
       const parent = this.#rows.findRun(key);
       if (parent !== undefined) {
-        this.#putBelow(tenantId, child, parent);
+        this.#moveBelow(tenantId, child, parent);
       }
     }
   }
 
-  /** Puts a run below another, and all below it with it, as far as that changes anything. */
-  #putBelow(tenantId: string, row: SpanRow, parent: RunRow): void {
-    const waiting: [SpanRow, RunRow][] = [[row, parent]];
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+  /** Moves a run with its descendants below another run, as far as their positions change. */
+  #moveBelow(tenantId: string, row: SpanRow, parent: RunRow): void {
+    const pending: [SpanRow, RunRow][] = [[row, parent]];
+    for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
       const [{ run, hasProject, span }, above] = next;
-      const place = placeBelow(above, run);
-      const placed = { ...run, ...place, projectId: hasProject ? run.projectId : above.projectId };
-      // Spans that name one another in a circle stay where they are.
-      if (!above.dottedOrder.includes(idOf(run.id)) && isChanged(run, placed)) {
-        this.#rows.placeRun(run, placed);
+      const position = createChildPosition(above, run);
+      const moved = {
+        ...run,
+        ...position,
+        projectId: hasProject ? run.projectId : above.projectId,
+      };
+      // Spans that name each other as parents in a cycle stay where they are.
+      if (!above.dottedOrder.includes(idOf(run.id)) && isChanged(run, moved)) {
+        this.#rows.placeRun(run, moved);
         for (const child of this.#rows.listChildren(tenantId, span)) {
-          waiting.push([child, placed]);
+          pending.push([child, moved]);
         }
       }
     }
   }
 
-  /** The key of a run of the tenant's that is there or is to be. */
+  /** The key of a run of the tenant, whether the run exists or not. */
   #keyOf(tenantId: string, id: string): string {
     const key = this.#keys.keyOf("run", tenantId, id);
     const run = this.#rows.findRun(key);
@@ -213,22 +223,22 @@ export class SpanWriter {
   }
 }
 
-/** A stand-in has no payload. */
-const noFacets: readonly string[] = [];
+/** A placeholder has no payload. */
+const noPayloadFacets: readonly string[] = [];
 
 type SpanTracePosition = Pick<RunRow, "traceId" | "dottedOrder" | "parentRunId">;
 
-const isChanged = (before: RunRow, after: RunRow): boolean =>
-  before.dottedOrder !== after.dottedOrder ||
-  before.parentRunId !== after.parentRunId ||
-  before.projectId !== after.projectId;
+const isChanged = (previous: RunRow, next: RunRow): boolean =>
+  previous.dottedOrder !== next.dottedOrder ||
+  previous.parentRunId !== next.parentRunId ||
+  previous.projectId !== next.projectId;
 
 const namesProject = ({ projectName, projectId }: RunColumns): boolean =>
   typeof (projectName ?? projectId) === "string";
 
 const startOf = ({ columns }: RunRecord): number => columns.startMicros ?? Date.now() * 1_000;
 
-const rootPlace = (key: string, startMicros: number) => ({
+const rootPosition = (key: string, startMicros: number) => ({
   id: key,
   traceId: idOf(key),
   dottedOrder: microsToStamp(startMicros) + idOf(key),
@@ -236,8 +246,8 @@ const rootPlace = (key: string, startMicros: number) => ({
 
 const segmentLength = 58;
 
-/** Below the parent; below one further up where that would be too deep. */
-function placeBelow(
+/** The position below a parent, or below one of the parent's ancestors if the trace would become too deep. */
+function createChildPosition(
   parent: RunRow,
   { id, startMicros }: Pick<RunRow, "id" | "startMicros">,
 ): SpanTracePosition {

@@ -3,8 +3,8 @@ import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Conditions } from "./run-conditions.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
-/** Filters that look at a run's own row alone. Whatever changes that adds, moves or deletes a payload. */
-const ownFilters: ReadonlySet<string> = new Set<keyof RunFilter>([
+/** Filters that depend only on a run's own row. Every change of that row adds, moves or deletes a payload. */
+const rowFilters: ReadonlySet<string> = new Set<keyof RunFilter>([
   "traceId",
   "projectIds",
   "parentRunId",
@@ -15,24 +15,24 @@ const ownFilters: ReadonlySet<string> = new Set<keyof RunFilter>([
   "endMicros",
 ]);
 
-/** Lists that are kept, and rows that one of them may have. */
-const listsMax = 4;
-const rowsMax = 500_000;
+/** Maximum number of cached lists, and of rows in a list. */
+const maxLists = 4;
+const maxRows = 500_000;
 
-interface List {
-  /** What the trace had when the list was made. */
+interface CachedList {
+  /** Identifies the payloads that the trace had when the list was created: their number and the last row. */
   readonly mark: string;
-  /** At which version of the database it was last known to have just that. */
+  /** Version of the database at which the mark was last checked. */
   version: string;
   readonly rows: Float64Array;
-  /** Where pages ended that were read: from there the next one goes on. */
+  /** Index in `rows` after the end of each page that was read, by position. The next page begins there. */
   readonly ends: Map<string, number>;
 }
 
-export interface TracePart {
+export interface TraceListQuery {
   readonly tenantId: string;
   readonly filter: RunFilter & { readonly traceId: string };
-  /** Those of the filter, within the tenant. */
+  /** The conditions of the filter, within the tenant. */
   readonly conditions: Conditions;
   readonly order: "asc" | "desc";
   readonly after?: RunPosition | undefined;
@@ -46,29 +46,33 @@ export interface TraceRows {
 }
 
 /**
- * The order of traces of which pages are being read. Without, each page of a large trace would look at
- * all of its runs and sort them: ten pages of 10,000 runs ten times. A list is used again as long as
- * nothing of its trace has changed.
+ * Caches the order of traces whose pages are being read. Otherwise each page of a large trace would read and sort
+ * all runs of the trace: ten pages of 10,000 runs would do so ten times. A list is reused as long as nothing in its
+ * trace has changed.
  */
 export class TraceOrder {
   readonly #db: Connection;
   readonly #mark;
   readonly #version;
-  /** By what was asked, the last used last. */
-  readonly #lists = new Map<string, List>();
+  /** By query; the list that was used last is last. */
+  readonly #lists = new Map<string, CachedList>();
 
   constructor(db: Connection) {
     this.#db = db;
     this.#mark = db.prepare("SELECT count(*), max(rowid) FROM payloads WHERE trace_id = ?").raw();
-    // Whether anything was written since: a hundredth of what the mark of a large trace takes.
+    // Changes with every write to the database. Reading it takes a hundredth of the time of reading the mark of a
+    // large trace.
     this.#version = db.prepare("PRAGMA data_version").raw();
   }
 
-  /** Rows of a page and one more; `undefined` where its place is not known: it is found by its conditions. */
-  page(part: TracePart): TraceRows | undefined {
+  /**
+   * Returns the rows of a page and one more; `undefined` if the page's position is not cached. The caller must then
+   * find the page by its conditions.
+   */
+  page(part: TraceListQuery): TraceRows | undefined {
     const { filter, after, limit } = part;
     const key = JSON.stringify([part.tenantId, filter, part.order]);
-    const list = this.#listOf(part, key);
+    const list = this.#findList(part, key);
     const from = after === undefined ? 0 : list?.ends.get(toKey(after));
     if (list === undefined || from === undefined) {
       return undefined;
@@ -79,31 +83,31 @@ export class TraceOrder {
     };
   }
 
-  #listOf(part: TracePart, key: string): List | undefined {
-    const known = this.#lists.get(key);
-    // Before the mark: what comes between the two questions is a new version at the next page.
+  #findList(part: TraceListQuery, key: string): CachedList | undefined {
+    const cached = this.#lists.get(key);
+    // Read before the mark: a write between the two queries then appears as a new version for the next page.
     const version = JSON.stringify(this.#version.all());
     const mark =
-      known?.version === version
-        ? known.mark
+      cached?.version === version
+        ? cached.mark
         : JSON.stringify(this.#mark.all([part.filter.traceId]));
     this.#lists.delete(key);
-    const isUsable = known !== undefined && known.mark === mark;
-    if (!isUsable && part.after !== undefined) {
+    const isValid = cached !== undefined && cached.mark === mark;
+    if (!isValid && part.after !== undefined) {
       return undefined;
     }
-    const list = isUsable ? known : { mark, version, rows: this.#readRows(part), ends: new Map() };
+    const list = isValid ? cached : { mark, version, rows: this.#readRows(part), ends: new Map() };
     list.version = version;
-    if (list.rows.length > part.limit && list.rows.length <= rowsMax) {
+    if (list.rows.length > part.limit && list.rows.length <= maxRows) {
       this.#lists.set(key, list);
-      const [first] = this.#lists.size > listsMax ? this.#lists.keys() : [];
+      const [first] = this.#lists.size > maxLists ? this.#lists.keys() : [];
       this.#lists.delete(first ?? "");
     }
     return list;
   }
 
-  /** As one text: to hand ten thousand rows over takes twice as long as to find them. */
-  #readRows({ conditions: { sql, values }, order }: TracePart): Float64Array {
+  /** Selected as one text: returning ten thousand rows takes twice as long as finding them. */
+  #readRows({ conditions: { sql, values }, order }: TraceListQuery): Float64Array {
     const direction = order === "asc" ? "ASC" : "DESC";
     const [[json] = []] = parseRows(
       this.#db
@@ -119,8 +123,8 @@ export class TraceOrder {
   }
 }
 
-/** Whether the order of what a filter finds can be kept. */
-export const isOfOneTrace = (filter: RunFilter): filter is TracePart["filter"] =>
-  filter.traceId !== undefined && Object.keys(filter).every((name) => ownFilters.has(name));
+/** Whether the order of the runs that a filter selects can be cached. */
+export const isOfOneTrace = (filter: RunFilter): filter is TraceListQuery["filter"] =>
+  filter.traceId !== undefined && Object.keys(filter).every((name) => rowFilters.has(name));
 
 const toKey = ({ startMicros, id }: RunPosition): string => `${startMicros} ${id}`;

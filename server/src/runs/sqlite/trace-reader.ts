@@ -5,11 +5,14 @@ import type { Connection } from "../../storage/sqlite/connection.ts";
 const columns =
   "id, parent_run_id, name, run_type, start_us, end_us, has_error, total_tokens, total_cost, first_token_us";
 
-/** The plus keeps the search in the trace: it is the key. */
+/**
+ * The unary plus keeps SQLite from using the index on projects: the search must go by trace id, with which the
+ * primary key begins.
+ */
 const ofTenant = "+project_id IN (SELECT id FROM projects WHERE tenant_id = ?)";
 const inOrder = "ORDER BY id LIMIT ?";
 
-/** Reads traces without what their runs hold. */
+/** Reads traces without payloads. */
 export class TraceReader implements TraceReads {
   readonly #statements;
 
@@ -20,7 +23,7 @@ export class TraceReader implements TraceReads {
           `SELECT ${columns} FROM runs WHERE trace_id = ? AND id > ? AND ${ofTenant} ${inOrder}`,
         )
         .raw(),
-      // Whatever changes a run adds a payload; the index of the payloads has all that is asked here.
+      // Every change of a run adds a payload. The subquery reads only the index of the payloads.
       changed: db
         .prepare(
           `SELECT ${columns} FROM runs WHERE trace_id = ? AND id > ? AND ${ofTenant}
@@ -32,16 +35,16 @@ export class TraceReader implements TraceReads {
   }
 
   page(tenantId: string, { traceId, limit, afterId = "", since }: TraceQuery): TracePage {
-    // The mark first: what comes between the two questions is found by both.
+    // Read the mark first: a change between the two queries is then returned now and again after this mark.
     const mark = Number(parseRows(this.#statements.mark.all())[0]?.[0] ?? 0);
     if (since !== undefined && since === mark) {
       return { runs: [], mark };
     }
-    const asked = [traceId, afterId, tenantId];
+    const parameters = [traceId, afterId, tenantId];
     const rows = parseRows(
       since === undefined
-        ? this.#statements.page.all([...asked, limit + 1])
-        : this.#statements.changed.all([...asked, traceId, since, limit + 1]),
+        ? this.#statements.page.all([...parameters, limit + 1])
+        : this.#statements.changed.all([...parameters, traceId, since, limit + 1]),
     );
     const runs = rows.slice(0, limit).map(toTraceRun);
     const next = rows.length > limit ? runs.at(-1)?.id : undefined;

@@ -1,9 +1,9 @@
 import { anyFacet, blockMicros } from "../facets.ts";
 
 /**
- * Where to look for runs that have a facet: a row for each facet, project and block of time, however
- * many runs of the block have it. Rows may say too much, never too little: what runs had before a patch
- * stays, and runs of before this table, or that move in time or between projects, have any facet.
+ * Index of facets: a row for each facet, project and block of time, however many runs of the block have the facet.
+ * It may contain facets that no run has any more, such as those from before a patch, but it never misses one. Runs
+ * that are older than this table, and runs whose start or project changes, get the wildcard facet.
  */
 export const runFacetTables = `
   CREATE TABLE run_facets (
@@ -21,13 +21,15 @@ export const runFacetTables = `
     END;
 `;
 
-/** SQLite's division goes towards 0, and a block begins with its first microsecond, before 1970 too. */
+/**
+ * The block of time of a row. SQLite's division rounds towards zero, which would be wrong for times before 1970.
+ */
 const blockOf = (row: string): string =>
   `((${row}.start_us - (${row}.start_us < 0) * ${blockMicros - 1}) / ${blockMicros})`;
 
 /**
- * Runs that moved to a time before 1970 are found there, and so are the roots that stand in for spans which
- * have not come: those had no facets.
+ * Adds missing facets for runs whose start was changed to a time before 1970, and for placeholders of missing root
+ * spans.
  */
 export const runFacetRepairs = `
   DROP TRIGGER run_facets_moved;

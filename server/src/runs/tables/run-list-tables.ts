@@ -4,15 +4,15 @@ import { countMicros } from "../run-list.ts";
 const blockOf = (row: string): string => `${row}.start_us / ${countMicros}`;
 const isRoot = (row: string): string => `${row}.parent_run_id IS NULL`;
 
-/** Adds a run to its count, or takes it out. */
+/** Adds a run to the counts, or subtracts it. */
 const count = (row: string, sign: "" | "-"): string =>
   `INSERT INTO run_counts VALUES (${row}.project_id, ${isRoot(row)}, ${blockOf(row)}, ${sign}1, ${sign}${row}.has_error)
       ON CONFLICT DO UPDATE SET runs = runs + excluded.runs, errors = errors + excluded.errors;`;
 
 /**
- * What lists of runs are found and drawn by: runs with errors, runs that are open and runs by their
- * latency each in an index of their own; judgements by key; and how many runs began in each block of
- * time. Runs of before this may have any name and type: see `run-facets.ts`.
+ * Indexes and counts for lists of runs: runs with errors, open runs and runs by latency have an index each,
+ * feedback has one by key, and runs are counted per interval of their start. Runs that are older than these tables
+ * get the wildcard facet; see `run-facet-tables.ts`.
  */
 export const runListTables = `
   CREATE INDEX errors_by_start ON runs (project_id, start_us, id) WHERE has_error = 1;
@@ -44,8 +44,8 @@ export const runListTables = `
 `;
 
 /**
- * Runs that are deleted one by one, as those are that are kept for a time only, leave the counts. The counts of
- * before may have such runs in them and are made anew.
+ * Subtracts runs that are deleted one by one, for example by retention rules, from the counts. The counts so far
+ * may contain deleted runs, so they are computed again.
  */
 export const runCountsOfDeleted = `
   DELETE FROM run_counts;

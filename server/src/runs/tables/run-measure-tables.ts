@@ -1,8 +1,8 @@
 import { measureNames } from "../run-measures.ts";
 
 /**
- * What is counted of runs. Of runs from before these columns, `measured` is 0: theirs are read from
- * the payload. 1: the run has none, 2: it has some.
+ * Columns for the measures of runs. `measured` is 0 for rows that are older than these columns, whose measures are
+ * read from the payload; 1 if the run has no measures; 2 if it has some.
  */
 export const runMeasureTables = `
   ${["measured INTEGER NOT NULL DEFAULT 0", ...measureNames.map((name) => `${name} REAL`)]

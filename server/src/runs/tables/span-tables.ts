@@ -1,7 +1,7 @@
 /**
- * Spans of OpenTelemetry beside the runs that they became: what a span names as its parent stays known
- * after the run got its place, since a span comes before those above it. `trace_id` is the sender's;
- * `parent_id` is null for a root, and for a span whose place was given in the words of runs.
+ * OpenTelemetry spans and the runs that they became. The parent that a span names is kept, because spans often
+ * arrive before their ancestors and are moved later. `trace_id` is the one that the client sent. `parent_id` is
+ * null for a span without a parent, and for a span whose attributes give its position.
  */
 export const spanTables = `
   CREATE TABLE spans (

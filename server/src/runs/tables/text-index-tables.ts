@@ -1,8 +1,8 @@
 /**
- * What keeps the text index in step, which has a file of its own (`text-index.ts`). It holds runs up to some row;
- * before it takes further ones in, their rows are claimed here, and what happens to claimed runs from then on is
- * noted: until a change is taken in, the run is read in place of the index. A new run may have the row of one that
- * was deleted.
+ * Keeps the text index up to date, which is a separate database (`text-index.ts`). The index contains the runs up
+ * to some row. Before it adds further runs, it claims their rows in `text_claim`. From then on every change of a
+ * claimed run is recorded in `text_changes`, and queries read changed runs directly until the index has processed
+ * the change. A new run may reuse the row number of a deleted one.
  */
 export const textIndexTables = `
   CREATE TABLE text_claim (one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL, row INTEGER NOT NULL);

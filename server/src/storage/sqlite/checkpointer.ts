@@ -6,86 +6,87 @@ import type { Connection } from "./connection.ts";
 import type { WrittenBack } from "./write-ahead-log.ts";
 import { WordMerger } from "./word-merger.ts";
 
-/** Bytes of payloads after which the log is written back. */
-const stepBytes = 33_554_432;
-/** Deletions that come one after the other are erased together. */
-const eraseMs = 500;
+/** Bytes of stored payloads after which the write-ahead log is written back to the database. */
+const checkpointBytes = 33_554_432;
+/** Milliseconds to wait after a deletion, so that successive deletions are erased together. */
+const eraseDelayMs = 500;
 const retryMs = 1_000;
 
 /**
- * Has the write-ahead log written back by a thread of its own: the writer goes on meanwhile, where it
- * would wait for the disk. The thread starts with the first bytes that are worth it. Where it fails, the
- * log grows until SQLite writes it back within a commit.
+ * Writes the write-ahead log back to the database (a checkpoint) on a thread of its own, so that the writer does
+ * not wait for the disk. The thread starts with the first checkpoint. If it fails, the log grows until SQLite
+ * writes it back within a commit.
  */
 export class Checkpointer {
   readonly #db: Connection;
   readonly #path: string;
   #worker: Worker | undefined;
-  #isAtWork = false;
+  #isRunning = false;
   #isClosed = false;
   #bytes = 0;
-  /** Whether the log holds what was deleted. */
+  /** Whether the log contains data that was deleted. */
   #mustErase = false;
   #eraseTimer: NodeJS.Timeout | undefined;
   #retryTimer: NodeJS.Timeout | undefined;
-  /** Whether the index of words holds some of examples that were deleted. */
+  /** Whether the full-text index contains words of deleted examples. */
   #mustMerge = false;
-  readonly #words: WordMerger;
+  readonly #wordMerger: WordMerger;
 
-  /** Takes the writer's own connection. */
+  /** `db` is the writer's own connection. */
   constructor(db: Connection, path: string) {
     this.#db = db;
-    this.#words = new WordMerger(db);
+    this.#wordMerger = new WordMerger(db);
     this.#path = path;
   }
 
-  /** To be called behind each commit, with the bytes of payloads that it stored. */
+  /** Must be called after each commit, with the bytes of payloads that it stored. */
   add(bytes: number): void {
     this.#bytes += bytes;
-    if (this.#bytes >= stepBytes) {
-      this.#begin();
+    if (this.#bytes >= checkpointBytes) {
+      this.#startCheckpoint();
     }
   }
 
   /**
-   * To be called behind a commit that deleted something: within a second or so the files hold it no more.
+   * Must be called after a commit that deleted something. Within about a second, the files no longer contain the
+   * data.
    *
-   * @param ofExamples - whether it was of examples, whose words are in an index.
+   * @param ofExamples - whether examples were deleted, whose words are in a full-text index.
    */
   erase(ofExamples: boolean): void {
     this.#mustErase = true;
     this.#mustMerge ||= ofExamples;
-    this.#eraseTimer ??= setTimeout(() => this.#prepareErase(), eraseMs);
+    this.#eraseTimer ??= setTimeout(() => this.#prepareErase(), eraseDelayMs);
   }
 
-  /** In small steps, between which other writes are taken. */
+  /** Merges the full-text index in small steps, between which other writes run, and then starts the checkpoint. */
   #prepareErase(): void {
     this.#eraseTimer = undefined;
     try {
       if (this.#mustMerge) {
-        this.#mustMerge = !this.#words.step();
+        this.#mustMerge = !this.#wordMerger.step();
       }
     } catch {
-      // A full disk, say. The words stay until the next deletion.
+      // For example, the disk is full. The words stay until the next deletion.
       this.#mustMerge = false;
     }
     if (this.#mustMerge) {
       this.#eraseTimer = setTimeout(() => this.#prepareErase(), 0);
     } else {
-      this.#begin();
+      this.#startCheckpoint();
     }
   }
 
-  #begin(): void {
-    if (!this.#isAtWork) {
+  #startCheckpoint(): void {
+    if (!this.#isRunning) {
       this.#bytes = 0;
-      this.#isAtWork = true;
-      this.#worker ??= this.#start();
+      this.#isRunning = true;
+      this.#worker ??= this.#startWorker();
       this.#worker.postMessage("checkpoint");
     }
   }
 
-  /** Ends the thread; resolves when its connection is closed. */
+  /** Ends the thread. Resolves once its connection is closed. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#eraseTimer);
@@ -100,37 +101,38 @@ export class Checkpointer {
     }
   }
 
-  #start(): Worker {
+  #startWorker(): Worker {
     const worker = new Worker(distFile("checkpoint.worker.js"), {
       ...threadOptions,
       name: "millrace-checkpoint",
       workerData: this.#path,
     });
-    worker.on("message", (last: WrittenBack) => this.#onWrittenBack(last));
-    // An error is followed by the exit.
+    worker.on("message", (result: WrittenBack) => this.#onWrittenBack(result));
+    // An exit event follows each error.
     worker.on("error", () => undefined);
     worker.once("exit", () => {
       this.#worker = undefined;
-      this.#isAtWork = false;
+      this.#isRunning = false;
       clearTimeout(this.#eraseTimer);
     });
     return worker;
   }
 
   /**
-   * The log begins anew only once all of it is written back, and what came meanwhile is not. That little
-   * is written back between two commits, where nothing comes.
+   * The log is reused from its beginning only after all of it was written back, but commits have added to it
+   * meanwhile. That small rest is written back here, between two commits.
    */
   #onWrittenBack({ pages, isFarBehind }: WrittenBack): void {
-    this.#isAtWork = false;
+    this.#isRunning = false;
     if (this.#isClosed) {
-      return; // The writer folds all of the log next.
+      return; // The writer writes back the whole log when it closes.
     }
     if (isFarBehind === true) {
-      // A query read what was before: the rest follows when it has ended, also where no more commits come.
+      // A query was still reading an earlier state. Write back the rest after it has ended, even if no commits
+      // follow.
       this.#retryTimer ??= setTimeout(() => {
         this.#retryTimer = undefined;
-        this.#begin();
+        this.#startCheckpoint();
       }, retryMs);
     }
     if (pages < logPages && !this.#mustErase) {
@@ -139,7 +141,7 @@ export class Checkpointer {
     try {
       if (this.#mustErase) {
         this.#mustErase = false;
-        // Somebody reads what is older: again when that has ended.
+        // A query is still reading an earlier state: try again later.
         if (!eraseLog(this.#db)) {
           this.erase(false);
         }
@@ -147,7 +149,7 @@ export class Checkpointer {
         writeBack(this.#db);
       }
     } catch {
-      // It stays in the log, where it is as safe, until the next time.
+      // The data stays in the log, where it is just as safe, until the next attempt.
     }
   }
 }

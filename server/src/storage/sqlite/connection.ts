@@ -3,12 +3,12 @@ import process from "node:process";
 import { QueryClock } from "./query-clock.ts";
 import type { QueryLimit } from "./query-clock.ts";
 
-/** How long a statement waits for another connection's lock. */
+/** Milliseconds that a statement waits for another connection's lock. */
 export const lockTimeoutMs = 5_000;
 
 /** A prepared statement. */
 export interface Statement {
-  /** Rows are lists of values from now on, in the order of the columns, and not objects. */
+  /** From now on, rows are lists of values in the order of the columns instead of objects. */
   raw(): Statement;
   all(values?: readonly unknown[]): readonly unknown[];
   run(values?: readonly unknown[]): StatementResult;
@@ -19,18 +19,18 @@ export interface StatementResult {
   readonly lastInsertRowid: number;
 }
 
-/** One connection to a database: what the store needs of an engine, and no more. */
+/** One connection to a database, with only the operations that the store needs. */
 export interface Connection {
   readonly inTransaction: boolean;
   exec(sql: string): void;
   prepare(sql: string): Statement;
-  /** Makes a function that statements can call, with as many arguments as it takes. */
+  /** Defines an SQL function with as many arguments as `performer` has. */
   define(name: string, performer: (...values: unknown[]) => string): void;
   /**
-   * Calls `read`, whose statements end where they go beyond the limit: those that ask
-   * `withinDeadline()` for the rows they pass.
+   * Calls `read`. Its statements end when they exceed the limit, provided that they call `withinDeadline()` for the
+   * rows that they read.
    *
-   * @throws RequestError 408 beyond the time, 503 where the flag was set.
+   * @throws RequestError 408 if the time is up, 503 if the flag was set.
    */
   limited<Result>(limit: QueryLimit, read: () => Result): Result;
   close(): void;
@@ -39,15 +39,15 @@ export interface Connection {
 export interface ConnectionOptions {
   /** Milliseconds to wait for another connection's lock. */
   readonly busyMs: number;
-  /** Whether the connection can only read, and does not create a missing file. */
+  /** Whether the connection is read-only. It then does not create a missing file. */
   readonly isReadOnly?: boolean;
 }
 
-/** Opens a file; makes it where it is missing, unless it is only to be read. */
+/** Opens a database file. Creates a missing one, unless the connection is read-only. */
 const openConnection = (path: string, options: ConnectionOptions): Connection =>
   new EngineConnection(path, options);
 
-/** What `node:sqlite` and `@photostructure/sqlite` have in common, as far as it is used. */
+/** The API that `node:sqlite` and `@photostructure/sqlite` have in common, as far as it is used here. */
 interface Engine {
   readonly DatabaseSync: new (path: string, options: object) => EngineDatabase;
 }
@@ -71,8 +71,8 @@ interface EngineStatement {
 }
 
 /**
- * The engine of Node where its SQLite is new enough: versions before 3.51.3 may lose pages of the
- * write-ahead log where two connections write it back at once ("WAL-reset bug").
+ * The minimum version of SQLite for using Node's own engine. Earlier versions may lose pages of the write-ahead log
+ * if two connections write it back at the same time ("WAL-reset bug").
  */
 const fixedVersion = [3, 51, 3];
 
@@ -89,13 +89,14 @@ function loadEngine(): { readonly engine: Engine; readonly engineName: string } 
   return { engine: createRequire(import.meta.url)(name) as Engine, engineName: name };
 }
 
+/** Whether a version of SQLite is at least the minimum version. */
 export function isFixed(version: string | undefined): boolean {
   const parts = (version ?? "0").split(".").map(Number);
   const at = fixedVersion.findIndex((part, index) => (parts[index] ?? 0) !== part);
   return at === -1 || (parts[at] ?? 0) > (fixedVersion[at] ?? 0);
 }
 
-/** Without the warning that some versions of Node print when the module is first loaded. */
+/** Suppresses the warning that some versions of Node print when the module is first loaded. */
 function loadBuiltIn(): Engine | undefined {
   const emitWarning = Reflect.get(process, "emitWarning");
   process.emitWarning = () => undefined;
@@ -116,7 +117,7 @@ class EngineConnection implements Connection {
       readOnly: isReadOnly,
       enableForeignKeyConstraints: false,
     });
-    // Not deterministic, so that SQLite calls it for each row and not once for all.
+    // Not deterministic, so that SQLite calls it for each row instead of once per statement.
     this.#db.function("within_deadline", { deterministic: false }, () => this.#clock.check());
   }
 
@@ -175,7 +176,7 @@ class EngineStatementOf implements Statement {
       : this.#statement.run(...values);
   }
 
-  /** The same statement, which takes bytes for the texts that would be cut. */
+  /** The same statement, with bytes as parameters in place of texts that would be cut off. */
   #castNuls(values: readonly unknown[]): EngineStatement {
     const statement = this.#db.prepare(castParameters(this.#sql, values));
     statement.setReturnArrays(this.#isRaw);
@@ -183,7 +184,7 @@ class EngineStatementOf implements Statement {
   }
 }
 
-/** `@photostructure/sqlite` cuts a text at a NUL. */
+/** `@photostructure/sqlite` cuts a text off at a NUL. */
 const cutsTexts = engineName !== "node:sqlite";
 
 const hasNul = (value: unknown): value is string =>
@@ -191,20 +192,20 @@ const hasNul = (value: unknown): value is string =>
 
 const toBytes = (value: unknown): unknown => (hasNul(value) ? Buffer.from(value) : value);
 
-/** The statement that takes bytes in place of those texts which hold a NUL. */
+/** Changes a statement so that it takes bytes for those parameters whose text contains a NUL. */
 export function castParameters(sql: string, values: readonly unknown[]): string {
   let count = 0;
-  return sql.replaceAll(/'(?:[^']|'')*'|\?(\d*)/g, (found: string, number?: string) => {
+  return sql.replaceAll(/'(?:[^']|'')*'|\?(\d*)/g, (match: string, number?: string) => {
     if (number === undefined) {
-      return found; // A text of the statement itself.
+      return match; // A string literal of the statement.
     }
-    const place = number === "" ? count + 1 : Number(number);
-    count = Math.max(count, place);
-    return hasNul(values[place - 1]) ? `CAST(?${place} AS TEXT)` : `?${place}`;
+    const position = number === "" ? count + 1 : Number(number);
+    count = Math.max(count, position);
+    return hasNul(values[position - 1]) ? `CAST(?${position} AS TEXT)` : `?${position}`;
   });
 }
 
-/** SQLite's own codes, without what extends them. */
+/** SQLite's primary result codes. */
 const codes = {
   corrupt: 11,
   full: 13,
@@ -216,18 +217,18 @@ const codes = {
   cantOpen: 14,
 };
 
-/** Whether SQLite failed for this reason. */
+/** Whether an error is one of SQLite's errors of this kind. */
 export const isSqliteError = (cause: unknown, reason: keyof typeof codes): boolean =>
   cause instanceof Error &&
-  // The lowest byte is the code, those above it say more.
+  // The lowest byte is the primary code; the bytes above it are details.
   (Number(Reflect.get(cause, "errcode")) % 256 === codes[reason] ||
     // Errors that `@photostructure/sqlite` throws while it reads rows have no code.
     (Reflect.get(cause, "code") === "ERR_SQLITE_ERROR" &&
       Reflect.get(cause, "errcode") === undefined &&
-      cause.message === texts[reason]));
+      cause.message === messages[reason]));
 
-/** SQLite's own words for them. */
-const texts: Readonly<Partial<Record<keyof typeof codes, string>>> = {
+/** SQLite's messages for these codes. */
+const messages: Readonly<Partial<Record<keyof typeof codes, string>>> = {
   corrupt: "database disk image is malformed",
   full: "database or disk is full",
   ioError: "disk I/O error",
@@ -235,17 +236,17 @@ const texts: Readonly<Partial<Record<keyof typeof codes, string>>> = {
   cantOpen: "unable to open database file",
 };
 
-/** Opens any file; used for the lock too. */
+/** Opens a database file, or the lock file, which is a database too. */
 export const openDatabase = (path: string, timeoutMs = lockTimeoutMs): Connection =>
   openConnection(path, { busyMs: timeoutMs });
 
-/** Ends the transaction under way, where there is one, without its changes. Never throws. */
+/** Rolls back the current transaction, if there is one. Never throws. */
 export function rollBack(db: Connection): void {
   try {
     if (db.inTransaction) {
       db.exec("ROLLBACK");
     }
   } catch {
-    // SQLite rolled it back by itself. The next transaction shows whether the connection still works.
+    // SQLite has rolled it back itself. The next transaction shows whether the connection still works.
   }
 }

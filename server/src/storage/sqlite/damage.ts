@@ -8,7 +8,7 @@ import { cleanEnvironment } from "../threads.ts";
 import { isSqliteError } from "./connection.ts";
 import { checkLog } from "./log-check.ts";
 
-/** Notices that a database is damaged; from then on nothing is to be written to it. */
+/** Detects damage of a database. Nothing may be written to a damaged database. */
 export class DamageWatch {
   readonly #path: string;
   #checker: ChildProcess | undefined;
@@ -18,32 +18,36 @@ export class DamageWatch {
     this.#path = path;
   }
 
-  /** Why nothing is to be written any more; `undefined` while all is well. */
+  /** Why nothing may be written any more; `undefined` while no damage is known. */
   get reason(): string | undefined {
     return this.#reason;
   }
 
-  /** Before the database is opened: opening it may take the log in. Gives whether it was left unclosed. */
+  /**
+   * Checks the write-ahead log. Must be called before the database is opened, which may apply the log. Returns
+   * whether there is a log, that is, whether the server did not close the database.
+   */
   checkLog(): boolean {
     const { isEmpty, lostPages } = checkLog(this.#path);
     if (lostPages > 0) {
       process.emitWarning(
-        `${this.#path}-wal is damaged: its last ${lostPages} pages can't be read, and what was written with them is lost. ` +
-          "A power cut or the disk is the cause; restore from a backup what you miss",
+        `${this.#path}-wal is damaged: its last ${lostPages} pages can't be read, and the data written with them is lost. ` +
+          "The cause is a power failure or the disk; restore missing data from a backup",
       );
     }
     return !isEmpty;
   }
 
   /**
-   * Reads the whole database, which takes seconds for each gigabyte. A process does it, since it can be
-   * killed at any time: ending a thread that is within SQLite may end the whole server.
+   * Checks the whole database, which takes seconds for each gigabyte. A child process does it, because a process
+   * can be killed at any time, while ending a thread inside SQLite may end the whole server.
    */
   checkInBackground(): void {
     try {
       this.#startCheck();
     } catch {
-      // The program may not start processes. Reads and writes find damage where they meet it.
+      // The program may not be allowed to start processes. Reads and writes still detect damage that they
+      // encounter.
     }
   }
 
@@ -56,10 +60,10 @@ export class DamageWatch {
     this.#checker = checker;
     checker.on("message", (fault) => {
       if (typeof fault === "string") {
-        this.#note(fault);
+        this.#report(fault);
       }
     });
-    // A check that can't be made finds nothing, as above.
+    // If the check can't run, damage is found later, as above.
     checker.on("error", () => undefined);
     checker.once("exit", () => {
       this.#checker = undefined;
@@ -68,14 +72,14 @@ export class DamageWatch {
     checker.channel?.unref();
   }
 
-  /** Looks at why a write failed. */
+  /** Checks whether a write failed because of damage. */
   onFailure(cause: unknown): void {
     if (isSqliteError(cause, "corrupt") || isSqliteError(cause, "notDatabase")) {
-      this.#note(cause instanceof Error ? cause.message : String(cause));
+      this.#report(cause instanceof Error ? cause.message : String(cause));
     }
   }
 
-  /** Ends a check that is under way. */
+  /** Ends the check if it is running. */
   async close(): Promise<void> {
     const checker = this.#checker;
     if (checker?.pid !== undefined && checker.kill("SIGKILL")) {
@@ -83,9 +87,9 @@ export class DamageWatch {
     }
   }
 
-  #note(fault: string): void {
+  #report(fault: string): void {
     if (this.#reason === undefined) {
-      this.#reason = `the database is damaged (${fault}) and takes no more writes: restore a backup, or save what can be read with sqlite3's .recover`;
+      this.#reason = `the database is damaged (${fault}) and accepts no more writes: restore a backup, or recover readable data with sqlite3's .recover command`;
       process.emitWarning(`${this.#path}: ${this.#reason}`);
     }
   }

@@ -13,10 +13,10 @@ import { isSqliteError } from "./connection.ts";
 
 const reserveFile = "millrace.reserve";
 const mebibyte = 1_048_576;
-/** So little is no room. */
-const noRoomBytes = 65_536;
+/** With less free space than this, the disk counts as full. */
+const minFreeBytes = 65_536;
 
-/** How large the disk is, and how much of it is free. */
+/** Size and free space of a disk. */
 export interface DiskUse {
   readonly totalBytes: number;
   readonly freeBytes: number;
@@ -27,29 +27,30 @@ export function readDiskUse(folder: string): DiskUse {
     const { blocks, bavail, bsize } = statfsSync(folder);
     return { totalBytes: blocks * bsize, freeBytes: bavail * bsize };
   } catch {
-    // A file system that does not say it: writes find out by themselves where it is full.
+    // The file system does not report its size. A write still fails when the disk is full.
     return { totalBytes: Number.MAX_SAFE_INTEGER, freeBytes: Number.MAX_SAFE_INTEGER };
   }
 }
 
-/** What is kept for deletions on a disk of that size: 32 MiB from 2 GiB on, 4 MiB at the least. */
+/** Bytes to reserve for deletions on a disk of this size: 1/64 of it, at least 4 MiB and at most 32 MiB. */
 export const reserveBytesOf = ({ totalBytes }: DiskUse): number =>
   Math.min(32 * mebibyte, Math.max(4 * mebibyte, Math.floor(totalBytes / 64)));
 
-/** Whether something failed for want of room, in the database or in another file. */
+/** Whether an operation failed because the disk is full, in the database or in another file. */
 export function isDiskFull(cause: unknown, folder: string, readUse = readDiskUse): boolean {
   return (
     isSqliteError(cause, "full") ||
     (cause instanceof Error && /^E(?:NOSPC|DQUOT)$/.test(String(Reflect.get(cause, "code")))) ||
-    // Of the log's index SQLite only says that it could not be written, or opened.
+    // If the log's shared-memory file can't be written, SQLite reports only an I/O error or that it can't be
+    // opened.
     ((isSqliteError(cause, "ioError") || isSqliteError(cause, "cantOpen")) &&
-      readUse(folder).freeBytes < noRoomBytes)
+      readUse(folder).freeBytes < minFreeBytes)
   );
 }
 
 /**
- * A file that takes room on the disk, to be given up for deletions when there is no other room: to delete is to
- * write, so a full disk could not be emptied.
+ * A file that reserves disk space, which is released when a deletion finds no other space. Deleting also writes to
+ * the disk, so without a reserve a full disk could not be emptied.
  */
 export class DiskReserve {
   readonly #path: string;
@@ -59,24 +60,24 @@ export class DiskReserve {
     this.#path = join(dirname(databasePath), reserveFile);
   }
 
-  /** What it takes now. */
+  /** Current size of the file. */
   get bytes(): number {
     return statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  /** Makes it larger by so much; gives whether there was room for that. */
+  /** Enlarges the reserve. Returns false and changes nothing if there is not enough space. */
   grow(bytes: number): boolean {
-    const before = this.bytes;
+    const previousBytes = this.bytes;
     let file: number | undefined;
     try {
       file = openSync(this.#path, "a", 0o600);
-      for (let rest = bytes; rest > 0;) {
-        rest -= writeSync(file, this.#bytes(), 0, Math.min(rest, mebibyte));
+      for (let remaining = bytes; remaining > 0;) {
+        remaining -= writeSync(file, this.#randomBytes(), 0, Math.min(remaining, mebibyte));
       }
       return true;
     } catch {
       if (file !== undefined) {
-        ftruncateSync(file, before);
+        ftruncateSync(file, previousBytes);
       }
       return false;
     } finally {
@@ -86,7 +87,7 @@ export class DiskReserve {
     }
   }
 
-  /** Gives up what it takes beyond so much; gives whether there was any. */
+  /** Shrinks the reserve to `toBytes`. Returns whether that released any space. */
   shrink(toBytes: number): boolean {
     if (this.bytes <= toBytes) {
       return false;
@@ -101,13 +102,13 @@ export class DiskReserve {
     return true;
   }
 
-  /** Gives all of it up; gives whether there was any. */
+  /** Releases the whole reserve. Returns whether that released any space. */
   release(): boolean {
     return this.shrink(0);
   }
 
-  /** Nothing that a file system could compress. */
-  #bytes(): Buffer {
+  /** Random bytes, so that no file system can compress the file. */
+  #randomBytes(): Buffer {
     return (this.#chunk ??= randomFillSync(Buffer.alloc(mebibyte)));
   }
 }

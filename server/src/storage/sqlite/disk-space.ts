@@ -9,14 +9,14 @@ import { eraseLog } from "./write-ahead-log.ts";
 import type { Connection } from "./connection.ts";
 
 const mebibyte = 1_048_576;
-/** A disk with more room than this is looked at a few times a second, and not for each write. */
+/** A disk with more usable space than this is checked only a few times per second instead of before each write. */
 const ampleBytes = 1_024 * mebibyte;
-const lookAgainMs = 250;
+const recheckMs = 250;
 const tickMs = 1_000;
-/** The reserve is laid by in steps, so that no write waits for it. */
-const layStepBytes = mebibyte;
-const layStepMs = 5;
-/** A small database needs no more to be emptied. */
+/** The reserve grows in steps, so that no write waits for it. */
+const growStepBytes = mebibyte;
+const growStepMs = 5;
+/** Reserve with which a small database can be emptied. */
 const smallReserveBytes = 4 * mebibyte;
 const retryAfterSeconds = 10;
 
@@ -29,30 +29,37 @@ export interface AddedLoad {
 export const noLoad: AddedLoad = { bytes: 0, rows: 0 };
 
 export interface DiskSpaceOptions {
-  /** Called with the reason why only deletions are accepted from now on; with `undefined` where all writes are accepted again. */
+  /**
+   * Called with the reason when only deletions are accepted from now on, and with `undefined` when all writes are
+   * accepted again.
+   */
   readonly onChange?: (reason: string | undefined) => void;
   readonly readUse?: (folder: string) => DiskUse;
 }
 
-interface Measure {
-  /** Of the disk, beside the reserve, once the log is written back: the database may grow by it. */
+interface SpaceMeasurement {
+  /**
+   * Free bytes of the disk that remain after the log was written back, without the reserve. The database may grow
+   * by these.
+   */
   readonly usableBytes: number;
-  /** By which the log makes the database's file grow when it is written back. */
+  /** Bytes by which the database file grows when the log is written back. */
   readonly growthBytes: number;
-  /** Pages of the database that hold nothing: they are filled before its file grows. */
+  /** Bytes of free pages within the database, which are used before its file grows. */
   readonly spareBytes: number;
-  /** What is laid by. */
+  /** Size of the reserve. */
   readonly reserveBytes: number;
 }
 
 /**
- * Decides what a writer may write with the room that is on its disk. While there is room, so much of it is kept
- * free that the log can always be written back, and beside that a reserve in a file of its own. Below it only
- * deletions are taken, which get the reserve; the log is written back behind each of them, and the reserve laid by again.
+ * Decides which writes are accepted, depending on the space left on the disk. Normally enough space stays free to
+ * write the log back at any time, and a file of its own reserves space for deletions. If space runs out, only
+ * deletions are accepted, which may use the reserve. After each deletion the log is written back, and the reserve
+ * grows again.
  *
- * open -> full -> open; with `r` for the reserve (32 MiB, less on a small disk): full where less than r/4 is left, or less
- * than r together with the free pages of the database, or where a write did not fit; open again with 3r/8 and 2r, where
- * that write fits.
+ * States: open -> full -> open. `r` is the size of the reserve (32 MiB, less on a small disk). The state becomes
+ * full if less than r/4 is usable, or less than r together with the free pages of the database, or if a write did
+ * not fit. It becomes open again with 3r/8 and 2r instead, if the write that did not fit then fits.
  */
 export class DiskSpace {
   readonly #db: Connection;
@@ -65,16 +72,16 @@ export class DiskSpace {
   readonly #statements;
   readonly #pageBytes: number;
   readonly #ticks: NodeJS.Timeout;
-  #layTimer: NodeJS.Timeout | undefined;
+  #growTimer: NodeJS.Timeout | undefined;
   #isAmpleUntilMs = 0;
-  #bytesSinceLook = 0;
+  #bytesSinceCheck = 0;
   #reason: string | undefined;
-  /** Whether a deletion has the reserve. */
-  #isGiven = false;
+  /** Whether the reserve was released for a deletion. */
+  #isReserveReleased = false;
   /** The earliest time of the next attempt after a failed write, whatever free space the disk reports. */
-  #mayOpenAtMs = 0;
-  /** What did not fit. */
-  #refused: AddedLoad = noLoad;
+  #retryAtMs = 0;
+  /** The largest load that did not fit. */
+  #refusedLoad: AddedLoad = noLoad;
 
   constructor(
     db: Connection,
@@ -92,56 +99,56 @@ export class DiskSpace {
       freePages: db.prepare("PRAGMA freelist_count").raw(),
     };
     this.#pageBytes = numberOf(db.prepare("PRAGMA page_size").raw().all());
-    this.#look(noLoad);
+    this.#check(noLoad);
     if (this.#reason === undefined) {
-      this.#lay(smallReserveBytes);
+      this.#growReserve(smallReserveBytes);
     } else {
-      this.#leaveSome();
+      this.#freeSomeReserve();
       this.#update();
     }
-    // What was found until here is the reason that it begins with.
+    // The callback reports only changes after this point: the state so far is the initial one.
     this.#onChange = onChange;
     this.#ticks = setInterval(() => this.#tick(), tickMs).unref();
   }
 
-  /** Why only deletions are taken; `undefined` while all is. */
+  /** Why only deletions are accepted; `undefined` while all writes are. */
   get reason(): string | undefined {
     return this.#reason;
   }
 
-  /** Whether there is so little that each transaction should be small. */
+  /** Whether space is so short that each transaction should be small. */
   get isShort(): boolean {
     return performance.now() >= this.#isAmpleUntilMs;
   }
 
-  /** Ends its timers. */
+  /** Stops the timers. */
   close(): void {
     clearInterval(this.#ticks);
-    clearTimeout(this.#layTimer);
+    clearTimeout(this.#growTimer);
   }
 
-  /** To be called before what adds something: 503 where it may not be written, as the disk is full. */
+  /** Must be called before a write that adds something. Returns the error (503) if the disk is too full for it. */
   refuse(load: AddedLoad): RequestError | undefined {
     if (this.#reason === undefined) {
-      this.#bytesSinceLook += load.bytes;
+      this.#bytesSinceCheck += load.bytes;
       const isAmple = performance.now() < this.#isAmpleUntilMs;
-      if (!isAmple || this.#bytesSinceLook > ampleBytes / 4) {
-        this.#look(load);
+      if (!isAmple || this.#bytesSinceCheck > ampleBytes / 4) {
+        this.#check(load);
       }
     }
     return this.#reason === undefined ? undefined : refusal(this.#reason);
   }
 
-  /** To be called behind a part of a deletion: gives back what its log has, where that is needed. */
+  /** Must be called after each part of a deletion. If space is short, writes the log back to free its space. */
   shortenLog(): void {
     if (performance.now() >= this.#isAmpleUntilMs) {
       this.#writeBack();
     }
   }
 
-  /** To be called behind a whole deletion, or one that failed: lays by again what it was given. */
+  /** Must be called after a complete or failed deletion. Fills up the reserve again, if it was released. */
   takeReserve(): void {
-    this.#isGiven = false;
+    this.#isReserveReleased = false;
     if (performance.now() >= this.#isAmpleUntilMs) {
       this.#writeBack();
       this.#update();
@@ -149,9 +156,9 @@ export class DiskSpace {
   }
 
   /**
-   * To be called with what a write failed by: whether that was for want of room.
+   * Must be called with the error of a failed write. Returns whether the write failed because the disk is full.
    *
-   * @param load - what was to be added; a deletion adds nothing.
+   * @param load - what the write would have added; a deletion adds nothing.
    */
   isFull(cause: unknown, load: AddedLoad): boolean {
     if (!isDiskFull(cause, this.#folder, this.#readUse)) {
@@ -159,94 +166,100 @@ export class DiskSpace {
     }
     this.#isAmpleUntilMs = 0;
     if (load.bytes + load.rows > 0) {
-      this.#fill(load);
-      this.#mayOpenAtMs = performance.now() + retryAfterSeconds * 1_000;
+      this.#markFull(load);
+      this.#retryAtMs = performance.now() + retryAfterSeconds * 1_000;
     }
     this.#writeBack();
     return true;
   }
 
-  /** What a write is answered for which there was no room. */
+  /** The error of a write that failed because the disk is full. */
   failure(): RequestError {
     return refusal(this.#reason ?? this.#describe(this.#measure()));
   }
 
-  /** Gives the reserve up for a deletion that found no room, until {@link takeReserve}; gives whether there was one. */
+  /**
+   * Releases the reserve for a deletion that found no space, until {@link takeReserve}. Returns whether there was a
+   * reserve.
+   */
   giveReserve(): boolean {
-    this.#isGiven = true;
-    clearTimeout(this.#layTimer);
-    const isThere = this.#reserve.release();
-    // What did not fit into the database before may do so now.
+    this.#isReserveReleased = true;
+    clearTimeout(this.#growTimer);
+    const wasReleased = this.#reserve.release();
+    // Data that did not fit into the database file before may fit now.
     this.#writeBack();
-    return isThere;
+    return wasReleased;
   }
 
-  /** Looks whether there is room for a load, and remembers what it found. */
-  #look(load: AddedLoad): void {
-    this.#bytesSinceLook = 0;
-    let found = this.#measure();
-    if (found.usableBytes >= ampleBytes) {
-      this.#isAmpleUntilMs = performance.now() + lookAgainMs;
+  /** Checks whether there is space for a load, and updates the state. */
+  #check(load: AddedLoad): void {
+    this.#bytesSinceCheck = 0;
+    let measured = this.#measure();
+    if (measured.usableBytes >= ampleBytes) {
+      this.#isAmpleUntilMs = performance.now() + recheckMs;
       return;
     }
     this.#isAmpleUntilMs = 0;
-    if (found.growthBytes > this.#reserveMax / 4 || !this.#isRoomFor(load, found)) {
+    if (measured.growthBytes > this.#reserveMax / 4 || !this.#fits(load, measured)) {
       this.#writeBack();
-      found = this.#measure();
+      measured = this.#measure();
     }
-    if (!this.#isRoomFor(load, found)) {
-      this.#fill(load);
+    if (!this.#fits(load, measured)) {
+      this.#markFull(load);
     }
   }
 
-  /** Checks the disk between writes, as other programs fill it or free space. */
+  /** Checks the disk between writes, because other programs also use and free space. */
   #tick(): void {
     try {
       if (this.#reason === undefined) {
-        this.#look(noLoad);
+        this.#check(noLoad);
       }
-      if (!this.#isGiven) {
+      if (!this.#isReserveReleased) {
         this.#update();
       }
     } catch {
-      // Of a database that can't be read others tell.
+      // If the database can't be read, other code reports it.
     }
   }
 
-  /** Takes everything again where there is room, and lays by what may be laid by. */
+  /** Accepts all writes again if there is enough space, and lets the reserve grow. */
   #update(): void {
     if (this.#reason === undefined) {
-      this.#lay(layStepBytes);
+      this.#growReserve(growStepBytes);
       return;
     }
     if (this.#measure().growthBytes > 0) {
       this.#writeBack();
     }
-    // First what deletions need, whatever else there is room for.
-    this.#lay(this.#reserveMax / 2);
-    // Its other half is room for the log of what fills the free pages of the database.
+    // First reserve what deletions need, even if there is space for more.
+    this.#growReserve(this.#reserveMax / 2);
+    // The other half is left for the log of writes that use free pages of the database.
     this.#reserve.shrink(this.#reserveTarget(this.#measure()));
-    if (this.#mayOpen(this.#measure())) {
+    if (this.#canReopen(this.#measure())) {
       this.#reason = undefined;
-      this.#refused = noLoad;
-      process.emitWarning(`${this.#folder}: there is room on the disk again: all writes are taken`);
+      this.#refusedLoad = noLoad;
+      process.emitWarning(
+        `${this.#folder}: there is space on the disk again: all writes are accepted`,
+      );
       this.#onChange(undefined);
     }
   }
 
-  #mayOpen(found: Measure): boolean {
-    const { usableBytes, spareBytes, reserveBytes } = found;
+  #canReopen(measured: SpaceMeasurement): boolean {
+    const { usableBytes, spareBytes, reserveBytes } = measured;
     return (
-      performance.now() >= this.#mayOpenAtMs &&
-      reserveBytes >= Math.min(this.#reserveTarget(found), this.#reserveMax / 2) &&
+      performance.now() >= this.#retryAtMs &&
+      reserveBytes >= Math.min(this.#reserveTarget(measured), this.#reserveMax / 2) &&
       usableBytes >= this.#reserveMax * 0.375 &&
       usableBytes + spareBytes >= this.#reserveMax * 2 &&
-      this.#isRoomFor(this.#refused, found)
+      this.#fits(this.#refusedLoad, measured)
     );
   }
 
-  #isRoomFor({ bytes, rows }: AddedLoad, { usableBytes, spareBytes }: Measure): boolean {
-    // The log holds each changed page as a whole: those of payloads, and about one of an index for two rows.
+  #fits({ bytes, rows }: AddedLoad, { usableBytes, spareBytes }: SpaceMeasurement): boolean {
+    // The log contains each changed page as a whole: those of payloads, and about one page of an index for two
+    // rows.
     const logBytes = bytes * 1.25 + (rows * this.#pageBytes) / 2;
     const addedBytes = bytes * 1.1 + rows * 2_048;
     return (
@@ -256,10 +269,10 @@ export class DiskSpace {
     );
   }
 
-  #fill(load: AddedLoad): void {
-    this.#refused = {
-      bytes: Math.max(load.bytes, this.#refused.bytes),
-      rows: Math.max(load.rows, this.#refused.rows),
+  #markFull(load: AddedLoad): void {
+    this.#refusedLoad = {
+      bytes: Math.max(load.bytes, this.#refusedLoad.bytes),
+      rows: Math.max(load.rows, this.#refusedLoad.rows),
     };
     if (this.#reason === undefined) {
       this.#reason = this.#describe(this.#measure());
@@ -268,14 +281,14 @@ export class DiskSpace {
     }
   }
 
-  #describe({ usableBytes, reserveBytes }: Measure): string {
+  #describe({ usableBytes, reserveBytes }: SpaceMeasurement): string {
     return (
-      `the disk of the server's data folder is full (${inMebibytes(usableBytes)} MiB are free, and ${inMebibytes(reserveBytes)} MiB kept for deletions): ` +
-      "only deletions are taken. Delete projects, datasets or old runs, or make room on that disk; writes are taken again as soon as there is room"
+      `the disk of the server's data folder is full (${inMebibytes(usableBytes)} MiB are free, and ${inMebibytes(reserveBytes)} MiB reserved for deletions): ` +
+      "only deletions are accepted. Delete projects, datasets or old runs, or free space on that disk; writes are accepted again as soon as there is space"
     );
   }
 
-  #measure(): Measure {
+  #measure(): SpaceMeasurement {
     const pages = numberOf(this.#statements.pages.all());
     const growthBytes = Math.max(0, pages * this.#pageBytes - statSync(this.#path).size);
     return {
@@ -286,16 +299,19 @@ export class DiskSpace {
     };
   }
 
-  /** Where others left nothing at all free: the files beside the database need a little to be opened. */
-  #leaveSome(): void {
-    const leftBytes = this.#reserveMax / 8;
+  /**
+   * If other programs left no free space at all, releases a part of the reserve: opening the files next to the
+   * database needs a little space.
+   */
+  #freeSomeReserve(): void {
+    const keptFreeBytes = this.#reserveMax / 8;
     const { reserveBytes } = this.#measure();
-    if (this.#readUse(this.#folder).freeBytes < leftBytes / 2 && reserveBytes > leftBytes) {
-      this.#reserve.shrink(reserveBytes - leftBytes);
+    if (this.#readUse(this.#folder).freeBytes < keptFreeBytes / 2 && reserveBytes > keptFreeBytes) {
+      this.#reserve.shrink(reserveBytes - keptFreeBytes);
     }
   }
 
-  /** As far as readers let it. */
+  /** Writes the log back, as far as readers allow it. */
   #writeBack(): void {
     if (this.#db.inTransaction) {
       return;
@@ -303,28 +319,29 @@ export class DiskSpace {
     try {
       eraseLog(this.#db);
     } catch {
-      // No room for that either: it stays in the log, where it is as safe.
+      // There is no space for that either. The data stays in the log, where it is just as safe.
     }
   }
 
-  /** What the reserve should take: no more than a deletion can need. */
-  #reserveTarget({ spareBytes, growthBytes }: Measure): number {
+  /** Target size of the reserve: no more than a deletion can need. */
+  #reserveTarget({ spareBytes, growthBytes }: SpaceMeasurement): number {
     const databaseBytes = statSync(this.#path).size + growthBytes;
-    const whole = Math.min(this.#reserveMax, Math.max(smallReserveBytes, databaseBytes));
-    const isLent = this.#reason !== undefined && spareBytes >= this.#reserveMax * 2;
-    return isLent ? Math.min(whole, this.#reserveMax / 2) : whole;
+    const fullTarget = Math.min(this.#reserveMax, Math.max(smallReserveBytes, databaseBytes));
+    const isHalved = this.#reason !== undefined && spareBytes >= this.#reserveMax * 2;
+    return isHalved ? Math.min(fullTarget, this.#reserveMax / 2) : fullTarget;
   }
 
-  /** Lays some of it by, and the rest a little later. */
-  #lay(stepBytes: number): void {
-    clearTimeout(this.#layTimer);
-    const found = this.#measure();
-    // On a disk that is nearly full, some is left for the files beside the database: the text index, the log's index.
-    const leftBytes = this.#reason === undefined ? this.#reserveMax : this.#reserveMax / 8;
-    const missing = this.#reserveTarget(found) - found.reserveBytes;
-    const bytes = Math.floor(Math.min(missing, found.usableBytes - leftBytes, stepBytes));
+  /** Lets the reserve grow by one step, and schedules the next step. */
+  #growReserve(stepBytes: number): void {
+    clearTimeout(this.#growTimer);
+    const measured = this.#measure();
+    // On a nearly full disk, leave some space for the files next to the database: the text index, and the log's
+    // shared memory.
+    const keptFreeBytes = this.#reason === undefined ? this.#reserveMax : this.#reserveMax / 8;
+    const missing = this.#reserveTarget(measured) - measured.reserveBytes;
+    const bytes = Math.floor(Math.min(missing, measured.usableBytes - keptFreeBytes, stepBytes));
     if (bytes > 0 && this.#reserve.grow(bytes) && bytes < missing) {
-      this.#layTimer = setTimeout(() => this.#lay(layStepBytes), layStepMs).unref();
+      this.#growTimer = setTimeout(() => this.#growReserve(growStepBytes), growStepMs).unref();
     }
   }
 }

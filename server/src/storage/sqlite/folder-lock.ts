@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { messageOf, ServerError } from "../../model/errors.ts";
 import { openDatabase } from "./connection.ts";
 
-/** Holds a data folder for one server. */
+/** The lock on a data folder, which belongs to one server. */
 export interface FolderLock {
   release(): void;
 }
@@ -11,16 +11,16 @@ const lockFile = "millrace.lock";
 const waitMs = 250;
 
 /**
- * Takes a folder. The lock is the operating system's, on an empty database beside the real one: it
- * ends with the process however that ends, which a file with a process number does not.
+ * Locks a folder. The lock is one of the operating system, on an empty database next to the real one, so it ends
+ * with the process in any case. A file with a process id would not.
  *
- * @throws ServerError another server has it.
+ * @throws ServerError another server has locked the folder.
  */
 export function lockFolder(folder: string): FolderLock {
   const path = join(folder, lockFile);
   try {
     const db = openDatabase(path, waitMs);
-    // Without a journal nothing is written, and a full disk keeps nobody from it.
+    // Without a journal file nothing is written, so a full disk does not prevent locking.
     db.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
     return { release: () => db.close() };
   } catch (cause) {

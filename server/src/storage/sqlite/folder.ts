@@ -11,14 +11,14 @@ import { dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { messageOf, ServerError } from "../../model/errors.ts";
 
-/** Permissions of other users of the machine. */
-const othersRights = 0o077;
+/** Permissions of all users except the owner. */
+const othersPermissions = 0o077;
 
 /**
- * Makes a data folder when it is missing, for its owner alone; answers its path. One that others may read is
- * narrowed, with a warning, where it holds nothing but what is ours.
+ * Creates a missing data folder with access for its owner only, and returns its path. If others can read an
+ * existing folder that contains only files of the server, its permissions are restricted, with a warning.
  *
- * @throws ServerError it can't be made, or not be written.
+ * @throws ServerError the folder can't be created or written.
  */
 export function prepareFolder(folder: string): string {
   const path = resolve(folder);
@@ -37,7 +37,10 @@ export function prepareFolder(folder: string): string {
   }
 }
 
-/** Step by step: Node's own recursive form never returns where a parent exists and takes no folder. */
+/**
+ * Creates one folder at a time: Node's recursive mode never returns if a parent exists in which no folder can be
+ * created.
+ */
 function makeFolder(path: string): void {
   if (existsSync(path)) {
     return;
@@ -46,45 +49,48 @@ function makeFolder(path: string): void {
   mkdirSync(path, { mode: 0o700 });
 }
 
-/** The files of the server in a data folder are their owner's alone, whatever the umask; SQLite gives its log the database's rights. */
+/**
+ * Restricts the server's files in a data folder to their owner, regardless of the umask. SQLite gives its log the
+ * same permissions as the database.
+ */
 export function narrowFiles(path: string): void {
   if (isWindows) {
     return;
   }
-  for (const name of readdirSync(path).filter((one) => ownFile.test(one))) {
+  for (const name of readdirSync(path).filter((entry) => serverFile.test(entry))) {
     narrowFile(join(path, name));
   }
 }
 
-/** Files beside the database; those of uploads under way; the key of the tokens. */
-const ownFile = /^(?:millrace\.|upload-|token\.key)/;
+/** The server's files: those next to the database, uploads in progress, and the key of share tokens. */
+const serverFile = /^(?:millrace\.|upload-|token\.key)/;
 const isWindows = process.platform === "win32";
 
 function narrowFolder(path: string): void {
-  const rights = statSync(path).mode & 0o777;
-  if (isWindows || (rights & othersRights) === 0) {
+  const permissions = statSync(path).mode & 0o777;
+  if (isWindows || (permissions & othersPermissions) === 0) {
     return;
   }
   const names = readdirSync(path);
-  const others = names.find((name) => !ownFile.test(name));
-  // A folder of someone else's files, such as a home or a temporary folder, stays as it is.
-  if (others === undefined) {
+  const otherFile = names.find((name) => !serverFile.test(name));
+  // A folder with files of something else, such as a home or a temporary folder, stays as it is.
+  if (otherFile === undefined) {
     chmodSync(path, 0o700);
   }
-  // A folder that was made for this server holds nothing yet that could have been read.
+  // An empty folder contained nothing that could have been read, so there is no warning.
   if (names.length > 0) {
-    const mode = rights.toString(8);
+    const mode = permissions.toString(8);
     process.emitWarning(
-      others === undefined
-        ? `the data folder ${path} could be read by other users of this machine (mode ${mode}); it is 700 now`
-        : `the data folder ${path} can be listed by other users of this machine (mode ${mode}) and holds ${JSON.stringify(others)} beside the server's files, so it stays as it is: give the server a folder of its own`,
+      otherFile === undefined
+        ? `the data folder ${path} could be read by other users of this machine (mode ${mode}); its mode is 700 now`
+        : `the data folder ${path} can be listed by other users of this machine (mode ${mode}) and contains ${JSON.stringify(otherFile)} besides the server's files, so its mode was not changed: use a folder of its own for the server`,
     );
   }
 }
 
 function narrowFile(path: string): void {
   const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
-  if ((mode & othersRights) !== 0) {
+  if ((mode & othersPermissions) !== 0) {
     chmodSync(path, mode & 0o700);
   }
 }

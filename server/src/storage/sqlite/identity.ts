@@ -1,18 +1,18 @@
 import type { Connection } from "./connection.ts";
 
-/** "MILL" in ASCII: in the head of each database of ours, so that tools and we know it. */
+/** "MILL" in ASCII. It is in the header of each Millrace database, so that programs can recognize it. */
 const applicationId = 0x4d_49_4c_4c;
 
-/** Tables that every format of ours has; databases of before the id was written are known by them. */
+/** Tables that every version has. Databases from before the application id was written are recognized by them. */
 const oldTables = ["settings", "projects", "runs", "payloads"];
 
 const readNumber = (db: Connection, pragma: string): number =>
   Number(db.prepare(`PRAGMA ${pragma}`).raw().all().flat()[0] ?? 0);
 
 /**
- * To be called before anything is written.
+ * Must be called before anything is written.
  *
- * @throws Error the database is another program's.
+ * @throws Error the database belongs to another program.
  */
 export function assertOurs(db: Connection): void {
   const id = readNumber(db, "application_id");
@@ -32,7 +32,7 @@ export function assertOurs(db: Connection): void {
   }
 }
 
-/** Marks a database as ours, once. */
+/** Sets the application id of a Millrace database, once. */
 export function markAsOurs(db: Connection): void {
   if (readNumber(db, "application_id") !== applicationId) {
     db.exec(`PRAGMA application_id = ${applicationId}`);

@@ -1,22 +1,22 @@
 import { closeSync, openSync, readSync } from "node:fs";
 
-/** What was found in the log of a server that did not close it. */
+/** State of the log of a server that did not close it. */
 export interface LogState {
-  /** Whether there is anything in it. */
+  /** Whether there is no log, or nothing in it. */
   readonly isEmpty: boolean;
-  /** Pages behind one that can't be read. SQLite ignores them, and so loses the commits that they belong to. */
+  /** Pages of commits after the first unreadable page. SQLite ignores them, so these commits are lost. */
   readonly lostPages: number;
 }
 
-const headBytes = 32;
-const frameHeadBytes = 24;
+const headerBytes = 32;
+const frameHeaderBytes = 24;
 
 /**
- * Reads a write-ahead log as SQLite does when it recovers: up to the first page whose checksum is not that of
- * all before it. What follows and is of the same turn of the log was written, and will not be read.
+ * Reads a write-ahead log as SQLite does for recovery: up to the first page whose checksum does not match all pages
+ * before it. The pages after it that have the same salt were written, too, but SQLite will not read them.
  */
 export function checkLog(databasePath: string): LogState {
-  const file = openIfThere(`${databasePath}-wal`);
+  const file = openIfExists(`${databasePath}-wal`);
   if (file === undefined) {
     return { isEmpty: true, lostPages: 0 };
   }
@@ -27,51 +27,51 @@ export function checkLog(databasePath: string): LogState {
   }
 }
 
-function openIfThere(path: string): number | undefined {
+function openIfExists(path: string): number | undefined {
   try {
     return openSync(path, "r");
   } catch {
-    return undefined; // No log: it was closed.
+    return undefined; // There is no log, because the database was closed.
   }
 }
 
 function readLog(file: number): LogState {
-  const head = Buffer.alloc(headBytes);
-  if (readSync(file, head, 0, headBytes, 0) < headBytes) {
+  const header = Buffer.alloc(headerBytes);
+  if (readSync(file, header, 0, headerBytes, 0) < headerBytes) {
     return { isEmpty: true, lostPages: 0 };
   }
-  const pageBytes = head.readUInt32BE(8);
-  // The lowest bit says in which order the checksums read the bytes.
-  const sums = new Sums(
-    (head.readUInt32BE(0) & 1) === 1,
-    head.readUInt32BE(24),
-    head.readUInt32BE(28),
+  const pageBytes = header.readUInt32BE(8);
+  // The lowest bit of the magic number is the byte order of the checksums.
+  const checksum = new LogChecksum(
+    (header.readUInt32BE(0) & 1) === 1,
+    header.readUInt32BE(24),
+    header.readUInt32BE(28),
   );
-  const frame = Buffer.alloc(frameHeadBytes + pageBytes);
+  const frame = Buffer.alloc(frameHeaderBytes + pageBytes);
   let isReadable = true;
-  let waiting = 0;
+  let unreadablePages = 0;
   let lostPages = 0;
-  for (let at = headBytes; readSync(file, frame, 0, frame.length, at) === frame.length;) {
-    if (frame.compare(head, 16, 24, 8, 16) !== 0) {
-      break; // Left from an earlier turn of the log.
+  for (let at = headerBytes; readSync(file, frame, 0, frame.length, at) === frame.length;) {
+    if (frame.compare(header, 16, 24, 8, 16) !== 0) {
+      break; // A frame from before the log was last restarted.
     }
     if (isReadable) {
-      sums.add(frame, 0, 8);
-      sums.add(frame, frameHeadBytes, frame.length);
-      isReadable = sums.are(frame.readUInt32BE(16), frame.readUInt32BE(20));
+      checksum.add(frame, 0, 8);
+      checksum.add(frame, frameHeaderBytes, frame.length);
+      isReadable = checksum.matches(frame.readUInt32BE(16), frame.readUInt32BE(20));
     }
-    // A commit's last page says how long the database is; pages without one behind them are of no commit.
-    waiting += isReadable ? 0 : 1;
+    // The last page of a commit has the size of the database. Pages that no such page follows belong to no commit.
+    unreadablePages += isReadable ? 0 : 1;
     if (!isReadable && frame.readUInt32BE(4) > 0) {
-      lostPages = waiting;
+      lostPages = unreadablePages;
     }
     at += frame.length;
   }
   return { isEmpty: false, lostPages };
 }
 
-/** The running checksum of a log. */
-class Sums {
+/** The running checksum of a log, as SQLite computes it. */
+class LogChecksum {
   readonly #isBigEndian: boolean;
   #first: number;
   #second: number;
@@ -86,16 +86,18 @@ class Sums {
     let first = this.#first;
     let second = this.#second;
     for (let at = from; at < to; at += 8) {
-      const one = this.#isBigEndian ? bytes.readUInt32BE(at) : bytes.readUInt32LE(at);
-      const other = this.#isBigEndian ? bytes.readUInt32BE(at + 4) : bytes.readUInt32LE(at + 4);
-      first = (first + one + second) | 0;
-      second = (second + other + first) | 0;
+      const firstWord = this.#isBigEndian ? bytes.readUInt32BE(at) : bytes.readUInt32LE(at);
+      const secondWord = this.#isBigEndian
+        ? bytes.readUInt32BE(at + 4)
+        : bytes.readUInt32LE(at + 4);
+      first = (first + firstWord + second) | 0;
+      second = (second + secondWord + first) | 0;
     }
     this.#first = first;
     this.#second = second;
   }
 
-  are(first: number, second: number): boolean {
+  matches(first: number, second: number): boolean {
     return this.#first >>> 0 === first && this.#second >>> 0 === second;
   }
 }

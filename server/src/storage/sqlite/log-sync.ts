@@ -1,28 +1,28 @@
 import { closeSync, fdatasync, openSync } from "node:fs";
 
 export interface LogSyncOptions {
-  /** From the first commit that is not on disk to the sync that brings it there. */
+  /** Milliseconds from the first commit that is not on disk to the sync that writes it there. */
   readonly delayMs?: number;
   readonly sync?: typeof fdatasync;
 }
 
-/** Half of the bound that is promised: the other half is for a long commit and for the disk. */
-const usualDelayMs = 250;
+/** Half of the guaranteed time. The other half is left for a long commit and for the disk. */
+const defaultDelayMs = 250;
 
 /**
- * Brings the write-ahead log to disk while it grows. A commit leaves its pages with the operating system,
- * which keeps them through the end of the process and not through a power cut. The sync runs on a thread of
- * Node's pool, so that the writer goes on.
+ * Syncs the write-ahead log to disk while it grows. A commit leaves its pages to the operating system, which keeps
+ * them when the process ends, but not during a power failure. The sync runs on a thread of Node's pool, so that the
+ * writer can continue.
  *
- * The log's own descriptor is opened here: the locks of SQLite are on the other two files, so that
- * closing it gives none of them up.
+ * The log is opened with a descriptor of its own here. Closing it releases no lock of SQLite, because those are on
+ * the other two files.
  */
 export class LogSync {
   readonly #path: string;
   readonly #delayMs: number;
   readonly #sync: typeof fdatasync;
   #fd: number | undefined;
-  /** When the oldest commit came that may not be on disk. */
+  /** Time of the oldest commit that may not be on disk. */
   #dirtySinceMs: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isSyncing = false;
@@ -30,22 +30,22 @@ export class LogSync {
 
   constructor(
     databasePath: string,
-    { delayMs = usualDelayMs, sync = fdatasync }: LogSyncOptions = {},
+    { delayMs = defaultDelayMs, sync = fdatasync }: LogSyncOptions = {},
   ) {
     this.#path = `${databasePath}-wal`;
     this.#delayMs = delayMs;
     this.#sync = sync;
   }
 
-  /** To be called after each commit, however little it wrote. */
+  /** Must be called after each commit, even if it wrote little. */
   touch(): void {
     const nowMs = performance.now();
     this.#dirtySinceMs ??= nowMs;
     if (nowMs - this.#dirtySinceMs >= this.#delayMs) {
-      // A timer waits where one commit follows the other.
-      this.#start();
+      // A timer does not fire while commits follow each other without a pause.
+      this.#startSync();
     } else {
-      this.#timer ??= setTimeout(() => this.#start(), this.#delayMs);
+      this.#timer ??= setTimeout(() => this.#startSync(), this.#delayMs);
     }
   }
 
@@ -57,7 +57,7 @@ export class LogSync {
     }
   }
 
-  #start(): void {
+  #startSync(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (this.#isSyncing || this.#isClosed || this.#dirtySinceMs === undefined) {
@@ -66,7 +66,7 @@ export class LogSync {
     try {
       this.#fd ??= openSync(this.#path, "r+");
     } catch {
-      // No log, no pages in it; or no descriptor is left: the next commit tries again.
+      // There is no log, so nothing to sync; or no descriptor is available, and the next commit tries again.
       this.#dirtySinceMs = undefined;
       return;
     }
@@ -81,7 +81,7 @@ export class LogSync {
       this.#closeFile();
     } else if (this.#dirtySinceMs !== undefined) {
       const sinceMs = performance.now() - this.#dirtySinceMs;
-      this.#timer ??= setTimeout(() => this.#start(), Math.max(0, this.#delayMs - sinceMs));
+      this.#timer ??= setTimeout(() => this.#startSync(), Math.max(0, this.#delayMs - sinceMs));
     }
   }
 

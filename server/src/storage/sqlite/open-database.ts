@@ -3,12 +3,12 @@ import type { Connection } from "./connection.ts";
 import { defineTokenFunctions, TokenKeys } from "./token-keys.ts";
 import { openDatabase } from "./connection.ts";
 
-/** The file in the data folder. */
+/** Name of the database file in the data folder. */
 export const databaseFile = "millrace.db";
 
 export const cacheKibibytes = 65_536;
 
-/** Opens a connection that can't write. */
+/** Opens a read-only connection. */
 export function openReader(path: string): Connection {
   const db = openDatabase(path);
   defineTokenFunctions(db, TokenKeys.read(dirname(path)));
@@ -23,6 +23,6 @@ export function openCheckpointer(path: string): Connection {
   return db;
 }
 
-/** The id of the tenant of requests without a key. */
+/** Id of the tenant that requests without an access key belong to. */
 export const readDefaultTenantId = (db: Connection): string =>
   String(db.prepare("SELECT value FROM settings WHERE key = 'tenant_id'").raw().all().flat()[0]);

@@ -1,33 +1,42 @@
 import { performance } from "node:perf_hooks";
 import { RequestError } from "../../model/errors.ts";
 
-/** How long a query may take, and what ends it before. */
+/** The limits of a query. */
 export interface QueryLimit {
   readonly durationMs: number;
-  /** Set to anything but 0, by any thread, it ends the query: its client left, or the server closes. */
+  /**
+   * Ends the query when any thread sets it to something other than 0: the client disconnected, or the server is
+   * closing.
+   */
   readonly ended?: Int32Array<SharedArrayBuffer>;
 }
 
 /**
- * A condition that is always true, and ends its query beyond the limit: for the statement that
- * passes many rows, with a number that differs from row to row. It reads the clock for one row of 64: the
- * function costs 0.05 to 0.3 µs a call, what stands before it 0.03. Rows are chosen by a hash, so that
- * no regular choice of rows escapes it.
+ * Returns an SQL condition that is always true, and that ends its query beyond the limit. It belongs into a
+ * statement that reads many rows; `rowNumber` must differ from row to row. The clock is read for one row in 64,
+ * because the function costs 0.05 to 0.3 µs per call, and the test before it 0.03 µs. Rows are selected by a hash,
+ * so that they are never all skipped by a regular pattern of rows.
  */
 export const withinDeadline = (rowNumber: string): string =>
   `(((${rowNumber}) * 40503 >> 7) & 63 OR within_deadline())`;
 
-/** The same for a statement that reads much for each row, such as a payload: it asks the clock every time. */
+/**
+ * Like {@link withinDeadline}, but reads the clock for each row. For a statement that reads much data per row, such
+ * as payloads.
+ */
 export const withinDeadlineEachTime = (rowNumber: string): string =>
   `(${rowNumber} IS NULL OR within_deadline())`;
 
-/** Decides whether the query of a connection may continue. Deadlines of reads depend on it, as the SQLite engines can't be interrupted. */
+/**
+ * Decides whether the query of a connection may continue. Deadlines of reads depend on it, because these engines
+ * can't interrupt a query.
+ */
 export class QueryClock {
   #limit: QueryLimit | undefined;
-  #untilMs = Number.POSITIVE_INFINITY;
+  #deadlineMs = Number.POSITIVE_INFINITY;
   #failure: RequestError | undefined;
 
-  /** What `within_deadline()` does: 1, or it throws. */
+  /** Implements `within_deadline()`: returns 1, or throws. */
   check(): number {
     if (this.#limit === undefined) {
       return 1;
@@ -41,13 +50,13 @@ export class QueryClock {
 
   limited<Result>(limit: QueryLimit, read: () => Result): Result {
     this.#limit = limit;
-    this.#untilMs = performance.now() + limit.durationMs;
+    this.#deadlineMs = performance.now() + limit.durationMs;
     this.#failure = undefined;
     try {
       this.check();
       return read();
     } catch (cause) {
-      // An engine may wrap what a function of ours throws.
+      // The engine may wrap an error that our function throws.
       throw this.#failure ?? cause;
     } finally {
       this.#limit = undefined;
@@ -58,13 +67,13 @@ export class QueryClock {
     if (ended !== undefined && Atomics.load(ended, 0) !== 0) {
       return new RequestError(
         503,
-        "the query was ended: its client left, or the server is closing",
+        "the query was canceled: its client disconnected, or the server is closing",
       );
     }
-    return performance.now() > this.#untilMs
+    return performance.now() > this.#deadlineMs
       ? new RequestError(
           408,
-          `the query took longer than ${durationMs} ms and was ended: narrow it, by time or by project`,
+          `the query took longer than ${durationMs} ms and was canceled: restrict it to a shorter time or one project`,
         )
       : undefined;
   }

@@ -1,11 +1,11 @@
-/** A text as bytes: an engine may read texts only up to a NUL. */
+/** SQL that reads a text as bytes, because an engine may return a text only up to a NUL. */
 export const wholeText = (column: string): string => `CAST(${column} AS BLOB)`;
 
-/** The text of a column, also where it was read by {@link wholeText}. */
+/** The text of a column, also if it was read with {@link wholeText}. */
 export const textOf = (value: unknown): string =>
   value instanceof Uint8Array ? Buffer.from(value).toString() : String(value);
 
-/** Rows of a statement in raw mode. */
+/** Parses the rows of a statement in raw mode. */
 export const parseRows = (rows: readonly unknown[]): (readonly unknown[])[] =>
   rows.map((row) => (isList(row) ? row : []));
 
@@ -14,7 +14,7 @@ const isList = (value: unknown): value is readonly unknown[] => Array.isArray(va
 export const textOrNull = (value: unknown): string | null =>
   typeof value === "string" ? value : null;
 
-/** A place in a statement for each of them. */
+/** A placeholder of a statement for each value. */
 export function marks(values: readonly unknown[]): string {
   return values.map(() => "?").join(", ");
 }

@@ -1,21 +1,21 @@
 /**
- * How much of what a step of a deletion may take it does take. One that failed is tried again with less: on a disk
- * that is nearly full a step has to fit into what room its log has.
+ * Adapts the number of rows that a step of a deletion deletes. A step that failed is repeated with fewer rows: on a
+ * nearly full disk, the log of a step must fit into the remaining space.
  */
 export class StepSize {
-  #share = 1;
+  #fraction = 1;
 
-  rowsOf(most: number): number {
-    return Math.max(1, Math.floor(most * this.#share));
+  rowsOf(maxRows: number): number {
+    return Math.max(1, Math.floor(maxRows * this.#fraction));
   }
 
-  /** A step was too large. */
+  /** Called when a step was too large. */
   shrink(): void {
-    this.#share = Math.max(1 / 256, this.#share / 4);
+    this.#fraction = Math.max(1 / 256, this.#fraction / 4);
   }
 
-  /** A step was written: the next may be larger again. */
+  /** Called when a step was written. The next one may be larger again. */
   grow(): void {
-    this.#share = Math.min(1, this.#share * 2);
+    this.#fraction = Math.min(1, this.#fraction * 2);
   }
 }

@@ -2,11 +2,14 @@ import type { ProjectUse, StorageReads, StorageUse } from "../storage-use.ts";
 import { parseRows } from "./rows.ts";
 import type { Connection } from "./connection.ts";
 
-/** Attachments that are measured, and runs of a project that are counted: a few milliseconds each. */
-const attachmentsMax = 10_000;
-const runsMax = 100_000;
+/**
+ * Maximum number of attachments that are measured, and of runs per project that are counted. Each takes a few
+ * milliseconds.
+ */
+const maxAttachments = 10_000;
+const maxRuns = 100_000;
 
-/** Measures what the store holds, within bounds, however much that is. */
+/** Measures the size of the stored data. The effort is bounded, however much data there is. */
 export class StorageReader implements StorageReads {
   readonly #statements: ReturnType<typeof prepareStatements>;
 
@@ -15,19 +18,19 @@ export class StorageReader implements StorageReads {
   }
 
   use(tenantId: string): StorageUse {
-    const { pages, ofRuns, ofExamples } = this.#statements;
-    const [[count, size, free] = []] = parseRows(pages.all());
-    const files = [ofRuns, ofExamples].map((statement) => {
-      const [[found, bytes, seen] = []] = parseRows(statement.all([tenantId, attachmentsMax]));
-      return { count: Number(found), bytes: Number(bytes), seen: Number(seen) };
+    const { pages, runAttachments, exampleAttachments } = this.#statements;
+    const [[pageCount, size, free] = []] = parseRows(pages.all());
+    const files = [runAttachments, exampleAttachments].map((statement) => {
+      const [[count, bytes, scanned] = []] = parseRows(statement.all([tenantId, maxAttachments]));
+      return { count: Number(count), bytes: Number(bytes), scanned: Number(scanned) };
     });
     return {
-      databaseBytes: Number(count) * Number(size),
+      databaseBytes: Number(pageCount) * Number(size),
       freeBytes: Number(free) * Number(size),
       attachments: {
-        count: files.reduce((sum, one) => sum + one.count, 0),
-        bytes: files.reduce((sum, one) => sum + one.bytes, 0),
-        isComplete: files.every((one) => one.seen < attachmentsMax),
+        count: files.reduce((sum, file) => sum + file.count, 0),
+        bytes: files.reduce((sum, file) => sum + file.bytes, 0),
+        isComplete: files.every((file) => file.scanned < maxAttachments),
       },
     };
   }
@@ -38,13 +41,13 @@ export class StorageReader implements StorageReads {
   ): readonly ProjectUse[] {
     const rows = parseRows(this.#statements.projects.all([tenantId, limit, offset]));
     return rows.map(([id, name]) => {
-      const [[found] = []] = parseRows(this.#statements.countRuns.all([id, runsMax]));
+      const [[count] = []] = parseRows(this.#statements.countRuns.all([id, maxRuns]));
       const [oldest] = parseRows(this.#statements.oldest.all([id]));
       return {
         projectId: String(id),
         name: String(JSON.parse(String(name))),
-        count: Number(found),
-        isComplete: Number(found) < runsMax,
+        count: Number(count),
+        isComplete: Number(count) < maxRuns,
         oldestMicros: oldest === undefined ? null : Number(oldest[0]),
       };
     });
@@ -59,7 +62,7 @@ function prepareStatements(db: Connection) {
            (SELECT freelist_count FROM pragma_freelist_count)`,
       )
       .raw(),
-    ofRuns: db
+    runAttachments: db
       .prepare(
         `SELECT total(p.tenant_id = ?1), total(CASE p.tenant_id WHEN ?1 THEN a.size END), count(*)
          FROM (SELECT trace_id, id, length(bytes) AS size FROM attachments LIMIT ?2) a
@@ -67,7 +70,7 @@ function prepareStatements(db: Connection) {
            CROSS JOIN projects p ON p.id = r.project_id`,
       )
       .raw(),
-    ofExamples: db
+    exampleAttachments: db
       .prepare(
         `SELECT total(tenant_id = ?1), total(CASE tenant_id WHEN ?1 THEN size END), count(*)
          FROM (SELECT tenant_id, length(bytes) AS size FROM example_blobs LIMIT ?2)`,

@@ -1,35 +1,36 @@
 import { parseRows } from "./rows.ts";
 import type { Connection } from "./connection.ts";
 
-/** What has a key of its own in the database: the rows of all tenants stand in one table. */
+/** Kinds of rows that have a key of their own, because the rows of all tenants are in one table. */
 export type KeyKind = "run" | "project" | "dataset";
 
 const idLength = 36;
 
-/** The id that a tenant knows something by, given its key. */
+/** The id by which a tenant refers to a row, given the row's key. */
 export const idOf = (key: string): string => key.slice(0, idLength);
 
-/** The same as an expression of SQL. */
+/** Like {@link idOf}, as an SQL expression. */
 export const idIn = (key: string): string => `substr(${key}, 1, ${idLength})`;
 
-/** The key of what has its id in common with another tenant's. */
+/** The key of a row whose id is used by another tenant, too. */
 const longKey = (id: string, tenantId: string): string => `${id}/${tenantId}`;
 
-/** The same as an expression of SQL. */
+/** Like `longKey`, as an SQL expression. */
 export const longKeyIn = (id: string, tenantId: string): string => `(${id} || '/' || ${tenantId})`;
 
 /**
- * Finds the keys of a tenant's ids. Ids are unique within a tenant, keys within the database. A key is the id itself,
- * or, where another tenant's row had that key first, the id followed by a slash and the tenant. Which ids of a tenant
- * have such a longer key is in the table `tenant_keys`. A key has itself as its key.
+ * Finds the keys of a tenant's ids. Ids are unique within a tenant, keys within the database. A key is the id
+ * itself, or, if a row of another tenant had that key first, the id followed by a slash and the tenant id. The
+ * table `tenant_keys` lists the ids of a tenant that have such a longer key. A key that is passed as an id is
+ * returned unchanged.
  */
 export class TenantKeys {
-  readonly #any;
-  readonly #long;
+  readonly #findAny;
+  readonly #listLong;
 
   constructor(db: Connection) {
-    this.#any = db.prepare("SELECT 1 FROM tenant_keys WHERE tenant_id = ? LIMIT 1").raw();
-    this.#long = db
+    this.#findAny = db.prepare("SELECT 1 FROM tenant_keys WHERE tenant_id = ? LIMIT 1").raw();
+    this.#listLong = db
       .prepare(
         `SELECT id FROM tenant_keys WHERE tenant_id = ? AND kind = ?
          AND id IN (SELECT value FROM json_each(?))`,
@@ -39,11 +40,11 @@ export class TenantKeys {
 
   /** Whether any of a tenant's ids has a longer key. */
   hasLong(tenantId: string): boolean {
-    return this.#any.all([tenantId]).length > 0;
+    return this.#findAny.all([tenantId]).length > 0;
   }
 
   keyOf(kind: KeyKind, tenantId: string, id: string): string {
-    // First what most of them come to.
+    // Test the common case first: the tenant has no longer keys.
     const isLong = this.hasLong(tenantId) && this.findLong(kind, tenantId, [id]).has(id);
     return isLong ? longKey(id, tenantId) : id;
   }
@@ -53,20 +54,23 @@ export class TenantKeys {
     return ids.map((id) => (long.has(id) ? longKey(id, tenantId) : id));
   }
 
-  /** Those of the ids that have a longer key. */
+  /** Returns those of the ids that have a longer key. */
   findLong(kind: KeyKind, tenantId: string, ids: readonly string[]): ReadonlySet<string> {
     if (ids.length === 0 || !this.hasLong(tenantId)) {
       return none;
     }
-    const rows = this.#long.all([tenantId, kind, JSON.stringify(ids)]);
+    const rows = this.#listLong.all([tenantId, kind, JSON.stringify(ids)]);
     return new Set(parseRows(rows).map(([id]) => String(id)));
   }
 }
 
 const none: ReadonlySet<string> = new Set();
 
-/** What a tenant may say of an id before it has a row of it: `?1` is the longer key, `?2` the id, `?3` the tenant. */
-const mentions: { readonly [Kind in KeyKind]: readonly string[] } = {
+/**
+ * Statements that update references to an id, which a tenant may store before it has a row with that id. `?1` is
+ * the longer key, `?2` the id, `?3` the tenant id.
+ */
+const referenceUpdates: { readonly [Kind in KeyKind]: readonly string[] } = {
   run: ["feedback", "feedback_tokens", "annotation_queue_runs"].map(
     (table) => `UPDATE ${table} SET run_id = ?1 WHERE run_id = ?2 AND +tenant_id = ?3`,
   ),
@@ -77,78 +81,81 @@ const mentions: { readonly [Kind in KeyKind]: readonly string[] } = {
   ],
 };
 
-/** The same for the one who writes, and gives longer keys. */
+/** Like {@link TenantKeys}, for the writer, which also assigns longer keys. */
 export class TenantKeyWriter extends TenantKeys {
   readonly #insert;
-  readonly #mentions;
-  /** For each tenant that was looked up, whether it has any. Only this thread writes the table. */
-  readonly #known = new Map<string, boolean>();
+  readonly #referenceUpdates;
+  /** Cached results of `hasLong`. They stay valid because only this thread writes the table. */
+  readonly #hasLongCache = new Map<string, boolean>();
 
   constructor(db: Connection) {
     super(db);
     this.#insert = db.prepare(
       "INSERT OR IGNORE INTO tenant_keys (tenant_id, kind, id) VALUES (?, ?, ?)",
     );
-    this.#mentions = {
-      run: mentions.run.map((sql) => db.prepare(sql)),
-      project: mentions.project.map((sql) => db.prepare(sql)),
-      dataset: mentions.dataset.map((sql) => db.prepare(sql)),
+    this.#referenceUpdates = {
+      run: referenceUpdates.run.map((sql) => db.prepare(sql)),
+      project: referenceUpdates.project.map((sql) => db.prepare(sql)),
+      dataset: referenceUpdates.dataset.map((sql) => db.prepare(sql)),
     };
   }
 
   override hasLong(tenantId: string): boolean {
-    const known = this.#known.get(tenantId);
-    if (known !== undefined) {
-      return known;
+    const cached = this.#hasLongCache.get(tenantId);
+    if (cached !== undefined) {
+      return cached;
     }
     const hasLong = super.hasLong(tenantId);
-    this.#known.set(tenantId, hasLong);
+    this.#hasLongCache.set(tenantId, hasLong);
     return hasLong;
   }
 
-  /** Gives an id, whose key is another tenant's, its longer key: what was said of it before goes with it. */
+  /**
+   * Assigns the longer key to an id whose key is another tenant's. References that the tenant has stored to the id
+   * are updated.
+   */
   lengthen(kind: KeyKind, tenantId: string, id: string): string {
     const key = longKey(id, tenantId);
     this.#insert.run([tenantId, kind, id]);
-    this.#known.set(tenantId, true);
-    this.#mentions[kind].forEach((statement) => statement.run([key, id, tenantId]));
+    this.#hasLongCache.set(tenantId, true);
+    this.#referenceUpdates[kind].forEach((statement) => statement.run([key, id, tenantId]));
     return key;
   }
 
-  /** After a rollback: a key may not have been given after all. */
+  /** Must be called after a rollback, which may have reverted the assignment of a key. */
   forget(): void {
-    this.#known.clear();
+    this.#hasLongCache.clear();
   }
 }
 
 /**
- * A copy with ids in place of the tenant's longer keys, wherever they stand. Such a key is long enough, and names the
- * tenant: no other text is taken for one.
+ * Returns a copy in which ids replace the tenant's longer keys, at any depth. No other text is mistaken for a key,
+ * because a key has a certain length and ends with the tenant id.
  */
 export function toIds<Value>(tenantId: string, value: Value): Value {
   const end = `/${tenantId}`;
-  const one = (text: string): string =>
+  const toId = (text: string): string =>
     text.endsWith(end) && text.length === idOf(text).length + end.length ? idOf(text) : text;
-  const all = (part: unknown): unknown => {
+  const convert = (part: unknown): unknown => {
     if (typeof part === "string") {
-      return one(part);
+      return toId(part);
     }
     if (Array.isArray(part)) {
-      return part.map(all);
+      return part.map(convert);
     }
     if (part instanceof Map) {
-      return new Map([...part].map(([key, member]) => [all(key), all(member)]));
+      return new Map([...part].map(([key, member]) => [convert(key), convert(member)]));
     }
-    if (isPlain(part)) {
+    if (isPlainObject(part)) {
       return Object.fromEntries(
-        Object.entries(part).map(([name, member]) => [one(name), all(member)]),
+        Object.entries(part).map(([name, member]) => [toId(name), convert(member)]),
       );
     }
     return part;
   };
-  return all(value) as Value;
+  return convert(value) as Value;
 }
 
-/** Bytes, sets and what is not finished stay as they are: none of them holds keys. */
-const isPlain = (value: unknown): value is object =>
+/** Bytes, sets and instances of classes stay as they are, because none of them contains keys. */
+const isPlainObject = (value: unknown): value is object =>
   typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;

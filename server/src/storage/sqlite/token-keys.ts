@@ -13,7 +13,7 @@ import { join } from "node:path";
 import type { ShareToken } from "../share-token.ts";
 import type { Connection } from "./connection.ts";
 
-/** The file in the data folder; its first line encrypts, each line decrypts. */
+/** File in the data folder. The key in its first line encrypts, and the keys in all lines decrypt. */
 export const tokenKeyFile = "token.key";
 
 const algorithm = "aes-256-gcm";
@@ -21,13 +21,16 @@ const keyBytes = 32;
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** What a token is looked up by. It has 122 random bits or more: there is nothing to guess, so it needs no salt. */
+/**
+ * The digest under which a token is stored. A token has at least 122 random bits and can't be guessed, so it needs
+ * no salt.
+ */
 export const digestToken = (token: string): string =>
   createHash("sha256").update(token).digest("base64url");
 
 /**
- * Encrypts the tokens of links, so that a copy of the database opens none of them, and the server can still show
- * their addresses. Each is bound to the row that it stands in.
+ * Encrypts the tokens of share links. A copy of the database then opens none of the links, while the server can
+ * still show their URLs. Each token is bound to its row.
  */
 export class TokenKeys {
   readonly #keys: readonly Buffer[];
@@ -36,31 +39,31 @@ export class TokenKeys {
     this.#keys = keys;
   }
 
-  /** For a database in memory: the key ends with it. */
+  /** For a database in memory: the key is lost with it. */
   static random(): TokenKeys {
     return new TokenKeys([randomBytes(keyBytes)]);
   }
 
-  /** Those of a data folder; none where the file is missing. */
+  /** Reads the keys of a data folder. There are none if the file is missing. */
   static read(folder: string): TokenKeys {
     return new TokenKeys(parseKeys(readKeyFile(folder)));
   }
 
-  /** As {@link TokenKeys.read}, for the process that has locked the folder: creates a key where it is missing. */
+  /** Like {@link TokenKeys.read}, for the process that has locked the folder: creates a key if there is none. */
   static prepare(folder: string): TokenKeys {
     const text = readKeyFile(folder);
     if (parseKeys(text).length === 0) {
-      // What stands there is no key, but somebody put it there: it stays below the new one.
+      // The existing text is not a key, but it may be of use, so it is kept below the new key.
       writeKeyFile(folder, `${randomBytes(keyBytes).toString("base64url")}\n${text}`);
     }
     return TokenKeys.read(folder);
   }
 
-  /** @param owner - the row that the token stands in. */
+  /** @param owner - identifies the row that contains the token. */
   seal(token: string, owner: string): string {
     const [key] = this.#keys;
     if (key === undefined) {
-      throw new Error(`no key in ${tokenKeyFile}: start the server again, which makes one`);
+      throw new Error(`no key in ${tokenKeyFile}: restart the server, which creates one`);
     }
     const nonce = randomBytes(nonceBytes);
     const cipher = createCipheriv(algorithm, key, nonce).setAAD(Buffer.from(owner));
@@ -68,7 +71,7 @@ export class TokenKeys {
     return Buffer.concat(parts).toString("base64url");
   }
 
-  /** `undefined` where no key of these sealed it for this row. */
+  /** Returns `undefined` if none of these keys sealed it for this row. */
   open(sealed: string, owner: string): string | undefined {
     const bytes = Buffer.from(sealed, "base64url");
     if (bytes.length < nonceBytes + tagBytes) {
@@ -84,7 +87,7 @@ export class TokenKeys {
         const text = decipher.update(bytes.subarray(nonceBytes, -tagBytes));
         return Buffer.concat([text, decipher.final()]).toString();
       } catch {
-        // Another key's: `final` refuses what it did not seal.
+        // Sealed with another key: `final` rejects it.
       }
     }
     return undefined;
@@ -103,7 +106,10 @@ function readKeyFile(folder: string): string {
   return existsSync(path) ? readFileSync(path, "utf8") : "";
 }
 
-/** A reader, or the next start after a power cut, finds the old file or the whole new one. */
+/**
+ * Replaces the file atomically: a reader, or the next start after a power failure, finds either the old or the new
+ * file.
+ */
 function writeKeyFile(folder: string, text: string): void {
   const path = join(folder, tokenKeyFile);
   const draft = `${path}.new`;
@@ -118,7 +124,7 @@ function writeKeyFile(folder: string, text: string): void {
   renameSync(draft, path);
 }
 
-/** Lets statements of a connection seal tokens and open them, within the rows of a query. */
+/** Defines SQL functions that seal and open tokens within a query. */
 export function defineTokenFunctions(db: Connection, keys: TokenKeys): void {
   db.define("token_digest", (token) => digestToken(String(token)));
   db.define("seal_token", (token, owner) => keys.seal(String(token), String(owner)));
@@ -126,14 +132,15 @@ export function defineTokenFunctions(db: Connection, keys: TokenKeys): void {
 }
 
 /**
- * The token of a row that may have one: what {@link toShareToken} takes. No function is called for rows without.
+ * SQL for the token of a row that may have one, as an argument of {@link toShareToken}. The function is not called
+ * for rows without a token.
  *
- * @param owner - an expression that names the row.
+ * @param owner - an SQL expression that identifies the row.
  */
 export const openedToken = (sealed: string, owner: string): string =>
   `CASE WHEN ${sealed} IS NULL THEN NULL ELSE open_token(${sealed}, ${owner}) END`;
 
-/** Which rows tokens are bound to, as expressions. */
+/** SQL expressions that identify the row to which a token is bound. */
 export const tokenOwners = {
   run: (id: string): string => `'run ' || ${id}`,
   trace: (rootId: string): string => `'trace ' || ${rootId}`,
@@ -143,7 +150,7 @@ export const tokenOwners = {
   feedback: (id: string): string => `'feedback ' || ${id}`,
 } as const;
 
-/** A value of {@link openedToken}. */
+/** Converts a value that {@link openedToken} selected. */
 export function toShareToken(value: unknown): ShareToken {
   if (typeof value !== "string") {
     return null;
@@ -151,7 +158,10 @@ export function toShareToken(value: unknown): ShareToken {
   return value === "" ? { isHidden: true } : value;
 }
 
-/** Whether tokens are kept that can't be shown: one of each table is tried, since a lost key concerns them all. */
+/**
+ * Whether there are tokens that can't be decrypted. One token of each table is tried, because a lost key affects
+ * all of them.
+ */
 export function hasHiddenTokens(db: Connection): boolean {
   const { run, trace, thread, dataset, feedback } = tokenOwners;
   const found = db

@@ -1,12 +1,12 @@
 import { parseRows } from "./rows.ts";
 import type { Connection } from "./connection.ts";
 
-/** Pages that one step writes: a few tens of milliseconds, in which other writes wait. */
-const stepPages = 64;
+/** Pages that one step writes. It takes a few tens of milliseconds, during which other writes wait. */
+const pagesPerStep = 64;
 
 /**
- * Takes words of deleted examples out of the index of words. To delete a row of it is to note that it is
- * gone; the words go when the parts of the index are merged into one.
+ * Removes the words of deleted examples from the full-text index. Deleting a row of the index only marks it as
+ * deleted; its words are removed when the segments of the index are merged.
  */
 export class WordMerger {
   readonly #merge;
@@ -18,13 +18,13 @@ export class WordMerger {
     this.#changes = db.prepare("SELECT total_changes()").raw();
   }
 
-  /** One step; gives whether it was the last. */
+  /** Performs one step. Returns whether it was the last one. */
   step(): boolean {
-    const before = this.#count();
-    // A negative number begins a merge of all parts, a positive one goes on with it.
-    this.#merge.run([this.#isFirst ? -stepPages : stepPages]);
+    const changesBefore = this.#count();
+    // A negative number begins a merge of all segments; a positive number continues it.
+    this.#merge.run([this.#isFirst ? -pagesPerStep : pagesPerStep]);
     // The statement itself counts as a change.
-    const isDone = this.#count() - before < 2;
+    const isDone = this.#count() - changesBefore < 2;
     this.#isFirst = isDone;
     return isDone;
   }

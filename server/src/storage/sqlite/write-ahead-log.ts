@@ -1,25 +1,25 @@
 import { lockTimeoutMs } from "./connection.ts";
 import type { Connection } from "./connection.ts";
 
-/** The same where what waits is the end of the server. */
-const foldMs = 1_000;
+/** Milliseconds to wait for readers before the server ends. */
+const foldTimeoutMs = 1_000;
 
-/** Pages that the write-ahead log holds before it begins anew: 64 MiB. */
+/** Pages after which the write-ahead log should be reused from its beginning: 64 MiB. */
 export const logPages = 4_096;
 
-/** How far a log was written back. */
+/** Result of writing back a log. */
 export interface WrittenBack {
-  /** That the log holds. */
+  /** Number of pages in the log. */
   readonly pages: number;
-  /** Whether each of them is in the database. */
+  /** Whether all of them are in the database. */
   readonly isWhole: boolean;
-  /** Whether many are not: somebody read what was before them. */
+  /** Whether many are missing, because a query still read an earlier state. */
   readonly isFarBehind?: boolean;
 }
 
 /**
- * Writes back what of the log no one reads or writes just now, and waits for no one. What can't be written
- * back stays in it.
+ * Writes back what other connections are not using at the moment, without waiting for them. The rest stays in the
+ * log.
  */
 export function writeBack(db: Connection): WrittenBack {
   const rows = db.prepare("PRAGMA wal_checkpoint(PASSIVE)").raw().all() as readonly number[][];
@@ -28,43 +28,43 @@ export function writeBack(db: Connection): WrittenBack {
 }
 
 /**
- * Calls {@link writeBack} until little comes meanwhile: the log then needs but a moment between two commits
- * to begin anew. Gives how far it came.
+ * Calls {@link writeBack} until few pages were added meanwhile. The log can then be reused after a moment between
+ * two commits. Returns the last result.
  *
- * A log that is written back as a whole is left alone: the next commit begins it anew.
+ * A log that was written back completely is left as it is: the next commit reuses it from its beginning.
  */
 export function catchUp(write: () => WrittenBack): WrittenBack {
-  let last = write();
-  let before = 0;
+  let result = write();
+  let previousPages = 0;
   const isBehind = (): boolean =>
-    !last.isWhole && last.pages >= logPages && last.pages - before > fewPages;
-  for (let turn = 1; turn < turnsMax && isBehind(); turn += 1) {
-    before = last.pages;
-    last = write();
+    !result.isWhole && result.pages >= logPages && result.pages - previousPages > fewPages;
+  for (let attempt = 1; attempt < maxAttempts && isBehind(); attempt += 1) {
+    previousPages = result.pages;
+    result = write();
   }
-  return last;
+  return result;
 }
 
-/** 8 MiB. */
+/** Pages of 8 MiB. */
 const fewPages = 512;
 
-const turnsMax = 5;
+const maxAttempts = 5;
 
 /**
- * Folds the log into the database and empties it; where somebody else still reads, as far as that lets it
- * within a second. For a connection that is closed next.
+ * Writes the log back and empties it. If other connections are still reading, does so as far as possible within a
+ * second. For a connection that is closed next.
  */
 export function foldLog(db: Connection): void {
-  db.exec(`PRAGMA busy_timeout = ${foldMs}`);
+  db.exec(`PRAGMA busy_timeout = ${foldTimeoutMs}`);
   db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").raw().all();
 }
 
 /**
- * Writes the whole log back and empties it, so that nothing that was deleted stays in it. Waits only briefly for readers;
- * returns whether it succeeded.
+ * Writes the whole log back and empties it, so that no deleted data stays in it. Waits only briefly for readers.
+ * Returns whether it succeeded.
  */
 export function eraseLog(db: Connection): boolean {
-  db.exec(`PRAGMA busy_timeout = ${eraseMs}`);
+  db.exec(`PRAGMA busy_timeout = ${eraseTimeoutMs}`);
   try {
     const rows = db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").raw().all() as readonly number[][];
     return rows[0]?.[0] === 0;
@@ -73,5 +73,5 @@ export function eraseLog(db: Connection): boolean {
   }
 }
 
-/** Milliseconds that a reader may hold up the writer while the log is erased. */
-const eraseMs = 50;
+/** Milliseconds that readers may delay the writer while the log is erased. */
+const eraseTimeoutMs = 50;

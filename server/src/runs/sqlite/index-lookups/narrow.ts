@@ -1,43 +1,49 @@
 import type { CheckedFilter } from "../../../filter/checker.ts";
 import { parseRows } from "../../../storage/sqlite/rows.ts";
 import type { Conditions } from "../run-conditions.ts";
-import { lookupsFor } from "./run-lookups.ts";
+import { listIndexLookups } from "./run-lookups.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
 
-/** Up to so many runs are looked at one by one; where there are more, a page is full soon without. */
-const candidatesMax = 20_000;
+/**
+ * Maximum number of runs that an index lookup may return. If more runs match, scanning the list in order fills a
+ * page soon.
+ */
+const maxCandidates = 20_000;
 
-/** Projects whose facets are asked for one by one. */
-const projectsMax = 100;
+/** Maximum number of projects for which facets are looked up. */
+const maxProjects = 100;
 
-interface Asked {
+interface IndexableFilters {
   readonly filters: readonly CheckedFilter[];
-  /** Statements that find the runs by the text index; see `text-leads.ts`. */
-  readonly textLeads?: readonly Conditions[];
+  /** Statements that find candidate runs in the text index; see `text-lookups.ts`. */
+  readonly textLookups?: readonly Conditions[];
 }
 
 /**
- * A condition on `runs r` that leaves the few runs which may meet filters; `undefined` where no index
- * leads to them, or the runs would be many.
+ * Returns a condition on `runs r` that leaves only the few runs that may match the filters; `undefined` if no index
+ * finds them, or if there are too many.
  */
 export function narrow(
   db: Connection,
   projectIds: readonly string[],
-  { filters, textLeads = [] }: Asked,
+  { filters, textLookups = [] }: IndexableFilters,
 ): Conditions | undefined {
   let best: { readonly runs: Conditions; readonly count: number } | undefined;
-  const hasFew = projectIds.length > 0 && projectIds.length <= projectsMax;
-  for (const runs of [...(hasFew ? lookupsFor(projectIds, filters) : []), ...textLeads]) {
-    // No further than the best one so far: what is common costs little to give up.
-    const most = best?.count ?? candidatesMax;
+  const hasFewProjects = projectIds.length > 0 && projectIds.length <= maxProjects;
+  for (const runs of [
+    ...(hasFewProjects ? listIndexLookups(projectIds, filters) : []),
+    ...textLookups,
+  ]) {
+    // Count no further than the best lookup so far, so that a common value costs little.
+    const maxCount = best?.count ?? maxCandidates;
     const [row = []] = parseRows(
       db
         .prepare(`SELECT count(*) FROM (${runs.sql} LIMIT ?)`)
         .raw()
-        .all([...runs.values, most + 1]),
+        .all([...runs.values, maxCount + 1]),
     );
     const count = Number(row[0]);
-    if (count <= most) {
+    if (count <= maxCount) {
       best = { runs, count };
     }
   }

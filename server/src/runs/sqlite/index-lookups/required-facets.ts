@@ -5,11 +5,11 @@ import { roleOf } from "../../../filter/compiler.ts";
 import { valuesOf } from "../../../filter/conditions.ts";
 import { threadKeys } from "../../run-filter-source.ts";
 
-/** Facets one of which every run has that meets a filter. */
-export type AnyFacetOf = readonly string[];
+/** Facets of which a run must have at least one. */
+export type FacetAlternatives = readonly string[];
 
-/** What a filter of runs asks of their facets. All of it holds for every run that meets the filter. */
-export function requiredFacets(filter: CheckedFilter): readonly AnyFacetOf[] {
+/** Returns the facets that a run must have to match a filter. All alternatives in the list apply. */
+export function requiredFacets(filter: CheckedFilter): readonly FacetAlternatives[] {
   switch (filter.kind) {
     case "and":
       return [...filter.parts.flatMap(requiredFacets), ...pairsOf(filter.parts)];
@@ -25,23 +25,23 @@ export function requiredFacets(filter: CheckedFilter): readonly AnyFacetOf[] {
   }
 }
 
-function facetsOf({ field, comparator, operand }: CheckedComparison): readonly AnyFacetOf[] {
-  const asks = comparator === "eq" || comparator === "has" || comparator === "in";
+function facetsOf({ field, comparator, operand }: CheckedComparison): readonly FacetAlternatives[] {
+  const isEquality = comparator === "eq" || comparator === "has" || comparator === "in";
   const texts = valuesOf(operand).map(String);
   switch (field.name) {
     case "name":
-      return asks ? anyOf(texts.map(nameFacet)) : [];
+      return isEquality ? anyOf(texts.map(nameFacet)) : [];
     case "run_type":
-      return asks ? anyOf(texts.map(typeFacet)) : [];
+      return isEquality ? anyOf(texts.map(typeFacet)) : [];
     case "tags":
     case "tag":
-      return asks ? anyOf(texts.map(tagFacet)) : [];
+      return isEquality ? anyOf(texts.map(tagFacet)) : [];
     case "thread_id":
-      return asks
+      return isEquality
         ? anyOf(texts.flatMap((text) => threadKeys.map((key) => pairFacet(key, text))))
         : [];
     case "metadata_key":
-      return asks ? anyOf(texts.map(pathFacet)) : [];
+      return isEquality ? anyOf(texts.map(pathFacet)) : [];
     case "metadata":
       if (operand.kind === "json") {
         return Object.entries(operand.json).flatMap(([key, value]) =>
@@ -54,16 +54,16 @@ function facetsOf({ field, comparator, operand }: CheckedComparison): readonly A
   }
 }
 
-/** Nothing is asked where one of the alternatives has no facet. */
-const anyOf = (facets: readonly (string | undefined)[]): readonly AnyFacetOf[] =>
+/** Returns no requirement if one of the alternatives has no facet. */
+const anyOf = (facets: readonly (string | undefined)[]): readonly FacetAlternatives[] =>
   facets.every((facet) => facet !== undefined) ? [facets] : [];
 
-/** A path of more than one step may lead through objects, which have no facets. */
+/** A path with several steps may lead into nested objects, which have no facets. */
 const pathFacet = (path: string): string | undefined =>
   path.includes(".") ? undefined : keyFacet(path);
 
-/** Keys and the values that follow them in an `and`: the same entry has both. */
-function pairsOf(parts: readonly CheckedFilter[]): readonly AnyFacetOf[] {
+/** Keys and the values that follow them in an `and` apply to the same metadata entry. */
+function pairsOf(parts: readonly CheckedFilter[]): readonly FacetAlternatives[] {
   let key: string | undefined;
   return parts.flatMap((part) => {
     if (groupOf(part) !== "metadata") {
@@ -74,19 +74,19 @@ function pairsOf(parts: readonly CheckedFilter[]): readonly AnyFacetOf[] {
       key = text !== undefined && !text.includes(".") ? text : undefined;
       return [];
     }
-    return roleOf(part) === "value" && key !== undefined && isPlain(text)
+    return roleOf(part) === "value" && key !== undefined && isOnlyText(text)
       ? anyOf([pairFacet(key, text)])
       : [];
   });
 }
 
-/** The text of an `eq`. */
+/** The text that a part of the filter compares with `eq`. */
 const textOf = (part: CheckedFilter): string | undefined => {
   const [value] =
     part.kind === "comparison" && part.comparator === "eq" ? valuesOf(part.operand) : [];
   return typeof value === "string" ? value : undefined;
 };
 
-/** Texts that are written as a number or a truth value equal those too, which have no facet. */
-const isPlain = (text: string | undefined): text is string =>
+/** A text that is spelled like a number or a boolean also equals such a value, which has no facet. */
+const isOnlyText = (text: string | undefined): text is string =>
   text !== undefined && !/^-?\d/.test(text) && text !== "true" && text !== "false";

@@ -6,7 +6,7 @@ import { anyFacet, blockMicros } from "../../facets.ts";
 import { marks } from "../../../storage/sqlite/rows.ts";
 import type { Conditions } from "../run-conditions.ts";
 
-const signs: { readonly [Comparator in Range["comparator"]]: string } = {
+const operators: { readonly [Comparator in Range["comparator"]]: string } = {
   eq: "=",
   gt: ">",
   gte: ">=",
@@ -14,8 +14,11 @@ const signs: { readonly [Comparator in Range["comparator"]]: string } = {
   lte: "<=",
 };
 
-/** Statements each of which finds, by an index, rowids of `runs` that hold all runs which meet filters. */
-export const lookupsFor = (
+/**
+ * Returns statements that find candidate rows of `runs` in an index. Each statement returns at least all runs that
+ * match the filters.
+ */
+export const listIndexLookups = (
   projectIds: readonly string[],
   filters: readonly CheckedFilter[],
 ): readonly Conditions[] =>
@@ -25,7 +28,7 @@ export const lookupsFor = (
     ...byFeedback(projectIds, filter),
   ]);
 
-/** The runs of all blocks in which one of the facets is. */
+/** Finds the runs of all blocks of time that have one of the facets. */
 const byFacets = (projectIds: readonly string[], facets: readonly string[]): Conditions => ({
   sql: `SELECT c.rowid FROM (
       SELECT DISTINCT project_id, block FROM run_facets
@@ -45,7 +48,7 @@ const byLatency = (
         {
           sql: `SELECT c.rowid FROM runs c INDEXED BY runs_by_latency
             WHERE c.project_id IN (${marks(projectIds)}) AND c.end_us IS NOT NULL
-              AND ${ranges.map(({ comparator }) => `c.end_us - c.start_us ${signs[comparator]} ?`).join(" AND ")}`,
+              AND ${ranges.map(({ comparator }) => `c.end_us - c.start_us ${operators[comparator]} ?`).join(" AND ")}`,
           values: [...projectIds, ...ranges.map(({ number }) => number)],
         },
       ];
@@ -55,10 +58,10 @@ function byFeedback(projectIds: readonly string[], filter: CheckedFilter): reado
   if (feedback === undefined) {
     return [];
   }
-  const scores = feedback.scores.map(({ comparator }) => `AND f.score ${signs[comparator]} ?`);
+  const scores = feedback.scores.map(({ comparator }) => `AND f.score ${operators[comparator]} ?`);
   return [
     {
-      // The projects are one tenant's.
+      // All projects belong to the same tenant.
       sql: `SELECT c.rowid FROM feedback f INDEXED BY feedback_by_key CROSS JOIN runs c INDEXED BY runs_by_id ON c.id = f.run_id
         WHERE f.tenant_id = (SELECT tenant_id FROM projects WHERE id = ?) AND f.key_json = ? AND f.run_id IS NOT NULL ${scores.join(" ")}`,
       values: [

@@ -3,35 +3,38 @@ import { textsIn } from "../../../filter/compiler.ts";
 import type { Sql } from "../../../filter/sql.ts";
 import type { RunFilter } from "../../run-query.ts";
 import type { Conditions } from "../run-conditions.ts";
-import { rowsThatMayHold, rowsThatMayHoldEither } from "../text-index/text-index.ts";
+import { rowsThatMayContain, rowsThatMayContainEither } from "../text-index/text-index.ts";
 
-/** Statements each of which finds, by the text index, rowids of `runs` that hold all runs which meet a filter. */
-export function textLookupsFor(filter: RunFilter): readonly Conditions[] {
-  const text = filter.text === undefined ? undefined : rowsThatMayHoldEither(filter.text);
+/**
+ * Returns statements that find candidate rows of `runs` in the text index. Each statement returns at least all runs
+ * that match the filter.
+ */
+export function listTextLookups(filter: RunFilter): readonly Conditions[] {
+  const textLookup = filter.text === undefined ? undefined : rowsThatMayContainEither(filter.text);
   const { runFilters = [], rootFilter, treeFilter } = filter;
-  const ofOthers = [rootFilter, treeFilter].flatMap((one) =>
-    one === undefined ? [] : leadsTo(one),
+  const relativeLookups = [rootFilter, treeFilter].flatMap((relativeFilter) =>
+    relativeFilter === undefined ? [] : lookupsOf(relativeFilter),
   );
   return [
-    ...(text === undefined ? [] : [text]),
-    ...runFilters.flatMap(leadsTo),
-    ...ofOthers.map(tracesOf),
+    ...(textLookup === undefined ? [] : [textLookup]),
+    ...runFilters.flatMap(lookupsOf),
+    ...relativeLookups.map(tracesOf),
   ];
 }
 
-/** All runs of the traces. */
+/** Finds all runs of the traces of the given runs. */
 const tracesOf = ({ sql, values }: Sql): Sql => ({
   sql: `SELECT t.rowid FROM runs t WHERE t.trace_id IN (SELECT o.trace_id FROM runs o WHERE o.rowid IN (${sql}))`,
   values,
 });
 
-/** Each finds all runs that meet the filter. */
-function leadsTo(filter: CheckedFilter): readonly Sql[] {
+/** Each statement returns at least all runs that match the filter. */
+function lookupsOf(filter: CheckedFilter): readonly Sql[] {
   switch (filter.kind) {
     case "and":
-      return filter.parts.flatMap(leadsTo);
+      return filter.parts.flatMap(lookupsOf);
     case "or": {
-      const branches = filter.parts.map((part) => leadsTo(part)[0]);
+      const branches = filter.parts.map((part) => lookupsOf(part)[0]);
       return branches.every((branch) => branch !== undefined)
         ? [
             {
@@ -44,10 +47,10 @@ function leadsTo(filter: CheckedFilter): readonly Sql[] {
     case "not":
       return [];
     case "search":
-      return [rowsThatMayHold(filter.text)].filter((rows) => rows !== undefined);
+      return [rowsThatMayContain(filter.text)].filter((rows) => rows !== undefined);
     case "comparison":
       return textsIn([filter])
-        .map(rowsThatMayHold)
+        .map(rowsThatMayContain)
         .filter((rows) => rows !== undefined);
   }
 }

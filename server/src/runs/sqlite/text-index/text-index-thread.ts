@@ -5,7 +5,7 @@ import { serverLimits } from "../../../model/options.ts";
 import { endThread, threadOptions } from "../../../storage/threads.ts";
 import type { TextIndexMethod } from "./text-index-writer.ts";
 
-/** What the indexer's thread asks of the writer. */
+/** A request of the indexer thread to the writer thread. */
 export interface IndexerRequest {
   readonly method: TextIndexMethod;
   readonly value: number;
@@ -13,13 +13,16 @@ export interface IndexerRequest {
 
 export type IndexerMessage =
   | { readonly kind: "write"; readonly request: IndexerRequest }
-  /** All is in the index but for the last second's. */
+  /** Everything is indexed, except runs of the last second. */
   | { readonly kind: "idle" }
   | { readonly kind: "failed"; readonly reason: string };
 
 type Write = (method: TextIndexMethod, value: number) => Promise<unknown>;
 
-/** The near end of the thread that fills the text index. It starts a while after the server, which so starts sooner. */
+/**
+ * The main thread's handle of the thread that fills the text index. The thread starts some time after the server,
+ * so that it does not delay the server's start.
+ */
 export class TextIndexThread {
   readonly #path: string;
   readonly #write: Write;
@@ -34,7 +37,7 @@ export class TextIndexThread {
     this.#timer.unref();
   }
 
-  /** Ends the thread; resolves when its connections are closed. */
+  /** Ends the thread. Resolves once its connections are closed. */
   async close(): Promise<void> {
     clearTimeout(this.#timer);
     const worker = this.#worker;
@@ -52,7 +55,7 @@ export class TextIndexThread {
     this.#worker = worker;
     worker.on("message", (message: IndexerMessage) => void this.#onMessage(worker, message));
     worker.on("error", (cause) => this.#warn(messageOf(cause)));
-    // Without it searches read what the index lacks; the next start fills it.
+    // Without this thread, searches read the runs that the index lacks. It continues after the next start.
     worker.once("exit", () => {
       this.#worker = undefined;
     });
@@ -75,7 +78,7 @@ export class TextIndexThread {
   #warn(reason: string): void {
     if (!this.#hasWarned) {
       this.#hasWarned = true;
-      process.emitWarning(`the text index can't be written, searches take longer: ${reason}`);
+      process.emitWarning(`the text index can't be updated, so searches take longer: ${reason}`);
     }
   }
 }

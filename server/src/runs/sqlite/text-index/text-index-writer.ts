@@ -1,9 +1,11 @@
 import type { Connection } from "../../../storage/sqlite/connection.ts";
 
-/** What the thread that fills the index asks of the writer. */
+/** Methods of the writer that the indexer thread may call. */
 export type TextIndexMethod = "claim" | "settle";
 
-/** Keeps what the text index and the database know of each other; see `tables/text-index.ts`. */
+/**
+ * Records which runs the text index contains, and which of them have changed; see `tables/text-index-tables.ts`.
+ */
 export class TextIndexWriter {
   readonly #claim;
   readonly #settle;
@@ -13,12 +15,12 @@ export class TextIndexWriter {
     this.#settle = db.prepare("DELETE FROM text_changes WHERE seq <= ?");
   }
 
-  /** Changes of runs up to this row are noted from now on. */
+  /** From now on, changes of runs up to this row are recorded. */
   claim(row: number): void {
     this.#claim.run([row]);
   }
 
-  /** Changes up to this one are in the index. */
+  /** The index contains the changes up to this one, so they are deleted. */
   settle(seq: number): void {
     this.#settle.run([seq]);
   }

@@ -9,19 +9,19 @@ import type { Connection } from "../../../storage/sqlite/connection.ts";
 import { toMatch } from "./trigrams.ts";
 
 /**
- * The text index: which runs contain which three letters in a row, letters in either case. It only finds runs that may
- * contain a text; the query reads these. It has a file of its own, so that filling it never blocks the writer. The file is created
- * again where it is missing or belongs to another database.
+ * File of the text index, which stores the trigrams (three consecutive characters) of each run's texts, ignoring
+ * case. It only finds runs that may contain a text; the query then reads them. It is a database of its own, so that
+ * filling it never blocks the writer. It is created again if it is missing or belongs to another database.
  */
 const textIndexFile = "millrace.search.db";
 
 export const textIndexPath = (databasePath: string): string =>
   join(dirname(databasePath), textIndexFile);
 
-/** Layout of the file; another one is thrown away. */
+/** Version of the file's tables. A file of another version is replaced. */
 const textIndexFormat = 1;
 
-/** Creates the index where it is missing or belongs to another database. It must not be open elsewhere. */
+/** Creates the index if it is missing or belongs to another database. No connection may have it open. */
 export function prepareTextIndex(databasePath: string): void {
   const path = textIndexPath(databasePath);
   const db = openDatabase(databasePath);
@@ -30,7 +30,7 @@ export function prepareTextIndex(databasePath: string): void {
   const owner = String(claim[0]);
   if (!isOwned(path, owner, Number(claim[1]))) {
     removeTextIndex(databasePath);
-    // Its owner's alone, as the database is; SQLite gives the files beside it the same rights.
+    // Only the owner may read it, as with the database. SQLite gives its -wal and -shm files the same permissions.
     closeSync(openSync(path, "a", 0o600));
     const index = openDatabase(path);
     index.exec(`PRAGMA journal_mode = WAL; PRAGMA secure_delete = ON;
@@ -42,14 +42,17 @@ export function prepareTextIndex(databasePath: string): void {
   }
 }
 
-/** It must not be open elsewhere. */
+/** Deletes the index. No connection may have it open. */
 export function removeTextIndex(databasePath: string): void {
   for (const ending of ["", "-wal", "-shm"]) {
     rmSync(textIndexPath(databasePath) + ending, { force: true });
   }
 }
 
-/** A database that was put back as it was before has claimed fewer rows than the index holds. */
+/**
+ * Whether the index belongs to the database. A database that was restored from a backup has claimed fewer rows than
+ * the index contains.
+ */
 function isOwned(path: string, owner: string, claimed: number): boolean {
   if (!existsSync(path)) {
     return false;
@@ -66,17 +69,17 @@ function isOwned(path: string, owner: string, claimed: number): boolean {
     if (isDiskFull(cause, dirname(path))) {
       throw cause;
     }
-    return false; // It is damaged: made anew, it lacks nothing.
+    return false; // The index is damaged, so it is created again.
   } finally {
     index.close();
   }
 }
 
-/** For a connection that can't write: lets its queries ask the index. Without one they read the runs themselves. */
+/** Attaches the index to a read-only connection. Without an index, queries read the runs themselves. */
 export function attachTextIndex(db: Connection, databasePath: string): void {
   const path = textIndexPath(databasePath);
   if (!existsSync(path)) {
-    return; // There was no room to make it.
+    return; // It could not be created because the disk was full.
   }
   try {
     db.prepare("ATTACH ? AS search").run([path]);
@@ -91,16 +94,16 @@ export function attachTextIndex(db: Connection, databasePath: string): void {
   }
 }
 
-/** Whether {@link attachTextIndex} was called for the connection. */
+/** Whether the text index is attached to the connection. */
 export const hasTextIndex = (db: Connection): boolean =>
   parseRows(db.prepare("PRAGMA database_list").raw().all()).some(([, name]) => name === "search");
 
 /**
- * A statement for the rows of `runs` that may contain a text, including those that are not indexed yet; `undefined` where the index
- * can't narrow the search. The statement reads the database before the index, so the index is never older than the
- * database's record of it.
+ * Returns a statement that selects the rows of `runs` that may contain a text, including runs that are not indexed
+ * yet; `undefined` if the index can't narrow the search. SQLite begins to read the database before the index, so
+ * the index is never older than the database's record of what it contains.
  */
-export function rowsThatMayHold(text: string): Sql | undefined {
+export function rowsThatMayContain(text: string): Sql | undefined {
   const match = toMatch(text);
   return match === undefined
     ? undefined
@@ -112,11 +115,11 @@ export function rowsThatMayHold(text: string): Sql | undefined {
       };
 }
 
-/** As {@link rowsThatMayHold}, of a text in a name, or as JSON has it in a payload. */
-export function rowsThatMayHoldEither(text: string): Sql | undefined {
+/** Like {@link rowsThatMayContain}, for a text that occurs in a name, or in escaped form in a payload's JSON. */
+export function rowsThatMayContainEither(text: string): Sql | undefined {
   const { plain, escaped } = toNeedles(text);
-  const inName = rowsThatMayHold(plain);
-  const inPayload = rowsThatMayHold(escaped);
+  const inName = rowsThatMayContain(plain);
+  const inPayload = rowsThatMayContain(escaped);
   if (inName === undefined || inPayload === undefined || plain === escaped) {
     return plain === escaped ? inName : undefined;
   }
@@ -126,19 +129,23 @@ export function rowsThatMayHoldEither(text: string): Sql | undefined {
   };
 }
 
-/** The same as a condition on a row of `runs`. */
-export function eitherMayHold(run: string, text: string): Sql | undefined {
-  const rows = rowsThatMayHoldEither(text);
+/** Like {@link rowsThatMayContainEither}, as a condition on a row of `runs`. */
+export function mayContainEither(run: string, text: string): Sql | undefined {
+  const rows = rowsThatMayContainEither(text);
   return rows && { sql: `+${run}.rowid IN (${rows.sql})`, values: rows.values };
 }
 
-/** A condition that holds for each row of `runs` which may hold all of these texts; `undefined` where none of them narrows the search. */
-export function mayHold(run: string, texts: readonly string[]): Sql | undefined {
-  const parts = texts.map(rowsThatMayHold).filter((rows) => rows !== undefined);
+/**
+ * Returns a condition that holds for every row of `runs` that may contain all of these texts; `undefined` if the
+ * index can't narrow the search for any of them.
+ */
+export function mayContain(run: string, texts: readonly string[]): Sql | undefined {
+  const parts = texts.map(rowsThatMayContain).filter((rows) => rows !== undefined);
   return parts.length === 0
     ? undefined
     : {
-        // With the sign, so that it leads to no rows by itself: a list stays in its order.
+        // The unary plus keeps SQLite from finding rows by this condition, so that a list is still read in its own
+        // order.
         sql: parts.map(({ sql }) => `+${run}.rowid IN (${sql})`).join(" AND "),
         values: parts.flatMap(({ values }) => values),
       };

@@ -6,19 +6,19 @@ import { textIndexPath } from "./text-index.ts";
 import { toIndexedText } from "./trigrams.ts";
 import { damagedBodies, PayloadReader, toBuffer } from "../payload-reader.ts";
 
-/** Characters that one step takes in, and runs: some tens of milliseconds. */
-const stepChars = 400_000;
-const stepRuns = 1_000;
-/** Pages that one step of the purge rewrites. */
-const purgePages = 200;
+/** Maximum characters and runs that one step indexes. A step takes some tens of milliseconds. */
+const maxStepChars = 400_000;
+const maxStepRuns = 1_000;
+/** Pages of the index that one step of the purge rewrites. */
+const pagesPerPurge = 200;
 
-/** What the indexer asks of the writer. */
+/** Methods of the writer thread that the indexer calls. */
 export interface ClaimsAndChanges {
   claim(row: number): Promise<void>;
   settle(seq: number): Promise<void>;
 }
 
-/** Takes runs into the text index, a step at a time. */
+/** Adds runs to the text index, in steps. */
 export class TextIndexer {
   readonly #db: Connection;
   readonly #index: Connection;
@@ -28,8 +28,8 @@ export class TextIndexer {
   #claimed: number;
   #indexed: number;
   #isPurged: boolean;
-  /** The last row of runs at the step before: what came since may still be patched soon. */
-  #settled = 0;
+  /** The last row of `runs` at the previous step. Runs that were added since may still be patched soon. */
+  #lastSeenRow = 0;
 
   constructor(databasePath: string, writer: ClaimsAndChanges) {
     this.#writer = writer;
@@ -64,22 +64,22 @@ export class TextIndexer {
     this.#isPurged = isPurged === 1;
   }
 
-  /** Takes in some of what is new or has changed; whether more is to be done now. */
+  /** Indexes some of the new or changed runs. Returns whether there is more to do now. */
   async step({ takesNew = true }: { readonly takesNew?: boolean } = {}): Promise<boolean> {
-    if (await this.#takeChanges()) {
+    if (await this.#indexChanges()) {
       return true;
     }
     if (!takesNew) {
       return !this.#isPurged && this.#purge();
     }
-    if (this.#takeNew()) {
+    if (this.#indexNew()) {
       return true;
     }
-    const before = this.#settled;
+    const previousRow = this.#lastSeenRow;
     const [[last] = []] = parseRows(this.#statements.lastRow.all());
-    this.#settled = Number(last ?? 0);
-    // Only what was there a step ago: a run is mostly patched soon, and would be taken in twice.
-    const ready = Math.min(before, this.#settled);
+    this.#lastSeenRow = Number(last ?? 0);
+    // Index only runs that existed a step ago: most runs are patched soon, and would have to be indexed twice.
+    const ready = Math.min(previousRow, this.#lastSeenRow);
     if (ready > this.#claimed) {
       await this.#writer.claim(ready);
       this.#claimed = ready;
@@ -88,7 +88,7 @@ export class TextIndexer {
     return !this.#isPurged && this.#purge();
   }
 
-  /** Gives back the room that its log has. */
+  /** Truncates the write-ahead log of the index. */
   shortenLog(): void {
     this.#index.prepare("PRAGMA wal_checkpoint(TRUNCATE)").raw().all();
   }
@@ -98,13 +98,13 @@ export class TextIndexer {
     this.#index.close();
   }
 
-  /** Runs that were changed or deleted after they were claimed. */
-  async #takeChanges(): Promise<boolean> {
+  /** Indexes runs that were changed or deleted after they were claimed. */
+  async #indexChanges(): Promise<boolean> {
     let last: number | undefined;
     const docs = new Map<number, string | undefined>();
     this.#read(() => {
       let chars = 0;
-      for (const [seq, run] of parseRows(this.#statements.listChanges.all([stepRuns]))) {
+      for (const [seq, run] of parseRows(this.#statements.listChanges.all([maxStepRuns]))) {
         const row = Number(run);
         last = Number(seq);
         if (row <= this.#indexed && !docs.has(row)) {
@@ -112,7 +112,7 @@ export class TextIndexer {
           const text = found === undefined ? undefined : this.#textOf(found);
           docs.set(row, text);
           chars += text?.length ?? 0;
-          if (chars >= stepChars) {
+          if (chars >= maxStepChars) {
             break;
           }
         }
@@ -137,8 +137,8 @@ export class TextIndexer {
     return true;
   }
 
-  /** Claimed runs that were never taken in. */
-  #takeNew(): boolean {
+  /** Indexes claimed runs that are not in the index yet. */
+  #indexNew(): boolean {
     if (this.#indexed >= this.#claimed) {
       return false;
     }
@@ -147,15 +147,15 @@ export class TextIndexer {
     this.#read(() => {
       let chars = 0;
       const rows = parseRows(
-        this.#statements.listRuns.all([this.#indexed, this.#claimed, stepRuns]),
+        this.#statements.listRuns.all([this.#indexed, this.#claimed, maxStepRuns]),
       );
       for (const [at, row] of rows.entries()) {
         const text = this.#textOf(row);
         docs.push([Number(row[0]), text]);
         chars += text.length;
         const isLast = at + 1 === rows.length;
-        if (chars >= stepChars || (isLast && rows.length === stepRuns)) {
-          indexed = isLast && rows.length < stepRuns ? this.#claimed : Number(row[0]);
+        if (chars >= maxStepChars || (isLast && rows.length === maxStepRuns)) {
+          indexed = isLast && rows.length < maxStepRuns ? this.#claimed : Number(row[0]);
           break;
         }
       }
@@ -177,7 +177,10 @@ export class TextIndexer {
     return toIndexedText(toBuffer(name).toString("utf8"), payloads);
   }
 
-  /** All of one state. Short, since the log can't begin anew while somebody reads; taking in what was read is not. */
+  /**
+   * Reads within one transaction. It must be short, because the write-ahead log can't be reset while a transaction
+   * reads it. Writing to the index takes longer and happens outside.
+   */
   #read(read: () => void): void {
     this.#db.exec("BEGIN");
     try {
@@ -199,13 +202,16 @@ export class TextIndexer {
     }
   }
 
-  /** Rewrites the index without what was deleted, which FTS5 else only marks; whether more is to be done. */
+  /**
+   * Rewrites the index without deleted entries, which FTS5 only marks as deleted. Returns whether there is more to
+   * do.
+   */
   #purge(): boolean {
-    const before = this.#changes();
-    // The first of them begins a merge of everything, the further ones go on with it.
-    this.#statements.purge.run([this.#isPurging ? purgePages : -purgePages]);
+    const changesBefore = this.#changes();
+    // A negative number of pages begins a merge of the whole index; a positive number continues it.
+    this.#statements.purge.run([this.#isPurging ? pagesPerPurge : -pagesPerPurge]);
     this.#isPurging = true;
-    if (this.#changes() - before >= 2) {
+    if (this.#changes() - changesBefore >= 2) {
       return true;
     }
     this.#isPurging = false;

@@ -1,6 +1,6 @@
 /**
- * The text under which the index finds a run. It has every three letters in a row that stand in the run's name, in
- * the JSON text of its payloads, and in the texts within them.
+ * Returns the text that is indexed for a run. It contains all trigrams of the run's name, of the JSON text of its
+ * payloads, and of the decoded strings in that JSON.
  */
 export const toIndexedText = (name: string, payloads: readonly string[]): string =>
   [name, ...payloads.flatMap(textsOfPayload)].join("\n").replaceAll("\0", "\n");
@@ -10,58 +10,64 @@ function textsOfPayload(json: string): string[] {
   if (json.includes("\\")) {
     texts.push([...decodedParts(json)].join("\n"));
   }
-  // SQLite hands over an error that is no text as JSON without blanks.
+  // Queries see an error that is not a string as JSON without whitespace.
   if (/"error"\s*:\s*[[{]/.test(json)) {
     texts.push(json.replaceAll(/("(?:[^"\\]|\\.)*")|\s+/gs, "$1"));
   }
   return texts;
 }
 
-/** Escapes with less than three letters between them, and the two letters before and behind. */
+/** Escapes with fewer than three characters between them, and up to two characters on both sides. */
 const escapes =
   /[^\\]{0,2}\\(?:u[\da-fA-F]{4}|[^u])(?:[^\\]{0,2}\\(?:u[\da-fA-F]{4}|[^u]))*(?=([^\\]{0,2}))/gs;
 
-/** Where a JSON text is written with escapes: the same as the text that it stands for. */
+/** Decodes those parts of a JSON text that contain escapes. */
 function* decodedParts(json: string): Generator<string> {
   for (const [found, after = ""] of json.matchAll(escapes)) {
     yield decode(found + after);
   }
 }
 
-const letters: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
+const escapedCharacters: Readonly<Record<string, string>> = {
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+};
 
 const decode = (text: string): string =>
-  text.replaceAll(/\\(?:u([\da-fA-F]{4})|(.))/gs, (_all, code?: string, letter: string = "") =>
+  text.replaceAll(/\\(?:u([\da-fA-F]{4})|(.))/gs, (_all, code?: string, character: string = "") =>
     code === undefined
-      ? (letters[letter] ?? letter)
+      ? (escapedCharacters[character] ?? character)
       : String.fromCharCode(Number.parseInt(code, 16)),
   );
 
-/** What the index asks for at most: more say hardly more. */
-const trigramsMax = 24;
+/** Maximum number of trigrams in a query: further ones would hardly narrow the result. */
+const maxTrigrams = 24;
 
-/** Where a text is not the same in the index: its pieces are. */
-const unlike = /[\0\p{Surrogate}\uFFFD-\uFFFF]+/u;
+/** Characters that may be stored differently in the index. Only the text between them is searched. */
+const differingCharacters = /[\0\p{Surrogate}\uFFFD-\uFFFF]+/u;
 
 /**
- * The words of FTS5 for the runs that may hold a text; `undefined` where the index can't tell, since the text has
- * no three letters in a row.
+ * Returns the FTS5 query for the runs that may contain a text; `undefined` if the text has no trigram, so that the
+ * index can't help.
  */
 export function toMatch(text: string): string | undefined {
   const trigrams = new Set<string>();
-  for (const piece of text.split(unlike)) {
-    // By code points, as FTS5 has letters.
-    const points = Array.from(piece);
+  for (const segment of text.split(differingCharacters)) {
+    // By code points, as FTS5 splits text.
+    const points = Array.from(segment);
     for (let at = 0; at + 3 <= points.length; at += 1) {
       trigrams.add(points.slice(at, at + 3).join(""));
     }
   }
   const all = [...trigrams];
-  const step = Math.max(1, all.length / trigramsMax);
-  const asked = Array.from({ length: Math.min(all.length, trigramsMax) }, (_, index) =>
+  const step = Math.max(1, all.length / maxTrigrams);
+  const selected = Array.from({ length: Math.min(all.length, maxTrigrams) }, (_, index) =>
     String(all[Math.floor(index * step)]),
   );
-  return asked.length === 0
+  return selected.length === 0
     ? undefined
-    : asked.map((trigram) => `"${trigram.replaceAll('"', '""')}"`).join(" AND ");
+    : selected.map((trigram) => `"${trigram.replaceAll('"', '""')}"`).join(" AND ");
 }
