@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished, expect, test } from "vitest";
 import type { Attachment } from "../../src/workers/json/attachments.ts";
-import { withAttachments } from "../../src/workers/json/attachments.ts";
+import { attachToRuns } from "../../src/workers/json/attachments.ts";
 import { joinRecords } from "../../src/workers/json/operations.ts";
 import { RunJson } from "../../src/workers/json/run-json.ts";
 import { resultParts } from "../../src/workers/sinks/sink.ts";
@@ -20,7 +20,7 @@ async function batchWith(...records: readonly TestRecord[]): Promise<TapeBatch> 
   const { memory, used } = tapeOf(records);
   const reader = new TapeReader(memory, used);
   const rules = { allowed: true, limitBytes: 1_048_576 };
-  const runs = await withAttachments(reader, joinRecords(reader), rules);
+  const runs = await attachToRuns(reader, joinRecords(reader), rules);
   return new TapeBatch(reader, new RunJson(reader, Buffer.from("{}")), runs);
 }
 
@@ -108,7 +108,7 @@ test("413 of one attachment alone leaves a marker in its place; the others arriv
   expect(leftOutOf(part!.batch)).toEqual(["large"]);
   expect(server.files.get("small")).toHaveLength(100);
   expect(server.files.get("large")?.toString()).toBe(
-    "[left out: 5000 bytes, which are more than the server takes]",
+    "[left out: 5000 bytes exceed the server's size limit]",
   );
 });
 
@@ -150,7 +150,10 @@ test.each([
       id: runId(1),
       events: [
         { name: "mine" },
-        { attachment: "photo", reason: "the server takes runs as JSON only" },
+        {
+          attachment: "photo",
+          reason: "the server accepts runs only as JSON, without attachments",
+        },
         { attachment: "sound _x" },
       ],
     });
@@ -189,7 +192,7 @@ test("runs with attachments are not in the requests of those without", async () 
   ]);
   const reader = new TapeReader(memory, used);
   const rules = { allowed: false, limitBytes: 1 };
-  const runs = await withAttachments(reader, joinRecords(reader), rules);
+  const runs = await attachToRuns(reader, joinRecords(reader), rules);
   const json = new RunJson(reader, Buffer.from("{}"));
   const limits = { runs: 100, bytes: 1_000_000, suspectRecords: [] };
   const { batches: cut } = cutBatches(reader, json, runs, limits);

@@ -24,7 +24,7 @@ export type RunAttachments = Readonly<Record<string, RunAttachment>>;
 export const longestAttachmentName = 128;
 
 /** What the names of attachments begin with that are made of binary data inside values. */
-export const madeAttachmentPrefix = "millrace_";
+export const extractedAttachmentPrefix = "millrace_";
 
 /** The MIME type of a marker in place of an attachment. */
 export const markerMimeType = "text/plain; charset=utf-8";

@@ -3,7 +3,7 @@ import { payloadFields } from "../../model/run.ts";
 import type { Operation, PayloadField } from "../../model/run.ts";
 import { countDigits, literal } from "../json/ascii.ts";
 import { AttachmentParts } from "../json/attachment-parts.ts";
-import type { Insert } from "../json/attachment-parts.ts";
+import type { AttachmentInsert } from "../json/attachment-parts.ts";
 import type { JsonWriter } from "../json/json-writer.ts";
 import type { RunOperation } from "../json/operations.ts";
 import type { RunJson } from "../json/run-json.ts";
@@ -78,7 +78,7 @@ export function frameRuns(
   runs: readonly RunOperation[],
   format: FrameFormat,
   content?: ContentDraft,
-): readonly Insert[] {
+): readonly AttachmentInsert[] {
   switch (format) {
     case "multipart":
       return multipart(out, json, runs, content);
@@ -100,7 +100,7 @@ function multipart(
   json: RunJson,
   runs: readonly RunOperation[],
   content: ContentDraft | undefined,
-): readonly Insert[] {
+): readonly AttachmentInsert[] {
   const chunks = content === undefined ? undefined : new ChunkWriter(out, content);
   const parts = new PartWriter(out, json, chunks);
   const { wasm } = json;
@@ -108,9 +108,9 @@ function multipart(
   try {
     for (const run of runs) {
       if (run.attachmentsOnly !== true) {
-        json.inHand(run, () => runParts(parts, json, run));
+        json.markWhileWriting(run, () => runParts(parts, json, run));
       }
-      parts.attachments.end(run);
+      parts.attachments.writeParts(run);
     }
   } finally {
     wasm?.end();
@@ -126,16 +126,16 @@ function runParts(parts: PartWriter, json: RunJson, run: RunOperation): void {
   json.envelope(out, run);
   out.byte(closeBrace);
   parts.end(envelopeAt, envelopeEstimate);
-  const trace = parts.chunks?.trace(json, run);
+  const trace = parts.chunks?.findTrace(json, run);
   for (const [field, head, headOfPieces] of fields) {
     if (json.has(run, field)) {
       const estimate = json.estimate(run, field);
       const bodyAt = parts.begin(run, trace === undefined ? head : headOfPieces, estimate);
-      parts.attachments.takeFrom(field, json.attachBytesFrom);
+      parts.attachments.extractFrom(field, json.attachBytesFrom);
       if (trace === undefined) {
         json.payload(out, run, field);
       } else {
-        parts.chunks?.payload(json, run, field, trace);
+        parts.chunks?.writePayload(json, run, field, trace);
       }
       parts.end(bodyAt, estimate);
     }

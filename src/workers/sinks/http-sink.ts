@@ -6,8 +6,8 @@ import { endpoints } from "../../model/endpoints.ts";
 import type { Endpoint } from "../../model/endpoints.ts";
 import { namesVersion, parseServerInfo } from "../../model/resources/server-info.ts";
 import type { SharedTraffic } from "../../model/records/shared-traffic.ts";
-import { attachedBytes, bodyWith } from "../json/attachment-parts.ts";
-import type { Insert } from "../json/attachment-parts.ts";
+import { totalAttachmentBytes, createStreamedBody } from "../json/attachment-parts.ts";
+import type { AttachmentInsert } from "../json/attachment-parts.ts";
 import type { SenderReport } from "../../model/records/sender-report.ts";
 import { uiEndpoints } from "../../model/ui-endpoints.ts";
 import { isPage, classifyFailure, classifyBatch, parseJson } from "./classify-response.ts";
@@ -83,7 +83,7 @@ export class HttpSink implements Sink {
       // For this try alone: at the next one the server may take attachments again.
       const sent = format === "multipart" ? batch : batch.withoutAttachments();
       const endpoint = endpointOf(sent, format);
-      const content = format === "multipart" && inChunks ? this.#content?.draft() : undefined;
+      const content = format === "multipart" && inChunks ? this.#content?.createDraft() : undefined;
       let response: HttpResponse;
       try {
         response = await this.#semaphore.run(() =>
@@ -99,7 +99,7 @@ export class HttpSink implements Sink {
         continue;
       }
       if (response.status === 415 && content !== undefined) {
-        content.settle(batch.runs);
+        content.recordResponse(batch.runs);
         return this.#send(batch, { signal, isInline: true });
       }
       const isMissing = response.status === 404 || response.status === 405;
@@ -172,7 +172,7 @@ export class HttpSink implements Sink {
       return judged.outcome;
     }
     const runs = refused.flatMap(({ batch }) => batch.runs);
-    content.settle(runs);
+    content.recordResponse(runs);
     if (runs.length === 0) {
       return judged.outcome;
     }
@@ -200,7 +200,7 @@ export class HttpSink implements Sink {
     const isKept = inserts.length > 0;
     try {
       const frame = out.bytes.subarray(0, out.length);
-      const sizeBytes = frame.length + attachedBytes(inserts);
+      const sizeBytes = frame.length + totalAttachmentBytes(inserts);
       if (this.#isToDivide(batch, { frameBytes: frame.length, sizeBytes })) {
         // What escapes add is known only now: the server's answer, without its trouble.
         return { status: 413, body: `${sizeBytes} bytes` };
@@ -208,7 +208,7 @@ export class HttpSink implements Sink {
       const isPlain = inserts.length === 0 && frame.length >= compressFromBytes;
       const encoding = isPlain ? this.#state.encoding : undefined;
       const compressed = encoding === undefined ? frame : compress(frame, encoding);
-      const body = inserts.length === 0 ? compressed : bodyWith(frame, inserts);
+      const body = inserts.length === 0 ? compressed : createStreamedBody(frame, inserts);
       const headers = {
         "content-type": contentTypes[format],
         ...(encoding === undefined ? {} : { "content-encoding": encoding }),
@@ -281,7 +281,7 @@ interface Attempt {
 
 interface Written {
   readonly out: JsonWriter;
-  readonly inserts: readonly Insert[];
+  readonly inserts: readonly AttachmentInsert[];
 }
 
 interface FrameSize {

@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../../model/errors.ts";
-import type { Insert } from "../json/attachment-parts.ts";
+import type { AttachmentInsert } from "../json/attachment-parts.ts";
 import type { FrameFormat } from "./frame.ts";
 import type { JsonWriter } from "../json/json-writer.ts";
 import type { ContentDraft } from "../json/content-deduplication.ts";
@@ -16,7 +16,7 @@ export interface Batch {
    * Writes the body of its request; answers the attachments that belong into it. With `content`, payloads
    * are in pieces where the format has such.
    */
-  frame(out: JsonWriter, format: FrameFormat, content?: ContentDraft): readonly Insert[];
+  frame(out: JsonWriter, format: FrameFormat, content?: ContentDraft): readonly AttachmentInsert[];
   /** The same kind of batch of some of its runs. */
   part(runs: readonly RunOperation[]): Batch;
   /**

@@ -1,11 +1,11 @@
-import { leftOut } from "../json/attachments.ts";
+import { createMarker } from "../json/attachments.ts";
 import type { Attachment } from "../json/attachments.ts";
-import type { Insert } from "../json/attachment-parts.ts";
+import type { AttachmentInsert } from "../json/attachment-parts.ts";
 import { frameRuns } from "./frame.ts";
 import type { FrameFormat } from "./frame.ts";
 import type { JsonWriter } from "../json/json-writer.ts";
 import type { ContentDraft } from "../json/content-deduplication.ts";
-import { sizeOf, startAndEnd } from "../json/operations.ts";
+import { sizeOf, separateStartAndEnd } from "../json/operations.ts";
 import type { RunOperation } from "../json/operations.ts";
 import type { RunJson } from "../json/run-json.ts";
 import type { Batch } from "./sink.ts";
@@ -63,16 +63,16 @@ export class TapeBatch implements Batch {
     if (run === undefined || this.runs.length > 1) {
       return [];
     }
-    const apart = startAndEnd(this.#reader, run);
+    const apart = separateStartAndEnd(this.#reader, run);
     if (apart.length > 0) {
       return apart.map((half) => this.part([half]));
     }
     const [attachment] = run.attachments ?? [];
-    if (attachment !== undefined && attachment.leftOut === undefined) {
-      const why = `${attachment.sizeBytes} bytes, which are more than the server takes`;
-      return [this.part([{ ...run, attachments: [leftOut(attachment, why)] }])];
+    if (attachment !== undefined && attachment.omittedReason === undefined) {
+      const why = `${attachment.sizeBytes} bytes exceed the server's size limit`;
+      return [this.part([{ ...run, attachments: [createMarker(attachment, why)] }])];
     }
-    const largest = run.attachmentsOnly === true ? undefined : this.#json.largestPayload(run);
+    const largest = run.attachmentsOnly === true ? undefined : this.#json.findLargestPayload(run);
     const withheld = run.withheld ?? [];
     return largest === undefined ? [] : [this.part([{ ...run, withheld: [...withheld, largest] }])];
   }
@@ -80,7 +80,7 @@ export class TapeBatch implements Batch {
   shares(): readonly TapeBatch[] {
     const [run] = this.runs;
     const { attachments = [] } = run ?? {};
-    const isOne = run !== undefined && startAndEnd(this.#reader, run).length === 0;
+    const isOne = run !== undefined && separateStartAndEnd(this.#reader, run).length === 0;
     const least = run?.attachmentsOnly === true ? 2 : 1;
     if (this.runs.length > 1 || !isOne || attachments.length < least) {
       return [];
@@ -113,17 +113,17 @@ export class TapeBatch implements Batch {
     );
   }
 
-  frame(out: JsonWriter, format: FrameFormat, content?: ContentDraft): readonly Insert[] {
+  frame(out: JsonWriter, format: FrameFormat, content?: ContentDraft): readonly AttachmentInsert[] {
     return frameRuns(out, this.#json, this.runs, format, content);
   }
 }
 
-const noMultipart = "the server takes runs as JSON only";
+const noMultipart = "the server accepts runs only as JSON, without attachments";
 
-const isLeftOut = (attachment: Attachment): boolean => attachment.leftOut !== undefined;
+const isLeftOut = (attachment: Attachment): boolean => attachment.omittedReason !== undefined;
 
 const unsent = (attachment: Attachment): Attachment =>
-  isLeftOut(attachment) ? attachment : leftOut(attachment, noMultipart);
+  isLeftOut(attachment) ? attachment : createMarker(attachment, noMultipart);
 
 const hasAttachments = ({ attachments }: RunOperation): boolean => attachments !== undefined;
 
