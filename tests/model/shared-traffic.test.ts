@@ -12,7 +12,7 @@ test("what one side counts, the other reads", () => {
   worker.countRetry();
   worker.countResponse();
   worker.countConnection();
-  worker.noteStrangeServer();
+  worker.recordStrangeServer();
   worker.fail({ ...failure, code: "HTTP", status: 503 });
   expect(main).toMatchObject({
     requests: 2,

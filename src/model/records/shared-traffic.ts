@@ -66,7 +66,7 @@ export class SharedTraffic {
   }
 
   /** The server's `/info` names no version: it may be no server of runs. */
-  noteStrangeServer(): void {
+  recordStrangeServer(): void {
     Atomics.store(this.#counters, counter.strange, 1);
   }
 
@@ -79,7 +79,7 @@ export class SharedTraffic {
   }
 
   /** A worker that had time to connect has no connection yet. */
-  noteUnconnected(): void {
+  recordUnconnected(): void {
     Atomics.store(this.#counters, counter.unconnected, 1);
   }
 

@@ -19,7 +19,7 @@ import { Redactor } from "../redaction/redactor.ts";
 import { retryingSink } from "../sinks/retrying-sink.ts";
 import { RunJson, stringifyRuntime } from "../json/run-json.ts";
 import { ServerState } from "../sinks/server-state.ts";
-import { resultParts } from "../sinks/sink.ts";
+import { flattenResult } from "../sinks/sink.ts";
 import type { BatchResult, RetryOutcome, Sink } from "../sinks/sink.ts";
 import { splittingSink } from "../sinks/splitting-sink.ts";
 import { cutBatches } from "../sinks/tape-batch.ts";
@@ -109,7 +109,7 @@ export class Shipper {
     const { batches, suspectRuns } = cutBatches(reader, json, runs, limits);
     const send = async (batch: TapeBatch): Promise<readonly BatchResult[]> => {
       const outcome = await sink.send(batch, this.#stop.signal);
-      const parts = resultParts({ batch, outcome });
+      const parts = flattenResult({ batch, outcome });
       // Immediately, so that these outcomes are on the tape even if this thread crashes or the
       // process ends.
       markOutcomes(reader, parts);
@@ -192,7 +192,7 @@ export class Shipper {
   async #waitForInfo(): Promise<void> {
     const pendingInfo = this.#pendingInfo;
     this.#pendingInfo = undefined;
-    if (pendingInfo !== undefined && !this.#state.known) {
+    if (pendingInfo !== undefined && !this.#state.isInfoKnown) {
       await Promise.race([pendingInfo, timer(infoWaitMs, undefined, { ref: false })]);
     }
   }
@@ -222,7 +222,7 @@ export class Shipper {
    */
   #requestInfoIfDue(): void {
     const now = performance.now();
-    if (this.#state.known || now - this.#infoRequestedAt < infoRetryMs) {
+    if (this.#state.isInfoKnown || now - this.#infoRequestedAt < infoRetryMs) {
       return;
     }
     this.#infoRequestedAt = now;
