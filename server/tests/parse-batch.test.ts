@@ -131,5 +131,5 @@ test("a stamp of the last second of a day that is over names no time, before and
     "20261121T240000500000Z",
     "20261121T240000000000Z",
   ].map((stamp) => parseBatch(Buffer.from(`{"post":[${at(stamp)}]}`)).rejected[0]?.reason);
-  expect(reasons).toEqual([undefined, expect.stringMatching(/names no day and time/), undefined]);
+  expect(reasons).toEqual([undefined, expect.stringMatching(/is not a valid date and time/), undefined]);
 });

@@ -25,7 +25,7 @@ test("a server is not taken for absent before a connection failed or a worker ha
 
 test("a server that refuses connections is absent at once", () => {
   const traffic = begun();
-  traffic.fail(failure);
+  traffic.recordFailure(failure);
   expect(isUnreached(traffic)).toBe(true);
   traffic.countConnection();
   expect(isUnreached(traffic)).toBe(false);
@@ -34,7 +34,7 @@ test("a server that refuses connections is absent at once", () => {
 test("what answers but is something else is no server", () => {
   const traffic = begun();
   traffic.countConnection();
-  traffic.fail({ ...failure, status: 200 });
+  traffic.recordFailure({ ...failure, status: 200 });
   expect(isUnreached(traffic)).toBe(true);
 });
 

@@ -158,7 +158,7 @@ export class Shipper {
   }
 
   #recordFailure({ reason, code, status }: RetryOutcome, tapeId: number): void {
-    this.#traffic.fail({
+    this.#traffic.recordFailure({
       at: Date.now(),
       cause: reason,
       isFinal: false,
@@ -173,7 +173,7 @@ export class Shipper {
     const [refusal] = refusals;
     if (refusal !== undefined) {
       const { message, code, status } = refusal.rejection;
-      this.#traffic.fail({
+      this.#traffic.recordFailure({
         at: Date.now(),
         cause: message,
         isFinal: true,

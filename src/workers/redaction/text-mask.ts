@@ -1,4 +1,4 @@
-import { cardLength, nextGroup } from "../../model/options/card-number.ts";
+import { findCardLength, findNextGroup } from "../../model/options/card-number.ts";
 import type { RedactionSearch } from "../../model/options/redaction-search.ts";
 
 /** Encoding of a text on a tape. */
@@ -99,13 +99,13 @@ export function forEachMatch(
   pattern.lastIndex = 0;
   for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
     const [whole] = match;
-    const length = isCard === true ? cardLength(whole) : whole.length;
+    const length = isCard === true ? findCardLength(whole) : whole.length;
     const [from, to] = match.indices?.groups?.["masked"] ?? [match.index, match.index + length];
     if (whole === "") {
       pattern.lastIndex += 1;
     } else if (length < whole.length) {
       // Continue after the card number, or at the next group of digits, which may begin one.
-      pattern.lastIndex = match.index + (length > 0 ? length : nextGroup(whole));
+      pattern.lastIndex = match.index + (length > 0 ? length : findNextGroup(whole));
     }
     if (to > from) {
       onMatch(from, to);

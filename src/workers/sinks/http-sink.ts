@@ -4,7 +4,7 @@ import type { Transport } from "../../transport/transport.ts";
 import type { Connection } from "../../model/options/connection.ts";
 import { endpoints } from "../../model/endpoints.ts";
 import type { Endpoint } from "../../model/endpoints.ts";
-import { namesVersion, parseServerInfo } from "../../model/resources/server-info.ts";
+import { hasVersion, parseServerInfo } from "../../model/resources/server-info.ts";
 import type { SharedTraffic } from "../../model/records/shared-traffic.ts";
 import { totalAttachmentBytes, createStreamedBody } from "../json/attachment-parts.ts";
 import type { AttachmentInsert } from "../json/attachment-parts.ts";
@@ -138,7 +138,7 @@ export class HttpSink implements Sink {
     }
     if (response.status === 200) {
       const body = parseJson(response.body);
-      if (!namesVersion(body)) {
+      if (!hasVersion(body)) {
         this.#traffic.recordStrangeServer();
       }
       if (body !== undefined) {
