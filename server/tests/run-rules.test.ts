@@ -37,7 +37,7 @@ const rules: readonly (readonly [string, Operation, Readonly<Record<string, unkn
       "a dotted_order of no day",
       "post",
       { ...root, dotted_order: `20261341T101112345678Z${root.id}` },
-      "dotted_order: segment 1 names no day and time: 20261341T101112345678Z; it must be YYYYMMDDTHHMMSSffffffZ",
+      "dotted_order: segment 1 is not a valid date and time: 20261341T101112345678Z; expected YYYYMMDDTHHMMSSffffffZ",
     ],
     [
       "a root with two segments",

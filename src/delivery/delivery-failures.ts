@@ -80,7 +80,7 @@ export class DeliveryFailures {
     if (requests > 0 && responses === 0 && failures === 0) {
       const what = connections === 0 ? "no connection was made" : "no response came";
       const cause = `Failed to send runs: ${what} until the process ended`;
-      this.#traffic.fail({ at: Date.now(), cause, isFinal: false });
+      this.#traffic.recordFailure({ at: Date.now(), cause, isFinal: false });
     }
   }
 }

@@ -1,16 +1,19 @@
-/** The first character of what a spreadsheet would run as a formula, after any marks that prevent that. */
+/**
+ * Matches a cell that a spreadsheet would execute as a formula, possibly after apostrophes that
+ * prevent it.
+ */
 const formula = /^'*[=+\-@\t\r]/;
-/** A number does nothing but be one. */
+/** Numbers are harmless. */
 const number = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /**
- * A cell of a CSV file that no spreadsheet takes for a formula: `=`, `+`, `-`, `@`, a tab or a carriage return at its
- * begin gets an apostrophe before it, as does an apostrophe that already stands before one of them. Numbers stay as
- * they are.
+ * Escapes a CSV cell so that no spreadsheet executes it as a formula: a cell that begins with `=`,
+ * `+`, `-`, `@`, a tab or a carriage return gets a leading apostrophe, and so does a cell that
+ * already has apostrophes before such a character. Numbers stay unchanged.
  */
 export const escapeFormula = (cell: string): string =>
   formula.test(cell) && !number.test(cell) ? `'${cell}` : cell;
 
-/** The cell that {@link escapeFormula} was given. */
+/** Reverses {@link escapeFormula}. */
 export const unescapeFormula = (cell: string): string =>
   cell.startsWith("'") && formula.test(cell) ? cell.slice(1) : cell;

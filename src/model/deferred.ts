@@ -1,4 +1,4 @@
-/** A promise that is settled from outside. */
+/** A promise with public `resolve` and `reject`. */
 export class Deferred<T> {
   readonly promise: Promise<T>;
   resolve!: (value: T) => void;

@@ -1,17 +1,17 @@
 import { ValidationError } from "./errors.ts";
 import { isUuid } from "./ids.ts";
 
-/** `YYYYMMDDTHHMMSS` + six digits + `Z` (docs/wire.md, "Dotted order"). */
+/** Length of a timestamp: `YYYYMMDDTHHMMSS` + six digits + `Z` (docs/wire.md, "Dotted order"). */
 export const stampLength = 22;
 export const uuidLength = 36;
-/** Of the stamp up to its second. */
+/** Length of the part of a timestamp up to its seconds. */
 const secondLength = 15;
 const segmentLength = stampLength + uuidLength;
 const stampPattern = /^\d{8}T\d{12}Z$/;
 
-/** One step of a run's ancestry. */
+/** One level of a run's ancestry. */
 export interface DottedOrderSegment {
-  /** The start, as written: `20261121T101112345678Z`. */
+  /** The start time, in the format `20261121T101112345678Z`. */
   readonly stamp: string;
   readonly runId: string;
 }
@@ -26,29 +26,30 @@ export interface DottedOrder {
 }
 
 /**
- * Reads a dotted order.
+ * Parses a dotted order.
  *
- * @throws {@link ValidationError} a segment is not a stamp and a UUID, or names no day and time.
+ * @throws {@link ValidationError} if a segment is not a timestamp followed by a UUID, or its
+ * timestamp is not a valid date and time.
  */
 export function parseDottedOrder(text: string): DottedOrder {
   const segments = text.split(".").map(parseSegment);
   const [root] = segments;
-  const own = segments.at(-1);
-  if (root === undefined || own === undefined) {
+  const last = segments.at(-1);
+  if (root === undefined || last === undefined) {
     throw new ValidationError(
-      "dotted_order is empty: it must be segments of <YYYYMMDDTHHMMSSffffffZ><uuid>, joined by dots",
+      "dotted_order is empty: it must consist of segments <YYYYMMDDTHHMMSSffffffZ><uuid>, joined by dots",
     );
   }
   const parent = segments.at(-2);
   return {
     segments,
     traceId: root.runId,
-    runId: own.runId,
+    runId: last.runId,
     ...(parent === undefined ? {} : { parentRunId: parent.runId }),
   };
 }
 
-/** The text of a dotted order; the inverse of {@link parseDottedOrder}. */
+/** Formats a dotted order; the inverse of {@link parseDottedOrder}. */
 export const formatDottedOrder = (segments: readonly DottedOrderSegment[]): string =>
   segments.map(({ stamp, runId }) => stamp + runId).join(".");
 
@@ -62,29 +63,35 @@ function parseSegment(text: string, index: number): DottedOrderSegment {
   }
   if (Number.isNaN(stampToMicros(stamp))) {
     throw new ValidationError(
-      `dotted_order: segment ${index + 1} names no day and time: ${stamp}; it must be YYYYMMDDTHHMMSSffffffZ`,
+      `dotted_order: segment ${index + 1} is not a valid date and time: ${stamp}; expected YYYYMMDDTHHMMSSffffffZ`,
     );
   }
   return { stamp, runId };
 }
 
-/** The second of the stamp that was read last, and its microseconds: stamps come in swarms. */
-let readSecond = "";
-let readMicros = Number.NaN;
+/**
+ * Cache of the last parsed second and its microseconds: consecutive timestamps are often in the
+ * same second.
+ */
+let parsedSecond = "";
+let parsedSecondMicros = Number.NaN;
 
-/** Microseconds since the Unix epoch of a stamp; NaN where it names no day and time. */
+/**
+ * Converts a timestamp to microseconds since the Unix epoch; NaN if it is not a valid date and
+ * time.
+ */
 export function stampToMicros(stamp: string): number {
   const second = stamp.slice(0, secondLength);
-  if (second !== readSecond) {
+  if (second !== parsedSecond) {
     // Check the fraction too: 24:00:00 is a valid time, anything later in that hour is not.
     const millis = Date.parse(stampToIso(stamp).slice(0, 23) + "Z");
-    readMicros = (millis - Number(stamp.slice(secondLength, secondLength + 3))) * 1_000;
-    readSecond = stamp.startsWith("24", 9) ? "" : second;
+    parsedSecondMicros = (millis - Number(stamp.slice(secondLength, secondLength + 3))) * 1_000;
+    parsedSecond = stamp.startsWith("24", 9) ? "" : second;
   }
-  return readMicros + Number(stamp.slice(secondLength, stampLength - 1));
+  return parsedSecondMicros + Number(stamp.slice(secondLength, stampLength - 1));
 }
 
-/** `20261121T101112345678Z` as `2026-11-21T10:11:12.345678Z`. */
+/** Converts `20261121T101112345678Z` to `2026-11-21T10:11:12.345678Z`. */
 export const stampToIso = (stamp: string): string =>
   `${stamp.slice(0, 4)}-${stamp.slice(4, 6)}-${stamp.slice(6, 8)}T${stamp.slice(9, 11)}:${stamp.slice(11, 13)}:${stamp.slice(13, 15)}.${stamp.slice(15, 21)}Z`;
 
@@ -92,43 +99,43 @@ const threeDigits = Array.from({ length: 1_000 }, (_, n) => String(n).padStart(3
 let cachedSecond = Number.NaN;
 let cachedPrefix = "";
 const cachedBytes = Buffer.alloc(secondLength);
-/** The first and the last eight of these bytes, as little-endian numbers of 64 bits. */
+/** The first and the last eight bytes of `cachedBytes`, as little-endian 64-bit floats. */
 let secondBytes0 = 0;
 let secondBytes7 = 0;
 
-/** The stamp of a time in whole microseconds since the Unix epoch, years 1970 to 9999. */
+/** Converts whole microseconds since the Unix epoch, in the years 1970 to 9999, to a timestamp. */
 export function microsToStamp(micros: number): string {
-  const rest = intoSecond(micros);
-  const millis = Math.floor(rest / 1_000);
-  return `${cachedPrefix}${threeDigits[millis]}${threeDigits[rest - millis * 1_000]}Z`;
+  const fraction = microsInSecond(micros);
+  const millis = Math.floor(fraction / 1_000);
+  return `${cachedPrefix}${threeDigits[millis]}${threeDigits[fraction - millis * 1_000]}Z`;
 }
 
-/** Writes the stamp of a time, as {@link microsToStamp} makes it, into {@link stampLength} bytes. */
+/** Writes a timestamp, in the format of {@link microsToStamp}, into {@link stampLength} bytes. */
 export function writeStamp(view: DataView, at: number, micros: number): void {
-  // A whole number of 32 bits, which is divided by a multiplication.
-  const rest = intoSecond(micros) | 0;
-  const millis = (rest / 1_000) | 0;
-  // What these moves write beyond their part is written over by the next one.
+  // As a 32-bit integer it is divided by a multiplication, which is faster.
+  const fraction = microsInSecond(micros) | 0;
+  const millis = (fraction / 1_000) | 0;
+  // Each write may overlap the bytes after its own, which the next write overwrites.
   view.setFloat64(at, secondBytes0, true);
   view.setFloat64(at + secondLength - 8, secondBytes7, true);
   view.setInt32(at + secondLength, threeDigitBytes[millis] ?? 0, true);
-  view.setInt32(at + secondLength + 3, threeDigitBytes[rest - millis * 1_000] ?? 0, true);
+  view.setInt32(at + secondLength + 3, threeDigitBytes[fraction - millis * 1_000] ?? 0, true);
 }
 
-/** Three digits and the stamp's end, as little-endian numbers of 32 bits. */
+/** Three digits and the final `Z`, as little-endian 32-bit integers. */
 const threeDigitBytes = Int32Array.from(threeDigits, (digits) =>
   Buffer.from(`${digits}Z`, "latin1").readInt32LE(),
 );
 
-/** Microseconds since the second began, whose text is cached from here on. */
-function intoSecond(micros: number): number {
+/** Returns the microseconds within the second, and updates the cached text of that second. */
+function microsInSecond(micros: number): number {
   const second = Math.floor(micros / 1_000_000);
   if (second !== cachedSecond) {
     const iso = new Date(second * 1_000).toISOString().slice(0, 19);
     cachedBytes.write(iso.replaceAll(/[-:]/g, ""), "latin1");
-    // From bytes, which makes one flat string.
+    // Converting from bytes creates one flat string.
     cachedPrefix = cachedBytes.toString("latin1");
-    // As the text is ASCII, neither is a NaN.
+    // The text is ASCII, so neither number is a NaN.
     secondBytes0 = cachedBytes.readDoubleLE(0);
     secondBytes7 = cachedBytes.readDoubleLE(secondLength - 8);
     cachedSecond = second;

@@ -1,14 +1,18 @@
-/** One call: its method, its path below the base address, and the words with which errors name it. */
+/** One endpoint of the API. */
 export interface Endpoint {
   readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
-  /** `:name` stands for a path argument. */
+  /** Path below the base address. `:name` is a path parameter. */
   readonly path: string;
+  /** Description for error messages, as in `Failed to <action>`. */
   readonly action: string;
-  /** A POST that may arrive twice with the effect of one: it reads, or its body names what it makes. */
+  /**
+   * Set for a POST that may safely be sent twice: it only reads, or its body identifies what it
+   * creates.
+   */
   readonly repeatable?: true;
 }
 
-/** Every call between client and server, written once; both sides read it. */
+/** All endpoints between client and server. Both sides read this table. */
 export const endpoints = {
   readInfo: { method: "GET", path: "/info", action: "read server info" },
   createRun: { method: "POST", path: "/runs", action: "send a run" },
@@ -228,7 +232,7 @@ export const endpoints = {
     path: "/annotation-queues/:id/size",
     action: "read size of annotation queue",
   },
-  /** Here `id` is a run's. */
+  /** `id` is the id of a run. */
   listQueuesOfRun: {
     method: "GET",
     path: "/annotation-queues/:id/queues",
@@ -272,7 +276,10 @@ export const endpoints = {
     action: "pull prompt commit",
   },
 
-  /** The local server's own, said by `examples_check_enabled` in `/info`. */
+  /**
+   * Only Millrace's server has this endpoint, which it announces as `examples_check_enabled` in
+   * `/info`.
+   */
   checkExamples: {
     method: "POST",
     path: "/datasets/:id/examples/check",

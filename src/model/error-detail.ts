@@ -1,35 +1,38 @@
 import { toPrintable } from "./printable-text.ts";
 
-/** Longest text that an error message repeats of an answer, in UTF-16 units. */
+/** Maximum length of the server's reasons in an error message, in UTF-16 code units. */
 const detailLimit = 1_000;
-/** Of an answer that is not the wire's, such as a proxy's page. */
+/** Maximum length of the excerpt of a response that is not JSON, such as a proxy's web page. */
 const excerptLimit = 200;
 
 /**
- * The reasons in an error response: the texts of `detail`, `error` and `details` (docs/wire.md). Nothing
- * else of the body is used: a server that validates may repeat what it received.
+ * Extracts the reasons from an error response: the texts of `detail`, `error` and `details`
+ * (docs/wire.md). The rest of the body is ignored: a server that validates may repeat the data that
+ * it received.
  */
-export const detailOf = (body: string): string => toPrintable(textOf(body));
+export const detailOf = (body: string): string => toPrintable(reasonsOf(body));
 
-function textOf(body: string): string {
-  const answer = parsed(body);
-  if (typeof answer !== "object" || answer === null) {
+function reasonsOf(body: string): string {
+  const response = parseJson(body);
+  if (typeof response !== "object" || response === null) {
     return body.trim().slice(0, excerptLimit);
   }
-  const texts = ["detail", "error", "details"].flatMap((key) => textsOf(Reflect.get(answer, key)));
+  const texts = ["detail", "error", "details"].flatMap((key) =>
+    readTexts(Reflect.get(response, key)),
+  );
   return texts.join("; ").slice(0, detailLimit);
 }
 
-/** The texts of an answer's `detail` alone; none where it has no such member. */
+/** Extracts only the texts of `detail` from an error response; empty if it has no such member. */
 export function detailLinesOf(body: string): readonly string[] {
-  const answer = parsed(body);
-  return typeof answer === "object" && answer !== null
-    ? textsOf(Reflect.get(answer, "detail")).map((line) => toPrintable(line, detailLimit))
+  const response = parseJson(body);
+  return typeof response === "object" && response !== null
+    ? readTexts(Reflect.get(response, "detail")).map((line) => toPrintable(line, detailLimit))
     : [];
 }
 
-/** A text, or a list of texts and of `{ loc, msg }`. */
-function textsOf(detail: unknown): readonly string[] {
+/** Reads a string, or an array of strings and of `{ loc, msg }`. */
+function readTexts(detail: unknown): readonly string[] {
   if (typeof detail === "string") {
     return [detail];
   }
@@ -41,16 +44,16 @@ function textsOf(detail: unknown): readonly string[] {
     if (typeof item !== "object" || item === null || !("msg" in item)) {
       return [];
     }
-    const place = "loc" in item && Array.isArray(item.loc) ? `${item.loc.join(".")}: ` : "";
-    return [`${place}${String(item.msg)}`];
+    const location = "loc" in item && Array.isArray(item.loc) ? `${item.loc.join(".")}: ` : "";
+    return [`${location}${String(item.msg)}`];
   });
 }
 
-function parsed(body: string): unknown {
+function parseJson(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch {
-    // No JSON: the caller repeats the beginning of the text.
+    // Not JSON: the caller uses the beginning of the text instead.
     return undefined;
   }
 }

@@ -2,7 +2,7 @@ import { detailOf } from "./error-detail.ts";
 import { toPrintable } from "./printable-text.ts";
 import type { UploadResult } from "./resources/upload.ts";
 
-/** What a caller can switch on. */
+/** Error codes for use in `switch` statements. */
 export type ErrorCode =
   | "OPTION"
   | "VALIDATION"
@@ -20,22 +20,23 @@ export type ErrorCode =
   | "UPLOAD"
   | "WORKER";
 
-/** What every error can be made with. */
+/** Options of every error. */
 export interface SdkErrorOptions extends ErrorOptions {
-  /** The value of the header `x-request-id` that the call was sent with. */
+  /** Value of the header `x-request-id` of the request. */
   readonly requestId?: string | undefined;
 }
 
-/** The family of every error this package throws or reports. */
+/** Base class of all errors that this package throws or reports. */
 export abstract class SdkError extends Error {
   abstract readonly code: ErrorCode;
-  /** Whether the same call may succeed later without a change. */
+  /** Whether the same call may succeed later. */
   readonly retryable: boolean = false;
-  /** The id of the request in the logs of the server; `undefined` where no request was sent. */
+  /** The id of the request in the server's logs; `undefined` if no request was sent. */
   readonly requestId: string | undefined;
 
   constructor(message: string, options: SdkErrorOptions = {}) {
-    // What it repeats of a server is one line each, see detailOf; other line ends are the message's own.
+    // Text from a server is limited to one line each, see detailOf. Other line breaks are part of
+    // the message.
     super(
       message
         .split("\n")
@@ -48,36 +49,36 @@ export abstract class SdkError extends Error {
   }
 }
 
-/** An option was given a value it can't have; thrown when a client or server is made. */
+/** An option has an invalid value. Thrown when a client or server is created. */
 export class OptionError extends SdkError {
   readonly code = "OPTION";
 }
 
-/** An argument is not what the call takes; thrown before anything is sent. */
+/** An argument is invalid. Thrown before anything is sent. */
 export class ValidationError extends SdkError {
   readonly code = "VALIDATION";
 }
 
-/** The client was closed before the call. */
+/** The call was made after the client was closed. */
 export class ClosedError extends SdkError {
   readonly code = "CLOSED";
 }
 
-/** What an error is made of where the server answered. */
+/** The response that an {@link HttpError} is created from. */
 export interface HttpErrorInit extends SdkErrorOptions {
-  /** What was attempted, such as `send runs`. */
+  /** The attempted action, such as `send runs`. */
   readonly action: string;
   readonly status: number;
   readonly body: string;
-  /** In place of the message made of the three. */
+  /** Replaces the default message. */
   readonly message?: string | undefined;
 }
 
-/** The server answered, and the answer was not 2xx. */
+/** The server responded with a status other than 2xx. */
 export class HttpError extends SdkError {
   readonly code: ErrorCode = "HTTP";
   readonly status: number;
-  /** The server's reason; empty where it gave none. */
+  /** The server's reason; empty if it gave none. */
   readonly detail: string;
   override readonly retryable: boolean;
 
@@ -86,54 +87,59 @@ export class HttpError extends SdkError {
     super(message ?? `Failed to ${action}: ${status} ${detail}`.trimEnd(), options);
     this.status = status;
     this.detail = detail;
-    this.retryable = mayPass(status);
+    this.retryable = mayBeTemporary(status);
   }
 }
 
-/** There is no such thing, or none that this key can see: status 404. */
+/** The resource does not exist, or this key has no access to it: status 404. */
 export class NotFoundError extends HttpError {
   override readonly code = "NOT_FOUND";
 }
 
-/** What is there stands against it, such as a name that is taken: status 409. */
+/** The request conflicts with existing data, such as a name that is taken: status 409. */
 export class ConflictError extends HttpError {
   override readonly code = "CONFLICT";
 }
 
-/** The account may not send more (specification, section 8). Never retried. */
+/** The account's quota is used up (specification, section 8). Never retried. */
 export class InsufficientQuotaError extends HttpError {
   override readonly code = "INSUFFICIENT_QUOTA";
   override readonly retryable = false;
 }
 
-/** The server answered 2xx, and the answer is not what the call answers: no JSON, a part missing, too large. */
+/**
+ * The server responded with 2xx, but the content is unexpected: not JSON, incomplete, or too large.
+ */
 export class ResponseError extends SdkError {
   readonly code = "ANSWER";
 }
 
-/** No answer: the connection could not be made, or broke. */
+/** No response was received: the connection could not be established, or broke. */
 export class NetworkError extends SdkError {
   readonly code = "NETWORK";
   override readonly retryable = true;
 }
 
-/** No answer within the time of one try. */
+/** No response was received within the timeout of one attempt. */
 export class TimeoutError extends SdkError {
   readonly code = "TIMEOUT";
   override readonly retryable = true;
 }
 
-/** The caller's signal ended the call; the signal's reason is the `cause`. */
+/** The call was aborted by the caller's signal, whose reason is the `cause`. */
 export class AbortError extends SdkError {
   readonly code = "ABORTED";
 }
 
-/** The server's certificate can't be trusted: final, and never answered by sending in the clear. */
+/**
+ * The server's certificate is not trusted. Never retried, and never replaced by an unencrypted
+ * connection.
+ */
 export class CertificateError extends SdkError {
   readonly code = "CERTIFICATE";
 }
 
-/** What {@link IncompleteError} is made of. */
+/** Fields of an {@link IncompleteError}. */
 export interface IncompleteErrorInit extends SdkErrorOptions {
   readonly cause: unknown;
   readonly doneIds: readonly string[];
@@ -141,14 +147,17 @@ export interface IncompleteErrorInit extends SdkErrorOptions {
   readonly datasetId?: string | undefined;
 }
 
-/** A call that takes several requests failed after some of them: what it left behind is named; why is its `cause`. */
+/**
+ * A call that consists of several requests failed after some of them succeeded. The error lists
+ * what was done; its `cause` is the reason.
+ */
 export class IncompleteError extends SdkError {
   readonly code = "INCOMPLETE";
-  /** What was created, changed or deleted, in the order given. */
+  /** Ids that were created, changed or deleted, in the order of the call. */
   readonly doneIds: readonly string[];
-  /** What was sent and not answered with success. The rest was not sent. */
+  /** Ids that were sent without a successful response. All other ids were not sent. */
   readonly openIds: readonly string[];
-  /** The dataset that the call made. */
+  /** The dataset that the call created. */
   readonly datasetId: string | undefined;
 
   constructor(message: string, { doneIds, openIds, datasetId, ...options }: IncompleteErrorInit) {
@@ -159,16 +168,19 @@ export class IncompleteError extends SdkError {
   }
 }
 
-/** What {@link UploadError} is made of. */
+/** Fields of an {@link UploadError}. */
 export interface UploadErrorInit extends SdkErrorOptions {
   readonly cause: unknown;
   readonly result: UploadResult;
 }
 
-/** An upload ended before its source did: what it did until then is its `result`, why is its `cause`. */
+/**
+ * An upload ended before the end of its source. Its `result` says what was uploaded until then; its
+ * `cause` is the reason.
+ */
 export class UploadError extends SdkError {
   readonly code = "UPLOAD";
-  /** The rows that are not counted in it were not sent, or not answered. */
+  /** Rows that are not counted in it were not sent, or got no response. */
   readonly result: UploadResult;
 
   constructor(message: string, { result, ...options }: UploadErrorInit) {
@@ -177,13 +189,16 @@ export class UploadError extends SdkError {
   }
 }
 
-/** The thread behind `client.sync` could not start, or ended during the call; the next call starts another. */
+/**
+ * The worker thread of `client.sync` could not start, or ended during the call. The next call
+ * starts a new one.
+ */
 export class WorkerError extends SdkError {
   readonly code = "WORKER";
   override readonly retryable = true;
 }
 
-/** Every class: what comes from another thread becomes an error of its class again. */
+/** All error classes, for recreating errors that come from another thread. */
 export const errorClasses: readonly (new (...args: never[]) => SdkError)[] = [
   AbortError,
   ResponseError,
@@ -203,19 +218,20 @@ export const errorClasses: readonly (new (...args: never[]) => SdkError)[] = [
 ];
 
 /**
- * The product's rule (specification, section 8): 400 to 407 and 409 are final; 410 means that the
- * address is gone for good; everything else may pass.
+ * Whether a status is final by the rules of the platform (specification, section 8): 400 to 407 and
+ * 409 are final; 410 means that the address no longer exists. All other statuses may be temporary.
  */
 export const isFinalStatus = (status: number): boolean =>
   (status >= 400 && status <= 407) || status === 409 || status === 410;
 
-const passing = new Set([408, 425, 429]);
+const temporaryStatuses = new Set([408, 425, 429]);
 
 /**
- * Whether the same call may get another answer later. Beside what is final by the product's rule, the
- * rest of 4xx (413, 422, ...) is about the request itself, and a redirect is not followed.
+ * Whether the same call may succeed later. In addition to the statuses that are final by {@link
+ * isFinalStatus}, all other 4xx (413, 422, ...) concern the request itself, and redirects are not
+ * followed.
  */
-const mayPass = (status: number): boolean => status >= 500 || passing.has(status);
+const mayBeTemporary = (status: number): boolean => status >= 500 || temporaryStatuses.has(status);
 
 /** Whether a response reports that the account's quota is used up: status 402 or 429 and the code in the body. */
 export const isInsufficientQuota = (status: number, body: string): boolean =>

@@ -1,85 +1,92 @@
 import { ResponseError } from "./errors.ts";
 import type { KeyValues } from "./run.ts";
 
-/** An answer of the right status that is not what the call answers: `fault` is what it lacks. */
-export const unexpectedAnswer = (what: string, fault: string): ResponseError =>
+/**
+ * Creates the error for a successful response with unexpected content. `fault` says what is wrong
+ * with it.
+ */
+export const createUnexpectedResponseError = (subject: string, fault: string): ResponseError =>
   new ResponseError(
-    `The server answered something that is not the ${what} that was asked for: ${fault}. Check that the endpoint is the address of the API, and that the versions of client and server fit: "npx millrace doctor" looks at both`,
+    `The server's response is not a valid ${subject}: ${fault}. Check that the endpoint is the address of the API, and that the versions of client and server are compatible: "npx millrace doctor" checks both`,
   );
 
-/** The members of what a server answered. Reading one that is of the wrong kind throws. */
+/** Typed access to the members of a response. Reading a member of the wrong type throws. */
 export class Fields {
   readonly #values: KeyValues;
-  readonly #what: string;
+  readonly #subject: string;
 
-  /** @throws {@link ResponseError} `value` is not an object. */
-  constructor(value: unknown, what: string) {
+  /** @throws {@link ResponseError} if `value` is not an object. */
+  constructor(value: unknown, subject: string) {
     if (!isObject(value)) {
-      throw unexpectedAnswer(what, "it is not an object");
+      throw createUnexpectedResponseError(subject, "it is not an object");
     }
     this.#values = value;
-    this.#what = what;
+    this.#subject = subject;
   }
 
-  /** @throws {@link ResponseError} it is not a text. */
+  /** @throws {@link ResponseError} if the member is not a string. */
   text(name: string): string {
     const value = this.#values[name];
     if (typeof value !== "string") {
-      throw unexpectedAnswer(this.#what, `${name} is not a text`);
+      throw createUnexpectedResponseError(this.#subject, `${name} is not a string`);
     }
     return value;
   }
 
-  /** @throws {@link ResponseError} it is not a number. */
+  /** @throws {@link ResponseError} if the member is not a number. */
   number(name: string): number {
     const value = this.#values[name];
     if (typeof value !== "number") {
-      throw unexpectedAnswer(this.#what, `${name} is not a number`);
+      throw createUnexpectedResponseError(this.#subject, `${name} is not a number`);
     }
     return value;
   }
 
-  /** `undefined` where there is none. */
+  /** `undefined` if the member is missing or not a string. */
   optionalText(name: string): string | undefined {
     const value = this.#values[name];
     return typeof value === "string" ? value : undefined;
   }
 
-  /** `undefined` where there is none. */
+  /** `undefined` if the member is missing or not a number. */
   optionalNumber(name: string): number | undefined {
     const value = this.#values[name];
     return typeof value === "number" ? value : undefined;
   }
 
-  /** Empty where there is none. */
+  /** An object; empty if the member is missing or not an object. */
   object(name: string): KeyValues {
     const value = this.#values[name];
     return isObject(value) ? value : {};
   }
 
-  /** Whatever it is. */
+  /** The member's value, of any type. */
   value(name: string): unknown {
     return this.#values[name];
   }
 }
 
-/** @throws {@link ResponseError} it is not a list. */
+/**
+ * Parses an array.
+ *
+ * @throws {@link ResponseError} if `value` is not an array.
+ */
 export function parseList<Item>(
   value: unknown,
-  what: string,
+  subject: string,
   parse: (item: unknown) => Item,
 ): Item[] {
   if (!Array.isArray(value)) {
-    throw unexpectedAnswer(`list of ${what}`, "it is not a list");
+    throw createUnexpectedResponseError(`list of ${subject}`, "it is not an array");
   }
   return (value as readonly unknown[]).map((item) => parse(item));
 }
 
-/** `value` without the members that are `undefined`. */
+/** Returns `value` without the members that are `undefined`. */
 export const definedOf = <Shape extends object>(
   value: Shape,
 ): { readonly [Name in keyof Shape]: Exclude<Shape[Name], undefined> } =>
-  Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as {
+  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as {
     readonly [Name in keyof Shape]: Exclude<Shape[Name], undefined>;
   };
 

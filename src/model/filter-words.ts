@@ -1,4 +1,4 @@
-/** What filters of runs are written with, as a project's runs have it. */
+/** Kinds of values that occur in a project's runs and are suggested while a filter is typed. */
 export type WordKind =
   | "name"
   | "run_type"
@@ -10,30 +10,30 @@ export type WordKind =
 /** A function of the filter language. */
 export interface FunctionWord {
   readonly name: string;
-  /** How it is written. */
+  /** Its syntax, shown in the help. */
   readonly form: string;
   readonly doc: string;
-  /** Whether it takes filters rather than a field and a value. */
+  /** Whether its arguments are filters rather than a field and a value. */
   readonly combines: boolean;
 }
 
-/** A field, and what it may be compared with. */
+/** A field of the filter language. */
 export interface FieldWord {
-  /** Ends in `.<path>` where any path may follow. */
+  /** Ends in `.<path>` if any path may follow. */
   readonly name: string;
   readonly type: string;
   readonly comparators: readonly string[];
-  /** The values of a choice. */
+  /** The allowed values, if the field has a fixed set of values. */
   readonly choices: readonly string[];
   readonly isNullable: boolean;
-  /** What its values look like, in words. */
+  /** A description of its values. */
   readonly values: string;
   readonly doc: string;
-  /** Which words of a project's runs are values of it; `null` where none are kept. */
+  /** Which kind of value from a project's runs is suggested; `null` if none is collected. */
   readonly words: WordKind | null;
 }
 
-/** All that filters of one kind of thing are written with. */
+/** The functions and fields of filters for one kind of resource. */
 export interface FilterWords {
   readonly functions: readonly FunctionWord[];
   readonly fields: readonly FieldWord[];

@@ -3,29 +3,29 @@ import { ValidationError } from "./errors.ts";
 const uuidPattern = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i;
 
 /**
- * True for the text of a UUID of any version: the ids of runs that were received as spans of
- * OpenTelemetry are any 16 bytes.
+ * Whether a value is a UUID of any version: the ids of runs that were received as OpenTelemetry
+ * spans may be any 16 bytes.
  */
 export const isUuid = (value: unknown): value is string =>
   typeof value === "string" && uuidPattern.test(value);
 
 /**
- * Ids are checked before anything is sent (specification, section 5).
+ * Checks an id before anything is sent (specification, section 5).
  *
- * @throws {@link ValidationError} `value` is not a UUID; the message names `what`.
+ * @throws {@link ValidationError} if `value` is not a UUID; the message names `what`.
  */
 export function assertUuid(value: unknown, what: string): asserts value is string {
   if (!isUuid(value)) {
     throw new ValidationError(
-      `Invalid UUID for ${what}: ${describe(value)}. Give 32 hexadecimal digits as 8-4-4-4-12, as the server returned the id`,
+      `Invalid UUID for ${what}: ${describe(value)}. Pass the id as the server returned it: 32 hexadecimal digits grouped 8-4-4-4-12`,
     );
   }
 }
 
 /**
- * The id, where one is given.
+ * Checks an optional id and returns it.
  *
- * @throws {@link ValidationError} it is not a UUID.
+ * @throws {@link ValidationError} if it is not a UUID.
  */
 export function checkId(id: string | undefined, what: string): string | undefined {
   if (id !== undefined) {
@@ -35,16 +35,16 @@ export function checkId(id: string | undefined, what: string): string | undefine
 }
 
 /**
- * The ids, where some are given.
+ * Checks an optional array of ids and returns it.
  *
- * @throws {@link ValidationError} one is not a UUID.
+ * @throws {@link ValidationError} if one is not a UUID.
  */
 export function checkIds(
   ids: readonly string[] | undefined,
   what: string,
 ): readonly string[] | undefined {
   if (ids !== undefined && !Array.isArray(ids)) {
-    throw new ValidationError(`Ids must be in an array, each a UUID: ${what}`);
+    throw new ValidationError(`Invalid ${what}: expected an array of UUIDs`);
   }
   ids?.forEach((id) => assertUuid(id, what));
   return ids;

@@ -2,16 +2,16 @@ import { ValidationError } from "./errors.ts";
 import { isUuid } from "./ids.ts";
 import type { PromptPath } from "./resources/prompt-identifier.ts";
 
-// The addresses of pages (specification, section 2).
+// URLs of pages of the UI (specification, section 2).
 
 /**
- * Where a server's pages are: its address without the path of the API, and without `api.` at the head
- * of its name, or behind the name of a region (`eu.api.`).
+ * Derives the base URL of the UI from the API endpoint: without the path of the API, and without
+ * `api.` at the beginning of the host name or after a region (`eu.api.`).
  */
 export function hostOf(endpoint: string): string {
   const url = new URL(endpoint);
   const path = url.pathname.replace(/\/+$/, "").replace(/\/api(?:\/v\d+)?$/, "");
-  // What is left must be a name of at least two parts: that of api.com is not com.
+  // The remaining host name must have at least two parts: `api.com` does not become `com`.
   const host = url.host.replace(/^([^.]+\.)?api\.(?=[^.]+\.[^.])/, "$1");
   return `${url.protocol}//${host}${path}`;
 }
@@ -29,7 +29,7 @@ export interface RunPath extends ProjectPath {
   readonly runId: string;
 }
 
-/** The page of a run is its project's, with the run selected in its trace. */
+/** URL of a run: the page of its project, with the run selected in its trace. */
 export const runUrl = (host: string, path: RunPath): string =>
   `${projectUrl(host, path)}?${new URLSearchParams({ trace: path.traceId, run: path.runId }).toString()}`;
 
@@ -48,10 +48,10 @@ export const sharedDatasetUrl = (host: string, token: string): string =>
   `${host}/public/${encodeURIComponent(token)}/d`;
 
 /**
- * The token of a public address: the path segment `fromEnd` from its end. What is a token already
- * stays as it is.
+ * Extracts the token from the URL of a shared page: the path segment `fromEnd` from its end. A bare
+ * token is returned unchanged.
  *
- * @throws {@link ValidationError} there is no such segment, or the text is no address.
+ * @throws {@link ValidationError} if there is no such segment, or the text is not a URL.
  */
 export function publicToken(
   urlOrToken: unknown,
@@ -62,22 +62,26 @@ export function publicToken(
   }
   const text = typeof urlOrToken === "string" ? urlOrToken : "";
   const path = URL.canParse(text) ? new URL(text).pathname : "";
-  // Without empty ones: an address means the same with a slash at its end.
+  // Empty segments are dropped, because a trailing slash does not matter.
   const segments = path.split("/").filter((segment) => segment !== "");
   const token = segments.at(-fromEnd) ?? "";
   if (token === "") {
     throw new ValidationError(
-      `Invalid public ${what} URL or token: it is neither a UUID nor an address with the token in its path. Give the url or the shareToken that sharing the ${what} returned`,
+      `Invalid public ${what} URL or token: it is neither a UUID nor a URL with the token in its path. Pass the url or the shareToken that sharing the ${what} returned`,
     );
   }
   return token;
 }
 
-/** A page of a prompt shows this much of a commit's hash (specification, section 9). */
+/**
+ * Number of characters of a commit's hash in the URL of a prompt's page (specification, section 9).
+ */
 const shownHashLength = 8;
 
 export interface PromptPage extends PromptPath {
-  /** Whole, or its beginning. Absent: the page of the prompt itself. */
+  /**
+   * The commit's hash or its first characters. Without it, the URL is that of the prompt itself.
+   */
   readonly commitHash?: string | undefined;
 }
 
@@ -85,7 +89,7 @@ const promptPath = ({ repo, commitHash }: Omit<PromptPage, "owner">): string =>
   encodeURIComponent(repo) +
   (commitHash === undefined ? "" : `/${encodeURIComponent(commitHash.slice(0, shownHashLength))}`);
 
-/** The page of a prompt of one's own. */
+/** URL of a prompt of the caller's own tenant. */
 export const ownPromptUrl = (
   host: string,
   page: Omit<PromptPage, "owner">,
@@ -93,6 +97,6 @@ export const ownPromptUrl = (
 ): string =>
   `${host}/prompts/${promptPath(page)}?${new URLSearchParams({ organizationId: tenantId }).toString()}`;
 
-/** The page of someone else's prompt. */
+/** URL of a prompt of another owner. */
 export const hubPromptUrl = (host: string, page: PromptPage): string =>
   `${host}/hub/${encodeURIComponent(page.owner)}/${promptPath(page)}`;

@@ -1,4 +1,4 @@
-/** What kind of work a run is (specification, section 3; docs/wire.md, "Runs"). */
+/** Kinds of work that a run can represent (specification, section 3; docs/wire.md, "Runs"). */
 export const runTypes = [
   "chain",
   "llm",
@@ -12,10 +12,10 @@ export const runTypes = [
 /** One of {@link runTypes}. */
 export type RunType = (typeof runTypes)[number];
 
-/** The run type where none is given (specification, section 3). */
+/** The run type if none is specified (specification, section 3). */
 export const defaultRunType: RunType = "chain";
 
-/** Fields that travel in a part of their own in a multipart request. */
+/** Fields that are sent as separate parts of a multipart request. */
 export const payloadFields = [
   "inputs",
   "outputs",
@@ -27,16 +27,19 @@ export const payloadFields = [
 
 export type PayloadField = (typeof payloadFields)[number];
 
-/** A first record of a run, or a later record that completes it. */
+/** `post` is the first record of a run, `patch` a later record that completes it. */
 export type Operation = "post" | "patch";
 
 /** Free-form JSON objects: inputs, outputs, metadata. */
 export type KeyValues = Readonly<Record<string, unknown>>;
 
-/** One thing that happened inside a run, such as a streamed token. */
+/** An event inside a run, such as a streamed token. */
 export interface RunEvent {
   readonly name: string;
-  /** ISO 8601; the moment of the call where it is left out. */
+  /**
+   * ISO 8601.
+   * @defaultValue the time of the call
+   */
   readonly time?: string;
   readonly [detail: string]: unknown;
 }
@@ -49,7 +52,7 @@ export interface RunExtra {
 }
 
 /**
- * A run as the wire has it, as `GET /runs/{id}` answers.
+ * A run in the wire format, as in the response of `GET /runs/{id}`.
  * Times are ISO 8601 with up to microseconds, or epoch milliseconds.
  */
 export interface WireRun {
@@ -75,16 +78,21 @@ export interface WireRun {
   readonly [key: string]: unknown;
 }
 
-/** The members that a run is known to have. An interface of another package has no others. */
+/**
+ * The known members of a run, without the index signature: interfaces of other packages have none.
+ */
 export type RunMembers = {
   readonly [Key in keyof WireRun as string extends Key ? never : Key]?: WireRun[Key] | undefined;
 };
 
 /**
- * What `createRun` takes: a {@link WireRun}. The types of other clients, LangChain's among them, do not
- * ask for the id; it has to be there all the same.
+ * The argument of `createRun`: a {@link WireRun}. The types of other clients, such as LangChain's,
+ * do not require the id, but it must be present nevertheless.
  */
 export type WirePost = WireRun | (RunMembers & Pick<WireRun, "name" | "run_type">);
 
-/** Part of a run: what `updateRun` takes. A key that is `undefined` changes nothing, `null` clears. */
+/**
+ * The argument of `updateRun`: a part of a run. A key that is `undefined` changes nothing; `null`
+ * clears the value.
+ */
 export type WirePatch = { readonly [Key in keyof WireRun]?: WireRun[Key] | undefined } | RunMembers;

@@ -1,35 +1,46 @@
 import type { ErrorCode } from "./errors.ts";
 import type { ServerInfo } from "./resources/server-info.ts";
 
-/** Why a record did not arrive. Every loss is counted under exactly one of these. */
+/** Why a record was not delivered. Every lost record is counted under exactly one reason. */
 export const lossReasons = [
-  /** The queue's bound was reached. */
+  /** The limit of the queue was reached. */
   "queueFull",
-  /** The server refused it for good. */
+  /** The server refused the record permanently. */
   "rejected",
-  /** Every attempt failed, or time ran out. */
+  /** Every attempt failed, or the time limit was reached. */
   "expired",
   /** Recorded after `close()`, or undelivered when the client closed or the process ended. */
   "closed",
-  /** Workers died while it was under way, time and again, and not by its doing as far as is known. */
+  /**
+   * Workers crashed repeatedly while they had the record, but not because of it as far as is known.
+   */
   "workerLost",
-  /** Workers died or hung as they wrote it, twice, or it could not be written: set aside for its neighbours' sake. */
+  /**
+   * Workers crashed or hung twice while they wrote the record, or it could not be written as JSON.
+   * It was isolated to protect other records.
+   */
   "quarantined",
-  /** Not a run: an id that is no UUID, or a dotted order that contradicts it. */
+  /** The record is malformed: its id is not a UUID, or contradicts its dotted order. */
   "invalid",
-  /** Could not be encoded. */
+  /** The record could not be encoded. */
   "unencodable",
-  /** It was spooled, and the spool's quota had the oldest go. */
+  /** The record was spooled and then deleted because the spool's quota was exceeded. */
   "spoolFull",
-  /** It was spooled, and its file was removed or damaged. */
+  /** The record was spooled, and its file was deleted or damaged. */
   "spoolLost",
-  /** Nothing may be sent: a variable that names the server, or what proves who is asking, can't be read. */
+  /**
+   * Nothing may be sent, because an environment variable with the address of the server or with
+   * credentials is invalid.
+   */
   "misconfigured",
 ] as const;
 
 export type LossReason = (typeof lossReasons)[number];
 
-/** Quantiles of a duration, milliseconds: off by a percent at most; an hour and more counts as an hour. */
+/**
+ * Quantiles of a duration in milliseconds. The error is at most one percent. Durations above one
+ * hour count as one hour.
+ */
 export interface Quantiles {
   readonly count: number;
   readonly p50: number;
@@ -38,77 +49,91 @@ export interface Quantiles {
   readonly max: number;
 }
 
-/** Why records could not be sent, the last time that this was so. */
+/** The last failure to send records. */
 export interface DeliveryFailure {
   /** Milliseconds since the Unix epoch. */
   readonly at: number;
-  /** What was attempted and what came back, on one line. */
+  /** The attempted action and its result, on one line. */
   readonly cause: string;
   readonly code?: ErrorCode;
-  /** Of the response, where there was one. */
+  /** HTTP status of the response, if there was one. */
   readonly status?: number;
-  /** Where they were sent; holds no credentials. */
+  /** The address of the server, without credentials. */
   readonly endpoint: string;
 }
 
 /**
- * What became of all that was recorded, counted in records: a start is one, an end is one.
- * At every quiet moment `accepted = delivered + rejected + dropped + spooled + pending`.
+ * Counts of all recorded data, in records: the start of a run is one record, its end another.
+ * While nothing changes, `accepted = delivered + rejected + dropped + spooled + pending`.
  */
 export interface ClientStats {
   readonly accepted: number;
   readonly delivered: number;
-  /** Refused by the server for good. */
+  /** Refused by the server permanently. */
   readonly rejected: number;
   /** Lost for any other reason. */
   readonly dropped: number;
-  /** On disk in `spoolDir`, to be sent later: by this client, or by the next with that folder. */
+  /**
+   * On disk in `spoolDir`, to be sent later by this client or by the next client with that folder.
+   */
   readonly spooled: number;
-  /** In memory or under way. */
+  /** In memory or being sent. */
   readonly pending: number;
   /** `rejected + dropped`, by reason; a reason that never occurred is 0. */
   readonly lost: Readonly<Record<LossReason, number>>;
-  /** Trees of runs that sampling left out, one for each root or remote parent: never accepted. */
+  /**
+   * Traces that were not recorded because of sampling, one for each root or remote parent. They do
+   * not count as accepted.
+   */
   readonly sampledOut: number;
-  /** Fields of which a part was left out, for their size: `maxFieldBytes`, or what the server takes. */
+  /**
+   * Fields that were truncated because of their size, limited by `maxFieldBytes` or by the server.
+   */
   readonly truncated: number;
-  /** Places that the rules of the option `redact` masked. */
+  /** Matches that the rules of the option `redact` masked. */
   readonly redacted: number;
   /** Bytes on tapes, and bytes of request bodies as sent. */
   readonly bytes: { readonly recorded: number; readonly sent: number };
   readonly requests: number;
   readonly retries: number;
-  /** From the cut of a tape to the answer for the last of its records. */
+  /** Time from the completion of a tape until the response for the last of its records. */
   readonly deliveryMs: Quantiles;
   /** Warnings by kind, such as `malformedHeaders`. */
   readonly warnings: Readonly<Record<string, number>>;
-  /** Why a request last failed, known at once and kept from then on; absent where none failed. */
+  /**
+   * The last failure of a request. Available immediately and kept afterwards; absent if no request
+   * failed.
+   */
   readonly lastFailure?: DeliveryFailure;
   /** The content of `/info`; absent until it was read. */
   readonly server?: ServerInfo;
 }
 
-/** What became of what was recorded. */
+/** Counts of recorded data by outcome. */
 export interface FlushCount {
   readonly delivered: number;
-  /** Still in memory when the time was up. */
+  /** Still in memory when the time limit was reached. */
   readonly pending: number;
   /** Rejected, dropped or spooled. */
   readonly lost: number;
 }
 
 /**
- * What `flush`, `drain` and `close` answer: what became of all that was recorded before the call, and was not
- * reported as delivered or lost by an earlier one. In records: a start is one, an end is one.
+ * Result of `flush`, `drain` and `close`: the outcome of everything that was recorded before the
+ * call and not reported as delivered or lost by an earlier call. Counted in records: the start of a
+ * run is one record, its end another.
  */
 export interface FlushResult extends FlushCount {
-  /** The same in runs. A run is counted once, by its start; an end that is lost shows in the records. */
+  /**
+   * The same counts in runs. A run is counted once, by its start. The loss of an end shows only in
+   * the counts of records.
+   */
   readonly runs: FlushCount;
 }
 
 /**
- * Where messages go. Keys, inputs and outputs never do. `warn` takes the levels that have no function of
- * their own.
+ * Receives log messages, which never contain keys, inputs or outputs. `warn` also receives messages
+ * of levels without a function.
  */
 export interface Logger {
   warn(message: string): void;

@@ -1,21 +1,25 @@
 import type { Endpoint } from "./endpoints.ts";
 
 /**
- * The calls of the UI to the local server beyond those of the platform. They belong to this version of
- * UI and server, and are left out of the description of the API.
+ * Endpoints that only the UI and the local server use, in addition to the public API. They belong
+ * to this version of UI and server, and are not part of the OpenAPI description.
  */
 export const uiEndpoints = {
   readTrace: { method: "GET", path: "/ui/traces/:id", action: "read trace" },
-  /** Here `id` is a run's. */
+  /** `id` is the id of a run. */
   readTraceRun: { method: "GET", path: "/ui/trace-runs/:id", action: "read run" },
 
   readFilterWords: {
     method: "GET",
     path: "/ui/filters/words",
-    action: "read what filters are written with",
+    action: "read the fields and functions of filters",
   },
   checkFilter: { method: "POST", path: "/ui/filters/check", action: "check a filter" },
-  listRunWords: { method: "GET", path: "/ui/runs/words", action: "list words of a project's runs" },
+  listRunWords: {
+    method: "GET",
+    path: "/ui/runs/words",
+    action: "list filter values of a project's runs",
+  },
   searchRuns: { method: "POST", path: "/ui/runs/search", action: "search the runs of a project" },
   countRuns: {
     method: "GET",
@@ -28,17 +32,17 @@ export const uiEndpoints = {
     action: "fetch an export of runs",
   },
   exportRuns: { method: "POST", path: "/ui/runs/export", action: "export runs" },
-  readLive: { method: "GET", path: "/ui/live", action: "watch what arrives" },
-  reportSender: { method: "POST", path: "/ui/senders", action: "report what was counted" },
-  readServerFacts: { method: "GET", path: "/ui/server", action: "read what the server is" },
-  readStorage: { method: "GET", path: "/ui/storage", action: "read what is stored" },
+  readLive: { method: "GET", path: "/ui/live", action: "watch arriving runs" },
+  reportSender: { method: "POST", path: "/ui/senders", action: "report client statistics" },
+  readServerFacts: { method: "GET", path: "/ui/server", action: "read server information" },
+  readStorage: { method: "GET", path: "/ui/storage", action: "read storage usage" },
   listKeys: { method: "GET", path: "/ui/keys", action: "list keys" },
   createKey: { method: "POST", path: "/ui/keys", action: "create key" },
   revokeKey: { method: "DELETE", path: "/ui/keys/:id", action: "revoke key" },
   listTenants: { method: "GET", path: "/ui/tenants", action: "list tenants" },
   createTenant: { method: "POST", path: "/ui/tenants", action: "create tenant" },
-  listRetention: { method: "GET", path: "/ui/retention", action: "read how long runs are kept" },
-  setRetention: { method: "PUT", path: "/ui/retention", action: "set how long runs are kept" },
+  listRetention: { method: "GET", path: "/ui/retention", action: "read retention settings" },
+  setRetention: { method: "PUT", path: "/ui/retention", action: "set retention settings" },
   readFeedbackSummary: {
     method: "GET",
     path: "/ui/feedback",

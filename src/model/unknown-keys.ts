@@ -1,68 +1,78 @@
-/** A key that is not one of those known, and the one that was probably meant. */
+/** An unknown key, and the known key that was probably meant. */
 export interface UnknownKey {
   readonly name: string;
-  /** A key that is known; `undefined` where none is near. */
+  /** The most similar known key; `undefined` if none is similar. */
   readonly nearest: string | undefined;
   readonly known: readonly string[];
 }
 
-/** Every key of an options type, of each member of a union: a key that is left out, or one too many, does not compile. */
+/**
+ * A table of all keys of an options type, including each member of a union. A missing or additional
+ * key does not compile.
+ */
 export type KeyTable<Options> = {
   readonly [Name in Options extends unknown ? keyof Options & string : never]-?: unknown;
 };
 
-/** The keys of an object that are not among those known; none where it is no object. */
-export function unknownKeysOf(given: unknown, known: Iterable<string>): readonly UnknownKey[] {
-  if (typeof given !== "object" || given === null) {
+/** Returns the keys of an object that are not known; empty if the value is not an object. */
+export function unknownKeysOf(value: unknown, known: Iterable<string>): readonly UnknownKey[] {
+  if (typeof value !== "object" || value === null) {
     return [];
   }
   const names = [...known];
-  return Object.keys(given)
+  return Object.keys(value)
     .filter((name) => !names.includes(name))
-    .map((name) => ({ name, nearest: nearestOf(name, names), known: names }));
+    .map((name) => ({ name, nearest: findNearest(name, names), known: names }));
 }
 
-/** What a message says of an unknown key; `kind` is what the key is, such as `option` or `filter`. */
+/**
+ * Formats the message about an unknown key. `kind` is what the key is, such as `option` or
+ * `filter`.
+ */
 export function unknownKeyText(kind: string, { name, nearest, known }: UnknownKey): string {
-  // As JSON without its quotes: a key can hold what moves the cursor of a terminal.
+  // As JSON without its quotes: a key can contain control characters that affect a terminal.
   const shown = JSON.stringify(name.slice(0, 100)).slice(1, -1);
   const advice =
     nearest === undefined ? `known: ${known.join(", ")}` : `did you mean \`${nearest}\`?`;
   return `unknown ${kind} \`${shown}\`; ${advice}`;
 }
 
-/** What {@link checkKeys} does with an unknown key. */
+/** How {@link checkKeys} reports an unknown key. */
 export interface KeyCheck {
-  /** What has the key, such as `new Client`. */
+  /** The call or object with the key, such as `new Client`. */
   readonly what: string;
-  /** What the key is. @defaultValue "option" */
+  /**
+   * What the key is.
+   * @defaultValue "option"
+   */
   readonly kind?: string;
-  /** The error, of its text. */
+  /** Class of the error to throw. */
   readonly error: new (message: string) => Error;
 }
 
 /**
- * Refuses an object with a key that is not known; a value that is no object has none.
+ * Throws if an object has an unknown key. Values that are not objects pass.
  *
- * @throws the error of the check.
+ * @throws the error class of the check.
  */
 export function checkKeys<Options>(
-  given: Options,
+  value: Options,
   known: KeyTable<Options>,
   { what, kind = "option", error }: KeyCheck,
 ): void {
-  const [unknown] = unknownKeysOf(given, Object.keys(known));
+  const [unknown] = unknownKeysOf(value, Object.keys(known));
   if (unknown !== undefined) {
     throw new error(`${what}: ${unknownKeyText(kind, unknown)}`);
   }
 }
 
 /**
- * Names that users of langsmith's client and of its wire type, and what they are called here: of several,
- * the first that the call has. Names that differ in case, underscores or the plural need no entry.
+ * Names that users of the LangSmith client and of its wire types may expect, and our names for
+ * them. If there are several, the first one that the call accepts is suggested. Names that differ
+ * only in case, underscores or the plural need no entry.
  */
 const otherNames: Readonly<Record<string, readonly string[]>> = {
-  // Options of its client.
+  // Options of the LangSmith client.
   apiUrl: ["endpoint"],
   anonymizer: ["redact"],
   autoBatchTracing: ["batchLimit"],
@@ -114,39 +124,46 @@ const otherNames: Readonly<Record<string, readonly string[]>> = {
   sourceInfo: ["sourceMetadata"],
   source_run_id: ["sourceRunId"],
   splits: ["split"],
-  // How long a call may take.
+  // Timeouts.
   timeout: ["timeoutMs", "signal"],
   timeout_ms: ["timeoutMs", "signal"],
   timeoutMs: ["signal"],
 };
 
-function nearestOf(name: string, known: readonly string[]): string | undefined {
+function findNearest(name: string, known: readonly string[]): string | undefined {
   const alias = (Object.hasOwn(otherNames, name) ? otherNames[name] : undefined) ?? [];
   return (
     alias.find((candidate) => known.includes(candidate)) ??
-    known.find((candidate) => plain(candidate) === plain(name)) ??
-    closestOf(name, known)
+    known.find((candidate) => normalize(candidate) === normalize(name)) ??
+    findClosest(name, known)
   );
 }
 
-/** Without case, underscores, dashes and a plural's last letter. */
-const plain = (name: string): string => name.toLowerCase().replace(/[_-]/g, "").replace(/s$/, "");
+/** Removes case, underscores, dashes and the plural `s`. */
+const normalize = (name: string): string =>
+  name.toLowerCase().replace(/[_-]/g, "").replace(/s$/, "");
 
-function closestOf(name: string, known: readonly string[]): string | undefined {
+function findClosest(name: string, known: readonly string[]): string | undefined {
   const limit = Math.max(1, Math.floor(name.length / 3));
-  // A long key is no misspelling, and would take its time.
+  // A long key is not a misspelling, and comparing it would take long.
   const ranked =
     name.length > 60
       ? []
       : known
-          .map((candidate) => ({ candidate, distance: distanceOf(plain(name), plain(candidate)) }))
+          .map((candidate) => ({
+            candidate,
+            distance: editDistance(normalize(name), normalize(candidate)),
+          }))
           .filter(({ distance }) => distance <= limit)
           .toSorted((left, right) => left.distance - right.distance);
   return ranked[0]?.candidate;
 }
 
-/** Letters to insert, delete or change to make one text of the other (Levenshtein). */
-function distanceOf(left: string, right: string): number {
+/**
+ * Number of letters to insert, delete or change to convert one text to the other (Levenshtein
+ * distance).
+ */
+function editDistance(left: string, right: string): number {
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (let at = 0; at < left.length; at += 1) {
     const next = [at + 1];

@@ -1,7 +1,7 @@
 import { randomFillSync } from "node:crypto";
 import { readLatin1 } from "./buffer-text.ts";
 
-/** Where ids take their time and their randomness from. */
+/** Sources of time and randomness for ids. */
 export interface Uuid7Sources {
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
@@ -9,52 +9,63 @@ export interface Uuid7Sources {
   readonly random: (bytes: Uint8Array) => void;
 }
 
-/** Bytes of randomness fetched at once: one fetch costs as much as many ids. */
+/**
+ * Number of random bytes that are generated at once: one call costs as much as creating many ids.
+ */
 const poolBytes = 4_096;
-/** Whole bytes at the end of an id that are random. */
+/** Number of complete random bytes at the end of an id. */
 const tailBytes = 5;
-/** The most an id takes: a counter's seed, a step, two bits and the tail. */
+/**
+ * Maximum number of random bytes for one id: the start of a counter, a step, two bits and the end.
+ */
 const bytesPerId = 4 + 1 + 1 + tailBytes;
 const counterLimit = 2 ** 32;
 /** The largest time that the 48 bits of a version 7 UUID hold. */
 const lastMs = 2 ** 48 - 1;
 
-export interface Uuid7Maker {
-  /** A new id, of a time in milliseconds since the Unix epoch; without, of the maker's clock. */
+export interface Uuid7Generator {
+  /**
+   * Creates an id for a time in milliseconds since the Unix epoch, by default the current time of
+   * `now`.
+   */
   readonly create: (time?: number) => string;
-  /** Writes the id that was made last; false, and nothing is written, where `id` is another. */
+  /**
+   * Writes `id` if it is the last id that was created. Otherwise writes nothing and returns false.
+   */
   readonly write: (view: DataView, at: number, id: string) => boolean;
 }
 
 /**
- * Makes version 7 UUIDs (RFC 9562) that are ordered within the process, even when the clock
- * stands still or steps back: 48 bits of milliseconds, then a 32-bit counter that starts at a
- * random place in each millisecond and takes random steps, then 42 fresh random bits.
- * Each takes its time from `now`, or is given it by a caller who has it already.
+ * Creates a generator of version 7 UUIDs (RFC 9562) that are ordered within the process, even if
+ * the clock stands still or steps back: 48 bits of milliseconds, then a 32-bit counter that starts
+ * at a random value in each millisecond and increases by random steps, then 42 new random bits. The
+ * time of each id comes from `now`, or from a caller who already has it.
  */
-export function uuid7Maker({ now, random }: Uuid7Sources): Uuid7Maker {
+export function createUuid7Generator({ now, random }: Uuid7Sources): Uuid7Generator {
   const pool = Buffer.alloc(poolBytes);
-  // The last id's text. One flat string is made of it: joined parts would stay a tree of strings for as long
-  // as the id is kept, four times its size and as many objects to collect.
-  const text = Buffer.from("00000000-0000-7000-0000-000000000000", "latin1");
-  const textView = new DataView(text.buffer, text.byteOffset, text.length);
+  // The text of the last id, as bytes. Converting it creates one flat string. A concatenated string
+  // would remain a tree of strings as long as the id is kept: four times the size, and as many
+  // objects to collect.
+  const idBytes = Buffer.from("00000000-0000-7000-0000-000000000000", "latin1");
+  const idView = new DataView(idBytes.buffer, idBytes.byteOffset, idBytes.length);
   let last = "";
   let used = poolBytes;
   let ms = -1;
   let counter = 0;
 
-  const startMs = (next: number): void => {
+  const startMillisecond = (next: number): void => {
     ms = next;
     const hex = next.toString(16).padStart(12, "0");
-    text.write(hex.slice(0, 8), 0, "latin1");
-    text.write(hex.slice(8), 9, "latin1");
-    // The top bit stays clear: room for sixteen million steps before the counter is spent.
+    idBytes.write(hex.slice(0, 8), 0, "latin1");
+    idBytes.write(hex.slice(8), 9, "latin1");
+    // The top bit stays clear, so that at least sixteen million steps are possible before the
+    // counter overflows.
     counter = pool.readUInt32LE(used) >>> 1;
     used += 4;
   };
 
-  const putHex = (at: number, byte: number): void => {
-    textView.setUint16(at, hexPairs[byte] ?? 0, true);
+  const writeHexPair = (at: number, byte: number): void => {
+    idView.setUint16(at, hexPairs[byte] ?? 0, true);
   };
 
   const create = (at = now()): string => {
@@ -64,25 +75,25 @@ export function uuid7Maker({ now, random }: Uuid7Sources): Uuid7Maker {
       used = 0;
     }
     if (time > ms && time <= lastMs) {
-      startMs(time);
+      startMillisecond(time);
     } else {
       counter += 1 + (pool[used++] ?? 0);
       if (counter >= counterLimit || ms < 0) {
-        startMs(ms + 1);
+        startMillisecond(ms + 1);
       }
     }
-    // The counter lies across three groups: 12 bits, 14 bits behind the variant, 6 bits.
+    // The counter spans three groups: 12 bits, 14 bits after the variant, 6 bits.
     const middle = (counter >>> 6) & 0x3f_ff;
-    text[15] = hexDigits[counter >>> 28] ?? 0;
-    putHex(16, (counter >>> 20) & 0xff);
-    putHex(19, 0x80 | (middle >>> 8));
-    putHex(21, middle & 0xff);
-    putHex(24, ((counter & 0x3f) << 2) | ((pool[used] ?? 0) & 3));
+    idBytes[15] = hexDigits[counter >>> 28] ?? 0;
+    writeHexPair(16, (counter >>> 20) & 0xff);
+    writeHexPair(19, 0x80 | (middle >>> 8));
+    writeHexPair(21, middle & 0xff);
+    writeHexPair(24, ((counter & 0x3f) << 2) | ((pool[used] ?? 0) & 3));
     for (let tail = 1; tail <= tailBytes; tail++) {
-      putHex(24 + 2 * tail, pool[used + tail] ?? 0);
+      writeHexPair(24 + 2 * tail, pool[used + tail] ?? 0);
     }
     used += 1 + tailBytes;
-    last = readLatin1(text, 0, text.length);
+    last = readLatin1(idBytes, 0, idBytes.length);
     return last;
   };
 
@@ -90,11 +101,11 @@ export function uuid7Maker({ now, random }: Uuid7Sources): Uuid7Maker {
     if (id !== last) {
       return false;
     }
-    // As the text is ASCII, none of these numbers is a NaN, which need not keep its bits.
+    // The text is ASCII, so none of these numbers is a NaN, which need not keep its bits.
     for (let i = 0; i < 32; i += 8) {
-      view.setFloat64(at + i, textView.getFloat64(i, true), true);
+      view.setFloat64(at + i, idView.getFloat64(i, true), true);
     }
-    view.setInt32(at + 32, textView.getInt32(32, true), true);
+    view.setInt32(at + 32, idView.getInt32(32, true), true);
     return true;
   };
 
@@ -102,20 +113,26 @@ export function uuid7Maker({ now, random }: Uuid7Sources): Uuid7Maker {
 }
 
 const hexDigits = Buffer.from("0123456789abcdef", "latin1");
-/** By byte: its two digits, as a little-endian number of 16 bits. */
+/** Indexed by byte: its two hexadecimal digits, as a little-endian 16-bit integer. */
 const hexPairs = Uint16Array.from({ length: 256 }, (_, byte) =>
   Buffer.from(byte.toString(16).padStart(2, "0"), "latin1").readUInt16LE(),
 );
 
-const processMaker = uuid7Maker({
+const processGenerator = createUuid7Generator({
   now: () => Date.now(),
   random: (bytes) => {
     randomFillSync(bytes);
   },
 });
 
-/** A new id, of a time in milliseconds since the Unix epoch; of now without. */
-export const createUuid7 = processMaker.create;
+/**
+ * Creates an id for a time in milliseconds since the Unix epoch.
+ * @defaultValue the current time
+ */
+export const createUuid7 = processGenerator.create;
 
-/** Writes an id, if it is the one that {@link createUuid7} made last, and says whether it is: a run is recorded when it got its id. */
-export const writeUuid7 = processMaker.write;
+/**
+ * Writes `id` if it is the last id that {@link createUuid7} created, and returns whether it was.
+ * This is the usual case, because a run is recorded right after its id was created.
+ */
+export const writeUuid7 = processGenerator.write;

@@ -6,7 +6,7 @@ export { escapePartName } from "../model/records/part-name.ts";
 /** The content encodings of request bodies that the wire supports. */
 export type ContentEncoding = "gzip" | "zstd";
 
-/** What one part of `POST /runs/multipart` holds (docs/wire.md). */
+/** The content of one part of `POST /runs/multipart` (docs/wire.md). */
 export type PartName =
   | { readonly kind: "run"; readonly operation: Operation; readonly runId: string }
   | {
@@ -21,28 +21,31 @@ export type PartName =
 const isPayloadField = (text: string): text is PayloadField =>
   payloadFields.some((field) => field === text);
 
-/** Reads a part's name; `undefined` where it names nothing of the wire. The run id is not checked. */
+/**
+ * Parses a part's name. Returns `undefined` if the wire format does not define such a name. The run
+ * id is not validated.
+ */
 export function parsePartName(text: string): PartName | undefined {
-  const [head, runId, ...rest] = text.split(".");
-  const tail = rest.join(".");
+  const [head, runId, ...segments] = text.split(".");
+  const suffix = segments.join(".");
   if (head === undefined || runId === undefined || runId === "") {
     return undefined;
   }
   if (head === "post" || head === "patch") {
-    if (rest.length === 0) {
+    if (segments.length === 0) {
       return { kind: "run", operation: head, runId };
     }
-    return isPayloadField(tail)
-      ? { kind: "field", operation: head, runId, field: tail }
+    return isPayloadField(suffix)
+      ? { kind: "field", operation: head, runId, field: suffix }
       : undefined;
   }
-  if (head === "attachment" && rest.length === 1 && tail !== "") {
-    return { kind: "attachment", runId, name: tail };
+  if (head === "attachment" && segments.length === 1 && suffix !== "") {
+    return { kind: "attachment", runId, name: suffix };
   }
-  return head === "feedback" && rest.length === 0 ? { kind: "feedback", runId } : undefined;
+  return head === "feedback" && segments.length === 0 ? { kind: "feedback", runId } : undefined;
 }
 
-/** The text of a part's name; the inverse of {@link parsePartName}. */
+/** Formats a part's name; the inverse of {@link parsePartName}. */
 export function formatPartName(part: PartName): string {
   switch (part.kind) {
     case "run":
@@ -57,8 +60,8 @@ export function formatPartName(part: PartName): string {
 }
 
 /**
- * The length in bytes that a part announces: the parameter `length` of its content type, or its own
- * Content-Length. `undefined` where it announces none, which is an error on the wire.
+ * Returns the length in bytes that a part declares: the parameter `length` of its content type, or
+ * its Content-Length header. `undefined` if it declares none, which is an error on the wire.
  */
 export function parsePartLength(
   contentType: string | undefined,

@@ -45,7 +45,7 @@ describe("what is refused before it is sent", () => {
       ],
       [
         { datasetId: "d-1" },
-        'Invalid UUID for dataset id: "d-1". Give 32 hexadecimal digits as 8-4-4-4-12, as the server returned the id',
+        'Invalid UUID for dataset id: "d-1". Pass the id as the server returned it: 32 hexadecimal digits grouped 8-4-4-4-12',
       ],
       [{ datasetName: "" }, "The name of a dataset must be a text, not empty"],
     ];

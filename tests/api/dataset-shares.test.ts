@@ -57,7 +57,7 @@ describe("sharing", () => {
       const server = await mswServer();
       const { datasets } = datasetNounsAt(server.endpoint);
       const message =
-        "Invalid public dataset URL or token: it is neither a UUID nor an address with the token in its path. Give the url or the shareToken that sharing the dataset returned";
+        "Invalid public dataset URL or token: it is neither a UUID nor a URL with the token in its path. Pass the url or the shareToken that sharing the dataset returned";
       const failed = expect.objectContaining({ code: "VALIDATION", message }) as Error;
       await expect(datasets.readShared(bad as string)).rejects.toEqual(failed);
       await expect(datasets.clone(bad as string)).rejects.toEqual(failed);

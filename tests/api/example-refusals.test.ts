@@ -15,7 +15,7 @@ describe("what is refused before it is sent", () => {
       [{ datasetId, datasetName: "d" }, "Must provide either datasetName or datasetId, not both"],
       [
         { datasetId: "d" },
-        'Invalid UUID for dataset id: "d". Give 32 hexadecimal digits as 8-4-4-4-12, as the server returned the id',
+        'Invalid UUID for dataset id: "d". Pass the id as the server returned it: 32 hexadecimal digits grouped 8-4-4-4-12',
       ],
     ];
     for (const [given, message] of refusals) {

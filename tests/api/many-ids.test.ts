@@ -89,7 +89,7 @@ describe("refused before anything is sent", () => {
       expect(() => datasets.listSharedExamples(datasetId, { metadata })).toThrow(ValidationError);
     }
     const noArray = "abc" as unknown as string[];
-    expect(() => projects.list({ projectIds: noArray })).toThrow("Ids must be in an array");
+    expect(() => projects.list({ projectIds: noArray })).toThrow("expected an array of UUIDs");
     await expect(datasets.deleteMany(noArray)).rejects.toThrow(ValidationError);
     expect(server.requests).toEqual([]);
   });

@@ -117,7 +117,7 @@ describe("what is refused before it is sent", () => {
       await expect(projects[call]({ projectId: "p-1" })).rejects.toMatchObject({
         code,
         message:
-          'Invalid UUID for project id: "p-1". Give 32 hexadecimal digits as 8-4-4-4-12, as the server returned the id',
+          'Invalid UUID for project id: "p-1". Pass the id as the server returned it: 32 hexadecimal digits grouped 8-4-4-4-12',
       });
       await expect(projects[call]({ projectName: "" })).rejects.toMatchObject({ code });
       expect(server.requests).toEqual([]);

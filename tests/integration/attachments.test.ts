@@ -179,7 +179,7 @@ test("a file is read and sent by the worker where that is allowed, else a marker
   expect([talk?.[0], talk?.[1].equals(content)]).toEqual(["audio/wav", true]);
   expect(markers).toEqual({
     gone: [markerType, Buffer.from("[left out: its file can't be read (ENOENT)]")],
-    folder: [markerType, Buffer.from("[left out: its path is not that of a file]")],
+    folder: [markerType, Buffer.from("[left out: its path is not a regular file]")],
   });
   expect(allowed.client.stats()).toMatchObject({ delivered: 2, truncated: 2 });
 

@@ -46,7 +46,7 @@ test("leaves the default in force, is named once for all clients, and tracing go
     await client.close();
   }
   expect(lines).toEqual([
-    '[millrace] MILLRACE_BATCH_LIMIT is "abc"; allowed: a whole number from 1 to 1000000. The default, 100, holds.',
+    '[millrace] MILLRACE_BATCH_LIMIT is "abc"; allowed: a whole number from 1 to 1000000. The default 100 is used.',
   ]);
   expect(sentTo(server).match(/"name":"answer"/g)).toHaveLength(2);
 });

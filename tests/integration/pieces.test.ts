@@ -79,9 +79,9 @@ test("any run in pieces is received byte for byte as the run as it is", () => {
       const content = new ContentMemory();
       for (const runs of all) {
         const batch = batchOfTrace(traceId, runs);
-        const draft = known.draft();
+        const draft = known.createDraft();
         const received = receive(bodyOf(batch, draft), content);
-        draft.settle([]);
+        draft.recordResponse([]);
         expect(received).toEqual(receive(bodyOf(batch)));
         expect(received.reasons.size).toBe(0);
       }
@@ -102,7 +102,7 @@ test("whatever either side forgets, a run arrives as it is or is refused with th
       let content = new ContentMemory({ traceBytes: 6_000, allBytes: 8_000 });
       all.forEach((runs, index) => {
         const batch = batchOfTrace(traceId, runs);
-        const draft = known.draft();
+        const draft = known.createDraft();
         const body = bodyOf(batch, draft);
         if (fate[index] === "server restarted") {
           content = new ContentMemory();
@@ -121,7 +121,7 @@ test("whatever either side forgets, a run arrives as it is or is refused with th
           refusals += 1;
         }
         if (fate[index] === "fine") {
-          draft.settle([...reasons.keys()].map((id) => ({ id })));
+          draft.recordResponse([...reasons.keys()].map((id) => ({ id })));
         }
       });
     }),
@@ -135,10 +135,10 @@ test("a turn of a conversation costs what is new in it, not what was said before
   const content = new ContentMemory();
   const sizes = [10, 11, 50, 51].map((turns) => {
     const batch = batchOfTrace(traceId, [conversation(turns)]);
-    const draft = known.draft();
+    const draft = known.createDraft();
     const body = bodyOf(batch, draft);
     expect(receive(body, content)).toEqual(receive(bodyOf(batch)));
-    draft.settle([]);
+    draft.recordResponse([]);
     return body.length;
   });
   // The answer of the tenth turn is known when it becomes a message: two messages more than the envelope.
@@ -154,10 +154,10 @@ test("a branch of a conversation shares what both have", () => {
   const branches = [messages, [...messages.slice(0, 20), message(20, { other: true })]];
   const [, second = 0] = branches.map((branch) => {
     const batch = batchOfTrace(traceId, [{ inputs: { messages: branch } }]);
-    const draft = known.draft();
+    const draft = known.createDraft();
     const body = bodyOf(batch, draft);
     expect(receive(body, content)).toEqual(receive(bodyOf(batch)));
-    draft.settle([]);
+    draft.recordResponse([]);
     return body.length;
   });
   expect(second).toBeLessThan(2_000);
@@ -167,10 +167,10 @@ test("what one trace or one tenant sent can't be referred to from another", () =
   const content = new ContentMemory();
   const known = new ContentDeduplication();
   const runs = [conversation(5)];
-  const first = known.draft();
+  const first = known.createDraft();
   expect(receive(bodyOf(batchOfTrace(traceId, runs), first), content).reasons.size).toBe(0);
-  first.settle([]);
-  const named = bodyOf(batchOfTrace(traceId, runs), known.draft());
+  first.recordResponse([]);
+  const named = bodyOf(batchOfTrace(traceId, runs), known.createDraft());
   const other = Buffer.from(named.toString("latin1").replaceAll(traceId, randomUUID()), "latin1");
   expect([...receive(other, content).reasons.values()]).toEqual([expect.stringMatching(forgotten)]);
   expect([...receive(named, content, "other").reasons.values()]).toEqual([
@@ -183,9 +183,9 @@ test("a trace that the server keeps forgetting is sent inline", () => {
   const known = new ContentDeduplication();
   const batch = batchOfTrace(traceId, [conversation(5)]);
   const isInPieces = (): boolean => {
-    const draft = known.draft();
+    const draft = known.createDraft();
     const body = bodyOf(batch, draft);
-    draft.settle(batch.runs);
+    draft.recordResponse(batch.runs);
     return body.includes("millrace.pieces");
   };
   expect([1, 2, 3, 4].map(isInPieces)).toEqual([true, true, true, false]);
@@ -194,9 +194,9 @@ test("a trace that the server keeps forgetting is sent inline", () => {
 test("a worker remembers no more than it may", () => {
   const known = new ContentDeduplication(50_000);
   for (let trace = 0; trace < 40; trace++) {
-    const draft = known.draft();
+    const draft = known.createDraft();
     bodyOf(batchOfTrace(randomUUID(), [conversation(20)]), draft);
-    draft.settle([]);
+    draft.recordResponse([]);
     expect(known.bytes).toBeLessThanOrEqual(50_000);
   }
   expect(known.bytes).toBeGreaterThan(10_000);

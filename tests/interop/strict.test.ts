@@ -42,7 +42,7 @@ async function recorded(
   expect(server.violations()).toEqual([]);
   const { accepted, delivered, truncated } = client.stats();
   // What was cut for the server's limit is said once.
-  const cut = heard.filter((message) => message.includes("more than the server takes"));
+  const cut = heard.filter((message) => message.includes("exceeded the server's size limit"));
   // So is the first failure of a server that is away for a while.
   const away = heard.filter((message) => message.includes("is kept in memory, and sent when"));
   const others = heard.length - cut.length - away.length;
@@ -161,7 +161,7 @@ describe("what is recorded keeps every rule of the wire", () => {
     // What is more than one request may hold arrives as a marker that says so.
     const tooLarge = {
       "[truncated]": expect.stringMatching(
-        /^\d{7} bytes, with which the run is more than the server takes$/,
+        /^\d{7} bytes, left out because the run exceeds the server's size limit$/,
       ) as string,
     };
     expect(big).toMatchObject(

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { isUnreached } from "../../src/delivery/reach.ts";
 import { SharedTraffic } from "../../src/model/records/shared-traffic.ts";
-import { noteMissingConnection } from "../../src/workers/sinks/http-sink.ts";
+import { recordMissingConnection } from "../../src/workers/sinks/http-sink.ts";
 
 const failure = { at: 0, cause: "connect ECONNREFUSED", isFinal: false } as const;
 
@@ -17,7 +17,7 @@ function begun(): SharedTraffic {
 test("a server is not taken for absent before a connection failed or a worker had time to make one", async () => {
   const traffic = begun();
   expect(isUnreached(traffic)).toBe(false);
-  await noteMissingConnection(traffic);
+  await recordMissingConnection(traffic);
   expect(isUnreached(traffic)).toBe(true);
   traffic.countConnection();
   expect(isUnreached(traffic)).toBe(false);
@@ -25,7 +25,7 @@ test("a server is not taken for absent before a connection failed or a worker ha
 
 test("a server that refuses connections is absent at once", () => {
   const traffic = begun();
-  traffic.fail(failure);
+  traffic.recordFailure(failure);
   expect(isUnreached(traffic)).toBe(true);
   traffic.countConnection();
   expect(isUnreached(traffic)).toBe(false);
@@ -34,7 +34,7 @@ test("a server that refuses connections is absent at once", () => {
 test("what answers but is something else is no server", () => {
   const traffic = begun();
   traffic.countConnection();
-  traffic.fail({ ...failure, status: 200 });
+  traffic.recordFailure({ ...failure, status: 200 });
   expect(isUnreached(traffic)).toBe(true);
 });
 
@@ -45,8 +45,8 @@ test("a thread that was too busy to see its connection does not take the server 
   });
   onTestFinished(() => void server.close());
   const traffic = begun();
-  const noted = vi.spyOn(traffic, "noteUnconnected");
-  const watch = noteMissingConnection(traffic);
+  const noted = vi.spyOn(traffic, "recordUnconnected");
+  const watch = recordMissingConnection(traffic);
   const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
   socket.on("connect", () => traffic.countConnection());
   onTestFinished(() => void socket.destroy());

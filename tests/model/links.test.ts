@@ -44,7 +44,7 @@ describe("a public token", () => {
     "is not found in %j",
     (text) => {
       const words =
-        "Invalid public dataset URL or token: it is neither a UUID nor an address with the token in its path. Give the url or the shareToken that sharing the dataset returned";
+        "Invalid public dataset URL or token: it is neither a UUID nor a URL with the token in its path. Pass the url or the shareToken that sharing the dataset returned";
       expect(() => publicToken(text, { what: "dataset" })).toThrow(words);
     },
   );

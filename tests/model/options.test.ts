@@ -103,19 +103,19 @@ describe("a bad option names itself, its range and the value", () => {
     [{ samplingRate: 1.1 }, "Option samplingRate must be a number from 0 to 1, not 1.1"],
     [{ enabled: "yes" }, 'Option enabled must be true or false, not "yes"'],
     [{ compression: "br" }, 'Option compression must be one of auto, zstd, gzip, none, not "br"'],
-    [{ projectName: "" }, 'Option projectName must be a text, not empty, not ""'],
+    [{ projectName: "" }, 'Option projectName must be a non-empty string, not ""'],
     [
       { hideInputs: {} },
       "Option hideInputs must be true, false or a function, not a value of type object",
     ],
-    [{ endpoint: "localhost:1984" }, "Option endpoint must be an address that begins with http://"],
-    [{ endpoint: "ftp://h" }, "Option endpoint must be an address that begins with http://"],
+    [{ endpoint: "localhost:1984" }, "Option endpoint must be a URL that begins with http://"],
+    [{ endpoint: "ftp://h" }, "Option endpoint must be a URL that begins with http://"],
     [
       { endpoint: "http://user:secret@h" },
-      "Option endpoint must be an address without user, password",
+      "Option endpoint must be a URL without user, password",
     ],
-    [{ apiKey: "k\nx: y" }, "Option apiKey must be printable ASCII without spaces or line ends"],
-    [{ apiKey: " " }, "Option apiKey must be a text, not empty"],
+    [{ apiKey: "k\nx: y" }, "Option apiKey must be printable ASCII without spaces or line breaks"],
+    [{ apiKey: " " }, "Option apiKey must be a non-empty string"],
   ];
 
   test.each(cases)("%o", (given, message) => {
@@ -151,10 +151,10 @@ test("addresses with IPv6 hosts, ports and paths are taken; slashes at the end g
 
 describe("headers and logger", () => {
   test.each([
-    ["x y", "1", 'Option headers: "x y" is not the name of a header'],
-    ["", "1", 'Option headers: "" is not the name of a header'],
-    ["x", "a\r\ny: secret", "Option headers: the value of x must be a text without line ends"],
-    ["x", 7, "Option headers: the value of x must be a text"],
+    ["x y", "1", 'Option headers: "x y" is not a valid header name'],
+    ["", "1", 'Option headers: "" is not a valid header name'],
+    ["x", "a\r\ny: secret", "Option headers: the value of x must be a string without line breaks"],
+    ["x", 7, "Option headers: the value of x must be a string"],
   ])("a header %o: %o is refused, its value not shown", (name, value, message) => {
     expect(() => checkHeaders({ [name]: value })).toThrow(message);
     expect(messageOf(() => checkHeaders({ [name]: value }))).not.toContain("secret");
@@ -163,8 +163,8 @@ describe("headers and logger", () => {
   test("headers that can be sent are taken, others than an object refused", () => {
     expect(checkHeaders({ "X-Team": "mills, é" })).toEqual({ "X-Team": "mills, é" });
     expect(checkHeaders(undefined)).toEqual({});
-    expect(() => checkHeaders([])).toThrow("Option headers must be an object of texts");
-    expect(() => checkHeaders("x: y")).toThrow("Option headers must be an object of texts");
+    expect(() => checkHeaders([])).toThrow("Option headers must be an object of strings");
+    expect(() => checkHeaders("x: y")).toThrow("Option headers must be an object of strings");
   });
 
   test("a logger needs warn", () => {

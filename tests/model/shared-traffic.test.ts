@@ -12,8 +12,8 @@ test("what one side counts, the other reads", () => {
   worker.countRetry();
   worker.countResponse();
   worker.countConnection();
-  worker.noteStrangeServer();
-  worker.fail({ ...failure, code: "HTTP", status: 503 });
+  worker.recordStrangeServer();
+  worker.recordFailure({ ...failure, code: "HTTP", status: 503 });
   expect(main).toMatchObject({
     requests: 2,
     retries: 1,
@@ -30,14 +30,14 @@ test("the last failure is the newest, however many there were", () => {
   const traffic = new SharedTraffic();
   expect(traffic.lastFailure).toBeUndefined();
   for (let i = 1; i <= 25; i++) {
-    traffic.fail({ ...failure, cause: `failure ${i}` });
+    traffic.recordFailure({ ...failure, cause: `failure ${i}` });
     expect(traffic.lastFailure?.cause).toBe(`failure ${i}`);
   }
 });
 
 test("a cause is one short line, without a terminal's commands", () => {
   const traffic = new SharedTraffic();
-  traffic.fail({
+  traffic.recordFailure({
     ...failure,
     cause: `500 \u001b[31mred\r\n[millrace] forged ${"é".repeat(5_000)}`,
   });
@@ -48,7 +48,7 @@ test("a cause is one short line, without a terminal's commands", () => {
 
 test("a failure that a thread did not finish writing hides no earlier one", () => {
   const traffic = new SharedTraffic();
-  traffic.fail({ ...failure, cause: "whole" });
+  traffic.recordFailure({ ...failure, cause: "whole" });
   // What a thread leaves that dies between counting the failure and writing it.
   Atomics.add(new Int32Array(traffic.memory), 3, 1);
   expect(traffic.failures).toBe(2);

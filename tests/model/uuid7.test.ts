@@ -2,7 +2,7 @@ import { randomFillSync } from "node:crypto";
 import * as fc from "fast-check";
 import { validate, version } from "uuid";
 import { expect, test } from "vitest";
-import { createUuid7, uuid7Maker } from "../../src/model/uuid7.ts";
+import { createUuid7, createUuid7Generator } from "../../src/model/uuid7.ts";
 
 const random = (bytes: Uint8Array): void => {
   randomFillSync(bytes);
@@ -17,7 +17,7 @@ test("makes version 7 UUIDs", () => {
 });
 
 test("an id begins with the milliseconds of its making", () => {
-  const { create } = uuid7Maker({ now: () => 1_763_720_000_123, random });
+  const { create } = createUuid7Generator({ now: () => 1_763_720_000_123, random });
   expect(Number.parseInt(create().replace("-", "").slice(0, 12), 16)).toBe(1_763_720_000_123);
 });
 
@@ -40,7 +40,7 @@ test("ids stay in order whatever the clock does", () => {
   fc.assert(
     fc.property(steps, (changes) => {
       let ms = 1_700_000_000_000;
-      const { create } = uuid7Maker({ now: () => ms, random });
+      const { create } = createUuid7Generator({ now: () => ms, random });
       const ids = changes.map((change) => {
         ms += change;
         return create();
@@ -52,14 +52,14 @@ test("ids stay in order whatever the clock does", () => {
 });
 
 test("a clock without a time does not stop the ids, nor their order", () => {
-  const { create } = uuid7Maker({ now: () => Number.NaN, random });
+  const { create } = createUuid7Generator({ now: () => Number.NaN, random });
   const ids = Array.from({ length: 100 }, () => create());
   expect(ids.every((id) => validate(id))).toBe(true);
   expect(ids).toEqual(ids.toSorted());
 });
 
 test("a counter that is spent borrows the next millisecond", () => {
-  const { create } = uuid7Maker({
+  const { create } = createUuid7Generator({
     now: () => 1_700_000_000_000,
     random: (bytes) => bytes.fill(255),
   });
@@ -77,7 +77,7 @@ test("a counter that is spent borrows the next millisecond", () => {
 });
 
 test("42 bits of each id are fresh, also within one millisecond", () => {
-  const { create } = uuid7Maker({ now: () => 1_700_000_000_000, random });
+  const { create } = createUuid7Generator({ now: () => 1_700_000_000_000, random });
   const tails = Array.from(
     { length: 20_000 },
     () => Number.parseInt(create().slice(-11), 16) % 2 ** 42,
@@ -90,7 +90,7 @@ test("42 bits of each id are fresh, also within one millisecond", () => {
 });
 
 test("times that are given, with fractions, make ids in order, each with its milliseconds", () => {
-  const { create } = uuid7Maker({ now: () => 0, random });
+  const { create } = createUuid7Generator({ now: () => 0, random });
   const times = Array.from({ length: 500 }, (_, n) => 1_763_720_000_123 + n / 100);
   const ids = times.map((time) => create(time));
   expect(ids.toSorted()).toEqual(ids);
@@ -102,7 +102,7 @@ test("times that are given, with fractions, make ids in order, each with its mil
 });
 
 test("the id that was made last is written as it reads, any other is left to the caller", () => {
-  const { create, write } = uuid7Maker({ now: () => Date.now(), random });
+  const { create, write } = createUuid7Generator({ now: () => Date.now(), random });
   const bytes = Buffer.alloc(64, "-");
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const before = create();

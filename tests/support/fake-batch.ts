@@ -1,5 +1,5 @@
 import type { RunOperation } from "../../src/workers/json/operations.ts";
-import { resultParts } from "../../src/workers/sinks/sink.ts";
+import { flattenResult } from "../../src/workers/sinks/sink.ts";
 import type { Batch, Outcome } from "../../src/workers/sinks/sink.ts";
 import { runId } from "./run-batch.ts";
 
@@ -19,10 +19,10 @@ const batchOfRuns = (runs: readonly RunOperation[]): Batch => ({
   sizeBytes: runs.length,
   isSmall: false,
   frame: () => [],
-  part: batchOfRuns,
-  lighter: () => [],
-  shares: () => [],
-  rejoin: () => batchOfRuns(runs),
+  withRuns: batchOfRuns,
+  reduceSize: () => [],
+  separateAttachments: () => [],
+  recombine: () => batchOfRuns(runs),
   withoutAttachments() {
     return this;
   },
@@ -31,7 +31,7 @@ const batchOfRuns = (runs: readonly RunOperation[]): Batch => ({
 /** How each run of a batch fared, in the order of their numbers: the kind of its outcome. */
 export function fates(batch: Batch, outcome: Outcome): readonly string[] {
   const byRun = new Map<string, string>();
-  for (const part of resultParts({ batch, outcome })) {
+  for (const part of flattenResult({ batch, outcome })) {
     for (const { id } of part.batch.runs) {
       if (byRun.has(id)) {
         throw new Error(`run ${id} was judged twice`);

@@ -43,9 +43,9 @@ export async function copyThatBreaks(): Promise<PackageCopy> {
 
 const breakingWorker = `
 import { RunJson } from "../json/run-json.js";
-const { inHand } = RunJson.prototype;
-RunJson.prototype.inHand = function (run, write) {
-  inHand.call(this, run, () => {
+const { markWhileWriting } = RunJson.prototype;
+RunJson.prototype.markWhileWriting = function (run, write) {
+  markWhileWriting.call(this, run, () => {
     const { from, to } = this.reader.extent([run]);
     breakOn(this.reader.bytes.toString("latin1", from, to));
     write();

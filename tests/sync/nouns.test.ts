@@ -160,7 +160,7 @@ describe("at the local server, in this very process", () => {
     const bad = errorOf(() => sync.runs.read("no id"));
     expect(bad).toBeInstanceOf(ValidationError);
     expect(bad.message).toBe(
-      'Invalid UUID for run id: "no id". Give 32 hexadecimal digits as 8-4-4-4-12, as the server returned the id',
+      'Invalid UUID for run id: "no id". Pass the id as the server returned it: 32 hexadecimal digits grouped 8-4-4-4-12',
     );
     const taken = errorOf(() => ["a", "a"].map((name) => sync.projects.create({ name })));
     expect(taken).toMatchObject({ code: "CONFLICT", status: 409 });

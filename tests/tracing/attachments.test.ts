@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { withAttachments } from "../../src/workers/json/attachments.ts";
+import { attachToRuns } from "../../src/workers/json/attachments.ts";
 import { joinRecords } from "../../src/workers/json/operations.ts";
 import { TapeReader } from "../../src/workers/json/tape-reader.ts";
 import { batching, runsOf } from "../support/batching.ts";
@@ -48,7 +48,7 @@ test("any attachments of a start and an end arrive joined, on tapes of any size;
         for (const { memory, used } of underWay) {
           const reader = new TapeReader(memory, used);
           const rules = { allowed: false, limitBytes: 0 };
-          for (const run of await withAttachments(reader, joinRecords(reader), rules)) {
+          for (const run of await attachToRuns(reader, joinRecords(reader), rules)) {
             for (const file of run.attachments ?? []) {
               const pieces: Uint8Array[] = [];
               for await (const piece of file.open()) {

@@ -1,12 +1,12 @@
 import { expect, test, vi } from "vitest";
 import { createClock, clock as processClock } from "../../src/model/clock.ts";
 
-function steerable({ wallMs = 1_700_000_000_000, monotonicMs = 50, isSystems = false } = {}) {
+function steerable({ wallMs = 1_700_000_000_000, monotonicMs = 50, isSystemClock = false } = {}) {
   const time = { wallMs, monotonicMs };
   const clock = createClock({
     now: () => time.wallMs,
     monotonic: () => time.monotonicMs,
-    isSystems: () => isSystems,
+    isSystemClock: () => isSystemClock,
   });
   return { time, clock };
 }
@@ -54,7 +54,7 @@ test("is never further from the wall clock than it is allowed to drift", () => {
 });
 
 test("the system's wall clock is believed for a millisecond, and then asked again", () => {
-  const { time, clock } = steerable({ isSystems: true });
+  const { time, clock } = steerable({ isSystemClock: true });
   const first = clock();
   time.wallMs += 3_600_000;
   time.monotonicMs += 0.75;
@@ -79,7 +79,7 @@ test("fake timers are followed at once", () => {
 });
 
 test("a monotonic clock that is replaced by one that is behind is not believed", () => {
-  const { time, clock } = steerable({ isSystems: true, monotonicMs: 86_400_000 });
+  const { time, clock } = steerable({ isSystemClock: true, monotonicMs: 86_400_000 });
   clock();
   time.monotonicMs = 50;
   time.wallMs += 1;

@@ -22,7 +22,7 @@ describe("an answer", () => {
   ])("%i with a web page is no delivery: %j", (status, body) => {
     expect(judge(status, body)).toEqual({
       kind: "retry",
-      reason: `Failed to send runs: ${status} with a web page, which no server of runs answers`,
+      reason: `Failed to send runs: ${status} with a web page instead of an ingest response. Check the endpoint`,
       code: "ANSWER",
       status,
       away: true,

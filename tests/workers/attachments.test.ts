@@ -2,10 +2,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished, expect, test } from "vitest";
 import type { Attachment } from "../../src/workers/json/attachments.ts";
-import { withAttachments } from "../../src/workers/json/attachments.ts";
+import { attachToRuns } from "../../src/workers/json/attachments.ts";
 import { joinRecords } from "../../src/workers/json/operations.ts";
 import { RunJson } from "../../src/workers/json/run-json.ts";
-import { resultParts } from "../../src/workers/sinks/sink.ts";
+import { flattenResult } from "../../src/workers/sinks/sink.ts";
 import { splittingSink } from "../../src/workers/sinks/splitting-sink.ts";
 import { cutBatches, TapeBatch } from "../../src/workers/sinks/tape-batch.ts";
 import { TapeReader } from "../../src/workers/json/tape-reader.ts";
@@ -20,7 +20,7 @@ async function batchWith(...records: readonly TestRecord[]): Promise<TapeBatch> 
   const { memory, used } = tapeOf(records);
   const reader = new TapeReader(memory, used);
   const rules = { allowed: true, limitBytes: 1_048_576 };
-  const runs = await withAttachments(reader, joinRecords(reader), rules);
+  const runs = await attachToRuns(reader, joinRecords(reader), rules);
   return new TapeBatch(reader, new RunJson(reader, Buffer.from("{}")), runs);
 }
 
@@ -79,7 +79,9 @@ const start = (attachments: Readonly<Record<string, unknown>>): TestRecord => ({
 
 const leftOutOf = (batch: { runs: TapeBatch["runs"] }): readonly string[] =>
   batch.runs.flatMap(({ attachments = [] }) =>
-    attachments.filter((one: Attachment) => one.leftOut !== undefined).map(({ name }) => name),
+    attachments
+      .filter((one: Attachment) => one.omittedReason !== undefined)
+      .map(({ name }) => name),
   );
 
 test("413: the run goes first, and then its attachments, each of which fits by itself", async () => {
@@ -87,7 +89,7 @@ test("413: the run goes first, and then its attachments, each of which fits by i
   await using to = httpSinkTo(server.endpoint);
   const batch = await batchWith(start({ a: file(5_000), b: file(5_000), c: file(100) }));
   const outcome = await splittingSink(to.sink).send(batch, noEnd());
-  const [part, ...more] = resultParts({ batch, outcome });
+  const [part, ...more] = flattenResult({ batch, outcome });
   expect([part?.outcome, more]).toEqual([{ kind: "delivered" }, []]);
   expect(part?.batch.runs).toHaveLength(1);
   expect(leftOutOf(part!.batch)).toEqual([]);
@@ -103,12 +105,12 @@ test("413 of one attachment alone leaves a marker in its place; the others arriv
   await using to = httpSinkTo(server.endpoint);
   const batch = await batchWith(start({ large: file(5_000), small: file(100) }));
   const outcome = await splittingSink(to.sink).send(batch, noEnd());
-  const [part] = resultParts({ batch, outcome });
+  const [part] = flattenResult({ batch, outcome });
   expect(part?.outcome).toEqual({ kind: "delivered" });
   expect(leftOutOf(part!.batch)).toEqual(["large"]);
   expect(server.files.get("small")).toHaveLength(100);
   expect(server.files.get("large")?.toString()).toBe(
-    "[left out: 5000 bytes, which are more than the server takes]",
+    "[left out: 5000 bytes exceed the server's size limit]",
   );
 });
 
@@ -139,7 +141,7 @@ test.each([
     });
     // The name with a quote is left out by the recorder already.
     const outcome = await to.sink.send(batch, noEnd());
-    const [part] = resultParts({ batch, outcome });
+    const [part] = flattenResult({ batch, outcome });
     expect(part?.outcome).toEqual({ kind: "delivered" });
     expect(leftOutOf(part!.batch)).toHaveLength(2);
     const body = JSON.parse(server.requests.at(-1)!.body.toString()) as {
@@ -150,7 +152,10 @@ test.each([
       id: runId(1),
       events: [
         { name: "mine" },
-        { attachment: "photo", reason: "the server takes runs as JSON only" },
+        {
+          attachment: "photo",
+          reason: "the server accepts runs only as JSON, without attachments",
+        },
         { attachment: "sound _x" },
       ],
     });
@@ -163,7 +168,7 @@ test("what is tried without its attachments and fails is tried again with them",
   await using to = httpSinkTo(server.endpoint);
   const batch = await batchWith(start({ photo: file(10) }));
   const outcome = await to.sink.send(batch, noEnd());
-  const parts = resultParts({ batch, outcome });
+  const parts = flattenResult({ batch, outcome });
   expect(parts).toMatchObject([{ outcome: { kind: "retry", status: 503 } }]);
   expect(parts[0]?.batch).toBe(batch);
 });
@@ -189,7 +194,7 @@ test("runs with attachments are not in the requests of those without", async () 
   ]);
   const reader = new TapeReader(memory, used);
   const rules = { allowed: false, limitBytes: 1 };
-  const runs = await withAttachments(reader, joinRecords(reader), rules);
+  const runs = await attachToRuns(reader, joinRecords(reader), rules);
   const json = new RunJson(reader, Buffer.from("{}"));
   const limits = { runs: 100, bytes: 1_000_000, suspectRecords: [] };
   const { batches: cut } = cutBatches(reader, json, runs, limits);

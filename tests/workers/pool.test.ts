@@ -27,14 +27,14 @@ const shippingTo = (endpoint: string): ShippingOptions => ({
   traffic: new SharedTraffic().memory,
 });
 
-function poolTo(endpoint: string, threads = 1, Pool = WorkerPool, againMs = 60_000) {
+function poolTo(endpoint: string, threads = 1, Pool = WorkerPool, retryWorkersAfterMs = 60_000) {
   const inline: string[] = [];
   const stuck: string[] = [];
   const pool = new Pool({
     threads,
     shipping: shippingTo(endpoint),
     stallMs: 2_000,
-    againMs,
+    retryWorkersAfterMs,
     env: {},
     onInline: (reason) => inline.push(reason),
     onStuck: () => stuck.push("stuck"),

@@ -96,9 +96,9 @@ test("only what failed of a batch is sent again, and each run is judged once", a
   const mixed = (batch: Batch): Outcome => ({
     kind: "mixed",
     parts: [
-      { batch: batch.part(batch.runs.slice(0, 1)), outcome: delivered },
-      { batch: batch.part(batch.runs.slice(1, 2)), outcome: rejected },
-      { batch: batch.part(batch.runs.slice(2)), outcome: retry },
+      { batch: batch.withRuns(batch.runs.slice(0, 1)), outcome: delivered },
+      { batch: batch.withRuns(batch.runs.slice(1, 2)), outcome: rejected },
+      { batch: batch.withRuns(batch.runs.slice(2)), outcome: retry },
     ],
   });
   const inner = scriptedSink(mixed, delivered);
@@ -119,7 +119,7 @@ test("what still fails of a batch at the end is said of those runs only", async 
   const half = (batch: Batch): Outcome => ({
     kind: "mixed",
     parts: batch.runs.map((run, index) => ({
-      batch: batch.part([run]),
+      batch: batch.withRuns([run]),
       outcome: index === 0 ? delivered : retry,
     })),
   });

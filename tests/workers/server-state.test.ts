@@ -15,7 +15,7 @@ const hasZstd = zstdCompressSync !== undefined;
 describe("how bodies are compressed", () => {
   const encoding = (compression: Compression, gzip: boolean, zstd: boolean) => {
     const state = new ServerState({ endpoint: "https://runs.test", compression });
-    state.learn({ ...defaultServerInfo, gzip, zstd });
+    state.updateInfo({ ...defaultServerInfo, gzip, zstd });
     return state.encoding;
   };
 

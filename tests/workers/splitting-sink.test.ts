@@ -65,7 +65,7 @@ test("a single run that is too large is sent lighter and lighter, until it is ta
   const tooLarge = (withheld: number): Batch => ({
     ...fakeBatch(1),
     sizeBytes: 100 - withheld,
-    lighter: () => (withheld < 5 ? [tooLarge(withheld + 1)] : []),
+    reduceSize: () => (withheld < 5 ? [tooLarge(withheld + 1)] : []),
   });
   const inner = scriptedSink(({ sizeBytes }) => (sizeBytes > 97 ? refused(413) : delivered));
   const batch = tooLarge(0);
@@ -75,8 +75,8 @@ test("a single run that is too large is sent lighter and lighter, until it is ta
 });
 
 test("a start and an end that are too large together go one after the other", async () => {
-  const [start, end] = [fakeBatch(1), fakeBatch(2).part(fakeBatch(2).runs.slice(1))];
-  const both: Batch = { ...fakeBatch(1), lighter: () => [start, end] };
+  const [start, end] = [fakeBatch(1), fakeBatch(2).withRuns(fakeBatch(2).runs.slice(1))];
+  const both: Batch = { ...fakeBatch(1), reduceSize: () => [start, end] };
   const inner = scriptedSink((batch) => (batch === both ? refused(413) : delivered));
   const outcome = await splittingSink(inner).send(both, noEnd());
   expect(inner.batches).toEqual([both, start, end]);
@@ -111,8 +111,8 @@ test("a part of a batch that is refused as a whole is halved like a batch", asyn
   const parted = (batch: Batch): Outcome => ({
     kind: "mixed",
     parts: [
-      { batch: batch.part(batch.runs.slice(0, 2)), outcome: delivered },
-      { batch: batch.part(batch.runs.slice(2)), outcome: refused(422) },
+      { batch: batch.withRuns(batch.runs.slice(0, 2)), outcome: delivered },
+      { batch: batch.withRuns(batch.runs.slice(2)), outcome: refused(422) },
     ],
   });
   const inner = scriptedSink(parted, badRuns([3]));

@@ -1,18 +1,18 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  frameHead,
+  createFrameHead,
   frameHeadBytes,
   readSegment,
   saltOf,
-  segmentName,
+  formatSegmentName,
 } from "../../src/workers/spool/spool-format.ts";
 
 const salt = 0xde_ad_be_ef;
 
 const frame = (text: string, by = salt): Buffer => {
   const body = Buffer.from(text, "latin1");
-  return Buffer.concat([frameHead(body, { kind: 1, records: 1, salt: by }), body]);
+  return Buffer.concat([createFrameHead(body, { kind: 1, records: 1, salt: by }), body]);
 };
 
 const segment = (...texts: readonly string[]): Buffer => Buffer.concat(texts.map((t) => frame(t)));
@@ -84,7 +84,7 @@ function frameOfVersion(bytes: Buffer, version: number): Buffer {
   const found = Buffer.from(bytes);
   found[4] = version;
   // The head's checksum is over what it says.
-  const head = frameHead(body, { kind: 1, records: 1, salt });
+  const head = createFrameHead(body, { kind: 1, records: 1, salt });
   head[4] = version;
   found.writeUInt32LE(crcOf(head.subarray(0, 20)), 20);
   return found;
@@ -154,8 +154,8 @@ test("noise of whatever kind holds no frame", () => {
 });
 
 test("a segment's name holds its salt; other names have none", () => {
-  expect(saltOf(segmentName(7, 0xff))).toBe(0xff);
-  expect(segmentName(7, 0xff)).toBe("00000007-000000ff.seg");
+  expect(saltOf(formatSegmentName(7, 0xff))).toBe(0xff);
+  expect(formatSegmentName(7, 0xff)).toBe("00000007-000000ff.seg");
   expect(["x.seg", "00000007-000000ff.seg.bad", "notes.txt"].map(saltOf)).toEqual([
     undefined,
     undefined,

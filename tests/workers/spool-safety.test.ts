@@ -42,7 +42,7 @@ afterEach(() => {
 async function refusedBy(): Promise<string> {
   const opened = open();
   expect(() => append(opened.spool, "secret")).toThrow(
-    /Use a folder of this user's own as spoolDir/,
+    /Set spoolDir to a folder that belongs to this user/,
   );
   await opened.spool.claim();
   expect(await opened.spool.next()).toBeUndefined();
@@ -62,13 +62,13 @@ describe("a spool's folder is refused", () => {
     leaveBehind("planted");
     chmodSync(place.folder, 0o777);
     const before = inFolder();
-    expect(await refusedBy()).toMatch(/spoolRefused: .* can be written to by every user/);
+    expect(await refusedBy()).toMatch(/spoolRefused: .* is writable by every user/);
     expect(inFolder()).toEqual(before);
   });
 
   test("that every user can write to, with the bit that keeps files from removal", async () => {
     chmodSync(place.folder, 0o1777);
-    expect(await refusedBy()).toMatch(/spoolRefused: .* can be written to by every user/);
+    expect(await refusedBy()).toMatch(/spoolRefused: .* is writable by every user/);
     expect(inFolder()).toEqual([]);
   });
 
@@ -90,7 +90,7 @@ describe("a spool's folder is refused", () => {
     expect(await client.flush({ timeoutMs: 12_000 })).toMatchObject({ delivered: 2 });
     expect(client.stats().warnings).toEqual({ spoolRefused: 1 });
     expect(lines).toHaveLength(1);
-    expect(lines[0]).toContain("Use a folder of this user's own as spoolDir");
+    expect(lines[0]).toContain("Set spoolDir to a folder that belongs to this user");
     await client.close();
     expect(inFolder()).toEqual([]);
   });
@@ -98,7 +98,7 @@ describe("a spool's folder is refused", () => {
   test("by millrace/spool", async () => {
     chmodSync(place.folder, 0o777);
     const replay = replaySpool({ spoolDir: place.folder, limitMs: 1_000 });
-    await expect(replay).rejects.toThrow(/can be written to by every user/);
+    await expect(replay).rejects.toThrow(/is writable by every user/);
   });
 });
 
@@ -109,7 +109,7 @@ describe("within a folder of our own", () => {
     giveAway(join(place.folder, lane), skip);
     const { bodies, troubles } = await recover();
     expect(bodies).toEqual([]);
-    expect(troubles.join("\n")).toMatch(/spoolRefused: .*is not this user's folder/);
+    expect(troubles.join("\n")).toMatch(/spoolRefused: .*does not belong to this user/);
     expect(inFolder()).toEqual([lane]);
   });
 
@@ -124,7 +124,7 @@ describe("within a folder of our own", () => {
     const { bodies, troubles } = await recover();
     expect(bodies).toEqual(["ours"]);
     expect(troubles.join("\n")).toMatch(
-      /spoolRefused: .*00000009-0123abcd\.seg is not this user's file/,
+      /spoolRefused: .*00000009-0123abcd\.seg does not belong to this user/,
     );
   });
 
@@ -135,7 +135,7 @@ describe("within a folder of our own", () => {
     symlinkSync(join(elsewhere, lane), join(place.folder, lane));
     const { bodies, troubles } = await recover();
     expect(bodies).toEqual([]);
-    expect(troubles.join("\n")).toMatch(/spoolRefused: .*is not this user's folder/);
+    expect(troubles.join("\n")).toMatch(/spoolRefused: .*does not belong to this user/);
   });
 
   test("a link in place of a segment is not followed", async () => {
@@ -145,7 +145,7 @@ describe("within a folder of our own", () => {
     symlinkSync(join(elsewhere, "private"), join(place.folder, lane, "00000009-0123abcd.seg"));
     const { bodies, troubles } = await recover();
     expect(bodies).toEqual(["ours"]);
-    expect(troubles.join("\n")).toMatch(/spoolRefused: .*is not this user's file/);
+    expect(troubles.join("\n")).toMatch(/spoolRefused: .*does not belong to this user/);
   });
 
   test("a link in place of the folder of dead letters is not followed", () => {

@@ -1,7 +1,7 @@
 import { own } from "./option-row.ts";
 import type { OptionRow } from "./option-row.ts";
 
-/** The options that say which binary parts a run may have. */
+/** Options for the attachments of runs. */
 export interface AttachmentOptions {
   readonly maxAttachmentBytes: number;
   readonly attachBytesFrom: number;
@@ -17,7 +17,7 @@ export const attachmentRows: { readonly [Name in keyof AttachmentOptions]: Optio
     min: 1_024,
     max: 1_024 * mebibyte,
     env: own("MAX_ATTACHMENT_BYTES"),
-    doc: "Size of one attachment of a run; one in memory, and all of a record together, at most half of `maxQueueBytes`. A larger one is left out, with a marker in its place.",
+    doc: "Largest attachment of a run, in bytes. In memory, one attachment and all attachments of a record together may take at most half of `maxQueueBytes`. A larger one is replaced by a marker.",
   },
   attachBytesFrom: {
     kind: "number",
@@ -25,12 +25,12 @@ export const attachmentRows: { readonly [Name in keyof AttachmentOptions]: Optio
     min: 0,
     max: 1_024 * mebibyte,
     env: own("ATTACH_BYTES_FROM"),
-    doc: "Binary data inside inputs, outputs and other values is sent as an attachment from this size on, and as base64 below it.",
+    doc: "Binary data inside inputs, outputs and other values is sent as an attachment if it has at least this many bytes, otherwise as base64.",
   },
   dangerouslyAllowFilesystem: {
     kind: "switch",
     fallback: false,
     env: own("DANGEROUSLY_ALLOW_FILESYSTEM"),
-    doc: "Whether an attachment may name a file to be read and sent. Whoever decides on the path decides which file leaves the machine.",
+    doc: "Whether an attachment may be the path of a file that is read and sent. Whoever controls the path controls which file leaves the machine.",
   },
 };

@@ -1,8 +1,11 @@
-/** What issuers' numbers begin with, and how long they are: ISO/IEC 7812-1 and the issuers' own words. */
+/** Prefixes and lengths of card numbers: ISO/IEC 7812-1 and the issuers' documentation. */
 const issuers =
   /^(?:4(?:\d{12}|\d{15}|\d{18})|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|6(?:011|5\d\d|4[4-9]\d)\d{12}|62\d{14,17}|35\d{14}|3(?:0[0-5]|[68]\d)\d{11})$/;
 
-/** Whether the digits of a text are a card's number: an issuer's, with the check digit of Luhn. */
+/**
+ * Whether the digits of a text are a card number: a known prefix and length, and a valid Luhn check
+ * digit.
+ */
 export function isCardNumber(text: string): boolean {
   const digits = text.replace(/[ -]/g, "");
   if (!issuers.test(digits)) {
@@ -18,33 +21,36 @@ export function isCardNumber(text: string): boolean {
 }
 
 /**
- * How far the number of a card reaches with which digits in groups begin; 0 where they begin with none.
- * What follows may be digits too, such as the month in which it expires.
+ * Returns the length of the card number at the start of a text with groups of digits; 0 if there is
+ * none. The text may continue with other digits, such as an expiry date.
  */
-export function cardLength(groups: string): number {
+export function findCardLength(groups: string): number {
   if (isCardNumber(groups)) {
     return groups.length;
   }
-  if (!beginsLong.test(groups)) {
+  if (!startsWithFourDigits.test(groups)) {
     return 0;
   }
-  let end = lastSeparator(groups, groups.length);
-  while (end >= shortest && !isCardNumber(groups.slice(0, end))) {
-    end = lastSeparator(groups, end - 1);
+  let end = findLastSeparator(groups, groups.length);
+  while (end >= minCardDigits && !isCardNumber(groups.slice(0, end))) {
+    end = findLastSeparator(groups, end - 1);
   }
-  return end >= shortest ? end : 0;
+  return end >= minCardDigits ? end : 0;
 }
 
-/** How far it is to the next group that may begin a card: beside other digits those of a card stand by fours at least. */
-export function nextGroup(groups: string): number {
+/**
+ * Returns the offset of the next group that may begin a card number. In a text with several groups,
+ * a card number begins with a group of at least four digits.
+ */
+export function findNextGroup(groups: string): number {
   const at = groups.search(/[ -]\d{4}/);
   return at === -1 ? groups.length : at;
 }
 
-const beginsLong = /^\d{4}/;
+const startsWithFourDigits = /^\d{4}/;
 
-/** Digits of the shortest number. */
-const shortest = 13;
+/** Minimum number of digits of a card number. */
+const minCardDigits = 13;
 
-const lastSeparator = (groups: string, from: number): number =>
+const findLastSeparator = (groups: string, from: number): number =>
   Math.max(groups.lastIndexOf(" ", from), groups.lastIndexOf("-", from));

@@ -1,7 +1,7 @@
 import { own } from "./option-row.ts";
 import type { OptionRow } from "./option-row.ts";
 
-/** The options that say how the server is reached, beside its address. */
+/** Options for the connection to the server, other than its address. */
 export interface ConnectionOptions {
   readonly ca: string | undefined;
   readonly cert: string | undefined;
@@ -19,7 +19,7 @@ export const connectionRows: { readonly [Name in keyof ConnectionOptions]: Optio
     format: "certificates",
     failClosed: "sendNothing",
     env: own("CA"),
-    doc: "Certificate authorities to trust in place of the usual ones, PEM text.",
+    doc: "Certificate authorities to trust instead of the default ones, as PEM text.",
   },
   cert: {
     kind: "text",
@@ -27,7 +27,7 @@ export const connectionRows: { readonly [Name in keyof ConnectionOptions]: Optio
     format: "certificates",
     failClosed: "sendNothing",
     env: own("CERT"),
-    doc: "Client certificate, PEM text.",
+    doc: "Client certificate, as PEM text.",
   },
   key: {
     kind: "text",
@@ -36,13 +36,13 @@ export const connectionRows: { readonly [Name in keyof ConnectionOptions]: Optio
     isSecret: true,
     failClosed: "sendNothing",
     env: own("KEY"),
-    doc: "Key of the client certificate, PEM text; never logged.",
+    doc: "Private key of the client certificate, as PEM text; never logged.",
   },
   socketPath: {
     kind: "text",
     fallback: undefined,
     env: own("SOCKET_PATH"),
-    doc: "Unix socket to connect to in place of the endpoint's host.",
+    doc: "Path of a Unix socket to connect to instead of the endpoint's host.",
   },
   httpProxy: {
     kind: "text",
@@ -50,7 +50,7 @@ export const connectionRows: { readonly [Name in keyof ConnectionOptions]: Optio
     isSecret: true,
     failClosed: "sendNothing",
     env: ["MILLRACE_HTTP_PROXY", "http_proxy", "HTTP_PROXY"],
-    doc: "Proxy for an endpoint that begins with http.",
+    doc: "Proxy for an endpoint with the scheme http.",
   },
   httpsProxy: {
     kind: "text",
@@ -58,12 +58,12 @@ export const connectionRows: { readonly [Name in keyof ConnectionOptions]: Optio
     isSecret: true,
     failClosed: "sendNothing",
     env: ["MILLRACE_HTTPS_PROXY", "https_proxy", "HTTPS_PROXY"],
-    doc: "Proxy for an endpoint that begins with https.",
+    doc: "Proxy for an endpoint with the scheme https.",
   },
   noProxy: {
     kind: "text",
     fallback: undefined,
     env: ["MILLRACE_NO_PROXY", "no_proxy", "NO_PROXY"],
-    doc: "Hosts reached without a proxy, separated by commas; * is all of them.",
+    doc: "Hosts reached without a proxy, separated by commas; * means all hosts.",
   },
 };

@@ -1,36 +1,42 @@
-/** How to reach the server: what the options say, ready to cross to a worker. */
+/** How to connect to the server, derived from the options. Can be passed to a worker. */
 export interface Connection {
-  /** Why nothing may be sent: the variable of the endpoint or of the key has a value that can't be used. */
+  /**
+   * Why nothing may be sent: the environment variable of the endpoint or of the key is invalid.
+   * Absent if sending is allowed.
+   */
   readonly refusal?: string;
-  /** Base address without a slash at its end. */
+  /** Base address without a trailing slash. */
   readonly endpoint: string;
   readonly apiKey?: string;
   readonly workspaceId?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Longest wait for one answer, the connection included. */
+  /** Milliseconds to wait for one response, including the time to connect. */
   readonly timeoutMs: number;
-  /** Connections, and so requests under way, at once. */
+  /** Maximum number of connections, and so of requests in flight. */
   readonly requestsInFlight: number;
   readonly compression: Compression;
   /** Proxy for http and https endpoints; `noProxy` lists hosts reached without it. */
   readonly httpProxy?: string;
   readonly httpsProxy?: string;
   readonly noProxy?: string;
-  /** PEM text: authorities to trust, a client certificate and its key. */
+  /** As PEM text: certificate authorities to trust, a client certificate and its private key. */
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
-  /** Path of a unix socket to connect to in place of the endpoint's host. */
+  /** Path of a Unix socket to connect to instead of the endpoint's host. */
   readonly socketPath?: string;
 }
 
-/** `auto`: what the server offers, zstd before gzip; nothing to a loopback address. */
+/**
+ * `auto` uses what the server supports, zstd before gzip, and no compression for loopback
+ * addresses.
+ */
 export const compressions = ["auto", "zstd", "gzip", "none"] as const;
 
 /** One of {@link compressions}. */
 export type Compression = (typeof compressions)[number];
 
-/** Names and addresses that stay on this machine. */
+/** Whether a host name refers to this machine. */
 export const isLoopback = (hostname: string): boolean =>
   hostname === "localhost" ||
   hostname === "[::1]" ||

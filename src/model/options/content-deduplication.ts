@@ -1,56 +1,66 @@
 /**
- * A payload field in pieces: what the server has seen before in the same trace is named by its digest and
- * not sent again. Written by `workers/piece-writer`, read by the local server; both read this file.
+ * Byte format of a payload field that is sent as chunks: content that the server already has from
+ * the same trace is replaced by its digest. Written by `workers/json/chunk-writer.ts` and read by
+ * the local server; both use the constants of this file.
  *
- * The body of such a part is pieces one after another. A piece is a byte of {@link chunkCode}, then a
- * u32 length (little-endian) and so many bytes of JSON text, or a digest of {@link digestBytes} bytes.
- * The texts of all pieces, one behind the other, are the field's JSON, byte for byte.
+ * The body of such a part is a sequence of chunks. A chunk is a byte of {@link chunkCode}, followed
+ * either by a u32 length (little-endian) and as many bytes of JSON text, or by a digest of {@link
+ * digestBytes} bytes. The concatenated texts of all chunks are the field's JSON, byte for byte.
  */
 import { hash } from "node:crypto";
 
-/** What is done with content that a trace holds more than once. */
+/** How content that a trace contains more than once is sent: each time, or once. */
 export const contentDeduplications = ["inline", "once"] as const;
 
 /** One of {@link contentDeduplications}. */
 export type ContentDeduplicationMode = (typeof contentDeduplications)[number];
 
-/** Content type of a part in pieces; any other part is JSON as it stands. */
+/** Content type of a part that consists of chunks. All other parts are plain JSON. */
 export const chunksType = "application/vnd.millrace.pieces";
 
+/** The first byte of a chunk. */
 export const chunkCode = {
-  /** Text that means nothing beyond itself. */
+  /** Text that is not remembered. */
   text: 0x54,
-  /** Text that is remembered by its digest. */
+  /** Text that the server remembers by its digest. */
   kept: 0x4b,
-  /** The digest of a kept text, or of an item. */
+  /** The digest of a remembered text or of an item. */
   same: 0x53,
   /**
-   * The digest of a list: the text is `[` and its items, joined by commas. {@link noItems} is an empty
-   * one. Items that follow at once belong to it, and each makes a longer list, which is remembered.
+   * The digest of a list, whose text is `[` and its items, joined by commas. {@link noItems} is the
+   * empty list. Items that directly follow belong to the list. Each of them makes a longer list,
+   * which is remembered too.
    */
   list: 0x4c,
-  /** The text of one more item. A comma stands before it where it is not the first. */
+  /** The text of another item. A comma precedes it unless it is the first. */
   item: 0x49,
-  /** The digest of a text that is one more item. */
+  /** The digest of a text that is another item. */
   sameItem: 0x4a,
 } as const;
 
+/** Bytes of a digest. */
 export const digestBytes = 16;
-/** Items from this size on are also remembered by themselves. */
+/** Items of at least this many bytes are also remembered individually. */
 export const keptFromBytes = 128;
 
 /** The digest of a list without items. */
 export const noItems = "\0".repeat(digestBytes);
 
-/** The digest of a text: half of its SHA-256, a character (U+0000 to U+00FF) a byte. */
+/**
+ * Computes the digest of a text: the first half of its SHA-256, as a string with one character
+ * (U+0000 to U+00FF) per byte.
+ */
 export const textDigest = (text: Uint8Array): string =>
   hash("sha256", text, "buffer").toString("latin1", 0, digestBytes);
 
-const chain = Buffer.alloc(1 + 2 * digestBytes, "L");
+const listDigestInput = Buffer.alloc(1 + 2 * digestBytes, "L");
 
-/** The digest of a list with one item more. No JSON text begins as what is hashed here does. */
+/**
+ * Computes the digest of a list after another item was added. The hashed bytes can't be mistaken
+ * for JSON text, because they begin differently.
+ */
 export function listDigest(list: string, item: string): string {
-  chain.write(list, 1, "latin1");
-  chain.write(item, 1 + digestBytes, "latin1");
-  return textDigest(chain);
+  listDigestInput.write(list, 1, "latin1");
+  listDigestInput.write(item, 1 + digestBytes, "latin1");
+  return textDigest(listDigestInput);
 }

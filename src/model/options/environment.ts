@@ -1,80 +1,96 @@
-import { problemOf, shownValue } from "./option-problems.ts";
+import { findProblem, formatValue } from "./option-problems.ts";
 import type { OptionProblem } from "./option-problems.ts";
 import { optionTable } from "./option-table.ts";
 import type { OptionRow } from "./option-row.ts";
 import type { PlainOptions } from "./option-table.ts";
 import { parseRuleNames } from "./redaction.ts";
 
-/** Variables of the process, or of a test. */
+/** Environment variables, of the process or of a test. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A variable whose value its option can't have. */
+/** An environment variable with an invalid value. */
 export interface EnvironmentFault {
   readonly option: keyof PlainOptions;
   readonly variable: string;
-  /** What the client does instead. */
+  /** What the client does because of it. */
   readonly effect: "default" | "withhold" | "sendNothing";
-  /** Variable, value (of no secret), what is allowed and what the client does instead. */
+  /**
+   * A message with the variable, its value (unless secret), the allowed values, and what the client
+   * does instead.
+   */
   readonly message: string;
 }
 
 /**
- * Whether the environment enables tracing for a program without a client of its own: by a tracing variable, or
- * by the address of a server. A key alone does not.
+ * Whether the environment enables tracing for a program that creates no client: by a tracing
+ * variable, or by the address of a server. A key alone is not enough.
  */
 export function isTracingConfigured(env: Environment): boolean {
   const tracing = tracingVariable(env);
-  return tracing === undefined ? variableOf(optionTable.endpoint, env) !== undefined : tracing;
+  return tracing === undefined ? findVariable(optionTable.endpoint, env) !== undefined : tracing;
 }
 
 /** Whether a tracing variable is false. It takes precedence over the option `enabled`. */
 export const isTracingOff = (env: Environment): boolean => tracingVariable(env) === false;
 
-/** The value of the first tracing variable that is set; `undefined` where none is set or it is empty. */
+/**
+ * The value of the first tracing variable that is set; `undefined` if none is set or its value is
+ * invalid.
+ */
 function tracingVariable(env: Environment): boolean | undefined {
   const row = optionTable.enabled;
-  const variable = variableOf(row, env);
-  const value = variable === undefined ? undefined : parseText(row, textOf(variable, env));
+  const variable = findVariable(row, env);
+  const value = variable === undefined ? undefined : parseText(row, readVariable(variable, env));
   return typeof value === "boolean" ? value : undefined;
 }
 
-/** What is looked up of the environment, and where what was found is noted. */
-export interface Lookup {
+/** Arguments of {@link readOptionFromEnvironment}. */
+export interface EnvironmentLookup {
   readonly name: string;
   readonly row: OptionRow;
   readonly env: Environment;
+  /** Invalid variables are added here. */
   readonly faults: EnvironmentFault[];
-  /** By option: the variable that its value comes from. */
+  /** The variables that values come from, by option. The variable that is used is added here. */
   readonly sources: Map<string, string>;
 }
 
-/** The value of a variable, else the default; a variable that can't be read is noted as a fault. */
-export function fromEnvironment({ name, row, env, faults, sources }: Lookup): unknown {
-  const variable = variableOf(row, env);
+/**
+ * Reads the value of an option from the environment. Returns the default if no variable is set or
+ * its value is invalid, which is added to `faults`.
+ */
+export function readOptionFromEnvironment({
+  name,
+  row,
+  env,
+  faults,
+  sources,
+}: EnvironmentLookup): unknown {
+  const variable = findVariable(row, env);
   if (variable === undefined) {
     return row.fallback;
   }
-  const text = textOf(variable, env);
+  const text = readVariable(variable, env);
   const value = parseText(row, text);
-  const problem = problemOf(row, value) ?? (isEmptyList(value) ? emptyRules : undefined);
+  const problem = findProblem(row, value) ?? (isEmptyList(value) ? emptyRules : undefined);
   if (problem === undefined) {
     sources.set(name, variable);
     return value;
   }
   const isHidden = row.isSecret === true || problem.isHidden === true;
-  const shown = isHidden ? "has a value that its option can't have" : `is ${shownValue(text)}`;
+  const shown = isHidden ? "has an invalid value" : `is ${formatValue(text)}`;
   const allowed = allowedTexts[row.kind] ?? problem.allowed;
-  faults.push(faultOf({ name, row, variable }, `${variable} ${shown}; allowed: ${allowed}.`));
+  faults.push(createFault({ name, row, variable }, `${variable} ${shown}; allowed: ${allowed}.`));
   return row.failClosed === "withhold" && row.kind === "hide" ? true : row.fallback;
 }
 
-/** The variable that counts. Empty is unset, as in a shell. */
-const variableOf = (row: OptionRow, env: Environment): string | undefined =>
-  row.env.find((key) => textOf(key, env) !== "");
+/** The first variable that is set. An empty variable counts as unset, as in a shell. */
+const findVariable = (row: OptionRow, env: Environment): string | undefined =>
+  row.env.find((key) => readVariable(key, env) !== "");
 
-const textOf = (variable: string, env: Environment): string => (env[variable] ?? "").trim();
+const readVariable = (variable: string, env: Environment): string => (env[variable] ?? "").trim();
 
-/** What a variable can say, where an option takes more. */
+/** The allowed texts of a variable, for kinds of options that also accept values of other types. */
 const allowedTexts: { readonly [Kind in OptionRow["kind"]]?: string } = {
   switch: "true, false, yes, no, on, off, 1 or 0",
   hide: "true, false, yes, no, on, off, 1 or 0",
@@ -84,34 +100,39 @@ const allowedTexts: { readonly [Kind in OptionRow["kind"]]?: string } = {
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 const emptyRules: OptionProblem = { allowed: "a rule" };
 
-export interface FaultPlace {
+export interface FaultSource {
   readonly name: string;
   readonly row: OptionRow;
   readonly variable: string;
 }
 
-/** What a bad variable leads to, in one sentence. */
-export function faultOf({ name, row, variable }: FaultPlace, problem: string): EnvironmentFault {
+/**
+ * Creates the fault of an invalid variable, with a message that says what the client does instead.
+ */
+export function createFault(
+  { name, row, variable }: FaultSource,
+  problem: string,
+): EnvironmentFault {
   const option = name as keyof PlainOptions;
   const effect = row.failClosed ?? "default";
-  return { option, variable, effect, message: `${problem} ${effectText(option, row)}` };
+  return { option, variable, effect, message: `${problem} ${describeEffect(option, row)}` };
 }
 
-function effectText(option: keyof PlainOptions, row: OptionRow): string {
+function describeEffect(option: keyof PlainOptions, row: OptionRow): string {
   if (row.failClosed === "sendNothing") {
     return "Nothing is sent until it is corrected.";
   }
   if (row.failClosed === "withhold") {
-    const what = withheldTexts[option] ?? "All that the rules would search is";
-    return `${what} withheld until it is corrected.`;
+    const subject = withheldSubjects[option] ?? "Everything that the rules would search is";
+    return `${subject} withheld until it is corrected.`;
   }
-  // Whether a client records depends on more than this option's default.
+  // The default is not named for `enabled`: whether a client records does not depend on it alone.
   return row.fallback === undefined || option === "enabled"
     ? "It is ignored."
-    : `The default, ${String(row.fallback)}, holds.`;
+    : `The default ${String(row.fallback)} is used.`;
 }
 
-const withheldTexts: { readonly [Name in keyof PlainOptions]?: string } = {
+const withheldSubjects: { readonly [Name in keyof PlainOptions]?: string } = {
   hideInputs: "Inputs are",
   hideOutputs: "Outputs are",
   hideMetadata: "Metadata is",
@@ -128,7 +149,10 @@ const switches: Readonly<Record<string, boolean>> = {
   "0": false,
 };
 
-/** A variable's text as the option's kind of value; stays text where it is not one. */
+/**
+ * Converts a variable's text to the kind of value of the option. Returns the text itself if that is
+ * not possible.
+ */
 function parseText(row: OptionRow, text: string): unknown {
   const lower = text.toLowerCase();
   switch (row.kind) {

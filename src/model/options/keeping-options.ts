@@ -1,10 +1,13 @@
 import { own } from "./option-row.ts";
 import type { OptionRow } from "./option-row.ts";
 
-/** What gives way when the queue's bound is reached. */
+/** What happens when the limit of the queue is reached. */
 export type OverflowPolicy = "drop-newest" | "drop-oldest" | "block" | "spool";
 
-/** Every one of them. @internal */
+/**
+ * All overflow policies.
+ * @internal
+ */
 export const overflowPolicies: readonly OverflowPolicy[] = [
   "drop-newest",
   "drop-oldest",
@@ -12,12 +15,12 @@ export const overflowPolicies: readonly OverflowPolicy[] = [
   "spool",
 ];
 
-/** Where a record is when the call that made it returns. */
+/** Where a record is stored when the call that recorded it returns. */
 export type Durability = "memory" | "spool-first";
 
 const durabilities: readonly Durability[] = ["memory", "spool-first"];
 
-/** The options that say what is kept of records that can't be sent now, and where. */
+/** Options for records that can't be sent yet: how many are kept, and where. */
 export interface KeepingOptions {
   readonly maxFieldBytes: number;
   readonly maxQueueBytes: number;
@@ -39,16 +42,16 @@ export const keepingRows: { readonly [Name in keyof KeepingOptions]: OptionRow }
     min: 1_024,
     max: 256 * mebibyte,
     env: own("MAX_FIELD_BYTES"),
-    doc: "Size of one field of a run (inputs, outputs, ...), and at most a quarter of `maxQueueBytes`; what is beyond is cut and marked.",
+    doc: "Largest size of one field of a run (inputs, outputs, ...) in bytes, and at most a quarter of `maxQueueBytes`. Longer content is truncated, with a marker.",
   },
   maxQueueBytes: {
     kind: "number",
-    // A burst of 15,000 runs of 5.5 kB, recorded before the first answer, is 83 MB on tapes (bench/RESULTS.md).
+    // A burst of 15,000 runs of 5.5 kB, recorded before the first response, takes 83 MB on tapes (bench/RESULTS.md).
     fallback: 128 * mebibyte,
     min: 65_536,
     max: 65_536 * mebibyte,
     env: own("MAX_QUEUE_BYTES"),
-    doc: "Memory for records that wait or are under way; beyond it `overflow` decides. Half of it is for tapes under way: in a small queue tapes are smaller than `tapeBytes`, and fewer may be under way.",
+    doc: "Memory for records that are queued or being sent, in bytes; beyond it `overflow` applies. Half of it is for tapes that are being sent: in a small queue tapes are smaller than `tapeBytes`, and fewer are sent at the same time.",
   },
   maxQueueRecords: {
     kind: "number",
@@ -56,27 +59,27 @@ export const keepingRows: { readonly [Name in keyof KeepingOptions]: OptionRow }
     min: 1,
     max: 1_000_000_000,
     env: own("MAX_QUEUE_RECORDS"),
-    doc: "Records that may be waiting or under way; beyond it `overflow` decides.",
+    doc: "Number of records that may be queued or being sent; beyond it `overflow` applies.",
   },
   overflow: {
     kind: "choice",
     fallback: "drop-newest",
     choices: overflowPolicies,
     env: own("OVERFLOW"),
-    doc: "What gives way at the queue's bound: new records, the oldest that wait, callers of waitForCapacity (block), or memory for disk (spool, with spoolDir).",
+    doc: "What happens when the queue is full: new records are dropped (drop-newest), the oldest queued records are dropped (drop-oldest), callers of waitForCapacity wait (block), or records go to disk (spool, requires spoolDir).",
   },
   spoolDir: {
     kind: "text",
     fallback: undefined,
     env: own("SPOOL_DIR"),
-    doc: "Folder for what could not be delivered; sent when the server is back, by this client or the next with that folder. Also for what the server refused.",
+    doc: "Folder for records that could not be delivered. They are sent when the server is available again, by this client or the next one with this folder. Also stores records that the server refused.",
   },
   durability: {
     kind: "choice",
     fallback: "memory",
     choices: durabilities,
     env: own("DURABILITY"),
-    doc: "Where a record is when the call that made it returns: in memory, or written to spoolDir, where it survives the process.",
+    doc: "Where a record is stored when the call that recorded it returns: in memory, or in spoolDir (spool-first), where it survives the process.",
   },
   spoolQuotaBytes: {
     kind: "number",
@@ -84,7 +87,7 @@ export const keepingRows: { readonly [Name in keyof KeepingOptions]: OptionRow }
     min: 65_536,
     max: 1_048_576 * mebibyte,
     env: own("SPOOL_QUOTA_BYTES"),
-    doc: "Most bytes that one client keeps in spoolDir; beyond it the oldest go and are counted.",
+    doc: "Largest number of bytes that one client keeps in spoolDir; beyond it the oldest records are deleted and counted as lost.",
   },
   spoolSyncMs: {
     kind: "number",
@@ -92,7 +95,7 @@ export const keepingRows: { readonly [Name in keyof KeepingOptions]: OptionRow }
     min: 0,
     max: 60_000,
     env: own("SPOOL_SYNC_MS"),
-    doc: "How often what was spooled is forced onto the disk (fsync); 0 does it at each write, and waits for it.",
+    doc: "Milliseconds between two flushes of spooled records to disk (fsync). With 0 each write is flushed, and waits for it.",
   },
   replayBytesPerSecond: {
     kind: "number",
@@ -100,6 +103,6 @@ export const keepingRows: { readonly [Name in keyof KeepingOptions]: OptionRow }
     min: 1_024,
     max: 1_024 * mebibyte,
     env: own("REPLAY_BYTES_PER_SECOND"),
-    doc: "How fast what was spooled is sent again, at most.",
+    doc: "Largest rate at which spooled records are sent again, in bytes per second.",
   },
 };

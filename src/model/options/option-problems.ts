@@ -1,17 +1,17 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { OptionRow, TextFormat } from "./option-row.ts";
-import { problemWithRules } from "./redaction.ts";
+import { findRulesProblem } from "./redaction.ts";
 
-/** What is wrong with a value. */
+/** Why a value is invalid. */
 export interface OptionProblem {
-  /** What the value must be: `a whole number from 1 to 100`. */
+  /** What the value must be, such as `a whole number from 1 to 100`. */
   readonly allowed: string;
-  /** Whether the value may hold a secret, and must not be shown. */
+  /** Whether the value may contain a secret and must not be shown. */
   readonly isHidden?: true;
 }
 
-/** What a value must be to be the value of this option; `undefined` where it is. */
-export function problemOf(row: OptionRow, value: unknown): OptionProblem | undefined {
+/** Checks the value of an option. Returns `undefined` if it is valid. */
+export function findProblem(row: OptionRow, value: unknown): OptionProblem | undefined {
   switch (row.kind) {
     case "number": {
       const inRange = typeof value === "number" && value >= row.min && value <= row.max;
@@ -21,8 +21,8 @@ export function problemOf(row: OptionRow, value: unknown): OptionProblem | undef
     }
     case "text":
       return typeof value === "string" && value.trim() !== ""
-        ? formatProblem(value, row.format)
-        : { allowed: "a text, not empty" };
+        ? findFormatProblem(value, row.format)
+        : { allowed: "a non-empty string" };
     case "switch":
       return typeof value === "boolean" ? undefined : { allowed: "true or false" };
     case "hide":
@@ -30,7 +30,7 @@ export function problemOf(row: OptionRow, value: unknown): OptionProblem | undef
         ? undefined
         : { allowed: "true, false or a function" };
     case "rules": {
-      const allowed = problemWithRules(value);
+      const allowed = findRulesProblem(value);
       return allowed === undefined ? undefined : { allowed };
     }
     case "choice":
@@ -40,67 +40,75 @@ export function problemOf(row: OptionRow, value: unknown): OptionProblem | undef
   }
 }
 
-function formatProblem(text: string, format: TextFormat | undefined): OptionProblem | undefined {
+function findFormatProblem(
+  text: string,
+  format: TextFormat | undefined,
+): OptionProblem | undefined {
   switch (format) {
     case "address":
-      return addressProblem(text);
+      return findAddressProblem(text);
     case "token":
-      // It goes into a header: what can't stand there is refused here, where the message can say so.
+      // The value becomes part of a header. Characters that are not allowed there are refused here,
+      // where the message can name the option.
       return /^[\x21-\x7e]+$/.test(text)
         ? undefined
         : {
-            allowed: "printable ASCII without spaces or line ends (its value is not shown)",
+            allowed: "printable ASCII without spaces or line breaks (its value is not shown)",
             isHidden: true,
           };
     case "certificates":
-      return succeeds(() => new X509Certificate(text))
+      return doesNotThrow(() => new X509Certificate(text))
         ? undefined
-        : pemProblem(text, "certificates as PEM text (-----BEGIN CERTIFICATE-----)");
+        : createPemProblem(text, "certificates as PEM text (-----BEGIN CERTIFICATE-----)");
     case "privateKey":
-      return succeeds(() => createPrivateKey(text))
+      return doesNotThrow(() => createPrivateKey(text))
         ? undefined
-        : pemProblem(text, "an unencrypted private key as PEM text (-----BEGIN PRIVATE KEY-----)");
+        : createPemProblem(
+            text,
+            "an unencrypted private key as PEM text (-----BEGIN PRIVATE KEY-----)",
+          );
     case undefined:
       return undefined;
   }
 }
 
-function addressProblem(address: string): OptionProblem | undefined {
+function findAddressProblem(address: string): OptionProblem | undefined {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:")) {
-    const allowed = "an address that begins with http:// or https://";
+    const allowed = "a URL that begins with http:// or https://";
     return address.includes("@") ? { allowed, isHidden: true } : { allowed };
   }
   return url.username === "" && url.password === "" && url.search === "" && url.hash === ""
     ? undefined
     : {
         allowed:
-          "an address without user, password, query or fragment; pass the key as apiKey (MILLRACE_API_KEY)",
+          "a URL without user, password, query or fragment; pass the key as apiKey (MILLRACE_API_KEY)",
         isHidden: true,
       };
 }
 
-/** A text with dashes may be a key that was put into the wrong variable. */
-const pemProblem = (text: string, wanted: string): OptionProblem => {
-  const allowed = `${wanted}, not the path of a file`;
+/** A text with dashes may be a private key in the wrong variable, so it is not shown. */
+const createPemProblem = (text: string, expected: string): OptionProblem => {
+  const allowed = `${expected}, not the path of a file`;
   return text.includes("-----") ? { allowed, isHidden: true } : { allowed };
 };
 
-function succeeds(work: () => unknown): boolean {
+function doesNotThrow(work: () => unknown): boolean {
   try {
     work();
     return true;
   } catch {
-    // Leave OpenSSL's message out: it names a line of its source. The caller adds what is allowed.
+    // OpenSSL's message is dropped: it refers to a line of OpenSSL's source. The caller adds what
+    // is allowed.
     return false;
   }
 }
 
-/** A value as an error names it. */
-export const shownValue = (value: unknown): string =>
-  typeof value === "string" ? JSON.stringify(value.slice(0, 100)) : kindOf(value);
+/** Formats a value for an error message. */
+export const formatValue = (value: unknown): string =>
+  typeof value === "string" ? JSON.stringify(value.slice(0, 100)) : describeType(value);
 
-const kindOf = (value: unknown): string =>
+const describeType = (value: unknown): string =>
   typeof value === "number" || typeof value === "boolean" || value === null
     ? String(value)
     : `a value of type ${typeof value}`;

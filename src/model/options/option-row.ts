@@ -1,20 +1,20 @@
-interface Common {
-  /** Names of variables, the first that is set counts. */
+interface OptionRowBase {
+  /** Names of environment variables. The first one that is set is used. */
   readonly env: readonly string[];
-  /** What the option is for: feeds the documentation. */
+  /** Description of the option, from which the documentation is generated. */
   readonly doc: string;
   /**
-   * What a bad variable leads to, where the default would leak a payload or reach the wrong server.
-   * Without it the default holds.
+   * What happens if the environment variable is invalid and the default would leak a payload or use
+   * the wrong server. Without it the default is used.
    */
   readonly failClosed?: "withhold" | "sendNothing";
-  /** Whether its value may appear in no message. */
+  /** Set if messages must not contain the value. */
   readonly isSecret?: true;
 }
 
-/** One option: its kind, default, range, variables and sentence. */
+/** One option: its kind, default, range, environment variables and description. */
 export type OptionRow =
-  | (Common & {
+  | (OptionRowBase & {
       readonly kind: "number";
       readonly fallback: number;
       readonly min: number;
@@ -22,27 +22,36 @@ export type OptionRow =
       /** Whether fractions are allowed. */
       readonly fraction?: true;
     })
-  | (Common & {
+  | (OptionRowBase & {
       readonly kind: "text";
       readonly fallback: string | undefined;
-      /** @defaultValue any text that is not empty */
+      /**
+       * Required format.
+       * @defaultValue any non-empty text
+       */
       readonly format?: TextFormat;
     })
-  | (Common & { readonly kind: "switch"; readonly fallback: boolean })
-  | (Common & { readonly kind: "hide"; readonly fallback: false })
-  | (Common & { readonly kind: "rules"; readonly fallback: readonly [] })
-  | (Common & {
+  | (OptionRowBase & { readonly kind: "switch"; readonly fallback: boolean })
+  | (OptionRowBase & { readonly kind: "hide"; readonly fallback: false })
+  | (OptionRowBase & { readonly kind: "rules"; readonly fallback: readonly [] })
+  | (OptionRowBase & {
       readonly kind: "choice";
       readonly fallback: string;
       readonly choices: readonly string[];
     });
 
-/** An address of a server; what can stand in a header; certificates or a private key as PEM text. */
+/**
+ * Formats of texts: the URL of a server, a token for a header, or certificates or a private key as
+ * PEM text.
+ */
 export type TextFormat = "address" | "token" | "certificates" | "privateKey";
 
-/** The variable of an option that is only ours. */
+/** Returns the environment variable of an option that only Millrace has. */
 export const own = (name: string): readonly string[] => [`MILLRACE_${name}`];
-/** Where `MILLRACE_X` is unset, the variables that instrumented code already has are read. */
+/**
+ * Returns the environment variables of an option that LangSmith has too. If `MILLRACE_X` is unset,
+ * the LangSmith variables of existing programs are used.
+ */
 export const shared = (name: string): readonly string[] => [
   `MILLRACE_${name}`,
   `LANGSMITH_${name}`,

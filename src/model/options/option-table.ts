@@ -16,12 +16,13 @@ import type { ContentDeduplicationMode } from "./content-deduplication.ts";
 import type { KeyValues } from "../run.ts";
 
 /**
- * What to hide of a payload: `true` for all of it, or a function that returns what may be recorded.
- * It is called once per value, must return at once, and must not change what it is given.
+ * What to hide in a payload: `true` for everything, or a function that returns what may be
+ * recorded. The function is called once per value. It must return synchronously and must not change
+ * its argument.
  */
 export type Hide = boolean | ((value: KeyValues) => KeyValues);
 
-/** The options that are a number, a text or a switch: each can also come from the environment. */
+/** The options that can also come from environment variables: numbers, texts and switches. */
 export interface PlainOptions extends KeepingOptions, AttachmentOptions, ConnectionOptions {
   readonly enabled: boolean;
   readonly endpoint: string;
@@ -54,13 +55,16 @@ export interface PlainOptions extends KeepingOptions, AttachmentOptions, Connect
   readonly recursionLimit: number;
 }
 
-/** Every tunable of the client: its default, range, variables and sentence. Written here only. */
+/**
+ * All options of the client: default, range, environment variables and description. This table is
+ * their only definition.
+ */
 export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } = {
   enabled: {
     kind: "switch",
     fallback: true,
     env: [...shared("TRACING"), "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING_V2"],
-    doc: "Whether anything is recorded. A variable that says false wins over `enabled: true`; one that says true starts tracing without a client. See tracing.md.",
+    doc: "Whether anything is recorded. A variable with the value false takes precedence over `enabled: true`; one with the value true enables tracing without a client. See tracing.md.",
   },
   endpoint: {
     kind: "text",
@@ -68,7 +72,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     format: "address",
     failClosed: "sendNothing",
     env: shared("ENDPOINT"),
-    doc: "Base address of the server, http or https, with a path where it has one.",
+    doc: "Base URL of the server, http or https, optionally with a path.",
   },
   apiKey: {
     kind: "text",
@@ -85,13 +89,13 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     format: "token",
     failClosed: "sendNothing",
     env: shared("WORKSPACE_ID"),
-    doc: "Workspace sent in the header x-tenant-id, for keys that reach several.",
+    doc: "Workspace sent in the header x-tenant-id, for keys with access to several workspaces.",
   },
   projectName: {
     kind: "text",
     fallback: "default",
     env: [...shared("PROJECT"), "LANGCHAIN_SESSION"],
-    doc: "Project that runs are filed in where none is named.",
+    doc: "Project of runs that name no project.",
   },
   timeoutMs: {
     kind: "number",
@@ -99,7 +103,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 1,
     max: 600_000,
     env: own("TIMEOUT_MS"),
-    doc: "Longest wait for one answer of the server.",
+    doc: "Longest wait for one response of the server, in milliseconds.",
   },
   syncTimeoutMs: {
     kind: "number",
@@ -107,7 +111,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 1,
     max: 3_600_000,
     env: own("SYNC_TIMEOUT_MS"),
-    doc: "Longest that a call of client.sync blocks, all its tries and pages together.",
+    doc: "Longest time that a call of client.sync blocks, including all attempts and pages, in milliseconds.",
   },
   maxResponseBytes: {
     kind: "number",
@@ -115,7 +119,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 65_536,
     max: 1_073_741_824,
     env: own("MAX_RESPONSE_BYTES"),
-    doc: "Size of one answer that a call of the API reads as a whole, such as a page of runs; a larger one is a ResponseError. What is read as a stream is not bounded.",
+    doc: "Largest response that an API call reads as a whole, such as a page of runs, in bytes. A larger one throws a ResponseError. Streamed responses are not limited.",
   },
   batchLimit: {
     kind: "number",
@@ -123,7 +127,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 1,
     max: 1_000_000,
     env: own("BATCH_LIMIT"),
-    doc: "Pending operations that are sent at once, where nothing is under way. How many a request holds is for the server to say.",
+    doc: "Number of queued records that are sent immediately if nothing is being sent. The server determines how many a request contains.",
   },
   firstDelayMs: {
     kind: "number",
@@ -131,7 +135,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 0,
     max: 60_000,
     env: own("FIRST_DELAY_MS"),
-    doc: "Wait for company after the first record of a quiet time.",
+    doc: "After a period without records: milliseconds to wait for further records before the first one is sent.",
   },
   aggregationDelayMs: {
     kind: "number",
@@ -139,7 +143,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 0,
     max: 60_000,
     env: own("AGGREGATION_DELAY_MS"),
-    doc: "Longest wait for company in traffic; no later record pushes it back.",
+    doc: "During continuous traffic: longest time in milliseconds to wait for further records. Later records do not extend it.",
   },
   attempts: {
     kind: "number",
@@ -147,7 +151,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 1,
     max: 100,
     env: own("ATTEMPTS"),
-    doc: "Tries of one batch in one go, the first included.",
+    doc: "Number of consecutive attempts to send a batch, including the first.",
   },
   retryAfterLimitMs: {
     kind: "number",
@@ -155,7 +159,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 0,
     max: 3_600_000,
     env: own("RETRY_AFTER_LIMIT_MS"),
-    doc: "Longest wait that a server's Retry-After can ask for.",
+    doc: "Longest wait that a server can request with Retry-After, in milliseconds.",
   },
   ...keepingRows,
   ...attachmentRows,
@@ -165,7 +169,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 4_096,
     max: 268_435_456,
     env: own("TAPE_BYTES"),
-    doc: "Size of one tape, the buffer that crosses to a worker; a larger record gets a tape of its own.",
+    doc: "Size in bytes of one tape, the buffer that is passed to a worker. A larger record gets its own tape.",
   },
   workers: {
     kind: "number",
@@ -173,7 +177,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 0,
     max: 64,
     env: own("WORKERS"),
-    doc: "Worker threads that serialize and send; 0 does it on the main thread.",
+    doc: "Worker threads that serialize and send; with 0 the main thread does it.",
   },
   workerStallMs: {
     kind: "number",
@@ -181,7 +185,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 500,
     max: 3_600_000,
     env: own("WORKER_STALL_MS"),
-    doc: "How long a worker's event loop may stand still, as in an endless loop, before the worker is replaced; waiting for the server is no standing still.",
+    doc: "Milliseconds for which a worker's event loop may be blocked, as by an endless loop, before the worker is replaced. Waiting for the server does not block it.",
   },
   requestsInFlight: {
     kind: "number",
@@ -189,21 +193,21 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 1,
     max: 1_024,
     env: own("REQUESTS_IN_FLIGHT"),
-    doc: "Requests under way at once, all workers together; also the tapes under way.",
+    doc: "Number of requests in flight, for all workers together; also the number of tapes that are being sent.",
   },
   compression: {
     kind: "choice",
     fallback: "auto",
     choices: compressions,
     env: own("COMPRESSION"),
-    doc: "How bodies are compressed where the server offers it; auto leaves loopback addresses plain.",
+    doc: "Compression of request bodies, if the server supports it. auto does not compress for loopback addresses.",
   },
   contentDeduplication: {
     kind: "choice",
     fallback: "inline",
     choices: contentDeduplications,
     env: own("REPEATED_CONTENT"),
-    doc: "Whether what a trace holds again is sent again (inline), or named by its digest (once) to a server of this project. See content-deduplication.md.",
+    doc: "Whether content that appears repeatedly in a trace is sent each time (inline), or once and then referenced by its digest (once), to Millrace servers. See content-deduplication.md.",
   },
   exitTimeoutMs: {
     kind: "number",
@@ -211,7 +215,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 0,
     max: 60_000,
     env: own("EXIT_TIMEOUT_MS"),
-    doc: "Longest that a forced end (process.exit, uncaught exception, signal) waits for delivery.",
+    doc: "Longest time in milliseconds that a forced process end (process.exit, uncaught exception, signal) waits for delivery.",
   },
   drainTimeoutMs: {
     kind: "number",
@@ -219,7 +223,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 0,
     max: 600_000,
     env: own("DRAIN_TIMEOUT_MS"),
-    doc: "Longest that a natural end, drain, close or a flush without a limit waits for delivery. Where it is not set, a server that this process never reached is waited for one second.",
+    doc: "Longest time in milliseconds that a natural process end, drain, close or a flush without a limit waits for delivery. If it is not set, a server that this process never reached is waited for one second.",
   },
   samplingRate: {
     kind: "number",
@@ -228,20 +232,20 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     max: 1,
     fraction: true,
     env: shared("SAMPLING_RATE").concat(shared("TRACING_SAMPLING_RATE")),
-    doc: "Share of traces that is recorded; a trace is kept whole or not at all.",
+    doc: "Fraction of traces that is recorded. A trace is recorded completely or not at all.",
   },
   reportStats: {
     kind: "switch",
     fallback: true,
     env: own("REPORT_STATS"),
-    doc: "Whether a local server of this project is told how much was recorded, delivered and dropped, for its page; no other server is.",
+    doc: "Whether the client reports how much it recorded, delivered and dropped to a Millrace server, which shows it in its UI. Other servers get no reports.",
   },
   logLevel: {
     kind: "choice",
     fallback: "warn",
     choices: logLevels,
     env: own("LOG_LEVEL"),
-    doc: "What is logged: nothing (silent), lost data and what stops sending (error), also what may need attention (warn), what the client found and did (info), each delivery (debug). See delivery.md.",
+    doc: "What is logged: nothing (silent), lost data and failures that stop sending (error), also problems that may need attention (warn), actions of the client (info), each delivery (debug). See delivery.md.",
   },
   hideInputs: {
     kind: "hide",
@@ -255,14 +259,14 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: false,
     failClosed: "withhold",
     env: shared("HIDE_OUTPUTS"),
-    doc: "Hides outputs, likewise.",
+    doc: "Hides outputs, in the same way.",
   },
   hideMetadata: {
     kind: "hide",
     fallback: false,
     failClosed: "withhold",
     env: shared("HIDE_METADATA"),
-    doc: "Hides metadata, likewise.",
+    doc: "Hides metadata, in the same way.",
   },
   redact: {
     kind: "rules",
@@ -277,7 +281,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 1,
     max: 100_000,
     env: own("RECURSION_LIMIT"),
-    doc: "Recursion limit of the runnable configs that a run is turned into for LangChain.",
+    doc: "Recursion limit in the LangChain runnable configs that are created from a run.",
   },
   ...connectionRows,
 };

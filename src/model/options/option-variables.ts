@@ -1,6 +1,9 @@
 import { optionTable } from "./option-table.ts";
 
-/** The options that decide whether and how a server is reached, and where runs wait for one. */
+/**
+ * Options that determine whether and how the server is reached, and where undelivered runs are
+ * stored.
+ */
 export type ServerOptionName =
   | "enabled"
   | "endpoint"
@@ -14,8 +17,8 @@ export type ServerOptionName =
   | "cert"
   | "key";
 
-/** The variables of an option; the first that is set counts. */
+/** Returns the environment variables of an option. The first one that is set is used. */
 export const variablesOf = (name: ServerOptionName): readonly string[] => optionTable[name].env;
 
-/** Where a client looks for a server that neither an option nor a variable names. */
+/** The default address of the server. */
 export const defaultEndpoint = String(optionTable.endpoint.fallback);

@@ -1,78 +1,88 @@
 import { OptionError } from "../errors.ts";
-import { faultOf, fromEnvironment, isTracingOff } from "./environment.ts";
+import { createFault, readOptionFromEnvironment, isTracingOff } from "./environment.ts";
 import type { Environment, EnvironmentFault } from "./environment.ts";
-import { problemOf, shownValue } from "./option-problems.ts";
+import { findProblem, formatValue } from "./option-problems.ts";
 import { optionTable } from "./option-table.ts";
 import type { Logger } from "../stats.ts";
 import type { OptionRow } from "./option-row.ts";
 import type { PlainOptions } from "./option-table.ts";
 import { chooseProxy, parseProxy } from "./proxy.ts";
 
-/** The options as they count, and what was wrong with the environment. */
+/** The effective options, and faults of environment variables. */
 export interface ResolvedOptions extends PlainOptions {
   readonly faults: readonly EnvironmentFault[];
-  /** Where values come from that are not the default, by option: a variable's name, or `option`. */
+  /**
+   * Source of each value that is not the default, by option: the name of an environment variable,
+   * or `option`.
+   */
   readonly sources: ReadonlyMap<string, string>;
 }
 
-/** What a caller may give. */
-export type GivenOptions = {
+/** The options that a caller may pass. */
+export type ExplicitOptions = {
   readonly [Name in keyof PlainOptions]?: PlainOptions[Name] | undefined;
 };
 
 /**
- * The options as they count: what was given, else the environment, else the default. A bad variable is a
- * fault, and the default holds; where that would leak a payload or reach the wrong server, payloads are
- * withheld, or nothing is sent ({@link sendsNothing}).
+ * Computes the effective options: explicit values, else environment variables, else defaults. An
+ * invalid variable is recorded as a fault, and the default is used. If the default would leak a
+ * payload or use the wrong server, payloads are withheld, or nothing is sent ({@link
+ * sendsNothing}).
  *
- * @throws {@link OptionError} a given value is not what the option takes; names the option, its range
- * and the value, the value of a secret excepted.
+ * @throws {@link OptionError} if an explicit value is invalid. The message names the option, its
+ * allowed values, and the value unless it is a secret.
  */
-export function resolveOptions(given: GivenOptions, env: Environment): ResolvedOptions {
+export function resolveOptions(explicit: ExplicitOptions, env: Environment): ResolvedOptions {
   const faults: EnvironmentFault[] = [];
   const resolved: Record<string, unknown> = {};
   const sources = new Map<string, string>();
   for (const [name, row] of Object.entries(optionTable)) {
-    const value: unknown = Reflect.get(given, name);
+    const value: unknown = Reflect.get(explicit, name);
     if (value === undefined) {
-      resolved[name] = fromEnvironment({ name, row, env, faults, sources });
+      resolved[name] = readOptionFromEnvironment({ name, row, env, faults, sources });
     } else {
-      assertGiven({ name, row, value });
+      assertValid({ name, row, value });
       resolved[name] = value;
     }
   }
-  const refuse: Refusal = (name, problem) => {
+  const reportProblem: ReportProblem = (name, problem) => {
     const variable = sources.get(name);
     if (variable === undefined) {
       throw new OptionError(`Option ${name} ${problem}`);
     }
     const row = optionTable[name];
-    faults.push(faultOf({ name, row, variable }, `${variable} ${problem}.`));
+    faults.push(createFault({ name, row, variable }, `${variable} ${problem}.`));
     resolved[name] = row.fallback;
   };
-  checkProxy(resolved as unknown as PlainOptions, refuse);
-  checkFolder(resolved as unknown as PlainOptions, refuse);
+  checkProxy(resolved as unknown as PlainOptions, reportProblem);
+  checkFolder(resolved as unknown as PlainOptions, reportProblem);
   if (isTracingOff(env)) {
     resolved["enabled"] = false;
   }
   const options = resolved as unknown as PlainOptions;
   for (const name of Object.keys(optionTable)) {
-    if (Reflect.get(given, name) !== undefined) {
+    if (Reflect.get(explicit, name) !== undefined) {
       sources.set(name, "option");
     }
   }
-  const withheld = faults.some(({ option }) => option === "redact")
+  const withheldPayloads = faults.some(({ option }) => option === "redact")
     ? { hideInputs: true, hideOutputs: true, hideMetadata: true }
     : {};
   const endpoint = options.endpoint.replace(/\/+$/, "");
-  return { ...options, ...withheld, endpoint, faults, sources };
+  return { ...options, ...withheldPayloads, endpoint, faults, sources };
 }
 
-/** Why nothing may be sent: the variable of the endpoint or of the key has a value that can't be used. */
+/**
+ * Why nothing may be sent: the environment variable of the endpoint or of the key is invalid.
+ * `undefined` if sending is allowed.
+ */
 export const sendsNothing = ({ faults }: Pick<ResolvedOptions, "faults">): string | undefined =>
   faults.find(({ effect }) => effect === "sendNothing")?.message;
 
-/** Whether the rules that mask can't be known, so that all that they would search is masked. */
+/**
+ * Whether the redaction rules are unknown because their variable is invalid, so that all text is
+ * masked.
+ */
 export const masksEverything = ({ faults }: Pick<ResolvedOptions, "faults">): boolean =>
   faults.some(({ option }) => option === "redact");
 
@@ -82,39 +92,48 @@ interface Candidate {
   readonly value: unknown;
 }
 
-/** @throws {@link OptionError} the value is not what the option takes. */
-function assertGiven({ name, row, value }: Candidate): void {
-  const problem = problemOf(row, value);
+/** @throws {@link OptionError} if the value is invalid. */
+function assertValid({ name, row, value }: Candidate): void {
+  const problem = findProblem(row, value);
   if (problem !== undefined) {
     const isHidden = row.isSecret === true || problem.isHidden === true;
-    const shown = isHidden ? "" : `, not ${shownValue(value)}`;
+    const shown = isHidden ? "" : `, not ${formatValue(value)}`;
     throw new OptionError(`Option ${name} must be ${problem.allowed}${shown}`);
   }
 }
 
-/** What a value must be to be this option's; `undefined` where it is. */
+/** Checks a value of an option. Returns what is allowed, or `undefined` if the value is valid. */
 export const problemWith = (name: keyof PlainOptions, value: unknown): string | undefined =>
-  problemOf(optionTable[name], value)?.allowed;
+  findProblem(optionTable[name], value)?.allowed;
 
-/** Throws for a value that was given; for one of the environment, notes the fault and takes the default. */
-type Refusal = (name: keyof PlainOptions, problem: string) => void;
+/**
+ * Throws for an explicit value. For a value from the environment it records the fault and restores
+ * the default.
+ */
+type ReportProblem = (name: keyof PlainOptions, problem: string) => void;
 
-/** Something is to be kept on disk, and no folder is named. */
-function checkFolder({ overflow, durability, spoolDir }: PlainOptions, refuse: Refusal): void {
+/** Reports options that store records on disk although no folder is set. */
+function checkFolder(
+  { overflow, durability, spoolDir }: PlainOptions,
+  reportProblem: ReportProblem,
+): void {
   if (durability === "spool-first" && spoolDir === undefined) {
-    refuse("durability", 'can be "spool-first" only with spoolDir (MILLRACE_SPOOL_DIR)');
+    reportProblem("durability", 'can be "spool-first" only with spoolDir (MILLRACE_SPOOL_DIR)');
   }
   if (overflow === "spool" && spoolDir === undefined) {
-    refuse("overflow", 'can be "spool" only with spoolDir (MILLRACE_SPOOL_DIR)');
+    reportProblem("overflow", 'can be "spool" only with spoolDir (MILLRACE_SPOOL_DIR)');
   }
 }
 
-/** Only the proxy that is on the way: a variable of the environment may be for other programs. */
-function checkProxy(options: PlainOptions, refuse: Refusal): void {
+/**
+ * Checks only the proxy that would be used: the variables of other proxies may be meant for other
+ * programs.
+ */
+function checkProxy(options: PlainOptions, reportProblem: ReportProblem): void {
   const address = chooseProxy(options);
   if (address !== undefined && parseProxy(address) === undefined) {
     const name = address === options.httpsProxy ? "httpsProxy" : "httpProxy";
-    refuse(
+    reportProblem(
       name,
       "must be the address of a proxy, such as http://host:3128 (its value may hold a password and is not shown)",
     );
@@ -122,9 +141,10 @@ function checkProxy(options: PlainOptions, refuse: Refusal): void {
 }
 
 /**
- * Headers to send with every request.
+ * Checks the option `headers`, which are sent with every request.
  *
- * @throws {@link OptionError} a name is no header's, or a value has a character that none can have.
+ * @throws {@link OptionError} if a name is not a valid header name, or a value contains a character
+ * that is not allowed.
  */
 export function checkHeaders(headers: unknown): Readonly<Record<string, string>> {
   if (headers === undefined) {
@@ -132,15 +152,15 @@ export function checkHeaders(headers: unknown): Readonly<Record<string, string>>
   }
   const entries = typeof headers === "object" && headers !== null ? Object.entries(headers) : [];
   if (typeof headers !== "object" || headers === null || Array.isArray(headers)) {
-    throw new OptionError("Option headers must be an object of texts");
+    throw new OptionError("Option headers must be an object of strings");
   }
   const checkedEntries = entries.map(([name, value]: [string, unknown]): [string, string] => {
     if (!headerName.test(name)) {
-      throw new OptionError(`Option headers: ${shownValue(name)} is not the name of a header`);
+      throw new OptionError(`Option headers: ${formatValue(name)} is not a valid header name`);
     }
     if (typeof value !== "string" || !headerValue.test(value)) {
       throw new OptionError(
-        `Option headers: the value of ${name} must be a text without line ends and controls (it is not shown)`,
+        `Option headers: the value of ${name} must be a string without line breaks and control characters (it is not shown)`,
       );
     }
     return [name, value];
@@ -152,14 +172,18 @@ export function checkHeaders(headers: unknown): Readonly<Record<string, string>>
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** @throws {@link OptionError} it has no `warn`. */
+/**
+ * Checks the option `logger`.
+ *
+ * @throws {@link OptionError} if it has no function `warn`.
+ */
 export function checkLogger(logger: Logger): Logger {
-  const given: unknown = logger;
+  const value: unknown = logger;
   if (
-    typeof given === "object" &&
-    given !== null &&
-    "warn" in given &&
-    typeof given.warn === "function"
+    typeof value === "object" &&
+    value !== null &&
+    "warn" in value &&
+    typeof value.warn === "function"
   ) {
     return logger;
   }

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 
-/** A proxy's address, its user and password apart: an origin can be shown, they can't. */
+/** Address of a proxy, separate from its user and password, which must not be shown. */
 export interface Proxy {
   /** Such as `http://proxy.example:3128`. */
   readonly origin: string;
@@ -8,7 +8,7 @@ export interface Proxy {
   readonly authorization?: string;
 }
 
-/** What decides which proxy is on the way to a server. */
+/** Settings that determine the proxy for a server. */
 export interface ProxyChoice {
   readonly endpoint: string;
   readonly httpProxy?: string | undefined;
@@ -18,8 +18,8 @@ export interface ProxyChoice {
 }
 
 /**
- * The address of the proxy for the endpoint, by the endpoint's scheme; `undefined` without a
- * proxy. The proxy of one scheme is never used for the other.
+ * Returns the address of the proxy for the endpoint, by the endpoint's scheme; `undefined` if no
+ * proxy is used. The proxy of one scheme is never used for the other.
  */
 export function chooseProxy(choice: ProxyChoice): string | undefined {
   const { httpProxy, httpsProxy, noProxy = "", socketPath } = choice;
@@ -29,7 +29,10 @@ export function chooseProxy(choice: ProxyChoice): string | undefined {
   return isDirect ? undefined : address;
 }
 
-/** Reads `http://user:password@host:port`, scheme and user optional; `undefined` where it is none. */
+/**
+ * Parses `http://user:password@host:port`, with optional scheme and user; `undefined` if the text
+ * is not valid.
+ */
 export function parseProxy(text: string): Proxy | undefined {
   const trimmed = text.trim();
   const address = /^[a-z][a-z\d+.-]*:\/\//i.test(trimmed) ? trimmed : `http://${trimmed}`;
@@ -40,26 +43,27 @@ export function parseProxy(text: string): Proxy | undefined {
   if (url.username === "" && url.password === "") {
     return { origin: url.origin };
   }
-  const credentials = `${unescaped(url.username)}:${unescaped(url.password)}`;
+  const credentials = `${unescapePercents(url.username)}:${unescapePercents(url.password)}`;
   return {
     origin: url.origin,
     authorization: `Basic ${Buffer.from(credentials).toString("base64")}`,
   };
 }
 
-/** Percent-escapes undone; a text that is not escaped properly stays as it is. */
-function unescaped(text: string): string {
+/** Decodes percent-encoding. Returns the text unchanged if it is not encoded correctly. */
+function unescapePercents(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A password with a lone `%`: it was written as it is.
+    // A password with a lone `%` is not percent-encoded.
     return text;
   }
 }
 
 /**
- * Whether a list such as `NO_PROXY` exempts an address: hosts with all below them, IP addresses and
- * ranges (`10.0.0.0/8`), each with a port or for all ports, separated by commas or blanks; `*` is all.
+ * Whether a list such as `NO_PROXY` contains an address. Entries are hosts, which include their
+ * subdomains, IP addresses and ranges (`10.0.0.0/8`), each optionally with a port, separated by
+ * commas or spaces; `*` means all.
  */
 export function isExempt(endpoint: URL, list: string): boolean {
   const host = endpoint.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
@@ -71,18 +75,18 @@ export function isExempt(endpoint: URL, list: string): boolean {
 }
 
 function matches(entry: string, host: string, port: string): boolean {
-  const { name, onlyPort } = withoutPort(entry);
+  const { name, onlyPort } = splitPort(entry);
   if (onlyPort !== undefined && onlyPort !== port) {
     return false;
   }
   if (isIP(host) !== 0) {
     return matchesAddress(name, host);
   }
-  const bare = name.replace(/^\*?\./, "");
-  return host === bare || host.endsWith(`.${bare}`);
+  const domain = name.replace(/^\*?\./, "");
+  return host === domain || host.endsWith(`.${domain}`);
 }
 
-function withoutPort(entry: string): { readonly name: string; readonly onlyPort?: string } {
+function splitPort(entry: string): { readonly name: string; readonly onlyPort?: string } {
   if (isIP(entry) === 6) {
     return { name: entry };
   }

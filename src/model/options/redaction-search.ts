@@ -1,26 +1,29 @@
-/** What a rule finds in texts. */
+/** What a rule searches in texts. */
 export interface RedactionSearch {
   readonly name: string;
-  /** Global. */
+  /** Has the flag `g`. */
   readonly pattern: RegExp;
-  /** In lower case: texts that hold none of these are not searched. */
+  /** Lower-case texts. A text that contains none of them is not searched. */
   readonly needs?: readonly string[];
-  /** Digits that fail the check sum of card numbers do not count as a match. */
+  /** Matches must be valid card numbers, including the check digit. */
   readonly isCard?: true;
 }
 
-/** Keys, tested against their snake case too. */
+/** A pattern for keys, which is tested against the key and against the key in snake case. */
 export interface RedactionKeySearch {
   readonly name: string;
   readonly pattern: RegExp;
 }
 
-/** The rules as a worker needs them: crosses to it when it starts. */
+/** The redaction rules in the form that workers use. Passed to a worker when it starts. */
 export interface RedactionPlan {
   readonly searches: readonly RedactionSearch[];
   readonly keys: readonly RedactionKeySearch[];
-  /** A mark from 2 to 255 that a tape carries once these rules were applied to it. */
+  /**
+   * Identifies these rules: a number from 2 to 255 that is written into each record to which the
+   * rules were applied.
+   */
   readonly mark: number;
-  /** The rules can't be known: everything that they would search is masked. */
+  /** The rules are unknown, so everything that they could search is masked. */
   readonly masksEverything?: true;
 }

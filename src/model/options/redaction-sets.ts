@@ -1,73 +1,76 @@
 import type { RedactionKeySearch, RedactionSearch } from "./redaction-search.ts";
 
-/** A set of rules that is built in. */
+/** A built-in set of rules. */
 export type RedactionSet = "secrets" | "emails" | "cards";
 
-interface Rules {
+interface RuleSet {
   readonly searches: readonly RedactionSearch[];
   readonly keys: readonly RedactionKeySearch[];
 }
 
-const secret = (needs: string, pattern: RegExp): RedactionSearch => ({
+const createSecretSearch = (needs: string, pattern: RegExp): RedactionSearch => ({
   name: "secret",
   needs: needs.split(" "),
   pattern,
 });
 
-/** Keys under which a secret stands: in snake case and lower case, behind any prefix. */
+/** Keys whose values are secrets, in lower snake case. Any prefix may precede them. */
 const secretKeys =
   "pass(?:word|wd|phrase|code)|pwd|secrets?|credentials?|authorization|cookies?|" +
   "(?:api|access|secret|private|signing|encryption)_?key|" +
   "(?:access|refresh|id|auth|bearer|session|csrf|api|security)_?token|" +
   "client_?secret|connection_?string|x_api_key|set_cookie|apikey";
 
-/** What the built-in rules find. Each pattern is linear: no part of it can be matched in two ways. */
-export const redactionSets: Readonly<Record<RedactionSet, Rules>> = {
+/** The built-in rules. Matching takes linear time: no part of a pattern can match in two ways. */
+export const redactionSets: Readonly<Record<RedactionSet, RuleSet>> = {
   secrets: {
     searches: [
-      // OpenAI, Anthropic, Stripe and those who took after them
-      secret("sk", /(?<![A-Za-z0-9])sk[-_][A-Za-z0-9_-]{16,}/g),
-      secret("rk_", /(?<![A-Za-z0-9])rk_(?:live|test)_[A-Za-z0-9]{16,}/g),
+      // OpenAI, Anthropic, Stripe and other vendors with the same key format.
+      createSecretSearch("sk", /(?<![A-Za-z0-9])sk[-_][A-Za-z0-9_-]{16,}/g),
+      createSecretSearch("rk_", /(?<![A-Za-z0-9])rk_(?:live|test)_[A-Za-z0-9]{16,}/g),
       // LangSmith, GitHub, GitLab, npm, Hugging Face, Slack, PyPI, Docker, Linear, Notion, Replicate
-      secret(
+      createSecretSearch(
         "lsv2_ gho_ ghp_ ghs_ ghu_ ghr_ github_pat_ npm_ hf_ r8_ ntn_ lin_api_ dckr_pat_",
         /(?<![A-Za-z0-9])(?:lsv2_[a-z]{2}_|gh[opsur]_|github_pat_|npm_|hf_|r8_|ntn_|lin_api_|dckr_pat_)[A-Za-z0-9_]{16,}/g,
       ),
-      secret(
+      createSecretSearch(
         "glpat- xox xapp- pypi- gsk-",
         /(?<![A-Za-z0-9])(?:glpat-|xox[abeoprs]-|xapp-|pypi-|gsk-)[A-Za-z0-9_-]{12,}/g,
       ),
       // AWS, Google
-      secret(
+      createSecretSearch(
         "akia asia aroa aida",
         /(?<![A-Za-z0-9])(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16}(?![A-Za-z0-9])/g,
       ),
-      secret("aiza", /(?<![A-Za-z0-9])AIza[A-Za-z0-9_-]{35}/g),
-      secret("ya29.", /(?<![A-Za-z0-9])ya29\.[A-Za-z0-9_-]{20,}/g),
+      createSecretSearch("aiza", /(?<![A-Za-z0-9])AIza[A-Za-z0-9_-]{35}/g),
+      createSecretSearch("ya29.", /(?<![A-Za-z0-9])ya29\.[A-Za-z0-9_-]{20,}/g),
       // JSON Web Tokens: RFC 7519, section 3
-      secret("eyj", /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g),
-      // PEM: RFC 7468, section 10; with headers: RFC 1421, section 4.4; PGP: RFC 9580, section 6.2. Also
-      // one of which the end was cut off.
-      secret(
+      createSecretSearch(
+        "eyj",
+        /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g,
+      ),
+      // PEM: RFC 7468, section 10; with headers: RFC 1421, section 4.4; PGP: RFC 9580, section 6.2.
+      // Also matches a key whose end was truncated.
+      createSecretSearch(
         "-----begin",
         /-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----[^-]*(?:-(?!----)[^-]*)*(?:-----END [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----)?/g,
       ),
       // RFC 9110, section 11.6.2, and RFC 3986, section 3.2.1
-      secret("bearer", /\bBearer\s+(?<masked>[A-Za-z0-9._~+/=-]{8,})/dgi),
-      secret("basic", /\bBasic\s+(?<masked>[A-Za-z0-9+/]{8,}={0,2})/dgi),
-      secret("://", /:\/\/[^\s/?#:@"'\\]{0,256}:(?<masked>[^\s/?#@"'\\]{1,512})@/dg),
-      // XML elements, escaped ones included
-      secret(
+      createSecretSearch("bearer", /\bBearer\s+(?<masked>[A-Za-z0-9._~+/=-]{8,})/dgi),
+      createSecretSearch("basic", /\bBasic\s+(?<masked>[A-Za-z0-9+/]{8,}={0,2})/dgi),
+      createSecretSearch("://", /:\/\/[^\s/?#:@"'\\]{0,256}:(?<masked>[^\s/?#@"'\\]{1,512})@/dg),
+      // XML elements, including escaped ones
+      createSecretSearch(
         "passw passphrase secret key token credential authorization cookie",
         /(?:<|&lt;)[\w.:-]{0,64}?(?:passw(?:or)?d|passphrase|secret|(?:api|access|private|secret)[-_]?key|(?:access|refresh|auth|session|bearer)[-_]?token|credentials?|authorization|cookie)(?:\s[^<>&]{0,512})?(?:>|&gt;)\s{0,64}(?:<!\[CDATA\[)?(?<masked>(?:(?!&lt;)[^<]){1,8192})/dgi,
       ),
-      // A field of a form: RFC 7578, section 4.2
-      secret(
+      // Form fields: RFC 7578, section 4.2
+      createSecretSearch(
         "passw passphrase secret key token",
         /name="[\w.-]{0,64}?(?:passw(?:or)?d|passphrase|secret|(?:api|access|private)[-_]?key|(?:access|refresh|auth|session)[-_]?token)"[^\r\n]{0,512}(?:\r?\n[^\r\n]{1,512}){0,8}\r?\n\r?\n(?<masked>[^\r\n]{1,8192})/dgi,
       ),
-      // `password=...` and `"api_key": "..."` within texts, JSON in JSON included
-      secret(
+      // `password=...` and `"api_key": "..."` inside texts, including JSON inside JSON
+      createSecretSearch(
         "passw passphrase secret key token",
         /(?:password|passwd|passphrase|secret|(?:api|access|private)[-_]?key|(?:access|refresh|auth|session)[-_]?token)(?:\\*["'])?\s{0,8}[:=]\s{0,8}(?:\\*["'])?(?<masked>[^\s"'\\,;&{}[\]()<>]{4,})/dgi,
       ),

@@ -2,49 +2,58 @@ import { redactionSets } from "./redaction-sets.ts";
 import type { RedactionSet } from "./redaction-sets.ts";
 import type { RedactionKeySearch, RedactionPlan, RedactionSearch } from "./redaction-search.ts";
 
-/** Masks what a pattern finds in a text; where it has a group named `masked`, only that. */
+/**
+ * Masks the matches of a pattern in texts. If the pattern has a group named `masked`, only that
+ * group is masked.
+ */
 export interface RedactionPattern {
   /** Stands in the mask: `[name]`. */
   readonly name: string;
   readonly pattern: RegExp;
 }
 
-/** Masks all that stands under such keys: a text means that key in any case. */
+/** Masks all values under certain keys. Strings are compared case-insensitively. */
 export interface RedactionKeys {
   /** Stands in the mask: `[name]`. */
   readonly name: string;
   readonly keys: readonly (string | RegExp)[];
 }
 
-/** What to mask: a set that is built in, a pattern, or keys. */
+/** What to mask: a built-in set, a pattern, or keys. */
 export type RedactionRule = RedactionSet | RedactionPattern | RedactionKeys;
 
-/** What must be a rule's name, so that its mask is plain ASCII. */
+/** Pattern for the names of rules, which keeps masks plain ASCII. */
 const namePattern = /^[A-Za-z0-9_-]{1,24}$/;
 
-/** What a value must be to be the option `redact`; `undefined` where it is. */
-export function problemWithRules(value: unknown): string | undefined {
+/**
+ * Checks the value of the option `redact`. Returns what is allowed, or `undefined` if the value is
+ * valid.
+ */
+export function findRulesProblem(value: unknown): string | undefined {
   const allowed = `an array of ${Object.keys(redactionSets).join(", ")}, { name, pattern } or { name, keys }; a name is up to 24 letters, digits, - or _`;
   return Array.isArray(value) && value.every(isRule) ? undefined : allowed;
 }
 
-/** The rules of a variable's text, `secrets,emails`. */
+/** Parses the value of the environment variable, such as `secrets,emails`. */
 export const parseRuleNames = (text: string): readonly string[] =>
   text
     .split(",")
     .map((name) => name.trim())
     .filter((name) => name !== "");
 
-/** Masks everything: for rules that can't be read. */
+/** A plan that masks everything, for rules that can't be read. */
 export const maskEverything: RedactionPlan = {
   searches: [],
   keys: [],
-  // Different from every mark of rules, which are 2 to 255 by their content: this one means that all is masked.
+  // A fixed mark. Marks of rules are computed from their content, so they rarely equal it.
   mark: 255,
   masksEverything: true,
 };
 
-/** What the workers search for; `undefined` where there are no rules. `apiKey` is a secret too. */
+/**
+ * Converts the rules to a plan for the workers; `undefined` if there are no rules. The rule
+ * `secrets` also masks `apiKey`.
+ */
 export function planRedaction(
   rules: readonly RedactionRule[],
   apiKey: string | undefined,
@@ -59,15 +68,15 @@ export function planRedaction(
       searches.push(...redactionSets[rule].searches);
       keys.push(...redactionSets[rule].keys);
       if (rule === "secrets" && apiKey !== undefined) {
-        searches.push({ name: "secret", pattern: new RegExp(escaped(apiKey), "g") });
+        searches.push({ name: "secret", pattern: new RegExp(escapeRegExp(apiKey), "g") });
       }
     } else if ("pattern" in rule) {
-      searches.push({ name: rule.name, pattern: searching(rule.pattern) });
+      searches.push({ name: rule.name, pattern: toGlobalPattern(rule.pattern) });
     } else {
-      keys.push(...rule.keys.map((key) => ({ name: rule.name, pattern: keyPattern(key) })));
+      keys.push(...rule.keys.map((key) => ({ name: rule.name, pattern: toKeyPattern(key) })));
     }
   }
-  return { searches, keys, mark: markOf([...searches, ...keys]) };
+  return { searches, keys, mark: computeMark([...searches, ...keys]) };
 }
 
 function isRule(value: unknown): boolean {
@@ -90,21 +99,29 @@ function isRule(value: unknown): boolean {
   );
 }
 
-/** A copy that finds all matches, with the place of a group where the pattern names one. */
-function searching({ source, flags }: RegExp): RegExp {
-  const kept = flags.replace(/[gyd]/g, "");
-  return new RegExp(source, `${kept}g${source.includes("(?<masked>") ? "d" : ""}`);
+/**
+ * Copies a pattern so that it finds all matches, and reports the position of the group `masked` if
+ * it has one.
+ */
+function toGlobalPattern({ source, flags }: RegExp): RegExp {
+  const otherFlags = flags.replace(/[gyd]/g, "");
+  return new RegExp(source, `${otherFlags}g${source.includes("(?<masked>") ? "d" : ""}`);
 }
 
-const keyPattern = (key: string | RegExp): RegExp =>
+const toKeyPattern = (key: string | RegExp): RegExp =>
   typeof key === "string"
-    ? new RegExp(`^${escaped(key)}$`, "i")
+    ? new RegExp(`^${escapeRegExp(key)}$`, "i")
     : new RegExp(key.source, key.flags.replace(/[gy]/g, ""));
 
-const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+const escapeRegExp = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
-/** The same rules have the same mark; others have, as good as always, another one. */
-function markOf(parts: readonly { readonly name: string; readonly pattern: RegExp }[]): number {
+/**
+ * Computes the mark of rules from their content. Different rules almost always have different
+ * marks.
+ */
+function computeMark(
+  parts: readonly { readonly name: string; readonly pattern: RegExp }[],
+): number {
   let hash = 7;
   for (const { name, pattern } of parts) {
     for (const unit of `${name}${pattern.source}/${pattern.flags}`) {

@@ -1,51 +1,57 @@
-/** Binary data beside a run, such as an image or a recording. */
+/** Binary data attached to a run, such as an image or a recording. */
 export type RunAttachment =
   | {
-      /** `type/subtype`, with parameters where it has some. */
+      /** `type/subtype`, optionally with parameters. */
       readonly mimeType: string;
-      /** Copied at the call; a text is sent as UTF-8. */
+      /** The content, copied during the call. A string is sent as UTF-8. */
       readonly data: Uint8Array | ArrayBuffer | string;
     }
   | {
       readonly mimeType: string;
-      /** A file that is read as it is sent; with the option `dangerouslyAllowFilesystem` only. */
+      /**
+       * Path of a file that is read while it is sent. Requires the option
+       * `dangerouslyAllowFilesystem`.
+       */
       readonly path: string;
     }
   /** The same as `{ mimeType, data }`. */
   | readonly [mimeType: string, data: Uint8Array | ArrayBuffer | string];
 
 /**
- * By name: 1 to 128 characters, no dot, quote or control character, as a name
- * is a part of a name on the wire.
+ * Attachments by name. A name has 1 to 128 characters and no dot, quote or control character,
+ * because it becomes part of a part name on the wire.
  */
 export type RunAttachments = Readonly<Record<string, RunAttachment>>;
 
-/** In UTF-16 units. */
+/** Maximum length of an attachment's name, in UTF-16 code units. */
 export const longestAttachmentName = 128;
 
-/** What the names of attachments begin with that are made of binary data inside values. */
-export const madeAttachmentPrefix = "millrace_";
+/** Name prefix of attachments that are created from binary data inside values. */
+export const extractedAttachmentPrefix = "millrace_";
 
-/** The MIME type of a marker in place of an attachment. */
+/** MIME type of a marker that replaces an attachment. */
 export const markerMimeType = "text/plain; charset=utf-8";
 
-/** Whether it can stand in the name of a part: see {@link RunAttachments}. */
+/** Whether a text is a valid attachment name: see {@link RunAttachments}. */
 export const isAttachmentName = (name: string): boolean =>
   name.length <= longestAttachmentName && namePattern.test(name) && name.isWellFormed();
 
-// oxlint-disable-next-line no-control-regex -- they are what a header must not hold
+// oxlint-disable-next-line no-control-regex -- these characters are not allowed in a header
 const namePattern = /^[^."\u0000-\u001f\u007f-\u009f\u2028\u2029]+$/;
 
-/** `type/subtype`, and parameters (RFC 9110, section 8.3.1). */
+/** A MIME type: `type/subtype`, optionally with parameters (RFC 9110, section 8.3.1). */
 export const mimePattern =
   /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+(?: *; *[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"[ !#-[\]-~]*"))*$/;
 
-/** In characters: what is longer is no type. */
+/** Maximum length of a MIME type, in characters. */
 const longestMimeType = 256;
 
-/** A parameter `length` would be taken for the length of the part. */
+/**
+ * A MIME type must not have a parameter `length`, which a reader would take for the length of the
+ * part.
+ */
 const lengthParameter = /;\s*length\s*=/i;
 
-/** Whether it can stand in the header of a part. */
+/** Whether a text is a MIME type that can be written into the header of a part. */
 export const isMimeType = (text: string): boolean =>
   text.length <= longestMimeType && mimePattern.test(text) && !lengthParameter.test(text);

@@ -1,11 +1,13 @@
-/** Counts of records, as in `stats()`, that a client reports to servers that request them for their UI. */
+/**
+ * Counts of records, as in `stats()`, that a client reports to a server that shows them in its UI.
+ */
 export interface SenderReport {
-  /** Made anew for each client. */
+  /** A random id, created for each client. */
   readonly id: string;
-  /** Where its runs are filed when they name no project. */
+  /** Default project of its runs. */
   readonly project: string;
   readonly pid: number;
-  /** Of the SDK. */
+  /** Version of the SDK. */
   readonly version: string;
   readonly accepted: number;
   readonly delivered: number;

@@ -1,19 +1,19 @@
 import type { ErrorCode } from "../errors.ts";
 
-/** Why a request failed, as the workers report it. Holds no key, input or output. */
+/** Why a request failed, as the workers report it. Contains no key, input or output. */
 export interface FailedTry {
   /** Milliseconds since the Unix epoch. */
   readonly at: number;
   /** What was attempted and what came back, on one line. */
   readonly cause: string;
   readonly code?: ErrorCode;
-  /** Of the response, where there was one. */
+  /** HTTP status of the response, if there was one. */
   readonly status?: number;
-  /** Whether the records were refused for good; else they are sent again. */
+  /** Whether the server refused the records permanently. Otherwise they are sent again. */
   readonly isFinal: boolean;
 }
 
-/** Of the memory, in 32-bit numbers. */
+/** Indexes of the counters, in 32-bit integers. */
 const counter = {
   finished: 0,
   responses: 1,
@@ -22,22 +22,26 @@ const counter = {
   strange: 4,
   unconnected: 5,
 } as const;
-/** What follows begins at a multiple of eight. */
+/** Bytes of the counters: a multiple of eight, because 64-bit integers follow. */
 const counterBytes = 6 * Int32Array.BYTES_PER_ELEMENT;
-/** In 64-bit numbers. */
+/** Indexes of the totals, in 64-bit integers. */
 const total = { requests: 0, retries: 1, bytesSent: 2 } as const;
 const totalBytes = 3 * BigInt64Array.BYTES_PER_ELEMENT;
 /** Slots for failures. A thread that crashes while it writes one loses only that one. */
 const slots = 4;
 const slotBytes = 2_048;
-/** Of a slot: the number of its failure, 0 while it is written, and the bytes of its text. */
+/**
+ * A slot begins with the number of its failure, 0 while it is being written, and the length of its
+ * text in bytes.
+ */
 const slotHeadBytes = 2 * Int32Array.BYTES_PER_ELEMENT;
-const longestCause = 400;
+/** Maximum length of a cause, in UTF-16 code units. */
+const maxCauseLength = 400;
 
 /**
- * What the workers have counted, and their last failures, in memory that every thread sees. The main
- * thread reads it at any moment: in the middle of a series of retries, and also while it blocks at a
- * forced end, when no message can arrive.
+ * The counters of the workers and their last failures, in memory that all threads share. The main
+ * thread can read it at any time: between two retries, and while it blocks at a forced process end,
+ * when no message can arrive.
  */
 export class SharedTraffic {
   readonly memory: SharedArrayBuffer;
@@ -50,7 +54,7 @@ export class SharedTraffic {
     this.#totals = new BigInt64Array(memory, counterBytes, Object.keys(total).length);
   }
 
-  /** Counts a request that begins, and the bytes of its body. */
+  /** Counts a request that is being sent, and the bytes of its body. */
   countRequest(bytes: number): void {
     Atomics.add(this.#totals, total.requests, 1n);
     Atomics.add(this.#totals, total.bytesSent, BigInt(bytes));
@@ -60,13 +64,13 @@ export class SharedTraffic {
     Atomics.add(this.#totals, total.retries, 1n);
   }
 
-  /** Counts a response that a server of runs may have given. */
+  /** Counts a response that may come from an ingest server. */
   countResponse(): void {
     Atomics.add(this.#counters, counter.responses, 1);
   }
 
-  /** The server's `/info` names no version: it may be no server of runs. */
-  noteStrangeServer(): void {
+  /** Records that the server's `/info` has no version: the server may not accept runs at all. */
+  recordStrangeServer(): void {
     Atomics.store(this.#counters, counter.strange, 1);
   }
 
@@ -78,18 +82,18 @@ export class SharedTraffic {
     Atomics.add(this.#counters, counter.connections, 1);
   }
 
-  /** A worker that had time to connect has no connection yet. */
-  noteUnconnected(): void {
+  /** Records that a worker had enough time to connect and has no connection yet. */
+  recordUnconnected(): void {
     Atomics.store(this.#counters, counter.unconnected, 1);
   }
 
-  /** Whether no connection was made, though one failed or a worker had time for it. */
+  /** Whether no connection was made, although one attempt failed or a worker had enough time. */
   get isUnconnected(): boolean {
     const isOverdue = Atomics.load(this.#counters, counter.unconnected) === 1;
     return this.connections === 0 && (isOverdue || this.failures > 0);
   }
 
-  /** Counts a tape of which every outcome is written, and wakes {@link SharedTraffic.waitForTape}. */
+  /** Counts a tape whose outcomes are all written, and wakes {@link SharedTraffic.waitForTape}. */
   countFinished(): void {
     Atomics.add(this.#counters, counter.finished, 1);
     Atomics.notify(this.#counters, counter.finished);
@@ -128,9 +132,9 @@ export class SharedTraffic {
     return Atomics.load(this.#counters, counter.failures);
   }
 
-  /** Keeps a failure for {@link SharedTraffic.lastFailure}, with its cause cut to one short line. */
-  fail(failure: FailedTry): void {
-    const cause = oneLine(failure.cause).slice(0, longestCause);
+  /** Stores a failure for {@link SharedTraffic.lastFailure}. Its cause is shortened to one line. */
+  recordFailure(failure: FailedTry): void {
+    const cause = toOneLine(failure.cause).slice(0, maxCauseLength);
     const text = Buffer.from(JSON.stringify({ ...failure, cause }));
     const number = Atomics.add(this.#counters, counter.failures, 1) + 1;
     const { head, bytes } = this.#slotOf(number);
@@ -142,13 +146,13 @@ export class SharedTraffic {
     }
   }
 
-  /** The newest failure that is written whole; `undefined` where there was none. */
+  /** The newest failure that was written completely; `undefined` if there is none. */
   get lastFailure(): FailedTry | undefined {
     const newest = this.failures;
     for (let number = newest; number > Math.max(0, newest - slots); number--) {
       const { head, bytes } = this.#slotOf(number);
       const text = Buffer.from(bytes.subarray(0, Atomics.load(head, 1))).toString();
-      // Another thread may have begun to write the slot anew while it was read.
+      // Another thread may have begun to overwrite the slot while it was read.
       if (text !== "" && Atomics.load(head, 0) === number) {
         return JSON.parse(text) as FailedTry;
       }
@@ -165,6 +169,9 @@ export class SharedTraffic {
   }
 }
 
-/** A server's text can't forge lines of a log, nor hold a terminal's commands. */
-// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-const oneLine = (text: string): string => text.replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, " ");
+/**
+ * Removes control characters: a server's text must not forge log lines or contain terminal
+ * commands.
+ */
+// oxlint-disable-next-line no-control-regex -- the pattern matches control characters
+const toOneLine = (text: string): string => text.replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, " ");

@@ -4,32 +4,38 @@ import type { RedactionPlan } from "../options/redaction-search.ts";
 import type { ContentDeduplicationMode } from "../options/content-deduplication.ts";
 import type { ServerInfo } from "../resources/server-info.ts";
 
-/** What a worker needs to know once: crosses to it when it starts. */
+/** Settings that a worker receives when it starts. */
 export interface ShippingOptions {
   readonly connection: Connection;
   readonly attempts: number;
   readonly retryAfterLimitMs: number;
-  /** Largest response, in bytes, that the request half reads as a whole. */
+  /** Largest response, in bytes, that an API call reads as a whole. */
   readonly maxResponseBytes: number;
   readonly runtime: RuntimeFacts;
-  /** What is masked on each tape before it is read; absent where nothing is. */
+  /** Rules for masking each tape before it is read; absent if there are none. */
   readonly redaction?: RedactionPlan;
   readonly files: FileRules;
-  /** Whether content that a trace holds again is named, to a server that takes that. */
+  /**
+   * Whether content that appears repeatedly in a trace is sent once and then referenced, to servers
+   * that support it.
+   */
   readonly contentDeduplication: ContentDeduplicationMode;
-  /** Binary data inside values is an attachment from this size on. */
+  /** Binary data inside values of at least this many bytes becomes an attachment. */
   readonly attachBytesFrom: number;
-  /** Memory of a `SharedTraffic`: counters, and the last failures. */
+  /** Memory of a `SharedTraffic`: counters and the last failures. */
   readonly traffic: SharedArrayBuffer;
 }
 
-/** Which files that attachments name may be read. */
+/** Rules for reading files that attachments refer to. */
 export interface FileRules {
   readonly allowed: boolean;
   readonly limitBytes: number;
 }
 
-/** `extra.runtime` of every run: what made it. Holds nothing of the environment. */
+/**
+ * `extra.runtime` of every run: the SDK and the runtime that recorded it. Contains nothing from the
+ * environment variables.
+ */
 export interface RuntimeFacts {
   readonly sdk: string;
   readonly sdk_version: string;
@@ -38,25 +44,34 @@ export interface RuntimeFacts {
   readonly platform: string;
 }
 
-/** One tape, handed over by reference. */
+/** A tape, passed to a worker by reference. */
 export interface ShipTask {
-  /** Names the tape in a {@link FailureNotice}. */
+  /** Identifies the tape in a {@link FailureNotice}. */
   readonly tapeId?: number;
   readonly memory: SharedArrayBuffer;
-  /** Where its records end. */
+  /** Offset of the end of the records. */
   readonly used: number;
-  /** Where to begin; records before are left alone. @defaultValue 0 */
+  /**
+   * Offset of the first record to send. Earlier records are skipped.
+   * @defaultValue 0
+   */
   readonly from?: number;
-  /** Where records begin that a worker died with: each run of them goes alone, after all others. */
+  /**
+   * Offsets of records that a worker was writing when it crashed. Each of their runs is sent alone,
+   * after all others.
+   */
   readonly suspectRecords?: readonly number[];
 }
 
-/** What a worker posts at once when a try of a tape's records failed; why is in the shared memory. */
+/**
+ * A message that a worker posts as soon as an attempt to send a tape's records failed. The reason
+ * is in the shared memory.
+ */
 export interface FailureNotice {
   readonly failedTape: number;
 }
 
-/** One run that the server refused for good. */
+/** One run that the server refused permanently. */
 export interface RefusedRun {
   readonly runId: string;
   readonly records: number;
@@ -65,34 +80,40 @@ export interface RefusedRun {
   readonly message: string;
 }
 
-/** What the rules that mask did. */
+/** Results of the redaction rules. */
 export interface Redacted {
-  /** Places that were masked. */
+  /** Number of masked matches. */
   readonly masked: number;
-  /** Records of which everything was masked, since a rule failed on them. */
+  /** Number of records that were masked completely because a rule failed on them. */
   readonly failed: number;
 }
 
-/** What became of a tape. The outcome of each record is also in its head, on the tape. */
+/**
+ * The result of sending a tape. The outcome of each record is also stored in the record's head, on
+ * the tape.
+ */
 export interface ShipReport {
   readonly delivered: number;
-  /** Payloads and attachments with a marker in their place, in what was delivered; absent where none. */
+  /**
+   * Number of payloads and attachments that were replaced by a marker in delivered runs; absent if
+   * zero.
+   */
   readonly truncated?: number;
-  /** What was masked; absent where nothing was. */
+  /** Results of redaction; absent if no rules are set. */
   readonly redacted?: Redacted;
   readonly refused: readonly RefusedRun[];
-  /** Records that could not be written as JSON; absent where there was none. */
+  /** Number of records that could not be written as JSON; absent if zero. */
   readonly quarantined?: number;
-  /** Records for which every try failed. */
+  /** Number of records for which every attempt failed. */
   readonly undelivered: number;
-  /** Whether they failed because the server is away or overloaded. */
+  /** Whether they failed because the server is unavailable or overloaded. */
   readonly away: boolean;
-  /** The last failure's message, where there was one. */
+  /** Message of the last failure, if there was one. */
   readonly reason?: string;
   readonly requests: number;
   readonly retries: number;
-  /** Of request bodies as sent. */
+  /** Bytes of request bodies as sent. */
   readonly bytes: number;
-  /** The content of `/info`, once it was read. */
+  /** The content of `/info`; absent until it was read. */
   readonly server?: ServerInfo;
 }

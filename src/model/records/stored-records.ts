@@ -1,8 +1,11 @@
-/** Several records that are written to disk at once. */
+/** Several records that are written to disk together. */
 export interface StoredRecords {
-  /** One after another, as on a tape. */
+  /** A sequence of records, as on a tape. */
   readonly body: Uint8Array;
   readonly count: number;
-  /** Whether a worker has the records themselves: what is masked in the copy is counted there. */
+  /**
+   * Whether this is a copy of records that a worker also has. The worker then counts what is
+   * masked.
+   */
   readonly isCopy: boolean;
 }

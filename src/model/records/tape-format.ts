@@ -1,16 +1,19 @@
 /**
- * The bytes of a tape. Written by `tracing/tape-writer`, read by `workers/tape-reader`; both read this file.
+ * Byte format of a tape. Written by `tracing/tape` and read by `workers/json/tape-reader.ts`; both
+ * use the constants of this file.
  *
- * A tape is records one after another. A record is a head of {@link recordHead} bytes
- * (u32 length of the whole record, u8 operation, u8 outcome, u8 payloads withheld, u8 redaction), then fields. Before a
- * record is delivered, the byte of its withheld payloads is the mark that a worker is writing it.
- * A field is u8 code, u32 length of what follows, then its content: without a tag up to
- * {@link field.endMicros}, tagged values for the others. Numbers are little-endian.
+ * A tape is a sequence of records. A record is a head of {@link recordHead} bytes (u32 length of
+ * the whole record, u8 operation, u8 outcome, u8 number of withheld payloads, u8 redaction),
+ * followed by fields. Before a record is delivered, the byte for withheld payloads marks whether a
+ * worker is writing the record.
+ *
+ * A field is a u8 code, a u32 length of its content, and the content. Fields up to {@link
+ * field.endMicros} contain raw data, all others tagged values. Numbers are little-endian.
  */
 export const recordHead = 8;
 export const fieldHead = 5;
 
-/** Where in a record's head its parts are. */
+/** Offsets in a record's head. */
 export const headOffset = {
   length: 0,
   operation: 4,
@@ -20,21 +23,26 @@ export const headOffset = {
   redaction: 7,
 } as const;
 
-/** How far a record is with the rules that mask; from 2 on, the mark of the rules that were applied. */
+/** Redaction state of a record. Values from 2 on identify the rules that were applied. */
 export const redactionMark = { none: 0, underWay: 1 } as const;
 
 export const operationCode = { post: 1, patch: 2 } as const;
 
 /**
- * What became of a record, and with how many markers in place of payloads: written by the worker into the record's
- * head, read by both sides. `quarantined` is also written by the main thread, when workers died with the record.
+ * Outcome of a record. The worker writes it into the record's head, and both sides read it. The
+ * main thread also writes `quarantined`, when workers crashed while they wrote the record.
  */
 export const outcomeCode = { pending: 0, delivered: 1, rejected: 2, quarantined: 3 } as const;
 
-/** Whether a worker is writing the record's JSON now. The mark outlives a thread that crashes, and names the run it crashed on. */
+/**
+ * Whether a worker is writing the record's JSON now. The mark remains after a thread crashed, so it
+ * identifies the run that crashed it.
+ */
 export const inHandCode = { no: 0, yes: 1 } as const;
 
-/** A field's code. A record holds each at most once, those from {@link field.other} on excepted. */
+/**
+ * Field codes. A record contains each field at most once, except those from {@link field.other} on.
+ */
 export const field = {
   // raw text
   dottedOrder: 1,
@@ -56,19 +64,22 @@ export const field = {
   events: 15,
   error: 16,
   serialized: 17,
-  /** The run's metadata; the worker makes `extra` of it, with the runtime facts. */
+  /** The run's metadata. The worker creates `extra` from it and the runtime facts. */
   metadata: 18,
-  /** A whole `extra`, to which the worker adds the runtime facts. */
+  /** A complete `extra`, to which the worker adds the runtime facts. */
   extra: 19,
-  /** A whole `extra` that has runtime facts of its own. */
+  /** A complete `extra` that already has runtime facts. */
   extraWithRuntime: 20,
-  /** A key that the wire does not name: its text as a value, then its value. */
+  /** A key that the wire format does not define: the key as a text value, then its value. */
   other: 21,
-  /** Name and MIME type, then binary data, or the path of a file as text. Behind all other fields. */
+  /**
+   * Name and MIME type, then binary data or, as text, the path of a file. Attachments come after
+   * all other fields.
+   */
   attachment: 22,
 } as const;
 
-/** Codes of the fields that a record holds once are below. */
+/** Fields that a record contains at most once have codes below this number. */
 export const fieldCodes = field.other;
 
 /** The first byte of a tagged value. From {@link tag.shortText} on, the low 7 bits are a text's length. */
@@ -82,14 +93,14 @@ export const tag = {
   double: 4,
   /** u32 bytes, UTF-8 */
   text: 5,
-  /** u32 bytes, UTF-16LE: text that is long and not Latin-1, or not well-formed Unicode */
+  /** u32 bytes, UTF-16LE: text that is long and not Latin-1, or not well-formed Unicode. */
   wideText: 6,
   /** values until `end` */
   array: 7,
-  /** key text and value in turn, until `end` */
+  /** Keys (texts) and values in turn, until `end`. */
   object: 8,
   end: 9,
-  /** a text that names the type, then u32 bytes: binary data */
+  /** Binary data: a text with its type, a u32 length, and the bytes. */
   bytes: 10,
   /** 0x80 | bytes, UTF-8 */
   shortText: 0x80,

@@ -3,7 +3,7 @@ import { parseRun } from "./run-response.ts";
 import type { Run } from "./run-response.ts";
 import type { KeyValues } from "../run.ts";
 
-/** One question of a queue's rubric: which feedback a reviewer gives, and what its values mean. */
+/** One item of a queue's rubric: which feedback a reviewer gives, and what its values mean. */
 export interface RubricItem {
   readonly feedbackKey: string;
   readonly description?: string | undefined;
@@ -14,7 +14,7 @@ export interface RubricItem {
   readonly isRequired?: boolean | undefined;
 }
 
-/** A line of runs that people review. */
+/** A queue of runs that people review. */
 export interface AnnotationQueue {
   readonly id: string;
   /** The tenant that it belongs to. */
@@ -25,35 +25,35 @@ export interface AnnotationQueue {
   readonly createdAt?: string | undefined;
   /** ISO 8601. */
   readonly updatedAt?: string | undefined;
-  /** Where reviewed runs go as examples. */
+  /** The dataset to which reviewed runs are added as examples. */
   readonly defaultDatasetId?: string | undefined;
   readonly metadata?: KeyValues | undefined;
   /** Present where one queue is read. */
   readonly rubricInstructions?: string | undefined;
   /** Present where one queue is read. */
   readonly rubricItems?: readonly RubricItem[] | undefined;
-  /** Runs in it; present in lists. */
+  /** Number of runs in the queue; present in lists. */
   readonly totalRuns?: number | undefined;
 }
 
-/** A run's place in a queue. */
+/** An entry of a queue, which refers to a run. */
 export interface AnnotationQueueEntry {
-  /** What {@link AnnotationQueues.removeRun} takes: of the place, not of the run. */
+  /** Id of the entry, not of the run: the argument of {@link AnnotationQueues.removeRun}. */
   readonly queueRunId: string;
   readonly queueId: string;
   readonly runId: string;
   /** ISO 8601. */
   readonly addedAt?: string | undefined;
-  /** ISO 8601; absent until it was reviewed. */
+  /** ISO 8601; absent until the run was reviewed. */
   readonly lastReviewedTime?: string | undefined;
 }
 
-/** A run in a queue, with its place. */
+/** A run in a queue, with the data of its entry. */
 export interface QueuedRun extends Omit<AnnotationQueueEntry, "queueId" | "runId"> {
   readonly run: Run;
 }
 
-/** @throws {@link ResponseError} it is no annotation queue. */
+/** @throws {@link ResponseError} if `value` is not an annotation queue. */
 export function parseAnnotationQueue(value: unknown): AnnotationQueue {
   const fields = new Fields(value, "annotation queue");
   const items = fields.value("rubric_items") ?? undefined;
@@ -72,7 +72,7 @@ export function parseAnnotationQueue(value: unknown): AnnotationQueue {
   });
 }
 
-/** A rubric item as the wire has it. */
+/** Converts a rubric item to the wire format. */
 export const toWireRubricItem = (item: RubricItem): Readonly<Record<string, unknown>> =>
   definedOf({
     feedback_key: item.feedbackKey,
@@ -82,25 +82,25 @@ export const toWireRubricItem = (item: RubricItem): Readonly<Record<string, unkn
     is_required: item.isRequired,
   });
 
-/** @throws {@link ResponseError} it is no entry of an annotation queue. */
+/** @throws {@link ResponseError} if `value` is not an entry of an annotation queue. */
 export function parseAnnotationQueueEntry(value: unknown): AnnotationQueueEntry {
   const fields = new Fields(value, "entry of an annotation queue");
   return definedOf({
     queueRunId: fields.text("id"),
     queueId: fields.text("queue_id"),
     runId: fields.text("run_id"),
-    ...reviewOf(fields),
+    ...readReviewTimes(fields),
   });
 }
 
-/** @throws {@link ResponseError} it is no run of an annotation queue. */
+/** @throws {@link ResponseError} if `value` is not a run of an annotation queue. */
 export function parseQueuedRun(value: unknown): QueuedRun {
   const run = parseRun(value);
   const fields = new Fields(value, "run of an annotation queue");
-  return definedOf({ run, queueRunId: fields.text("queue_run_id"), ...reviewOf(fields) });
+  return definedOf({ run, queueRunId: fields.text("queue_run_id"), ...readReviewTimes(fields) });
 }
 
-const reviewOf = (fields: Fields) => ({
+const readReviewTimes = (fields: Fields) => ({
   addedAt: fields.optionalText("added_at"),
   lastReviewedTime: fields.optionalText("last_reviewed_time"),
 });
@@ -111,13 +111,13 @@ function parseRubricItem(value: unknown): RubricItem {
   return definedOf({
     feedbackKey: fields.text("feedback_key"),
     description: fields.optionalText("description"),
-    valueDescriptions: textsOf(fields, "value_descriptions"),
-    scoreDescriptions: textsOf(fields, "score_descriptions"),
+    valueDescriptions: readTexts(fields, "value_descriptions"),
+    scoreDescriptions: readTexts(fields, "score_descriptions"),
     isRequired: typeof isRequired === "boolean" ? isRequired : undefined,
   });
 }
 
-function textsOf(fields: Fields, name: string): Readonly<Record<string, string>> | undefined {
+function readTexts(fields: Fields, name: string): Readonly<Record<string, string>> | undefined {
   return (fields.value(name) ?? undefined) === undefined
     ? undefined
     : (fields.object(name) as Readonly<Record<string, string>>);

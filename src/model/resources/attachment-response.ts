@@ -1,9 +1,9 @@
 import { Fields, definedOf } from "../fields.ts";
 import type { KeyValues } from "../run.ts";
 
-/** Bytes beside an example or a run: their address, not the bytes. */
+/** An attachment of an example or a run: its URL, not its content. */
 export interface Attachment {
-  /** Needs no key, and expires. */
+  /** URL for downloading the content. It needs no key, and expires. */
   readonly presignedUrl: string;
   readonly mimeType?: string | undefined;
 }
@@ -11,9 +11,9 @@ export interface Attachment {
 const attachmentPrefix = "attachment.";
 
 /**
- * Attachments by name; `undefined` without attachments. On the wire the names have a prefix.
+ * Parses attachments by name; `undefined` if there are none. On the wire their names have a prefix.
  *
- * @throws {@link ResponseError} one has no address.
+ * @throws {@link ResponseError} if an attachment has no URL.
  */
 export function parseAttachments(
   urls: KeyValues,
@@ -27,7 +27,11 @@ export function parseAttachments(
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
-/** The attachments of a run as `GET /runs/{id}` answers it. @throws {@link ResponseError} as above. */
+/**
+ * Parses the attachments of a run from the response of `GET /runs/{id}`.
+ *
+ * @throws {@link ResponseError} if an attachment has no URL.
+ */
 export const parseRunAttachments = (run: unknown): Readonly<Record<string, Attachment>> => {
   const urls = new Fields(run, "run").object("s3_urls");
   const named = Object.entries(urls).filter(([key]) => key.startsWith(attachmentPrefix));

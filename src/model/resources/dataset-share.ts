@@ -1,16 +1,19 @@
 import { Fields } from "../fields.ts";
 
-/** A link under which anyone may read one dataset. */
+/** A link with which anyone can read a dataset. */
 export interface DatasetShare {
   readonly datasetId: string;
   readonly shareToken: string;
-  /** The page of the shared dataset. */
+  /** URL of the shared dataset's page. */
   readonly url: string;
 }
 
-/** @throws {@link ResponseError} it is not a share. */
-export function parseDatasetShare(value: unknown, urlOf: (token: string) => string): DatasetShare {
+/** @throws {@link ResponseError} if `value` is not a share. */
+export function parseDatasetShare(
+  value: unknown,
+  createUrl: (token: string) => string,
+): DatasetShare {
   const fields = new Fields(value, "share of a dataset");
   const shareToken = fields.text("share_token");
-  return { datasetId: fields.text("dataset_id"), shareToken, url: urlOf(shareToken) };
+  return { datasetId: fields.text("dataset_id"), shareToken, url: createUrl(shareToken) };
 }

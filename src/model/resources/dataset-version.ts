@@ -1,14 +1,14 @@
-import { Fields, parseList, unexpectedAnswer } from "../fields.ts";
+import { Fields, parseList, createUnexpectedResponseError } from "../fields.ts";
 
-/** A dataset as it was from one change to the next. */
+/** The state of a dataset between two changes. */
 export interface DatasetVersion {
-  /** ISO 8601: what every `asOf` takes. */
+  /** ISO 8601. Can be passed to every option `asOf`. */
   readonly asOf: string;
-  /** Names for it, such as `latest`, which every `asOf` takes too. */
+  /** Names of the version, such as `latest`. They can also be passed to `asOf`. */
   readonly tags: readonly string[];
 }
 
-/** @throws {@link ResponseError} it is not a version. */
+/** @throws {@link ResponseError} if `value` is not a version. */
 export function parseDatasetVersion(value: unknown): DatasetVersion {
   const fields = new Fields(value, "version of a dataset");
   const tags = fields.value("tags") ?? [];
@@ -22,23 +22,23 @@ export interface DatasetDiff {
   readonly examplesRemoved: readonly string[];
 }
 
-/** @throws {@link ResponseError} it is not a difference. */
+/** @throws {@link ResponseError} if `value` is not a difference between versions. */
 export function parseDatasetDiff(value: unknown): DatasetDiff {
   const fields = new Fields(value, "difference of versions");
-  const ids = (name: string): readonly string[] =>
+  const readIds = (name: string): readonly string[] =>
     parseTexts(fields.value(name), "examples that differ");
   return {
-    examplesAdded: ids("examples_added"),
-    examplesModified: ids("examples_modified"),
-    examplesRemoved: ids("examples_removed"),
+    examplesAdded: readIds("examples_added"),
+    examplesModified: readIds("examples_modified"),
+    examplesRemoved: readIds("examples_removed"),
   };
 }
 
-/** @throws {@link ResponseError} it is not a list of texts. */
+/** @throws {@link ResponseError} if `value` is not an array of strings. */
 export const parseTexts = (value: unknown, what: string): readonly string[] =>
   parseList(value, what, (item) => {
     if (typeof item !== "string") {
-      throw unexpectedAnswer(`list of ${what}`, "one is not a text");
+      throw createUnexpectedResponseError(`list of ${what}`, "an item is not a string");
     }
     return item;
   });

@@ -1,33 +1,33 @@
 import { parseAttachments } from "./attachment-response.ts";
 import type { Attachment } from "./attachment-response.ts";
-import { Fields, definedOf, unexpectedAnswer } from "../fields.ts";
+import { Fields, definedOf, createUnexpectedResponseError } from "../fields.ts";
 import type { KeyValues } from "../run.ts";
 
-/** One case of a dataset: inputs, and what should come out. */
+/** One example of a dataset: inputs and the expected outputs. */
 export interface Example {
   readonly id: string;
   readonly datasetId: string;
   readonly inputs: KeyValues;
-  /** Absent where the example has no reference output. */
+  /** Reference outputs; absent if the example has none. */
   readonly outputs?: KeyValues | undefined;
-  /** Free-form, less its splits. */
+  /** Free-form, without the splits. */
   readonly metadata: KeyValues;
-  /** Splits that it is in. */
+  /** Splits that the example belongs to. */
   readonly splits: readonly string[];
-  /** The run that it was made of. */
+  /** The run from which the example was created. */
   readonly sourceRunId?: string | undefined;
   /** ISO 8601. */
   readonly createdAt?: string | undefined;
   /** ISO 8601. */
   readonly modifiedAt?: string | undefined;
-  /** By name. Present where the example has some and they were requested. */
+  /** Attachments by name. Present if the example has attachments and they were requested. */
   readonly attachments?: Readonly<Record<string, Attachment>> | undefined;
 }
 
-/** The member of an example's metadata that holds its splits (docs/wire.md). */
+/** Key of the splits in an example's metadata (docs/wire.md). */
 const splitKey = "dataset_split";
 
-/** @throws {@link ResponseError} it is not an example. */
+/** @throws {@link ResponseError} if `value` is not an example. */
 export function parseExample(value: unknown): Example {
   const fields = new Fields(value, "example");
   const { [splitKey]: splits, ...metadata } = fields.object("metadata");
@@ -37,7 +37,7 @@ export function parseExample(value: unknown): Example {
     inputs: fields.object("inputs"),
     outputs: isAbsent(fields.value("outputs")) ? undefined : fields.object("outputs"),
     metadata,
-    splits: splitsOf(splits),
+    splits: readSplits(splits),
     sourceRunId: fields.optionalText("source_run_id"),
     createdAt: fields.optionalText("created_at"),
     modifiedAt: fields.optionalText("modified_at"),
@@ -45,15 +45,15 @@ export function parseExample(value: unknown): Example {
   });
 }
 
-/** @throws {@link ResponseError} it is not a number. */
+/** @throws {@link ResponseError} if `value` is not a number. */
 export function parseCount(value: unknown): number {
   if (typeof value !== "number") {
-    throw unexpectedAnswer("count", "it is not a number");
+    throw createUnexpectedResponseError("count", "it is not a number");
   }
   return value;
 }
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 
-const splitsOf = (value: unknown): readonly string[] =>
+const readSplits = (value: unknown): readonly string[] =>
   [value ?? []].flat().filter((split) => typeof split === "string");

@@ -5,16 +5,16 @@ import { parseRun } from "./run-response.ts";
 import type { Run } from "./run-response.ts";
 import type { KeyValues } from "../run.ts";
 
-/** Experiments over one dataset, set side by side. */
+/** A comparison of several experiments over the same dataset. */
 export interface ComparativeExperiment {
   readonly id: string;
   readonly name?: string | undefined;
   readonly description?: string | undefined;
   readonly tenantId?: string | undefined;
   readonly referenceDatasetId: string;
-  /** Free-form; a member of `extra`. */
+  /** Free-form. */
   readonly metadata: KeyValues;
-  /** Present where it was listed. */
+  /** The compared experiments; present in lists. */
   readonly experiments?: readonly ComparedExperiment[] | undefined;
   /** By feedback key. */
   readonly feedbackStats: KeyValues;
@@ -24,13 +24,13 @@ export interface ComparativeExperiment {
   readonly modifiedAt?: string | undefined;
 }
 
-/** A project whose runs are over the examples of a dataset. */
+/** An experiment: a project whose runs refer to the examples of a dataset. */
 export interface ComparedExperiment {
   readonly id: string;
   readonly name: string;
 }
 
-/** @throws {@link ResponseError} it is not a comparative experiment. */
+/** @throws {@link ResponseError} if `value` is not a comparative experiment. */
 export function parseComparative(value: unknown): ComparativeExperiment {
   const fields = new Fields(value, "comparative experiment");
   const experiments = fields.value("experiments_info");
@@ -55,28 +55,31 @@ function parseComparedExperiment(value: unknown): ComparedExperiment {
   return { id: fields.text("id"), name: fields.text("name") };
 }
 
-/** An example, and what each experiment made of it. */
+/** An example, with the runs of each experiment. */
 export interface Comparison {
   readonly example: Example;
-  /** By experiment id: a run for each repetition, in order of starting; empty where it has none. */
+  /**
+   * By experiment id: one run for each repetition, ordered by start; empty if the experiment has
+   * none.
+   */
   readonly runs: Readonly<Record<string, readonly ComparedRun[]>>;
 }
 
-/** A run of an experiment beside its example, with its feedback. */
+/** A run of an experiment, with its feedback. */
 export interface ComparedRun {
   readonly run: Run;
-  /** By feedback key: how often it was given, and what it came to. */
+  /** By feedback key: the number of feedback entries and their statistics. */
   readonly feedbackStats: KeyValues;
 }
 
 /**
- * An example with the runs over it, as the server has them, by experiment.
+ * Parses an example with its runs, which are grouped by experiment.
  *
- * @throws {@link ResponseError} it is not one.
+ * @throws {@link ResponseError} if `value` is not an example with runs.
  */
 export function parseComparison(value: unknown, experimentIds: readonly string[]): Comparison {
   const fields = new Fields(value, "example with runs");
-  const runs = parseList(fields.value("runs"), "runs", parseRun).toSorted(byStart);
+  const runs = parseList(fields.value("runs"), "runs", parseRun).toSorted(compareStarts);
   return {
     example: parseExample(value),
     runs: Object.fromEntries(
@@ -90,5 +93,5 @@ export function parseComparison(value: unknown, experimentIds: readonly string[]
   };
 }
 
-const byStart = (left: Run, right: Run): number =>
+const compareStarts = (left: Run, right: Run): number =>
   (left.dottedOrder ?? "") < (right.dottedOrder ?? "") ? -1 : 1;

@@ -1,17 +1,20 @@
 import { Fields, definedOf } from "../fields.ts";
 import type { KeyValues } from "../run.ts";
 
-/** Who judged: an API call, a model, a person in the app, an automatic evaluator. Servers may have more. */
+/**
+ * Where feedback comes from: an API call, a model, a person in the UI, or an automatic evaluator.
+ * Servers may have other types.
+ */
 export type FeedbackSourceType = "api" | "model" | "app" | "auto_eval";
 
-/** Where a judgement came from (specification, section 3). */
+/** Source of a feedback entry (specification, section 3). */
 export interface FeedbackSource {
   readonly type?: string | undefined;
-  /** `__run: { run_id }` names the run that judged. */
+  /** `__run: { run_id }` refers to the run of the evaluator. */
   readonly metadata: KeyValues;
 }
 
-/** What the scores of a key mean. */
+/** Meaning of the scores of a feedback key. */
 export interface FeedbackConfig {
   readonly type: "continuous" | "categorical" | "freeform";
   readonly min?: number | null | undefined;
@@ -22,24 +25,26 @@ export interface FeedbackConfig {
     | undefined;
 }
 
-/** A judgement on a run or a project: a key with a score, a value, a comment or a correction. */
+/** Feedback on a run or a project: a key with a score, a value, a comment or a correction. */
 export interface Feedback {
   readonly id: string;
   readonly key: string;
-  /** Absent where it is on a project. */
+  /** Absent for feedback on a project. */
   readonly runId?: string | undefined;
-  /** The project judged, or that of the run, where the server reports it. */
+  /**
+   * The project that the feedback is about, or the project of the run, if the server reports it.
+   */
   readonly projectId?: string | undefined;
   readonly traceId?: string | undefined;
   readonly score?: number | boolean | undefined;
   /** Any JSON. */
   readonly value?: unknown;
   readonly comment?: string | undefined;
-  /** What would have been right. */
+  /** The correct output. */
   readonly correction?: KeyValues | string | undefined;
   readonly source: FeedbackSource;
   readonly comparativeExperimentId?: string | undefined;
-  /** As it was given; not every server answers it. */
+  /** As it was submitted. Not every server returns it. */
   readonly feedbackConfig?: FeedbackConfig | undefined;
   /** ISO 8601. */
   readonly createdAt?: string | undefined;
@@ -47,17 +52,20 @@ export interface Feedback {
   readonly modifiedAt?: string | undefined;
 }
 
-/** An address under which anyone may give feedback on one run until it expires. */
+/** A URL with which anyone can give feedback on one run until it expires. */
 export interface FeedbackToken {
   readonly id: string;
-  /** GET with `score`, `value`, `comment`, `correction` as a query, or POST with them as JSON. Needs no key. */
+  /**
+   * Accepts GET with `score`, `value`, `comment`, `correction` as query parameters, or POST with
+   * them as JSON. Needs no key.
+   */
   readonly url: string;
   /** ISO 8601. */
   readonly expiresAt: string;
   readonly feedbackKey: string;
 }
 
-/** @throws {@link ResponseError} it is no feedback. */
+/** @throws {@link ResponseError} if `value` is not feedback. */
 export function parseFeedback(value: unknown): Feedback {
   const fields = new Fields(value, "feedback");
   const source = new Fields(fields.object("feedback_source"), "source of feedback");
@@ -72,16 +80,16 @@ export function parseFeedback(value: unknown): Feedback {
     score: typeof score === "number" || typeof score === "boolean" ? score : undefined,
     value: fields.value("value") ?? undefined,
     comment: fields.optionalText("comment"),
-    correction: typeof correction === "string" ? correction : objectOf(fields, "correction"),
+    correction: typeof correction === "string" ? correction : readObject(fields, "correction"),
     source: definedOf({ type: source.optionalText("type"), metadata: source.object("metadata") }),
     comparativeExperimentId: fields.optionalText("comparative_experiment_id"),
-    feedbackConfig: objectOf(fields, "feedback_config") as FeedbackConfig | undefined,
+    feedbackConfig: readObject(fields, "feedback_config") as FeedbackConfig | undefined,
     createdAt: fields.optionalText("created_at"),
     modifiedAt: fields.optionalText("modified_at"),
   });
 }
 
-/** @throws {@link ResponseError} it is no feedback token. */
+/** @throws {@link ResponseError} if `value` is not a feedback token. */
 export function parseFeedbackToken(value: unknown): FeedbackToken {
   const fields = new Fields(value, "feedback token");
   return {
@@ -92,8 +100,8 @@ export function parseFeedbackToken(value: unknown): FeedbackToken {
   };
 }
 
-/** `undefined` where the server sent nothing. */
-const objectOf = (fields: Fields, name: string): KeyValues | undefined =>
+/** Reads an object; `undefined` if the server sent none. */
+const readObject = (fields: Fields, name: string): KeyValues | undefined =>
   typeof fields.value(name) === "object" && fields.value(name) !== null
     ? fields.object(name)
     : undefined;

@@ -3,7 +3,7 @@ import { parseRunStats } from "./run-stats.ts";
 import type { RunStats } from "./run-stats.ts";
 import type { KeyValues } from "../run.ts";
 
-/** Where runs are filed. The wire calls it a session. */
+/** A group of runs. The wire format calls it a session. */
 export interface Project {
   readonly id: string;
   /** The tenant that it belongs to. */
@@ -16,13 +16,13 @@ export interface Project {
   readonly endTime?: string | undefined;
   /** Free-form; `metadata` is a member of it. */
   readonly extra: KeyValues;
-  /** The dataset that an experiment's runs are over. */
+  /** The dataset, if the project is an experiment. */
   readonly referenceDatasetId?: string | undefined;
   /** Present with `includeStats: true`. */
   readonly stats?: RunStats | undefined;
 }
 
-/** @throws {@link ResponseError} it is not a project. */
+/** @throws {@link ResponseError} if `value` is not a project. */
 export function parseProject(value: unknown): Project {
   const fields = new Fields(value, "project");
   return definedOf({

@@ -1,15 +1,15 @@
-import { Fields, definedOf, parseList, unexpectedAnswer } from "../fields.ts";
+import { Fields, definedOf, parseList, createUnexpectedResponseError } from "../fields.ts";
 import type { PromptPath } from "./prompt-identifier.ts";
 import type { KeyValues } from "../run.ts";
 
-/** A prompt of the hub: a repo whose commits hold its manifests. */
+/** A prompt: a repository whose commits contain its manifests. */
 export interface Prompt {
   readonly id: string;
   /** The tenant that it belongs to. */
   readonly tenantId: string;
-  /** The owner's handle; absent where the owner has none. */
+  /** The owner's handle; absent if the owner has none. */
   readonly owner?: string | undefined;
-  /** Its own handle. */
+  /** The prompt's handle. */
   readonly repo: string;
   /** `owner/repo`. */
   readonly fullName: string;
@@ -21,25 +21,25 @@ export interface Prompt {
   readonly isArchived: boolean;
   /** ISO 8601. */
   readonly createdAt: string;
-  /** ISO 8601; a commit is a change too. */
+  /** ISO 8601. A commit also counts as an update. */
   readonly updatedAt: string;
   readonly likes: number;
-  /** Whether the caller's tenant likes it; absent where the server does not report it. */
+  /** Whether the caller's tenant likes the prompt; absent if the server does not report it. */
   readonly isLiked?: boolean | undefined;
-  /** Times that a commit of it was pulled. */
+  /** Number of pulls of its commits. */
   readonly downloads: number;
   readonly views: number;
   readonly commits: number;
-  /** Absent while there is no commit. */
+  /** Absent if there is no commit yet. */
   readonly lastCommitHash?: string | undefined;
 }
 
-/** One commit, without its manifest. */
+/** A commit without its manifest. */
 export interface PromptCommit {
-  /** Absent where the server does not say. */
+  /** Absent if the server does not report it. */
   readonly id?: string | undefined;
   readonly commitHash: string;
-  /** Absent for the first. */
+  /** Absent for the first commit. */
   readonly parentCommitHash?: string | undefined;
   readonly description?: string | undefined;
   /** ISO 8601. */
@@ -48,18 +48,18 @@ export interface PromptCommit {
   readonly views: number;
 }
 
-/** A commit as it is pulled: data, of which nothing is run. */
+/** A commit that was pulled. It is only data; nothing in it is executed. */
 export interface PulledPrompt extends PromptPath {
   readonly commitHash: string;
   readonly manifest: KeyValues;
   readonly examples: readonly unknown[];
   readonly description?: string | undefined;
-  /** Of the model that the prompt was saved with, where the server reports it. */
+  /** Provider of the model that the prompt was saved with, if the server reports it. */
   readonly modelProvider?: string | undefined;
   readonly modelConfig?: KeyValues | undefined;
 }
 
-/** A name for one commit, which can be moved to another. */
+/** A name for a commit, which can be moved to another commit. */
 export interface PromptTag {
   readonly id: string;
   readonly name: string;
@@ -67,11 +67,11 @@ export interface PromptTag {
   readonly commitHash: string;
   /** ISO 8601. */
   readonly createdAt: string;
-  /** ISO 8601; when it was last moved. */
+  /** ISO 8601; the time when it was last moved. */
   readonly updatedAt: string;
 }
 
-/** @throws {@link ResponseError} it is not a prompt. */
+/** @throws {@link ResponseError} if `value` is not a prompt. */
 export function parsePrompt(value: unknown): Prompt {
   const fields = new Fields(value, "prompt");
   const isLiked = fields.value("liked_by_auth_user");
@@ -97,11 +97,15 @@ export function parsePrompt(value: unknown): Prompt {
   });
 }
 
-/** The prompt in `{ repo }`. @throws {@link ResponseError} it is missing. */
+/**
+ * Parses the prompt in `{ repo }`.
+ *
+ * @throws {@link ResponseError} if it is missing.
+ */
 export const parseRepo = (value: unknown): Prompt =>
   parsePrompt(new Fields(value, "prompt").value("repo"));
 
-/** @throws {@link ResponseError} it is not a commit. */
+/** @throws {@link ResponseError} if `value` is not a commit. */
 export function parsePromptCommit(value: unknown): PromptCommit {
   const fields = new Fields(value, "commit of a prompt");
   return definedOf({
@@ -115,18 +119,22 @@ export function parsePromptCommit(value: unknown): PromptCommit {
   });
 }
 
-/** What making one answers: `{ commit }`, or the commit itself. @throws {@link ResponseError} it is neither. */
+/**
+ * Parses the response to creating a commit: `{ commit }`, or the commit itself.
+ *
+ * @throws {@link ResponseError} if it is neither.
+ */
 export function parseMadeCommit(value: unknown): PromptCommit {
   const commit = new Fields(value, "commit of a prompt").value("commit");
   return parsePromptCommit(commit ?? value);
 }
 
-/** @throws {@link ResponseError} it is not a commit with a manifest. */
+/** @throws {@link ResponseError} if `value` is not a commit with a manifest. */
 export function parsePulledPrompt(value: unknown, { owner, repo }: PromptPath): PulledPrompt {
   const fields = new Fields(value, "commit of a prompt");
   const manifest = fields.value("manifest");
   if (typeof manifest !== "object" || manifest === null) {
-    throw unexpectedAnswer("commit of a prompt", "it has no manifest");
+    throw createUnexpectedResponseError("commit of a prompt", "it has no manifest");
   }
   return definedOf({
     owner,
@@ -143,7 +151,7 @@ export function parsePulledPrompt(value: unknown, { owner, repo }: PromptPath): 
   });
 }
 
-/** @throws {@link ResponseError} it is not a tag. */
+/** @throws {@link ResponseError} if `value` is not a tag. */
 export function parsePromptTag(value: unknown): PromptTag {
   const fields = new Fields(value, "tag of a prompt");
   return {
@@ -158,7 +166,7 @@ export function parsePromptTag(value: unknown): PromptTag {
 
 function parseText(value: unknown): string {
   if (typeof value !== "string") {
-    throw unexpectedAnswer("prompt", "a tag is not a text");
+    throw createUnexpectedResponseError("prompt", "a tag is not a string");
   }
   return value;
 }

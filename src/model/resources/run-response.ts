@@ -3,7 +3,10 @@ import type { Attachment } from "./attachment-response.ts";
 import { Fields } from "../fields.ts";
 import type { KeyValues, RunExtra } from "../run.ts";
 
-/** A run, read back. Members that the server leaves out or sends as null are absent; recorded values are verbatim. */
+/**
+ * A run that was read from the server. Members that the server omits or sends as null are absent;
+ * recorded values are unchanged.
+ */
 export interface Run {
   readonly id: string;
   readonly name: string;
@@ -16,7 +19,7 @@ export interface Run {
   readonly status?: string | undefined;
   readonly inputs?: KeyValues | undefined;
   readonly outputs?: KeyValues | undefined;
-  /** The message and stack of what the work threw. */
+  /** Message and stack of the error that the work threw. */
   readonly error?: string | undefined;
   /** As it was recorded; `metadata` is a member of it. */
   readonly extra?: RunExtra | undefined;
@@ -24,7 +27,7 @@ export interface Run {
   readonly events?: readonly unknown[] | undefined;
   readonly tags?: readonly string[] | undefined;
   readonly parentRunId?: string | undefined;
-  /** The runs above, the root first. */
+  /** Ids of the ancestors, the root first. */
   readonly parentRunIds?: readonly string[] | undefined;
   readonly childRunIds?: readonly string[] | undefined;
   readonly directChildRunIds?: readonly string[] | undefined;
@@ -51,18 +54,18 @@ export interface Run {
   readonly inDataset?: boolean | undefined;
   readonly manifestId?: string | undefined;
   readonly shareToken?: string | undefined;
-  /** Path of its page. */
+  /** Path of the run's page. */
   readonly appPath?: string | undefined;
-  /** Where its attachments are, by name; {@link Runs.readAttachment} reads one. */
+  /** URLs of its attachments, by name; {@link Runs.readAttachment} reads one. */
   readonly attachments?: Readonly<Record<string, Attachment>> | undefined;
-  /** The runs below it, in order of starting; present with `withChildRuns: true`. */
+  /** The child runs, ordered by start; present with `withChildRuns: true`. */
   readonly childRuns?: readonly Run[] | undefined;
 }
 
-/** A member of a {@link Run} that `select` can ask for. */
+/** A member of a {@link Run} that `select` can request. */
 export type RunField = Exclude<keyof Run, "attachments" | "childRuns">;
 
-/** What the wire calls the members of a run. */
+/** Names of the members of a run in the wire format. */
 export const runFields: { readonly [Name in RunField]: string } = {
   id: "id",
   name: "name",
@@ -104,9 +107,9 @@ export const runFields: { readonly [Name in RunField]: string } = {
 const members = Object.entries(runFields);
 
 /**
- * A run as the server answers it, in our names.
+ * Converts a run from the wire format.
  *
- * @throws {@link ResponseError} it is not a run.
+ * @throws {@link ResponseError} if `value` is not a run.
  */
 export function parseRun(value: unknown): Run {
   const fields = new Fields(value, "run");

@@ -1,16 +1,16 @@
 import { Fields } from "../fields.ts";
 
-/** A link under which anyone may read one run. */
+/** A link with which anyone can read a run. */
 export interface RunShare {
   readonly runId: string;
   readonly shareToken: string;
-  /** The page of the shared run. */
+  /** URL of the shared run's page. */
   readonly url: string;
 }
 
-/** @throws {@link ResponseError} it is not a share. */
-export function parseRunShare(value: unknown, urlOf: (token: string) => string): RunShare {
+/** @throws {@link ResponseError} if `value` is not a share. */
+export function parseRunShare(value: unknown, createUrl: (token: string) => string): RunShare {
   const fields = new Fields(value, "share of a run");
   const shareToken = fields.text("share_token");
-  return { runId: fields.text("run_id"), shareToken, url: urlOf(shareToken) };
+  return { runId: fields.text("run_id"), shareToken, url: createUrl(shareToken) };
 }

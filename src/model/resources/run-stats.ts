@@ -1,7 +1,7 @@
 import { Fields, definedOf } from "../fields.ts";
 import type { KeyValues } from "../run.ts";
 
-/** What a set of runs comes to. A number that the server does not know is absent. */
+/** Statistics of a set of runs. A number that the server does not know is absent. */
 export interface RunStats {
   readonly runCount: number;
   /** Seconds. */
@@ -19,7 +19,7 @@ export interface RunStats {
   readonly feedbackStats: KeyValues;
 }
 
-/** @throws {@link ResponseError} it is not an object. */
+/** @throws {@link ResponseError} if `value` is not an object. */
 export function parseRunStats(value: unknown): RunStats {
   const fields = new Fields(value, "statistics");
   return definedOf({

@@ -1,35 +1,38 @@
 import gte from "semver/functions/gte.js";
 import valid from "semver/functions/valid.js";
 
-/** The content of `GET /info`; members that a server leaves out have their defaults. */
+/** The content of `GET /info`, with defaults for members that the server omits. */
 export interface ServerInfo {
-  /** A semantic version; absent where the server names none, or one that is not. */
+  /** A semantic version; absent if the server sends none or an invalid one. */
   readonly version?: string;
-  /** Operations in one request. */
+  /** Maximum number of operations in one request. */
   readonly batchLimit: number;
-  /** Bytes of one request's body before compression. */
+  /** Maximum number of bytes of a request body, before compression. */
   readonly batchBytes: number;
   readonly multipart: boolean;
   readonly gzip: boolean;
   readonly zstd: boolean;
-  /** Whether it takes examples as parts, with attachments. */
+  /** Whether it accepts examples as multipart requests with attachments. */
   readonly exampleParts: boolean;
-  /** Whether it accepts reports of the counts of its clients; servers of this project do. */
+  /** Whether it accepts reports with the counts of its clients. Millrace servers do. */
   readonly senderStats: boolean;
-  /** Whether it takes payloads in pieces, of which it remembers some; servers of this project do. */
+  /** Whether it accepts payloads as chunks and remembers their content. Millrace servers do. */
   readonly contentDeduplication: boolean;
   /** Whether it can check examples against the schemas of a dataset without creating them. */
   readonly checksExamples: boolean;
-  /** Whether it lists examples in the order of writing, behind one of them. */
+  /**
+   * Whether it can list examples in the order in which they were written, starting after a given
+   * example.
+   */
   readonly listsExamplesAfter: boolean;
   /** Whether the server itself resolves the commit `latest` of a prompt. */
   readonly resolvesLatestCommit: boolean;
 }
 
-/** From this version on the server resolves the commit `latest` (specification, section 9). */
+/** Servers resolve the commit `latest` from this version on (specification, section 9). */
 const resolvesLatestFrom = "0.5.23";
 
-/** Used until `/info` answers, and where a server has no `/info` (docs/wire.md). */
+/** Used until the response of `/info` arrives, and for servers without `/info` (docs/wire.md). */
 export const defaultServerInfo: ServerInfo = {
   batchLimit: 100,
   batchBytes: 20_971_520,
@@ -44,16 +47,16 @@ export const defaultServerInfo: ServerInfo = {
   resolvesLatestCommit: false,
 };
 
-/** Reads the answer of `/info`. Never throws: a field of the wrong kind has its default. */
+/** Parses the response of `/info`. Never throws: a field of the wrong type gets its default. */
 export function parseServerInfo(body: unknown): ServerInfo {
-  const info = record(body);
-  const ingest = record(info["batch_ingest_config"]);
-  const flags = record(info["instance_flags"]);
+  const info = toRecord(body);
+  const ingest = toRecord(info["batch_ingest_config"]);
+  const flags = toRecord(info["instance_flags"]);
   const version = typeof info["version"] === "string" ? valid(info["version"]) : null;
   return {
     ...(version === null ? {} : { version }),
-    batchLimit: positive(ingest["size_limit"]) ?? defaultServerInfo.batchLimit,
-    batchBytes: positive(ingest["size_limit_bytes"]) ?? defaultServerInfo.batchBytes,
+    batchLimit: toPositiveInteger(ingest["size_limit"]) ?? defaultServerInfo.batchLimit,
+    batchBytes: toPositiveInteger(ingest["size_limit_bytes"]) ?? defaultServerInfo.batchBytes,
     multipart: ingest["use_multipart_endpoint"] !== false,
     gzip: flags["gzip_body_enabled"] === true,
     zstd: flags["zstd_compression_enabled"] === true,
@@ -66,14 +69,17 @@ export function parseServerInfo(body: unknown): ServerInfo {
   };
 }
 
-/** Whether an answer of `/info` names a version, of whatever form: what does not may be no server of runs. */
-export function namesVersion(body: unknown): boolean {
-  const { version } = record(body);
+/**
+ * Whether a response of `/info` has a version, in any format. A server without a version may not
+ * accept runs at all.
+ */
+export function hasVersion(body: unknown): boolean {
+  const { version } = toRecord(body);
   return typeof version === "string" && version !== "";
 }
 
-const record = (value: unknown): Readonly<Record<string, unknown>> =>
+const toRecord = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null ? { ...value } : {};
 
-const positive = (value: unknown): number | undefined =>
+const toPositiveInteger = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : undefined;

@@ -1,16 +1,16 @@
 import { Fields, definedOf } from "../fields.ts";
 
-/** What the key of a client belongs to: it owns projects, datasets and prompts. */
+/** The tenant of a client's key. It owns projects, datasets and prompts. */
 export interface TenantSettings {
   readonly id: string;
   readonly displayName: string;
   /** ISO 8601. */
   readonly createdAt: string;
-  /** The name that its public prompts stand under; absent until it has one. */
+  /** The owner's name in the identifiers of its public prompts; absent until it is set. */
   readonly handle?: string | undefined;
 }
 
-/** @throws {@link ResponseError} it is not a tenant's. */
+/** @throws {@link ResponseError} if `value` is not a tenant. */
 export function parseTenantSettings(value: unknown): TenantSettings {
   const fields = new Fields(value, "tenant");
   return definedOf({

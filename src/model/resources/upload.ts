@@ -1,69 +1,104 @@
-/** One row that was not uploaded, and why. */
+/** A row that was not uploaded, with the reason. */
 export interface RejectedRow {
-  /** Its number in the source, from 1. */
+  /** Row number in the source, starting at 1. */
   readonly row: number;
-  /** The id that it would have had; absent where it came to none. */
+  /** The id that the row would have got; absent if none was determined. */
   readonly id?: string;
   readonly reason: string;
-  /** JSON of what was to be sent; absent where the row could not be turned into it. */
+  /** The JSON that would have been sent; absent if the row could not be converted to JSON. */
   readonly content?: string;
 }
 
-/** How far an upload is. `read = created + skipped + rejected` at its end. */
+/** Progress of an upload. At its end `read = created + skipped + rejected`. */
 export interface UploadProgress {
-  /** Rows taken from the source. */
+  /** Number of rows that were read from the source. */
   readonly read: number;
   readonly created: number;
-  /** Rows that were there already, or done by an earlier upload as its checkpoint says. */
+  /**
+   * Number of rows that existed already, or that an earlier upload completed according to its
+   * checkpoint.
+   */
   readonly skipped: number;
   readonly rejected: number;
-  /** Bytes of request bodies that were answered, before compression. */
+  /** Bytes of request bodies, before compression, whose responses arrived. */
   readonly bytes: number;
   readonly seconds: number;
-  /** The row from which this upload went on: one more than a checkpoint said were done; 1 without one. */
+  /**
+   * The first row of this upload: the row after those that a checkpoint lists as done, or 1 without
+   * a checkpoint.
+   */
   readonly firstRow: number;
 }
 
-/** What became of an upload. */
+/** Result of an upload. */
 export interface UploadResult extends UploadProgress {
-  /** The first hundred of the rows that were rejected. */
+  /** The first hundred rejected rows. */
   readonly faults: readonly RejectedRow[];
-  /** What went wrong without costing a row, such as a checkpoint that could not be written. */
+  /** Problems that did not affect a row, such as a checkpoint that could not be written. */
   readonly warnings: readonly string[];
 }
 
-/** Where an upload writes down how far it is, and finds it at the next start. */
+/** A file in which an upload stores its progress, so that a later upload can continue. */
 export interface Checkpoint {
-  /** Path of the file; its folder must be there. */
+  /** Path of the file. Its folder must exist. */
   readonly path: string;
-  /** Says which source it is of, such as a path, a size and a time. @defaultValue the first row says it */
+  /**
+   * Identifies the source, for example by path, size and time.
+   * @defaultValue derived from the first row
+   */
   readonly source?: string | undefined;
 }
 
-/** What every upload takes. */
+/** Options of every upload. */
 export interface UploadSettings {
-  /** Bytes of one request, from 1,024; a larger row goes alone. @defaultValue 1,048,576 */
+  /**
+   * Maximum bytes of one request, at least 1,024. A larger row is sent alone.
+   * @defaultValue 1,048,576
+   */
   readonly chunkBytes?: number | undefined;
-  /** Rows of one request, from 1. @defaultValue 1,000 */
+  /**
+   * Maximum number of rows in one request, at least 1.
+   * @defaultValue 1,000
+   */
   readonly chunkCount?: number | undefined;
-  /** Requests under way, from 1. @defaultValue 4 */
+  /**
+   * Maximum number of requests in flight, at least 1.
+   * @defaultValue 4
+   */
   readonly inFlight?: number | undefined;
-  /** Whether a request waits for the one before, so that rows are made in their order. @defaultValue false */
+  /**
+   * Whether each request waits for the previous one, so that rows are created in order.
+   * @defaultValue false
+   */
   readonly ordered?: boolean | undefined;
-  /** A path, or a path and what the source is. @defaultValue none: a new upload begins at the first row */
+  /**
+   * A checkpoint file: its path, or its path and an identifier of the source.
+   * @defaultValue none: a new upload begins at the first row
+   */
   readonly checkpoint?: string | Checkpoint | undefined;
-  /** Whether rows are only checked: nothing is sent that changes anything. @defaultValue false */
+  /**
+   * Whether rows are only checked, and no data is changed.
+   * @defaultValue false
+   */
   readonly dryRun?: boolean | undefined;
-  /** How long a server may be away before the upload gives up. @defaultValue 120,000 */
+  /**
+   * Milliseconds for which the server may be unavailable before the upload fails.
+   * @defaultValue 120,000
+   */
   readonly patienceMs?: number | undefined;
-  /** Called for each rejected row; the upload waits for it. */
+  /** Called for each rejected row. The upload waits until the returned promise resolves. */
   readonly onRejected?: ((row: RejectedRow) => void | Promise<void>) | undefined;
-  /** Called with the progress of the upload, at most four times a second, and at its end. */
+  /** Called with the progress at most four times a second, and at the end. */
   readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
-  /** Called when the server stops answering, with the reason; the upload waits for `patienceMs` at most. */
+  /**
+   * Called with the reason when the server stops responding. The upload waits at most `patienceMs`
+   * for it.
+   */
   readonly onWait?: ((reason: Error) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Rows: whatever can be iterated, Node's streams and the web's included. It is read as it is sent. */
+/**
+ * Source of rows: any iterable, including Node and web streams. It is read while the rows are sent.
+ */
 export type UploadSource<Row> = Iterable<Row> | AsyncIterable<Row> | ReadableStream<Row>;

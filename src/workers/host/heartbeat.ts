@@ -1,31 +1,41 @@
-/** Numbers of 32 bits: how many threads came up, then a thread's id and its beats, pair by pair. */
-const head = 1;
-const stride = 2;
+/**
+ * Layout in 32-bit integers: the number of threads that started, then one pair for each thread: its
+ * id and its number of beats.
+ */
+const headNumbers = 1;
+const numbersPerThread = 2;
 
-/** Memory for the signs of life of so many threads at once; of those that died the places are used again. */
+/**
+ * Memory for the heartbeats of `threads` threads that run at the same time. The slots of ended
+ * threads are reused.
+ */
 export const heartbeatMemory = (threads: number): SharedArrayBuffer =>
-  new SharedArrayBuffer((head + stride * threads) * Int32Array.BYTES_PER_ELEMENT);
+  new SharedArrayBuffer((headNumbers + numbersPerThread * threads) * Int32Array.BYTES_PER_ELEMENT);
 
-/** The settings of the heartbeat that a worker receives. */
+/** The settings of the heartbeat that a worker receives when it starts. */
 export interface HeartbeatOptions {
   readonly memory: SharedArrayBuffer;
-  readonly everyMs: number;
+  /** Milliseconds between two beats. */
+  readonly intervalMs: number;
 }
 
-/** In a worker: reports that it started, and every `everyMs` that its event loop still turns. */
-export function startHeartbeat({ memory, everyMs }: HeartbeatOptions, threadId: number): void {
+/**
+ * In a worker: reports that the thread started, then adds a beat every `intervalMs` while the event
+ * loop is not blocked.
+ */
+export function startHeartbeat({ memory, intervalMs }: HeartbeatOptions, threadId: number): void {
   const numbers = new Int32Array(memory);
-  for (let at = head; at < numbers.length; at += stride) {
-    if (Atomics.compareExchange(numbers, at, 0, threadId) === 0) {
-      Atomics.store(numbers, at + 1, 1);
-      setInterval(() => Atomics.add(numbers, at + 1, 1), everyMs).unref();
+  for (let offset = headNumbers; offset < numbers.length; offset += numbersPerThread) {
+    if (Atomics.compareExchange(numbers, offset, 0, threadId) === 0) {
+      Atomics.store(numbers, offset + 1, 1);
+      setInterval(() => Atomics.add(numbers, offset + 1, 1), intervalMs).unref();
       break;
     }
   }
   Atomics.add(numbers, 0, 1);
 }
 
-/** The main thread's view of the signs of life. */
+/** The main thread's view of the heartbeats. */
 export class Heartbeats {
   readonly #numbers: Int32Array;
 
@@ -33,31 +43,33 @@ export class Heartbeats {
     this.#numbers = new Int32Array(memory);
   }
 
-  /** Threads that ever came up. */
-  get risen(): number {
+  /** Number of threads that ever started. */
+  get startedCount(): number {
     return Atomics.load(this.#numbers, 0);
   }
 
-  /** A number that changes while the thread's loop turns; 0 where it did not come up. */
+  /**
+   * A number that grows while the thread's event loop runs; 0 if the thread has not started yet.
+   */
   beats(threadId: number): number {
-    const at = this.#find(threadId);
-    return at === -1 ? 0 : Atomics.load(this.#numbers, at + 1);
+    const offset = this.#find(threadId);
+    return offset === -1 ? 0 : Atomics.load(this.#numbers, offset + 1);
   }
 
-  /** Frees the places of all threads but these. */
-  keepOnly(threadIds: ReadonlySet<number>): void {
-    for (let at = head; at < this.#numbers.length; at += stride) {
-      const id = Atomics.load(this.#numbers, at);
+  /** Frees the slots of all threads except `threadIds`. */
+  releaseOthers(threadIds: ReadonlySet<number>): void {
+    for (let offset = headNumbers; offset < this.#numbers.length; offset += numbersPerThread) {
+      const id = Atomics.load(this.#numbers, offset);
       if (id !== 0 && !threadIds.has(id)) {
-        Atomics.compareExchange(this.#numbers, at, id, 0);
+        Atomics.compareExchange(this.#numbers, offset, id, 0);
       }
     }
   }
 
   #find(threadId: number): number {
-    for (let at = head; at < this.#numbers.length; at += stride) {
-      if (Atomics.load(this.#numbers, at) === threadId) {
-        return at;
+    for (let offset = headNumbers; offset < this.#numbers.length; offset += numbersPerThread) {
+      if (Atomics.load(this.#numbers, offset) === threadId) {
+        return offset;
       }
     }
     return -1;

@@ -8,71 +8,91 @@ import type {
 } from "../../model/records/shipping.ts";
 import { Heartbeats, heartbeatMemory } from "./heartbeat.ts";
 import type { ShipData } from "./ship.task.ts";
-import { sliceOf, Watchdog } from "./watchdog.ts";
+import { toCheckIntervalMs, Watchdog } from "./watchdog.ts";
 import { findWorkerFile } from "./worker-file.ts";
 
 export interface PoolOptions {
-  /** Threads; 0 sends from this thread. */
+  /** Number of worker threads. With 0 this thread sends the tapes itself. */
   readonly threads: number;
   readonly shipping: ShippingOptions;
-  /** How long a worker's event loop may stand still before the worker is ended. */
+  /** Milliseconds for which a worker's event loop may be blocked before the worker is ended. */
   readonly stallMs: number;
-  /** The environment that workers see. */
+  /** Environment variables of the workers. */
   readonly env: Readonly<Record<string, string>>;
-  /** How long this thread sends before workers are tried again that had come up once. @defaultValue a minute */
-  readonly againMs?: number;
-  /** Called when no worker can start and this thread sends instead. */
+  /**
+   * If workers have started before but fail now: milliseconds for which this thread sends before
+   * workers are tried again.
+   * @defaultValue one minute
+   */
+  readonly retryWorkersAfterMs?: number;
+  /** Called when no worker can start, so that this thread sends instead. */
   readonly onInline: (reason: string) => void;
-  /** Called with a tape's id as soon as a try of its records failed. */
+  /** Called with a tape's id as soon as an attempt to send its records failed. */
   readonly onFailure?: (tapeId: number) => void;
   /** Called when a worker was ended because its event loop was blocked. */
   readonly onStuck?: () => void;
 }
 
-/** Each task has a function of its own in the worker; only that of tapes answers. */
+/**
+ * Each task type has its own function in the worker. Only the function for tapes returns a report.
+ */
 type Pool = Piscina<ShipTask | SenderReport, ShipReport>;
 
-/** Sends tapes: in worker threads, or inline where there can be none. */
+/** Sends tapes in worker threads, or on this thread if no worker can run. */
 export interface TapeShipper {
-  /** Whether {@link ship} reaches another thread at once, so that this one may block for the answer. */
+  /**
+   * Whether {@link ship} hands the tape to another thread immediately, so that this thread may
+   * block until the report arrives.
+   */
   readonly threaded: boolean;
-  /** Rejects only when the worker died with the tape, or the tape can't be read, a RangeError. */
+  /**
+   * Rejects only when the worker crashed while it had the tape, or with a RangeError when the tape
+   * can't be read.
+   */
   ship(task: ShipTask): Promise<ShipReport>;
-  /** Ends threads and connections; tapes under way are given up. */
+  /** Ends threads and connections. Tapes that are still being sent are abandoned. */
   close(): Promise<void>;
 }
 
-/** Tasks that one worker takes at once: more than are ever under way, for at the end all are posted. */
+/**
+ * Tasks that one worker accepts at the same time. It is more than are ever in flight, because at
+ * process exit all remaining tapes are posted at once.
+ */
 const tasksPerWorker = 1_024;
-const longestQueue = 65_536;
-/** Threads that failed to start, with no success between, after which this thread sends instead. */
-const startsTried = 2;
+const maxQueuedTasks = 65_536;
+/** After this many failed thread starts in a row this thread sends instead. */
+const maxFailedStarts = 2;
 const minuteMs = 60_000;
 
-/** The threads that turn tapes into requests. Nothing is started before the first tape. */
+/** The worker threads that turn tapes into requests. They start with the first tape. */
 export class WorkerPool implements TapeShipper {
   readonly #options: PoolOptions;
   #piscina: Pool | undefined;
   #inline: Promise<TapeShipper> | undefined;
   #closed = false;
-  #worked = false;
-  /** This thread sends until then; for good where no worker ever came up. */
+  #hasWorked = false;
+  /**
+   * Until this time (`performance.now()`) this thread sends. Infinity if no worker ever started.
+   */
   #inlineUntil = Number.NEGATIVE_INFINITY;
   readonly #heartbeatMemory: SharedArrayBuffer;
   readonly #heartbeats: Heartbeats;
   readonly #watchdog: Watchdog;
-  /** Threads that ended. */
-  #ended = 0;
-  /** Threads that could not even be made, or came up and can't do their work. */
-  #failedToCreate = 0;
+  /** Number of threads that ended. */
+  #endedCount = 0;
+  /** Number of threads that could not be created, or started but could not do their work. */
+  #failedToCreateCount = 0;
   /** Start failures that a later start made irrelevant. */
   #obsoleteFailures = 0;
-  /** Thread handles that keep the process alive for a task in flight: unref'd after each hand-over. */
+  /**
+   * Thread handles keep the process alive while a task is in flight, so they are unref'd after each
+   * hand-over.
+   */
   readonly #threads = new Set<Unrefable>();
 
   constructor(options: PoolOptions) {
     this.#options = options;
-    // Twice, as one thread may come up before the place of another that died is free.
+    // Twice the number of threads: a new thread may start before the slot of a crashed one is free.
     this.#heartbeatMemory = heartbeatMemory(2 * Math.max(1, options.threads));
     this.#heartbeats = new Heartbeats(this.#heartbeatMemory);
     this.#watchdog = new Watchdog({
@@ -88,46 +108,55 @@ export class WorkerPool implements TapeShipper {
   }
 
   async ship(task: ShipTask): Promise<ShipReport> {
-    this.#tryAgain();
+    this.#leaveInlineModeIfDue();
     while (this.threaded) {
       const failedBefore = this.#failedStarts;
-      const goneBefore = this.#ended;
-      const over = this.#watchdog.watch();
+      const endedBefore = this.#endedCount;
+      const stopWatching = this.#watchdog.watch();
       try {
         const report = await this.#run(task);
         this.#obsoleteFailures += this.#failedStarts;
-        this.#worked = true;
+        this.#hasWorked = true;
         return report;
       } catch (error) {
-        if (!this.#worked && this.#ended === goneBefore && isOfNoTape(error)) {
-          // Its thread runs but can't do its work, for example because a bundler split the task's file.
-          this.#failedToCreate += 1;
+        if (!this.#hasWorked && this.#endedCount === endedBefore && isUnrelatedToTape(error)) {
+          // The thread runs but can't do its work, for example because a bundler split the task's
+          // file.
+          this.#failedToCreateCount += 1;
         }
         if (this.#closed || this.#failedStarts <= failedBefore) {
-          // Its thread had come up: whether the tape ended it is for others to find out.
+          // The thread had started. The caller finds out whether the tape crashed it.
           throw error;
         }
-        if (this.#failedStarts >= startsTried && this.threaded) {
-          const { againMs = minuteMs, onInline } = this.#options;
-          this.#inlineUntil = this.#worked ? performance.now() + againMs : Number.POSITIVE_INFINITY;
+        if (this.#failedStarts >= maxFailedStarts && this.threaded) {
+          const { retryWorkersAfterMs = minuteMs, onInline } = this.#options;
+          this.#inlineUntil = this.#hasWorked
+            ? performance.now() + retryWorkersAfterMs
+            : Number.POSITIVE_INFINITY;
           onInline(error instanceof Error ? error.message : String(error));
         }
       } finally {
-        over();
+        stopWatching();
       }
     }
     return (await this.#inlineShipper()).ship(task);
   }
 
-  /** Workers that came up before will again: a machine may have been busy, or short of memory. */
-  #tryAgain(): void {
+  /**
+   * Workers that started before will start again: the machine may have been busy, or short of
+   * memory.
+   */
+  #leaveInlineModeIfDue(): void {
     if (this.threaded && this.#inlineUntil > 0) {
       this.#obsoleteFailures += this.#failedStarts;
       this.#inlineUntil = Number.NEGATIVE_INFINITY;
     }
   }
 
-  /** Has a worker report counts to the server. Skipped without workers, to spare the main thread. */
+  /**
+   * Makes a worker report counts to the server. Skipped if no worker runs, to spare the main thread
+   * the work.
+   */
   async report(report: SenderReport): Promise<void> {
     const pool = this.#closed || !this.threaded ? undefined : this.#piscina;
     if (pool !== undefined && pool.threads.length > 0) {
@@ -143,59 +172,69 @@ export class WorkerPool implements TapeShipper {
     await Promise.all([this.#piscina?.destroy(), inline?.close()]);
   }
 
-  /** Threads that ended before they came up, or could not be made, since the last success. */
+  /**
+   * Number of threads that ended before they started, or could not be created, since the last
+   * success.
+   */
   get #failedStarts(): number {
-    const living = this.#piscina?.threads ?? [];
-    const up = living.filter(({ threadId }) => this.#heartbeats.beats(threadId) > 0).length;
+    const threads = this.#piscina?.threads ?? [];
+    const startedAndRunning = threads.filter(
+      ({ threadId }) => this.#heartbeats.beats(threadId) > 0,
+    ).length;
     return (
-      this.#failedToCreate + this.#ended - (this.#heartbeats.risen - up) - this.#obsoleteFailures
+      this.#failedToCreateCount +
+      this.#endedCount -
+      (this.#heartbeats.startedCount - startedAndRunning) -
+      this.#obsoleteFailures
     );
   }
 
   async #run(task: ShipTask): Promise<ShipReport> {
     this.#piscina ??= this.#start();
     const report = this.#piscina.run(task);
-    // Not at once: new threads announce themselves in a microtask.
+    // Not immediately: Piscina announces new threads in a microtask.
     queueMicrotask(() => this.#unrefThreads());
     return report;
   }
 
   #start(): Pool {
     const { threads, shipping, env, stallMs } = this.#options;
-    const heartbeat = { memory: this.#heartbeatMemory, everyMs: sliceOf(stallMs) };
+    const heartbeat = { memory: this.#heartbeatMemory, intervalMs: toCheckIntervalMs(stallMs) };
     const pool = new Piscina<ShipTask | SenderReport, ShipReport>({
       filename: findWorkerFile(),
       minThreads: threads,
       maxThreads: threads,
       concurrentTasksPerWorker: tasksPerWorker,
-      maxQueue: longestQueue,
+      maxQueue: maxQueuedTasks,
       // The default freezes a worker between tasks: no timer, retry or keep-alive would run there.
       atomics: "disabled",
       idleTimeout: Number.POSITIVE_INFINITY,
       recordTiming: false,
-      // Preloads of the program would run in every worker, and start workers of their own.
+      // `--require` and `--import` options of the program would run in every worker, and might
+      // start workers themselves.
       execArgv: [],
       env,
       workerData: { options: shipping, heartbeat } satisfies ShipData,
     });
-    // Without a listener a late error of a worker ends the program. Its tapes reject on their own.
+    // Without a listener a late error of a worker would end the program. The promises of its tapes
+    // reject anyway.
     pool.on("error", () => undefined);
     pool.on("message", ({ failedTape }: FailureNotice) => this.#options.onFailure?.(failedTape));
     pool.on("workerCreate", (thread: object) => {
       this.#threads.add(unrefableOf(thread));
     });
     pool.on("workerDestroy", () => {
-      this.#ended += 1;
-      queueMicrotask(() => this.#abandonEmpty(pool));
+      this.#endedCount += 1;
+      queueMicrotask(() => this.#replaceIfEmpty(pool));
     });
     return pool;
   }
 
   /**
-   * Piscina starts no thread in place of one that died while it started, and leaves what is in line
-   * there for ever. Destroying it rejects those tapes; the next one starts a pool anew.
+   * Piscina does not replace a thread that crashed while it started, and leaves the queued tasks
+   * pending forever. Destroying the pool rejects those tasks; the next tape starts a new pool.
    */
-  #abandonEmpty(pool: Pool): void {
+  #replaceIfEmpty(pool: Pool): void {
     if (this.#piscina === pool && !this.#closed && pool.threads.length === 0) {
       this.#piscina = undefined;
       this.#threads.clear();
@@ -204,8 +243,9 @@ export class WorkerPool implements TapeShipper {
   }
 
   /**
-   * Piscina holds the process while a task is under way. How long a natural end may wait is ours to
-   * say (`drainTimeoutMs`), so the hold is undone; lifecycle holds the process instead.
+   * Piscina keeps the process alive while a task runs. How long the process may wait at its end is
+   * decided by `drainTimeoutMs`, so the threads are unref'd here and `delivery/lifecycle.ts` keeps
+   * the process alive instead.
    */
   #unrefThreads(): void {
     for (const thread of this.#threads) {
@@ -219,23 +259,23 @@ export class WorkerPool implements TapeShipper {
   }
 }
 
-/** Whether an error is not about the tape: a malformed tape throws a RangeError. */
-const isOfNoTape = (error: unknown): boolean => !(error instanceof RangeError);
+/** Whether an error has nothing to do with the tape: a malformed tape throws a RangeError. */
+const isUnrelatedToTape = (error: unknown): boolean => !(error instanceof RangeError);
 
-/** The same code on this thread; loaded only where it is needed. */
+/** Runs the worker's code on this thread. It is imported only if needed. */
 async function startInline({ shipping, onFailure }: PoolOptions): Promise<TapeShipper> {
   const { Shipper } = await import("./shipper.ts");
   const shipper = new Shipper(shipping, onFailure);
-  let underWay = 0;
+  let inFlight = 0;
   return {
     threaded: false,
     async ship(task) {
-      underWay += 1;
+      inFlight += 1;
       try {
         return await shipper.ship(task);
       } finally {
-        underWay -= 1;
-        if (underWay === 0) {
+        inFlight -= 1;
+        if (inFlight === 0) {
           shipper.abortInfo();
         }
       }
@@ -248,7 +288,10 @@ interface Unrefable {
   unref(): void;
 }
 
-/** The thread behind what Piscina announces: held under a symbol, not part of its interface. */
+/**
+ * Finds the `Worker` in the object that Piscina emits. Piscina keeps it under a symbol, outside its
+ * public interface.
+ */
 function unrefableOf(thread: object): Unrefable {
   for (const key of Object.getOwnPropertySymbols(thread)) {
     const value: unknown = Reflect.get(thread, key);
@@ -259,6 +302,7 @@ function unrefableOf(thread: object): Unrefable {
       }
     }
   }
-  // A pool that keeps it elsewhere: a natural end then waits until the tasks end by themselves.
+  // Another Piscina version may keep it elsewhere. A natural process end then waits until the tasks
+  // end by themselves.
   return { unref: () => undefined };
 }

@@ -10,7 +10,10 @@ import { startHeartbeat } from "./heartbeat.ts";
 import type { HeartbeatOptions } from "./heartbeat.ts";
 import { Shipper } from "./shipper.ts";
 
-/** The data that the pool passes to each of its threads; Piscina wraps it together with its own. */
+/**
+ * The data that the pool passes to each of its threads. Piscina wraps it in an object with its own
+ * data.
+ */
 export interface ShipData {
   readonly options: ShippingOptions;
   readonly heartbeat: HeartbeatOptions;
@@ -22,10 +25,10 @@ const shipper = new Shipper(options, (failedTape) => {
 });
 startHeartbeat(heartbeat, threadId);
 
-/** The worker's task: one tape. */
+/** The worker's main task: sends one tape. */
 export default function ship(task: ShipTask): Promise<ShipReport> {
   return shipper.ship(task);
 }
 
-/** The worker's other task: what the client has counted. */
+/** The worker's second task: reports the client's counts to the server. */
 export const report = (counts: SenderReport): Promise<void> => shipper.report(counts);

@@ -11,15 +11,15 @@ import type {
   ShipTask,
   RefusedRun,
 } from "../../model/records/shipping.ts";
-import { withAttachments } from "../json/attachments.ts";
+import { attachToRuns } from "../json/attachments.ts";
 import { HttpSink } from "../sinks/http-sink.ts";
 import { ContentDeduplication } from "../json/content-deduplication.ts";
-import { joinRecords, leftOutOf } from "../json/operations.ts";
+import { joinRecords, countTruncated } from "../json/operations.ts";
 import { Redactor } from "../redaction/redactor.ts";
 import { retryingSink } from "../sinks/retrying-sink.ts";
-import { RunJson, runtimeJson } from "../json/run-json.ts";
+import { RunJson, stringifyRuntime } from "../json/run-json.ts";
 import { ServerState } from "../sinks/server-state.ts";
-import { resultParts } from "../sinks/sink.ts";
+import { flattenResult } from "../sinks/sink.ts";
 import type { BatchResult, RetryOutcome, Sink } from "../sinks/sink.ts";
 import { splittingSink } from "../sinks/splitting-sink.ts";
 import { cutBatches } from "../sinks/tape-batch.ts";
@@ -27,14 +27,20 @@ import type { TapeBatch } from "../sinks/tape-batch.ts";
 import { TapeReader } from "../json/tape-reader.ts";
 import { WasmJson } from "../json/wasm-json.ts";
 
-/** Longest answer that is read; an ingest answer is a few hundred bytes. */
+/** Largest response body that is read. A response to ingest has a few hundred bytes. */
 const maxResponseBytes = 4_194_304;
-/** How long after a failed request of `/info` it is requested again. */
-const infoAgainMs = 30_000;
-/** How long the first report of delivered runs waits for `/info`, which was requested before they were sent. */
+/** Milliseconds after a failed request to `/info` before the next one. */
+const infoRetryMs = 30_000;
+/**
+ * Milliseconds for which the first report of delivered runs waits for the response of `/info`,
+ * which was requested before the runs were sent.
+ */
 const infoWaitMs = 500;
 
-/** Ships tapes: reads, joins, batches, sends, and writes each record's outcome into the tape. */
+/**
+ * Ships tapes: reads the records, joins them to runs, cuts batches, sends them, and writes each
+ * record's outcome into the tape.
+ */
 export class Shipper {
   readonly #options: ShippingOptions;
   readonly #runtime: Buffer;
@@ -47,11 +53,11 @@ export class Shipper {
   readonly #stop = new AbortController();
   readonly #close: () => Promise<void>;
   #retries = 0;
-  #learning: Promise<void> | undefined;
+  #pendingInfo: Promise<void> | undefined;
   #infoRequestedAt = Number.NEGATIVE_INFINITY;
   #infoRequest: AbortController | undefined;
 
-  /** `onFailure` is called with a tape's id as soon as a try of its records failed. */
+  /** `onFailure` is called with a tape's id as soon as an attempt to send its records failed. */
   constructor(options: ShippingOptions, onFailure: (tapeId: number) => void = () => undefined) {
     const { connection, redaction } = options;
     this.#onFailure = onFailure;
@@ -61,7 +67,7 @@ export class Shipper {
     );
     this.#options = options;
     this.#redactor = redaction === undefined ? undefined : new Redactor(redaction);
-    this.#runtime = Buffer.from(runtimeJson(options.runtime));
+    this.#runtime = Buffer.from(stringifyRuntime(options.runtime));
     this.#wasm = WasmJson.create(this.#runtime);
     this.#state = new ServerState(connection);
     const content =
@@ -74,11 +80,12 @@ export class Shipper {
       content,
     });
     this.#close = () => dispatcher.destroy();
-    // Every request under way listens to the one signal.
+    // Every request in flight adds a listener to this signal, so Node's warning about many
+    // listeners is turned off.
     setMaxListeners(0, this.#stop.signal);
   }
 
-  /** Ships one tape. Throws only where the tape can't be read. */
+  /** Ships one tape. Throws only if the tape can't be read. */
   async ship({
     tapeId = 0,
     memory,
@@ -86,8 +93,8 @@ export class Shipper {
     from = 0,
     suspectRecords = [],
   }: ShipTask): Promise<ShipReport> {
-    this.#learn();
-    const sink = this.#sinkOf(tapeId);
+    this.#requestInfoIfDue();
+    const sink = this.#createSink(tapeId);
     const redacted = this.#redactor?.redact(new Uint8Array(memory, from, used - from));
     const reader = new TapeReader(memory, used, from);
     const { attachBytesFrom } = this.#options;
@@ -98,26 +105,27 @@ export class Shipper {
       bytes: batchBytes,
       suspectRecords,
     };
-    const runs = await withAttachments(reader, joinRecords(reader), this.#options.files);
+    const runs = await attachToRuns(reader, joinRecords(reader), this.#options.files);
     const { batches, suspectRuns } = cutBatches(reader, json, runs, limits);
     const send = async (batch: TapeBatch): Promise<readonly BatchResult[]> => {
       const outcome = await sink.send(batch, this.#stop.signal);
-      const parts = resultParts({ batch, outcome });
-      // At once, so that these outcomes are known if this thread crashes or the process ends.
+      const parts = flattenResult({ batch, outcome });
+      // Immediately, so that these outcomes are on the tape even if this thread crashes or the
+      // process ends.
       markOutcomes(reader, parts);
-      this.#noteRefusals(parts, tapeId);
+      this.#recordRefusal(parts, tapeId);
       return parts;
     };
-    const judged = await Promise.all(batches.map(send));
+    const results = await Promise.all(batches.map(send));
     for (const suspect of suspectRuns) {
-      judged.push(await send(suspect));
+      results.push(await send(suspect));
     }
-    const report = count(judged.flat());
+    const report = countResults(results.flat());
     this.#traffic.countFinished();
     if (report.delivered > 0) {
       await this.#waitForInfo();
     }
-    // Tapes overlap: each report carries what was counted since the one before.
+    // Tapes overlap in time: each report has what was counted since the last report.
     const retries = this.#retries;
     this.#retries = 0;
     return {
@@ -129,8 +137,11 @@ export class Shipper {
     };
   }
 
-  /** The way of one tape's batches: its failures are noted as they happen, under the tape's id. */
-  #sinkOf(tapeId: number): Sink {
+  /**
+   * Creates the sink for one tape's batches. Failures are recorded as they happen, under the tape's
+   * id.
+   */
+  #createSink(tapeId: number): Sink {
     const { attempts, retryAfterLimitMs } = this.#options;
     return splittingSink(
       retryingSink(this.#http, {
@@ -141,13 +152,13 @@ export class Shipper {
           this.#retries += 1;
           this.#traffic.countRetry();
         },
-        onFailedTry: (outcome) => this.#noteFailure(outcome, tapeId),
+        onFailedTry: (outcome) => this.#recordFailure(outcome, tapeId),
       }),
     );
   }
 
-  #noteFailure({ reason, code, status }: RetryOutcome, tapeId: number): void {
-    this.#traffic.fail({
+  #recordFailure({ reason, code, status }: RetryOutcome, tapeId: number): void {
+    this.#traffic.recordFailure({
       at: Date.now(),
       cause: reason,
       isFinal: false,
@@ -157,12 +168,12 @@ export class Shipper {
     this.#onFailure(tapeId);
   }
 
-  #noteRefusals(parts: readonly BatchResult[], tapeId: number): void {
+  #recordRefusal(parts: readonly BatchResult[], tapeId: number): void {
     const refusals = parts.flatMap(({ outcome }) => (outcome.kind === "rejected" ? outcome : []));
     const [refusal] = refusals;
     if (refusal !== undefined) {
       const { message, code, status } = refusal.rejection;
-      this.#traffic.fail({
+      this.#traffic.recordFailure({
         at: Date.now(),
         cause: message,
         isFinal: true,
@@ -174,61 +185,69 @@ export class Shipper {
   }
 
   /**
-   * Ensures that a strange server is noticed before its 2xx responses are counted. Waits once for each request of `/info`, and
-   * only for a short time.
+   * Ensures that a server that may not accept runs at all is detected before its 2xx
+   * responses are counted as deliveries. Waits once for each request to `/info`, and only for a
+   * short time.
    */
   async #waitForInfo(): Promise<void> {
-    const learning = this.#learning;
-    this.#learning = undefined;
-    if (learning !== undefined && !this.#state.known) {
-      await Promise.race([learning, timer(infoWaitMs, undefined, { ref: false })]);
+    const pendingInfo = this.#pendingInfo;
+    this.#pendingInfo = undefined;
+    if (pendingInfo !== undefined && !this.#state.isInfoKnown) {
+      await Promise.race([pendingInfo, timer(infoWaitMs, undefined, { ref: false })]);
     }
   }
 
-  /** Tells the server what was counted. Once; rejects where it does not answer. */
+  /** Sends the client's counts to the server, once. Rejects if there is no response. */
   report(report: SenderReport): Promise<void> {
     return this.#http.report(report, this.#stop.signal);
   }
 
-  /** Ends every wait and gives back the connections. */
+  /** Aborts every wait and closes the connections. */
   async close(): Promise<void> {
     this.#stop.abort(new DOMException("the client was closed", "AbortError"));
     await this.#close();
   }
 
-  /** Asks no more what the server can do, until the next tape: on the main thread it would hold the process. */
+  /**
+   * Aborts the request to `/info` until the next tape: on the main thread an open request would
+   * keep the process alive.
+   */
   abortInfo(): void {
-    this.#infoRequest?.abort(new DOMException("nothing is under way", "AbortError"));
+    this.#infoRequest?.abort(new DOMException("no tape is being sent", "AbortError"));
     this.#infoRequestedAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Asks `/info` until it answers, at most every half minute; runs go on meanwhile. */
-  #learn(): void {
+  /**
+   * Requests `/info` until the server responds, at most every half minute. Runs are sent meanwhile.
+   */
+  #requestInfoIfDue(): void {
     const now = performance.now();
-    if (this.#state.known || now - this.#infoRequestedAt < infoAgainMs) {
+    if (this.#state.isInfoKnown || now - this.#infoRequestedAt < infoRetryMs) {
       return;
     }
     this.#infoRequestedAt = now;
     this.#infoRequest = new AbortController();
-    this.#learning = this.#readInfo(AbortSignal.any([this.#stop.signal, this.#infoRequest.signal]));
+    this.#pendingInfo = this.#readInfo(
+      AbortSignal.any([this.#stop.signal, this.#infoRequest.signal]),
+    );
   }
 
-  /** Never rejects. */
+  /** Requests `/info`. Never rejects. */
   async #readInfo(signal: AbortSignal): Promise<void> {
     try {
       await this.#http.readInfo(signal);
     } catch {
-      // The defaults stay in force; a fault of the server shows when runs are sent.
+      // The default limits stay in use. If the server has a fault, sending runs will report it.
     }
   }
 }
 
-type Counted = Pick<
+type ResultCounts = Pick<
   ShipReport,
   "delivered" | "truncated" | "refused" | "quarantined" | "undelivered" | "away" | "reason"
 >;
 
-function count(judged: readonly BatchResult[]): Counted {
+function countResults(results: readonly BatchResult[]): ResultCounts {
   let delivered = 0;
   let truncated = 0;
   let quarantined = 0;
@@ -236,11 +255,11 @@ function count(judged: readonly BatchResult[]): Counted {
   let away = true;
   let reason: string | undefined;
   const refused: RefusedRun[] = [];
-  for (const { batch, outcome } of judged) {
+  for (const { batch, outcome } of results) {
     for (const run of batch.runs) {
       if (outcome.kind === "delivered") {
         delivered += run.records.length;
-        truncated += leftOutOf(run);
+        truncated += countTruncated(run);
       } else if (outcome.kind === "rejected") {
         refused.push({ runId: run.id, records: run.records.length, ...outcome.rejection });
       } else if (outcome.kind === "unwritable") {
@@ -263,19 +282,19 @@ function count(judged: readonly BatchResult[]): Counted {
   };
 }
 
-/** Writes the outcomes into the heads of the records. */
-function markOutcomes(reader: TapeReader, judged: readonly BatchResult[]): void {
-  for (const { batch, outcome } of judged) {
+/** Writes the outcome of each record into the record's head on the tape. */
+function markOutcomes(reader: TapeReader, results: readonly BatchResult[]): void {
+  for (const { batch, outcome } of results) {
     if (outcome.kind !== "retry" && outcome.kind !== "mixed") {
-      const mark = outcome.kind === "unwritable" ? "quarantined" : outcome.kind;
+      const outcomeName = outcome.kind === "unwritable" ? "quarantined" : outcome.kind;
       for (const run of batch.runs) {
         const [first = -1] = run.records;
-        const leftOut = leftOutOf(run);
-        if (leftOut > 0 && outcome.kind === "delivered") {
-          reader.withhold(first, leftOut);
+        const truncated = countTruncated(run);
+        if (truncated > 0 && outcome.kind === "delivered") {
+          reader.writeWithheldCount(first, truncated);
         }
         for (const record of run.records) {
-          reader.settle(record, mark);
+          reader.settle(record, outcomeName);
         }
       }
     }

@@ -1,6 +1,6 @@
 import type { Heartbeats } from "./heartbeat.ts";
 
-/** A thread, as far as it is looked after. */
+/** The part of a worker thread that the watchdog uses. */
 export interface WatchedThread {
   readonly threadId: number;
   terminate(): Promise<unknown>;
@@ -8,27 +8,36 @@ export interface WatchedThread {
 
 export interface WatchdogOptions {
   readonly heartbeats: Heartbeats;
+  /** Returns the threads that run now. */
   readonly threads: () => readonly WatchedThread[];
-  /** How long a thread's loop may stand still. */
+  /** Milliseconds for which a thread's event loop may be blocked. */
   readonly stallMs: number;
-  /** Called for each thread that is ended for it. */
+  /** Called for each thread that is ended because its event loop was blocked. */
   readonly onStuck: () => void;
 }
 
-/** A thread that was not seen alive yet has at least so long: starting is slow on a machine that is busy. */
+/**
+ * A thread that has not sent its first beat gets at least this time: starting is slow on a busy
+ * machine.
+ */
 const startMs = 10_000;
 
-/** How often threads are looked at: several times within the limit, so that a thread has as many chances. */
-export const sliceOf = (stallMs: number): number => Math.min(1_000, Math.ceil(stallMs / 8));
+/**
+ * Milliseconds between two checks. There are several within the limit, so that one late beat does
+ * not end a thread.
+ */
+export const toCheckIntervalMs = (stallMs: number): number =>
+  Math.min(1_000, Math.ceil(stallMs / 8));
 
 /**
- * Ends threads whose event loop stands still: one that waits for the server turns, one in an endless
- * loop does not. What is counted is turns of this thread's own timer, not the clock's time: a process
- * that was stopped, or a main thread that was busy, must not blame its workers.
+ * Ends threads whose event loop is blocked. A thread that waits for the server still runs its event
+ * loop; a thread in an endless loop does not. Stalls are measured in ticks of this thread's own
+ * timer, not in clock time: after the process was suspended, or the main thread was busy, workers
+ * must not be blamed for the gap.
  */
 export class Watchdog {
   readonly #options: WatchdogOptions;
-  readonly #silence = new Map<number, { beats: number; slices: number }>();
+  readonly #stalls = new Map<number, { beats: number; missedBeats: number }>();
   #timer: NodeJS.Timeout | undefined;
   #tasks = 0;
 
@@ -36,11 +45,11 @@ export class Watchdog {
     this.#options = options;
   }
 
-  /** Registers a task under way. Call the returned function when it is over. */
+  /** Registers a running task. Call the returned function when the task has ended. */
   watch(): () => void {
     this.#tasks += 1;
     if (this.#timer === undefined) {
-      this.#timer = setInterval(() => this.#check(), sliceOf(this.#options.stallMs));
+      this.#timer = setInterval(() => this.#check(), toCheckIntervalMs(this.#options.stallMs));
       this.#timer.unref();
     }
     return () => {
@@ -48,31 +57,31 @@ export class Watchdog {
       if (this.#tasks === 0) {
         clearInterval(this.#timer);
         this.#timer = undefined;
-        this.#silence.clear();
+        this.#stalls.clear();
       }
     };
   }
 
   #check(): void {
     const { heartbeats, threads, stallMs, onStuck } = this.#options;
-    const alive = threads();
-    const ids = new Set(alive.map(({ threadId }) => threadId));
-    heartbeats.keepOnly(ids);
-    for (const id of this.#silence.keys()) {
+    const running = threads();
+    const ids = new Set(running.map(({ threadId }) => threadId));
+    heartbeats.releaseOthers(ids);
+    for (const id of this.#stalls.keys()) {
       if (!ids.has(id)) {
-        this.#silence.delete(id);
+        this.#stalls.delete(id);
       }
     }
-    for (const thread of alive) {
+    for (const thread of running) {
       const beats = heartbeats.beats(thread.threadId);
-      const seen = this.#silence.get(thread.threadId);
-      const slices = seen?.beats === beats ? seen.slices + 1 : 0;
-      this.#silence.set(thread.threadId, { beats, slices });
+      const last = this.#stalls.get(thread.threadId);
+      const missedBeats = last?.beats === beats ? last.missedBeats + 1 : 0;
+      this.#stalls.set(thread.threadId, { beats, missedBeats });
       const limitMs = beats === 0 ? Math.max(stallMs, startMs) : stallMs;
-      if (slices * sliceOf(stallMs) >= limitMs) {
-        this.#silence.delete(thread.threadId);
+      if (missedBeats * toCheckIntervalMs(stallMs) >= limitMs) {
+        this.#stalls.delete(thread.threadId);
         onStuck();
-        // Its end rejects its tasks; that it has no listener for a failure to end it does not matter.
+        // Ending the thread rejects its tasks. A failure of `terminate` itself needs no handling.
         thread.terminate().catch(() => undefined);
       }
     }

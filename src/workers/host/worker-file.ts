@@ -2,49 +2,52 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** What CommonJS, which a bundler may make, calls the file that runs. */
+/** Path of the running file, defined only in CommonJS, to which a bundler may convert this code. */
 declare const __filename: string | undefined;
 
-/** Names that a bundled worker's file can have beside the bundle (docs/bundlers.md). */
+/** Possible names of a bundled worker's file, which is next to the bundle (docs/bundlers.md). */
 const bundledNames = ["millrace-worker.js", "millrace-worker.cjs", "millrace-worker.mjs"];
 
 /**
- * The file of the worker: the package's own, else, in a bundle, the one beside it.
+ * Finds the file of the worker: in the package or, if this code was bundled, next to the bundle.
  *
- * @throws Error the file is in neither place.
+ * @throws Error if the file is in neither location.
  */
 export function findWorkerFile(): string {
-  const files = theseFiles();
+  const files = runningFiles();
   for (const file of files) {
-    const own = resolveOwn(file);
-    if (own !== undefined) {
-      return own;
+    const workerFile = resolveFromPackage(file);
+    if (workerFile !== undefined) {
+      return workerFile;
     }
   }
-  const places = files.flatMap((file) => bundledNames.map((name) => join(dirname(file), name)));
-  const bundled = places.find(existsSync);
+  const candidates = files.flatMap((file) => bundledNames.map((name) => join(dirname(file), name)));
+  const bundled = candidates.find(existsSync);
   if (bundled === undefined) {
     throw new Error(
-      "there is no worker file: neither the package's ship.task nor, beside a bundle, millrace-worker.js",
+      "No worker file found: neither the package's ship.task nor, next to the bundle, millrace-worker.js. Add the worker file to your bundle, see docs/bundlers.md",
     );
   }
   return bundled;
 }
 
-function resolveOwn(from: string): string | undefined {
+function resolveFromPackage(from: string): string | undefined {
   try {
-    // Not imported: bundlers read such imports, and put something else in their place.
+    // No static import: bundlers would follow it and replace the path.
     const { createRequire } = process.getBuiltinModule("node:module");
-    const own = createRequire(from).resolve("#workers/host/ship.task");
-    return existsSync(own) ? own : undefined;
+    const workerFile = createRequire(from).resolve("#workers/host/ship.task");
+    return existsSync(workerFile) ? workerFile : undefined;
   } catch {
-    // Bundled: this code is no longer in the package.
+    // This code was bundled and is no longer inside the package.
     return undefined;
   }
 }
 
-/** Where this code runs from. A bundle may say where its source was, or, being CommonJS, not have the first. */
-function theseFiles(): readonly string[] {
+/**
+ * Files that this code may run from. In a bundle `import.meta.url` may be the path of the source
+ * file, or undefined if the bundle is CommonJS.
+ */
+function runningFiles(): readonly string[] {
   const url: unknown = import.meta.url;
   return [
     ...(typeof url === "string" ? [fileURLToPath(url)] : []),

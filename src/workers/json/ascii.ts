@@ -1,9 +1,9 @@
-/** Bytes that are written again and again, to be copied by words. */
+/** A constant ASCII text as bytes, so that it can be copied eight bytes at a time. */
 export function literal(text: string): DataView {
   return viewOf(Buffer.from(text, "latin1"));
 }
 
-/** The bytes as they lie, to be read by words. */
+/** A view of the same bytes without a copy, for reading several bytes at once. */
 export function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, byteLength);
 }
@@ -12,10 +12,11 @@ const stepBytes = 8;
 const wordBytes = 4;
 
 /**
- * Copies UTF-8 text, eight bytes at a time: as float64s, the fastest way for some hundred bytes. No such
- * text holds the bytes of a NaN, which need not stay the same. The last step may overlap the one before.
+ * Copies UTF-8 text eight bytes at a time, as float64 values: the fastest way for a few hundred
+ * bytes. A NaN need not keep its bits when it is copied, but UTF-8 text never contains the bytes of
+ * a NaN. The last step may overlap the one before it.
  */
-export function moveText(
+export function copyText(
   source: DataView,
   start: number,
   target: { readonly out: DataView; readonly to: number; readonly size: number },
@@ -38,10 +39,10 @@ export function moveText(
   }
 }
 
-/** Digits of a whole number from 0. */
+/** Number of decimal digits of a non-negative integer. */
 export function countDigits(value: number): number {
   let count = 1;
-  for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) {
+  for (let remaining = value; remaining >= 10; remaining = Math.floor(remaining / 10)) {
     count += 1;
   }
   return count;
@@ -51,8 +52,11 @@ const wholeSecond = "yyyy-mm-ddThh:mm:ss".length;
 let cachedSecond = Number.NaN;
 let cachedIso = literal("");
 
-/** `2026-11-21T10:11:12`: the same for all that ends within a second. */
-export function secondIso(second: number): DataView {
+/**
+ * Formats a second since the Unix epoch as `2026-11-21T10:11:12`. The last result is cached,
+ * because many runs end within the same second.
+ */
+export function formatSecond(second: number): DataView {
   if (second !== cachedSecond) {
     cachedIso = literal(new Date(second * 1_000).toISOString().slice(0, wholeSecond));
     cachedSecond = second;

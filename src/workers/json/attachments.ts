@@ -9,20 +9,26 @@ import type { TapeReader } from "./tape-reader.ts";
 export interface Attachment {
   readonly name: string;
   readonly mimeType: string;
-  /** The record that it is of. */
+  /** The record that has the attachment. */
   readonly record: number;
   readonly sizeBytes: number;
-  /** Why a text stands in its place, where one does; what it says is {@link Attachment.open}'s. */
-  readonly leftOut?: string;
-  /** What it holds, in pieces with memory of their own. Can be opened again and again. */
+  /**
+   * The reason why the attachment was replaced by a marker text; absent if it was not. {@link
+   * Attachment.open} then returns the marker.
+   */
+  readonly omittedReason?: string;
+  /** The content in chunks that do not share memory with the tape. Can be called repeatedly. */
   open(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
-/** Bytes that are copied out of a tape at once. */
-const pieceBytes = 262_144;
+/** Bytes of one chunk that is copied out of a tape. */
+const chunkBytes = 262_144;
 
-/** The runs with their attachments. Never rejects for a file: what can't be read becomes a marker. */
-export async function withAttachments<Run extends { readonly records: readonly number[] }>(
+/**
+ * Adds their attachments to the runs. Never rejects because of a file: an unreadable file becomes a
+ * marker.
+ */
+export async function attachToRuns<Run extends { readonly records: readonly number[] }>(
   reader: TapeReader,
   runs: readonly Run[],
   rules: FileRules,
@@ -32,25 +38,29 @@ export async function withAttachments<Run extends { readonly records: readonly n
   }
   return await Promise.all(
     runs.map(async (run) => {
-      const attachments = await attachmentsOf(reader, run.records, rules);
+      const attachments = await readAttachments(reader, run.records, rules);
       return attachments.length === 0 ? run : { ...run, attachments };
     }),
   );
 }
 
-/** Those of some records of a run, the latest first: of the same name the first counts. */
-async function attachmentsOf(
+/**
+ * Reads the attachments of a run's records. The latest record comes first, and of several
+ * attachments with the same name the first is used.
+ */
+async function readAttachments(
   reader: TapeReader,
   records: readonly number[],
   rules: FileRules,
 ): Promise<readonly Attachment[]> {
   const byName = new Map<string, Attachment>();
   for (const record of records) {
-    // Of one record the last of a name counts, as in an object.
+    // Within one record the last attachment with a name is used, as with duplicate keys of an
+    // object.
     for (const start of reader.attachments(record).toReversed()) {
       const name = readText(reader, start);
       if (!byName.has(name.text)) {
-        byName.set(name.text, await attachmentAt(reader, { record, name, rules }));
+        byName.set(name.text, await readAttachmentAt(reader, { record, name, rules }));
       }
     }
   }
@@ -63,7 +73,7 @@ interface AttachmentPosition {
   readonly rules: FileRules;
 }
 
-async function attachmentAt(
+async function readAttachmentAt(
   reader: TapeReader,
   { record, name, rules }: AttachmentPosition,
 ): Promise<Attachment> {
@@ -71,90 +81,105 @@ async function attachmentAt(
   const at = mimeType.end;
   const head = { name: name.text, mimeType: mimeType.text, record };
   if (reader.bytes[at] !== tag.bytes) {
-    return ofFile(head, readText(reader, at).text, rules);
+    return createFileAttachment(head, readText(reader, at).text, rules);
   }
   const sizeAt = readText(reader, at + 1).end;
   const start = sizeAt + 4;
   const end = start + reader.view.getUint32(sizeAt, true);
-  return inMemory(head, reader.bytes.subarray(start, end));
+  return createMemoryAttachment(head, reader.bytes.subarray(start, end));
 }
 
 type Head = Pick<Attachment, "name" | "mimeType" | "record">;
 
-/** An attachment that stands on the tape. */
-export const inMemory = (head: Head, bytes: Buffer): Attachment => ({
+/** Creates an attachment whose bytes are on the tape. */
+export const createMemoryAttachment = (head: Head, bytes: Buffer): Attachment => ({
   ...head,
   sizeBytes: bytes.length,
   *open() {
-    for (let at = 0; at < bytes.length; at += pieceBytes) {
-      // A copy: memory that threads share is no memory for a socket.
-      yield Buffer.from(bytes.subarray(at, at + pieceBytes));
+    for (let at = 0; at < bytes.length; at += chunkBytes) {
+      // A copy, because a socket can't send from shared memory.
+      yield Buffer.from(bytes.subarray(at, at + chunkBytes));
     }
   },
 });
 
-/** A text in place of an attachment. */
-export function leftOut({ name, record }: Attachment | Head, why: string): Attachment {
+/** Creates a marker: a text in place of an attachment. */
+export function createMarker({ name, record }: Attachment | Head, why: string): Attachment {
   const marker = Buffer.from(`[left out: ${why}]`);
-  return { ...inMemory({ name, record, mimeType: markerMimeType }, marker), leftOut: why };
+  return {
+    ...createMemoryAttachment({ name, record, mimeType: markerMimeType }, marker),
+    omittedReason: why,
+  };
 }
 
-/** A file, of the size that it has now; read each time that it is sent. */
-async function ofFile(
+/**
+ * Creates an attachment from a file. The size is read now, the content each time the attachment is
+ * sent.
+ */
+async function createFileAttachment(
   head: Head,
   path: string,
   { allowed, limitBytes }: FileRules,
 ): Promise<Attachment> {
   if (!allowed) {
-    return leftOut(head, "a path needs the option dangerouslyAllowFilesystem");
+    return createMarker(head, "reading a file requires the option dangerouslyAllowFilesystem");
   }
   try {
-    const found = await stat(path);
-    if (!found.isFile()) {
-      return leftOut(head, "its path is not that of a file");
+    const fileStat = await stat(path);
+    if (!fileStat.isFile()) {
+      return createMarker(head, "its path is not a regular file");
     }
-    return found.size > limitBytes
-      ? leftOut(head, `${found.size} bytes, where ${limitBytes} are allowed`)
-      : { ...head, sizeBytes: found.size, open: () => fileBytes(path, found.size) };
+    return fileStat.size > limitBytes
+      ? createMarker(head, `${fileStat.size} bytes exceed the limit of ${limitBytes}`)
+      : { ...head, sizeBytes: fileStat.size, open: () => readFileBytes(path, fileStat.size) };
   } catch (error) {
-    return leftOut(head, `its file can't be read (${codeOf(error)})`);
+    return createMarker(head, `its file can't be read (${errorCodeOf(error)})`);
   }
 }
 
-/** The first `size` bytes. @throws the file went or became shorter: the next try finds out. */
-async function* fileBytes(path: string, size: number): AsyncGenerator<Uint8Array, void> {
-  let left = size;
+/**
+ * Reads the first `size` bytes of a file.
+ *
+ * @throws RangeError if the file became shorter, or the file system's error if it is gone. When the
+ * tape is sent again, the file is checked anew.
+ */
+async function* readFileBytes(path: string, size: number): AsyncGenerator<Uint8Array, void> {
+  let remaining = size;
   for await (const chunk of size === 0 ? [] : createReadStream(path, { end: size - 1 })) {
     const bytes = chunk as Buffer;
-    left -= bytes.length;
+    remaining -= bytes.length;
     yield bytes;
   }
-  if (left > 0) {
-    throw new RangeError("the file of an attachment became shorter");
+  if (remaining > 0) {
+    throw new RangeError("The file of an attachment became shorter while it was sent");
   }
 }
 
-const codeOf = (error: unknown): string =>
+const errorCodeOf = (error: unknown): string =>
   typeof error === "object" && error !== null && "code" in error
     ? String(error.code)
     : "unreadable";
 
 interface ReadText {
   readonly text: string;
-  /** Where the next value begins. */
+  /** Offset on the tape of the next value. */
   readonly end: number;
 }
 
-/** The tagged text at `at`. @throws RangeError there is no text at `at`. */
+/**
+ * Reads the tagged text at `at`.
+ *
+ * @throws RangeError if there is no text at `at`.
+ */
 function readText({ bytes, view }: TapeReader, at: number): ReadText {
-  const kind = bytes[at] ?? tag.null;
-  if (kind >= tag.shortText) {
-    const end = at + 1 + (kind & longestShortText);
+  const tagByte = bytes[at] ?? tag.null;
+  if (tagByte >= tag.shortText) {
+    const end = at + 1 + (tagByte & longestShortText);
     return { text: bytes.toString("utf8", at + 1, end), end };
   }
-  if (kind !== tag.text && kind !== tag.wideText) {
+  if (tagByte !== tag.text && tagByte !== tag.wideText) {
     throw new RangeError(`No text at byte ${at} of the tape`);
   }
   const end = at + 5 + view.getUint32(at + 1, true);
-  return { text: bytes.toString(kind === tag.text ? "utf8" : "utf16le", at + 5, end), end };
+  return { text: bytes.toString(tagByte === tag.text ? "utf8" : "utf16le", at + 5, end), end };
 }

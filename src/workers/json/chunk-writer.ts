@@ -10,23 +10,26 @@ import { tag } from "../../model/records/tape-format.ts";
 import type { JsonWriter } from "./json-writer.ts";
 import type { ContentDraft, SentList, TraceDraft } from "./content-deduplication.ts";
 import type { RunOperation } from "./operations.ts";
-import { payloadStart, traceIdOf } from "./payload-position.ts";
+import { findPayloadStart, readTraceId } from "./payload-position.ts";
 import type { RunJson } from "./run-json.ts";
 import type { TapeReader } from "./tape-reader.ts";
 import { TapeScan } from "./tape-scan.ts";
 
-/** An object is one text up to this size; of a larger one its members are. */
+/**
+ * An object of up to this size is written as one chunk. A larger one is divided into its members.
+ */
 const wholeObjectBytes = 4_096;
-/** Items are pieces of their own from this size on, on average. */
+/** If the items of an array have at least this size on average, each item becomes a chunk. */
 const itemBytes = 64;
-/** A code and a length. */
+/** Bytes before the text of a chunk: its code and its length. */
 const headBytes = 5;
 const comma = 0x2c;
 const colon = 0x3a;
 
 /**
- * Writes a payload field in pieces (`model/options/content-deduplication`): what the server holds of the trace is named.
- * A worker's work: it takes a hash of whatever is long enough to be named.
+ * Writes a payload field as chunks (`model/options/content-deduplication.ts`). Content of the trace
+ * that the server already has is replaced by its digest. Used only in workers: it computes a hash
+ * of every text that is long enough to be referenced.
  */
 export class ChunkWriter {
   readonly #out: JsonWriter;
@@ -37,45 +40,50 @@ export class ChunkWriter {
     this.#draft = draft;
   }
 
-  /** What is known of a run's trace; `undefined` where its fields are to be sent as they are. */
-  trace(json: RunJson, run: RunOperation): TraceDraft | undefined {
-    return this.#draft.trace(traceIdOf(json.reader, run), run.id);
+  /**
+   * Returns what the server has of the run's trace; `undefined` if the run's fields must be sent in
+   * full.
+   */
+  findTrace(json: RunJson, run: RunOperation): TraceDraft | undefined {
+    return this.#draft.findTrace(readTraceId(json.reader, run), run.id);
   }
 
   // oxlint-disable-next-line max-params -- called for each field of each run
-  payload(json: RunJson, run: RunOperation, name: PayloadField, trace: TraceDraft): void {
-    const start = payloadStart(json.reader, run, name);
+  writePayload(json: RunJson, run: RunOperation, name: PayloadField, trace: TraceDraft): void {
+    const start = findPayloadStart(json.reader, run, name);
     if (start === undefined) {
-      whole(this.#out, trace, () => json.payload(this.#out, run, name));
+      writeRememberedText(this.#out, trace, () => json.payload(this.#out, run, name));
     } else {
-      new ValueChunks(this.#out, trace, json.reader).payload(start);
+      new ValueChunks(this.#out, trace, json.reader).writePayload(start);
     }
   }
 }
 
-/** Writes one text that is remembered, or its digest where it is known already. */
-function whole(out: JsonWriter, trace: TraceDraft, write: () => void): void {
+/**
+ * Writes one text that the server will remember, or only its digest if the server already has it.
+ */
+function writeRememberedText(out: JsonWriter, trace: TraceDraft, write: () => void): void {
   const start = out.length;
-  begin(out, chunkCode.kept);
+  beginChunk(out, chunkCode.kept);
   write();
   const digest = textDigest(out.bytes.subarray(start + headBytes, out.length));
   if (trace.has(digest)) {
-    refer(out, { start, code: chunkCode.same, digest });
+    replaceWithReference(out, { start, code: chunkCode.same, digest });
   } else {
-    finish(out, start);
+    finishChunk(out, start);
     trace.digests.add(digest);
   }
 }
 
-/** Begins a piece whose text follows. */
-function begin(out: JsonWriter, code: number): void {
+/** Begins a chunk whose text follows. */
+function beginChunk(out: JsonWriter, code: number): void {
   out.ensureCapacity(headBytes);
   out.bytes[out.length] = code;
   out.length += headBytes;
 }
 
-/** Ends the piece that began at `start`. */
-function finish(out: JsonWriter, start: number): void {
+/** Finishes the chunk that began at `start`. */
+function finishChunk(out: JsonWriter, start: number): void {
   out.bytes.writeUInt32LE(out.length - start - headBytes, start + 1);
 }
 
@@ -85,22 +93,25 @@ interface Reference {
   readonly digest: string;
 }
 
-/** Puts a digest in place of all that was written from `start` on. */
-function refer(out: JsonWriter, { start, code, digest }: Reference): void {
+/** Replaces everything written since `start` by a digest. */
+function replaceWithReference(out: JsonWriter, { start, code, digest }: Reference): void {
   out.length = start;
   out.byte(code);
   out.ascii(digest);
 }
 
-/** One payload's pieces. */
+/** Writes the chunks of one payload. */
 class ValueChunks {
   readonly #out: JsonWriter;
   readonly #trace: TraceDraft;
   readonly #tape: Buffer;
   readonly #view: DataView;
   readonly #scan: TapeScan;
-  /** Where the text began that means nothing beyond itself; -1 where none is open. */
-  #textAt = -1;
+  /**
+   * Where the open chunk of plain text begins: text that the server does not remember. -1 if none
+   * is open.
+   */
+  #plainTextStart = -1;
 
   constructor(out: JsonWriter, trace: TraceDraft, { bytes, view }: TapeReader) {
     this.#out = out;
@@ -110,118 +121,121 @@ class ValueChunks {
     this.#scan = new TapeScan(bytes, view);
   }
 
-  payload(at: number): void {
+  writePayload(at: number): void {
     if (this.#tape[at] === tag.object) {
-      this.#members(at);
+      this.#writeMembers(at);
     } else {
-      this.#value(at);
+      this.#writeValue(at);
     }
-    this.#endText();
+    this.#closePlainText();
   }
 
-  /** Returns where the next value begins, as all of these do. */
-  #value(at: number): number {
-    const kind = this.#tape[at];
-    switch (kind) {
+  /** Returns the offset of the next value, as do all methods below. */
+  #writeValue(at: number): number {
+    const tagByte = this.#tape[at];
+    switch (tagByte) {
       case tag.object:
-        return this.#object(at);
+        return this.#writeObject(at);
       case tag.array:
-        return this.#array(at);
+        return this.#writeArray(at);
       case tag.text:
       case tag.wideText:
         return this.#view.getUint32(at + 1, true) >= keptFromBytes
-          ? this.#whole(at)
-          : this.#text(at);
+          ? this.#writeRemembered(at)
+          : this.#writePlainText(at);
       default:
-        return this.#text(at);
+        return this.#writePlainText(at);
     }
   }
 
-  /** An object of moderate size that holds no list is likely to come again as it is. */
-  #object(at: number): number {
+  /** An object of moderate size without an array is likely to appear again unchanged. */
+  #writeObject(at: number): number {
     const scan = this.#scan;
     scan.sawBytes = false;
     scan.sawArray = false;
-    const size = scan.past(at) - at;
+    const size = scan.skipValue(at) - at;
     if (size < keptFromBytes) {
-      return this.#text(at);
+      return this.#writePlainText(at);
     }
     return size > wholeObjectBytes || scan.sawArray || scan.sawBytes
-      ? this.#members(at)
-      : this.#whole(at);
+      ? this.#writeMembers(at)
+      : this.#writeRemembered(at);
   }
 
-  #members(start: number): number {
+  #writeMembers(start: number): number {
     let at = start + 1;
-    this.#mark(0x7b);
+    this.#writePunctuation(0x7b);
     while (this.#tape[at] !== tag.end) {
       if (at !== start + 1) {
-        this.#mark(comma);
+        this.#writePunctuation(comma);
       }
-      this.#openText();
+      this.#openPlainText();
       at = this.#out.value(this.#tape, this.#view, at);
-      this.#mark(colon);
-      at = this.#value(at);
+      this.#writePunctuation(colon);
+      at = this.#writeValue(at);
     }
-    this.#mark(0x7d);
+    this.#writePunctuation(0x7d);
     return at + 1;
   }
 
-  #array(at: number): number {
+  #writeArray(at: number): number {
     const start = at + 1;
-    const known = this.#trace.longestAt(this.#tape, start);
-    if (known !== undefined) {
-      return this.#list(start, known);
+    const knownList = this.#trace.findLongestPrefix(this.#tape, start);
+    if (knownList !== undefined) {
+      return this.#writeList(start, knownList);
     }
     if (this.#tape[start] === tag.array) {
-      return this.#elements(start);
+      return this.#writeElements(start);
     }
     const scan = this.#scan;
     scan.sawBytes = false;
     let end = start;
     let count = 0;
     for (; this.#tape[end] !== tag.end; count++) {
-      end = scan.past(end);
+      end = scan.skipValue(end);
     }
     if (end - start < keptFromBytes) {
-      return this.#text(at);
+      return this.#writePlainText(at);
     }
     if ((end - start) / count >= itemBytes) {
-      return this.#list(start, undefined);
+      return this.#writeList(start, undefined);
     }
-    return scan.sawBytes ? this.#text(at) : this.#whole(at);
+    return scan.sawBytes ? this.#writePlainText(at) : this.#writeRemembered(at);
   }
 
-  /** An array whose elements are arrays, each perhaps a list. */
-  #elements(start: number): number {
+  /** Writes an array of arrays. Each inner array may be a list that the server has. */
+  #writeElements(start: number): number {
     let at = start;
-    this.#mark(0x5b);
+    this.#writePunctuation(0x5b);
     while (this.#tape[at] !== tag.end) {
       if (at !== start) {
-        this.#mark(comma);
+        this.#writePunctuation(comma);
       }
-      at = this.#value(at);
+      at = this.#writeValue(at);
     }
-    this.#mark(0x5d);
+    this.#writePunctuation(0x5d);
     return at + 1;
   }
 
-  /** Items up to one that holds binary data, of which each run has its own; the rest is text. */
-  #list(start: number, known: SentList | undefined): number {
-    this.#endText();
+  /**
+   * Writes the items up to the first one with binary data as a remembered list, and the rest as
+   * plain text. Binary data becomes attachments of one run, so other runs can't refer to it.
+   */
+  #writeList(start: number, knownList: SentList | undefined): number {
+    this.#closePlainText();
     const listAt = this.#out.length;
-    let at = start + (known?.items.length ?? 0);
-    let digest = known?.digest ?? noItems;
-    refer(this.#out, { start: listAt, code: chunkCode.list, digest });
+    let at = start + (knownList?.items.length ?? 0);
+    let digest = knownList?.digest ?? noItems;
+    replaceWithReference(this.#out, { start: listAt, code: chunkCode.list, digest });
     this.#scan.sawBytes = false;
     while (this.#tape[at] !== tag.end) {
-      const end = this.#scan.past(at);
+      const end = this.#scan.skipValue(at);
       if (this.#scan.sawBytes) {
         break;
       }
-      digest = listDigest(digest, this.#item(at));
+      digest = listDigest(digest, this.#writeItem(at));
       if (this.#trace.has(digest)) {
-        refer(this.#out, { start: listAt, code: chunkCode.list, digest });
+        replaceWithReference(this.#out, { start: listAt, code: chunkCode.list, digest });
       }
       this.#trace.digests.add(digest);
       at = end;
@@ -231,60 +245,64 @@ class ValueChunks {
     }
     for (let isFirst = at === start; this.#tape[at] !== tag.end; isFirst = false) {
       if (!isFirst) {
-        this.#mark(comma);
+        this.#writePunctuation(comma);
       }
-      at = this.#text(at);
+      at = this.#writePlainText(at);
     }
-    this.#mark(0x5d);
+    this.#writePunctuation(0x5d);
     return at + 1;
   }
 
-  /** One item of a list; returns its digest. */
-  #item(at: number): string {
+  /** Writes one item of a list and returns its digest. */
+  #writeItem(at: number): string {
     const out = this.#out;
     const start = out.length;
-    begin(out, chunkCode.item);
+    beginChunk(out, chunkCode.item);
     out.value(this.#tape, this.#view, at);
     const size = out.length - start - headBytes;
     const digest = textDigest(out.bytes.subarray(start + headBytes, out.length));
     if (size >= keptFromBytes && this.#trace.has(digest)) {
-      refer(out, { start, code: chunkCode.sameItem, digest });
+      replaceWithReference(out, { start, code: chunkCode.sameItem, digest });
       return digest;
     }
-    finish(out, start);
+    finishChunk(out, start);
     if (size >= keptFromBytes) {
       this.#trace.digests.add(digest);
     }
     return digest;
   }
 
-  #whole(at: number): number {
-    this.#endText();
-    whole(this.#out, this.#trace, () => void this.#out.value(this.#tape, this.#view, at));
-    return this.#scan.past(at);
+  #writeRemembered(at: number): number {
+    this.#closePlainText();
+    writeRememberedText(
+      this.#out,
+      this.#trace,
+      () => void this.#out.value(this.#tape, this.#view, at),
+    );
+    return this.#scan.skipValue(at);
   }
 
-  #text(at: number): number {
-    this.#openText();
+  #writePlainText(at: number): number {
+    this.#openPlainText();
     return this.#out.value(this.#tape, this.#view, at);
   }
 
-  #mark(byte: number): void {
-    this.#openText();
+  #writePunctuation(byte: number): void {
+    this.#openPlainText();
     this.#out.byte(byte);
   }
 
-  #openText(): void {
-    if (this.#textAt === -1) {
-      this.#textAt = this.#out.length;
-      begin(this.#out, chunkCode.text);
+  #openPlainText(): void {
+    if (this.#plainTextStart === -1) {
+      this.#plainTextStart = this.#out.length;
+      beginChunk(this.#out, chunkCode.text);
     }
   }
 
-  #endText(): void {
-    if (this.#textAt !== -1) {
-      finish(this.#out, this.#textAt);
-      this.#textAt = -1;
+  #closePlainText(): void {
+    if (this.#plainTextStart !== -1) {
+      finishChunk(this.#out, this.#plainTextStart);
+      this.#plainTextStart = -1;
     }
   }
 }

@@ -1,33 +1,40 @@
-/** Bytes of what a worker remembers, of all traces; beyond it those that were sent longest ago go. */
+/**
+ * Bytes that a worker remembers for all traces together. Beyond it, the least recently used traces
+ * are dropped.
+ */
 const rememberedBytes = 16_777_216;
-/** A digest in a set, about. */
-const digestCost = 100;
-/** Lists of one trace that are compared with a new one. */
+/** Approximate bytes of a digest in a set. */
+const approximateDigestBytes = 100;
+/** Lists of one trace that a new list is compared with. */
 const listsOfTrace = 4;
-/** A trace of which the server forgot so often is sent inline; each request that it took makes up for a little. */
+/**
+ * After the server forgot content of a trace this many times, the trace is sent in full. Each
+ * accepted request reduces the count by `missRecovery`.
+ */
 const missesLimit = 3;
 const missRecovery = 0.1;
 
-/** A list that was sent: its items as they were on the tape, and its digest. */
+/** A list that was sent: its items in the format of the tape, and its digest. */
 export interface SentList {
   readonly items: Buffer;
   readonly digest: string;
 }
 
-/** What the server has of one trace. */
+/** The content that the server has of one trace. */
 interface TraceContent {
   digests: Set<string>;
   lists: readonly SentList[];
   bytes: number;
+  /** How often the server did not have content that was expected there. */
   misses: number;
 }
 
 /**
- * What the server is known to hold, by trace: what it took in requests that it answered with yes.
- * It may forget, and this may forget: then content goes once more.
+ * Tracks by trace what the server has: the content of the requests that it accepted. Both the
+ * server and this class may forget content, which is then sent once more.
  */
 export class ContentDeduplication {
-  /** In the order of their last use. */
+  /** In order of last use, the least recently used first. */
   readonly #traces = new Map<string, TraceContent>();
   readonly #bytesLimit: number;
   #bytes = 0;
@@ -40,22 +47,24 @@ export class ContentDeduplication {
     return this.#bytes;
   }
 
-  /** For what one more request will bring. */
-  draft(): ContentDraft {
+  /** Collects the content of the next request. */
+  createDraft(): ContentDraft {
     return new ContentDraft((traceId) => this.#traces.get(traceId), this);
   }
 
-  /** The server took a request. */
-  learn(drafts: ReadonlyMap<string, TraceDraft>): void {
+  /** Remembers the content of a request that the server accepted. */
+  rememberSent(drafts: ReadonlyMap<string, TraceDraft>): void {
     for (const [traceId, draft] of drafts) {
-      const { digests, lists, misses } = this.#take(traceId);
+      const { digests, lists, misses } = this.#remove(traceId);
       for (const digest of draft.digests) {
         digests.add(digest);
       }
-      const rest = lists.filter((list) => !draft.lists.some((own) => extendsList(own, list)));
-      this.#put(traceId, {
+      const otherLists = lists.filter(
+        (list) => !draft.lists.some((newer) => extendsList(newer, list)),
+      );
+      this.#store(traceId, {
         digests,
-        lists: [...draft.lists.toReversed(), ...rest].slice(0, listsOfTrace),
+        lists: [...draft.lists.toReversed(), ...otherLists].slice(0, listsOfTrace),
         misses: Math.max(0, misses - missRecovery),
         bytes: 0,
       });
@@ -64,95 +73,101 @@ export class ContentDeduplication {
       if (this.#bytes <= this.#bytesLimit) {
         return;
       }
-      this.#take(traceId);
+      this.#remove(traceId);
     }
   }
 
-  /** The server has not, or no more, what it was thought to have of a trace. */
+  /** Forgets a trace, because the server does not have content of it that was expected there. */
   forget(traceId: string): void {
-    const { misses } = this.#take(traceId);
-    this.#put(traceId, { ...nothing(), misses: misses + 1 });
+    const { misses } = this.#remove(traceId);
+    this.#store(traceId, { ...createEmptyContent(), misses: misses + 1 });
   }
 
-  #take(traceId: string): TraceContent {
+  #remove(traceId: string): TraceContent {
     const found = this.#traces.get(traceId);
     this.#traces.delete(traceId);
     this.#bytes -= found?.bytes ?? 0;
-    return found ?? nothing();
+    return found ?? createEmptyContent();
   }
 
-  #put(traceId: string, content: TraceContent): void {
+  #store(traceId: string, content: TraceContent): void {
     const { digests, lists } = content;
     content.bytes = lists.reduce(
       (sum, { items }) => sum + items.length,
-      (digests.size + 2) * digestCost,
+      (digests.size + 2) * approximateDigestBytes,
     );
     this.#traces.set(traceId, content);
     this.#bytes += content.bytes;
   }
 }
 
-const nothing = (): TraceContent => ({ digests: new Set(), lists: [], bytes: 0, misses: 0 });
+const createEmptyContent = (): TraceContent => ({
+  digests: new Set(),
+  lists: [],
+  bytes: 0,
+  misses: 0,
+});
 
-/** Whether a list is another one, with more items or as many. */
-const extendsList = (list: SentList, { items }: SentList): boolean =>
-  list.items.length >= items.length &&
-  list.items.compare(items, 0, items.length, 0, items.length) === 0;
+/** Whether a list begins with all items of another list. */
+const extendsList = (longer: SentList, { items }: SentList): boolean =>
+  longer.items.length >= items.length &&
+  longer.items.compare(items, 0, items.length, 0, items.length) === 0;
 
-type FindTrace = (traceId: string) => TraceContent | undefined;
+type FindTraceContent = (traceId: string) => TraceContent | undefined;
 
-/** What the server will hold once it has taken one request, which is being written. */
+/** The content that the server will have after it accepts the request that is being written. */
 export class ContentDraft {
   readonly #traces = new Map<string, TraceDraft>();
   readonly #traceOfRun = new Map<string, string>();
-  readonly #find: FindTrace;
+  readonly #find: FindTraceContent;
   readonly #deduplication: ContentDeduplication;
 
-  constructor(find: FindTrace, known: ContentDeduplication) {
+  constructor(find: FindTraceContent, deduplication: ContentDeduplication) {
     this.#find = find;
-    this.#deduplication = known;
+    this.#deduplication = deduplication;
   }
 
-  /** What is known for a run of a trace; `undefined` where the trace is to be sent inline. */
-  trace(traceId: string, runId: string): TraceDraft | undefined {
+  /** Returns what the server has of a trace; `undefined` if the trace must be sent in full. */
+  findTrace(traceId: string, runId: string): TraceDraft | undefined {
     const drafted = this.#traces.get(traceId);
-    const known = this.#find(traceId);
-    if (drafted === undefined && (known?.misses ?? 0) >= missesLimit) {
+    const sent = this.#find(traceId);
+    if (drafted === undefined && (sent?.misses ?? 0) >= missesLimit) {
       return undefined;
     }
-    const draft = drafted ?? new TraceDraft(known);
+    const draft = drafted ?? new TraceDraft(sent);
     this.#traces.set(traceId, draft);
     this.#traceOfRun.set(runId, traceId);
     return draft;
   }
 
-  /** The server took the request, but for these runs. */
-  settle(refused: readonly { readonly id: string }[]): void {
+  /** Records that the server accepted the request except for the `refused` runs. */
+  recordResponse(refused: readonly { readonly id: string }[]): void {
     for (const { id } of refused) {
       const traceId = this.#traceOfRun.get(id) ?? "";
       if (this.#traces.delete(traceId)) {
         this.#deduplication.forget(traceId);
       }
     }
-    this.#deduplication.learn(this.#traces);
+    this.#deduplication.rememberSent(this.#traces);
   }
 }
 
+/** What the server has of one trace, and what the current request adds. */
 export class TraceDraft {
   readonly digests = new Set<string>();
   readonly lists: SentList[] = [];
   readonly #sent: TraceContent | undefined;
 
-  constructor(known: TraceContent | undefined) {
-    this.#sent = known;
+  constructor(sent: TraceContent | undefined) {
+    this.#sent = sent;
   }
 
   has(digest: string): boolean {
     return this.#sent?.digests.has(digest) === true || this.digests.has(digest);
   }
 
-  /** The longest list that begins as the items at `start` of a tape do. */
-  longestAt(tape: Buffer, start: number): SentList | undefined {
+  /** Finds the longest sent list that is a prefix of the items at `start` of a tape. */
+  findLongestPrefix(tape: Buffer, start: number): SentList | undefined {
     let longest: SentList | undefined;
     for (const lists of [this.lists, this.#sent?.lists ?? []]) {
       for (const list of lists) {
@@ -169,7 +184,10 @@ export class TraceDraft {
     return longest;
   }
 
-  /** A copy: the tape is written anew while the server has not answered yet, where all is given up. */
+  /**
+   * Adds a list that was written. The items are copied: if the tape is abandoned before the server
+   * responds, its memory is reused.
+   */
   addList(items: Buffer, digest: string): void {
     const list = { items: Buffer.from(items), digest };
     const shorter = this.lists.findIndex((other) => extendsList(list, other));

@@ -2,30 +2,31 @@ export const quote = 0x22;
 const backslash = 0x5c;
 const hexDigits = "0123456789abcdef";
 
-/** The bits in which {@link findings} are. */
-const findingBits = 0x80808080;
+/** The bits of the result of {@link markEscaped} that matter. */
+const escapedBits = 0x80808080;
 
 /**
- * Finds what is to be escaped among four bytes: below 0x20, a quote or a backslash. Sets the top bit
- * of such a byte; other bits mean nothing. Flipping bit 1 makes the first two one test, "below 0x21".
+ * Finds the bytes that must be escaped among four bytes: those below 0x20, quotes and backslashes.
+ * Sets the top bit of such a byte; the other bits have no meaning. Flipping bit 1 turns the first
+ * two conditions into one test: "below 0x21".
  */
-function findings(word: number): number {
+function markEscaped(word: number): number {
   const low = word ^ 0x02020202;
   const slash = word ^ 0x5c5c5c5c;
   return ((low - 0x21212121) & ~low) | ((slash - 0x01010101) & ~slash);
 }
 
-/** Whether JSON.stringify escapes an ASCII character, or other byte of UTF-8. */
-function isEscaped(unit: number): boolean {
-  return unit < 0x20 || unit === quote || unit === backslash;
+/** Whether JSON.stringify escapes a byte of UTF-8 text. */
+function isEscaped(byte: number): boolean {
+  return byte < 0x20 || byte === quote || byte === backslash;
 }
 
 const wordBytes = 4;
 const stepBytes = 8;
 
 /**
- * Writes UTF-8 text, escaped where JSON.stringify would; returns where the next byte goes. Eight bytes
- * at a time, moved as `moveText` does, unless one of them is to be escaped.
+ * Writes UTF-8 text, escaped where JSON.stringify would escape it, and returns the position after
+ * it. Copies eight bytes at a time, like `copyText`, unless one of them must be escaped.
  */
 // oxlint-disable-next-line max-params -- called for each text; an object would be garbage
 export function escapeText(
@@ -40,7 +41,7 @@ export function escapeText(
   for (; from + stepBytes <= end; from += stepBytes) {
     const first = source.getInt32(from, true);
     const second = source.getInt32(from + wordBytes, true);
-    if (((findings(first) | findings(second)) & findingBits) === 0) {
+    if (((markEscaped(first) | markEscaped(second)) & escapedBits) === 0) {
       out.setFloat64(to, source.getFloat64(from, true), true);
       to += stepBytes;
     } else {
@@ -51,7 +52,7 @@ export function escapeText(
   }
   if (from + wordBytes <= end) {
     const word = source.getInt32(from, true);
-    if ((findings(word) & findingBits) === 0) {
+    if ((markEscaped(word) & escapedBits) === 0) {
       out.setInt32(to, word, true);
       from += wordBytes;
       to += wordBytes;
@@ -63,23 +64,26 @@ export function escapeText(
   return to;
 }
 
-/** Writes one byte of text, escaped where JSON.stringify would; returns where the next one goes. */
-export function escapeByte(out: DataView, to: number, unit: number): number {
-  if (!isEscaped(unit)) {
-    out.setUint8(to, unit);
+/**
+ * Writes one byte of text, escaped where JSON.stringify would escape it, and returns the position
+ * after it.
+ */
+export function escapeByte(out: DataView, to: number, byte: number): number {
+  if (!isEscaped(byte)) {
+    out.setUint8(to, byte);
     return to + 1;
   }
   out.setUint8(to, backslash);
-  const short = shortEscapes[unit];
+  const short = shortEscapes[byte];
   if (short !== undefined) {
     out.setUint8(to + 1, short);
     return to + 2;
   }
-  // u00
+  // The characters `u00`.
   out.setUint8(to + 1, 0x75);
   out.setUint16(to + 2, 0x3030);
-  out.setUint8(to + 4, hexDigits.charCodeAt(unit >> 4));
-  out.setUint8(to + 5, hexDigits.charCodeAt(unit & 15));
+  out.setUint8(to + 4, hexDigits.charCodeAt(byte >> 4));
+  out.setUint8(to + 5, hexDigits.charCodeAt(byte & 15));
   return to + 6;
 }
 
@@ -88,7 +92,7 @@ const shortEscapes: readonly (number | undefined)[] = Object.assign(
   { 8: 0x62, 9: 0x74, 10: 0x6e, 12: 0x66, 13: 0x72, [quote]: quote, [backslash]: backslash },
 );
 
-/** Writes a UTF-16 unit as `\uXXXX`; returns where the next byte goes. */
+/** Writes a UTF-16 code unit as `\uXXXX` and returns the position after it. */
 export function escapeUnit(out: Buffer, to: number, unit: number): number {
   out[to] = backslash;
   out[to + 1] = 0x75;
@@ -98,16 +102,16 @@ export function escapeUnit(out: Buffer, to: number, unit: number): number {
   return to + 6;
 }
 
-export const isLeading = (unit: number): boolean => (unit & 0xfc00) === 0xd800;
-export const isTrailing = (unit: number): boolean => (unit & 0xfc00) === 0xdc00;
+export const isHighSurrogate = (unit: number): boolean => (unit & 0xfc00) === 0xd800;
+export const isLowSurrogate = (unit: number): boolean => (unit & 0xfc00) === 0xdc00;
 
-/** Writes a surrogate pair as UTF-8; returns where the next byte goes. */
-export function pairToUtf8(
+/** Writes a surrogate pair as UTF-8 and returns the position after it. */
+export function writeSurrogatePair(
   out: Buffer,
   to: number,
-  { lead, trail }: { readonly lead: number; readonly trail: number },
+  { high, low }: { readonly high: number; readonly low: number },
 ): number {
-  const point = 0x10000 + ((lead & 0x3ff) << 10) + (trail & 0x3ff);
+  const point = 0x10000 + ((high & 0x3ff) << 10) + (low & 0x3ff);
   out[to] = 0xf0 | (point >> 18);
   out[to + 1] = 0x80 | ((point >> 12) & 0x3f);
   out[to + 2] = 0x80 | ((point >> 6) & 0x3f);
@@ -116,9 +120,9 @@ export function pairToUtf8(
 }
 
 /**
- * By UTF-16 unit: its bytes in UTF-8, the first lowest, and their count in the top byte; 0 for what
- * is to be escaped and for surrogates. A look-up without branches, which text of mixed scripts makes
- * the processor guess wrong.
+ * Indexed by UTF-16 code unit: the unit's bytes in UTF-8, the first one in the lowest bits, and
+ * their number in the top byte. 0 for surrogates and for units that must be escaped. A table has no
+ * branches, which the processor would mispredict on text of mixed scripts.
  */
 export const packedUnits: Int32Array = Int32Array.from({ length: 0x10000 }, (_, unit) => {
   if (unit < 0x80) {
@@ -127,7 +131,7 @@ export const packedUnits: Int32Array = Int32Array.from({ length: 0x10000 }, (_, 
   if (unit < 0x800) {
     return 0xc0 | (unit >> 6) | ((0x80 | (unit & 0x3f)) << 8) | (2 << 24);
   }
-  if (isLeading(unit) || isTrailing(unit)) {
+  if (isHighSurrogate(unit) || isLowSurrogate(unit)) {
     return 0;
   }
   const [first, second, third] = [

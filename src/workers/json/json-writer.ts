@@ -1,28 +1,34 @@
 import { longestShortText, tag } from "../../model/records/tape-format.ts";
-import { countDigits, literal, moveText, secondIso, viewOf } from "./ascii.ts";
+import { countDigits, literal, copyText, formatSecond, viewOf } from "./ascii.ts";
 import {
   escapeByte,
   escapeText,
   quote,
   escapeUnit,
-  isLeading,
-  isTrailing,
+  isHighSurrogate,
+  isLowSurrogate,
   packedUnits,
-  pairToUtf8,
+  writeSurrogatePair,
 } from "./json-escape.ts";
 
-/** JSON bytes of one byte of text, at most: `\u00XX`. */
+/** Maximum number of JSON bytes for one byte of text: `\u00XX`. */
 const escapeGrowth = 6;
-/** Bytes of a text that are written at once, so that a long text reserves little more than it needs. */
+/**
+ * Bytes of a text that are written in one step, so that a long text reserves little more memory
+ * than it needs.
+ */
 const textStep = 16_384;
-/** JSON bytes of one byte of UTF-16, at most: `\uXXXX` of a unit of two. */
+/** Maximum number of JSON bytes for one byte of UTF-16: `\uXXXX` for a code unit of two bytes. */
 const wideGrowth = 3;
-/** Bytes that are turned into base64 at once: a multiple of 3, so that the parts join. */
+/**
+ * Bytes that are converted to base64 in one step: a multiple of 3, so that the results can be
+ * concatenated.
+ */
 const base64Step = 49_152;
-/** From here on a call into the runtime copies faster than a loop. */
-const bulkBytes = 512;
-/** Up to here a loop writes a text faster than a call into the runtime. */
-const loopUnits = 24;
+/** From this size on, a built-in copies faster than a loop. */
+const builtInCopyBytes = 512;
+/** Up to this length a loop writes a text faster than a built-in. */
+const maxLoopLength = 24;
 const comma = 0x2c;
 const colon = 0x3a;
 const dash = 0x2d;
@@ -37,15 +43,18 @@ const trueLiteral = literal("true");
 const falseLiteral = literal("false");
 
 /**
- * Turns tagged values into JSON bytes without making JavaScript strings of their texts.
- * The output grows as needed; `bytes` and `length` are what was written.
+ * Converts tagged values to JSON bytes without creating JavaScript strings from their texts. The
+ * output grows as needed: the first `length` bytes of `bytes` are written.
  */
 export class JsonWriter {
   bytes: Buffer;
   length = 0;
-  /** Takes binary data out of values; answers its name, or `undefined` where it is to be base64. */
-  apart: ((data: Buffer) => string | undefined) | undefined;
-  /** `bytes`, by words. */
+  /**
+   * If set, called for binary data in values. Returns the name of the attachment that it becomes,
+   * or `undefined` to write it as base64.
+   */
+  extractBinary: ((data: Buffer) => string | undefined) | undefined;
+  /** A view of `bytes`, for writing several bytes at once. */
   #view: DataView;
 
   constructor(initial: Buffer) {
@@ -57,7 +66,7 @@ export class JsonWriter {
   ascii(text: string): void {
     const { length } = text;
     this.ensureCapacity(length);
-    if (length > loopUnits) {
+    if (length > maxLoopLength) {
       this.length += this.bytes.write(text, this.length, length, "latin1");
       return;
     }
@@ -67,26 +76,26 @@ export class JsonWriter {
     this.length += length;
   }
 
-  /** Appends bytes that were made beforehand. */
+  /** Appends a constant text. */
   literal(source: DataView): void {
     this.raw(source, 0, source.byteLength);
   }
 
-  /** Appends text as it is, UTF-8. */
+  /** Appends UTF-8 text without escaping. */
   raw(source: DataView, start: number, end: number): void {
     const size = end - start;
     this.ensureCapacity(size);
     const to = this.length;
     this.length += size;
-    if (size >= bulkBytes) {
+    if (size >= builtInCopyBytes) {
       const { buffer, byteOffset } = source;
       this.bytes.set(new Uint8Array(buffer, byteOffset + start, size), to);
     } else {
-      moveText(source, start, { out: this.#view, to, size });
+      copyText(source, start, { out: this.#view, to, size });
     }
   }
 
-  /** Appends bytes as they are. */
+  /** Appends bytes unchanged. */
   append(bytes: Uint8Array): void {
     this.ensureCapacity(bytes.length);
     this.bytes.set(bytes, this.length);
@@ -98,7 +107,7 @@ export class JsonWriter {
     this.bytes[this.length++] = value;
   }
 
-  /** Appends a whole number from 0 in digits, as many as there are. */
+  /** Appends a non-negative integer in decimal. */
   digits(value: number): void {
     const count = countDigits(value);
     this.ensureCapacity(count);
@@ -106,14 +115,14 @@ export class JsonWriter {
     this.digitsBefore(this.length, value, count);
   }
 
-  /** Puts the last `count` digits of a whole number before `end`, over what is there. */
+  /** Overwrites the `count` bytes before `end` with the last `count` decimal digits of a number. */
   digitsBefore(end: number, value: number, count: number): void {
     const out = this.bytes;
-    let rest = value;
+    let remaining = value;
     for (let to = end - 1; to >= end - count; to--) {
-      const tenth = Math.floor(rest / 10);
-      out[to] = zero + rest - tenth * 10;
-      rest = tenth;
+      const tenth = Math.floor(remaining / 10);
+      out[to] = zero + remaining - tenth * 10;
+      remaining = tenth;
     }
   }
 
@@ -121,7 +130,7 @@ export class JsonWriter {
   isoMicros(micros: number): void {
     const second = Math.floor(micros / microsPerSecond);
     this.byte(quote);
-    this.literal(secondIso(second));
+    this.literal(formatSecond(second));
     this.byte(dot);
     this.ensureCapacity(microsDigits);
     this.length += microsDigits;
@@ -130,29 +139,29 @@ export class JsonWriter {
     this.byte(quote);
   }
 
-  /** Makes room for `count` more bytes. */
+  /** Ensures that `count` more bytes can be written. */
   ensureCapacity(count: number): void {
     if (this.length + count > this.bytes.length) {
       this.#grow(count);
     }
   }
 
-  /** Appends the JSON of the tagged value at `at`; returns where the next one begins. */
+  /** Appends the JSON of the tagged value at `at` and returns the offset of the next value. */
   value(source: Buffer, view: DataView, at: number): number {
-    const kind = source[at] ?? tag.null;
-    if (kind >= tag.shortText) {
-      const end = at + 1 + (kind & longestShortText);
-      this.#shortText(view, at + 1, end);
+    const tagByte = source[at] ?? tag.null;
+    if (tagByte >= tag.shortText) {
+      const end = at + 1 + (tagByte & longestShortText);
+      this.#writeShortText(view, at + 1, end);
       return end;
     }
-    switch (kind) {
+    switch (tagByte) {
       case tag.text: {
         const end = at + 5 + view.getUint32(at + 1, true);
-        this.#text(view, at + 5, end);
+        this.#writeText(view, at + 5, end);
         return end;
       }
       case tag.int:
-        this.#int(view.getInt32(at + 1, true));
+        this.#writeInt(view.getInt32(at + 1, true));
         return at + 5;
       case tag.double:
         this.ascii(String(view.getFloat64(at + 1, true)));
@@ -164,13 +173,13 @@ export class JsonWriter {
         this.literal(falseLiteral);
         return at + 1;
       case tag.object:
-        return this.#object(source, view, at + 1);
+        return this.#writeObject(source, view, at + 1);
       case tag.array:
-        return this.#array(source, view, at + 1);
+        return this.#writeArray(source, view, at + 1);
       case tag.wideText:
-        return this.#wideText(view, at);
+        return this.#writeWideText(view, at);
       case tag.bytes:
-        return this.#binary(source, view, at + 1);
+        return this.#writeBinary(source, view, at + 1);
       case tag.null:
         this.literal(nullLiteral);
         return at + 1;
@@ -186,7 +195,7 @@ export class JsonWriter {
     this.#view = viewOf(larger);
   }
 
-  #object(source: Buffer, view: DataView, start: number): number {
+  #writeObject(source: Buffer, view: DataView, start: number): number {
     let at = start;
     this.byte(0x7b);
     while (source[at] !== tag.end) {
@@ -201,7 +210,7 @@ export class JsonWriter {
     return at + 1;
   }
 
-  #array(source: Buffer, view: DataView, start: number): number {
+  #writeArray(source: Buffer, view: DataView, start: number): number {
     let at = start;
     this.byte(0x5b);
     while (source[at] !== tag.end) {
@@ -214,14 +223,14 @@ export class JsonWriter {
     return at + 1;
   }
 
-  #int(value: number): void {
+  #writeInt(value: number): void {
     if (value < 0) {
       this.byte(dash);
     }
     this.digits(Math.abs(value));
   }
 
-  #shortText(source: DataView, start: number, end: number): void {
+  #writeShortText(source: DataView, start: number, end: number): void {
     this.ensureCapacity((end - start) * escapeGrowth + 2);
     this.bytes[this.length] = quote;
     const to = escapeText(source, start, end, this.#view, this.length + 1);
@@ -229,8 +238,8 @@ export class JsonWriter {
     this.length = to + 1;
   }
 
-  /** UTF-8 text in quotes; only quotes, backslashes and control characters are escaped. */
-  #text(source: DataView, start: number, end: number): void {
+  /** Writes UTF-8 text in quotes. Only quotes, backslashes and control characters are escaped. */
+  #writeText(source: DataView, start: number, end: number): void {
     this.byte(quote);
     for (let at = start; at < end; at += textStep) {
       const stop = Math.min(at + textStep, end);
@@ -240,20 +249,23 @@ export class JsonWriter {
     this.byte(quote);
   }
 
-  /** UTF-16 text, in which a surrogate without its partner is escaped, as JSON.stringify does. */
-  #wideText(view: DataView, at: number): number {
+  /** Writes UTF-16 text. A lone surrogate is escaped, as JSON.stringify does. */
+  #writeWideText(view: DataView, at: number): number {
     const start = at + 5;
     const end = start + view.getUint32(at + 1, true);
     this.byte(quote);
     for (let from = start; from < end;) {
-      from = this.#wideStep(view, from, end);
+      from = this.#writeWideStep(view, from, end);
     }
     this.byte(quote);
     return end;
   }
 
-  /** Writes units until a step's room is used up, a pair in one piece; returns where it stopped. */
-  #wideStep(source: DataView, start: number, end: number): number {
+  /**
+   * Writes code units until the reserved capacity of one step is used, without splitting a
+   * surrogate pair. Returns where it stopped.
+   */
+  #writeWideStep(source: DataView, start: number, end: number): number {
     const stop = Math.min(start + textStep, end);
     this.ensureCapacity((stop - start) * wideGrowth + 4);
     const view = this.#view;
@@ -266,8 +278,12 @@ export class JsonWriter {
       if (packed !== 0) {
         view.setInt32(to, packed, true);
         to += packed >> 24;
-      } else if (isLeading(unit) && from < end && isTrailing(source.getUint16(from, true))) {
-        to = pairToUtf8(this.bytes, to, { lead: unit, trail: source.getUint16(from, true) });
+      } else if (
+        isHighSurrogate(unit) &&
+        from < end &&
+        isLowSurrogate(source.getUint16(from, true))
+      ) {
+        to = writeSurrogatePair(this.bytes, to, { high: unit, low: source.getUint16(from, true) });
         from += 2;
       } else if (unit < 0x80) {
         to = escapeByte(view, to, unit);
@@ -279,18 +295,21 @@ export class JsonWriter {
     return from;
   }
 
-  /** Binary data: its type, and its bytes in base64, or the name of the attachment that they are. */
-  #binary(source: Buffer, view: DataView, start: number): number {
+  /**
+   * Writes binary data: its type, and either its bytes in base64 or the name of the attachment that
+   * contains them.
+   */
+  #writeBinary(source: Buffer, view: DataView, start: number): number {
     this.ascii('{"type":');
     const at = this.value(source, view, start);
     const end = at + 4 + view.getUint32(at, true);
-    const name = this.apart?.(source.subarray(at + 4, end));
+    const name = this.extractBinary?.(source.subarray(at + 4, end));
     if (name !== undefined) {
       this.ascii(`,"attachment":"${name}","bytes":${end - at - 4}}`);
       return end;
     }
     this.ascii(',"encoding":"base64","data":"');
-    // In steps: of many bytes at once the text could be longer than a string can be.
+    // In steps, because the base64 of all bytes could exceed the maximum length of a string.
     for (let from = at + 4; from < end; from += base64Step) {
       this.ascii(source.toString("base64", from, Math.min(from + base64Step, end)));
     }

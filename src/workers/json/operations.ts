@@ -3,35 +3,40 @@ import type { Attachment } from "./attachments.ts";
 import type { TapeReader } from "./tape-reader.ts";
 import { uuidLength } from "../../model/dotted-order.ts";
 
-/** What is sent of one run: its start, its end, or both joined. */
+/** What is sent for one run: its start, its end, or both joined. */
 export interface RunOperation {
   readonly id: string;
   readonly operation: Operation;
-  /** The records it is made of, the latest first: a field is taken from the first that has it. */
+  /**
+   * The records of the run, the latest first. A field is taken from the first record that has it.
+   */
   readonly records: readonly number[];
-  /** Whether it can go into a batch; one without a place in a trace goes alone. */
+  /** Whether the run can be part of a batch. A run without a dotted order is sent alone. */
   readonly batchable: boolean;
-  /** Payloads that are left out, a marker in place of each: with them it is more than the server takes. */
+  /**
+   * Payload fields that are replaced by a marker, because with them the run is larger than the
+   * server accepts.
+   */
   readonly withheld?: readonly PayloadField[];
-  /** Those that are sent with it; absent where it has none. */
+  /** The run's attachments; absent if it has none. */
   readonly attachments?: readonly Attachment[];
-  /** Nothing is sent of it but its attachments. */
+  /** Only the attachments of the run are sent. */
   readonly attachmentsOnly?: true;
 }
 
 /**
- * Joins the records of a run that wait together: a start and its ends become one post, several ends
- * one patch. Posts come first, as the wire wants them (docs/wire.md).
+ * Joins the records of each run on the tape: a start and its ends become one post, several ends one
+ * patch. Posts come first, as the wire format requires (docs/wire.md).
  */
 export function joinRecords(reader: TapeReader): readonly RunOperation[] {
-  const places = new RunPositions(reader);
-  const all: Joined[] = [];
+  const runIndex = new RunIndex(reader);
+  const all: JoinedRun[] = [];
   let patches = 0;
   for (let record = 0; record < reader.count; record++) {
     const operation = reader.operation(record);
     const batchable = reader.hasDottedOrder(record);
-    const place = places.find(record, all.length);
-    const joined = all[place];
+    const index = runIndex.find(record, all.length);
+    const joined = all[index];
     if (joined === undefined) {
       all.push({ id: reader.runId(record), operation, records: [record], batchable });
       patches += operation === "patch" ? 1 : 0;
@@ -43,7 +48,7 @@ export function joinRecords(reader: TapeReader): readonly RunOperation[] {
       joined.operation = operation;
       joined.records.push(record);
     } else {
-      // A new list, of two mostly: one that is moved up costs more.
+      // A new array: it usually has two elements, and `unshift` would be slower.
       joined.records = [record, ...joined.records];
     }
   }
@@ -55,25 +60,31 @@ export function joinRecords(reader: TapeReader): readonly RunOperation[] {
       ];
 }
 
-/** A run while its records are found: ends before starts, the latest end first. */
-interface Joined extends RunOperation {
+/** A run while its records are collected: ends before starts, the latest end first. */
+interface JoinedRun extends RunOperation {
   operation: Operation;
   records: number[];
   batchable: boolean;
 }
 
-/** The start and the end of a run that were joined, apart; none where they are not both in it. */
-export function startAndEnd(reader: TapeReader, run: RunOperation): readonly RunOperation[] {
-  const ofKind = (operation: Operation): RunOperation => {
+/**
+ * Separates the start and the end of a run that were joined. Returns an empty array if the run does
+ * not have both.
+ */
+export function separateStartAndEnd(
+  reader: TapeReader,
+  run: RunOperation,
+): readonly RunOperation[] {
+  const select = (operation: Operation): RunOperation => {
     const records = run.records.filter((record) => reader.operation(record) === operation);
     const attachments = run.attachments?.filter(({ record }) => records.includes(record));
     return { ...run, operation, records, ...(attachments && { attachments }) };
   };
-  const parts = [ofKind("post"), ofKind("patch")];
+  const parts = [select("post"), select("patch")];
   return parts.every(({ records }) => records.length > 0) ? parts : [];
 }
 
-/** The record to take a field from; -1 where none has it. */
+/** Finds the record that a field is taken from; -1 if no record has the field. */
 export function recordWith(reader: TapeReader, operation: RunOperation, code: number): number {
   for (const record of operation.records) {
     if (reader.start(record, code) !== 0) {
@@ -83,12 +94,12 @@ export function recordWith(reader: TapeReader, operation: RunOperation, code: nu
   return -1;
 }
 
-/** How much of it has a marker in its place. */
-export const leftOutOf = ({ withheld, attachments }: RunOperation): number =>
+/** Counts the payloads and attachments that were replaced by a marker. */
+export const countTruncated = ({ withheld, attachments }: RunOperation): number =>
   (withheld?.length ?? 0) +
-  (attachments?.filter(({ leftOut }) => leftOut !== undefined).length ?? 0);
+  (attachments?.filter(({ omittedReason }) => omittedReason !== undefined).length ?? 0);
 
-/** Bytes of all its records' contents: about the bytes of its JSON. */
+/** Bytes of the contents of all its records, which is about the size of its JSON. */
 export function sizeOf(reader: TapeReader, operation: RunOperation): number {
   let size = 0;
   for (const record of operation.records) {
@@ -98,45 +109,51 @@ export function sizeOf(reader: TapeReader, operation: RunOperation): number {
 }
 
 const wordBytes = 4;
-/** Places for each record, at least: few find theirs taken. */
-const roominess = 2;
-const nobody = -1;
+/** Minimum number of hash slots for each record. More slots mean fewer collisions. */
+const slotsPerRecord = 2;
+const emptySlot = -1;
 
-/** Finds the records of one run by its id as it lies on the tape: no text is made of it. */
-class RunPositions {
+/**
+ * A hash table from the run ids on the tape to the joined runs. It compares ids as bytes and
+ * creates no strings.
+ */
+class RunIndex {
   readonly #reader: TapeReader;
-  /** By place: the run that has it, and where its id is. */
+  /** For each slot: the index of its run, and the offset of the run's id on the tape. */
   readonly #runs: Int32Array;
-  readonly #idsAt: Int32Array;
+  readonly #idOffsets: Int32Array;
 
   constructor(reader: TapeReader) {
-    const size = 2 ** Math.ceil(Math.log2(roominess * reader.count + 1));
+    const size = 2 ** Math.ceil(Math.log2(slotsPerRecord * reader.count + 1));
     this.#reader = reader;
-    this.#runs = new Int32Array(size).fill(nobody);
-    this.#idsAt = new Int32Array(size);
+    this.#runs = new Int32Array(size).fill(emptySlot);
+    this.#idOffsets = new Int32Array(size);
   }
 
-  /** The run that the record is of; `next`, from now on, where it is the first of its run. */
-  find(record: number, next: number): number {
+  /**
+   * Returns the index of the record's run. If the record is the first of its run, adds the run with
+   * the index `nextIndex`.
+   */
+  find(record: number, nextIndex: number): number {
     const { view } = this.#reader;
     const at = this.#reader.idStart(record);
     const last = this.#runs.length - 1;
-    for (let place = hashAt(view, at) & last; ; place = (place + 1) & last) {
-      const run = this.#runs[place] ?? nobody;
-      if (run === nobody) {
-        this.#runs[place] = next;
-        this.#idsAt[place] = at;
-        return next;
+    for (let slot = hashIdAt(view, at) & last; ; slot = (slot + 1) & last) {
+      const run = this.#runs[slot] ?? emptySlot;
+      if (run === emptySlot) {
+        this.#runs[slot] = nextIndex;
+        this.#idOffsets[slot] = at;
+        return nextIndex;
       }
-      if (isSameId(view, at, this.#idsAt[place] ?? 0)) {
+      if (isSameId(view, at, this.#idOffsets[slot] ?? 0)) {
         return run;
       }
     }
   }
 }
 
-/** Of all of an id's bytes: which of them differ from run to run depends on who makes the ids. */
-function hashAt(view: DataView, start: number): number {
+/** Hashes all bytes of an id: which bytes differ between runs depends on who creates the ids. */
+function hashIdAt(view: DataView, start: number): number {
   let hash = 0;
   for (let at = start; at < start + uuidLength; at += wordBytes) {
     hash = Math.imul(hash ^ view.getInt32(at, true), 0x9e3779b1);
@@ -145,9 +162,9 @@ function hashAt(view: DataView, start: number): number {
   return hash;
 }
 
-function isSameId(view: DataView, one: number, other: number): boolean {
+function isSameId(view: DataView, first: number, second: number): boolean {
   for (let i = 0; i < uuidLength; i += wordBytes) {
-    if (view.getInt32(one + i, true) !== view.getInt32(other + i, true)) {
+    if (view.getInt32(first + i, true) !== view.getInt32(second + i, true)) {
       return false;
     }
   }

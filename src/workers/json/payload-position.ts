@@ -5,7 +5,7 @@ import { recordWith } from "./operations.ts";
 import type { RunOperation } from "./operations.ts";
 import type { TapeReader } from "./tape-reader.ts";
 
-/** The payload fields that are one tagged value each, and their codes. */
+/** The payload fields that consist of one tagged value, and their field codes. */
 export const payloadValues: Readonly<Record<Exclude<PayloadField, "extra">, number>> = {
   inputs: field.inputs,
   outputs: field.outputs,
@@ -14,8 +14,11 @@ export const payloadValues: Readonly<Record<Exclude<PayloadField, "extra">, numb
   serialized: field.serialized,
 };
 
-/** Where the value of a payload field begins; `undefined` where the field's JSON is not written from that value alone. */
-export function payloadStart(
+/**
+ * Returns the offset of the value of a payload field; `undefined` if the field's JSON is not
+ * written from that value alone.
+ */
+export function findPayloadStart(
   reader: TapeReader,
   run: RunOperation,
   name: PayloadField,
@@ -27,8 +30,8 @@ export function payloadStart(
   return reader.start(recordWith(reader, run, code), code);
 }
 
-/** The id of the trace of a run that goes into batches. */
-export function traceIdOf(reader: TapeReader, run: RunOperation): string {
+/** Returns the trace id of a run that can be part of a batch. */
+export function readTraceId(reader: TapeReader, run: RunOperation): string {
   const record = recordWith(reader, run, field.dottedOrder);
   const start = reader.start(record, field.dottedOrder) + stampLength;
   return reader.bytes.toString("latin1", start, start + uuidLength);

@@ -35,8 +35,8 @@ const keys = {
   nextRuntime: literal(',"runtime":'),
 };
 
-/** Payloads up to this size are no reason why a run is too large. */
-const withheldFrom = 1_024;
+/** Payloads of up to this size are never replaced by a marker: they do not make a run too large. */
+const maxPayloadToKeep = 1_024;
 
 const extraCodes = [field.metadata, field.extra, field.extraWithRuntime];
 
@@ -45,9 +45,12 @@ const closeBrace = 0x7d;
 const quote = 0x22;
 
 export interface RunJsonOptions {
-  /** From what size on binary data in values is not base64 but an attachment. @defaultValue never */
+  /**
+   * Binary data in values of at least this many bytes becomes an attachment instead of base64.
+   * @defaultValue never
+   */
   readonly attachBytesFrom?: number | undefined;
-  /** Writes what it can. */
+  /** Writes the values in WebAssembly, if available. */
   readonly wasm?: WasmJson | undefined;
 }
 
@@ -58,8 +61,11 @@ export class RunJson {
   readonly #reader: TapeReader;
   /** The runtime facts as JSON, the same in every run of the process. */
   readonly #runtime: DataView;
-  /** The run that was asked for last, and of its records joined: where each field is, and its bytes. */
-  #joined: RunOperation | undefined;
+  /**
+   * The fields of the last run that was requested, joined from its records: for each field code its
+   * offset and its length.
+   */
+  #indexedRun: RunOperation | undefined;
   readonly #fields = new Uint32Array(fieldNumbers);
   #extraCode = 0;
 
@@ -70,18 +76,21 @@ export class RunJson {
     this.#runtime = viewOf(runtime);
   }
 
-  /** The tape that they are on. */
+  /** The tape that the runs are read from. */
   get reader(): TapeReader {
     return this.#reader;
   }
 
-  /** Writes a run while its records are marked, so that after a crash of this thread the run it was writing is known. */
-  inHand(run: RunOperation, write: () => void): void {
+  /**
+   * Calls `write` while the run's records are marked as being written. If this thread crashes
+   * meanwhile, the marks identify the run that it was writing.
+   */
+  markWhileWriting(run: RunOperation, write: () => void): void {
     try {
-      this.#reader.take(run.records);
+      this.#reader.markBeingWritten(run.records);
       write();
     } finally {
-      this.#reader.putBack(run.records);
+      this.#reader.clearBeingWritten(run.records);
     }
   }
 
@@ -89,15 +98,15 @@ export class RunJson {
   envelope(out: JsonWriter, run: RunOperation): void {
     out.literal(keys.id);
     this.id(out, run);
-    this.#position(out, run);
-    this.#times(out, run);
+    this.#writePosition(out, run);
+    this.#writeTimes(out, run);
     for (const [code, key] of envelopeValues) {
-      this.#keyed(out, run, code, key);
+      this.#writeKeyed(out, run, code, key);
     }
-    this.#others(out, run);
+    this.#writeOthers(out, run);
   }
 
-  /** The run's id, bare. */
+  /** The run's id, without quotes. */
   id(out: JsonWriter, run: RunOperation): void {
     const [record = -1] = run.records;
     const at = this.#reader.idStart(record);
@@ -106,19 +115,22 @@ export class RunJson {
 
   /** Whether the run has this payload field. */
   has(run: RunOperation, name: PayloadField): boolean {
-    return this.#start(run, this.#codeOf(run, name)) !== 0;
+    return this.#start(run, this.#fieldCodeOf(run, name)) !== 0;
   }
 
-  /** About the bytes of a payload field's JSON. */
+  /** Approximate number of bytes of a payload field's JSON. */
   estimate(run: RunOperation, name: PayloadField): number {
-    const length = this.#length(run, this.#codeOf(run, name));
+    const length = this.#length(run, this.#fieldCodeOf(run, name));
     return name === "extra" ? length + this.#runtime.byteLength + 20 : length;
   }
 
-  /** The largest payload field that is worth leaving out and not left out yet. */
-  largestPayload(run: RunOperation): PayloadField | undefined {
+  /**
+   * The largest payload field that has not been replaced by a marker yet and is large enough for
+   * it.
+   */
+  findLargestPayload(run: RunOperation): PayloadField | undefined {
     let largest: PayloadField | undefined;
-    let most = withheldFrom;
+    let most = maxPayloadToKeep;
     for (const name of payloadFields) {
       const isThere = this.has(run, name) && run.withheld?.includes(name) !== true;
       const size = isThere ? this.estimate(run, name) : 0;
@@ -133,21 +145,24 @@ export class RunJson {
   /** The JSON of one payload field. Only for fields for which {@link has} is true. */
   payload(out: JsonWriter, run: RunOperation, name: PayloadField): void {
     if (run.withheld?.includes(name) === true) {
-      out.ascii(withheldJson(name, this.estimate(run, name)));
+      out.ascii(createMarkerJson(name, this.estimate(run, name)));
     } else if (name === "extra") {
-      this.#extra(out, run);
+      this.#writeExtra(out, run);
     } else {
-      this.#value(out, run, payloadValues[name]);
+      this.#writeValue(out, run, payloadValues[name]);
     }
   }
 
-  /** Ids and dotted order, all read from the dotted order where there is one; closes the id's quote. */
-  #position(out: JsonWriter, run: RunOperation): void {
+  /**
+   * Writes the ids and the dotted order. If there is a dotted order, all ids are read from it. Also
+   * writes the closing quote of the run's id.
+   */
+  #writePosition(out: JsonWriter, run: RunOperation): void {
     const { view } = this.#reader;
     const start = this.#start(run, field.dottedOrder);
     if (start === 0) {
       out.byte(quote);
-      this.#keyed(out, run, field.parentRunId, keys.parentRunId);
+      this.#writeKeyed(out, run, field.parentRunId, keys.parentRunId);
       return;
     }
     const end = start + this.#length(run, field.dottedOrder);
@@ -163,27 +178,30 @@ export class RunJson {
     out.byte(quote);
   }
 
-  #times(out: JsonWriter, run: RunOperation): void {
+  #writeTimes(out: JsonWriter, run: RunOperation): void {
     const { view } = this.#reader;
     const dotted = this.#start(run, field.dottedOrder);
     if (this.#start(run, field.startTime) !== 0) {
-      this.#keyed(out, run, field.startTime, keys.startTime);
+      this.#writeKeyed(out, run, field.startTime, keys.startTime);
     } else if (run.operation === "post" && dotted !== 0) {
       out.literal(keys.startTime);
       const end = dotted + this.#length(run, field.dottedOrder);
-      isoStamp(out, view, end - uuidLength - stampLength);
+      writeIsoTimestamp(out, view, end - uuidLength - stampLength);
     }
     const ended = this.#start(run, field.endMicros);
     if (ended === 0) {
-      this.#keyed(out, run, field.endTime, keys.endTime);
+      this.#writeKeyed(out, run, field.endTime, keys.endTime);
     } else {
       out.literal(keys.endTime);
       out.isoMicros(view.getFloat64(ended, true));
     }
   }
 
-  /** Keys that the wire does not name; of one that several records have, the latest. */
-  #others(out: JsonWriter, run: RunOperation): void {
+  /**
+   * Writes the keys that the wire format does not define. If several records have the same key, the
+   * latest one is used.
+   */
+  #writeOthers(out: JsonWriter, run: RunOperation): void {
     const { bytes, view, hasOthers } = this.#reader;
     if (!hasOthers) {
       return;
@@ -206,9 +224,9 @@ export class RunJson {
     }
   }
 
-  #extra(out: JsonWriter, run: RunOperation): void {
+  #writeExtra(out: JsonWriter, run: RunOperation): void {
     const { bytes, view } = this.#reader;
-    const code = this.#codeOf(run, "extra");
+    const code = this.#fieldCodeOf(run, "extra");
     const at = this.#start(run, code);
     if (at === 0) {
       return;
@@ -225,7 +243,7 @@ export class RunJson {
     }
   }
 
-  /** Puts the runtime facts into the object that was just written. */
+  /** Adds the runtime facts to the object that was just written. */
   #addRuntime(out: JsonWriter): void {
     out.length -= 1;
     const empty = out.bytes[out.length - 1] === openBrace;
@@ -234,32 +252,32 @@ export class RunJson {
     out.byte(closeBrace);
   }
 
-  /** Under which code the run has a payload field. */
-  #codeOf(run: RunOperation, name: PayloadField): number {
+  /** The field code of a payload field of the run. */
+  #fieldCodeOf(run: RunOperation, name: PayloadField): number {
     if (name !== "extra") {
       return payloadValues[name];
     }
-    this.#join(run);
+    this.#indexFields(run);
     return this.#extraCode;
   }
 
-  /** Where a field's content begins, of the latest record that has it; 0 where none has. */
+  /** Offset of a field's content in the latest record that has the field; 0 if no record has it. */
   #start(run: RunOperation, code: number): number {
-    this.#join(run);
+    this.#indexFields(run);
     return this.#fields[2 * code] ?? 0;
   }
 
   #length(run: RunOperation, code: number): number {
-    this.#join(run);
+    this.#indexFields(run);
     return this.#fields[2 * code + 1] ?? 0;
   }
 
-  /** Looks up all fields of a run's records at once: each is needed more than once. */
-  #join(run: RunOperation): void {
-    if (run === this.#joined) {
+  /** Finds all fields of a run's records at once, because each is needed more than once. */
+  #indexFields(run: RunOperation): void {
+    if (run === this.#indexedRun) {
       return;
     }
-    this.#joined = run;
+    this.#indexedRun = run;
     this.#fields.fill(0);
     this.#extraCode = 0;
     const { records } = run;
@@ -272,7 +290,7 @@ export class RunJson {
   }
 
   // oxlint-disable-next-line max-params -- called for each field of each run; an object would be garbage
-  #keyed(out: JsonWriter, run: RunOperation, code: number, key: DataView): void {
+  #writeKeyed(out: JsonWriter, run: RunOperation, code: number, key: DataView): void {
     const at = this.#start(run, code);
     if (at !== 0) {
       out.literal(key);
@@ -280,9 +298,9 @@ export class RunJson {
     }
   }
 
-  #value(out: JsonWriter, run: RunOperation, code: number): void {
+  #writeValue(out: JsonWriter, run: RunOperation, code: number): void {
     const at = this.#start(run, code);
-    if (this.wasm?.writes(out) === true) {
+    if (this.wasm?.isWritingTo(out) === true) {
       this.wasm.value(at);
     } else {
       out.value(this.#reader.bytes, this.#reader.view, at);
@@ -294,14 +312,14 @@ const dash = 0x2d;
 const dot = 0x2e;
 const colon = 0x3a;
 
-/** Appends the stamp at `at`, `20261121T101112345678Z`, as quoted ISO 8601. */
-function isoStamp(out: JsonWriter, source: DataView, at: number): void {
+/** Appends the timestamp at `at`, such as `20261121T101112345678Z`, as quoted ISO 8601. */
+function writeIsoTimestamp(out: JsonWriter, source: DataView, at: number): void {
   out.byte(quote);
   out.raw(source, at, at + 4);
   out.byte(dash);
   out.raw(source, at + 4, at + 6);
   out.byte(dash);
-  // The day and the T.
+  // The day and the letter T.
   out.raw(source, at + 6, at + 11);
   out.byte(colon);
   out.raw(source, at + 11, at + 13);
@@ -312,26 +330,30 @@ function isoStamp(out: JsonWriter, source: DataView, at: number): void {
   out.byte(quote);
 }
 
-/** The placeholder for a payload that the server would not accept, of the type that the wire requires. */
-function withheldJson(name: PayloadField, bytes: number): string {
-  const why = `"${bytes} bytes, with which the run is more than the server takes"`;
+/**
+ * The marker that replaces a payload which the server would not accept, as JSON of the type that
+ * the wire format requires.
+ */
+function createMarkerJson(name: PayloadField, bytes: number): string {
+  const reason = `"${bytes} bytes, left out because the run exceeds the server's size limit"`;
   switch (name) {
     case "error":
-      return `"[truncated: ${why.slice(1, -1)}]"`;
+      return `"[truncated: ${reason.slice(1, -1)}]"`;
     case "events":
-      return `[{"name":"[truncated]","reason":${why}}]`;
+      return `[{"name":"[truncated]","reason":${reason}}]`;
     default:
-      return `{"[truncated]":${why}}`;
+      return `{"[truncated]":${reason}}`;
   }
 }
 
 const text = { type: "string" } as const;
 
 /**
- * The one object of a run whose schema is the contract: exactly these keys, each a text.
- * Made once in a worker and copied into each run; free-form fields never pass through here.
+ * Serializes the runtime facts, the only object of a run with a fixed schema: exactly these keys,
+ * each a string. It is created once in a worker and copied into each run. Free-form fields are
+ * never written this way.
  */
-export const runtimeJson: (facts: RuntimeFacts) => string = fastJson({
+export const stringifyRuntime: (facts: RuntimeFacts) => string = fastJson({
   type: "object",
   additionalProperties: false,
   required: ["sdk", "sdk_version", "runtime", "runtime_version", "platform"],

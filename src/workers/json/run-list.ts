@@ -1,7 +1,7 @@
 import { payloadFields } from "../../model/run.ts";
 import type { Operation, PayloadField } from "../../model/run.ts";
 import { literal } from "./ascii.ts";
-import { addUnsent } from "./attachment-parts.ts";
+import { appendOmittedEvents } from "./attachment-parts.ts";
 import type { JsonWriter } from "./json-writer.ts";
 import type { RunOperation } from "./operations.ts";
 import type { RunJson } from "./run-json.ts";
@@ -23,48 +23,53 @@ const fieldKeys: readonly FieldKey[] = payloadFields.map((field) => ({
 /** Writes the runs as one JSON object, `{"post":[…],"patch":[…]}`. */
 export function writeBatch(out: JsonWriter, json: RunJson, runs: readonly RunOperation[]): void {
   const { wasm } = json;
-  const quick = wasm?.begin(out, json.reader, runs) === true ? wasm : undefined;
+  const wasmWriter = wasm?.begin(out, json.reader, runs) === true ? wasm : undefined;
   try {
     out.ascii('{"post":[');
-    runList(out, json, { runs, operation: "post", quick });
+    writeRunList(out, json, { runs, operation: "post", wasmWriter });
     out.ascii('],"patch":[');
-    runList(out, json, { runs, operation: "patch", quick });
+    writeRunList(out, json, { runs, operation: "patch", wasmWriter });
     out.ascii("]}");
   } finally {
-    quick?.end();
+    wasmWriter?.end();
   }
 }
 
 interface RunList {
   readonly runs: readonly RunOperation[];
-  /** Those of them that are written. */
+  /** Only runs with this operation are written. */
   readonly operation: Operation;
-  readonly quick: WasmJson | undefined;
+  /** The WebAssembly writer, if it can be used for this request. */
+  readonly wasmWriter: WasmJson | undefined;
 }
 
-function runList(out: JsonWriter, json: RunJson, { runs, operation, quick }: RunList): void {
-  let isNext = false;
+function writeRunList(
+  out: JsonWriter,
+  json: RunJson,
+  { runs, operation, wasmWriter }: RunList,
+): void {
+  let needsComma = false;
   for (const run of runs) {
     if (run.operation !== operation) {
       continue;
     }
-    if (quick?.takes(run) === true) {
-      json.inHand(run, () => quick.run(run, isNext));
+    if (wasmWriter?.canWrite(run) === true) {
+      json.markWhileWriting(run, () => wasmWriter.run(run, needsComma));
     } else {
-      quick?.flush();
-      if (isNext) {
+      wasmWriter?.flush();
+      if (needsComma) {
         out.byte(comma);
       }
       writeRun(out, json, run);
     }
-    isNext = true;
+    needsComma = true;
   }
-  quick?.flush();
+  wasmWriter?.flush();
 }
 
 /** Writes one run as a JSON object. */
 export function writeRun(out: JsonWriter, json: RunJson, run: RunOperation): void {
-  json.inHand(run, () => {
+  json.markWhileWriting(run, () => {
     json.envelope(out, run);
     for (const key of fieldKeys) {
       writeField(out, json, run, key);
@@ -81,19 +86,19 @@ function writeField(
   { field, key }: FieldKey,
 ): void {
   const { attachments } = run;
-  const isThere = json.has(run, field);
-  const isMarked = field === "events" && attachments !== undefined;
-  if (!isThere && !isMarked) {
+  const hasField = json.has(run, field);
+  const hasOmittedAttachments = field === "events" && attachments !== undefined;
+  if (!hasField && !hasOmittedAttachments) {
     return;
   }
   out.literal(key);
   const start = out.length;
-  if (isThere) {
+  if (hasField) {
     json.payload(out, run, field);
   } else {
     out.ascii("[]");
   }
-  if (isMarked) {
-    addUnsent(out, start, attachments);
+  if (hasOmittedAttachments) {
+    appendOmittedEvents(out, start, attachments);
   }
 }

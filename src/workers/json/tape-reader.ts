@@ -11,33 +11,41 @@ import {
   recordHead,
 } from "../../model/records/tape-format.ts";
 
-/** Offset and length of each field of one record: two numbers a field code; offset 0 is absent. */
+/**
+ * Numbers in the field index of one record: for each field code an offset, 0 if the field is
+ * absent, and a length.
+ */
 export const fieldNumbers = 2 * fieldCodes;
-const stride = fieldNumbers;
+const numbersPerRecord = fieldNumbers;
 
-/** The outcome in the head of a record. */
+/** An outcome that a record's head can have. */
 export type RecordOutcome = keyof typeof outcomeCode;
 
-/** The records of one tape, found in one pass and read in place. */
+/** Finds the records of one tape in one pass, and reads them in place. */
 export class TapeReader {
   readonly bytes: Buffer;
   readonly view: DataView;
-  /** Records whose outcome is not known yet. */
+  /** Number of records whose outcome is not known yet. Only these are read. */
   readonly count: number;
   readonly #heads: number[] = [];
-  /** Where their runs' ids are, and whether that is in a dotted order. */
+  /** For each record: the offset of its run's id. */
   readonly #ids: number[] = [];
-  readonly #placed: boolean[] = [];
-  /** Built at the first use. */
+  /** For each record: whether it has a dotted order, which then also contains the id. */
+  readonly #hasDottedOrder: boolean[] = [];
+  /** The field index, built at its first use. */
   #fields: Uint32Array | undefined;
-  /** Where fields of the code `other` begin, by record. */
+  /** Offsets of the fields with the code `other`, by record. */
   readonly #others = new Map<number, number[]>();
-  /** Where attachments begin, by record. */
+  /** Offsets of the attachments, by record. */
   readonly #attachments = new Map<number, number[]>();
-  /** Bytes of their fields, by record. */
-  readonly #attached = new Map<number, number>();
+  /** Bytes of the attachment fields, by record. */
+  readonly #attachmentBytes = new Map<number, number>();
 
-  /** Reads `memory` from byte `from` to byte `used`. Throws RangeError where that is no tape. */
+  /**
+   * Reads `memory` from byte `from` to byte `used`.
+   *
+   * @throws RangeError if there are no valid records.
+   */
   constructor(memory: SharedArrayBuffer, used: number, from = 0) {
     this.bytes = Buffer.from(memory, 0, used);
     this.view = new DataView(memory, 0, used);
@@ -60,21 +68,24 @@ export class TapeReader {
     return code === operationCode.post ? "post" : "patch";
   }
 
-  /** Where a field's content begins; 0 where the record has no such field. */
+  /** Offset of a field's content; 0 if the record has no such field. */
   start(record: number, code: number): number {
-    return this.#index()[record * stride + 2 * code] ?? 0;
+    return this.#fieldIndex()[record * numbersPerRecord + 2 * code] ?? 0;
   }
 
-  /** Bytes of a field's content. */
+  /** Length of a field's content in bytes. */
   length(record: number, code: number): number {
-    return this.#index()[record * stride + 2 * code + 1] ?? 0;
+    return this.#fieldIndex()[record * numbersPerRecord + 2 * code + 1] ?? 0;
   }
 
-  /** Adds where a record's fields are, two numbers a code as {@link TapeReader.start} and `length` say, over what is there. */
+  /**
+   * Overwrites entries of `fields` with the offset and length of each field that the record has,
+   * two numbers for each field code.
+   */
   addFields(record: number, fields: Uint32Array): void {
-    const index = this.#index();
-    const base = record * stride;
-    for (let i = 2; i < stride; i += 2) {
+    const index = this.#fieldIndex();
+    const base = record * numbersPerRecord;
+    for (let i = 2; i < numbersPerRecord; i += 2) {
       const start = index[base + i] ?? 0;
       if (start !== 0) {
         fields[i] = start;
@@ -83,33 +94,34 @@ export class TapeReader {
     }
   }
 
-  /** Where the fields that the wire does not name begin. */
+  /** Offsets of the record's fields that the wire format does not define. */
   others(record: number): readonly number[] {
     return this.#others.get(record) ?? [];
   }
 
-  /** Whether any record has such fields. */
+  /** Whether any record has fields that the wire format does not define. */
   get hasOthers(): boolean {
     return this.#others.size > 0;
   }
 
-  /** Where the record's attachments begin. */
+  /** Offsets of the record's attachments. */
   attachments(record: number): readonly number[] {
     return this.#attachments.get(record) ?? [];
   }
 
-  /** Whether any record has some. */
+  /** Whether any record has attachments. */
   get hasAttachments(): boolean {
     return this.#attachments.size > 0;
   }
 
-  /** Bytes of all fields' contents, and a little; without attachments. */
+  /** Bytes of all fields of the record, including the heads of fields, without attachments. */
   size(record: number): number {
-    const all = this.view.getUint32(this.#head(record) + headOffset.length, true) - recordHead;
-    return all - (this.#attached.get(record) ?? 0);
+    const fieldsBytes =
+      this.view.getUint32(this.#head(record) + headOffset.length, true) - recordHead;
+    return fieldsBytes - (this.#attachmentBytes.get(record) ?? 0);
   }
 
-  /** Where the run's id is, as text of {@link uuidLength} bytes. */
+  /** Offset of the run's id, a text of {@link uuidLength} bytes. */
   idStart(record: number): number {
     return this.#ids[record] ?? 0;
   }
@@ -120,17 +132,17 @@ export class TapeReader {
     return this.bytes.toString("latin1", start, start + uuidLength);
   }
 
-  /** Whether the record can go into a batch: it has its place in a trace. */
+  /** Whether the record has a dotted order, without which it can't be part of a batch. */
   hasDottedOrder(record: number): boolean {
-    return this.#placed[record] === true;
+    return this.#hasDottedOrder[record] === true;
   }
 
-  /** Where the record begins on the tape. */
+  /** Offset of the record on the tape. */
   head(record: number): number {
     return this.#head(record);
   }
 
-  /** The part of the tape on which all these records are. */
+  /** The range of the tape that contains all these records. */
   extent(groups: readonly { readonly records: readonly number[] }[]): {
     readonly from: number;
     readonly to: number;
@@ -152,22 +164,26 @@ export class TapeReader {
   }
 
   /** Marks these records as being written. After a crash of this thread the main thread reads the marks. */
-  take(records: readonly number[]): void {
+  markBeingWritten(records: readonly number[]): void {
     this.#mark(records, inHandCode.yes);
   }
 
-  /** They are written. */
-  putBack(records: readonly number[]): void {
+  /** Removes the marks after the records were written. */
+  clearBeingWritten(records: readonly number[]): void {
     this.#mark(records, inHandCode.no);
   }
 
+  /** Stores the outcome of a record in its head. */
   settle(record: number, outcome: RecordOutcome): void {
     this.bytes[this.#head(record) + headOffset.outcome] = outcomeCode[outcome];
   }
 
-  /** Notes how much of the record's run was left out as it was delivered: payloads, attachments. */
-  withhold(record: number, payloads: number): void {
-    this.bytes[this.#head(record) + headOffset.withheld] = Math.min(payloads, 0xff);
+  /**
+   * Stores how many payloads and attachments of the record's run were replaced by markers when it
+   * was delivered.
+   */
+  writeWithheldCount(record: number, count: number): void {
+    this.bytes[this.#head(record) + headOffset.withheld] = Math.min(count, 0xff);
   }
 
   #mark(records: readonly number[], code: number): void {
@@ -180,44 +196,44 @@ export class TapeReader {
     return this.#heads[record] ?? 0;
   }
 
-  /** Takes in one more record, the last of {@link TapeReader.#heads}. */
+  /** Reads the fields of the record that was added last to {@link TapeReader.#heads}. */
   #scan(head: number, end: number): void {
     const record = this.#heads.length - 1;
     let id = 0;
-    let placed = false;
+    let hasDottedOrder = false;
     for (let at = head + recordHead; at < end;) {
       const code = this.bytes[at] ?? 0;
       const length = this.view.getUint32(at + 1, true);
       const start = at + fieldHead;
       if (code === field.dottedOrder) {
         id = start + length - uuidLength;
-        placed = true;
+        hasDottedOrder = true;
       } else if (code === field.id) {
-        id = placed ? id : start;
+        id = hasDottedOrder ? id : start;
       } else if (code === field.other) {
-        addTo(this.#others, record, start);
+        appendOffset(this.#others, record, start);
       } else if (code === field.attachment) {
-        addTo(this.#attachments, record, start);
-        const before = this.#attached.get(record) ?? 0;
-        this.#attached.set(record, before + fieldHead + length);
+        appendOffset(this.#attachments, record, start);
+        const before = this.#attachmentBytes.get(record) ?? 0;
+        this.#attachmentBytes.set(record, before + fieldHead + length);
       }
       at = start + length;
     }
     this.#ids.push(id);
-    this.#placed.push(placed);
+    this.#hasDottedOrder.push(hasDottedOrder);
   }
 
-  /** Where all fields are. */
-  #index(): Uint32Array {
-    this.#fields ??= this.#indexed(new Uint32Array(this.count * stride));
+  /** The field index of all records. */
+  #fieldIndex(): Uint32Array {
+    this.#fields ??= this.#fillIndex(new Uint32Array(this.count * numbersPerRecord));
     return this.#fields;
   }
 
-  #indexed(fields: Uint32Array): Uint32Array {
+  #fillIndex(fields: Uint32Array): Uint32Array {
     for (let record = 0; record < this.count; record++) {
       const head = this.#head(record);
       const end = head + this.view.getUint32(head + headOffset.length, true);
-      const base = record * stride;
+      const base = record * numbersPerRecord;
       for (let at = head + recordHead; at < end;) {
         const code = this.bytes[at] ?? 0;
         const length = this.view.getUint32(at + 1, true);
@@ -233,7 +249,7 @@ export class TapeReader {
   }
 }
 
-function addTo(lists: Map<number, number[]>, record: number, start: number): void {
+function appendOffset(lists: Map<number, number[]>, record: number, start: number): void {
   const list = lists.get(record);
   if (list === undefined) {
     lists.set(record, [start]);

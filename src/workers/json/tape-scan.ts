@@ -1,10 +1,10 @@
 import { longestShortText, tag } from "../../model/records/tape-format.ts";
 
-/** Finds where tagged values end, without a look at what they say. */
+/** Finds where tagged values end, without decoding them. */
 export class TapeScan {
-  /** Whether one of the values that were passed since this was last set holds binary data. */
+  /** Whether a value that was skipped since this was last reset has binary data. */
   sawBytes = false;
-  /** Likewise, whether one is or holds an array. */
+  /** Whether a value that was skipped since this was last reset is or contains an array. */
   sawArray = false;
   readonly #bytes: Buffer;
   readonly #view: DataView;
@@ -14,17 +14,17 @@ export class TapeScan {
     this.#view = view;
   }
 
-  /** Where the value behind the one at `at` begins. */
-  past(start: number): number {
+  /** Returns the offset of the value after the one at `start`. */
+  skipValue(start: number): number {
     let at = start;
     let depth = 0;
     do {
-      const kind = this.#bytes[at] ?? tag.null;
-      if (kind >= tag.shortText) {
-        at += 1 + (kind & longestShortText);
+      const tagByte = this.#bytes[at] ?? tag.null;
+      if (tagByte >= tag.shortText) {
+        at += 1 + (tagByte & longestShortText);
         continue;
       }
-      switch (kind) {
+      switch (tagByte) {
         case tag.text:
         case tag.wideText:
           at += 5 + this.#view.getUint32(at + 1, true);
@@ -37,7 +37,7 @@ export class TapeScan {
           break;
         case tag.object:
         case tag.array:
-          this.sawArray ||= kind === tag.array;
+          this.sawArray ||= tagByte === tag.array;
           depth += 1;
           at += 1;
           break;
@@ -48,7 +48,7 @@ export class TapeScan {
         case tag.bytes:
           this.sawBytes = true;
           // The text that names its type, then the data.
-          at = this.past(at + 1);
+          at = this.skipValue(at + 1);
           at += 4 + this.#view.getUint32(at, true);
           break;
         default:

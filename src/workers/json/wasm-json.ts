@@ -1,18 +1,23 @@
-import { secondIso } from "./ascii.ts";
+import { formatSecond } from "./ascii.ts";
 import { jsonModule } from "./json-module.ts";
 import type { JsonWriter } from "./json-writer.ts";
 import type { RunOperation } from "./operations.ts";
 import type { TapeReader } from "./tape-reader.ts";
 
-/** The longest part of a tape that is read there: its memory never gets smaller. */
-const longestPart = 4_194_304;
+/**
+ * Maximum number of bytes of a tape that are copied into the module's memory, which never shrinks.
+ */
+const maxTapeBytes = 4_194_304;
 const pageBytes = 65_536;
 const wordBytes = 4;
-/** Shared memory is copied in words of so many bytes where both sides begin alike within one, else byte by byte. */
-const copiedBytes = 8;
+/**
+ * Copying from shared memory uses words of this many bytes if source and target have the same
+ * alignment, else single bytes.
+ */
+const copyAlignment = 8;
 
-/** What the module has (wasm/run.ts). Addresses are of its memory. */
-interface Module {
+/** The exports of the module (wasm/run.ts). Addresses refer to the module's memory. */
+interface WasmExports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
   readonly headsAt: { readonly value: number };
   readonly runtimeAt: { readonly value: number };
@@ -26,59 +31,60 @@ interface Module {
   flushed(): void;
 }
 
-/** The part of the interface of WebAssembly that is used. */
-interface Engine {
+/** The part of the WebAssembly API that is used here. */
+interface WebAssemblyApi {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object, imports: object) => { readonly exports: object };
 }
 
-/** What has a place on a tape. */
-type Recorded = Pick<RunOperation, "records">;
+/** Anything that consists of records of a tape. */
+type HasRecords = Pick<RunOperation, "records">;
 
 /**
- * Writes runs and values as JSON by a module of WebAssembly: the same bytes as `run-list` and
- * {@link JsonWriter} write, in less than half the time. It has a memory of its own, into which the part of
- * a tape is copied that is to be written, and out of which the JSON goes in pieces.
+ * Writes runs and values as JSON in WebAssembly. It produces the same bytes as `run-list.ts` and
+ * {@link JsonWriter}, in less than half the time. The part of the tape to be written is copied into
+ * the module's own memory, and the JSON is copied out of it in chunks.
  */
 export class WasmJson {
-  readonly #module: Module;
+  readonly #exports: WasmExports;
   readonly #tapeAt: number;
   readonly #firstHead: number;
   readonly #mostRecords: number;
   readonly #runtimeBytes: number;
+  /** Views of the module's memory, replaced when it grows. */
   #bytes: Uint8Array = new Uint8Array();
   #words: Uint32Array = new Uint32Array();
-  /** Between {@link begin} and {@link end}. */
+  /** Set between {@link begin} and {@link end}. */
   #out: JsonWriter | undefined;
   #reader: TapeReader | undefined;
-  /** What is to be added to a place on the tape for its address. */
+  /** Added to an offset on the tape, gives the address in the module's memory. */
   #shift = 0;
 
-  /** `undefined` where the process has no WebAssembly, or no memory for it. */
+  /** Returns `undefined` if the process has no WebAssembly, or too little memory for it. */
   static create(runtime: Uint8Array): WasmJson | undefined {
     try {
       return new WasmJson(runtime);
     } catch {
-      // The TypeScript writer is used instead; only time is lost.
+      // The TypeScript writer is used instead. It is only slower.
       return undefined;
     }
   }
 
   private constructor(runtime: Uint8Array) {
-    const engine = Reflect.get(globalThis, "WebAssembly") as Engine;
-    const instance = new engine.Instance(new engine.Module(Buffer.from(jsonModule, "base64")), {
-      memory: { flush: (from: number, to: number) => this.#append(from, to) },
+    const api = Reflect.get(globalThis, "WebAssembly") as WebAssemblyApi;
+    const instance = new api.Instance(new api.Module(Buffer.from(jsonModule, "base64")), {
+      memory: { flush: (from: number, to: number) => this.#appendToOutput(from, to) },
       value: {
-        double: (value: number, at: number) => this.#double(value, at),
-        binary: (at: number) => this.#binary(at),
+        double: (value: number, at: number) => this.#writeDouble(value, at),
+        binary: (at: number) => this.#writeBinary(at),
         noValue: (at: number) => {
           throw new RangeError(`No value at byte ${at - this.#shift} of the tape`);
         },
       },
-      run: { second: (seconds: number, at: number) => this.#second(seconds, at) },
+      run: { second: (seconds: number, at: number) => this.#writeSecond(seconds, at) },
     });
-    this.#module = instance.exports as Module;
-    const { runtimeAt, mostRuntime, tapeAt, headsAt, mostRecords } = this.#module;
+    this.#exports = instance.exports as WasmExports;
+    const { runtimeAt, mostRuntime, tapeAt, headsAt, mostRecords } = this.#exports;
     this.#tapeAt = tapeAt.value;
     this.#firstHead = headsAt.value / wordBytes;
     this.#mostRecords = mostRecords.value;
@@ -90,15 +96,18 @@ export class WasmJson {
     this.#runtimeBytes = runtime.length;
   }
 
-  /** Takes over what the runs of one request are written from; false where that is too much. */
-  begin(out: JsonWriter, reader: TapeReader, runs: readonly Recorded[]): boolean {
+  /**
+   * Copies the part of the tape that contains the runs of one request. Returns false if it is too
+   * large or the memory can't grow.
+   */
+  begin(out: JsonWriter, reader: TapeReader, runs: readonly HasRecords[]): boolean {
     const { from, to } = reader.extent(runs);
-    if (to - from > longestPart) {
+    if (to - from > maxTapeBytes) {
       return false;
     }
-    const at = this.#tapeAt + ((from - this.#tapeAt) & (copiedBytes - 1));
+    const at = this.#tapeAt + ((from - this.#tapeAt) & (copyAlignment - 1));
     try {
-      this.#ensureCapacity(at + to - from + this.#module.marginBytes.value);
+      this.#ensureCapacity(at + to - from + this.#exports.marginBytes.value);
     } catch {
       // The memory can't grow. The TypeScript writer is used instead.
       return false;
@@ -107,17 +116,20 @@ export class WasmJson {
     this.#shift = at - from;
     this.#out = out;
     this.#reader = reader;
-    this.#module.begin(this.#runtimeBytes);
+    this.#exports.begin(this.#runtimeBytes);
     return true;
   }
 
-  /** Whether it is to write values into this output. */
-  writes(out: JsonWriter): boolean {
+  /** Whether values of this output can be written here. */
+  isWritingTo(out: JsonWriter): boolean {
     return out === this.#out;
   }
 
-  /** Whether it can write this run: one without attachments and marks. */
-  takes({ records, attachments, withheld }: RunOperation): boolean {
+  /**
+   * Whether this run can be written here: it has no attachments, no markers and no keys outside the
+   * wire format.
+   */
+  canWrite({ records, attachments, withheld }: RunOperation): boolean {
     return (
       attachments === undefined &&
       withheld === undefined &&
@@ -126,36 +138,39 @@ export class WasmJson {
     );
   }
 
-  /** Writes a run, behind a comma where it `isNext`. It may be in the output only after {@link flush}. */
-  run({ records, operation }: RunOperation, isNext: boolean): void {
+  /**
+   * Writes a run, preceded by a comma if `needsComma`. It may reach the output only with {@link
+   * flush}.
+   */
+  run({ records, operation }: RunOperation, needsComma: boolean): void {
     for (let i = 0; i < records.length; i++) {
       this.#words[this.#firstHead + i] = (this.#reader?.head(records[i] ?? -1) ?? 0) + this.#shift;
     }
-    this.#module.run(records.length, operation === "post", isNext);
+    this.#exports.run(records.length, operation === "post", needsComma);
   }
 
-  /** Writes the tagged value at `at`; it is in the output at once. */
+  /** Writes the tagged value at `at`, which reaches the output immediately. */
   value(at: number): void {
-    this.#module.valueAt(at + this.#shift);
-    this.#module.flushed();
+    this.#exports.valueAt(at + this.#shift);
+    this.#exports.flushed();
   }
 
-  /** Has all that was written in the output. */
+  /** Copies everything written so far to the output. */
   flush(): void {
-    this.#module.flushed();
+    this.#exports.flushed();
   }
 
-  /** Leaves the output, also after a failure, and the tape. */
+  /** Releases the output and the tape. Must also be called after a failure. */
   end(): void {
     this.#out = undefined;
     this.#reader = undefined;
   }
 
-  #append(from: number, to: number): void {
+  #appendToOutput(from: number, to: number): void {
     this.#out?.append(this.#bytes.subarray(from, to));
   }
 
-  #double(value: number, at: number): number {
+  #writeDouble(value: number, at: number): number {
     const text = String(value);
     for (let i = 0; i < text.length; i++) {
       this.#bytes[at + i] = text.charCodeAt(i);
@@ -163,21 +178,21 @@ export class WasmJson {
     return at + text.length;
   }
 
-  #binary(at: number): number {
+  #writeBinary(at: number): number {
     const { bytes, view } = this.#reader ?? {};
     if (this.#out === undefined || bytes === undefined || view === undefined) {
-      throw new RangeError("There is nothing to write to");
+      throw new RangeError("No output to write to: call begin first");
     }
     return this.#out.value(bytes, view, at - this.#shift) + this.#shift;
   }
 
-  #second(seconds: number, at: number): void {
-    const text = secondIso(seconds);
+  #writeSecond(seconds: number, at: number): void {
+    const text = formatSecond(seconds);
     this.#bytes.set(new Uint8Array(text.buffer, text.byteOffset, text.byteLength), at);
   }
 
   #ensureCapacity(size: number): void {
-    const { memory } = this.#module;
+    const { memory } = this.#exports;
     const missing = size - memory.buffer.byteLength;
     if (missing > 0) {
       memory.grow(Math.ceil(missing / pageBytes));
@@ -186,7 +201,7 @@ export class WasmJson {
   }
 
   #refreshViews(): void {
-    const { buffer } = this.#module.memory;
+    const { buffer } = this.#exports.memory;
     this.#bytes = new Uint8Array(buffer);
     this.#words = new Uint32Array(buffer);
   }

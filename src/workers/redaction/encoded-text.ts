@@ -1,48 +1,61 @@
 import { isUtf8 } from "node:buffer";
 
-/** Characters of the shortest run that is decoded: fewer can't hold `password=abcd`. */
-const shortestRun = 18;
-/** By UTF-16 unit: 1 for those of base64 in either alphabet, without padding. */
-const isBase64 = new Uint8Array(65_536);
+/**
+ * Minimum length of a run of base64 characters that is decoded: a shorter one can't contain even
+ * `password=abcd`.
+ */
+const minRunLength = 18;
+/**
+ * Indexed by UTF-16 code unit: 1 for characters of the standard or URL-safe base64 alphabet,
+ * without padding.
+ */
+const isBase64Unit = new Uint8Array(65_536);
 for (const character of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_") {
-  isBase64[character.charCodeAt(0)] = 1;
+  isBase64Unit[character.charCodeAt(0)] = 1;
 }
-/** Characters of the beginning that are decoded to distinguish text from other data: four characters are three bytes. */
+/**
+ * Characters at the start of a run that are decoded to distinguish text from other data. Four
+ * characters give three bytes.
+ */
 const sampleLength = 64;
-/** Characters of one run that are decoded at most. */
-const longestRun = 1_048_576;
-/** ASCII control characters other than tab, line feed and carriage return: text has none. */
+/** Maximum number of characters of one run that are decoded. */
+const maxRunLength = 1_048_576;
+/**
+ * ASCII control characters other than tab, line feed and carriage return. Text does not contain
+ * them.
+ */
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
+const controlCharacter = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 
-/** Calls for each part of a text that is base64 of another text. */
+/** Calls `onText` for each part of a text that is base64 of another text. */
 export function forEachEncodedText(
   text: string,
   onText: (decoded: string, from: number, to: number) => void,
 ): void {
-  // A run of the least length covers one of the characters that are looked at, whichever it begins with.
-  for (let at = shortestRun - 1; at < text.length; at += shortestRun) {
-    if (isBase64[text.charCodeAt(at)] === 1) {
-      const from = runStart(text, at);
-      at = runEnd(text, at);
-      if (at - from >= shortestRun) {
+  // Checking every `minRunLength`-th character is enough: a run of at least that length contains
+  // one of them.
+  for (let at = minRunLength - 1; at < text.length; at += minRunLength) {
+    if (isBase64Unit[text.charCodeAt(at)] === 1) {
+      const from = findRunStart(text, at);
+      at = findRunEnd(text, at);
+      if (at - from >= minRunLength) {
         decodeRun(text, from, at, onText);
       }
     }
   }
 }
 
-function runStart(text: string, inside: number): number {
+function findRunStart(text: string, inside: number): number {
   let at = inside;
-  while (at > 0 && isBase64[text.charCodeAt(at - 1)] === 1) {
+  while (at > 0 && isBase64Unit[text.charCodeAt(at - 1)] === 1) {
     at -= 1;
   }
   return at;
 }
 
-function runEnd(text: string, inside: number): number {
+function findRunEnd(text: string, inside: number): number {
   let at = inside + 1;
-  while (at < text.length && isBase64[text.charCodeAt(at)] === 1) {
+  while (at < text.length && isBase64Unit[text.charCodeAt(at)] === 1) {
     at += 1;
   }
   return at;
@@ -57,19 +70,22 @@ function decodeRun(
 ): void {
   const sample = Buffer.from(text.slice(from, Math.min(to, from + sampleLength)), "base64");
   if (isText(sample, to - from > sampleLength)) {
-    const run = text.slice(from, Math.min(to, from + longestRun));
+    const run = text.slice(from, Math.min(to, from + maxRunLength));
     onText(Buffer.from(run, "base64").toString("utf8"), from, to);
   }
 }
 
-/** With `isCut` the last character may lack bytes. */
+/** With `isCut`, the last character may be incomplete. */
 function isText(bytes: Buffer, isCut: boolean): boolean {
-  const end = isCut ? wholeEnd(bytes) : bytes.length;
-  return isUtf8(bytes.subarray(0, end)) && !control.test(bytes.toString("latin1", 0, end));
+  const end = isCut ? findCompleteEnd(bytes) : bytes.length;
+  return isUtf8(bytes.subarray(0, end)) && !controlCharacter.test(bytes.toString("latin1", 0, end));
 }
 
-/** Where the last character begins that may lack bytes, or the end where that one is ASCII. */
-function wholeEnd(bytes: Buffer): number {
+/**
+ * Returns the start of the last character, which may be incomplete, or the end of the text if that
+ * character is ASCII.
+ */
+function findCompleteEnd(bytes: Buffer): number {
   for (let at = bytes.length - 1; at >= 0 && at >= bytes.length - 4; at--) {
     const byte = bytes[at] ?? 0;
     if (byte < 0x80) {

@@ -12,20 +12,23 @@ import {
   tag,
 } from "../../model/records/tape-format.ts";
 import {
-  byteOffsets,
-  holdsOneOf,
+  createByteOffsetMapper,
+  includesAny,
   isPlainKey,
   maskText,
-  wholeFrom,
-  wholeTo,
+  expandStart,
+  expandEnd,
   forEachMatch,
 } from "./text-mask.ts";
 import type { Encoding, TextPosition } from "./text-mask.ts";
 import { forEachEncodedText } from "./encoded-text.ts";
 import { foldText } from "./folded-text.ts";
 
-/** Fields in which rules search: all that the caller gave freely. Ids, times and places are not among them. */
-const searched: ReadonlySet<number> = new Set([
+/**
+ * Fields that rules search: everything that the caller can fill freely. Ids and times are not
+ * searched.
+ */
+const searchedFields: ReadonlySet<number> = new Set([
   field.name,
   field.tags,
   field.inputs,
@@ -39,35 +42,48 @@ const searched: ReadonlySet<number> = new Set([
   field.other,
 ]);
 
-/** MIME types of attachments whose bytes are searched. */
-const textual =
+/** MIME types of attachments that are searched as text. */
+const textMimeType =
   /^text\/|[/+.-](?:(?:nd)?json|jsonl|json-seq|xml|yaml|toml|sql|graphql|(?:java|ecma)script|x-www-form-urlencoded|form-data)(?:;|$)/i;
-/** Keys whose arrays hold names and values in turn, as `rawHeaders` of Node's requests does. */
-const flatHeaders = /headers$/i;
-/** Members that name what the members of `namedValues` beside them hold: `{ name: "password", value }`. */
-const valueNames: ReadonlySet<string> = new Set(["name", "key", "header", "field", "variable"]);
-const namedValues: ReadonlySet<string> = new Set(["value", "values", "val", "default"]);
-/** First byte of a mask. */
+/** Keys whose arrays contain names and values in turn, such as `rawHeaders` of a Node request. */
+const flatHeadersKey = /headers$/i;
+/**
+ * Keys of members that name the value of another member of the same object, as in `{ name:
+ * "password", value }`.
+ */
+const nameKeys: ReadonlySet<string> = new Set(["name", "key", "header", "field", "variable"]);
+/** Keys of the members that contain the named value. */
+const valueKeys: ReadonlySet<string> = new Set(["value", "values", "val", "default"]);
+/** Possible first bytes of a mask. */
 const asterisk = 0x2a;
 const bracket = 0x5b;
-/** Bytes of the longest text that is taken for a name. Longer texts are data, which should not fill the key memory. */
-const longestName = 64;
-/** Of thirteen digits. */
-const smallestCard = 1e12;
-/** Stands in the masks of a record that could not be searched. */
-const failedName = "redaction-failed";
-/** Keys whose answer is kept; beyond it the memory is emptied, since keys may be data. */
-const keyMemory = 4_096;
 /**
- * Masks what the rules find, in place on a tape: a mask is as long as what it covers, so that nothing
- * moves. It fails closed. A record that a rule throws on has everything masked; so has one that was
- * found half done, since the thread that was at it died or hung, and a rule would do it again.
+ * Maximum bytes of a text that is treated as a name. Longer texts are data and would fill the key
+ * cache.
+ */
+const maxNameBytes = 64;
+/** The smallest number of thirteen digits, the minimum length of a card number. */
+const smallestCard = 1e12;
+/** Name in the masks of a record that could not be searched. */
+const failedName = "redaction-failed";
+/**
+ * Maximum number of keys in the key cache. A full cache is cleared, because keys may be arbitrary
+ * data.
+ */
+const maxCachedKeys = 4_096;
+/**
+ * Masks the matches of the rules in place on a tape. A mask is as long as the text that it covers,
+ * so that no other bytes move. Redaction fails closed: everything in a record is masked if a rule
+ * throws on it, or if the record was found half done. In the latter case the thread that redacted
+ * it crashed or hung, and a second attempt would do the same.
  *
- * The head of a record contains its state: not begun, under way, or the mark of the rules.
+ * The head of a record contains its state: not begun, in progress, or the mark of the rules that
+ * were applied.
  */
 export class Redactor {
   readonly #plan: RedactionPlan;
-  readonly #hidingKeys = new Map<string, string | undefined>();
+  /** For each key: the name of the rule that masks its value, or `undefined` if none does. */
+  readonly #keyCache = new Map<string, string | undefined>();
   #bytes: Buffer = Buffer.alloc(0);
   #view: DataView = new DataView(new ArrayBuffer(0));
   #masked = 0;
@@ -76,7 +92,11 @@ export class Redactor {
     this.#plan = plan;
   }
 
-  /** Masks records, one after another as on a tape. Throws RangeError where the bytes are not records. */
+  /**
+   * Masks a sequence of records.
+   *
+   * @throws RangeError if the bytes are not records.
+   */
   redact(records: Uint8Array): Redacted {
     const bytes = Buffer.from(records.buffer, records.byteOffset, records.length);
     this.#bytes = bytes;
@@ -88,14 +108,14 @@ export class Redactor {
       if (length < recordHead || at + length > bytes.length) {
         throw new RangeError(`No record at byte ${at}`);
       }
-      failed += this.#record(at, at + length) ? 0 : 1;
+      failed += this.#redactRecord(at, at + length) ? 0 : 1;
       at += length;
     }
     return { masked: this.#masked, failed };
   }
 
-  /** False where everything had to be masked. */
-  #record(start: number, end: number): boolean {
+  /** Returns false if everything had to be masked. */
+  #redactRecord(start: number, end: number): boolean {
     const bytes = this.#bytes;
     const state = bytes[start + headOffset.redaction];
     if (state === this.#plan.mark) {
@@ -105,102 +125,106 @@ export class Redactor {
     bytes[start + headOffset.redaction] = redactionMark.underWay;
     if (isClean) {
       try {
-        this.#fields(start, end, undefined);
+        this.#redactFields(start, end, undefined);
       } catch {
-        // What a rule threw may hold what it was to mask. The caller counts the record.
+        // The error is dropped, because its message may contain the text to be masked. The caller
+        // counts the record as failed.
         isClean = false;
       }
     }
     if (!isClean) {
-      this.#fields(start, end, failedName);
+      this.#redactFields(start, end, failedName);
     }
     bytes[start + headOffset.redaction] = this.#plan.mark;
     return isClean;
   }
 
-  /** `hide` is the name in the masks where everything is to be masked. */
-  #fields(start: number, end: number, hide: string | undefined): void {
+  /** If `maskName` is set, everything is masked, under that name. */
+  #redactFields(start: number, end: number, maskName: string | undefined): void {
     for (let at = start + recordHead; at < end;) {
       const code = this.#bytes[at] ?? 0;
       const next = at + fieldHead + this.#view.getUint32(at + 1, true);
       if (code === field.other) {
-        const valueAt = this.#skip(at + fieldHead);
-        this.#value(valueAt, hide ?? this.#hiding(at + fieldHead));
+        const valueAt = this.#skipText(at + fieldHead);
+        this.#redactValue(valueAt, maskName ?? this.#findKeyRule(at + fieldHead));
       } else if (code === field.attachment) {
-        this.#attachment(at + fieldHead, hide);
-      } else if (searched.has(code)) {
-        this.#value(at + fieldHead, hide);
+        this.#redactAttachment(at + fieldHead, maskName);
+      } else if (searchedFields.has(code)) {
+        this.#redactValue(at + fieldHead, maskName);
       }
       at = next;
     }
   }
 
-  /** Name, MIME type, and the bytes or the path of a file. Its content is not searched. */
-  #attachment(start: number, hide: string | undefined): void {
-    const typeAt = this.#skip(start);
-    const at = this.#skip(typeAt);
-    if (hide !== undefined) {
-      this.#value(at, hide);
-    } else if (this.#bytes[at] === tag.bytes && textual.test(this.#keyText(typeAt))) {
-      const bytesAt = this.#skip(at + 1) + 4;
+  /**
+   * An attachment field contains the name, the MIME type, and the bytes or the path of a file. The
+   * content of a file on disk is not searched.
+   */
+  #redactAttachment(start: number, maskName: string | undefined): void {
+    const typeAt = this.#skipText(start);
+    const at = this.#skipText(typeAt);
+    if (maskName !== undefined) {
+      this.#redactValue(at, maskName);
+    } else if (this.#bytes[at] === tag.bytes && textMimeType.test(this.#readText(typeAt))) {
+      const bytesAt = this.#skipText(at + 1) + 4;
       const end = bytesAt + this.#view.getUint32(bytesAt - 4, true);
-      this.#fileText(bytesAt, end);
+      this.#redactAttachmentText(bytesAt, end);
     }
   }
 
-  #fileText(start: number, end: number): void {
+  #redactAttachmentText(start: number, end: number): void {
     const content = this.#bytes.subarray(start, end);
-    const wide = wideOrderOf(content);
-    if (wide === undefined) {
-      this.#text(start, end, isUtf8(content) ? "utf8" : "latin1", undefined);
+    const byteOrder = detectUtf16(content);
+    if (byteOrder === undefined) {
+      this.#redactText(start, end, isUtf8(content) ? "utf8" : "latin1", undefined);
       return;
     }
-    const whole = content.subarray(0, content.length & ~1);
-    if (wide === "big-endian") {
-      whole.swap16();
+    const evenBytes = content.subarray(0, content.length & ~1);
+    if (byteOrder === "big-endian") {
+      evenBytes.swap16();
     }
     try {
-      this.#text(start, start + whole.length, "utf16le", undefined);
+      this.#redactText(start, start + evenBytes.length, "utf16le", undefined);
     } finally {
-      if (wide === "big-endian") {
-        whole.swap16();
+      if (byteOrder === "big-endian") {
+        evenBytes.swap16();
       }
     }
   }
 
-  /** Masks in a tagged value; returns where the next one begins. */
-  #value(at: number, hide: string | undefined): number {
+  /** Masks matches in a tagged value and returns the offset of the next value. */
+  #redactValue(at: number, maskName: string | undefined): number {
     const bytes = this.#bytes;
-    const kind = bytes[at] ?? tag.null;
-    if (kind >= tag.shortText) {
-      const end = at + 1 + (kind & longestShortText);
-      this.#text(at + 1, end, "utf8", hide);
+    const tagByte = bytes[at] ?? tag.null;
+    if (tagByte >= tag.shortText) {
+      const end = at + 1 + (tagByte & longestShortText);
+      this.#redactText(at + 1, end, "utf8", maskName);
       return end;
     }
-    switch (kind) {
+    switch (tagByte) {
       case tag.text:
       case tag.wideText: {
         const end = at + 5 + this.#view.getUint32(at + 1, true);
-        this.#text(at + 5, end, kind === tag.text ? "utf8" : "utf16le", hide);
+        this.#redactText(at + 5, end, tagByte === tag.text ? "utf8" : "utf16le", maskName);
         return end;
       }
       case tag.int:
-        return this.#number(at, at + 5, hide !== undefined);
+        return this.#redactNumber(at, at + 5, maskName !== undefined);
       case tag.double:
-        return this.#number(at, at + 9, hide !== undefined || this.#isCard(at));
+        return this.#redactNumber(at, at + 9, maskName !== undefined || this.#isCard(at));
       case tag.true:
       case tag.false:
-        if (hide !== undefined) {
+        if (maskName !== undefined) {
           bytes[at] = tag.null;
           this.#masked += 1;
         }
         return at + 1;
       case tag.array:
-        return this.#array(at + 1, hide, false);
+        return this.#redactArray(at + 1, maskName, false);
       case tag.object:
-        return this.#object(at + 1, hide);
+        return this.#redactObject(at + 1, maskName);
       case tag.bytes:
-        return this.#binary(at + 1, hide);
+        return this.#redactBinary(at + 1, maskName);
       case tag.null:
         return at + 1;
       default:
@@ -208,86 +232,94 @@ export class Redactor {
     }
   }
 
-  /** With `isFlat` every second element is named by the one before it. */
-  #array(start: number, hide: string | undefined, isFlat: boolean): number {
+  /** With `isFlat`, elements are names and values in turn. */
+  #redactArray(start: number, maskName: string | undefined, isFlat: boolean): number {
     const bytes = this.#bytes;
     let at = start;
-    let hiding = hide;
+    let valueMaskName = maskName;
     for (let index = 0; bytes[at] !== tag.end; index++) {
       const name =
-        isFlat && hide === undefined && index % 2 === 0 ? this.#hidingName(at) : undefined;
-      const isPair = hiding === undefined && bytes[at] === tag.array;
-      at = isPair ? this.#pair(at + 1) : this.#value(at, hiding);
-      hiding = hide ?? name;
+        isFlat && maskName === undefined && index % 2 === 0 ? this.#findNameRule(at) : undefined;
+      const isPair = valueMaskName === undefined && bytes[at] === tag.array;
+      at = isPair ? this.#redactPair(at + 1) : this.#redactValue(at, valueMaskName);
+      valueMaskName = maskName ?? name;
     }
     return at + 1;
   }
 
-  /** An array within an array: where it has two elements the first may name the second, as in `[["cookie", "id=1"]]`. */
-  #pair(start: number): number {
-    const name = this.#hidingName(start);
+  /**
+   * Redacts an array inside an array. If it has two elements, the first may name the second, as in
+   * `[["cookie", "id=1"]]`.
+   */
+  #redactPair(start: number): number {
+    const name = this.#findNameRule(start);
     if (name === undefined) {
-      return this.#array(start, undefined, false);
+      return this.#redactArray(start, undefined, false);
     }
-    const second = this.#skip(start);
-    const end = this.#array(start, undefined, false);
-    // The elements were searched one by one above, which does not move them.
-    if (this.#bytes[second] !== tag.end && this.#value(second, undefined) === end - 1) {
-      this.#value(second, name);
+    const second = this.#skipText(start);
+    const end = this.#redactArray(start, undefined, false);
+    // The elements were redacted one by one above, which does not move them.
+    if (this.#bytes[second] !== tag.end && this.#redactValue(second, undefined) === end - 1) {
+      this.#redactValue(second, name);
     }
     return end;
   }
 
-  #object(start: number, hide: string | undefined): number {
+  #redactObject(start: number, maskName: string | undefined): number {
     const bytes = this.#bytes;
-    const seeksNames = hide === undefined && this.#plan.keys.length > 0;
-    let namedBy: string | undefined;
-    let namedAt = 0;
+    const searchesNames = maskName === undefined && this.#plan.keys.length > 0;
+    let nameRule: string | undefined;
+    let namedValueAt = 0;
     let at = start;
     while (bytes[at] !== tag.end) {
       const keyAt = at;
-      const hiding = hide ?? this.#hiding(keyAt);
-      const key = seeksNames ? this.#shortText(keyAt) : undefined;
-      const valueAt = this.#key(keyAt, hide);
-      if (key !== undefined && valueNames.has(key)) {
-        namedBy ??= this.#hidingName(valueAt);
-      } else if (key !== undefined && namedValues.has(key)) {
-        namedAt = valueAt;
+      const valueMaskName = maskName ?? this.#findKeyRule(keyAt);
+      const key = searchesNames ? this.#readName(keyAt) : undefined;
+      const valueAt = this.#redactKey(keyAt, maskName);
+      if (key !== undefined && nameKeys.has(key)) {
+        nameRule ??= this.#findNameRule(valueAt);
+      } else if (key !== undefined && valueKeys.has(key)) {
+        namedValueAt = valueAt;
       }
       at =
-        hiding === undefined && key !== undefined && bytes[valueAt] === tag.array
-          ? this.#array(valueAt + 1, undefined, flatHeaders.test(key))
-          : this.#value(valueAt, hiding);
+        valueMaskName === undefined && key !== undefined && bytes[valueAt] === tag.array
+          ? this.#redactArray(valueAt + 1, undefined, flatHeadersKey.test(key))
+          : this.#redactValue(valueAt, valueMaskName);
     }
-    if (namedBy !== undefined && namedAt > 0) {
-      // The value may stand before its name, so it is masked when the whole object was read.
-      this.#value(namedAt, namedBy);
+    if (nameRule !== undefined && namedValueAt > 0) {
+      // The value may precede its name, so it is masked after the whole object was read.
+      this.#redactValue(namedValueAt, nameRule);
     }
     return at + 1;
   }
 
-  /** A key stays readable where all is hidden, unless a rule finds something in it, or might have. */
-  #key(at: number, hide: string | undefined): number {
-    if (hide !== failedName) {
-      return this.#value(at, undefined);
+  /**
+   * A key stays readable even if all values are masked, unless a rule matches it. In a record that
+   * could not be searched, only plain identifiers stay readable.
+   */
+  #redactKey(at: number, maskName: string | undefined): number {
+    if (maskName !== failedName) {
+      return this.#redactValue(at, undefined);
     }
-    return isPlainKey(this.#keyText(at)) ? this.#skip(at) : this.#value(at, hide);
+    return isPlainKey(this.#readText(at)) ? this.#skipText(at) : this.#redactValue(at, maskName);
   }
 
-  /** Binary data is not searched: under a key that hides, it is emptied. */
-  #binary(start: number, hide: string | undefined): number {
-    const at = this.#skip(start);
+  /**
+   * Binary data is not searched. Under a key whose value is masked, it is overwritten with zeros.
+   */
+  #redactBinary(start: number, maskName: string | undefined): number {
+    const at = this.#skipText(start);
     const end = at + 4 + this.#view.getUint32(at, true);
-    if (hide !== undefined) {
+    if (maskName !== undefined) {
       this.#bytes.fill(0, at + 4, end);
       this.#masked += 1;
     }
     return end;
   }
 
-  /** A number becomes a short text of the same size. */
-  #number(at: number, end: number, isHidden: boolean): number {
-    if (isHidden) {
+  /** Replaces a masked number by a short text of the same size. */
+  #redactNumber(at: number, end: number, isMasked: boolean): number {
+    if (isMasked) {
       this.#bytes[at] = tag.shortText | (end - at - 1);
       this.#bytes.fill("*", at + 1, end);
       this.#masked += 1;
@@ -306,21 +338,22 @@ export class Redactor {
   }
 
   // oxlint-disable-next-line max-params -- called for each text of each run; an object would be garbage
-  #text(start: number, end: number, encoding: Encoding, hide: string | undefined): void {
-    if (hide !== undefined) {
-      this.#mask(hide, { start, end, encoding });
+  #redactText(start: number, end: number, encoding: Encoding, maskName: string | undefined): void {
+    if (maskName !== undefined) {
+      this.#maskText(maskName, { start, end, encoding });
       return;
     }
     const text = this.#bytes.toString(encoding, start, end);
-    const place = { start, end, encoding };
-    const toByte = byteOffsets(text, place);
+    const position = { start, end, encoding };
+    const toByte = createByteOffsetMapper(text, position);
     const mask = (name: string, from: number, to: number): void => {
-      const first = toByte(wholeFrom(text, from));
-      this.#mask(name, { ...place, start: first, end: toByte(wholeTo(text, to)) });
+      const first = toByte(expandStart(text, from));
+      this.#maskText(name, { ...position, start: first, end: toByte(expandEnd(text, to)) });
     };
-    // What was found in the text itself is found again without the disguises, and counts once.
-    const maskNew = (name: string, from: number, to: number): void => {
-      const byte = this.#bytes[toByte(wholeFrom(text, from))];
+    // A match in the original text is found again in the decoded text. Skip it if it is masked
+    // already, so that it counts once.
+    const maskIfUnmasked = (name: string, from: number, to: number): void => {
+      const byte = this.#bytes[toByte(expandStart(text, from))];
       if ((byte !== asterisk && byte !== bracket) || byte === text.charCodeAt(from)) {
         mask(name, from, to);
       }
@@ -329,21 +362,21 @@ export class Redactor {
     const folded = foldText(text, encoding === "utf8" && text.length === end - start);
     if (folded !== undefined) {
       this.#search(folded.text, (name, from, to) =>
-        maskNew(name, folded.startOf(from), folded.endOf(to)),
+        maskIfUnmasked(name, folded.startOf(from), folded.endOf(to)),
       );
     }
     forEachEncodedText(text, (decoded, from, to) => {
-      let found: string | undefined;
+      let ruleName: string | undefined;
       this.#search(decoded, (name) => {
-        found ??= name;
+        ruleName ??= name;
       });
-      if (found !== undefined) {
-        maskNew(found, from, to);
+      if (ruleName !== undefined) {
+        maskIfUnmasked(ruleName, from, to);
       }
     });
   }
 
-  /** Calls for each place in a text that a rule finds. */
+  /** Calls `onFound` for each match of a rule in a text. */
   #search(text: string, onFound: (name: string, from: number, to: number) => void): void {
     let lower: string | undefined;
     for (const search of this.#plan.searches) {
@@ -351,71 +384,79 @@ export class Redactor {
       if (needs !== undefined) {
         lower ??= text.toLowerCase();
       }
-      if (needs === undefined || holdsOneOf(lower ?? text, needs)) {
+      if (needs === undefined || includesAny(lower ?? text, needs)) {
         forEachMatch(text, search, (from, to) => onFound(name, from, to));
       }
     }
   }
 
-  #mask(name: string, place: TextPosition): void {
-    this.#masked += maskText(this.#bytes, name, place) ? 1 : 0;
+  #maskText(name: string, position: TextPosition): void {
+    this.#masked += maskText(this.#bytes, name, position) ? 1 : 0;
   }
 
-  /** The name in the masks of what stands under the key at `at`; `undefined` where that is shown. */
-  #hiding(at: number): string | undefined {
+  /**
+   * Name in the masks of the value under the key at `at`; `undefined` if the value is not masked.
+   */
+  #findKeyRule(at: number): string | undefined {
     if (this.#plan.keys.length === 0) {
       return undefined;
     }
-    const key = this.#keyText(at);
-    if (this.#hidingKeys.has(key)) {
-      return this.#hidingKeys.get(key);
+    const key = this.#readText(at);
+    if (this.#keyCache.has(key)) {
+      return this.#keyCache.get(key);
     }
     const snake = (foldText(key)?.text ?? key)
       .replace(/(?<=[a-z0-9])(?=[A-Z])/g, "_")
       .replace(/[-. ]/g, "_")
       .toLowerCase();
     const found = this.#plan.keys.find(({ pattern }) => pattern.test(key) || pattern.test(snake));
-    if (this.#hidingKeys.size >= keyMemory) {
-      this.#hidingKeys.clear();
+    if (this.#keyCache.size >= maxCachedKeys) {
+      this.#keyCache.clear();
     }
-    this.#hidingKeys.set(key, found?.name);
+    this.#keyCache.set(key, found?.name);
     return found?.name;
   }
 
-  /** The same for a text that names another value; `undefined` where there is no text at `at`. */
-  #hidingName(at: number): string | undefined {
-    const isName = this.#plan.keys.length > 0 && this.#shortText(at) !== undefined;
-    return isName ? this.#hiding(at) : undefined;
+  /**
+   * The same for a text that names another value; `undefined` if there is no short text at `at`.
+   */
+  #findNameRule(at: number): string | undefined {
+    const isName = this.#plan.keys.length > 0 && this.#readName(at) !== undefined;
+    return isName ? this.#findKeyRule(at) : undefined;
   }
 
-  #shortText(at: number): string | undefined {
-    const kind = this.#bytes[at] ?? tag.null;
-    const isText = kind >= tag.shortText || kind === tag.text || kind === tag.wideText;
-    return isText && this.#skip(at) - at <= longestName ? this.#keyText(at) : undefined;
+  #readName(at: number): string | undefined {
+    const tagByte = this.#bytes[at] ?? tag.null;
+    const isText = tagByte >= tag.shortText || tagByte === tag.text || tagByte === tag.wideText;
+    return isText && this.#skipText(at) - at <= maxNameBytes ? this.#readText(at) : undefined;
   }
 
-  #keyText(at: number): string {
-    const kind = this.#bytes[at] ?? 0;
-    return kind >= tag.shortText
-      ? this.#bytes.toString("utf8", at + 1, at + 1 + (kind & longestShortText))
-      : this.#bytes.toString(kind === tag.wideText ? "utf16le" : "utf8", at + 5, this.#skip(at));
+  #readText(at: number): string {
+    const tagByte = this.#bytes[at] ?? 0;
+    return tagByte >= tag.shortText
+      ? this.#bytes.toString("utf8", at + 1, at + 1 + (tagByte & longestShortText))
+      : this.#bytes.toString(
+          tagByte === tag.wideText ? "utf16le" : "utf8",
+          at + 5,
+          this.#skipText(at),
+        );
   }
 
-  /** Where the text at `at` ends. */
-  #skip(at: number): number {
-    const kind = this.#bytes[at] ?? 0;
-    if (kind >= tag.shortText) {
-      return at + 1 + (kind & longestShortText);
+  /** Offset of the end of the text at `at`. */
+  #skipText(at: number): number {
+    const tagByte = this.#bytes[at] ?? 0;
+    if (tagByte >= tag.shortText) {
+      return at + 1 + (tagByte & longestShortText);
     }
-    if (kind !== tag.text && kind !== tag.wideText) {
+    if (tagByte !== tag.text && tagByte !== tag.wideText) {
       throw new RangeError(`No text at byte ${at}`);
     }
     return at + 5 + this.#view.getUint32(at + 1, true);
   }
 }
 
-/** UTF-16 by its byte order mark, or by the zero bytes that it has for ASCII letters. */
-function wideOrderOf(content: Buffer): "little-endian" | "big-endian" | undefined {
+/** Detects UTF-16 by its byte order mark, or by the zero bytes that ASCII letters have in it. */
+function detectUtf16(content: Buffer): "little-endian" | "big-endian" | undefined {
   const [first, second] = content;
   if (first === 0xff && second === 0xfe) {
     return "little-endian";
@@ -430,7 +471,8 @@ function wideOrderOf(content: Buffer): "little-endian" | "big-endian" | undefine
     even += byte === 0 && index % 2 === 0 ? 1 : 0;
     odd += byte === 0 && index % 2 === 1 ? 1 : 0;
   }
-  // Latin letters leave every second byte zero; one in four is enough for texts that mix scripts.
+  // Latin letters leave every second byte zero. One zero in four such bytes is enough, for texts
+  // that mix scripts.
   const enough = sample.length / 8;
   if (sample.length < 4 || Math.max(even, odd) < enough || even === odd) {
     return undefined;

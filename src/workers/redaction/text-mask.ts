@@ -1,17 +1,20 @@
-import { cardLength, nextGroup } from "../../model/options/card-number.ts";
+import { findCardLength, findNextGroup } from "../../model/options/card-number.ts";
 import type { RedactionSearch } from "../../model/options/redaction-search.ts";
 
-/** How a text lies on a tape. */
+/** Encoding of a text on a tape. */
 export type Encoding = "utf8" | "utf16le" | "latin1";
 
-/** Where a text lies on a tape: bytes. */
+/** Byte range of a text on a tape, and its encoding. */
 export interface TextPosition {
   readonly start: number;
   readonly end: number;
   readonly encoding: Encoding;
 }
 
-/** Puts `[name]***` over what is there, or stars alone where that is too long; false where nothing is there. */
+/**
+ * Overwrites a text with `[name]***`, or with asterisks alone if the text is too short for the
+ * name. Returns false if the text is empty.
+ */
 export function maskText(
   bytes: Buffer,
   name: string,
@@ -29,8 +32,11 @@ export function maskText(
   return true;
 }
 
-/** Maps the offset of a UTF-16 unit in a text to that of its bytes. Quick for ascending offsets. */
-export function byteOffsets(
+/**
+ * Returns a function that maps an index in a string to the byte offset on the tape. It is fast if
+ * indexes ascend.
+ */
+export function createByteOffsetMapper(
   text: string,
   { start, end, encoding }: TextPosition,
 ): (index: number) => number {
@@ -43,7 +49,8 @@ export function byteOffsets(
   let lastIndex = 0;
   let lastByte = start;
   return (index) => {
-    // Two matches may share a surrogate pair: then the second begins before the first one ends.
+    // Two matches may share a surrogate pair. The second one then begins before the end of the
+    // first.
     lastByte +=
       index < lastIndex
         ? -Buffer.byteLength(text.slice(index, lastIndex))
@@ -53,19 +60,22 @@ export function byteOffsets(
   };
 }
 
-/** A beginning that does not divide a surrogate pair: the pair is masked whole. */
-export const wholeFrom = (text: string, index: number): number =>
-  dividesPair(text, index) ? index - 1 : index;
+/**
+ * Moves the start of a match so that it does not divide a surrogate pair: the pair is masked as a
+ * whole.
+ */
+export const expandStart = (text: string, index: number): number =>
+  isInsidePair(text, index) ? index - 1 : index;
 
-/** An end, likewise. */
-export const wholeTo = (text: string, index: number): number =>
-  dividesPair(text, index) ? index + 1 : index;
+/** Moves the end of a match in the same way. */
+export const expandEnd = (text: string, index: number): number =>
+  isInsidePair(text, index) ? index + 1 : index;
 
-const dividesPair = (text: string, index: number): boolean =>
+const isInsidePair = (text: string, index: number): boolean =>
   index > 0 && (text.codePointAt(index - 1) ?? 0) > 0xffff;
 
-/** Whether a text holds one of these parts. */
-export function holdsOneOf(text: string, parts: readonly string[]): boolean {
+/** Whether a text contains one of these parts. */
+export function includesAny(text: string, parts: readonly string[]): boolean {
   for (const part of parts) {
     if (text.includes(part)) {
       return true;
@@ -74,13 +84,13 @@ export function holdsOneOf(text: string, parts: readonly string[]): boolean {
   return false;
 }
 
-/** Names that say nothing of whom a run is about: words, not data. */
+/** Names that can't be personal data: identifiers made of letters and underscores. */
 const plainKey = /^[A-Za-z_]{1,32}$/;
 
-/** Whether a key may stay readable where nothing could be searched. */
+/** Whether a key may stay readable in a record that could not be searched. */
 export const isPlainKey = (key: string): boolean => plainKey.test(key);
 
-/** Calls for each place in a text that a rule masks, in order: where it begins, and where it ends. */
+/** Calls `onMatch` with the start and the end of each match of a rule in a text, in order. */
 export function forEachMatch(
   text: string,
   { pattern, isCard }: Pick<RedactionSearch, "pattern" | "isCard">,
@@ -89,13 +99,13 @@ export function forEachMatch(
   pattern.lastIndex = 0;
   for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
     const [whole] = match;
-    const length = isCard === true ? cardLength(whole) : whole.length;
+    const length = isCard === true ? findCardLength(whole) : whole.length;
     const [from, to] = match.indices?.groups?.["masked"] ?? [match.index, match.index + length];
     if (whole === "") {
       pattern.lastIndex += 1;
     } else if (length < whole.length) {
-      // Behind the card, or at the next digits that may begin one.
-      pattern.lastIndex = match.index + (length > 0 ? length : nextGroup(whole));
+      // Continue after the card number, or at the next group of digits, which may begin one.
+      pattern.lastIndex = match.index + (length > 0 ? length : findNextGroup(whole));
     }
     if (to > from) {
       onMatch(from, to);

@@ -11,23 +11,27 @@ import type { SdkError } from "../../model/errors.ts";
 import { retryAfterMs } from "../../model/records/retry-wait.ts";
 import type { Outcome, Rejection, Batch, BatchResult } from "./sink.ts";
 
-/** Answers that speak of the server, not of the batch: it is away or has too much to do. */
+/** Statuses that concern the server, not the batch: it is unavailable or overloaded. */
 const awayStatuses = new Set([429, 502, 503, 504]);
 
 /**
- * A web page is no answer of a server of runs, whatever its status: a login page, a captive portal, or the
- * address of something else.
+ * Whether a body is a web page. No ingest server responds with one, whatever the status: it is a
+ * login page, a captive portal, or a different service at this address.
  */
-export const isPage = (body: string): boolean => /^\s*<(?:!doctype|html|head|body)\b/i.test(body);
+export const isWebPage = (body: string): boolean =>
+  /^\s*<(?:!doctype|html|head|body)\b/i.test(body);
 
-/** What an answer means for the runs that were sent; `now` is milliseconds since the Unix epoch. */
+/**
+ * Converts a response to the outcome of the runs that were sent. `now` is milliseconds since the
+ * Unix epoch.
+ */
 export function classifyResponse(action: string, response: HttpResponse, now: number): Outcome {
   const { status, body } = response;
   if (isOk(status)) {
-    return isPage(body)
+    return isWebPage(body)
       ? {
           kind: "retry",
-          reason: `Failed to ${action}: ${status} with a web page, which no server of runs answers`,
+          reason: `Failed to ${action}: ${status} with a web page instead of an ingest response. Check the endpoint`,
           code: "ANSWER",
           status,
           away: true,
@@ -35,18 +39,18 @@ export function classifyResponse(action: string, response: HttpResponse, now: nu
       : { kind: "delivered" };
   }
   if (isInsufficientQuota(status, body)) {
-    return rejected(new InsufficientQuotaError({ action, status, body }), status);
+    return createRejected(new InsufficientQuotaError({ action, status, body }), status);
   }
   if (status === 409) {
-    // Received before: an earlier try arrived though its answer did not.
+    // The server has the runs already: an earlier attempt arrived although its response was lost.
     return { kind: "delivered" };
   }
   if (status < 400) {
-    return rejected(new HttpError({ action, status, body: redirectText(response) }), status);
+    return createRejected(new HttpError({ action, status, body: redirectText(response) }), status);
   }
   const error = new HttpError({ action, status, body });
   if (isFinalStatus(status) || status === 413 || status === 422) {
-    return rejected(error, status);
+    return createRejected(error, status);
   }
   const afterMs = retryAfterMs(response.retryAfter, now);
   return {
@@ -59,7 +63,7 @@ export function classifyResponse(action: string, response: HttpResponse, now: nu
   };
 }
 
-/** What a failure to get an answer means for the runs that were sent. */
+/** Converts a failed request without a response to the outcome of the runs that were sent. */
 export function classifyFailure(action: string, failure: unknown): Outcome {
   if (failure instanceof ProxyRefusal) {
     return classifyResponse(`${action} through the proxy`, { status: failure.status, body: "" }, 0);
@@ -67,31 +71,34 @@ export function classifyFailure(action: string, failure: unknown): Outcome {
   const error = toError(action, failure);
   return error.retryable
     ? { kind: "retry", reason: error.message, code: error.code, away: true }
-    : rejected(error);
+    : createRejected(error);
 }
 
-const rejected = (error: SdkError, status?: number): Outcome => ({
+const createRejected = (error: SdkError, status?: number): Outcome => ({
   kind: "rejected",
-  rejection: rejectionOf(error, status),
+  rejection: createRejection(error, status),
 });
 
-const rejectionOf = (error: SdkError, status: number | undefined): Rejection => ({
+const createRejection = (error: SdkError, status: number | undefined): Rejection => ({
   code: error.code,
   message: error.message,
   ...(status === undefined ? {} : { status }),
 });
 
-/** Longest reason that is repeated, in UTF-16 units. */
-const reasonExcerpt = 500;
+/** Maximum length of a server's reason in our messages, in UTF-16 code units. */
+const maxReasonLength = 500;
 
 /**
- * What an answer means for each run of a batch. Our server takes the good runs of a batch and lists
- * the bad ones in its answer; one that has no good runs is a 422 with the same list.
+ * Converts a response to the outcome of each run of a batch. Millrace's server accepts the valid
+ * runs of a batch and lists the invalid ones in its response. If no run is valid, the status is 422
+ * with the same list.
  */
 export function classifyBatch(batch: Batch, action: string, response: HttpResponse): Outcome {
   const outcome = classifyResponse(action, response, Date.now());
   const refused =
-    outcome.kind === "delivered" || response.status === 422 ? refusedRuns(response.body) : none;
+    outcome.kind === "delivered" || response.status === 422
+      ? parseRefusedRuns(response.body)
+      : noRefusals;
   if (refused.size === 0) {
     return outcome;
   }
@@ -103,39 +110,42 @@ export function classifyBatch(batch: Batch, action: string, response: HttpRespon
   const parts = bad.map((run): BatchResult => {
     const message = `Failed to ${action}: ${refused.get(run.id) ?? ""}`;
     const rejection = { code: "HTTP" as const, status: 422, message };
-    return { batch: batch.part([run]), outcome: { kind: "rejected", rejection } };
+    return { batch: batch.withRuns([run]), outcome: { kind: "rejected", rejection } };
   });
   return {
     kind: "mixed",
-    parts: good.length === 0 ? parts : [{ batch: batch.part(good), outcome }, ...parts],
+    parts: good.length === 0 ? parts : [{ batch: batch.withRuns(good), outcome }, ...parts],
   };
 }
 
-const none: ReadonlyMap<string, string> = new Map();
+const noRefusals: ReadonlyMap<string, string> = new Map();
 
-/** The ids and reasons of `{"rejected":[{"id","reason"}]}`; of any other answer none. */
-function refusedRuns(body: string): ReadonlyMap<string, string> {
+/**
+ * Reads ids and reasons from `{"rejected":[{"id","reason"}]}`. Returns an empty map for any other
+ * response.
+ */
+function parseRefusedRuns(body: string): ReadonlyMap<string, string> {
   if (!body.includes('"rejected"')) {
-    return none;
+    return noRefusals;
   }
-  const answer = parseJson(body);
+  const parsed = parseJson(body);
   const list: unknown =
-    typeof answer === "object" && answer !== null && "rejected" in answer ? answer.rejected : [];
+    typeof parsed === "object" && parsed !== null && "rejected" in parsed ? parsed.rejected : [];
   const refused = new Map<string, string>();
   for (const item of Array.isArray(list) ? (list as readonly unknown[]) : []) {
     if (typeof item === "object" && item !== null && "id" in item && "reason" in item) {
-      refused.set(String(item.id), String(item.reason).slice(0, reasonExcerpt));
+      refused.set(String(item.id), String(item.reason).slice(0, maxReasonLength));
     }
   }
   return refused;
 }
 
-/** The parsed JSON; `undefined` where the text is not JSON. */
+/** Parses JSON; `undefined` if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // A 2xx response without JSON counts as delivered: a proxy's page, or an empty body.
+    // A 2xx response without JSON counts as delivered, for example one with an empty body.
     return undefined;
   }
 }

@@ -3,7 +3,7 @@ import { payloadFields } from "../../model/run.ts";
 import type { Operation, PayloadField } from "../../model/run.ts";
 import { countDigits, literal } from "../json/ascii.ts";
 import { AttachmentParts } from "../json/attachment-parts.ts";
-import type { Insert } from "../json/attachment-parts.ts";
+import type { AttachmentInsert } from "../json/attachment-parts.ts";
 import type { JsonWriter } from "../json/json-writer.ts";
 import type { RunOperation } from "../json/operations.ts";
 import type { RunJson } from "../json/run-json.ts";
@@ -14,12 +14,12 @@ import { ChunkWriter } from "../json/chunk-writer.ts";
 import { formatPartName } from "../wire.ts";
 import type { PartName } from "../wire.ts";
 
-/** How the runs of a request are written: parts, one JSON object, or one run alone. */
+/** Format of a request body: multipart, one JSON object with all runs, or a single run. */
 export type FrameFormat = "multipart" | "batch" | "single";
 
 /**
- * Between parts. JSON text holds no raw line end, so no payload can hold `CRLF--boundary`; an attachment
- * may hold anything, and so it is random.
+ * Boundary between parts. JSON text contains no raw line breaks, so no payload can contain
+ * `CRLF--boundary`. An attachment may contain any bytes, which is why the boundary is random.
  */
 const boundary = `millrace-${randomBytes(12).toString("hex")}`;
 
@@ -31,7 +31,7 @@ export const contentTypes: Readonly<Record<FrameFormat, string>> = {
 
 const lineEnd = "\r\n";
 const closeBrace = 0x7d;
-/** About the bytes of a run's fields that are no payload. */
+/** Approximate bytes of a run's fields that are not payload fields. */
 const envelopeEstimate = 400;
 
 const lineEndBytes = literal(lineEnd);
@@ -39,13 +39,13 @@ const blankLine = literal(lineEnd + lineEnd);
 const lastLine = literal(`--${boundary}--${lineEnd}`);
 const typeLine = (type: string): string => `"${lineEnd}Content-Type: ${type}; length=`;
 
-/** The head of a part, around the run's id. */
+/** The head of a part: the bytes before and after the run's id. */
 interface PartHead {
   readonly before: DataView;
   readonly after: DataView;
 }
 
-function partHead(nameOf: (runId: string) => PartName, type = "application/json"): PartHead {
+function createPartHead(nameOf: (runId: string) => PartName, type = "application/json"): PartHead {
   const id = "<id>";
   const [before = "", after = ""] = formatPartName(nameOf(id)).split(id);
   return {
@@ -54,34 +54,35 @@ function partHead(nameOf: (runId: string) => PartName, type = "application/json"
   };
 }
 
-const headsOf = (
+const createPartHeads = (
   operation: Operation,
 ): {
-  readonly whole: PartHead;
-  /** Of a field as it is, and of one in pieces. */
+  /** Head of the part with all fields that are not payload fields. */
+  readonly envelope: PartHead;
+  /** For each payload field: the head of a part with plain JSON, and of one with chunks. */
   readonly fields: readonly (readonly [PayloadField, PartHead, PartHead])[];
 } => ({
-  whole: partHead((runId) => ({ kind: "run", operation, runId })),
+  envelope: createPartHead((runId) => ({ kind: "run", operation, runId })),
   fields: payloadFields.map((field) => {
     const nameOf = (runId: string): PartName => ({ kind: "field", operation, runId, field });
-    return [field, partHead(nameOf), partHead(nameOf, chunksType)];
+    return [field, createPartHead(nameOf), createPartHead(nameOf, chunksType)];
   }),
 });
 
-const heads = { post: headsOf("post"), patch: headsOf("patch") };
+const heads = { post: createPartHeads("post"), patch: createPartHeads("patch") };
 
-/** Writes the body of a request for these runs; answers the attachments that belong into it. */
-// oxlint-disable-next-line max-params -- three of them are what a batch holds; one call makes each request
+/** Writes the request body for these runs. Returns the attachments to insert into it. */
+// oxlint-disable-next-line max-params -- three of them come from the batch; called once per request
 export function frameRuns(
   out: JsonWriter,
   json: RunJson,
   runs: readonly RunOperation[],
   format: FrameFormat,
   content?: ContentDraft,
-): readonly Insert[] {
+): readonly AttachmentInsert[] {
   switch (format) {
     case "multipart":
-      return multipart(out, json, runs, content);
+      return writeMultipart(out, json, runs, content);
     case "batch":
       writeBatch(out, json, runs);
       break;
@@ -95,12 +96,12 @@ export function frameRuns(
 }
 
 // oxlint-disable-next-line max-params -- as above
-function multipart(
+function writeMultipart(
   out: JsonWriter,
   json: RunJson,
   runs: readonly RunOperation[],
   content: ContentDraft | undefined,
-): readonly Insert[] {
+): readonly AttachmentInsert[] {
   const chunks = content === undefined ? undefined : new ChunkWriter(out, content);
   const parts = new PartWriter(out, json, chunks);
   const { wasm } = json;
@@ -108,9 +109,9 @@ function multipart(
   try {
     for (const run of runs) {
       if (run.attachmentsOnly !== true) {
-        json.inHand(run, () => runParts(parts, json, run));
+        json.markWhileWriting(run, () => writeRunParts(parts, json, run));
       }
-      parts.attachments.end(run);
+      parts.attachments.writeParts(run);
     }
   } finally {
     wasm?.end();
@@ -119,45 +120,51 @@ function multipart(
   return parts.attachments.inserts;
 }
 
-function runParts(parts: PartWriter, json: RunJson, run: RunOperation): void {
+function writeRunParts(parts: PartWriter, json: RunJson, run: RunOperation): void {
   const { out } = parts;
-  const { whole, fields } = heads[run.operation];
-  const envelopeAt = parts.begin(run, whole, envelopeEstimate);
+  const { envelope, fields } = heads[run.operation];
+  const envelopeAt = parts.begin(run, envelope, envelopeEstimate);
   json.envelope(out, run);
   out.byte(closeBrace);
   parts.end(envelopeAt, envelopeEstimate);
-  const trace = parts.chunks?.trace(json, run);
-  for (const [field, head, headOfPieces] of fields) {
+  const trace = parts.chunks?.findTrace(json, run);
+  for (const [field, head, chunksHead] of fields) {
     if (json.has(run, field)) {
       const estimate = json.estimate(run, field);
-      const bodyAt = parts.begin(run, trace === undefined ? head : headOfPieces, estimate);
-      parts.attachments.takeFrom(field, json.attachBytesFrom);
+      const bodyAt = parts.begin(run, trace === undefined ? head : chunksHead, estimate);
+      parts.attachments.extractFrom(field, json.attachBytesFrom);
       if (trace === undefined) {
         json.payload(out, run, field);
       } else {
-        parts.chunks?.payload(json, run, field, trace);
+        parts.chunks?.writePayload(json, run, field, trace);
       }
       parts.end(bodyAt, estimate);
     }
   }
 }
 
-/** Writes parts. A part's length stands before it and is known after it: its digits are guessed, and mended. */
+/**
+ * Writes parts. The length of a part precedes its body but is known only afterwards. So an estimate
+ * is written first, and corrected if it has a different number of digits.
+ */
 class PartWriter {
   readonly out: JsonWriter;
   readonly attachments: AttachmentParts;
-  /** Where payloads go in pieces. */
+  /** Writes payloads as chunks; absent if content deduplication is off. */
   readonly chunks: ChunkWriter | undefined;
   readonly #json: RunJson;
 
-  constructor(out: JsonWriter, json: RunJson, pieces: ChunkWriter | undefined) {
-    this.chunks = pieces;
+  constructor(out: JsonWriter, json: RunJson, chunks: ChunkWriter | undefined) {
+    this.chunks = chunks;
     this.attachments = new AttachmentParts(out, boundary);
     this.out = out;
     this.#json = json;
   }
 
-  /** Writes a part up to its body, which is guessed to be as long as `estimate`; returns where it begins. */
+  /**
+   * Writes the head of a part, with `estimate` as the length of its body. Returns the position of
+   * the body.
+   */
   begin(run: RunOperation, { before, after }: PartHead, estimate: number): number {
     const { out } = this;
     out.literal(before);
@@ -168,7 +175,7 @@ class PartWriter {
     return out.length;
   }
 
-  /** Ends the part whose body began at `bodyAt`. */
+  /** Finishes the part whose body begins at `bodyAt`, and corrects its length. */
   end(bodyAt: number, estimate: number): void {
     const { out } = this;
     const size = out.length - bodyAt;
@@ -210,7 +217,8 @@ export class FrameBuffers {
     return found;
   }
 
-  give(buffer: Buffer): void {
+  /** Returns a buffer for reuse. */
+  release(buffer: Buffer): void {
     if (this.#freeBytes + buffer.length <= this.#limitBytes) {
       this.#free.push(buffer);
       this.#freeBytes += buffer.length;

@@ -4,42 +4,46 @@ import type { Transport } from "../../transport/transport.ts";
 import type { Connection } from "../../model/options/connection.ts";
 import { endpoints } from "../../model/endpoints.ts";
 import type { Endpoint } from "../../model/endpoints.ts";
-import { namesVersion, parseServerInfo } from "../../model/resources/server-info.ts";
+import { hasVersion, parseServerInfo } from "../../model/resources/server-info.ts";
 import type { SharedTraffic } from "../../model/records/shared-traffic.ts";
-import { attachedBytes, bodyWith } from "../json/attachment-parts.ts";
-import type { Insert } from "../json/attachment-parts.ts";
+import { totalAttachmentBytes, createStreamedBody } from "../json/attachment-parts.ts";
+import type { AttachmentInsert } from "../json/attachment-parts.ts";
 import type { SenderReport } from "../../model/records/sender-report.ts";
 import { uiEndpoints } from "../../model/ui-endpoints.ts";
-import { isPage, classifyFailure, classifyBatch, parseJson } from "./classify-response.ts";
+import { isWebPage, classifyFailure, classifyBatch, parseJson } from "./classify-response.ts";
 import { compress } from "./compression.ts";
 import { FrameBuffers, contentTypes } from "./frame.ts";
 import type { FrameFormat } from "./frame.ts";
 import { JsonWriter } from "../json/json-writer.ts";
 import type { ContentDraft, ContentDeduplication } from "../json/content-deduplication.ts";
 import type { ServerState } from "./server-state.ts";
-import { resultParts } from "./sink.ts";
+import { flattenResult } from "./sink.ts";
 import type { Batch, BatchResult, Outcome, Sink } from "./sink.ts";
 import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 
+/** Maximum bytes of unused output buffers that are kept for reuse. */
 const reusedFramesBytes = 33_554_432;
-/** A compressed body may not pay below this. */
+/** Smaller bodies are not compressed, because it would save too little. */
 const compressFromBytes = 1_024;
 
-/** A batch could not be written: no failure of the server's. */
+/** A batch could not be written. The server is not at fault. */
 class FrameError extends Error {}
 
-/** What one client's requests have in common. */
+/** What all requests of one client share. */
 export interface HttpSinkOptions {
   readonly connection: Connection;
   readonly dispatcher: Transport;
   readonly state: ServerState;
   /** Counts requests and responses. */
   readonly traffic: SharedTraffic;
-  /** What the server is known to hold, where it is not sent again. */
+  /** The content that the server already has; absent if content deduplication is off. */
   readonly content?: ContentDeduplication | undefined;
 }
 
-/** Sends batches over pooled connections. One request a batch, in the best format the server takes. */
+/**
+ * Sends batches over pooled connections, one request per batch, in the best format that the server
+ * supports.
+ */
 export class HttpSink implements Sink {
   readonly #traffic: SharedTraffic;
   #sent = { requests: 0, bytes: 0 };
@@ -58,36 +62,36 @@ export class HttpSink implements Sink {
     this.#semaphore = new Semaphore(connection.requestsInFlight);
   }
 
-  /** Requests that were sent since the last call, and the bytes of their bodies. */
+  /** Number of requests sent since the last call, and the bytes of their bodies. */
   takeSent(): { readonly requests: number; readonly bytes: number } {
     const taken = this.#sent;
     this.#sent = { requests: 0, bytes: 0 };
     return taken;
   }
 
-  /** Sends a batch, or its runs one by one to a server that takes no batches. */
+  /** Sends a batch, or each of its runs alone if the server does not support batches. */
   async send(batch: Batch, signal: AbortSignal): Promise<Outcome> {
     return this.#send(batch, { signal, isInline: false });
   }
 
-  async #send(batch: Batch, how: SendOptions): Promise<Outcome> {
-    const { signal, isInline } = how;
+  async #send(batch: Batch, options: SendOptions): Promise<Outcome> {
+    const { signal, isInline } = options;
     for (;;) {
-      const isPlaced = batch.runs.every(({ batchable }) => batchable);
+      const isBatchable = batch.runs.every(({ batchable }) => batchable);
       const inChunks = !isInline && this.#deduplicatesContent;
       const isSmall = batch.isSmall && !inChunks;
-      const format = isPlaced ? this.#state.formatFor({ isSmall }) : "single";
+      const format = isBatchable ? this.#state.formatFor({ isSmall }) : "single";
       if (format === "single" && batch.runs.length > 1) {
-        return this.#sendSingly(batch, signal);
+        return this.#sendOneByOne(batch, signal);
       }
-      // For this try alone: at the next one the server may take attachments again.
-      const sent = format === "multipart" ? batch : batch.withoutAttachments();
-      const endpoint = endpointOf(sent, format);
-      const content = format === "multipart" && inChunks ? this.#content?.draft() : undefined;
+      // Only for this attempt: at the next one the server may accept attachments again.
+      const batchToSend = format === "multipart" ? batch : batch.withoutAttachments();
+      const endpoint = endpointOf(batchToSend, format);
+      const content = format === "multipart" && inChunks ? this.#content?.createDraft() : undefined;
       let response: HttpResponse;
       try {
         response = await this.#semaphore.run(() =>
-          this.#try({ batch: sent, format, content }, signal),
+          this.#try({ batch: batchToSend, format, content }, signal),
         );
       } catch (failure) {
         return failure instanceof FrameError
@@ -99,48 +103,49 @@ export class HttpSink implements Sink {
         continue;
       }
       if (response.status === 415 && content !== undefined) {
-        content.settle(batch.runs);
+        content.recordResponse(batch.runs);
         return this.#send(batch, { signal, isInline: true });
       }
       const isMissing = response.status === 404 || response.status === 405;
       if (!isMissing || format === "single") {
         if (isMissing && endpoint.path === endpoints.createRun.path) {
-          this.#state.forgetMisses();
+          this.#state.resetMissingPaths();
         }
-        const outcome = classifyBatch(sent, endpoint.action, response);
+        const outcome = classifyBatch(batchToSend, endpoint.action, response);
         if (content !== undefined) {
-          return this.#learn({ batch, outcome }, content, signal);
+          return this.#applyResponse({ batch, outcome }, content, signal);
         }
-        return sent === batch || outcome.kind === "retry"
+        return batchToSend === batch || outcome.kind === "retry"
           ? outcome
-          : { kind: "mixed", parts: [{ batch: sent, outcome }] };
+          : { kind: "mixed", parts: [{ batch: batchToSend, outcome }] };
       }
-      this.#state.miss(format);
+      this.#state.recordMissingPath(format);
     }
   }
 
   /**
-   * Requests `/info`. No run waits for it, and a failure changes nothing. A 2xx response without a version may come from
-   * something else than a server of runs, which is noted. A server without `/info`, or with one that requires a login, is not
-   * noted: many servers that accept runs are like that.
+   * Requests `/info`. Runs are sent without waiting for it, and a failure changes nothing. A 2xx
+   * response without a version may come from a server that does not accept runs, which is recorded.
+   * A server without `/info`, or whose `/info` requires a login, is not recorded: many servers that
+   * accept runs are like that.
    *
    * @throws the reason why there is no response, or why it can't be read.
    */
   async readInfo(signal: AbortSignal): Promise<void> {
     const response = await this.#requester.request(endpoints.readInfo, signal);
-    if (!isPage(response.body)) {
+    if (!isWebPage(response.body)) {
       this.#traffic.countResponse();
     }
     if (response.status === 200) {
       const body = parseJson(response.body);
-      if (!namesVersion(body)) {
-        this.#traffic.noteStrangeServer();
+      if (!hasVersion(body)) {
+        this.#traffic.recordStrangeServer();
       }
       if (body !== undefined) {
-        this.#state.learn(parseServerInfo(body));
+        this.#state.updateInfo(parseServerInfo(body));
       }
     } else if (response.status === 404) {
-      this.#state.known = true;
+      this.#state.isInfoKnown = true;
     }
   }
 
@@ -156,36 +161,44 @@ export class HttpSink implements Sink {
     await this.#requester.request({ method, path, body, headers }, signal);
   }
 
-  /** Whether requests may leave out what the server has: the options and the server have it so. */
+  /**
+   * Whether requests may leave out content that the server already has: both the options and the
+   * server allow it.
+   */
   get #deduplicatesContent(): boolean {
     return this.#content !== undefined && this.#state.info.contentDeduplication;
   }
 
   /**
-   * The server has what it took. What it refused it may have refused for a reference that it could not
-   * follow, having forgotten or never known: that goes once more as it is, and only then counts.
+   * Updates the known content from a response. The server has what it accepted. It may have
+   * rejected a run because a reference in it pointed to content that the server forgot or never
+   * received. Such runs are sent once more in full, and only that result counts.
    */
-  async #learn(judged: BatchResult, content: ContentDraft, signal: AbortSignal): Promise<Outcome> {
-    const parts = resultParts(judged);
-    const refused = parts.filter(isToSendInline);
+  async #applyResponse(
+    result: BatchResult,
+    content: ContentDraft,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const parts = flattenResult(result);
+    const refused = parts.filter(mayBeUnresolvedReference);
     if (parts.some(({ outcome }) => outcome.kind === "retry")) {
-      return judged.outcome;
+      return result.outcome;
     }
     const runs = refused.flatMap(({ batch }) => batch.runs);
-    content.settle(runs);
+    content.recordResponse(runs);
     if (runs.length === 0) {
-      return judged.outcome;
+      return result.outcome;
     }
-    const batch = judged.batch.part(runs);
-    const again = await this.#send(batch, { signal, isInline: true });
-    const rest = parts.filter((part) => !refused.includes(part));
-    return { kind: "mixed", parts: [...rest, { batch, outcome: again }] };
+    const batch = result.batch.withRuns(runs);
+    const retried = await this.#send(batch, { signal, isInline: true });
+    const otherParts = parts.filter((part) => !refused.includes(part));
+    return { kind: "mixed", parts: [...otherParts, { batch, outcome: retried }] };
   }
 
-  async #sendSingly(batch: Batch, signal: AbortSignal): Promise<Outcome> {
+  async #sendOneByOne(batch: Batch, signal: AbortSignal): Promise<Outcome> {
     const parts = await Promise.all(
       batch.runs.map(async (run) => {
-        const single = batch.part([run]);
+        const single = batch.withRuns([run]);
         return { batch: single, outcome: await this.send(single, signal) };
       }),
     );
@@ -195,20 +208,22 @@ export class HttpSink implements Sink {
   async #try({ batch, format, content }: Attempt, signal: AbortSignal): Promise<HttpResponse> {
     signal.throwIfAborted();
     const { method, path } = endpointOf(batch, format);
-    const { out, inserts } = this.#written(batch, format, content);
-    // A body that is streamed may be read for a while after its answer.
-    const isKept = inserts.length > 0;
+    const { out, inserts } = this.#writeFrame(batch, format, content);
+    // A streamed body may be read for a while after its response arrived, so its buffer is not
+    // reused.
+    const isStreamed = inserts.length > 0;
     try {
       const frame = out.bytes.subarray(0, out.length);
-      const sizeBytes = frame.length + attachedBytes(inserts);
-      if (this.#isToDivide(batch, { frameBytes: frame.length, sizeBytes })) {
-        // What escapes add is known only now: the server's answer, without its trouble.
+      const sizeBytes = frame.length + totalAttachmentBytes(inserts);
+      if (this.#mustDivide(batch, { frameBytes: frame.length, sizeBytes })) {
+        // How much escaping adds is known only now. The result is the same as a 413 from the
+        // server, without sending the request.
         return { status: 413, body: `${sizeBytes} bytes` };
       }
-      const isPlain = inserts.length === 0 && frame.length >= compressFromBytes;
-      const encoding = isPlain ? this.#state.encoding : undefined;
+      const isCompressible = inserts.length === 0 && frame.length >= compressFromBytes;
+      const encoding = isCompressible ? this.#state.encoding : undefined;
       const compressed = encoding === undefined ? frame : compress(frame, encoding);
-      const body = inserts.length === 0 ? compressed : bodyWith(frame, inserts);
+      const body = inserts.length === 0 ? compressed : createStreamedBody(frame, inserts);
       const headers = {
         "content-type": contentTypes[format],
         ...(encoding === undefined ? {} : { "content-encoding": encoding }),
@@ -219,22 +234,26 @@ export class HttpSink implements Sink {
       this.#traffic.countRequest(sentBytes);
       if (!this.#hasTried) {
         this.#hasTried = true;
-        void noteMissingConnection(this.#traffic);
+        void recordMissingConnection(this.#traffic);
       }
       const response = await this.#requester.request({ method, path, body, headers }, signal);
-      if (!isPage(response.body)) {
+      if (!isWebPage(response.body)) {
         this.#traffic.countResponse();
       }
       return response;
     } finally {
-      if (!isKept) {
-        this.#buffers.give(out.bytes);
+      if (!isStreamed) {
+        this.#buffers.release(out.bytes);
       }
     }
   }
 
-  /** @throws FrameError it can't be written, or not within the memory there is. */
-  #written(batch: Batch, format: FrameFormat, content: ContentDraft | undefined): Written {
+  /**
+   * Writes the body of a request.
+   *
+   * @throws FrameError if the batch can't be written, or there is not enough memory.
+   */
+  #writeFrame(batch: Batch, format: FrameFormat, content: ContentDraft | undefined): WrittenFrame {
     try {
       const out = new JsonWriter(this.#buffers.take(Math.ceil(batch.sizeBytes * 1.2)));
       return { out, inserts: batch.frame(out, format, content) };
@@ -244,31 +263,34 @@ export class HttpSink implements Sink {
   }
 
   /**
-   * Whether the batch is larger than the limit in `/info`, and can be divided. A single attachment is sent all the same: it is
-   * left out only where the server refuses it.
+   * Whether the batch is larger than the limit in `/info` and can be divided. A single attachment
+   * is sent even if it is too large: it is replaced by a marker only after the server refused it.
    */
-  #isToDivide(batch: Batch, { frameBytes, sizeBytes }: FrameSize): boolean {
+  #mustDivide(batch: Batch, { frameBytes, sizeBytes }: FrameSize): boolean {
     const { batchBytes } = this.#state.info;
     if (sizeBytes <= batchBytes) {
       return false;
     }
     return (
       batch.runs.length > 1 ||
-      batch.shares().length > 0 ||
-      (frameBytes > batchBytes && batch.lighter().length > 0)
+      batch.separateAttachments().length > 0 ||
+      (frameBytes > batchBytes && batch.reduceSize().length > 0)
     );
   }
 }
 
-/** How a batch is sent. */
+/** How to send a batch. */
 interface SendOptions {
   readonly signal: AbortSignal;
-  /** Whether payloads go as they are, whatever the server has of them. */
+  /** Whether payloads are sent in full, even if the server has content of them. */
   readonly isInline: boolean;
 }
 
-/** What may mean that a server could not read pieces; of several runs that are too much, half are tried first. */
-const isToSendInline = ({ batch, outcome }: BatchResult): boolean => {
+/**
+ * Whether a failure may mean that the server could not resolve a reference to earlier content. A
+ * batch of several runs that is too large is divided instead.
+ */
+const mayBeUnresolvedReference = ({ batch, outcome }: BatchResult): boolean => {
   const status = outcome.kind === "rejected" ? outcome.rejection.status : undefined;
   return status === 400 || status === 422 || (status === 413 && batch.runs.length === 1);
 };
@@ -279,13 +301,13 @@ interface Attempt {
   readonly content: ContentDraft | undefined;
 }
 
-interface Written {
+interface WrittenFrame {
   readonly out: JsonWriter;
-  readonly inserts: readonly Insert[];
+  readonly inserts: readonly AttachmentInsert[];
 }
 
 interface FrameSize {
-  /** Without attachments. */
+  /** Bytes of the frame without attachments. */
   readonly frameBytes: number;
   readonly sizeBytes: number;
 }
@@ -305,13 +327,13 @@ function endpointOf(batch: Batch, format: FrameFormat): Endpoint {
   }
 }
 
-/** Lets at most so many callers in at once; the others wait in line. */
+/** Limits how many calls run at the same time. Further calls wait in order of arrival. */
 class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(places: number) {
-    this.#free = places;
+  constructor(permits: number) {
+    this.#free = permits;
   }
 
   async run<T>(work: () => Promise<T>): Promise<T> {
@@ -335,20 +357,20 @@ class Semaphore {
   }
 }
 
-/** Half of what an end waits for a server that was never reached. */
+/** Half of the time for which a process end waits for a server that was never reached. */
 const halfMs = 450;
 
 /**
- * Notes that no connection was made within about a second. The time is split, and the last word is left to a turn
- * of the event loop: a thread that is busy with writing bodies would else find its timer due before the connection,
- * which the operating system made long ago.
+ * Records that no connection was made within about a second. The time is split in two and followed
+ * by a turn of the event loop: a thread that is busy writing bodies would otherwise see its timer
+ * fire before the connection event, although the operating system connected long before.
  */
-export async function noteMissingConnection(traffic: SharedTraffic): Promise<void> {
+export async function recordMissingConnection(traffic: SharedTraffic): Promise<void> {
   for (let half = 0; half < 2; half++) {
     await delay(halfMs, undefined, { ref: false });
     await nextTurn();
   }
   if (traffic.connections === 0) {
-    traffic.noteUnconnected();
+    traffic.recordUnconnected();
   }
 }

@@ -9,13 +9,16 @@ import type { ContentEncoding } from "../wire.ts";
 type ServerAddress = Pick<Connection, "endpoint" | "compression" | "socketPath">;
 
 /**
- * What a worker has found out about its server. It begins with the defaults of the wire, so that no run waits for
- * `/info`, and is updated from `/info`, from a 404 for a missing path, and from a 415.
+ * What a worker knows about its server. It begins with the defaults of the wire format, so that no
+ * run waits for `/info`, and is updated from `/info`, from a 404 for a missing path, and from a
+ * 415.
  */
 export class ServerState {
   info: ServerInfo = defaultServerInfo;
-  /** Whether `/info` was requested with success: `info` holds its content, or the server has no `/info`. */
-  known = false;
+  /**
+   * Whether the result of `/info` is known: `info` has its content, or the server has no `/info`.
+   */
+  isInfoKnown = false;
   #multipartMissing = false;
   #batchMissing = false;
   #encodingRefused = false;
@@ -27,51 +30,61 @@ export class ServerState {
     this.#onThisMachine = socketPath !== undefined || isLoopback(new URL(endpoint).hostname);
   }
 
-  learn(info: ServerInfo): void {
+  /** Stores the content of `/info`. */
+  updateInfo(info: ServerInfo): void {
     this.info = info;
-    this.known = true;
+    this.isInfoKnown = true;
   }
 
-  /** How a batch is framed: in parts, one of small runs as one JSON object, where the server has both. */
+  /**
+   * Chooses the format of a batch: multipart, but one JSON object for small runs, if the server
+   * supports both.
+   */
   formatFor({ isSmall }: { readonly isSmall: boolean }): FrameFormat {
-    const takesParts = this.info.multipart && !this.#multipartMissing;
-    if (takesParts && (this.#batchMissing || !isSmall)) {
+    const supportsMultipart = this.info.multipart && !this.#multipartMissing;
+    if (supportsMultipart && (this.#batchMissing || !isSmall)) {
       return "multipart";
     }
     return this.#batchMissing ? "single" : "batch";
   }
 
-  /** The server has no such path: the next format from now on. */
-  miss(format: FrameFormat): void {
+  /** The server does not have the path of this format. The next format is used from now on. */
+  recordMissingPath(format: FrameFormat): void {
     this.#multipartMissing ||= format === "multipart";
     this.#batchMissing ||= format === "batch";
   }
 
-  /** Not even the last format found its path: the address may be wrong for now; begin anew. */
-  forgetMisses(): void {
+  /**
+   * Not even the path of the last format exists. The address may be wrong temporarily, so all
+   * formats are tried again.
+   */
+  resetMissingPaths(): void {
     this.#multipartMissing = false;
     this.#batchMissing = false;
   }
 
-  /** The server reads no compressed bodies after all: another one took its place, or it was set anew. */
+  /**
+   * The server rejects compressed bodies although it listed the encoding: it was replaced or
+   * reconfigured.
+   */
   refuseEncoding(): void {
     this.#encodingRefused = true;
   }
 
-  /** How bodies are compressed: only with an encoding that the server listed. */
+  /** The encoding of request bodies. Only an encoding that the server listed is used. */
   get encoding(): ContentEncoding | undefined {
     if (this.#encodingRefused) {
       return undefined;
     }
-    const auto = this.#compression === "auto" && !this.#onThisMachine;
+    const isAutomatic = this.#compression === "auto" && !this.#onThisMachine;
     if (
-      (auto || this.#compression === "zstd") &&
+      (isAutomatic || this.#compression === "zstd") &&
       this.info.zstd &&
       zstdCompressSync !== undefined
     ) {
       return "zstd";
     }
-    if ((auto || this.#compression === "gzip") && this.info.gzip) {
+    if ((isAutomatic || this.#compression === "gzip") && this.info.gzip) {
       return "gzip";
     }
     return undefined;

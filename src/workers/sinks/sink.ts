@@ -1,53 +1,60 @@
 import type { ErrorCode } from "../../model/errors.ts";
-import type { Insert } from "../json/attachment-parts.ts";
+import type { AttachmentInsert } from "../json/attachment-parts.ts";
 import type { FrameFormat } from "./frame.ts";
 import type { JsonWriter } from "../json/json-writer.ts";
 import type { ContentDraft } from "../json/content-deduplication.ts";
 import type { RunOperation } from "../json/operations.ts";
 
-/** Runs that are sent, retried and judged together. */
+/** Runs that are sent and retried together and share an outcome. */
 export interface Batch {
   readonly runs: readonly RunOperation[];
-  /** About the bytes of its body, attachments excepted. */
+  /** Approximate bytes of the request body without attachments. */
   readonly sizeBytes: number;
-  /** Whether its runs are small and have no attachments: one JSON object is then less to write, send and read. */
+  /**
+   * Whether its runs are small and have no attachments. One JSON object is then cheaper to write,
+   * send and parse than multipart.
+   */
   readonly isSmall: boolean;
   /**
-   * Writes the body of its request; answers the attachments that belong into it. With `content`, payloads
-   * are in pieces where the format has such.
+   * Writes the request body and returns the attachments to insert into it. With `content`, payloads
+   * are written as chunks if the format supports it.
    */
-  frame(out: JsonWriter, format: FrameFormat, content?: ContentDraft): readonly Insert[];
-  /** The same kind of batch of some of its runs. */
-  part(runs: readonly RunOperation[]): Batch;
+  frame(out: JsonWriter, format: FrameFormat, content?: ContentDraft): readonly AttachmentInsert[];
+  /** Creates a batch of the same kind from some of its runs. */
+  withRuns(runs: readonly RunOperation[]): Batch;
   /**
-   * What a single run is sent as that is more than the server takes: its start and its end apart, else
-   * itself with a marker in place of its largest payload. Empty where neither can be.
+   * The batches that replace a single run which is larger than the server accepts: its start and
+   * its end separately, else the run with a marker in place of its largest payload. Empty if
+   * neither is possible.
    */
-  lighter(): readonly Batch[];
+  reduceSize(): readonly Batch[];
   /**
-   * A single run in several requests: its attachments dealt out, the run itself in the first. They have
-   * one outcome. Empty where there is nothing to deal out.
+   * Divides a single run into several requests: the run itself first, then its attachments. The
+   * requests share one outcome. Empty if there are no attachments to divide.
    */
-  shares(): readonly Batch[];
-  /** The shares as one again, with the markers that each of them came to have. */
-  rejoin(shares: readonly Batch[]): Batch;
-  /** The batch with markers in place of all attachments, for a server that takes none. */
+  separateAttachments(): readonly Batch[];
+  /**
+   * Combines the batches of {@link Batch.separateAttachments} into one again, with the markers that
+   * they received.
+   */
+  recombine(batches: readonly Batch[]): Batch;
+  /** Replaces all attachments by markers, for a server that does not accept attachments. */
   withoutAttachments(): Batch;
 }
 
-/** Why a server does not want a batch, in facts; never holds what was sent. */
+/** Why a server rejected a batch. Never contains data that was sent. */
 export interface Rejection {
   readonly code: ErrorCode;
   readonly message: string;
   readonly status?: number;
 }
 
-/** Every try failed, for a reason that may pass. */
+/** Every attempt failed for a reason that may be temporary. */
 export interface RetryOutcome {
   readonly kind: "retry";
   readonly reason: string;
   readonly code?: ErrorCode;
-  /** Of the response, where there was one. */
+  /** HTTP status of the response, if there was one. */
   readonly status?: number;
   /** The wait that the server requested with `Retry-After`. */
   readonly afterMs?: number;
@@ -55,13 +62,16 @@ export interface RetryOutcome {
   readonly away: boolean;
 }
 
-/** It could not be written as JSON: a batch that has such a run in it, or is larger than memory. */
+/**
+ * The batch could not be written as JSON: a run in it can't be serialized, or it does not fit into
+ * memory.
+ */
 export interface UnwritableOutcome {
   readonly kind: "unwritable";
   readonly reason: string;
 }
 
-/** What became of one batch. Delivery failure is a value: only bugs throw. */
+/** The outcome of one batch. A failed delivery is a value; only bugs throw. */
 export type Outcome =
   | { readonly kind: "delivered" }
   | UnwritableOutcome
@@ -69,6 +79,7 @@ export type Outcome =
   | RetryOutcome
   | { readonly kind: "mixed"; readonly parts: readonly BatchResult[] };
 
+/** A batch with its outcome. */
 export interface BatchResult {
   readonly batch: Batch;
   readonly outcome: Outcome;
@@ -79,6 +90,6 @@ export interface Sink {
   send(batch: Batch, signal: AbortSignal): Promise<Outcome>;
 }
 
-/** The parts of a judged batch that have one outcome each. */
-export const resultParts = (judged: BatchResult): readonly BatchResult[] =>
-  judged.outcome.kind === "mixed" ? judged.outcome.parts.flatMap(resultParts) : [judged];
+/** Divides a result into parts that have one outcome each. */
+export const flattenResult = (result: BatchResult): readonly BatchResult[] =>
+  result.outcome.kind === "mixed" ? result.outcome.parts.flatMap(flattenResult) : [result];

@@ -1,68 +1,79 @@
-import { resultParts } from "./sink.ts";
+import { flattenResult } from "./sink.ts";
 import type { Batch, BatchResult, Outcome, Sink } from "./sink.ts";
 
-/** The answers that may mean one run of the batch only, or the size of them all together. */
-const divisible = new Set([400, 413, 422]);
+/** Statuses that may concern only one run of the batch, or the size of all runs together. */
+const divisibleStatuses = new Set([400, 413, 422]);
 
 /**
- * Halves a batch that the server refuses as too large or as invalid, or that can't be written, and sends the halves, down to
- * single runs: one bad run costs only itself, and about two requests a halving. A single run that is too
- * large is sent in parts, and with markers in place of its largest payloads: the rest of it arrives.
+ * Halves a batch that the server rejects as too large or invalid, or that can't be written, and
+ * sends the halves, down to single runs. So one bad run costs only itself, and about two requests
+ * per halving. A single run that is too large is sent in several requests and with markers in place
+ * of its largest payloads, so that the rest of it arrives.
  */
 export function splittingSink(inner: Sink): Sink {
   const send = async (batch: Batch, signal: AbortSignal): Promise<Outcome> => {
-    const judged = resultParts({ batch, outcome: await inner.send(batch, signal) });
-    const parts = await Promise.all(judged.map((part) => divided(part, signal)));
+    const results = flattenResult({ batch, outcome: await inner.send(batch, signal) });
+    const parts = await Promise.all(results.map((part) => divide(part, signal)));
     const [only] = parts;
     return parts.length === 1 && only !== undefined ? only.outcome : { kind: "mixed", parts };
   };
-  const divided = async (judged: BatchResult, signal: AbortSignal): Promise<BatchResult> => {
-    const { batch } = judged;
-    if (isTooLarge(judged)) {
-      return lightened(judged, signal);
+  const divide = async (result: BatchResult, signal: AbortSignal): Promise<BatchResult> => {
+    const { batch } = result;
+    if (isTooLarge(result)) {
+      return sendReduced(result, signal);
     }
-    if (!isDivisible(judged)) {
-      return judged;
+    if (!isDivisible(result)) {
+      return result;
     }
     const middle = Math.ceil(batch.runs.length / 2);
-    const halves = [batch.part(batch.runs.slice(0, middle)), batch.part(batch.runs.slice(middle))];
+    const halves = [
+      batch.withRuns(batch.runs.slice(0, middle)),
+      batch.withRuns(batch.runs.slice(middle)),
+    ];
     const parts = await Promise.all(
       halves.map(async (half) => ({ batch: half, outcome: await send(half, signal) })),
     );
     return { batch, outcome: { kind: "mixed", parts } };
   };
-  /** The run first: there are no attachments of a run that the server has not. */
-  const dealtOut = async (
+  /**
+   * Sends the run first and stops at the first failure: the server does not accept attachments of a
+   * run that it does not have.
+   */
+  const sendWithSeparateAttachments = async (
     { batch }: BatchResult,
-    shares: readonly Batch[],
+    batches: readonly Batch[],
     signal: AbortSignal,
   ): Promise<BatchResult> => {
     const parts: BatchResult[] = [];
-    for (const share of shares) {
-      parts.push(...resultParts({ batch: share, outcome: await send(share, signal) }));
+    for (const batchToSend of batches) {
+      parts.push(
+        ...flattenResult({ batch: batchToSend, outcome: await send(batchToSend, signal) }),
+      );
       if (parts.some(({ outcome }) => outcome.kind !== "delivered")) {
         break;
       }
     }
-    const undone = parts.find(({ outcome }) => outcome.kind !== "delivered");
+    const failed = parts.find(({ outcome }) => outcome.kind !== "delivered");
     const delivered: BatchResult = {
-      batch: batch.rejoin(parts.map((part) => part.batch)),
+      batch: batch.recombine(parts.map((part) => part.batch)),
       outcome: { kind: "delivered" },
     };
-    const whole = undone === undefined ? delivered : { batch, outcome: undone.outcome };
-    return { batch, outcome: { kind: "mixed", parts: [whole] } };
+    const combined = failed === undefined ? delivered : { batch, outcome: failed.outcome };
+    return { batch, outcome: { kind: "mixed", parts: [combined] } };
   };
-  /** One after the other: a server that accepts single runs needs the start before the end. */
-  const lightened = async (judged: BatchResult, signal: AbortSignal): Promise<BatchResult> => {
-    const shares = judged.batch.shares();
-    if (shares.length > 0) {
-      return dealtOut(judged, shares, signal);
+  /**
+   * Sends one after the other: a server that accepts single runs needs the start before the end.
+   */
+  const sendReduced = async (result: BatchResult, signal: AbortSignal): Promise<BatchResult> => {
+    const batches = result.batch.separateAttachments();
+    if (batches.length > 0) {
+      return sendWithSeparateAttachments(result, batches, signal);
     }
     const parts: BatchResult[] = [];
-    for (const batch of judged.batch.lighter()) {
+    for (const batch of result.batch.reduceSize()) {
       parts.push({ batch, outcome: await send(batch, signal) });
     }
-    return parts.length === 0 ? judged : { batch: judged.batch, outcome: { kind: "mixed", parts } };
+    return parts.length === 0 ? result : { batch: result.batch, outcome: { kind: "mixed", parts } };
   };
   return { send };
 }
@@ -73,4 +84,4 @@ const isTooLarge = ({ batch, outcome }: BatchResult): boolean =>
 const isDivisible = ({ batch, outcome }: BatchResult): boolean =>
   batch.runs.length > 1 &&
   (outcome.kind === "unwritable" ||
-    (outcome.kind === "rejected" && divisible.has(outcome.rejection.status ?? 0)));
+    (outcome.kind === "rejected" && divisibleStatuses.has(outcome.rejection.status ?? 0)));

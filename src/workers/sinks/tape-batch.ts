@@ -1,31 +1,32 @@
-import { leftOut } from "../json/attachments.ts";
+import { createMarker } from "../json/attachments.ts";
 import type { Attachment } from "../json/attachments.ts";
-import type { Insert } from "../json/attachment-parts.ts";
+import type { AttachmentInsert } from "../json/attachment-parts.ts";
 import { frameRuns } from "./frame.ts";
 import type { FrameFormat } from "./frame.ts";
 import type { JsonWriter } from "../json/json-writer.ts";
 import type { ContentDraft } from "../json/content-deduplication.ts";
-import { sizeOf, startAndEnd } from "../json/operations.ts";
+import { sizeOf, separateStartAndEnd } from "../json/operations.ts";
 import type { RunOperation } from "../json/operations.ts";
 import type { RunJson } from "../json/run-json.ts";
 import type { Batch } from "./sink.ts";
 import type { TapeReader } from "../json/tape-reader.ts";
 
-/** Bytes that a run's keys, parts and runtime facts add to its contents, roughly. */
+/** Approximate bytes that keys, part heads and runtime facts add to a run's contents. */
 const overheadBytes = 1_200;
 
 /**
- * Up to this mean of their contents runs are small. There parts cost more than they save: at a
- * kilobyte a third of the bytes and a quarter of a server's parsing, at five nothing, at forty they save half.
+ * Runs are small if their contents are at most this large on average. For small runs multipart
+ * costs more than it saves: at 1 KB per run it adds a third of the bytes and a quarter of the
+ * server's parsing time, at 5 KB nothing, and at 40 KB it halves the parsing time.
  */
 const smallRunBytes = 8_192;
 
-/** Runs of one tape, framed from the tape each time they are sent. */
+/** Runs of one tape. The frame is written from the tape each time the batch is sent. */
 export class TapeBatch implements Batch {
   readonly runs: readonly RunOperation[];
   readonly #reader: TapeReader;
   readonly #json: RunJson;
-  /** Of their contents: all together, and the largest; attachments excepted. */
+  /** Bytes of the contents of all runs, and of the largest run, without attachments. */
   readonly #contentBytes: number;
   readonly #largestBytes: number;
 
@@ -49,86 +50,90 @@ export class TapeBatch implements Batch {
   }
 
   get isSmall(): boolean {
-    const mayBeApart = this.#largestBytes >= this.#json.attachBytesFrom;
+    const mayHaveExtractedData = this.#largestBytes >= this.#json.attachBytesFrom;
     const isLarge = this.#contentBytes > this.runs.length * smallRunBytes;
-    return !isLarge && !mayBeApart && !this.runs.some(hasAttachments);
+    return !isLarge && !mayHaveExtractedData && !this.runs.some(hasAttachments);
   }
 
-  part(runs: readonly RunOperation[]): TapeBatch {
+  withRuns(runs: readonly RunOperation[]): TapeBatch {
     return new TapeBatch(this.#reader, this.#json, runs);
   }
 
-  lighter(): readonly TapeBatch[] {
+  reduceSize(): readonly TapeBatch[] {
     const [run] = this.runs;
     if (run === undefined || this.runs.length > 1) {
       return [];
     }
-    const apart = startAndEnd(this.#reader, run);
-    if (apart.length > 0) {
-      return apart.map((half) => this.part([half]));
+    const startAndEnd = separateStartAndEnd(this.#reader, run);
+    if (startAndEnd.length > 0) {
+      return startAndEnd.map((half) => this.withRuns([half]));
     }
     const [attachment] = run.attachments ?? [];
-    if (attachment !== undefined && attachment.leftOut === undefined) {
-      const why = `${attachment.sizeBytes} bytes, which are more than the server takes`;
-      return [this.part([{ ...run, attachments: [leftOut(attachment, why)] }])];
+    if (attachment !== undefined && attachment.omittedReason === undefined) {
+      const reason = `${attachment.sizeBytes} bytes exceed the server's size limit`;
+      return [this.withRuns([{ ...run, attachments: [createMarker(attachment, reason)] }])];
     }
-    const largest = run.attachmentsOnly === true ? undefined : this.#json.largestPayload(run);
+    const largest = run.attachmentsOnly === true ? undefined : this.#json.findLargestPayload(run);
     const withheld = run.withheld ?? [];
-    return largest === undefined ? [] : [this.part([{ ...run, withheld: [...withheld, largest] }])];
+    return largest === undefined
+      ? []
+      : [this.withRuns([{ ...run, withheld: [...withheld, largest] }])];
   }
 
-  shares(): readonly TapeBatch[] {
+  separateAttachments(): readonly TapeBatch[] {
     const [run] = this.runs;
     const { attachments = [] } = run ?? {};
-    const isOne = run !== undefined && startAndEnd(this.#reader, run).length === 0;
-    const least = run?.attachmentsOnly === true ? 2 : 1;
-    if (this.runs.length > 1 || !isOne || attachments.length < least) {
+    const isUndivided = run !== undefined && separateStartAndEnd(this.#reader, run).length === 0;
+    const minAttachments = run?.attachmentsOnly === true ? 2 : 1;
+    if (this.runs.length > 1 || !isUndivided || attachments.length < minAttachments) {
       return [];
     }
-    const { attachments: _dealtOut, ...bare } = run;
+    const { attachments: _attachments, ...bare } = run;
     const middle = Math.ceil(attachments.length / 2);
-    const apart = { ...run, attachmentsOnly: true } as const;
-    return least === 1
-      ? [this.part([bare]), this.part([apart])]
+    const attachmentsRun = { ...run, attachmentsOnly: true } as const;
+    return minAttachments === 1
+      ? [this.withRuns([bare]), this.withRuns([attachmentsRun])]
       : [attachments.slice(0, middle), attachments.slice(middle)].map((half) =>
-          this.part([{ ...apart, attachments: half }]),
+          this.withRuns([{ ...attachmentsRun, attachments: half }]),
         );
   }
 
-  rejoin(shares: readonly Batch[]): TapeBatch {
-    const parts = shares.flatMap(({ runs }) => runs);
+  recombine(batches: readonly Batch[]): TapeBatch {
+    const parts = batches.flatMap(({ runs }) => runs);
     const [run = this.runs[0]] = parts.filter(({ attachmentsOnly }) => attachmentsOnly !== true);
     const attachments = parts.flatMap((part) => part.attachments ?? []);
-    return run === undefined ? this : this.part([{ ...run, attachments }]);
+    return run === undefined ? this : this.withRuns([{ ...run, attachments }]);
   }
 
   withoutAttachments(): TapeBatch {
     if (this.runs.every(({ attachments }) => attachments?.every(isLeftOut) !== false)) {
       return this;
     }
-    return this.part(
+    return this.withRuns(
       this.runs.map((run) =>
-        run.attachments === undefined ? run : { ...run, attachments: run.attachments.map(unsent) },
+        run.attachments === undefined
+          ? run
+          : { ...run, attachments: run.attachments.map(toMarker) },
       ),
     );
   }
 
-  frame(out: JsonWriter, format: FrameFormat, content?: ContentDraft): readonly Insert[] {
+  frame(out: JsonWriter, format: FrameFormat, content?: ContentDraft): readonly AttachmentInsert[] {
     return frameRuns(out, this.#json, this.runs, format, content);
   }
 }
 
-const noMultipart = "the server takes runs as JSON only";
+const noMultipart = "the server accepts runs only as JSON, without attachments";
 
-const isLeftOut = (attachment: Attachment): boolean => attachment.leftOut !== undefined;
+const isLeftOut = (attachment: Attachment): boolean => attachment.omittedReason !== undefined;
 
-const unsent = (attachment: Attachment): Attachment =>
-  isLeftOut(attachment) ? attachment : leftOut(attachment, noMultipart);
+const toMarker = (attachment: Attachment): Attachment =>
+  isLeftOut(attachment) ? attachment : createMarker(attachment, noMultipart);
 
 const hasAttachments = ({ attachments }: RunOperation): boolean => attachments !== undefined;
 
-/** Bytes of a run with its attachments. */
-function fullSizeOf(reader: TapeReader, run: RunOperation): number {
+/** Bytes of a run including its attachments. */
+function sizeWithAttachments(reader: TapeReader, run: RunOperation): number {
   const size = sizeOf(reader, run);
   return run.attachments === undefined
     ? size
@@ -138,21 +143,25 @@ function fullSizeOf(reader: TapeReader, run: RunOperation): number {
 export interface BatchLimits {
   readonly runs: number;
   readonly bytes: number;
-  /** Where records begin that a worker died with. */
+  /** Offsets of records during which a worker crashed. */
   readonly suspectRecords: readonly number[];
 }
 
 export interface CutBatches {
   readonly batches: readonly TapeBatch[];
-  /** Each alone, to be sent when the others are judged: it may take the worker with it. */
+  /**
+   * Batches of one run each, to be sent after all others have an outcome, because they may crash
+   * the worker.
+   */
   readonly suspectRuns: readonly TapeBatch[];
 }
 
 /**
- * Cuts the runs of a tape into batches within the limits; a run that can't go into a batch is alone. Runs
- * with attachments are sent apart from the others, which are compressed and need not wait for a file.
+ * Cuts the runs of a tape into batches within the limits. A run that can't be part of a batch gets
+ * its own. Runs with attachments are sent separately from the others, which can be compressed and
+ * need not wait for files.
  */
-// oxlint-disable-next-line max-params -- one call for each tape, and no two of them belong together elsewhere
+// oxlint-disable-next-line max-params -- called once per tape, and no two parameters belong together elsewhere
 export function cutBatches(
   reader: TapeReader,
   json: RunJson,
@@ -171,7 +180,7 @@ export function cutBatches(
       bytes = 0;
     }
   };
-  for (const run of reader.hasAttachments ? attachedLast(runs) : runs) {
+  for (const run of reader.hasAttachments ? orderByAttachments(runs) : runs) {
     if (run === undefined) {
       cut();
       continue;
@@ -184,7 +193,7 @@ export function cutBatches(
       batches.push(new TapeBatch(reader, json, [run]));
       continue;
     }
-    const size = fullSizeOf(reader, run) + overheadBytes;
+    const size = sizeWithAttachments(reader, run) + overheadBytes;
     if (current.length >= limits.runs || bytes + size > limits.bytes) {
       cut();
     }
@@ -195,14 +204,20 @@ export function cutBatches(
   return { batches, suspectRuns };
 }
 
-/** The runs without attachments, a gap, and those with some. */
-const attachedLast = (runs: readonly RunOperation[]): readonly (RunOperation | undefined)[] => [
+/**
+ * The runs without attachments, then `undefined` as a separator, then the runs with attachments.
+ */
+const orderByAttachments = (
+  runs: readonly RunOperation[],
+): readonly (RunOperation | undefined)[] => [
   ...runs.filter((run) => !hasAttachments(run)),
   undefined,
   ...runs.filter(hasAttachments),
 ];
 
-/** Whether a worker died as it wrote one of the run's records. */
+/**
+ * Creates a function that returns whether a worker crashed while it wrote one of the run's records.
+ */
 function createSuspectCheck(
   reader: TapeReader,
   suspectRecords: readonly number[],

@@ -6,26 +6,30 @@ import type { SpoolOptions } from "./spool-options.ts";
 import { OpenSegment } from "./spool-segment.ts";
 import { QuarantineFolder } from "./quarantine-folder.ts";
 
-/** The folder of dead letters, beside the writer directories. */
+/** Name of the folder for dead letters, next to the writer directories. */
 export const deadFolder = "dead";
 
-/** Why records are dead letters. */
+/** Why records became dead letters. */
 export interface DeathNote {
   /** Milliseconds since the Unix epoch. */
   readonly at: number;
   /** The server's reason for each run that it refused. */
   readonly refused: readonly RefusedRun[];
-  /** Why they were given up, where the server did not refuse them. */
+  /** Why the records were abandoned, if the server did not refuse them. */
   readonly reason?: string;
 }
 
+/** A segment of at least this size is closed. */
 const segmentBytes = 1_048_576;
-/** Sequences of eight digits: they sort by age for three years. */
-const sequences = 100_000_000;
+/**
+ * Sequence numbers have eight digits: seconds modulo this value, so names sort by age for three
+ * years.
+ */
+const sequenceLimit = 100_000_000;
 
 /**
- * What the server refused, with its reasons: kept for a person, sent again only by `millrace replay`.
- * Every process writes segments of its own. No method throws.
+ * Stores records that the server refused, with its reasons. They are kept for inspection and sent
+ * again only by `millrace replay`. Every process writes its own segments. No method throws.
  */
 export class DeadLetters {
   readonly #quarantine: QuarantineFolder;
@@ -44,7 +48,7 @@ export class DeadLetters {
     this.#onTrouble = onTrouble;
   }
 
-  /** Keeps records, one after another as on a tape. */
+  /** Stores a sequence of records. */
   write(body: Uint8Array, records: number, note: DeathNote): void {
     const text = Buffer.from(JSON.stringify(note));
     const head = Buffer.alloc(4);
@@ -76,15 +80,19 @@ export class DeadLetters {
   }
 
   #open(): OpenSegment {
-    this.#quarantine.make();
+    this.#quarantine.create();
     this.#quarantine.prune();
-    const sequence = Math.floor(Date.now() / 1_000) % sequences;
+    const sequence = Math.floor(Date.now() / 1_000) % sequenceLimit;
     const id = { sequence, salt: randomInt(2 ** 32) };
     return new OpenSegment(this.#quarantine.folder, id, fileSystem);
   }
 }
 
-/** What a frame of dead letters holds. @throws SyntaxError or RangeError it holds none. */
+/**
+ * Parses the body of a frame of dead letters.
+ *
+ * @throws SyntaxError or RangeError if it is malformed.
+ */
 export function readLetter(body: Buffer): { readonly note: DeathNote; readonly records: Buffer } {
   const end = 4 + body.readUInt32LE(0);
   const note = JSON.parse(body.toString("utf8", 4, end)) as DeathNote;

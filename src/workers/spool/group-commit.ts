@@ -2,14 +2,17 @@ import type { WriterDirectories } from "./writer-directories.ts";
 import type { OpenSegment } from "./spool-segment.ts";
 
 export interface GroupCommitOptions {
-  /** Between two commits; 0 commits at each write, and blocks for it. */
+  /**
+   * Milliseconds between two commits. With 0 each write is committed immediately, and blocks until
+   * the disk is done.
+   */
   readonly intervalMs: number;
   readonly directories: WriterDirectories;
-  /** Called where fsync fails: the disk may not hold what was written. */
+  /** Called if fsync fails. The disk may then not have what was written. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Forces what was written onto the disk: once an interval, for all that was written in it. */
+/** Flushes written data to disk with fsync, once per interval for everything written in it. */
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
   readonly #dirty = new Set<OpenSegment>();
@@ -19,26 +22,26 @@ export class GroupCommit {
     this.#options = options;
   }
 
-  /** Something was written to it. */
+  /** Registers a segment that was written to. */
   add(segment: OpenSegment): void {
     const { intervalMs } = this.#options;
     if (intervalMs === 0) {
-      this.#now(segment);
+      this.#commitNow(segment);
       return;
     }
     this.#dirty.add(segment);
     if (this.#timer === undefined) {
       this.#timer = setTimeout(() => this.#commit(), intervalMs);
-      // A program that ends commits in `close`.
+      // Unref'd, because a process that ends commits in `close`.
       this.#timer.unref();
     }
   }
 
-  /** Commits all, now. Never throws. */
+  /** Commits everything immediately. Never throws. */
   close(): void {
     clearTimeout(this.#timer);
     for (const segment of this.#dirty) {
-      this.#now(segment);
+      this.#commitNow(segment);
     }
     this.#dirty.clear();
   }
@@ -53,7 +56,7 @@ export class GroupCommit {
     directories.sync(onError);
   }
 
-  #now(segment: OpenSegment): void {
+  #commitNow(segment: OpenSegment): void {
     try {
       segment.syncNow();
     } catch (error) {

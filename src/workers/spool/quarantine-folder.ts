@@ -3,7 +3,10 @@ import { join } from "node:path";
 import { folderMode, isOwnFolder, openFolder, UnsafeFolder } from "./spool-folder.ts";
 import type { Segment } from "./spool-segment.ts";
 
-/** A folder of segments that are kept and not sent by themselves; beyond the quota the oldest go. */
+/**
+ * A folder of segments that are kept but not sent automatically. Beyond the quota the oldest are
+ * deleted.
+ */
 export class QuarantineFolder {
   readonly folder: string;
   readonly #spool: string;
@@ -15,15 +18,24 @@ export class QuarantineFolder {
     this.#quotaBytes = quotaBytes;
   }
 
-  /** Moves a segment here. @throws the file system's error. */
+  /**
+   * Moves a segment into this folder.
+   *
+   * @throws the file system's error.
+   */
   take({ folder, name }: Segment): void {
-    this.make();
+    this.create();
     renameSync(join(folder, name), join(this.folder, name));
     this.prune();
   }
 
-  /** @throws UnsafeFolder it, or the spool's folder, is not this user's own. @throws the file system's error. */
-  make(): void {
+  /**
+   * Creates the folder.
+   *
+   * @throws UnsafeFolder if it or the spool's folder does not belong to this user.
+   * @throws the file system's error.
+   */
+  create(): void {
     openFolder(this.#spool);
     mkdirSync(this.folder, { recursive: true, mode: folderMode });
     if (!isOwnFolder(this.folder)) {
@@ -31,7 +43,11 @@ export class QuarantineFolder {
     }
   }
 
-  /** Removes the oldest beyond the quota. @throws the file system's error. */
+  /**
+   * Deletes the oldest segments beyond the quota.
+   *
+   * @throws the file system's error.
+   */
   prune(): void {
     const files = readdirSync(this.folder).flatMap((name) => {
       const path = join(this.folder, name);

@@ -1,56 +1,67 @@
 import { lstatSync, mkdirSync, statSync } from "node:fs";
 import type { Stats } from "node:fs";
 
-/** Only the owner may read: a spooled run is as private as the run. */
+/** Only the owner may read: spooled runs are as private as the runs themselves. */
 export const folderMode = 0o700;
 
-const writableByAll = 0o002;
+const otherUsersCanWrite = 0o002;
 
-/** A folder that others can write to, or have made: what is in it may be theirs, and what we put there is for them to read. */
+/**
+ * The folder belongs to another user, or every user can write to it. Its files may come from
+ * another user, who could also read what is written there.
+ */
 export class UnsafeFolder extends Error {
   constructor(folder: string, problem: string) {
     super(
-      `${folder} ${problem}. Nothing is written there or sent from there. Use a folder of this user's own as spoolDir, such as one that does not exist yet: it is made so that only this user can read it`,
+      `${folder} ${problem}. Nothing is written there or sent from there. Set spoolDir to a folder that belongs to this user, or to one that does not exist yet: it is created so that only this user can read it`,
     );
   }
 }
 
 /**
- * Makes a spool's folder where it is missing.
+ * Creates a spool's folder if it is missing.
  *
- * @throws UnsafeFolder it belongs to another user, or every user can write to it.
+ * @throws UnsafeFolder if it belongs to another user, or every user can write to it.
  * @throws the file system's error.
  */
 export function openFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: folderMode });
   const stat = statSync(folder);
-  if (!isOurs(stat)) {
-    throw new UnsafeFolder(
-      folder,
-      `belongs to another user (uid ${stat.uid}): name a folder of your own as spoolDir`,
-    );
+  if (!belongsToUser(stat)) {
+    throw new UnsafeFolder(folder, `belongs to another user (uid ${stat.uid})`);
   }
-  if (canCheck() && (stat.mode & writableByAll) !== 0) {
+  if (hasOwners() && (stat.mode & otherUsersCanWrite) !== 0) {
     throw new UnsafeFolder(
       folder,
-      "can be written to by every user: take that right away (chmod o-w), or name another folder as spoolDir",
+      "is writable by every user: remove that permission (chmod o-w), or set another folder as spoolDir",
     );
   }
 }
 
-/** Whether it is a folder of this user's own, and no link to one. @throws the file system's error. */
+/**
+ * Whether the path is a folder that belongs to this user, and not a link.
+ *
+ * @throws the file system's error.
+ */
 export function isOwnFolder(path: string): boolean {
   const stat = lstatSync(path);
-  return stat.isDirectory() && isOurs(stat);
+  return stat.isDirectory() && belongsToUser(stat);
 }
 
-/** Whether it is a file of this user's own, and no link to one. @throws the file system's error. */
+/**
+ * Whether the path is a file that belongs to this user, and not a link.
+ *
+ * @throws the file system's error.
+ */
 export function isOwnFile(path: string): boolean {
   const stat = lstatSync(path);
-  return stat.isFile() && isOurs(stat);
+  return stat.isFile() && belongsToUser(stat);
 }
 
-const isOurs = ({ uid }: Stats): boolean => !canCheck() || uid === process.getuid?.();
+const belongsToUser = ({ uid }: Stats): boolean => !hasOwners() || uid === process.getuid?.();
 
-/** Windows has no such owners and modes; its folders of a user are closed to others. */
-const canCheck = (): boolean => process.getuid !== undefined;
+/**
+ * Windows has no such owners and modes. A user's folders are closed to other users there by
+ * default.
+ */
+const hasOwners = (): boolean => process.getuid !== undefined;

@@ -1,28 +1,29 @@
 import { crc32 } from "node:zlib";
 
 /**
- * The bytes of a spool's files. A segment is frames one after another and nothing else; a frame is a
- * head and a body. Little-endian:
+ * Byte format of the files of a spool. A segment is a sequence of frames and nothing else. A frame
+ * is a head and a body. Numbers are little-endian:
  *
  *     u32 magic, u8 version, u8 kind, u16 zero, u32 bytes of the body, u32 records in it,
  *     u32 CRC-32 of the body, u32 CRC-32 of the head before it
  *
- * Both checksums begin with the segment's salt, which is random and stands in its name: what a run
- * holds can't pass for a frame, and a reader that lost its way finds the next frame by its magic.
+ * Both checksums begin with the segment's salt, a random number that is part of its file name. So
+ * the content of a run can't be mistaken for a frame, and after a damaged part a reader finds the
+ * next frame by its magic number.
  */
 export const frameHeadBytes = 24;
 const magic = 0xa5_53_52_4d;
-/** 2: its records may have attachments. All that was written as 1 is read as before. */
+/** Version 2 allows attachments in records. Version 1 is still read. */
 const frameVersion = 2;
 const oldestVersion = 1;
 
-/** What a frame's body is. */
+/** Kinds of frame bodies. */
 export const frameKind = {
-  /** Records one after another, as on a tape. */
+  /** A sequence of records, as on a tape. */
   records: 1,
-  /** u32 bytes of a JSON text that says why, that text, then records as above. */
+  /** u32 length of a JSON text with the reason, that text, then records as above. */
   refused: 2,
-  /** One record, written as it was made: frames of this kind that follow one another are one tape. */
+  /** One record, written when it was recorded. Consecutive frames of this kind form one tape. */
   journal: 3,
 } as const;
 
@@ -32,8 +33,8 @@ export interface FrameInit {
   readonly salt: number;
 }
 
-/** The head that goes before `body`. */
-export function frameHead(body: Uint8Array, { kind, records, salt }: FrameInit): Buffer {
+/** Creates the head that precedes `body`. */
+export function createFrameHead(body: Uint8Array, { kind, records, salt }: FrameInit): Buffer {
   const head = Buffer.allocUnsafe(frameHeadBytes);
   head.writeUInt32LE(magic, 0);
   head[4] = frameVersion;
@@ -55,22 +56,22 @@ export type SegmentPart =
       readonly records: number;
       readonly body: Buffer;
     }
-  /** Whole, of a version that this one can't read. */
+  /** A complete frame of a version that this code can't read. */
   | { readonly is: "newer"; readonly at: number; readonly version: number }
-  /** Something between or after frames that is no frame. */
+  /** Bytes between or after frames that are not a frame. */
   | { readonly is: "damaged"; readonly at: number; readonly bytes: number }
-  /** A frame that breaks off at the end: its process died while it wrote. */
+  /** An incomplete frame at the end: the process ended while it wrote. */
   | { readonly is: "torn"; readonly at: number; readonly bytes: number };
 
-/** Reads all that can be trusted, in order; never throws. */
+/** Reads all valid frames in order, and reports the parts between them. Never throws. */
 export function* readSegment(bytes: Buffer, salt: number): Generator<SegmentPart> {
   for (let at = 0; at < bytes.length;) {
-    const part = partAt(bytes, at, salt);
+    const part = readPartAt(bytes, at, salt);
     if (part.is === "frame") {
       yield part;
       at += frameHeadBytes + part.body.length;
     } else {
-      const next = nextFrame(bytes, at + 1, salt);
+      const next = findNextFrame(bytes, at + 1, salt);
       const isLast = next === bytes.length;
       yield part.is === "newer" || isLast ? part : { is: "damaged", at, bytes: next - at };
       at = next;
@@ -78,30 +79,30 @@ export function* readSegment(bytes: Buffer, salt: number): Generator<SegmentPart
   }
 }
 
-function partAt(bytes: Buffer, at: number, salt: number): SegmentPart {
-  const left = bytes.length - at;
+function readPartAt(bytes: Buffer, at: number, salt: number): SegmentPart {
+  const remaining = bytes.length - at;
   if (!isHead(bytes, at, salt)) {
-    // A head that was being written: the file ends within it.
-    const torn = left < frameHeadBytes && startsLikeHead(bytes, at);
-    return { is: torn ? "torn" : "damaged", at, bytes: left };
+    // The head was being written: the file ends inside it.
+    const isTorn = remaining < frameHeadBytes && startsLikeHead(bytes, at);
+    return { is: isTorn ? "torn" : "damaged", at, bytes: remaining };
   }
   const version = bytes[at + 4] ?? 0;
   if (version < oldestVersion || version > frameVersion) {
     return { is: "newer", at, version };
   }
   const length = bytes.readUInt32LE(at + 8);
-  if (length > left - frameHeadBytes) {
-    return { is: "torn", at, bytes: left };
+  if (length > remaining - frameHeadBytes) {
+    return { is: "torn", at, bytes: remaining };
   }
   const body = bytes.subarray(at + frameHeadBytes, at + frameHeadBytes + length);
   if (crc32(body, salt) !== bytes.readUInt32LE(at + 16)) {
-    return { is: "damaged", at, bytes: left };
+    return { is: "damaged", at, bytes: remaining };
   }
   return { is: "frame", at, kind: bytes[at + 5] ?? 0, records: bytes.readUInt32LE(at + 12), body };
 }
 
-/** Where the next head that can be trusted is, else the end. */
-function nextFrame(bytes: Buffer, from: number, salt: number): number {
+/** Returns the offset of the next valid head, or the end of the file. */
+function findNextFrame(bytes: Buffer, from: number, salt: number): number {
   for (let at = bytes.indexOf(magicBytes, from); at !== -1;) {
     if (isHead(bytes, at, salt)) {
       return at;
@@ -114,7 +115,10 @@ function nextFrame(bytes: Buffer, from: number, salt: number): number {
 const magicBytes = Buffer.alloc(4);
 magicBytes.writeUInt32LE(magic, 0);
 
-/** Verifies the head's own checksum first, so that a damaged length is never followed. */
+/**
+ * Whether there is a head with a valid checksum. It is verified first, so that a damaged length is
+ * never used.
+ */
 const isHead = (bytes: Buffer, at: number, salt: number): boolean =>
   at + frameHeadBytes <= bytes.length &&
   bytes.readUInt32LE(at) === magic &&
@@ -127,11 +131,11 @@ const startsLikeHead = (bytes: Buffer, at: number): boolean => {
 
 const segmentPattern = /^(\d{8})-([0-9a-f]{8})\.seg$/;
 
-/** Sorted by name is sorted by age. */
-export const segmentName = (sequence: number, salt: number): string =>
+/** Formats the file name of a segment. Sorting by name sorts by age. */
+export const formatSegmentName = (sequence: number, salt: number): string =>
   `${String(sequence).padStart(8, "0")}-${salt.toString(16).padStart(8, "0")}.seg`;
 
-/** The salt of a segment of that name; `undefined` where it is no segment's. */
+/** Reads the salt from a segment's file name; `undefined` if the name is not that of a segment. */
 export function saltOf(name: string): number | undefined {
   const salt = segmentPattern.exec(name)?.[2];
   return salt === undefined ? undefined : Number.parseInt(salt, 16);

@@ -3,23 +3,38 @@ import { join } from "node:path";
 import type { StoredRecords } from "../../model/records/stored-records.ts";
 import type { OpenSegment } from "./spool-segment.ts";
 
-/** What a journal needs of its spool. */
+/** The functions of the spool that a journal uses. */
 export interface JournalHost {
-  /** @throws the file system's error. */
+  /**
+   * Creates a segment.
+   *
+   * @throws the file system's error.
+   */
   readonly open: () => OpenSegment;
-  /** @throws the file system's error, or that the quota is used up. */
+  /**
+   * Writes one record.
+   *
+   * @throws the file system's error, or an error if the quota is exceeded.
+   */
   readonly write: (segment: OpenSegment, record: Uint8Array) => void;
-  /** Writes several at once. @throws as `write`. */
+  /**
+   * Writes several records at once.
+   *
+   * @throws as `write`.
+   */
   readonly store: (segment: OpenSegment, records: StoredRecords) => void;
-  /** The segment is part of what is spooled from here on. */
+  /** Adds the segment to the spooled segments. */
   readonly keep: (segment: OpenSegment) => void;
+  /** Deletes the segment. */
   readonly discard: (segment: OpenSegment) => void;
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * One tape's records on disk while their outcome is not known: written before the tape is sent, so that
- * what a call returned from survives the process, or when a try of it failed. No method throws; a record that can't be written is in memory as without a journal.
+ * Keeps one tape's records on disk while their outcome is unknown. The records are written either
+ * before the tape is sent, so that a record survives the process once the call that recorded it
+ * returned, or when a first attempt to send failed. No method throws. A record that can't be
+ * written is still in memory, as without a journal.
  *
  * States: empty, then written; broken after a failed write. It ends with `keep` or `discard`.
  */
@@ -32,14 +47,17 @@ export class SpoolJournal {
     this.#host = host;
   }
 
+  /** Writes one record. */
   append(record: Uint8Array): void {
     this.#try((segment) => this.#host.write(segment, record));
   }
 
+  /** Writes several records at once. */
   store(records: StoredRecords): void {
     this.#try((segment) => this.#host.store(segment, records));
   }
 
+  /** Whether every write so far succeeded. */
   get isWhole(): boolean {
     return !this.#isBroken;
   }
@@ -57,19 +75,21 @@ export class SpoolJournal {
     }
   }
 
-  /** The tape is cut. */
+  /** No more records are added to the tape. */
   seal(): void {
     this.#segment?.seal();
   }
 
-  /** What became of the records is known. */
+  /** The outcome of the records is known, so they are deleted from disk. */
   discard(): void {
     if (this.#segment !== undefined) {
       this.#host.discard(this.#segment);
     }
   }
 
-  /** Leaves the records on disk as spooled; false where not all `records` of them are there. */
+  /**
+   * Leaves the records on disk as spooled. Returns false if not all `records` of them are there.
+   */
   keep(records: number): boolean {
     const segment = this.#segment;
     if (this.#isBroken || segment?.records !== records) {

@@ -3,34 +3,36 @@ import type { SpoolDisk } from "./spool-segment.ts";
 
 export interface SpoolOptions {
   readonly folder: string;
-  /** Most bytes on disk; beyond it the oldest segments go. */
+  /** Maximum bytes on disk. Beyond it the oldest segments are deleted. */
   readonly quotaBytes: number;
-  /** How often what was written is forced onto the disk; 0 does it at each write. */
+  /** Milliseconds between two flushes to disk with fsync. With 0 each write is flushed. */
   readonly syncMs: number;
   /** Called for records that were removed before they were sent. */
   readonly onLost: (loss: SpoolLoss) => void;
-  /** Called for faults that lose no record by themselves. */
+  /** Called for faults that do not lose records by themselves. */
   readonly onTrouble: (kind: SpoolTrouble, message: string) => void;
   /**
-   * Masks in place what must not be on disk, before records are written. Throws where it can't: nothing is
-   * written then. Of a copy what is masked is counted by the worker that has the records.
+   * Masks confidential data in place before records are written. If it throws, nothing is written.
+   * For a copy, the worker that has the original records counts what is masked.
    */
   readonly protect?: (records: Uint8Array, isCopy: boolean) => void;
   /** @defaultValue the file system */
   readonly disk?: SpoolDisk;
 }
 
+/** Records that were removed from the spool before they were sent. */
 export interface SpoolLoss {
+  /** `evicted`: deleted because of the quota. `gone`: the file disappeared or can't be read. */
   readonly why: "evicted" | "gone";
-  /** Records that this process had counted as spooled. */
+  /** Records of this process, which it counted as spooled. */
   readonly own: number;
-  /** Records of earlier processes, counted nowhere yet. */
+  /** Records of earlier processes, which this process has not counted yet. */
   readonly inherited: number;
 }
 
-/** The spool's quota does not hold what is to be written. */
+/** The records do not fit into the spool's quota. */
 export class SpoolFull extends Error {
   constructor(bytes: number, quotaBytes: number) {
-    super(`${bytes} bytes are more than the spool's quota of ${quotaBytes} leaves`);
+    super(`${bytes} bytes do not fit into the spool's quota of ${quotaBytes} bytes`);
   }
 }

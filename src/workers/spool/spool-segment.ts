@@ -1,21 +1,24 @@
 import { closeSync, fstatSync, ftruncateSync, rmSync } from "node:fs";
 import type * as fileSystem from "node:fs";
 import { join } from "node:path";
-import { frameHead, frameHeadBytes, segmentName } from "./spool-format.ts";
+import { createFrameHead, frameHeadBytes, formatSegmentName } from "./spool-format.ts";
 
-/** What a spool writes with; tests put one in its place whose disk is full. */
+/** The file system functions that a spool uses. Tests replace them to simulate a full disk. */
 export type SpoolDisk = Pick<typeof fileSystem, "openSync" | "writevSync" | "fsync" | "fsyncSync">;
 
-/** Only the owner may read: a spooled run is as private as the run. */
+/** Only the owner may read: spooled runs are as private as the runs themselves. */
 const fileMode = 0o600;
 
 /** A segment of this process or of an earlier one. */
 export interface Segment {
   readonly folder: string;
   readonly name: string;
-  /** Bytes of the file. */
+  /** Size of the file in bytes. */
   bytes: number;
-  /** Records in it that this process counts as spooled; of an earlier process none are. */
+  /**
+   * Number of its records that this process counts as spooled; 0 for a segment of an earlier
+   * process.
+   */
   records: number;
 }
 
@@ -36,43 +39,45 @@ export class OpenSegment implements Segment {
   /** @throws the file system's error. */
   constructor(folder: string, { sequence, salt }: SegmentId, disk: SpoolDisk) {
     this.folder = folder;
-    this.name = segmentName(sequence, salt);
+    this.name = formatSegmentName(sequence, salt);
     this.#salt = salt;
     this.#disk = disk;
     this.#fd = disk.openSync(join(folder, this.name), "wx", fileMode);
   }
 
-  /** Whether the file was removed by somebody else: what is written to it is lost. */
+  /** Whether another process deleted the file. What is written to it is lost. */
   get isGone(): boolean {
     return !this.#isClosed && fstatSync(this.#fd).nlink === 0;
   }
 
   /**
-   * Appends a frame, whole or not at all.
+   * Appends a frame completely or not at all.
    *
    * @throws the file system's error, such as a full disk.
-   * @throws Error it was sealed: its file may be closed, and the descriptor's number be that of another file.
+   * @throws Error if the segment is sealed: its file may be closed, and its descriptor may belong
+   * to another file by now.
    */
   append(body: Uint8Array, { records, kind }: FrameFacts): void {
     if (this.#isSealed) {
-      throw new Error(`${this.name} is sealed, and takes nothing more`);
+      throw new Error(`${this.name} is sealed and can't be written to`);
     }
-    const head = frameHead(body, { kind, records, salt: this.#salt });
+    const head = createFrameHead(body, { kind, records, salt: this.#salt });
     const size = frameHeadBytes + body.length;
     let written = 0;
     try {
-      // At its place: what was taken back moved no pointer of the file.
+      // Write at an explicit position: truncating after a failed write does not move the file
+      // position.
       written = this.#disk.writevSync(this.#fd, [head, body], this.bytes);
       if (written < size) {
-        // On a full disk a part is written. The second try throws the reason.
-        const rest = Buffer.concat([head, body]).subarray(written);
-        written += this.#disk.writevSync(this.#fd, [rest], this.bytes + written);
+        // On a full disk only a part is written. The second attempt throws the reason.
+        const unwritten = Buffer.concat([head, body]).subarray(written);
+        written += this.#disk.writevSync(this.#fd, [unwritten], this.bytes + written);
       }
       if (written < size) {
-        throw new RangeError("The disk takes no more");
+        throw new RangeError("The disk accepted only a part of the frame: it may be full");
       }
     } catch (error) {
-      this.#takeBack();
+      this.#truncateFailedWrite();
       throw error;
     }
     this.#isDirty = true;
@@ -80,7 +85,7 @@ export class OpenSegment implements Segment {
     this.records += records;
   }
 
-  /** A group commit: one for all that was appended since the last. */
+  /** Flushes to disk everything that was appended since the last call, without blocking. */
   sync(onError: (error: Error) => void): void {
     if (!this.#isDirty || this.#syncing || this.#isClosed) {
       return;
@@ -96,7 +101,11 @@ export class OpenSegment implements Segment {
     });
   }
 
-  /** The same, now. @throws the file system's error. */
+  /**
+   * The same, but blocks until the disk is done.
+   *
+   * @throws the file system's error.
+   */
   syncNow(): void {
     if (this.#isDirty && !this.#isClosed) {
       this.#isDirty = false;
@@ -105,13 +114,13 @@ export class OpenSegment implements Segment {
     }
   }
 
-  /** Nothing is appended any more; the file is closed when it is on the disk. */
+  /** Marks the segment as complete. Its file is closed after it was flushed to disk. */
   seal(): void {
     this.#isSealed = true;
     this.#closeIfDone();
   }
 
-  /** Removes the file; what it held is known to have arrived, or counted. */
+  /** Deletes the file. Call it only if its records were delivered or counted as lost. */
   discard(): void {
     this.#isDirty = false;
     this.seal();
@@ -125,17 +134,17 @@ export class OpenSegment implements Segment {
     }
   }
 
-  /** Half a frame must not stand before a whole one. */
-  #takeBack(): void {
+  /** Removes an incomplete frame, so that a complete one can follow. */
+  #truncateFailedWrite(): void {
     try {
       ftruncateSync(this.#fd, this.bytes);
     } catch {
-      // A reader skips what is no frame; the failure that led here is thrown and counted.
+      // A reader skips invalid frames. The error that led here is thrown and counted.
     }
   }
 }
 
-/** The description of a body in the head of its frame. */
+/** The part of a frame's head that describes its body. */
 export interface FrameFacts {
   readonly records: number;
   readonly kind: number;

@@ -12,44 +12,44 @@ import { OpenSegment } from "./spool-segment.ts";
 import type { FrameFacts, Segment, SpoolDisk } from "./spool-segment.ts";
 import { QuarantineFolder } from "./quarantine-folder.ts";
 
-/** One spooled tape, out of its segment. */
+/** A tape that was read from the spool. */
 export interface SpooledTape extends StoredTape {
-  /** Whether this process counts its records as spooled. */
+  /** Whether this process wrote the records and counts them as spooled. */
   readonly own: boolean;
 }
 
-/** A segment that is read, with what is left of it to be sent. */
+/** The segment that is being read, with its tapes that were not sent yet. */
 interface Reading extends SegmentContent {
   readonly segment: Segment;
 }
 
-/** A frame of records that are masked before they are written. */
+/** A frame of records. They are masked before they are written. */
 interface Frame extends FrameFacts {
-  /** Whether the records are with a worker too, which counts what is masked. */
+  /** Whether a worker has the same records and counts what is masked. */
   readonly isCopy?: boolean;
 }
 
-/** A segment is closed, and another begun, when it holds this much, or this part of the quota. */
-const segmentBytes = 4_194_304;
+/** A segment is closed when it reaches this size, or this fraction of the quota. */
+const maxSegmentBytes = 4_194_304;
 const segmentsInQuota = 8;
-/** Where segments stay in which something can't be read. */
+/** Folder for segments that could not be read completely. */
 export const quarantineFolderName = "aside";
 
 /**
- * Tapes on disk: appended to segments in the writer directory of this process, and read back the oldest first, those of
- * ended processes before our own. A write blocks while the operating system copies the bytes; only the group commit waits
- * for the disk, and that is asynchronous.
+ * Stores tapes on disk. They are appended to segments in the writer directory of this process, and
+ * read back in order of age, tapes of ended processes first. A write blocks while the operating
+ * system copies the bytes. Only the group commit waits for the disk, and it is asynchronous.
  */
 export class Spool {
   readonly #options: SpoolOptions;
   readonly #disk: SpoolDisk;
   readonly #directories: WriterDirectories;
   readonly #quarantine: QuarantineFolder;
-  /** The oldest first. The last may be the one that is written to. */
+  /** In order of age. The last one may be the one that is being written. */
   readonly #segments: Segment[] = [];
   readonly #commit: GroupCommit;
   #current: OpenSegment | undefined;
-  /** The one that is read; quota leaves it alone. */
+  /** The segment that is being read. The quota never evicts it. */
   #reading: Reading | undefined;
   readonly #segmentBytes: number;
   #bytes = 0;
@@ -58,7 +58,7 @@ export class Spool {
   constructor(options: SpoolOptions) {
     this.#options = options;
     this.#disk = options.disk ?? fileSystem;
-    this.#segmentBytes = Math.min(segmentBytes, options.quotaBytes / segmentsInQuota);
+    this.#segmentBytes = Math.min(maxSegmentBytes, options.quotaBytes / segmentsInQuota);
     this.#quarantine = new QuarantineFolder(
       options.folder,
       quarantineFolderName,
@@ -72,12 +72,12 @@ export class Spool {
     });
   }
 
-  /** Bytes on disk, ours and what was taken over. */
+  /** Bytes on disk, of our own segments and of those taken over from ended processes. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Takes over what processes left behind that are gone. */
+  /** Takes over the segments of processes that have ended. */
   async claim(): Promise<void> {
     const claimed = await this.#directories.claim();
     this.#segments.unshift(...claimed);
@@ -85,14 +85,14 @@ export class Spool {
   }
 
   /**
-   * Appends records; the oldest segments go where the quota would not hold.
+   * Appends records. If the quota would be exceeded, the oldest segments are deleted.
    *
-   * @throws {@link SpoolFull} they alone are more than the quota allows.
+   * @throws {@link SpoolFull} if the records alone exceed the quota.
    * @throws the file system's error, such as a full disk.
    */
   append(body: Uint8Array, records: number): void {
     if (this.#current?.isGone === true) {
-      // The folder was removed under us: what is written there is lost with the file.
+      // The folder was deleted by another process, and the segment's records with it.
       this.#forget(this.#current);
     }
     const segment = this.#segmentToWrite();
@@ -102,7 +102,9 @@ export class Spool {
     }
   }
 
-  /** For one tape, whose records are on disk until their outcome is known. */
+  /**
+   * Creates a journal for one tape, which keeps its records on disk until their outcome is known.
+   */
   journal(): SpoolJournal {
     return new SpoolJournal({
       open: () => this.#newSegment(),
@@ -122,7 +124,7 @@ export class Spool {
     });
   }
 
-  /** The next tape, the oldest first; `undefined` when the spool is empty. */
+  /** Returns the next tape in order of age; `undefined` if the spool is empty. */
   async next(): Promise<SpooledTape | undefined> {
     for (;;) {
       this.#reading ??= await this.#readOldest();
@@ -138,7 +140,10 @@ export class Spool {
     }
   }
 
-  /** What became of the tape that {@link next} gave is known; with the last of its segment the file goes. */
+  /**
+   * Call it when the outcome of the tape from {@link next} is known. After the last tape of a
+   * segment its file is deleted.
+   */
   done(): void {
     this.#reading?.tapes.shift();
     if (this.#reading?.tapes.length === 0) {
@@ -146,7 +151,10 @@ export class Spool {
     }
   }
 
-  /** Forces all onto the disk and releases the writer directories for the next client. Blocks; never throws. */
+  /**
+   * Flushes everything to disk and releases the writer directories for the next client. Blocks;
+   * never throws.
+   */
   close(): void {
     this.#commit.close();
     this.#seal();
@@ -163,13 +171,15 @@ export class Spool {
 
   #newSegment(): OpenSegment {
     const id = { sequence: this.#sequence++, salt: randomInt(2 ** 32) };
-    return this.#directories.inOwn((directory) => new OpenSegment(directory, id, this.#disk));
+    return this.#directories.withOwnDirectory(
+      (directory) => new OpenSegment(directory, id, this.#disk),
+    );
   }
 
   #write(segment: OpenSegment, body: Uint8Array, { isCopy = false, ...frame }: Frame): void {
     const size = frameHeadBytes + body.length;
     if (this.#bytes + size > this.#options.quotaBytes) {
-      this.#evictFor(size, segment);
+      this.#evictUntilFits(size, segment);
     }
     this.#options.protect?.(body, isCopy);
     segment.append(body, frame);
@@ -182,7 +192,7 @@ export class Spool {
     this.#current = undefined;
   }
 
-  #evictFor(bytes: number, writing: OpenSegment): void {
+  #evictUntilFits(bytes: number, writing: OpenSegment): void {
     const { quotaBytes, onLost } = this.#options;
     if (bytes > quotaBytes) {
       throw new SpoolFull(bytes, quotaBytes);
@@ -195,7 +205,7 @@ export class Spool {
         throw new SpoolFull(bytes, quotaBytes);
       }
       const own = oldest.records;
-      const inherited = oldest instanceof OpenSegment ? 0 : this.#directories.recordsOf(oldest);
+      const inherited = oldest instanceof OpenSegment ? 0 : this.#directories.countRecords(oldest);
       this.#release(oldest);
       onLost({ why: "evicted", own, inherited });
     }
@@ -228,7 +238,7 @@ export class Spool {
       return undefined;
     }
     if (!this.#segments.includes(segment)) {
-      // Evicted, and counted, while it was read.
+      // The segment was evicted, and counted as lost, while it was read.
       return undefined;
     }
     if (segment instanceof OpenSegment) {
@@ -239,9 +249,9 @@ export class Spool {
     return { ...content, segment };
   }
 
-  #finish({ segment, isKept }: Reading): void {
+  #finish({ segment, mustKeep }: Reading): void {
     this.#reading = undefined;
-    if (isKept) {
+    if (mustKeep) {
       try {
         this.#quarantine.take(segment);
       } catch (error) {
@@ -251,9 +261,9 @@ export class Spool {
     this.#release(segment);
   }
 
-  /** Takes a segment off the list, and its file off the disk. */
+  /** Removes a segment from the list, and its file from the disk. */
   #release(segment: Segment): void {
-    if (!this.#takeOff(segment)) {
+    if (!this.#removeFromList(segment)) {
       return;
     }
     if (segment instanceof OpenSegment) {
@@ -263,9 +273,9 @@ export class Spool {
     }
   }
 
-  /** The segment's file is gone, or can't be read. */
+  /** Removes a segment whose file is gone or can't be read, and reports its records as lost. */
   #forget(segment: Segment): void {
-    if (!this.#takeOff(segment)) {
+    if (!this.#removeFromList(segment)) {
       return;
     }
     if (segment instanceof OpenSegment) {
@@ -274,7 +284,7 @@ export class Spool {
     this.#options.onLost({ why: "gone", own: segment.records, inherited: 0 });
   }
 
-  #takeOff(segment: Segment): boolean {
+  #removeFromList(segment: Segment): boolean {
     const index = this.#segments.indexOf(segment);
     if (index === -1) {
       return false;

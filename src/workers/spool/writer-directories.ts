@@ -14,25 +14,27 @@ import { join } from "node:path";
 import { isOwnFile, isOwnFolder, folderMode, openFolder, UnsafeFolder } from "./spool-folder.ts";
 import { readSegment, saltOf } from "./spool-format.ts";
 import {
-  freeDirectoryName,
+  toFreeDirectoryName,
   heartbeatMs,
   isAbandoned,
   isWriterDirectory,
   createdMsOf,
-  ownDirectoryName,
+  createOwnDirectoryName,
 } from "./writer-directory.ts";
 import type { SpoolOptions } from "./spool-options.ts";
 import type { Segment } from "./spool-segment.ts";
 
-/** The writer directories that this client owns: one to write to, and those it took over. */
+/**
+ * The writer directories that this client owns: one that it writes to, and those that it took over.
+ */
 export class WriterDirectories {
   readonly #folder: string;
   readonly #onTrouble: SpoolOptions["onTrouble"];
   /** Paths of owned directories. */
   readonly #owned = new Set<string>();
-  #own: string | undefined;
+  #ownPath: string | undefined;
   #isReleased = false;
-  #unsynced: string | undefined;
+  #unsyncedDirectory: string | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
 
   constructor(folder: string, onTrouble: SpoolOptions["onTrouble"]) {
@@ -40,24 +42,28 @@ export class WriterDirectories {
     this.#onTrouble = onTrouble;
   }
 
-  /** Takes over the directories without an owner and returns their segments, the oldest first. Never throws. */
+  /**
+   * Takes over the directories without an owner and returns their segments, in order of age. Never
+   * throws.
+   */
   async claim(): Promise<readonly Segment[]> {
     const segments: Segment[] = [];
     for (const name of await this.#directoryNames()) {
       const path = join(this.#folder, name);
-      const claimed = join(this.#folder, ownDirectoryName(createdMsOf(name)));
+      const claimed = join(this.#folder, createOwnDirectoryName(createdMsOf(name)));
       try {
-        // At once: a client that closes in between takes nothing over.
+        // No `await` between this check and the rename: a client that closes in between must not
+        // take over anything.
         if (this.#isReleased || !isAbandoned(path, name)) {
           continue;
         }
         if (!isOwnFolder(path)) {
-          this.#onTrouble("spoolRefused", `${path} is not this user's folder; it is left alone`);
+          this.#onTrouble("spoolRefused", `${path} does not belong to this user and is ignored`);
           continue;
         }
         renameSync(path, claimed);
       } catch {
-        // Another process was faster, and sends it.
+        // Another process was faster and sends the segments.
         continue;
       }
       this.#addOwned(claimed);
@@ -66,42 +72,42 @@ export class WriterDirectories {
     return segments;
   }
 
-  /** Runs `work` with the directory to write to, which is created where it is missing. */
-  inOwn<T>(work: (directory: string) => T): T {
+  /** Calls `work` with the directory to write to, which is created if it is missing. */
+  withOwnDirectory<T>(work: (directory: string) => T): T {
     try {
       return work(this.#ownDirectory());
     } catch (error) {
       if (!isMissing(error)) {
         throw error;
       }
-      // Removed while we ran.
-      this.#own = undefined;
+      // It was deleted while this process was running.
+      this.#ownPath = undefined;
       return work(this.#ownDirectory());
     }
   }
 
-  /** Removes a segment of an earlier process. */
+  /** Deletes a segment of an earlier process. */
   remove({ folder, name }: Segment): void {
     rmSync(join(folder, name), { force: true });
   }
 
-  /** Records of a segment of an earlier process; 0 where it can't be read. */
-  recordsOf({ folder, name }: Segment): number {
+  /** Counts the records of a segment of an earlier process; 0 if it can't be read. */
+  countRecords({ folder, name }: Segment): number {
     let records = 0;
     try {
       for (const part of readSegment(readFileSync(join(folder, name)), saltOf(name) ?? 0)) {
         records += part.is === "frame" ? part.records : 0;
       }
     } catch (error) {
-      this.#trouble(error);
+      this.#report(error);
     }
     return records;
   }
 
-  /** A new file is found after a power cut only when its folder is on the disk. */
+  /** Flushes the directory to disk: only then is a new file still there after a power cut. */
   sync(onError: (error: Error) => void): void {
-    const directory = this.#unsynced;
-    this.#unsynced = undefined;
+    const directory = this.#unsyncedDirectory;
+    this.#unsyncedDirectory = undefined;
     if (directory === undefined) {
       return;
     }
@@ -114,7 +120,8 @@ export class WriterDirectories {
         }
       });
     } catch {
-      // It was removed, in which case its files were reported as lost, or it can't be opened, in which case they are still there.
+      // Either the directory was deleted, in which case its files were reported as lost, or it
+      // can't be opened, in which case they are still there.
     }
   }
 
@@ -126,37 +133,41 @@ export class WriterDirectories {
       try {
         rmdirSync(path);
       } catch {
-        this.#setFree(path);
+        this.#markFree(path);
       }
     }
     this.#owned.clear();
-    this.#own = undefined;
+    this.#ownPath = undefined;
   }
 
-  #setFree(path: string): void {
+  #markFree(path: string): void {
     try {
-      renameSync(path, join(this.#folder, freeDirectoryName(path.slice(this.#folder.length + 1))));
+      renameSync(
+        path,
+        join(this.#folder, toFreeDirectoryName(path.slice(this.#folder.length + 1))),
+      );
     } catch {
-      // It was removed; or it stays ours until this process is gone, and is taken over then.
+      // The directory was deleted, or it stays ours until this process has ended and is taken over
+      // then.
     }
   }
 
   #ownDirectory(): string {
-    if (this.#own === undefined) {
-      const path = join(this.#folder, ownDirectoryName());
+    if (this.#ownPath === undefined) {
+      const path = join(this.#folder, createOwnDirectoryName());
       openFolder(this.#folder);
       mkdirSync(path, { mode: folderMode });
-      this.#own = path;
+      this.#ownPath = path;
       this.#addOwned(path);
     }
-    this.#unsynced = this.#own;
-    return this.#own;
+    this.#unsyncedDirectory = this.#ownPath;
+    return this.#ownPath;
   }
 
   #addOwned(path: string): void {
     this.#owned.add(path);
     this.#heartbeat ??= setInterval(() => this.#beat(), heartbeatMs);
-    // A process that ends owns nothing.
+    // Unref'd: a process that has ended owns nothing.
     this.#heartbeat.unref();
   }
 
@@ -174,7 +185,7 @@ export class WriterDirectories {
       const names = (await readdir(this.#folder)).filter(isWriterDirectory);
       return names.toSorted();
     } catch (error) {
-      this.#trouble(error);
+      this.#report(error);
       return [];
     }
   }
@@ -185,19 +196,22 @@ export class WriterDirectories {
       const names = (await readdir(directory)).filter((name) => saltOf(name) !== undefined);
       for (const name of names.toSorted()) {
         if (!isOwnFile(join(directory, name))) {
-          this.#onTrouble("spoolRefused", `${join(directory, name)} is not this user's file`);
+          this.#onTrouble(
+            "spoolRefused",
+            `${join(directory, name)} does not belong to this user and is ignored`,
+          );
           continue;
         }
         const { size } = await stat(join(directory, name));
         segments.push({ folder: directory, name, bytes: size, records: 0 });
       }
     } catch (error) {
-      this.#trouble(error);
+      this.#report(error);
     }
     return segments;
   }
 
-  #trouble(error: unknown): void {
+  #report(error: unknown): void {
     const kind = error instanceof UnsafeFolder ? "spoolRefused" : "spoolUnreadable";
     this.#onTrouble(kind, error instanceof Error ? error.message : String(error));
   }

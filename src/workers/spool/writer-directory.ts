@@ -3,35 +3,41 @@ import { readFileSync, readlinkSync, statSync } from "node:fs";
 import { hostname } from "node:os";
 
 /**
- * A writer directory is the folder of one owner below the spool's folder. Its name is its lock: it contains the time of its
- * creation and its owner. A new owner takes it over by renaming it, in which only one of two processes succeeds. So no lock
- * file has to be written, and none can be left behind.
+ * A writer directory is a folder of one owner inside the spool's folder. Its name serves as a lock:
+ * it contains the owner and the time when the directory was created. A new owner takes it over by
+ * renaming it, which succeeds for only one of two processes. So no lock file has to be written, and
+ * none can be left behind.
  *
- *     <made, ms>-<host>-<pid>-<start of the process>-<random>     owned
- *     <made, ms>-free-<random>                                    given up
+ *     <created, ms>-<host>-<pid>-<start of the process>-<random>     owned
+ *     <created, ms>-free-<random>                                    released
  */
 const directoryPattern = /^(\d{13})-(?:free|([0-9a-f]{8})-(\d+)-(\d+))-[0-9a-f]{8}$/;
 
-/** How often an owner renews its heartbeat, and how long it counts as alive after the last one. */
+/** Milliseconds between two heartbeats of an owner. */
 export const heartbeatMs = 10_000;
-const silenceMs = 60_000;
+/** An owner without a heartbeat for this time is considered gone. */
+const ownerTimeoutMs = 60_000;
 
-/** The name of a directory of this process; of a new one where no time is given. */
-export const ownDirectoryName = (createdMs: number = nextMs()): string =>
-  `${formatMs(createdMs)}-${host}-${process.pid}-${startOf(process.pid) ?? 0}-${random()}`;
+/** Returns a directory name for this process, by default for a new directory. */
+export const createOwnDirectoryName = (createdMs: number = createUniqueMs()): string =>
+  `${formatMs(createdMs)}-${host}-${process.pid}-${readStartTicks(process.pid) ?? 0}-${randomHex()}`;
 
-export const freeDirectoryName = (name: string): string =>
-  `${formatMs(createdMsOf(name))}-free-${random()}`;
+/** Returns the name of a directory after its release. */
+export const toFreeDirectoryName = (name: string): string =>
+  `${formatMs(createdMsOf(name))}-free-${randomHex()}`;
 
 export const isWriterDirectory = (name: string): boolean => directoryPattern.test(name);
 
-/** When it was made; sorting by it sorts by age. */
+/**
+ * Creation time from a directory's name, in milliseconds since the Unix epoch. Sorting by it sorts
+ * by age.
+ */
 export const createdMsOf = (name: string): number => Number(directoryPattern.exec(name)?.[1] ?? 0);
 
 /**
- * Whether a writer directory has no owner any more. On this machine the process table decides; the start time in the name
- * shows whether the pid was reused by another process. For another machine or container only the heartbeat is visible:
- * the folder's time of change.
+ * Whether a writer directory has no owner any more. For an owner on this machine the process table
+ * decides, and the start time in the name shows whether the pid was reused by another process. For
+ * another machine or container only the heartbeat is visible: the folder's modification time.
  */
 export function isAbandoned(path: string, name: string): boolean {
   const [, , owner, pid, start] = directoryPattern.exec(name) ?? [];
@@ -39,7 +45,7 @@ export function isAbandoned(path: string, name: string): boolean {
     return true;
   }
   if (owner === host) {
-    const startNow = startOf(Number(pid));
+    const startNow = readStartTicks(Number(pid));
     if (startNow !== undefined) {
       return startNow !== start;
     }
@@ -48,40 +54,49 @@ export function isAbandoned(path: string, name: string): boolean {
     }
   }
   const stat = statSync(path, { throwIfNoEntry: false });
-  return stat !== undefined && Date.now() - stat.mtimeMs > silenceMs;
+  return stat !== undefined && Date.now() - stat.mtimeMs > ownerTimeoutMs;
 }
 
 let lastMs = 0;
 
-/** The time. Two directories of one process never get the same one, so they keep their order. */
-function nextMs(): number {
+/**
+ * The current time. Two directories of one process never get the same time, so that they stay in
+ * order.
+ */
+function createUniqueMs(): number {
   lastMs = Math.max(lastMs + 1, Date.now());
   return lastMs;
 }
 
 const formatMs = (ms: number): string => String(Math.round(ms)).padStart(13, "0");
-const random = (): string => randomBytes(4).toString("hex");
+const randomHex = (): string => randomBytes(4).toString("hex");
 
-/** Two containers may share a name, but not their table of processes. */
+/**
+ * Identifies the machine and the pid namespace: two containers may have the same host name, but
+ * have different process tables.
+ */
 const host = createHash("sha256")
-  .update(`${hostname()} ${pidNamespace()}`)
+  .update(`${hostname()} ${readPidNamespace()}`)
   .digest("hex")
   .slice(0, 8);
 
-function pidNamespace(): string {
+function readPidNamespace(): string {
   try {
     return readlinkSync("/proc/self/ns/pid");
   } catch {
-    // Not Linux: there are no others.
+    // Not Linux: there are no pid namespaces.
     return "";
   }
 }
 
-/** When a process started, in ticks since the boot; `undefined` where that can't be known, or it is gone. */
-function startOf(pid: number): string | undefined {
+/**
+ * Start time of a process, in ticks since boot; `undefined` if it can't be read or the process is
+ * gone.
+ */
+function readStartTicks(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    // The second field, a name in parentheses, may hold blanks; the 22nd is the start.
+    // The second field, a name in parentheses, may contain spaces; field 22 is the start time.
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
   } catch {
     return undefined;
