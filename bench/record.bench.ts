@@ -89,7 +89,8 @@ function dottedOrderWays(): readonly Way[] {
     many({
       group,
       name: "ours, stamp cached by the second",
-      make: () => OrderBytes.at({ id, startMicros: clock(), parentOrder: undefined }).text,
+      make: () =>
+        OrderBytes.fromPosition({ id, startMicros: clock(), parentOrder: undefined }).text,
     }),
   ];
 }

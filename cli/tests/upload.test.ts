@@ -188,7 +188,7 @@ test("a dry run into a dataset that is to be made checks the rows, says so, and 
   expect(dry).toMatchObject({
     code: 3,
     output: expect.stringMatching(/row 2: .*\n.*3 rows, 2 would be created/s) as unknown,
-    errors: `warning: There is no dataset "${desk.dataset}" yet: the upload would make it\n`,
+    errors: `warning: Dataset "${desk.dataset}" does not exist yet: the upload would create it\n`,
   });
   expect(await desk.client.datasets.list({ datasetName: desk.dataset }).toArray()).toEqual([]);
 });

@@ -23,26 +23,26 @@ import type { Resources } from "./resources.ts";
 import { connectionOf, shippingOf } from "../delivery/shipping-options.ts";
 import { UploadPool } from "../uploads/upload-pool.ts";
 
-/** The request half of a client: the resources over one sender. Connects at the first call. */
+/** The resources of a client, which share one HTTP client. It connects at the first call. */
 export interface Api extends Resources {
-  /** Ends the calls under way and gives back what they took. Final; may be called twice. */
+  /** Aborts the calls in progress and closes connections and threads. Final; may be called twice. */
   readonly close: () => Promise<void>;
 }
 
-/** What is around the resources: a client, or the worker of `client.sync`. */
-export interface ApiSurroundings extends Pick<HttpOptions, "ambientSignal"> {
-  /** Threads that upload; 0 uploads from this one. */
+/** Settings that differ between a client and the worker thread of `client.sync`. */
+export interface ApiContext extends Pick<HttpOptions, "ambientSignal"> {
+  /** Number of worker threads for uploads; 0 uploads from the current thread. */
   readonly uploadThreads: number;
-  /** The environment that they see. */
+  /** The environment variables of these threads. */
   readonly env: Readonly<Record<string, string>>;
-  /** Where a resource's warnings go. */
+  /** Called with the warnings of resources. */
   readonly warn: (message: string) => void;
 }
 
 export function createApi(
   options: ResolvedOptions,
   headers: Readonly<Record<string, string>>,
-  { ambientSignal, warn, uploadThreads, env }: ApiSurroundings,
+  { ambientSignal, warn, uploadThreads, env }: ApiContext,
 ): Api {
   const { attempts, retryAfterLimitMs, maxResponseBytes, requestsInFlight } = options;
   const connection = connectionOf(options, headers, requestsInFlight);
@@ -53,7 +53,7 @@ export function createApi(
     maxResponseBytes,
     ...definedOf({ ambientSignal }),
   });
-  const refusal = sendsNothing(options);
+  const sendProblem = sendsNothing(options);
   const host = hostOf(options.endpoint);
   const projects = new Projects(http.call, host);
   const tenant = new Tenant(http.call);
@@ -66,8 +66,8 @@ export function createApi(
     call: http.call,
     datasets: { create: async (request) => datasets.create(request) },
     shipper: () => {
-      if (refusal !== undefined) {
-        throw new OptionError(refusal);
+      if (sendProblem !== undefined) {
+        throw new OptionError(sendProblem);
       }
       return pool;
     },

@@ -2,20 +2,20 @@ import { feedbackKeys } from "../api/feedback-input.ts";
 import type { CallTables } from "../api/http/known-arguments.ts";
 import type { Resources } from "./resources.ts";
 
-const call = { signal: true } as const;
-const project = { projectId: true, projectName: true } as const;
-const dataset = { datasetId: true, datasetName: true } as const;
+const callOptions = { signal: true } as const;
+const projectKey = { projectId: true, projectName: true } as const;
+const datasetKey = { datasetId: true, datasetName: true } as const;
 const expiration = { days: true, hours: true, minutes: true } as const;
-const judgement = {
+const feedbackFields = {
   score: true,
   value: true,
   comment: true,
   correction: true,
   feedbackConfig: feedbackKeys.feedbackConfig,
 } as const;
-const token = { expiration, feedbackConfig: feedbackKeys.feedbackConfig } as const;
-const queue = {
-  ...call,
+const tokenOptions = { expiration, feedbackConfig: feedbackKeys.feedbackConfig } as const;
+const queueFields = {
+  ...callOptions,
   name: true,
   description: true,
   metadata: true,
@@ -32,7 +32,7 @@ const queue = {
   ],
 } as const;
 const runFilter = {
-  ...call,
+  ...callOptions,
   projectIds: true,
   projectNames: true,
   ids: true,
@@ -50,15 +50,15 @@ const runFilter = {
   treeFilter: true,
 } as const;
 const exampleFilter = {
-  ...call,
-  ...dataset,
+  ...callOptions,
+  ...datasetKey,
   ids: true,
   asOf: true,
   splits: true,
   metadata: true,
   filter: true,
 } as const;
-const sharedExamples = { ...call, exampleIds: true, metadata: true, filter: true } as const;
+const sharedExamples = { ...callOptions, exampleIds: true, metadata: true, filter: true } as const;
 const newExample = {
   id: true,
   metadata: true,
@@ -85,7 +85,7 @@ const newDataset = {
   id: true,
 } as const;
 const upload = {
-  ...call,
+  ...callOptions,
   chunkBytes: true,
   chunkCount: true,
   inFlight: true,
@@ -99,13 +99,13 @@ const upload = {
 } as const;
 const uploadExamples = {
   ...upload,
-  ...dataset,
+  ...datasetKey,
   createDataset: newDataset,
   toExample: true,
   idFrom: { key: true },
 } as const;
 const promptFields = {
-  ...call,
+  ...callOptions,
   description: true,
   readme: true,
   tags: true,
@@ -113,13 +113,13 @@ const promptFields = {
 } as const;
 const attachment = { mimeType: true, presignedUrl: true } as const;
 
-/** What each call of the API may be given. The types of the calls are what this must keep to: see {@link CallTables}. */
+/** The option names that each method of the resources accepts. The type {@link CallTables} keeps it in sync with the methods' types. */
 export const callTables: CallTables<Resources> = {
   projects: {
     create: {
       args: [
         {
-          ...call,
+          ...callOptions,
           name: true,
           description: true,
           extra: true,
@@ -129,12 +129,12 @@ export const callTables: CallTables<Resources> = {
         },
       ],
     },
-    read: { args: [{ ...call, ...project, includeStats: true }] },
-    has: { args: [{ ...call, ...project }] },
+    read: { args: [{ ...callOptions, ...projectKey, includeStats: true }] },
+    has: { args: [{ ...callOptions, ...projectKey }] },
     list: {
       args: [
         {
-          ...call,
+          ...callOptions,
           projectIds: true,
           projectName: true,
           nameContains: true,
@@ -150,8 +150,8 @@ export const callTables: CallTables<Resources> = {
     update: {
       args: [
         {
-          ...call,
-          ...project,
+          ...callOptions,
+          ...projectKey,
           name: true,
           description: true,
           extra: true,
@@ -160,27 +160,27 @@ export const callTables: CallTables<Resources> = {
         },
       ],
     },
-    delete: { args: [{ ...call, ...project }] },
-    url: { args: [{ ...call, ...project }] },
+    delete: { args: [{ ...callOptions, ...projectKey }] },
+    url: { args: [{ ...callOptions, ...projectKey }] },
   },
   runs: {
     upload: { args: [null, { ...upload, toRun: true, projectName: true }] },
-    read: { args: [null, { ...call, withChildRuns: true }] },
-    readAttachments: { args: [null, call] },
-    readAttachment: { args: [attachment, call] },
+    read: { args: [null, { ...callOptions, withChildRuns: true }] },
+    readAttachments: { args: [null, callOptions] },
+    readAttachment: { args: [attachment, callOptions] },
     list: { args: [{ ...runFilter, select: true, order: true, limit: true }], throws: true },
     stats: { args: [runFilter] },
-    share: { args: [null, call] },
-    unshare: { args: [null, call] },
-    readShared: { args: [null, call] },
-    url: { args: [null, call] },
+    share: { args: [null, callOptions] },
+    unshare: { args: [null, callOptions] },
+    readShared: { args: [null, callOptions] },
+    url: { args: [null, callOptions] },
   },
   datasets: {
-    create: { args: [{ ...call, ...newDataset, name: true }] },
+    create: { args: [{ ...callOptions, ...newDataset, name: true }] },
     createFromCsv: {
       args: [
         {
-          ...call,
+          ...callOptions,
           file: true,
           inputKeys: true,
           outputKeys: true,
@@ -191,12 +191,12 @@ export const callTables: CallTables<Resources> = {
         },
       ],
     },
-    read: { args: [{ ...call, ...dataset }] },
-    has: { args: [{ ...call, ...dataset }] },
+    read: { args: [{ ...callOptions, ...datasetKey }] },
+    has: { args: [{ ...callOptions, ...datasetKey }] },
     list: {
       args: [
         {
-          ...call,
+          ...callOptions,
           datasetIds: true,
           datasetName: true,
           nameContains: true,
@@ -211,8 +211,8 @@ export const callTables: CallTables<Resources> = {
     update: {
       args: [
         {
-          ...call,
-          ...dataset,
+          ...callOptions,
+          ...datasetKey,
           name: true,
           description: true,
           inputsSchema: true,
@@ -221,45 +221,54 @@ export const callTables: CallTables<Resources> = {
         },
       ],
     },
-    delete: { args: [{ ...call, ...dataset }] },
-    deleteMany: { args: [null, call] },
-    url: { args: [{ ...call, ...dataset }] },
+    delete: { args: [{ ...callOptions, ...datasetKey }] },
+    deleteMany: { args: [null, callOptions] },
+    url: { args: [{ ...callOptions, ...datasetKey }] },
     listVersions: {
-      args: [{ ...call, ...dataset, exampleId: true, search: true, limit: true }],
+      args: [{ ...callOptions, ...datasetKey, exampleId: true, search: true, limit: true }],
       throws: true,
     },
-    readVersion: { args: [{ ...call, ...dataset, asOf: true, tag: true }] },
-    tag: { args: [{ ...call, ...dataset, asOf: true, tag: true }] },
-    diff: { args: [{ ...call, ...dataset, fromVersion: true, toVersion: true }] },
-    listSplits: { args: [{ ...call, ...dataset, asOf: true }] },
+    readVersion: { args: [{ ...callOptions, ...datasetKey, asOf: true, tag: true }] },
+    tag: { args: [{ ...callOptions, ...datasetKey, asOf: true, tag: true }] },
+    diff: { args: [{ ...callOptions, ...datasetKey, fromVersion: true, toVersion: true }] },
+    listSplits: { args: [{ ...callOptions, ...datasetKey, asOf: true }] },
     updateSplits: {
-      args: [{ ...call, ...dataset, splitName: true, exampleIds: true, remove: true }],
+      args: [{ ...callOptions, ...datasetKey, splitName: true, exampleIds: true, remove: true }],
     },
-    share: { args: [{ ...call, ...dataset }] },
-    unshare: { args: [{ ...call, ...dataset }] },
-    readShare: { args: [{ ...call, ...dataset }] },
-    readShared: { args: [null, call] },
+    share: { args: [{ ...callOptions, ...datasetKey }] },
+    unshare: { args: [{ ...callOptions, ...datasetKey }] },
+    readShare: { args: [{ ...callOptions, ...datasetKey }] },
+    readShared: { args: [null, callOptions] },
     listSharedExamples: { args: [null, { ...sharedExamples, limit: true }], throws: true },
     countSharedExamples: { args: [null, sharedExamples] },
-    clone: { args: [null, { ...call, name: true, sourceEndpoint: true }] },
-    exportOpenAi: { args: [{ ...call, ...dataset, asOf: true }], throws: true },
-    exportCsv: { args: [{ ...call, ...dataset, asOf: true }], throws: true },
-    exportJsonl: { args: [{ ...call, ...dataset, asOf: true }], throws: true },
-    index: { args: [{ ...call, ...dataset, tag: true }] },
-    search: { args: [{ ...call, ...dataset, inputs: true, limit: true, filter: true }] },
+    clone: { args: [null, { ...callOptions, name: true, sourceEndpoint: true }] },
+    exportOpenAi: { args: [{ ...callOptions, ...datasetKey, asOf: true }], throws: true },
+    exportCsv: { args: [{ ...callOptions, ...datasetKey, asOf: true }], throws: true },
+    exportJsonl: { args: [{ ...callOptions, ...datasetKey, asOf: true }], throws: true },
+    index: { args: [{ ...callOptions, ...datasetKey, tag: true }] },
+    search: { args: [{ ...callOptions, ...datasetKey, inputs: true, limit: true, filter: true }] },
   },
   examples: {
     create: {
       args: [
-        { ...call, ...dataset, ...newExample, inputs: true, outputs: true, useSourceRunIo: true },
+        {
+          ...callOptions,
+          ...datasetKey,
+          ...newExample,
+          inputs: true,
+          outputs: true,
+          useSourceRunIo: true,
+        },
       ],
     },
-    createChat: { args: [{ ...call, ...dataset, ...newExample, messages: true, answer: true }] },
-    createMany: { args: [{ ...call, ...dataset, examples: true }] },
-    update: { args: [null, { ...call, ...exampleChanges }] },
-    updateMany: { args: [{ ...call, datasetId: true, examples: true }] },
-    read: { args: [null, { ...call, asOf: true }] },
-    readAttachment: { args: [attachment, call] },
+    createChat: {
+      args: [{ ...callOptions, ...datasetKey, ...newExample, messages: true, answer: true }],
+    },
+    createMany: { args: [{ ...callOptions, ...datasetKey, examples: true }] },
+    update: { args: [null, { ...callOptions, ...exampleChanges }] },
+    updateMany: { args: [{ ...callOptions, datasetId: true, examples: true }] },
+    read: { args: [null, { ...callOptions, asOf: true }] },
+    readAttachment: { args: [attachment, callOptions] },
     list: {
       args: [
         {
@@ -274,8 +283,8 @@ export const callTables: CallTables<Resources> = {
       throws: true,
     },
     count: { args: [exampleFilter] },
-    delete: { args: [null, call] },
-    deleteMany: { args: [null, { ...call, hardDelete: true }] },
+    delete: { args: [null, callOptions] },
+    deleteMany: { args: [null, { ...callOptions, hardDelete: true }] },
     upload: { args: [null, uploadExamples] },
     uploadStream: { args: [uploadExamples], throws: true },
   },
@@ -283,8 +292,8 @@ export const callTables: CallTables<Resources> = {
     compare: {
       args: [
         {
-          ...call,
-          ...dataset,
+          ...callOptions,
+          ...datasetKey,
           experimentIds: true,
           exampleIds: true,
           filters: true,
@@ -297,7 +306,7 @@ export const callTables: CallTables<Resources> = {
     createComparative: {
       args: [
         {
-          ...call,
+          ...callOptions,
           id: true,
           name: true,
           description: true,
@@ -309,17 +318,19 @@ export const callTables: CallTables<Resources> = {
       ],
     },
     listComparative: {
-      args: [{ ...call, ...dataset, ids: true, name: true, nameContains: true, limit: true }],
+      args: [
+        { ...callOptions, ...datasetKey, ids: true, name: true, nameContains: true, limit: true },
+      ],
       throws: true,
     },
   },
   feedback: {
     create: { args: [feedbackKeys] },
-    read: { args: [null, call] },
+    read: { args: [null, callOptions] },
     list: {
       args: [
         {
-          ...call,
+          ...callOptions,
           runIds: true,
           projectIds: true,
           keys: true,
@@ -335,46 +346,53 @@ export const callTables: CallTables<Resources> = {
       ],
       throws: true,
     },
-    update: { args: [null, { ...call, ...judgement }] },
-    delete: { args: [null, call] },
-    createToken: { args: [null, null, { ...call, ...token }] },
-    createTokens: { args: [[{ ...token, runId: true, feedbackKey: true }], call] },
-    listTokens: { args: [null, call], throws: true },
+    update: { args: [null, { ...callOptions, ...feedbackFields }] },
+    delete: { args: [null, callOptions] },
+    createToken: { args: [null, null, { ...callOptions, ...tokenOptions }] },
+    createTokens: { args: [[{ ...tokenOptions, runId: true, feedbackKey: true }], callOptions] },
+    listTokens: { args: [null, callOptions], throws: true },
     upload: { args: [null, { ...upload, toFeedback: true, idFrom: { key: true } }] },
   },
   annotationQueues: {
-    create: { args: [{ ...queue, id: true }] },
-    read: { args: [null, call] },
-    list: {
-      args: [
-        { ...call, ids: true, name: true, nameContains: true, defaultDatasetId: true, limit: true },
-      ],
-      throws: true,
-    },
-    update: { args: [null, queue] },
-    delete: { args: [null, call] },
-    addRuns: {
-      args: [
-        null,
-        { ...call, runIds: true, runs: [{ runId: true, projectId: true, startTime: true }] },
-      ],
-    },
-    readRun: { args: [null, { ...call, index: true }] },
-    listRuns: { args: [null, { ...call, status: true, limit: true }], throws: true },
-    updateRun: {
-      args: [null, { ...call, queueRunId: true, addedAt: true, lastReviewedTime: true }],
-    },
-    removeRun: { args: [null, { ...call, queueRunId: true }] },
-    size: { args: [null, call] },
-  },
-  prompts: {
-    create: { args: [null, promptFields] },
-    read: { args: [null, call] },
-    has: { args: [null, call] },
+    create: { args: [{ ...queueFields, id: true }] },
+    read: { args: [null, callOptions] },
     list: {
       args: [
         {
-          ...call,
+          ...callOptions,
+          ids: true,
+          name: true,
+          nameContains: true,
+          defaultDatasetId: true,
+          limit: true,
+        },
+      ],
+      throws: true,
+    },
+    update: { args: [null, queueFields] },
+    delete: { args: [null, callOptions] },
+    addRuns: {
+      args: [
+        null,
+        { ...callOptions, runIds: true, runs: [{ runId: true, projectId: true, startTime: true }] },
+      ],
+    },
+    readRun: { args: [null, { ...callOptions, index: true }] },
+    listRuns: { args: [null, { ...callOptions, status: true, limit: true }], throws: true },
+    updateRun: {
+      args: [null, { ...callOptions, queueRunId: true, addedAt: true, lastReviewedTime: true }],
+    },
+    removeRun: { args: [null, { ...callOptions, queueRunId: true }] },
+    size: { args: [null, callOptions] },
+  },
+  prompts: {
+    create: { args: [null, promptFields] },
+    read: { args: [null, callOptions] },
+    has: { args: [null, callOptions] },
+    list: {
+      args: [
+        {
+          ...callOptions,
           query: true,
           owner: true,
           tags: true,
@@ -388,16 +406,19 @@ export const callTables: CallTables<Resources> = {
       throws: true,
     },
     update: { args: [null, { ...promptFields, isArchived: true }] },
-    delete: { args: [null, call] },
-    deleteMany: { args: [null, call] },
-    like: { args: [null, call] },
-    unlike: { args: [null, call] },
-    url: { args: [null, call] },
+    delete: { args: [null, callOptions] },
+    deleteMany: { args: [null, callOptions] },
+    like: { args: [null, callOptions] },
+    unlike: { args: [null, callOptions] },
+    url: { args: [null, callOptions] },
     commit: {
-      args: [null, { ...call, manifest: true, parentCommit: true, description: true, tags: true }],
+      args: [
+        null,
+        { ...callOptions, manifest: true, parentCommit: true, description: true, tags: true },
+      ],
     },
-    listCommits: { args: [null, { ...call, tag: true, limit: true }], throws: true },
-    pull: { args: [null, { ...call, includeModel: true }] },
+    listCommits: { args: [null, { ...callOptions, tag: true, limit: true }], throws: true },
+    pull: { args: [null, { ...callOptions, includeModel: true }] },
     push: {
       args: [
         null,
@@ -410,13 +431,13 @@ export const callTables: CallTables<Resources> = {
         },
       ],
     },
-    tag: { args: [null, { ...call, tag: true }] },
-    readTag: { args: [null, { ...call, tag: true }] },
-    listTags: { args: [null, call] },
-    deleteTag: { args: [null, { ...call, tag: true }] },
+    tag: { args: [null, { ...callOptions, tag: true }] },
+    readTag: { args: [null, { ...callOptions, tag: true }] },
+    listTags: { args: [null, callOptions] },
+    deleteTag: { args: [null, { ...callOptions, tag: true }] },
   },
   tenant: {
-    settings: { args: [call] },
-    setHandle: { args: [null, call] },
+    settings: { args: [callOptions] },
+    setHandle: { args: [null, callOptions] },
   },
 };

@@ -35,49 +35,53 @@ import { workerEnvironment } from "../delivery/shipping-options.ts";
 import { Sync } from "./sync.ts";
 import type { SyncResources } from "./sync.ts";
 
-/** What a client is made with; all of it is optional. The table is in docs/options.md. */
+/** Options of a client. All of them are optional; docs/options.md lists them. */
 export type ClientOptions = {
   readonly [Name in keyof PlainOptions]?: PlainOptions[Name] | undefined;
 } & {
-  /** Headers sent with every request; `x-api-key` is not among them. */
+  /** Headers to send with every request. The header `x-api-key` can't be set here; use the option `apiKey`. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Where warnings go. @defaultValue standard error */
+  /** Receives log messages. @defaultValue writes to standard error */
   readonly logger?: Logger | undefined;
 };
 
-/** How long a call may wait. */
+/** A time limit for a call that waits. */
 export interface TimeLimit {
-  /** @defaultValue the option `drainTimeoutMs`; less where it has its default and the server was never reached */
+  /**
+   * Longest wait, milliseconds.
+   *
+   * @defaultValue the option `drainTimeoutMs`; about one second if that option is not set and the server was never reached
+   */
   readonly timeoutMs?: number | undefined;
 }
 
 /**
- * Records runs and delivers them through worker threads. Recording never throws, never waits and
- * never ends the program; what can't be delivered is counted in {@link Client.stats}. Its resources, such
- * as {@link Client.projects}, ask the server and answer; their failures throw an {@link SdkError}.
+ * Records runs and delivers them through worker threads. Recording never throws, never waits and never ends the program;
+ * records that can't be delivered are counted in {@link Client.stats}. Methods of its resources, such as
+ * {@link Client.projects}, send requests to the server, and throw an {@link SdkError} if they fail.
  *
- * @throws {@link OptionError} an option has a value that it can't have.
+ * @throws {@link OptionError} an option is unknown or has an invalid value.
  */
 export class Client implements TracingClient {
-  /** Where runs are recorded: wiring between client and runs, not for callers. */
+  /** Internal: runs use this to record themselves. Not for callers. */
   readonly [recorder]: Recorder;
-  /** Where runs are filed. */
+  /** Projects, which group runs. */
   readonly projects: Projects;
-  /** The prompt hub. */
+  /** Versioned prompts. */
   readonly prompts: Prompts;
-  /** Runs, read back. */
+  /** Queries over recorded runs. */
   readonly runs: Runs;
-  /** Examples to measure by, in versions and splits. */
+  /** Datasets of examples, with versions and splits. */
   readonly datasets: Datasets;
-  /** The cases that datasets hold. */
+  /** The examples in datasets. */
   readonly examples: Examples;
-  /** Projects over a dataset, side by side. */
+  /** Comparisons of experiments, which are projects that ran over the same dataset. */
   readonly experiments: Experiments;
-  /** Judgements on runs and projects. */
+  /** Feedback on runs and projects. */
   readonly feedback: Feedbacks;
-  /** Runs in line for review by people. */
+  /** Queues of runs for human review. */
   readonly annotationQueues: AnnotationQueues;
-  /** What the key belongs to. */
+  /** The tenant that the API key belongs to. */
   readonly tenant: Tenant;
   readonly #api: Api;
   readonly #sync: Sync;
@@ -119,17 +123,17 @@ export class Client implements TracingClient {
   }
 
   /**
-   * The same resources with calls that block until the answer is there, for scripts, configuration and
-   * REPLs: lists are arrays, and `timeoutMs` takes the place of `signal`. They are made in a worker
-   * thread that starts at the first call.
+   * The same resources with methods that block until the result is available, for scripts, configuration and REPLs.
+   * Lists are arrays, and the option `timeoutMs` replaces `signal`. The calls run in a worker thread, which starts at
+   * the first call.
    *
-   * @throws {@link WorkerError} by each call: the worker can't start, or ended.
+   * @throws {@link WorkerError} by each call: the worker can't start, or it ended during the call.
    */
   get sync(): SyncResources {
     return this.#sync.resources;
   }
 
-  /** Starts a run below its `parent`, else below the current run, and records it at once. */
+  /** Starts a run as a child of `parent`, or of the current run by default, and records it at once. Never throws. */
   startRun(options: StartOptions = {}): RunTree {
     try {
       return startRun(this, options);
@@ -141,8 +145,8 @@ export class Client implements TracingClient {
   }
 
   /**
-   * Records a run that is wire-shaped already. Resolves at once and never rejects: a run that is
-   * none, or has no id, is counted as lost, `invalid`.
+   * Records a run in wire format. Resolves at once and never rejects. A malformed run, or one without an id, is counted as
+   * lost with the reason `invalid`.
    */
   createRun(run: WirePost): Promise<void> {
     try {
@@ -153,7 +157,7 @@ export class Client implements TracingClient {
     return done;
   }
 
-  /** Records part of a run that is wire-shaped already; as {@link Client.createRun}. */
+  /** Records an update of a run in wire format. Behaves like {@link Client.createRun}. */
   updateRun(id: string, patch: WirePatch): Promise<void> {
     try {
       this.#recording.recordWire("patch", id, patch);
@@ -164,17 +168,17 @@ export class Client implements TracingClient {
   }
 
   /**
-   * Sends what was recorded before the call, and waits for it within the limit. The client stays open.
+   * Sends everything recorded before the call, and waits for the outcomes until the time limit. The client stays open.
    */
   flush({ timeoutMs, ...rest }: TimeLimit = {}): Promise<FlushResult> {
     return refuseExtraArguments("flush", rest) ?? this.#recording.flush(timeoutMs);
   }
 
   /**
-   * With `overflow: "block"`: waits until the queue has room, at most `timeoutMs`. True when it has,
-   * false when the time is over or the client was closed; recording goes on either way, and at the
-   * bound new records are dropped and counted. Callers are let through in turn. With the other policies
-   * something else gives way, and the answer is true at once.
+   * With `overflow: "block"`: waits until the queue has capacity, at most `timeoutMs`. Resolves to true when it has, to
+   * false if the time elapsed or the client was closed. Recording continues in both cases: a full queue drops new
+   * records and counts them. Waiting callers are admitted in order. With the other overflow policies the result is true
+   * at once, because they drop or spool records instead.
    */
   waitForCapacity({
     timeoutMs = this.#options.drainTimeoutMs,
@@ -185,15 +189,15 @@ export class Client implements TracingClient {
     );
   }
 
-  /** Refuses new runs (they are counted as lost, `closed`), then flushes. */
+  /** Refuses new records, which are then counted as lost with the reason `closed`, and flushes. */
   drain({ timeoutMs, ...rest }: TimeLimit = {}): Promise<FlushResult> {
     return refuseExtraArguments("drain", rest) ?? this.#recording.drain(timeoutMs);
   }
 
   /**
-   * Drains, then gives back threads, sockets and files; calls of resources that are still under way end
-   * with {@link ClosedError}. Final; a second call waits for the first.
-   * What could not be delivered in time is spooled, or counted as lost, `closed`.
+   * Drains, then releases threads, sockets and files. Calls of resources that are still in progress fail with
+   * {@link ClosedError}. Final; a second call waits for the first. Records that could not be delivered in time are
+   * spooled, or counted as lost with the reason `closed` if there is no spool.
    */
   close({ timeoutMs, ...rest }: TimeLimit = {}): Promise<FlushResult> {
     const refused = refuseExtraArguments("close", rest);
@@ -204,7 +208,7 @@ export class Client implements TracingClient {
     return this.#closing;
   }
 
-  /** What became of all that was recorded. */
+  /** Counts of all records by outcome, and statistics of the requests that sent them. */
   stats(): ClientStats {
     return this.#recording.stats();
   }
@@ -219,8 +223,8 @@ export class Client implements TracingClient {
 }
 
 /**
- * Flushes every open client of this process, as {@link Client.flush} does one, and adds up what became of
- * their records: for handlers that know no client, such as a serverless function's before it returns.
+ * Flushes every open client of this process, as {@link Client.flush} does for one, and sums the results. Use it where no
+ * client is at hand, for example in a serverless function before it returns.
  */
 export const flush = ({ timeoutMs }: TimeLimit = {}): Promise<FlushResult> => flushAll(timeoutMs);
 
@@ -228,10 +232,10 @@ export const flush = ({ timeoutMs }: TimeLimit = {}): Promise<FlushResult> => fl
 const [counted, noop] = [uncounted, noopRun];
 const done = Promise.resolve();
 
-/** The options of a client: those of the table, and the two that have no variable. */
+/** The names of all client options: those of the option table, and two that have no environment variable. */
 const clientKeys: KeyTable<ClientOptions> = { ...optionTable, headers: true, logger: true };
 
-/** The rejection of a call with unknown options; `undefined` where all are known. */
+/** Returns a rejected promise if a call has unknown options, and `undefined` otherwise. */
 function refuseExtraArguments(call: string, rest: object): Promise<never> | undefined {
   const [unknown] = unknownKeysOf(rest, ["timeoutMs"]);
   return unknown === undefined
@@ -239,7 +243,7 @@ function refuseExtraArguments(call: string, rest: object): Promise<never> | unde
     : Promise.reject(new ValidationError(`client.${call}: ${unknownKeyText("option", unknown)}`));
 }
 
-/** The id of what a caller without types may pass. */
+/** The run's `id`. A JavaScript caller may pass anything as a run. */
 function idOf(run: unknown): unknown {
   return typeof run === "object" && run !== null && "id" in run ? run.id : undefined;
 }
@@ -250,13 +254,17 @@ setClientFactory(() => {
     if (isTracingConfigured(env)) {
       return new Client();
     }
-    // Nothing is recorded; a tracing variable that can't be read may have meant otherwise.
+    // Tracing is off. Log invalid tracing variables, because their author may have meant to turn it on.
     const { faults, logLevel } = resolveOptions({}, env);
-    const about = faults.filter(({ option }) => option === "enabled");
-    logFaults(about, consoleLogger, logLevel);
+    const tracingFaults = faults.filter(({ option }) => option === "enabled");
+    logFaults(tracingFaults, consoleLogger, logLevel);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    logThrough(consoleLogger, "error", `Nothing is recorded, as no client can be made: ${why}`);
+    const reason = error instanceof Error ? error.message : String(error);
+    logThrough(
+      consoleLogger,
+      "error",
+      `Runs are not recorded, because creating the client failed: ${reason}`,
+    );
   }
   return undefined;
 });

@@ -12,28 +12,28 @@ import type { ClientOptions } from "./client.ts";
 import { Recording } from "../delivery/recording.ts";
 import { consoleLogger } from "../delivery/reporter.ts";
 
-/** What a file of a spool's folder is for. */
+/** The state of a file in a spool's folder. */
 export type SpoolFileState =
-  /** Of a client that runs. */
+  /** Belongs to a running client. */
   | "owned"
-  /** Of a client that is gone: the next one sends it. */
+  /** Belongs to a client that has ended. The next client sends it. */
   | "waiting"
-  /** Refused by the server: sent again only by {@link replaySpool}. */
+  /** A dead letter: the server refused its records. Only {@link replaySpool} sends them again. */
   | "dead"
-  /** Sent but for what can't be read in it. */
+  /** Quarantined because a part of it can't be read. Its readable records were sent. */
   | "aside";
 
-/** One segment of a spool's folder. */
+/** One file of a spool. */
 export interface SpoolFile {
-  /** Path below the spool's folder. */
+  /** Path relative to the spool's folder. */
   readonly path: string;
   readonly state: SpoolFileState;
   readonly bytes: number;
-  /** Records that can be read. */
+  /** Number of readable records. */
   readonly records: number;
-  /** What can't be read: kind, place and size in bytes. */
+  /** The parts of the file that can't be read. */
   readonly faults: readonly SpoolFault[];
-  /** Why they are dead letters. */
+  /** Why the records are dead letters: what the server refused, and when. */
   readonly notes: readonly DeathNote[];
 }
 
@@ -47,27 +47,32 @@ export interface SpoolFault {
 }
 
 /**
- * Reads a spool's folder and changes nothing in it; the oldest first. A file that goes while it is read
- * is left out.
+ * Lists the files in a spool's folder, the oldest first, without changing them. A file that is removed meanwhile is left
+ * out.
  *
- * @throws the file system's error: the folder can't be read.
+ * @throws the file system's error if the folder can't be read.
  */
 export async function inspectSpool(folder: string): Promise<readonly SpoolFile[]> {
   const files: SpoolFile[] = [];
   for (const name of (await readdir(folder)).toSorted()) {
-    const state = stateOf(folder, name);
-    for (const segment of state === undefined ? [] : await segmentsIn(join(folder, name))) {
+    const state = readState(folder, name);
+    for (const segment of state === undefined ? [] : await listSegments(join(folder, name))) {
       const path = join(name, segment);
-      const bytes = await readIfThere(join(folder, path));
+      const bytes = await readIfPresent(join(folder, path));
       if (bytes !== undefined && state !== undefined) {
-        files.push({ path, state, bytes: bytes.length, ...contentOf(bytes, saltOf(segment) ?? 0) });
+        files.push({
+          path,
+          state,
+          bytes: bytes.length,
+          ...readContent(bytes, saltOf(segment) ?? 0),
+        });
       }
     }
   }
   return files;
 }
 
-function stateOf(folder: string, name: string): SpoolFileState | undefined {
+function readState(folder: string, name: string): SpoolFileState | undefined {
   if (name === deadFolder) {
     return "dead";
   }
@@ -80,17 +85,17 @@ function stateOf(folder: string, name: string): SpoolFileState | undefined {
   return isAbandoned(join(folder, name), name) ? "waiting" : "owned";
 }
 
-async function segmentsIn(folder: string): Promise<readonly string[]> {
+async function listSegments(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch((): string[] => []);
   return names.filter((name) => saltOf(name) !== undefined).toSorted();
 }
 
-const readIfThere = (path: string): Promise<Buffer | undefined> =>
+const readIfPresent = (path: string): Promise<Buffer | undefined> =>
   readFile(path).catch(() => undefined);
 
 type Content = Pick<SpoolFile, "records" | "faults" | "notes">;
 
-function contentOf(bytes: Buffer, salt: number): Content {
+function readContent(bytes: Buffer, salt: number): Content {
   let records = 0;
   const faults: SpoolFault[] = [];
   const notes: DeathNote[] = [];
@@ -110,50 +115,50 @@ function contentOf(bytes: Buffer, salt: number): Content {
 
 export interface ReplayOptions extends Omit<ClientOptions, "spoolDir" | "enabled"> {
   readonly spoolDir: string;
-  /** Longest that it takes, in milliseconds. What is not sent by then stays on disk. */
+  /** Time limit, milliseconds. Records that are not sent by then stay on disk. */
   readonly limitMs: number;
-  /** Whether dead letters are sent once more. @defaultValue true */
+  /** Whether dead letters are sent again. @defaultValue true */
   readonly deadLetters?: boolean;
 }
 
-/** What became of a folder's records. */
+/** Counts of a folder's records by outcome. */
 export interface ReplayResult {
   readonly delivered: number;
-  /** By the server, once more: dead letters again. */
+  /** Refused by the server. They become dead letters again. */
   readonly rejected: number;
   /** Lost for another reason, such as a file that was removed meanwhile. */
   readonly dropped: number;
-  /** On disk still. */
+  /** Still on disk, waiting to be sent. */
   readonly left: number;
 }
 
 /**
- * Sends what is in a spool's folder, dead letters included, and answers what became of it. Directories of
- * clients that run are left to them. What the server refuses again is a dead letter again.
+ * Sends the records in a spool's folder, including dead letters, and returns their counts by outcome. It does not touch
+ * files of running clients. Records that the server refuses again become dead letters again.
  *
- * @throws `OptionError` an option has a value that it can't have.
+ * @throws `OptionError` an option has an invalid value.
  * @throws `Error` the folder belongs to another user, or every user can write to it.
- * @throws the file system's error: dead letters can't be read or made ready.
+ * @throws the file system's error if the folder can't be read or written.
  */
 export async function replaySpool({
   limitMs,
   deadLetters = true,
   headers,
   logger = consoleLogger,
-  ...given
+  ...clientOptions
 }: ReplayOptions): Promise<ReplayResult> {
-  // A folder that is not there is a mistake, not an empty spool.
-  await readdir(given.spoolDir);
-  openFolder(given.spoolDir);
-  const resolved = resolveOptions(given, process.env);
-  const refusal = sendsNothing(resolved);
-  if (refusal !== undefined) {
-    throw new OptionError(refusal);
+  // Throw if the folder does not exist: the path is then probably wrong.
+  await readdir(clientOptions.spoolDir);
+  openFolder(clientOptions.spoolDir);
+  const resolved = resolveOptions(clientOptions, process.env);
+  const sendProblem = sendsNothing(resolved);
+  if (sendProblem !== undefined) {
+    throw new OptionError(sendProblem);
   }
-  // A variable that turns tracing off is about what is recorded, not about what was.
+  // An environment variable that disables tracing must not prevent sending records from earlier.
   const options = { ...resolved, enabled: true };
   if (deadLetters) {
-    await revive(given.spoolDir);
+    await requeueDeadLetters(clientOptions.spoolDir);
   }
   const recording = new Recording(options, { headers: checkHeaders(headers), logger }, process.env);
   let timer: NodeJS.Timeout | undefined;
@@ -164,25 +169,28 @@ export async function replaySpool({
   clearTimeout(timer);
   await recording.close(0);
   const { delivered, rejected, dropped } = recording.stats();
-  const files = await inspectSpool(given.spoolDir);
+  const files = await inspectSpool(clientOptions.spoolDir);
   const waiting = files.filter(({ state }) => state === "waiting");
-  const left = waiting.reduce((sum, { records }) => sum + records, 0);
-  return { delivered, rejected, dropped, left };
+  const remaining = waiting.reduce((sum, { records }) => sum + records, 0);
+  return { delivered, rejected, dropped, left: remaining };
 }
 
-/** Moves dead letters back into a writer directory. After a crash in between, one that exists in both places is sent twice. */
-async function revive(folder: string): Promise<void> {
+/**
+ * Moves dead letters back into a writer directory of the spool. If the process crashes between copying and removing a
+ * file, its records are sent twice.
+ */
+async function requeueDeadLetters(folder: string): Promise<void> {
   const dead = join(folder, deadFolder);
   const spool = new Spool({
     folder,
-    // Nothing is to go for it.
+    // No quota: requeued dead letters must not evict other records.
     quotaBytes: Number.MAX_SAFE_INTEGER,
     syncMs: 500,
     onLost: () => undefined,
     onTrouble: () => undefined,
   });
   try {
-    for (const name of await segmentsIn(dead)) {
+    for (const name of await listSegments(dead)) {
       const bytes = await readFile(join(dead, name));
       for (const part of readSegment(bytes, saltOf(name) ?? 0)) {
         if (part.is === "frame" && part.kind === frameKind.refused) {

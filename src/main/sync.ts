@@ -12,33 +12,33 @@ import type { Api } from "./api.ts";
 import type { Resources } from "./resources.ts";
 import { workerEnvironment } from "../delivery/shipping-options.ts";
 
-/** Every resource of the client, with calls that block until the answer is there. */
+/** Every resource of the client, with methods that block until the result is available. */
 export type SyncResources = BlockingResources<Resources>;
 
-export interface SyncParts {
+export interface SyncInit {
   readonly api: Api;
   readonly options: ResolvedOptions;
   readonly headers: Readonly<Record<string, string>>;
-  /** Where warnings go. */
+  /** Called with warnings. */
   readonly warn: (message: string) => void;
 }
 
-/** What the worker is given to make the same resources from. */
+/** The data that the worker needs to create the same resources. */
 export interface SyncData {
   readonly options: ResolvedOptions;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** `client.sync`. Starts a worker at the first call, and another when that one is over. */
+/** Implements `client.sync`. It starts a worker thread at the first call, and a new one if that worker has ended. */
 export class Sync {
-  readonly #parts: SyncParts;
+  readonly #init: SyncInit;
   #resources: SyncResources | undefined;
   #worker: BlockingWorker | undefined;
   #isClosed = false;
   #hasWarned = false;
 
-  constructor(parts: SyncParts) {
-    this.#parts = parts;
+  constructor(init: SyncInit) {
+    this.#init = init;
   }
 
   get resources(): SyncResources {
@@ -53,9 +53,9 @@ export class Sync {
 
   #createFacade(): SyncResources {
     watchRequests();
-    const { close: _, ...resources } = this.#parts.api;
+    const { close: _, ...resources } = this.#init.api;
     return createSyncFacade<Resources>(resources, {
-      timeoutMs: this.#parts.options.syncTimeoutMs,
+      timeoutMs: this.#init.options.syncTimeoutMs,
       problemWithTimeout: (value) => problemWith("syncTimeoutMs", value),
       call: (call) => this.#call(call),
     });
@@ -70,8 +70,8 @@ export class Sync {
     }
     if (!this.#hasWarned && isHandlingRequest()) {
       this.#hasWarned = true;
-      this.#parts.warn(
-        `client.sync.${resource}.${method} was called while handling a request: it stops every other request until the answer is there; await client.${resource}.${method} instead`,
+      this.#init.warn(
+        `client.sync.${resource}.${method} was called while handling a request: it blocks all other requests until it returns; await client.${resource}.${method} instead`,
       );
     }
     if (this.#worker === undefined || this.#worker.isOver) {
@@ -81,14 +81,19 @@ export class Sync {
   }
 
   #start(): BlockingWorker {
-    const { options, headers } = this.#parts;
-    // What hides is a function that can't cross; the worker records nothing.
-    const plain = { ...options, hideInputs: false, hideOutputs: false, hideMetadata: false };
+    const { options, headers } = this.#init;
+    // These options may be functions, which can't be sent to a worker. The worker records no runs, so it does not need them.
+    const cloneableOptions = {
+      ...options,
+      hideInputs: false,
+      hideOutputs: false,
+      hideMetadata: false,
+    };
     return new BlockingWorker({
       path: createRequire(import.meta.url).resolve("#main/sync.worker"),
-      data: { options: plain, headers } satisfies SyncData,
+      data: { options: cloneableOptions, headers } satisfies SyncData,
       env: workerEnvironment(process.env),
-      warn: this.#parts.warn,
+      warn: this.#init.warn,
     });
   }
 }

@@ -4,21 +4,21 @@ import type { WorkerEnd } from "../api/sync/protocol.ts";
 import { resultOf, ReplyChannel, serveCalls } from "../api/sync/serve-calls.ts";
 import type { SyncData } from "./sync.ts";
 
-// The worker behind `client.sync`: the client's own resources, made from the same options.
-const { options, headers, ...end } = workerData as SyncData & WorkerEnd;
-const reporting = new ReplyChannel(end);
+// The worker thread of `client.sync`. It creates the client's resources from the same options and serves blocking calls.
+const { options, headers, ...channel } = workerData as SyncData & WorkerEnd;
+const replies = new ReplyChannel(channel);
 try {
-  // Not a static import: one that fails would end the worker before it can say so.
+  // A dynamic import, so that a failure is reported to the main thread. A failed static import would end the worker first.
   const { createApi } = await import("./api.ts");
-  const current = new AsyncLocalStorage<AbortSignal>();
+  const currentSignal = new AsyncLocalStorage<AbortSignal>();
   const { close: _, ...resources } = createApi(options, headers, {
-    ambientSignal: () => current.getStore(),
-    // This is a worker: it needs none of its own.
+    ambientSignal: () => currentSignal.getStore(),
+    // Uploads run in this thread, which is already a worker.
     uploadThreads: 0,
     env: {},
-    warn: (message) => reporting.send({ kind: "warned", message }),
+    warn: (message) => replies.send({ kind: "warned", message }),
   });
-  serveCalls(reporting, (call, signal) => current.run(signal, () => resultOf(resources, call)));
+  serveCalls(replies, (call, signal) => currentSignal.run(signal, () => resultOf(resources, call)));
 } catch (error) {
-  reporting.end(`it could not start: ${String(error)}`);
+  replies.end(`it could not start: ${String(error)}`);
 }

@@ -5,50 +5,49 @@ import { Fields } from "../model/fields.ts";
 import type { KeyValues } from "../model/run.ts";
 import type { Checkpoint } from "../model/resources/upload.ts";
 
-/** The format of the file; rows of another one are not compared. */
+/** Version of the file format. A file of another version is refused. */
 const format = 1;
-/** Between two writes, at least. */
-const pauseMs = 250;
-/** Slots are whole blocks, so that writing one never touches the other. */
+/** Shortest time between two writes, milliseconds. */
+const minWriteIntervalMs = 250;
+/** A slot is a multiple of this size, so that writing one slot never touches a disk block of the other. */
 const blockBytes = 4_096;
-/** Room for the members of a record beside target and source. */
-const memberBytes = 512;
+/** Bytes reserved in a slot for the members of the record other than target and source. */
+const variableBytes = 512;
 
-/** How far an upload got, from its checkpoint. */
+/** How far an upload has progressed. */
 export interface CheckpointPosition {
-  /** Rows from the beginning of the source that are done with. */
+  /** Number of completed rows from the beginning of the source. */
   readonly rows: number;
-  /** Two of them, by which the source is known again. */
+  /** The first and the last recorded row. A later upload compares them to detect that the source is a different one. */
   readonly first: RecordedRow;
   readonly last: RecordedRow;
 }
 
-/** What a row of the source holds, in short. */
+/** A digest of the content of a row. */
 export interface RecordedRow {
   readonly row: number;
   readonly digest: string;
 }
 
 export interface CheckpointOptions {
-  /** What is uploaded, and to where. */
+  /** What is uploaded and where to, such as `examples of dataset …`. */
   readonly target: string;
-  /** Called once where the file can't be written. */
+  /** Called once if the file can't be written. */
   readonly onTrouble: (message: string) => void;
 }
 
 /**
- * A checkpoint's file. It has two slots, which are written in turn: whenever the process ends, one of them
- * holds a whole record, and nothing lies beside the file that someone would have to remove. What was
- * written last is left alone in the first slot at a clean end. It is written at most every quarter of a
- * second, and never twice at once.
+ * The file of a checkpoint. It has two slots that are written alternately. So one slot holds a complete record whenever
+ * the process ends, and no temporary file is left behind. At a clean end the last record is the only content of the file,
+ * in the first slot. The file is written at most every {@link minWriteIntervalMs}, and never by two writes at the same time.
  */
 export class CheckpointFile {
-  /** What an earlier upload reached. */
+  /** The position that an earlier upload reached; `undefined` without one. */
   readonly position: CheckpointPosition | undefined;
-  readonly #place: Checkpoint;
+  readonly #checkpoint: Checkpoint;
   readonly #options: CheckpointOptions;
   #next: CheckpointPosition | undefined;
-  /** What was written last, unless it is the only record of the file already. */
+  /** The position written last; `undefined` once it is the only record in the file. */
   #latest: CheckpointPosition | undefined;
   #writing: Promise<void> | undefined;
   #wroteAt = Number.NEGATIVE_INFINITY;
@@ -56,34 +55,38 @@ export class CheckpointFile {
   /** The slot that does not hold the latest record. */
   #slot: 0 | 1;
 
-  private constructor(place: Checkpoint, options: CheckpointOptions, found: Found | undefined) {
-    this.#place = place;
+  private constructor(
+    checkpoint: Checkpoint,
+    options: CheckpointOptions,
+    stored: StoredPosition | undefined,
+  ) {
+    this.#checkpoint = checkpoint;
     this.#options = options;
-    this.#slot = found?.slot === 0 ? 1 : 0;
-    this.position = found?.reached;
+    this.#slot = stored?.slot === 0 ? 1 : 0;
+    this.position = stored?.position;
   }
 
-  /** @throws {@link ValidationError} the file is another upload's, or can't be read. */
+  /** Opens a checkpoint. @throws {@link ValidationError} the file can't be read, or belongs to another upload. */
   static async open(
     checkpoint: string | Checkpoint,
     options: CheckpointOptions,
   ): Promise<CheckpointFile> {
-    const place = typeof checkpoint === "string" ? { path: checkpoint } : checkpoint;
-    return new CheckpointFile(place, options, await readReached(place, options.target));
+    const location = typeof checkpoint === "string" ? { path: checkpoint } : checkpoint;
+    return new CheckpointFile(location, options, await readPosition(location, options.target));
   }
 
-  /** Notes how far the upload is; writes it when it is time. */
-  note(reached: CheckpointPosition): void {
-    this.#next = reached;
-    if (this.#writing === undefined && performance.now() - this.#wroteAt >= pauseMs) {
+  /** Records the position of the upload. Writes it to the file unless the last write was too recent. */
+  note(position: CheckpointPosition): void {
+    this.#next = position;
+    if (this.#writing === undefined && performance.now() - this.#wroteAt >= minWriteIntervalMs) {
       this.#writing = this.#write();
     }
   }
 
-  /** Writes what was noted last, as the only record of the file. */
+  /** Writes the latest position as the only record of the file. */
   async flush(): Promise<void> {
     await this.#writing;
-    // Written before its end was known, the other slot still holds an older record.
+    // If the latest position is already written, the other slot still holds an older record. Write it once more.
     this.#next ??= this.#latest;
     if (this.#next !== undefined) {
       await this.#write({ isLast: true });
@@ -91,12 +94,12 @@ export class CheckpointFile {
   }
 
   async #write({ isLast } = { isLast: false }): Promise<void> {
-    const reached = this.#next;
+    const position = this.#next;
     this.#next = undefined;
-    const { path, source } = this.#place;
+    const { path, source } = this.#checkpoint;
     const { target } = this.#options;
-    const record = Buffer.from(JSON.stringify({ format, target, source, ...reached }));
-    const size = slotBytes(this.#place, target);
+    const record = Buffer.from(JSON.stringify({ format, target, source, ...position }));
+    const size = slotBytes(this.#checkpoint, target);
     const slot = Buffer.concat([record, Buffer.alloc(size - record.length - 1, " "), newline]);
     try {
       const file = await openToWrite(path);
@@ -111,10 +114,10 @@ export class CheckpointFile {
       } finally {
         await file.close();
       }
-      this.#latest = isLast ? undefined : reached;
+      this.#latest = isLast ? undefined : position;
       this.#slot = isLast || this.#slot === 0 ? 1 : 0;
     } catch (error) {
-      // The upload continues. Only the position for a later resume is lost, which is reported.
+      // The upload continues. Only the position for resuming it later is lost, and that is reported.
       if (!this.#isBroken) {
         this.#isBroken = true;
         this.#options.onTrouble(
@@ -129,13 +132,13 @@ export class CheckpointFile {
 
 const newline = Buffer.from("\n");
 
-/** The same for every record of a file: what varies in length is in `memberBytes`. */
+/** Size of a slot, bytes. It is the same for all records of a file: members of varying length are part of the reserve. */
 function slotBytes({ source = "" }: Checkpoint, target: string): number {
-  const fixed = Buffer.byteLength(JSON.stringify({ target, source })) + memberBytes;
+  const fixed = Buffer.byteLength(JSON.stringify({ target, source })) + variableBytes;
   return Math.ceil(fixed / blockBytes) * blockBytes;
 }
 
-/** Keeps what the file holds: the other slot is what counts while this one is written. */
+/** Opens the file without truncating it, because the other slot holds the valid record during a write. */
 async function openToWrite(path: string): Promise<FileHandle> {
   try {
     return await open(path, "r+");
@@ -147,18 +150,21 @@ async function openToWrite(path: string): Promise<FileHandle> {
   }
 }
 
-async function writeSlot(file: FileHandle, slot: Buffer, place: 0 | 1): Promise<void> {
-  await file.write(slot, 0, slot.length, place * slot.length);
+async function writeSlot(file: FileHandle, slot: Buffer, index: 0 | 1): Promise<void> {
+  await file.write(slot, 0, slot.length, index * slot.length);
   await file.datasync();
 }
 
-interface Found {
-  readonly reached: CheckpointPosition;
+interface StoredPosition {
+  readonly position: CheckpointPosition;
   readonly slot: 0 | 1;
 }
 
-async function readReached(place: Checkpoint, target: string): Promise<Found | undefined> {
-  const { path } = place;
+async function readPosition(
+  checkpoint: Checkpoint,
+  target: string,
+): Promise<StoredPosition | undefined> {
+  const { path } = checkpoint;
   let bytes: Buffer;
   try {
     bytes = await readFile(path);
@@ -167,15 +173,15 @@ async function readReached(place: Checkpoint, target: string): Promise<Found | u
       return undefined;
     }
     throw new ValidationError(
-      `The checkpoint ${path} can't be read: ${String(cause)}. Let its owner read it, or name another file`,
+      `The checkpoint ${path} can't be read: ${String(cause)}. Check the file's permissions, or name another file`,
       { cause },
     );
   }
-  if (textOf(bytes) === "") {
-    // The process ended between making the file and writing into it.
+  if (decodeSlot(bytes) === "") {
+    // The process ended after it created the file and before it wrote to it.
     return undefined;
   }
-  const latest = latestOf(bytes);
+  const latest = findLatestRecord(bytes);
   if (latest === undefined) {
     throw new ValidationError(`${path} is not a checkpoint: remove it, or name another file`);
   }
@@ -183,13 +189,17 @@ async function readReached(place: Checkpoint, target: string): Promise<Found | u
   try {
     const fields = new Fields(record, "checkpoint");
     if (fields.optionalNumber("format") === format) {
-      const [of, source] = [fields.text("target"), fields.optionalText("source")];
-      const known = {
-        first: knownRow(fields.object("first")),
-        last: knownRow(fields.object("last")),
+      const [storedTarget, source] = [fields.text("target"), fields.optionalText("source")];
+      const knownRows = {
+        first: parseRow(fields.object("first")),
+        last: parseRow(fields.object("last")),
       };
-      assertSame(path, { of, source }, { of: target, source: place.source });
-      return { reached: { rows: fields.number("rows"), ...known }, slot };
+      assertSameUpload(
+        path,
+        { target: storedTarget, source },
+        { target, source: checkpoint.source },
+      );
+      return { position: { rows: fields.number("rows"), ...knownRows }, slot };
     }
   } catch (cause) {
     throw cause instanceof ValidationError
@@ -198,28 +208,32 @@ async function readReached(place: Checkpoint, target: string): Promise<Found | u
           cause,
         });
   }
-  throw new ValidationError(`${path} is a checkpoint of another version: remove it to begin anew`);
+  throw new ValidationError(
+    `${path} is a checkpoint in the format of another version: remove it to start from the first row`,
+  );
 }
 
-/** A slot that was never written is zeros. */
-const textOf = (bytes: Buffer): string => bytes.toString().replaceAll("\u0000", "").trim();
+/** The text of a slot; empty for a slot that was never written, which contains zeros. */
+const decodeSlot = (bytes: Buffer): string => bytes.toString().replaceAll("\u0000", "").trim();
 
-/** Longest slot that is looked for, in blocks; a path is at most 4,096 bytes, of six as JSON each. */
-const slotBlocks = 16;
+/** Largest size of a slot that is tried, in blocks. A path has at most 4,096 bytes, and each takes up to six bytes as JSON. */
+const maxSlotBlocks = 16;
 
-/** The record that covers most rows: the only one of a file, or that of one of its two slots. */
-function latestOf(bytes: Buffer): { readonly record: unknown; readonly slot: 0 | 1 } | undefined {
-  const only = parseRecord(textOf(bytes));
-  if (only !== undefined) {
-    return { record: only, slot: textOf(bytes.subarray(0, blockBytes)) === "" ? 1 : 0 };
+/** The record with the most rows: the only one in the file, or that of one of its two slots. */
+function findLatestRecord(
+  bytes: Buffer,
+): { readonly record: unknown; readonly slot: 0 | 1 } | undefined {
+  const singleRecord = parseRecord(decodeSlot(bytes));
+  if (singleRecord !== undefined) {
+    return { record: singleRecord, slot: decodeSlot(bytes.subarray(0, blockBytes)) === "" ? 1 : 0 };
   }
   for (
     let size = blockBytes;
-    size <= slotBlocks * blockBytes && size < bytes.length;
+    size <= maxSlotBlocks * blockBytes && size < bytes.length;
     size += blockBytes
   ) {
-    const first = parseRecord(textOf(bytes.subarray(0, size)));
-    const second = parseRecord(textOf(bytes.subarray(size)));
+    const first = parseRecord(decodeSlot(bytes.subarray(0, size)));
+    const second = parseRecord(decodeSlot(bytes.subarray(size)));
     if (first !== undefined || second !== undefined) {
       return rowsOf(second) > rowsOf(first)
         ? { record: second, slot: 1 }
@@ -229,7 +243,7 @@ function latestOf(bytes: Buffer): { readonly record: unknown; readonly slot: 0 |
   return undefined;
 }
 
-/** `undefined` for what is not JSON, such as a slot that a power cut tore. */
+/** Parses a record. Returns `undefined` if the text is not JSON, such as a slot half written at a power failure. */
 function parseRecord(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -241,25 +255,25 @@ function parseRecord(text: string): unknown {
 const rowsOf = (record: unknown): number =>
   typeof record === "object" && record !== null && "rows" in record ? Number(record.rows) : -1;
 
-function knownRow(value: KeyValues): RecordedRow {
+function parseRow(value: KeyValues): RecordedRow {
   const fields = new Fields(value, "checkpoint");
   return { row: fields.number("row"), digest: fields.text("digest") };
 }
 
-interface Identity {
-  readonly of: string;
+interface UploadIdentity {
+  readonly target: string;
   readonly source: string | undefined;
 }
 
-function assertSame(path: string, found: Identity, wanted: Identity): void {
-  if (found.of !== wanted.of) {
+function assertSameUpload(path: string, stored: UploadIdentity, expected: UploadIdentity): void {
+  if (stored.target !== expected.target) {
     throw new ValidationError(
-      `The checkpoint ${path} is of an upload to ${found.of}, not to ${wanted.of}. Name another file, or remove it to begin anew`,
+      `The checkpoint ${path} belongs to an upload of ${stored.target}, not of ${expected.target}. Name another file, or remove it to start from the first row`,
     );
   }
-  if (found.source !== wanted.source) {
+  if (stored.source !== expected.source) {
     throw new ValidationError(
-      `The checkpoint ${path} belongs to another source: ${found.source ?? "one that has no name"}, not ${wanted.source ?? "one that has no name"}. Name another file, or remove it to begin anew`,
+      `The checkpoint ${path} belongs to another source: ${stored.source ?? "an unnamed source"}, not ${expected.source ?? "an unnamed source"}. Name another file, or remove it to start from the first row`,
     );
   }
 }

@@ -1,28 +1,28 @@
 import type { PackedError } from "../api/sync/packed-error.ts";
 import type { ChunkReport } from "./upload.ts";
 
-/** What the rows of a chunk are, and where they go. */
+/** The kind of a chunk's rows and where they are uploaded to. */
 export type ChunkTarget =
   | { readonly resource: "examples"; readonly datasetId: string }
   | { readonly resource: "feedback" }
   | { readonly resource: "runs" };
 
-/** One tape of rows, handed over by reference. */
+/** A tape of rows to upload. Its shared memory is passed to the worker by reference. */
 export interface ChunkTask {
   readonly target: ChunkTarget;
   readonly memory: SharedArrayBuffer;
   readonly used: number;
-  /** Whether rows are only checked. */
+  /** Whether rows are only checked and not created. */
   readonly dryRun: boolean;
 }
 
-/** A report as it crosses from a worker. */
+/** A report in the form in which a worker sends it: the error is packed for structured cloning. */
 export interface ChunkReply extends Omit<ChunkReport, "failure"> {
   readonly failure?: PackedError;
 }
 
-/** Sends tapes of rows: in worker threads, or inline where there can be none. */
+/** Sends tapes of rows, in worker threads or on the current thread. */
 export interface ChunkShipper {
-  /** Rejects only where the worker died with the tape, or the tape can't be read. */
+  /** Sends a tape. The promise is rejected only if the worker crashed or the tape can't be read. */
   ship(task: ChunkTask): Promise<ChunkReply>;
 }

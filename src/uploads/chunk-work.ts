@@ -16,23 +16,23 @@ import { Http } from "../api/http/http.ts";
 import { Shipper } from "../workers/host/shipper.ts";
 import type { UploadWorkerData } from "./upload-pool.ts";
 
-export interface ChunkTools {
+export interface ChunkWorkInit {
   readonly call: Call;
   /** Sends a tape of runs. */
   readonly shipRuns: (task: ShipTask) => Promise<ShipReport>;
 }
 
-/** Judgements have no call for many: so many are under way at once. */
+/** The API creates one feedback per request. This is the number of such requests in flight for a tape. */
 const feedbackInFlight = 16;
 
-/** Turns tapes of rows into requests: what runs in a worker. */
+/** Sends tapes of rows as requests and marks the outcome of each row on the tape. It runs in a worker thread. */
 export class ChunkWork implements ChunkShipper {
-  readonly #tools: ChunkTools;
+  readonly #init: ChunkWorkInit;
   readonly #examples: ExampleChunks;
 
-  constructor(tools: ChunkTools) {
-    this.#tools = tools;
-    this.#examples = new ExampleChunks(tools.call);
+  constructor(init: ChunkWorkInit) {
+    this.#init = init;
+    this.#examples = new ExampleChunks(init.call);
   }
 
   async ship(task: ChunkTask): Promise<ChunkReply> {
@@ -52,11 +52,14 @@ export class ChunkWork implements ChunkShipper {
     const rejected: RejectedRow[] = [];
     const rows = readRows(reader, datasetId);
     const outcomes = {
-      done: (some: readonly TapeRow[], { created, bytes }: { created: number; bytes: number }) => {
+      done: (
+        doneRows: readonly TapeRow[],
+        { created, bytes }: { created: number; bytes: number },
+      ) => {
         counts.created += created;
-        counts.skipped += some.length - created;
+        counts.skipped += doneRows.length - created;
         counts.bytes += bytes;
-        some.forEach(({ record }) => reader.settle(record, "delivered"));
+        doneRows.forEach(({ record }) => reader.settle(record, "delivered"));
       },
       rejected: ({ record }: TapeRow, rejection: RejectedRow) => {
         rejected.push(rejection);
@@ -81,15 +84,15 @@ export class ChunkWork implements ChunkShipper {
     const work = async (): Promise<void> => {
       while (next < reader.count && failures.length === 0) {
         const record = next++;
-        const body = bodyOf(reader, record);
+        const body = readBody(reader, record);
         try {
-          const isNew = dryRun || (await this.#classify(body));
+          const isNew = dryRun || (await this.#createFeedback(body));
           counts[isNew ? "created" : "skipped"] += 1;
           counts.bytes += body.length;
           reader.settle(record, "delivered");
         } catch (error) {
-          if (isRefusal(error)) {
-            rejected.push(rejectionOf(reader, record, error));
+          if (isRowRefusal(error)) {
+            rejected.push(createRejection(reader, record, error));
             reader.settle(record, "rejected");
           } else {
             failures.push(error);
@@ -103,33 +106,33 @@ export class ChunkWork implements ChunkShipper {
       : { ...counts, rejected, failure: packError(failures[0]) };
   }
 
-  /** False where it was there already. */
-  async #classify(body: Buffer): Promise<boolean> {
+  /** Creates feedback. Returns false if the same feedback already exists. */
+  async #createFeedback(body: Buffer): Promise<boolean> {
     try {
-      await this.#tools.call("createFeedback", {
+      await this.#init.call("createFeedback", {
         body: { contentType: jsonType, content: body },
         repeatable: true,
       });
       return true;
     } catch (error) {
       const { id } = JSON.parse(body.toString()) as { readonly id: string };
-      if (error instanceof ConflictError && (await this.#isThere(id))) {
+      if (error instanceof ConflictError && (await this.#feedbackExists(id))) {
         return false;
       }
       throw error;
     }
   }
 
-  async #isThere(id: string): Promise<boolean> {
-    return parseFeedback(await this.#tools.call("readFeedback", { path: { id } })).id === id;
+  async #feedbackExists(id: string): Promise<boolean> {
+    return parseFeedback(await this.#init.call("readFeedback", { path: { id } })).id === id;
   }
 
   async #shipRuns(reader: TapeReader, { memory, used, dryRun }: ChunkTask): Promise<ChunkReply> {
     if (dryRun) {
       return { created: reader.count, skipped: 0, rejected: [], bytes: 0 };
     }
-    const report = await this.#tools.shipRuns({ memory, used });
-    // Which rows they are is known to who wrote them.
+    const report = await this.#init.shipRuns({ memory, used });
+    // The row numbers are not on the tape. `Uploads.runs` finds them by the run ids.
     const rejected = report.refused.map(({ runId, message }) => ({
       row: 0,
       id: runId,
@@ -143,30 +146,31 @@ export class ChunkWork implements ChunkShipper {
       bytes,
       ...(undelivered === 0
         ? {}
-        : { failure: packError(new NetworkError(reason ?? "the server did not answer")) }),
+        : { failure: packError(new NetworkError(reason ?? "the server did not respond")) }),
     };
   }
 }
 
-const refusals = new Set([400, 404, 409, 413, 422]);
+const rowRefusalStatuses = new Set([400, 404, 409, 413, 422]);
 
-const isRefusal = (error: unknown): error is Error =>
-  error instanceof ValidationError || (error instanceof HttpError && refusals.has(error.status));
+const isRowRefusal = (error: unknown): error is Error =>
+  error instanceof ValidationError ||
+  (error instanceof HttpError && rowRefusalStatuses.has(error.status));
 
-function bodyOf(reader: TapeReader, record: number): Buffer {
+function readBody(reader: TapeReader, record: number): Buffer {
   const out = new JsonWriter(Buffer.allocUnsafe(4_096));
   out.value(reader.bytes, reader.view, reader.start(record, rowField.body));
   return out.bytes.subarray(0, out.length);
 }
 
-function rejectionOf(reader: TapeReader, record: number, { message }: Error): RejectedRow {
-  const at = reader.start(record, rowField.row);
-  const row = at === 0 ? 0 : reader.view.getFloat64(at, true);
+function createRejection(reader: TapeReader, record: number, { message }: Error): RejectedRow {
+  const offset = reader.start(record, rowField.row);
+  const row = offset === 0 ? 0 : reader.view.getFloat64(offset, true);
   return { row, reason: message };
 }
 
-/** What does the work of a worker, wherever it runs. */
-export function chunkWorkOf({ shipping }: UploadWorkerData): ChunkWork {
+/** Creates the object that sends chunks, for a worker thread or for the main thread. */
+export function createChunkWork({ shipping }: UploadWorkerData): ChunkWork {
   const http = new Http(shipping);
   let runs: Shipper | undefined;
   const shipRuns: Shipper["ship"] = (task) => (runs ??= new Shipper(shipping)).ship(task);

@@ -19,10 +19,10 @@ export interface Outcomes {
   readonly rejected: (row: TapeRow, rejection: RejectedRow) => void;
 }
 
-/** Refusals that speak of the request's rows, not of the caller or the server. */
-const refusals = new Set([400, 413, 422]);
+/** Statuses that refuse the rows in a request, in contrast to a fault of the caller or the server. */
+const rowRefusalStatuses = new Set([400, 413, 422]);
 
-/** Makes examples. What a server refuses is divided until the row is found that it refuses. */
+/** Creates examples. A chunk that the server refuses is halved repeatedly until the refused rows are found. */
 export class ExampleChunks {
   readonly #call: Call;
   readonly #info: ServerInfoReader;
@@ -32,19 +32,19 @@ export class ExampleChunks {
     this.#info = new ServerInfoReader(call);
   }
 
-  /** @throws {@link SdkError} the failure after which the rest is open. */
+  /** Creates the rows. @throws {@link SdkError} the first failure that is not a refusal; rows without an outcome are still open. */
   async send(rows: readonly TapeRow[], datasetId: string, outcomes: Outcomes): Promise<void> {
     if (rows.length === 0) {
       return;
     }
     try {
-      const existing = await this.#make(rows, datasetId);
+      const existing = await this.#create(rows, datasetId);
       const bytes = rows.reduce((sum, row) => sum + sizeOf(row), 0);
       outcomes.done(rows, { created: rows.length - existing, bytes });
     } catch (error) {
       if (error instanceof ConflictError) {
-        await this.#sortOut(rows, datasetId, { outcomes, error });
-      } else if (error instanceof HttpError && refusals.has(error.status)) {
+        await this.#resolveConflict(rows, datasetId, { outcomes, error });
+      } else if (error instanceof HttpError && rowRefusalStatuses.has(error.status)) {
         await this.#divide(rows, datasetId, { outcomes, error });
       } else {
         throw error;
@@ -52,15 +52,15 @@ export class ExampleChunks {
     }
   }
 
-  /** Asks whether the dataset would take them, where the server can say so. @throws as {@link ExampleChunks.send}. */
+  /** Checks, on servers that support it, whether the dataset would accept the rows. @throws as {@link ExampleChunks.send}. */
   async check(rows: readonly TapeRow[], datasetId: string, outcomes: Outcomes): Promise<void> {
     if (!(await this.#info.readOrDefaults({})).checksExamples) {
       outcomes.done(rows, { created: rows.length, bytes: 0 });
       return;
     }
     const body = examplesJson(rows, datasetId);
-    const answer = await this.#call("checkExamples", { path: { id: datasetId }, body });
-    const reasons = new Fields(answer, "check of examples").object("rejected");
+    const response = await this.#call("checkExamples", { path: { id: datasetId }, body });
+    const reasons = new Fields(response, "check of examples").object("rejected");
     for (const row of rows) {
       const reason = reasons[row.id];
       if (typeof reason === "string") {
@@ -71,12 +71,12 @@ export class ExampleChunks {
     }
   }
 
-  /** @returns how many of them existed already, as far as the server reports it. */
-  async #make(rows: readonly TapeRow[], datasetId: string): Promise<number> {
+  /** Creates examples with one request. @returns how many of them already existed; 0 if the server does not report that. */
+  async #create(rows: readonly TapeRow[], datasetId: string): Promise<number> {
     const { exampleParts } = await this.#info.readOrDefaults({});
-    const wantsParts = rows.some(({ attachments }) => attachments.length > 0);
-    const answer =
-      exampleParts || wantsParts
+    const hasAttachments = rows.some(({ attachments }) => attachments.length > 0);
+    const response =
+      exampleParts || hasAttachments
         ? await this.#call("uploadExamples", {
             path: { id: datasetId },
             body: examplesForm(rows),
@@ -86,9 +86,9 @@ export class ExampleChunks {
             body: examplesJson(rows, datasetId),
             repeatable: true,
           });
-    return Array.isArray(answer)
+    return Array.isArray(response)
       ? 0
-      : (new Fields(answer, "list of created examples").optionalNumber("existing_count") ?? 0);
+      : (new Fields(response, "list of created examples").optionalNumber("existing_count") ?? 0);
   }
 
   async #divide(
@@ -96,9 +96,9 @@ export class ExampleChunks {
     datasetId: string,
     { outcomes, error }: { readonly outcomes: Outcomes; readonly error: HttpError },
   ): Promise<void> {
-    const [only] = rows;
-    if (only !== undefined && rows.length === 1) {
-      reject(only, error.message, outcomes);
+    const [onlyRow] = rows;
+    if (onlyRow !== undefined && rows.length === 1) {
+      reject(onlyRow, error.message, outcomes);
       return;
     }
     const middle = Math.ceil(rows.length / 2);
@@ -106,39 +106,42 @@ export class ExampleChunks {
     await this.send(rows.slice(middle), datasetId, outcomes);
   }
 
-  /** Some of the ids are taken: by the same example, as of an earlier upload, or by another one. */
-  async #sortOut(
+  /**
+   * Handles a conflict: some ids already exist. If the stored example is the same, from an earlier upload, the row is
+   * skipped; if it differs, the row is rejected. The other rows are sent again.
+   */
+  async #resolveConflict(
     rows: readonly TapeRow[],
     datasetId: string,
     refusal: { readonly outcomes: Outcomes; readonly error: ConflictError },
   ): Promise<void> {
-    const there = await this.#find(rows, datasetId);
+    const existingById = await this.#find(rows, datasetId);
     const { outcomes } = refusal;
     const seen = new Set<string>();
-    const rest: TapeRow[] = [];
+    const remaining: TapeRow[] = [];
     for (const row of rows) {
-      const example = there.get(row.id);
+      const example = existingById.get(row.id);
       if (example !== undefined && isSame(row, example)) {
         outcomes.done([row], { created: 0, bytes: sizeOf(row) });
       } else if (example !== undefined) {
-        reject(row, `another example has the id ${row.id} already`, outcomes);
+        reject(row, `the id ${row.id} already exists with a different example`, outcomes);
       } else if (seen.has(row.id)) {
-        reject(row, `an earlier row has the id ${row.id} already`, outcomes);
+        reject(row, `an earlier row has the same id ${row.id}`, outcomes);
       } else {
         seen.add(row.id);
-        rest.push(row);
+        remaining.push(row);
       }
     }
-    await (rest.length === rows.length
+    await (remaining.length === rows.length
       ? this.#divide(rows, datasetId, refusal)
-      : this.send(rest, datasetId, outcomes));
+      : this.send(remaining, datasetId, outcomes));
   }
 
   async #find(rows: readonly TapeRow[], datasetId: string): Promise<ReadonlyMap<string, Example>> {
     const ids = [...new Set(rows.map(({ id }) => id))];
     const found = new Map<string, Example>();
-    for (const some of chunksOf(ids)) {
-      const query = { dataset: datasetId, id: some, limit: some.length };
+    for (const chunk of chunksOf(ids)) {
+      const query = { dataset: datasetId, id: chunk, limit: chunk.length };
       const page = await this.#call("listExamples", { query });
       for (const example of parseList(page, "examples", parseExample)) {
         found.set(example.id, example);
@@ -156,111 +159,122 @@ function reject(row: TapeRow, reason: string, { rejected }: Outcomes): void {
   rejected(row, { row: row.row, id: row.id, reason, content: exampleText(row) });
 }
 
-/** Whether the contents are equal. The stored metadata may have more entries, such as the splits. */
+/** Whether a row and a stored example have the same content. The stored metadata may have more entries, such as the splits. */
 function isSame({ members }: TapeRow, { inputs, outputs, metadata }: Example): boolean {
-  const own = new Map(
+  const rowValues = new Map(
     members.map(([name, json]) => [name, JSON.parse(json.toString()) as unknown]),
   );
-  const said = Object.entries((own.get("metadata") ?? {}) as Readonly<Record<string, unknown>>);
+  const rowMetadata = Object.entries(
+    (rowValues.get("metadata") ?? {}) as Readonly<Record<string, unknown>>,
+  );
   return (
-    isDeepStrictEqual(own.get("inputs") ?? {}, inputs) &&
-    isDeepStrictEqual(own.get("outputs") ?? undefined, outputs) &&
-    said.every(([name, value]) => isDeepStrictEqual(value, metadata[name]))
+    isDeepStrictEqual(rowValues.get("inputs") ?? {}, inputs) &&
+    isDeepStrictEqual(rowValues.get("outputs") ?? undefined, outputs) &&
+    rowMetadata.every(([name, value]) => isDeepStrictEqual(value, metadata[name]))
   );
 }
 
-/** Members that are parts of their own; the others are in an example's first part. */
-const payloads = new Set(["inputs", "outputs"]);
-const [close, comma] = [Buffer.from("}"), Buffer.from(",")];
+/** Members that are sent as separate parts. The other members are in an example's first part. */
+const separateParts = new Set(["inputs", "outputs"]);
+const [closeBrace, comma] = [Buffer.from("}"), Buffer.from(",")];
 const [closeByte, openByte, commaByte, crByte, lfByte] = [0x7d, 0x7b, 0x2c, 0x0d, 0x0a];
-/** Of the fixed texts of a part, and of its length in digits. */
-const partBytes = 256;
+/** Upper bound for the fixed text of a part's headers, including its length in digits, bytes. */
+const partOverheadBytes = 256;
 
-/** The examples as parts (docs/wire.md). */
+/** The examples as a multipart body (docs/wire.md). */
 function examplesForm(rows: readonly TapeRow[]): RequestBody {
-  // Random, as an example may hold any fixed text.
+  // The boundary is random, because an example may contain any fixed text.
   const boundary = `millrace-${randomBytes(16).toString("hex")}`;
-  const out = Buffer.allocUnsafe(rows.reduce((sum, row) => sum + roomFor(row), partBytes));
-  let at = 0;
-  const ascii = (text: string): void => void (at += out.write(text, at, "latin1"));
-  const copy = (bytes: Uint8Array): void => {
-    out.set(bytes, at);
-    at += bytes.byteLength;
+  const out = Buffer.allocUnsafe(
+    rows.reduce((sum, row) => sum + maxPartBytes(row), partOverheadBytes),
+  );
+  let offset = 0;
+  const writeAscii = (text: string): void => void (offset += out.write(text, offset, "latin1"));
+  const writeBytes = (bytes: Uint8Array): void => {
+    out.set(bytes, offset);
+    offset += bytes.byteLength;
   };
-  const head = (name: string, type: string, length: number): void =>
-    ascii(
+  const writeHead = (name: string, type: string, length: number): void =>
+    writeAscii(
       `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\nContent-Type: ${type}\r\nContent-Length: ${length}\r\n\r\n`,
     );
-  const end = (): void => {
-    out[at++] = crByte;
-    out[at++] = lfByte;
+  const endPart = (): void => {
+    out[offset++] = crByte;
+    out[offset++] = lfByte;
   };
   for (const { id, members, attachments } of rows) {
-    const rest = members.filter(([name]) => !payloads.has(name));
-    head(id, jsonType, objectLength(rest));
-    out[at++] = openByte;
-    rest.forEach(([name, json], index) => {
+    const firstPartMembers = members.filter(([name]) => !separateParts.has(name));
+    writeHead(id, jsonType, objectLength(firstPartMembers));
+    out[offset++] = openByte;
+    firstPartMembers.forEach(([name, json], index) => {
       if (index > 0) {
-        out[at++] = commaByte;
+        out[offset++] = commaByte;
       }
-      ascii(`"${name}":`);
-      copy(json);
+      writeAscii(`"${name}":`);
+      writeBytes(json);
     });
-    out[at++] = closeByte;
-    end();
+    out[offset++] = closeByte;
+    endPart();
     for (const [name, json] of members) {
-      if (payloads.has(name)) {
-        head(`${id}.${name}`, jsonType, json.length);
-        copy(json);
-        end();
+      if (separateParts.has(name)) {
+        writeHead(`${id}.${name}`, jsonType, json.length);
+        writeBytes(json);
+        endPart();
       }
     }
     for (const { name, mimeType, data } of attachments) {
-      // A name is any text.
+      // The name may contain any characters, so it is escaped and written as UTF-8 bytes.
       const partName = Buffer.from(escapePartName(name)).toString("latin1");
-      head(`${id}.attachment.${partName}`, mimeType, data.byteLength);
-      copy(data);
-      end();
+      writeHead(`${id}.attachment.${partName}`, mimeType, data.byteLength);
+      writeBytes(data);
+      endPart();
     }
   }
-  ascii(`--${boundary}--\r\n`);
+  writeAscii(`--${boundary}--\r\n`);
   return {
     contentType: `multipart/form-data; boundary=${boundary}`,
-    content: out.subarray(0, at),
+    content: out.subarray(0, offset),
   };
 }
 
-/** Bytes that a row takes as parts, at most. */
-const roomFor = ({ members, attachments }: TapeRow): number =>
-  members.reduce((sum, [name, json]) => sum + json.length + name.length + partBytes, partBytes) +
+/** Upper bound of the bytes that a row takes in a multipart body. */
+const maxPartBytes = ({ members, attachments }: TapeRow): number =>
+  members.reduce(
+    (sum, [name, json]) => sum + json.length + name.length + partOverheadBytes,
+    partOverheadBytes,
+  ) +
   attachments.reduce(
     (sum, { name, mimeType, data }) =>
-      sum + data.byteLength + Buffer.byteLength(escapePartName(name)) + mimeType.length + partBytes,
+      sum +
+      data.byteLength +
+      Buffer.byteLength(escapePartName(name)) +
+      mimeType.length +
+      partOverheadBytes,
     0,
   );
 
-/** `{"a":…,"b":…}` */
+/** Length of the JSON object `{"a":…,"b":…}` with these members, bytes. */
 const objectLength = (members: TapeRow["members"]): number =>
   members.reduce((sum, [name, json]) => sum + name.length + 3 + json.length, 0) +
   Math.max(0, members.length - 1) +
   2;
 
-/** The examples as a list in JSON. */
+/** The examples as a JSON array. */
 function examplesJson(rows: readonly TapeRow[], datasetId: string): RequestBody {
-  const pieces: Uint8Array[] = [Buffer.from("[")];
+  const chunks: Uint8Array[] = [Buffer.from("[")];
   rows.forEach(({ id, members }, index) => {
-    pieces.push(Buffer.from(`${index === 0 ? "" : ","}{"id":"${id}","dataset_id":"${datasetId}"`));
-    members.forEach(([name, json]) => pieces.push(Buffer.from(`,"${name}":`), json));
-    pieces.push(close);
+    chunks.push(Buffer.from(`${index === 0 ? "" : ","}{"id":"${id}","dataset_id":"${datasetId}"`));
+    members.forEach(([name, json]) => chunks.push(Buffer.from(`,"${name}":`), json));
+    chunks.push(closeBrace);
   });
-  pieces.push(Buffer.from("]"));
-  return { contentType: jsonType, content: Buffer.concat(pieces) };
+  chunks.push(Buffer.from("]"));
+  return { contentType: jsonType, content: Buffer.concat(chunks) };
 }
 
-/** JSON of one example, for a person to read. */
+/** JSON of one example, for the report of a rejected row. */
 const exampleText = ({ id, members }: TapeRow): string =>
   Buffer.concat([
     Buffer.from(`{"id":"${id}"`),
     ...members.flatMap(([name, json]) => [comma, Buffer.from(`"${name}":`), json]),
-    close,
+    closeBrace,
   ]).toString();

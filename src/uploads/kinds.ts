@@ -15,32 +15,35 @@ import type { FilterOptions } from "../tracing/tape/payload-filters.ts";
 import { RecordEncoder } from "../tracing/tape/record-encoder.ts";
 import type { TapeWriter } from "../tracing/tape/tape-writer.ts";
 import { rowField } from "./row-format.ts";
-import { idOfKey } from "./row-id.ts";
+import { createIdFromKey } from "./row-id.ts";
 import { RowFields } from "./row-writer.ts";
 import type { EncodeRow } from "./row-writer.ts";
 
-/** What makes an encoder of rows on the tapes of a writer. */
-export type EncoderOn = (out: TapeWriter) => EncodeRow;
+/** Creates a function that encodes rows with a tape writer. */
+export type CreateEncoder = (out: TapeWriter) => EncodeRow;
 
-/** The namespace of ids of judgements, of which no dataset is: RFC 9562, appendix C (OID). */
-const feedbackPlace = "6ba7b812-9dad-11d1-80b4-00c04fd430c8";
+/** The namespace of feedback ids: the OID namespace of RFC 9562, which is not the id of any dataset. */
+const feedbackNamespace = "6ba7b812-9dad-11d1-80b4-00c04fd430c8";
 
-/** Examples of a dataset. */
-export const examplesOn =
-  <Row>({ toExample, idFrom }: UploadExamples<Row>, datasetId: string): EncoderOn =>
+/** Creates the encoder for examples of a dataset. */
+export const createExampleEncoder =
+  <Row>({ toExample, idFrom }: UploadExamples<Row>, datasetId: string): CreateEncoder =>
   (out) => {
     const fields = new RowFields(out);
     return (item, row) => {
-      const given = item as Row;
+      const typedItem = item as Row;
       const example = checkNew(
         toExample === undefined
           ? (rowWithoutKey(item, idFrom, exampleKeys) as NewExample)
-          : toExample(given, row),
+          : toExample(typedItem, row),
       );
       assertJsonObjects(example);
       fields.begin();
       fields.double(rowField.row, row);
-      fields.raw(rowField.id, example.id ?? rowIdOf({ idFrom, item: given, row }, datasetId));
+      fields.raw(
+        rowField.id,
+        example.id ?? createRowId({ idFrom, item: typedItem, row }, datasetId),
+      );
       fields.value(rowField.inputs, example.inputs);
       fields.value(rowField.outputs, example.outputs);
       fields.value(rowField.metadata, example.metadata);
@@ -52,32 +55,37 @@ export const examplesOn =
   };
 
 /**
- * What a row itself stands for, without its key where that is a member of its own: `id` is one then too,
- * which need not be a UUID.
+ * Returns a row without its key column, if that is not a field of the example or feedback itself. An `id` column that is
+ * used as the key is also removed, because it need not be a UUID.
  */
-function rowWithoutKey<Row>(item: unknown, idFrom: RowId<Row> | undefined, known: object): unknown {
+function rowWithoutKey<Row>(
+  item: unknown,
+  idFrom: RowId<Row> | undefined,
+  knownKeys: object,
+): unknown {
   const key = typeof idFrom === "object" ? idFrom.key : undefined;
-  if (typeof item !== "object" || key === undefined || (key !== "id" && key in known)) {
+  if (typeof item !== "object" || key === undefined || (key !== "id" && key in knownKeys)) {
     return item;
   }
-  const { [key]: _key, ...others } = item as Readonly<Record<string, unknown>>;
-  return others;
+  const { [key]: _key, ...otherMembers } = item as Readonly<Record<string, unknown>>;
+  return otherMembers;
 }
 
-/** Judgements. */
-export const feedbackOn =
-  <Row>({ toFeedback, idFrom }: UploadFeedback<Row>): EncoderOn =>
+/** Creates the encoder for feedback. */
+export const createFeedbackEncoder =
+  <Row>({ toFeedback, idFrom }: UploadFeedback<Row>): CreateEncoder =>
   (out) => {
     const fields = new RowFields(out);
     return (item, row) => {
-      const given = item as Row;
+      const typedItem = item as Row;
       const feedback =
         toFeedback === undefined
           ? (rowWithoutKey(item, idFrom, feedbackKeys) as CreateFeedback)
-          : toFeedback(given, row);
+          : toFeedback(typedItem, row);
       checkValue(feedback, feedbackKeys, { call: "feedback.upload", path: "" });
-      const key = keyOfRow({ idFrom, item: given, row }) ?? `content:${JSON.stringify(feedback)}`;
-      const id = feedback.id ?? idOfKey(feedbackPlace, key);
+      const key =
+        readRowKey({ idFrom, item: typedItem, row }) ?? `content:${JSON.stringify(feedback)}`;
+      const id = feedback.id ?? createIdFromKey(feedbackNamespace, key);
       fields.begin();
       fields.double(rowField.row, row);
       fields.raw(rowField.id, id);
@@ -89,24 +97,25 @@ function refuse(message: string): never {
   throw new ValidationError(message);
 }
 
-/** What runs are written with. */
-export interface RunsSetting {
+/** Options of {@link createRunEncoder}. */
+export interface RunEncoderOptions {
   readonly filters: FilterOptions;
-  /** Bytes of one attachment, at most. */
+  /** Largest attachment, bytes. */
   readonly attachmentBytes: number;
-  readonly rowOf: Map<string, number>;
+  /** The row number of each run id. The encoder adds entries. */
+  readonly rowNumbersById: Map<string, number>;
 }
 
-/** Runs, as they are. `rowOf` learns which row each id is. */
-export const runsOn =
+/** Creates the encoder for runs in wire format. It adds the row number of each run id to `rowOf`. */
+export const createRunEncoder =
   <Row>(
     { toRun, projectName }: UploadRuns<Row> & { readonly projectName: string },
-    { filters, attachmentBytes, rowOf }: RunsSetting,
-  ): EncoderOn =>
+    { filters, attachmentBytes, rowNumbersById }: RunEncoderOptions,
+  ): CreateEncoder =>
   (out) => {
     const encoder = new RecordEncoder(out, {
       filters: new PayloadFilters(filters, refuse),
-      // What a pipeline brings is data: it opens no file of this machine.
+      // Uploaded rows are untrusted data, so an attachment must not name a file of this machine.
       attachments: {
         attachmentBytes,
         dangerouslyAllowFilesystem: false,
@@ -122,28 +131,32 @@ export const runsOn =
       const id: unknown = typeof run === "object" && run !== null ? run.id : undefined;
       assertUuid(id, "run id");
       encoder.wire({ operation: "post", id, run, projectName });
-      // At the end, where it was known already too: they stand in the order of the rows.
-      rowOf.delete(id);
-      rowOf.set(id, row);
+      // Delete first, so that an id that occurs again moves to the end and the map stays ordered by row number.
+      rowNumbersById.delete(id);
+      rowNumbersById.set(id, row);
     };
   };
 
-interface RowToName<Row> {
+interface IdentifiedRow<Row> {
   readonly idFrom: RowId<Row> | undefined;
   readonly item: Row;
   readonly row: number;
 }
 
-/** `undefined` where the content is to say it. */
-function rowIdOf<Row>(name: RowToName<Row>, place: string): string | undefined {
-  const key = keyOfRow(name);
+/** The id of a row; `undefined` if it is computed from the row's content later. */
+function createRowId<Row>(name: IdentifiedRow<Row>, namespace: string): string | undefined {
+  const key = readRowKey(name);
   if (key === undefined) {
     return undefined;
   }
-  return isUuid(key) ? key : idOfKey(place, key);
+  return isUuid(key) ? key : createIdFromKey(namespace, key);
 }
 
-function keyOfRow<Row>({ idFrom = "content", item, row }: RowToName<Row>): string | undefined {
+function readRowKey<Row>({
+  idFrom = "content",
+  item,
+  row,
+}: IdentifiedRow<Row>): string | undefined {
   if (idFrom === "content") {
     return undefined;
   }
@@ -156,8 +169,10 @@ function keyOfRow<Row>({ idFrom = "content", item, row }: RowToName<Row>): strin
     (typeof key !== "string" && typeof key !== "number" && typeof key !== "bigint") ||
     key === ""
   ) {
-    const what = typeof idFrom === "function" ? "idFrom" : JSON.stringify(idFrom.key);
-    throw new ValidationError(`The row has no key: ${what} must be a text or a number, not empty`);
+    const keySource = typeof idFrom === "function" ? "idFrom" : JSON.stringify(idFrom.key);
+    throw new ValidationError(
+      `The row has no key: ${keySource} must be a non-empty string or a number`,
+    );
   }
   return String(key);
 }
@@ -165,7 +180,9 @@ function keyOfRow<Row>({ idFrom = "content", item, row }: RowToName<Row>): strin
 /** Refuses values whose JSON is not an object: `toJSON` may return something else. */
 function assertJsonObjects({ inputs, outputs, metadata, useSourceRunIo }: NewExample): void {
   if (useSourceRunIo === true) {
-    throw new ValidationError("useSourceRunIo is for createMany: an upload brings its own inputs");
+    throw new ValidationError(
+      "useSourceRunIo is not supported in uploads: pass inputs, or use createMany",
+    );
   }
   for (const [name, value] of Object.entries({ inputs, outputs, metadata })) {
     if (
@@ -184,7 +201,7 @@ function writeAttachments(fields: RowFields, attachments: NewAttachments): void 
         `The attachment ${JSON.stringify(name)} is a Blob, and an upload takes bytes: await its bytes() first`,
       );
     }
-    // It goes into a header.
+    // The MIME type becomes part of an HTTP header, so check that it contains no control characters.
     if (!/^[\w!#$&^.+-]+\/[\w!#$&^.+;= -]+$/.test(mimeType)) {
       throw new ValidationError(
         `${JSON.stringify(mimeType)} is not a MIME type, such as image/png`,

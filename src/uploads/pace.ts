@@ -1,7 +1,7 @@
-/** Between two reports of progress. */
-const tickMs = 250;
+/** Time between two progress reports, milliseconds. */
+const reportIntervalMs = 250;
 
-/** When an upload reports, and how it waits. */
+/** Reports the progress of an upload at intervals, and waits until the upload has ended. */
 export class Pace {
   readonly #report: () => void;
   readonly #ended = new AbortController();
@@ -11,21 +11,21 @@ export class Pace {
     this.#report = report;
   }
 
-  /** Aborted by the end. */
+  /** Aborted when the upload ends. */
   get ended(): AbortSignal {
     return this.#ended.signal;
   }
 
-  /** Something went on. */
+  /** Reports progress if the last report is old enough. */
   tick(): void {
     const now = performance.now();
-    if (now - this.#reportedAt >= tickMs) {
+    if (now - this.#reportedAt >= reportIntervalMs) {
       this.#reportedAt = now;
       this.#report();
     }
   }
 
-  /** Keeps the process alive, as an upload is awaited. Ends early when the upload ends. */
+  /** Waits for `delayMs`, or less if the upload ends. The timer keeps the process alive. */
   async wait(delayMs: number): Promise<void> {
     const { signal } = this.#ended;
     if (signal.aborted) {
@@ -42,7 +42,7 @@ export class Pace {
     });
   }
 
-  /** The last report, whenever it is; waits end. Called again it does nothing. */
+  /** Ends all waits and reports progress a last time. A second call has no effect. */
   end(): void {
     if (!this.#ended.signal.aborted) {
       this.#ended.abort();

@@ -1,10 +1,10 @@
 import { field } from "../model/records/tape-format.ts";
 
-/** The fields of a row on a tape: those of a run's record, each for what is nearest to it. */
+/** The field codes of a row on a tape. They reuse the codes of run records, so that one reader handles both. */
 export const rowField = {
-  /** Raw text; absent where the content is to say it. */
+  /** Raw text; absent if the id is computed from the row's content. */
   id: field.id,
-  /** Its number in the source, from 1. */
+  /** The row's number in the source, from 1. */
   row: field.endMicros,
   inputs: field.inputs,
   outputs: field.outputs,
@@ -12,8 +12,8 @@ export const rowField = {
   split: field.tags,
   createdAt: field.startTime,
   sourceRunId: field.parentRunId,
-  /** A whole body, of nouns that have no payloads of their own. */
+  /** The complete request body, for feedback. */
   body: field.extra,
-  /** A text, the name; then a list of the MIME type and the bytes. */
+  /** An attachment: its name as a text, then an array with its MIME type and its bytes. */
   attachment: field.other,
 } as const;

@@ -7,10 +7,10 @@ import { ValueWriter } from "../tracing/tape/value-writer.ts";
 import type { RecordedRow } from "./checkpoint.ts";
 import { rowField } from "./row-format.ts";
 
-/** Writes one row: from the beginning of its record, which is ended for it. */
+/** Writes one row. It begins the record; the caller ends it. */
 export type EncodeRow = (item: unknown, row: number) => void;
 
-/** A tape of rows, and what its last one is. */
+/** A tape of rows, with the number and the digest of its last row. */
 export interface WrittenTape {
   readonly tape: Tape;
   readonly last: RecordedRow;
@@ -18,43 +18,43 @@ export interface WrittenTape {
 
 export interface RowWriterOptions {
   readonly tapeBytes: number;
-  /** Tapes that are kept for reuse. */
+  /** Number of tapes that are kept for reuse. */
   readonly tapes: number;
-  /** What writes the rows. */
-  readonly encoderOn: (out: TapeWriter) => EncodeRow;
-  /** Takes a tape that became full in the middle of a row. */
+  /** Creates the function that encodes rows. */
+  readonly createEncoder: (out: TapeWriter) => EncodeRow;
+  /** Called with a tape that became full in the middle of a row; that row moves to the next tape. */
   readonly onFull: (written: WrittenTape) => void;
 }
 
-/** Puts rows onto tapes: what is on a tape is the row as it was, whatever becomes of the object. */
+/** Encodes rows onto tapes. A row is copied during the call, so later changes to the object have no effect. */
 export class RowWriter {
   readonly #options: RowWriterOptions;
   readonly #pool: TapePool;
   readonly #writer: TapeWriter;
   readonly #encode: EncodeRow;
-  #open: Tape;
+  #tape: Tape;
   #lastRow = 0;
 
   constructor(options: RowWriterOptions) {
-    const { tapeBytes, tapes, encoderOn } = options;
+    const { tapeBytes, tapes, createEncoder } = options;
     this.#options = options;
     this.#pool = new TapePool(tapeBytes, tapes);
-    this.#open = this.#pool.take(0);
-    this.#writer = new TapeWriter(this.#open, (atLeast) => this.#next(atLeast));
-    this.#encode = encoderOn(this.#writer);
+    this.#tape = this.#pool.take(0);
+    this.#writer = new TapeWriter(this.#tape, (atLeast) => this.#replaceFullTape(atLeast));
+    this.#encode = createEncoder(this.#writer);
   }
 
   get rows(): number {
-    return this.#open.records;
+    return this.#tape.records;
   }
 
   get bytes(): number {
-    return this.#open.used;
+    return this.#tape.used;
   }
 
-  /** Writes one row. What the encoder throws leaves no trace of it. */
+  /** Writes one row. If the encoder throws, nothing of the row is left on the tape. */
   add(item: unknown, row: number): void {
-    this.#writer.use(this.#open);
+    this.#writer.use(this.#tape);
     try {
       this.#encode(item, row);
       this.#writer.endRecord();
@@ -65,45 +65,49 @@ export class RowWriter {
     }
   }
 
-  /** Hands out what was written, and goes on with an empty tape. */
+  /** Returns the current tape and continues with an empty one. */
   cut(): WrittenTape {
-    const written = { tape: this.#open, last: this.#lastOf(this.#open) };
-    this.#open = this.#pool.take(0);
+    const written = { tape: this.#tape, last: this.#describeLastRow(this.#tape) };
+    this.#tape = this.#pool.take(0);
     return written;
   }
 
-  /** Takes a tape back that is done with. */
+  /** Returns a tape to the pool for reuse. */
   give(tape: Tape): void {
     this.#pool.give(tape);
   }
 
-  #next(atLeast: number): Tape {
+  #replaceFullTape(atLeast: number): Tape {
     const { tapeBytes, onFull } = this.#options;
     const size = atLeast > tapeBytes ? Math.ceil(atLeast * 1.5) + tapeBytes : tapeBytes;
     const next = this.#pool.take(size);
-    const full = this.#open;
-    this.#open = next;
+    const full = this.#tape;
+    this.#tape = next;
     if (full.records > 0) {
-      onFull({ tape: full, last: this.#lastOf(full) });
+      onFull({ tape: full, last: this.#describeLastRow(full) });
     } else {
       this.#pool.give(full);
     }
     return next;
   }
 
-  #lastOf(tape: Tape): RecordedRow {
+  #describeLastRow(tape: Tape): RecordedRow {
     let last = 0;
-    for (let at = 0; at < tape.used; at += tape.view.getUint32(at + headOffset.length, true)) {
-      last = at;
+    for (
+      let offset = 0;
+      offset < tape.used;
+      offset += tape.view.getUint32(offset + headOffset.length, true)
+    ) {
+      last = offset;
     }
-    // Without its head, into which outcomes are written.
+    // The record's head is left out of the digest, because outcomes are written into it.
     const fields = tape.bytes.subarray(last + recordHead, tape.used);
     const digest = createHash("sha256").update(fields).digest("base64url").slice(0, 22);
     return { row: this.#lastRow, digest };
   }
 }
 
-/** The fields of the row that is being written. */
+/** Writes the fields of a row. */
 export class RowFields {
   readonly #out: TapeWriter;
   readonly #values: ValueWriter;
@@ -117,7 +121,7 @@ export class RowFields {
     this.#out.beginRecord("post");
   }
 
-  /** Any value; none where it is `undefined`. */
+  /** Writes a field with any value; nothing if the value is `undefined`. */
   value(code: number, value: unknown): void {
     if (value !== undefined) {
       const mark = this.#out.beginField(code);
@@ -126,7 +130,7 @@ export class RowFields {
     }
   }
 
-  /** Plain ASCII. */
+  /** Writes a field of ASCII text. */
   raw(code: number, text: string | undefined): void {
     if (text !== undefined) {
       this.#out.asciiField(code, text);

@@ -1,16 +1,16 @@
 import { ValidationError } from "../model/errors.ts";
 import type { UploadSource } from "../model/resources/upload.ts";
 
-/** What gives the rows of a source, one after another. */
+/** An iterator over the rows of a source. */
 export type RowIterator = AsyncIterator<unknown> | Iterator<unknown>;
 
 /**
- * Begins to iterate a source. Call it before the first wait: the lines that `node:readline` reads before
- * its iterator exists are lost, and an iterator that is made after the last of them never ends.
+ * Creates an iterator over a source. Call it before the first `await`: `node:readline` drops lines that it reads before its
+ * iterator exists, and an iterator that is created after the last line never ends.
  *
- * @throws {@link ValidationError} it can't be iterated.
+ * @throws {@link ValidationError} the source can't be iterated.
  */
-export function rowsOf(source: UploadSource<unknown>): RowIterator {
+export function iterateSource(source: UploadSource<unknown>): RowIterator {
   if (typeof source === "object" && source !== null) {
     if (Symbol.asyncIterator in source) {
       return source[Symbol.asyncIterator]();
@@ -19,5 +19,5 @@ export function rowsOf(source: UploadSource<unknown>): RowIterator {
       return source[Symbol.iterator]();
     }
   }
-  throw new ValidationError("The source must be an array, a stream, or what else can be iterated");
+  throw new ValidationError("The source must be an array, a stream or another iterable");
 }

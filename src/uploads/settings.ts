@@ -1,7 +1,7 @@
 import { ValidationError } from "../model/errors.ts";
 import type { UploadSettings } from "../model/resources/upload.ts";
 
-/** The settings of an upload as they count. */
+/** The settings of an upload, checked and with defaults applied. */
 export interface CheckedSettings extends UploadSettings {
   readonly chunkBytes: number;
   readonly chunkCount: number;
@@ -9,18 +9,18 @@ export interface CheckedSettings extends UploadSettings {
   readonly patienceMs: number;
 }
 
-/** @throws {@link ValidationError} one is not what it can be. */
+/** Checks settings and applies the defaults. @throws {@link ValidationError} a setting is out of range. */
 export function checkSettings(settings: UploadSettings): CheckedSettings {
   const { chunkBytes = 1_048_576, chunkCount = 1_000, patienceMs = 120_000, ordered } = settings;
   const inFlight = ordered === true ? 1 : (settings.inFlight ?? 4);
-  assertWhole("chunkBytes", chunkBytes, [1_024, 67_108_864]);
-  assertWhole("chunkCount", chunkCount, [1, 100_000]);
-  assertWhole("inFlight", inFlight, [1, 256]);
-  assertWhole("patienceMs", patienceMs, [0, 86_400_000]);
+  assertInteger("chunkBytes", chunkBytes, [1_024, 67_108_864]);
+  assertInteger("chunkCount", chunkCount, [1, 100_000]);
+  assertInteger("inFlight", inFlight, [1, 256]);
+  assertInteger("patienceMs", patienceMs, [0, 86_400_000]);
   return { ...settings, chunkBytes, chunkCount, inFlight, patienceMs };
 }
 
-function assertWhole(name: string, value: unknown, [min, max]: readonly [number, number]): void {
+function assertInteger(name: string, value: unknown, [min, max]: readonly [number, number]): void {
   if (typeof value !== "number" || !Number.isInteger(value) || value < min || value > max) {
     throw new ValidationError(`${name} must be a whole number from ${min} to ${max}`);
   }

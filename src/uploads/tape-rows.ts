@@ -2,22 +2,23 @@ import { literal } from "../workers/json/ascii.ts";
 import { JsonWriter } from "../workers/json/json-writer.ts";
 import type { TapeReader } from "../workers/json/tape-reader.ts";
 import { rowField } from "./row-format.ts";
-import { contentHead, idOfNamed } from "./row-id.ts";
+import { createContentPrefix, createUuid5 } from "./row-id.ts";
 
-/** Binary data that goes with a row. */
+/** An attachment of a row. */
 export interface RowAttachment {
   readonly name: string;
   readonly mimeType: string;
   readonly data: Uint8Array;
 }
 
-/** A row as it is sent. */
+/** A row in the form in which it is sent. */
 export interface TapeRow {
+  /** Index of the row's record on the tape. */
   readonly record: number;
-  /** Its number in the source. */
+  /** The row's number in the source, from 1. */
   readonly row: number;
   readonly id: string;
-  /** JSON of its members, in their order on the wire. */
+  /** The members as JSON, in the order of the wire format. */
   readonly members: readonly (readonly [name: string, json: Buffer])[];
   readonly attachments: readonly RowAttachment[];
 }
@@ -28,58 +29,62 @@ const members = [
   ["metadata", rowField.metadata],
   ["split", rowField.split],
   ["source_run_id", rowField.sourceRunId],
-  // The last: when it was made is not part of what it is.
+  // Must be last: the creation time is not part of the content from which the id is computed.
   ["created_at", rowField.createdAt],
 ] as const;
-const names = new Map(
+const encodedNames = new Map(
   members.flatMap(([name]) =>
     ["{", ","].map((mark) => [`${mark}${name}`, literal(`${mark}"${name}":`)]),
   ),
 );
 
 /**
- * Reads the examples of a tape whose outcome is open; those without an id get one of their content.
- * All JSON is written one after another, `{"inputs":…,"outputs":…` behind what the place of the ids is:
- * so it is hashed and handed on where it stands.
+ * Reads the examples of a tape that have no outcome yet. An example without an id gets one computed from its content.
+ * The JSON of all rows is written into one buffer, each as `{"inputs":…,"outputs":…` after the prefix for ids. So the
+ * content can be hashed and sent without copying it.
  */
-export function readRows(reader: TapeReader, place: string): readonly TapeRow[] {
+export function readRows(reader: TapeReader, namespace: string): readonly TapeRow[] {
   const { bytes, view } = reader;
   const rows: TapeRow[] = [];
   const out = new JsonWriter(Buffer.allocUnsafe(bytes.length + 65_536));
-  const head = contentHead(place);
-  const headView = new DataView(head.buffer, head.byteOffset, head.byteLength);
+  const idPrefix = createContentPrefix(namespace);
+  const idPrefixView = new DataView(idPrefix.buffer, idPrefix.byteOffset, idPrefix.byteLength);
   for (let record = 0; record < reader.count; record++) {
-    const attachments = reader.others(record).map((at) => attachmentAt(reader, at));
-    const texts: [string, Buffer][] = [];
-    out.literal(headView);
-    const from = out.length;
-    let end = from;
+    const attachments = reader.others(record).map((offset) => readAttachment(reader, offset));
+    const memberJson: [string, Buffer][] = [];
+    out.literal(idPrefixView);
+    const start = out.length;
+    let idEnd = start;
     for (const [name, code] of members) {
-      const at = reader.start(record, code);
-      if (at !== 0) {
-        out.literal(names.get(`${texts.length === 0 ? "{" : ","}${name}`) ?? headView);
-        const begin = out.length;
-        out.value(bytes, view, at);
-        texts.push([name, out.bytes.subarray(begin, out.length)]);
-        end = name === "created_at" ? end : out.length;
+      const offset = reader.start(record, code);
+      if (offset !== 0) {
+        out.literal(
+          encodedNames.get(`${memberJson.length === 0 ? "{" : ","}${name}`) ?? idPrefixView,
+        );
+        const jsonStart = out.length;
+        out.value(bytes, view, offset);
+        memberJson.push([name, out.bytes.subarray(jsonStart, out.length)]);
+        idEnd = name === "created_at" ? idEnd : out.length;
       }
     }
-    const idAt = reader.start(record, rowField.id);
+    const idOffset = reader.start(record, rowField.id);
     rows.push({
       record,
       row: view.getFloat64(reader.start(record, rowField.row), true),
       id:
-        idAt === 0
-          ? idOfNamed(withFiles(out.bytes.subarray(from - head.length, end), attachments))
-          : bytes.toString("latin1", idAt, idAt + reader.length(record, rowField.id)),
-      members: texts,
+        idOffset === 0
+          ? createUuid5(
+              appendAttachments(out.bytes.subarray(start - idPrefix.length, idEnd), attachments),
+            )
+          : bytes.toString("latin1", idOffset, idOffset + reader.length(record, rowField.id)),
+      members: memberJson,
       attachments,
     });
   }
   return rows;
 }
 
-const withFiles = (content: Buffer, attachments: readonly RowAttachment[]): Buffer =>
+const appendAttachments = (content: Buffer, attachments: readonly RowAttachment[]): Buffer =>
   attachments.length === 0
     ? content
     : Buffer.concat([
@@ -87,22 +92,22 @@ const withFiles = (content: Buffer, attachments: readonly RowAttachment[]): Buff
         ...attachments.flatMap(({ name, data }) => [Buffer.from(JSON.stringify(name)), data]),
       ]);
 
-/** A text, the name; then `[type, bytes]`, where the bytes are a text that names their type, their length, and they. */
-function attachmentAt({ bytes, view }: TapeReader, start: number): RowAttachment {
-  const json = (at: number): Buffer => {
+/** Reads an attachment: a text with the name, then the array `[mimeType, bytes]`. `bytes` is a text with its type, its length and the data. */
+function readAttachment({ bytes, view }: TapeReader, start: number): RowAttachment {
+  const json = (offset: number): Buffer => {
     const out = new JsonWriter(Buffer.allocUnsafe(256));
-    out.value(bytes, view, at);
+    out.value(bytes, view, offset);
     return out.bytes.subarray(0, out.length);
   };
   const name = JSON.parse(json(start).toString()) as string;
-  const typeAt = endOfText(bytes, view, start) + 1;
+  const typeAt = findTextEnd(bytes, view, start) + 1;
   const mimeType = JSON.parse(json(typeAt).toString()) as string;
-  const lengthAt = endOfText(bytes, view, endOfText(bytes, view, typeAt) + 1);
+  const lengthAt = findTextEnd(bytes, view, findTextEnd(bytes, view, typeAt) + 1);
   const length = view.getUint32(lengthAt, true);
   return { name, mimeType, data: bytes.subarray(lengthAt + 4, lengthAt + 4 + length) };
 }
 
-function endOfText(bytes: Buffer, view: DataView, at: number): number {
-  const kind = bytes[at] ?? 0;
-  return kind >= 0x80 ? at + 1 + (kind & 0x7f) : at + 5 + view.getUint32(at + 1, true);
+function findTextEnd(bytes: Buffer, view: DataView, offset: number): number {
+  const kind = bytes[offset] ?? 0;
+  return kind >= 0x80 ? offset + 1 + (kind & 0x7f) : offset + 5 + view.getUint32(offset + 1, true);
 }

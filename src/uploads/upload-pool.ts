@@ -5,36 +5,37 @@ import { WorkerError } from "../model/errors.ts";
 import type { ShippingOptions } from "../model/records/shipping.ts";
 import { packError } from "../api/sync/packed-error.ts";
 
-/** What a worker that uploads needs to know: crosses to it when it starts. */
+/** Data that an upload worker receives when it starts. */
 export interface UploadWorkerData {
   readonly shipping: ShippingOptions;
 }
 
 export interface UploadPoolOptions extends UploadWorkerData {
-  /** Threads; 0 sends from this thread. */
+  /** Number of worker threads; 0 sends from the current thread. */
   readonly threads: number;
-  /** The environment that workers see. */
+  /** The environment variables of the workers. */
   readonly env: Readonly<Record<string, string>>;
 }
 
 /**
- * What a thread makes for a chunk is garbage when it is answered. With more room for the young of it than this
- * bodies that were sent lie about longer, and an upload takes tens of megabytes more; its speed is the same.
+ * Limit of V8's young generation in each worker, megabytes. Everything that a worker allocates for a chunk is garbage
+ * once the chunk is sent. With a larger young generation sent bodies stay in memory longer: an upload takes tens of
+ * megabytes more and is not faster.
  */
-const youngMegabytes = 8;
+const youngGenerationMegabytes = 8;
 
-/** Idle for so long, a thread ends: an upload is rare, and what it took is given back. */
+/** A worker that is idle for this long ends, milliseconds. Uploads are rare, so their memory should be freed soon. */
 const idleMs = 2_000;
 
 /**
- * The threads behind uploads, beside those that send runs: an upload of hours delays no run. They start
- * with the first chunk and end when there is nothing more; where none can start, this thread does it.
+ * Worker threads for uploads, separate from those that send runs, so that a long upload does not delay runs. They start
+ * with the first chunk and end when they are idle. If no worker can start, the current thread does the work.
  */
 export class UploadPool implements ChunkShipper {
   readonly #options: UploadPoolOptions;
   #piscina: Promise<Piscina<ChunkTask, ChunkReply>> | undefined;
   #inline: Promise<ChunkShipper> | undefined;
-  #worked = false;
+  #hasSucceeded = false;
 
   constructor(options: UploadPoolOptions) {
     this.#options = options;
@@ -44,13 +45,13 @@ export class UploadPool implements ChunkShipper {
     if (this.#options.threads > 0 && this.#inline === undefined) {
       try {
         this.#piscina ??= this.#start();
-        const answer = await (await this.#piscina).run(task);
-        this.#worked = true;
-        return answer;
+        const reply = await (await this.#piscina).run(task);
+        this.#hasSucceeded = true;
+        return reply;
       } catch (error) {
-        if (this.#worked) {
-          // A thread that worked died: another takes its place, and what is not marked on the tape is sent again.
-          return lostBy(error);
+        if (this.#hasSucceeded) {
+          // A worker crashed. Piscina starts another one, and the rows without an outcome on the tape are sent again.
+          return createLostReply(error);
         }
       }
     }
@@ -58,12 +59,12 @@ export class UploadPool implements ChunkShipper {
     return (await this.#inline).ship(task);
   }
 
-  /** Ends the threads; chunks under way are given up. May be called twice. */
+  /** Ends the workers and abandons the chunks in progress. May be called twice. */
   async close(): Promise<void> {
     await (await this.#piscina)?.destroy();
   }
 
-  /** Loads what it needs: a client that uploads nothing loads none of it. */
+  /** Starts the pool. Piscina is imported here, so that a client without uploads does not load it. */
   async #start(): Promise<Piscina<ChunkTask, ChunkReply>> {
     const { Piscina } = await import("piscina");
     const { threads, env, shipping } = this.#options;
@@ -74,31 +75,31 @@ export class UploadPool implements ChunkShipper {
       maxThreads: threads,
       concurrentTasksPerWorker: 64,
       idleTimeout: idleMs,
-      resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes },
-      // The default freezes a worker between tasks, and with it its connections.
+      resourceLimits: { maxYoungGenerationSizeMb: youngGenerationMegabytes },
+      // By default Piscina blocks an idle worker's event loop between tasks, and with it the worker's connections.
       atomics: "disabled",
       recordTiming: false,
-      // Preloads of the program would run in every worker.
+      // Without this, modules that the program preloads (`--import`) would run in every worker.
       execArgv: [],
       env,
       workerData: { options: data },
     });
-    // Without a listener a late error of a worker ends the program. Its chunks reject on their own.
+    // Without a listener, an error event of a worker would end the process. The promises of its chunks reject separately.
     pool.on("error", () => undefined);
     return pool;
   }
 }
 
-const lostBy = (cause: unknown): ChunkReply => ({
+const createLostReply = (cause: unknown): ChunkReply => ({
   created: 0,
   skipped: 0,
   rejected: [],
   bytes: 0,
-  failure: packError(new WorkerError("the worker that sent the rows died", { cause })),
+  failure: packError(new WorkerError("the worker that sent the rows crashed", { cause })),
 });
 
-/** The same work on this thread; loaded only where it is needed. */
+/** Sends chunks from the current thread. The module is imported only when it is needed. */
 async function startInline(data: UploadWorkerData): Promise<ChunkShipper> {
-  const { chunkWorkOf } = await import("./chunk-work.ts");
-  return chunkWorkOf(data);
+  const { createChunkWork } = await import("./chunk-work.ts");
+  return createChunkWork(data);
 }

@@ -5,41 +5,41 @@ import { ValidationError } from "../model/errors.ts";
 import type { UploadResult } from "../model/resources/upload.ts";
 import type { BulkUpload } from "./upload.ts";
 
-type Done = (error?: Error | null) => void;
+type WriteCallback = (error?: Error | null) => void;
 
-/** A stream whose rows go to an upload that is about to begin. */
-export function uploadStreamTo(beginning: Promise<BulkUpload>): UploadStream {
+/** Creates a stream that passes its rows to an upload. The upload may still be starting. */
+export function createUploadStream(upload: Promise<BulkUpload>): UploadStream {
   const result = new Deferred<UploadResult>();
-  // Whoever awaits the pipeline alone has its error from there.
+  // A caller may await only the pipeline, which reports the same error. An unhandled rejection would end the process.
   result.promise.catch(() => undefined);
-  const add = async (row: unknown): Promise<void> => (await beginning).add(row);
-  const finish = async (): Promise<void> => result.resolve(await (await beginning).finish());
+  const add = async (row: unknown): Promise<void> => (await upload).add(row);
+  const finish = async (): Promise<void> => result.resolve(await (await upload).finish());
   const abort = async (reason: Error): Promise<void> => {
     try {
-      await (await beginning).fail(reason);
+      await (await upload).fail(reason);
     } catch (failure) {
       result.reject(failure);
     }
   };
   const stream = new Writable({
     objectMode: true,
-    // Its own queue would be rows in memory that no limit counts.
+    // The stream must not buffer rows itself, because no limit of the upload would count them.
     highWaterMark: 1,
-    write: (row: unknown, _encoding, done) => void settle(add(row), done),
-    final: (done) => void settle(finish(), done),
+    write: (row: unknown, _encoding, done) => void callWhenSettled(add(row), done),
+    final: (done) => void callWhenSettled(finish(), done),
     destroy(error, done) {
       if (this.writableFinished) {
         done(error);
       } else {
-        const reason = error ?? new ValidationError("The stream was destroyed before its end");
-        void settle(abort(reason), () => done(error));
+        const reason = error ?? new ValidationError("The stream was destroyed before it ended");
+        void callWhenSettled(abort(reason), () => done(error));
       }
     },
   });
   return Object.assign(stream, { result: result.promise });
 }
 
-async function settle(work: Promise<void>, done: Done): Promise<void> {
+async function callWhenSettled(work: Promise<void>, done: WriteCallback): Promise<void> {
   let failure: Error | undefined;
   try {
     await work;

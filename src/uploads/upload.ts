@@ -9,60 +9,61 @@ import { RowWriter } from "./row-writer.ts";
 import type { RowWriterOptions, WrittenTape } from "./row-writer.ts";
 import type { CheckedSettings } from "./settings.ts";
 
-/** What is uploaded, and how. */
+/** The kind of an upload: its target, and how its rows are encoded and sent. */
 export interface BulkKind {
-  /** Such as `examples of dataset …`. */
+  /** What is uploaded and where to, such as `examples of dataset …`. */
   readonly target: string;
-  /** What writes its rows. It throws a {@link ValidationError} where one is refused. */
-  readonly encoderOn: RowWriterOptions["encoderOn"];
-  /** Sends the rows of a tape; what was answered is marked on it, and is not sent again. */
+  /** Creates the function that encodes rows. It throws a {@link ValidationError} for an invalid row. */
+  readonly createEncoder: RowWriterOptions["createEncoder"];
+  /** Sends the rows of a tape. Rows with a known outcome are marked on the tape and are not sent again. */
   readonly ship: (tape: Tape) => Promise<ChunkReport>;
-  /** Called with the number of rows, from the first, that are done. */
+  /** Called with the number of completed rows from the beginning of the source. */
   readonly onDone?: (rows: number) => void;
 }
 
-/** What became of the rows of one tape. */
+/** The outcomes of the rows of one tape. */
 export interface ChunkReport {
   readonly created: number;
   readonly skipped: number;
   readonly rejected: readonly RejectedRow[];
   readonly bytes: number;
-  /** Why the rest of them are still open. */
+  /** The error because of which some rows have no outcome yet. */
   readonly failure?: Error;
 }
 
-/** Rows of the source that are on one tape, or were rejected before they came onto it. */
+/** Consecutive rows of the source: those on one tape and those that were rejected before they were written to it. */
 interface Chunk {
   readonly lastRow: number;
   readonly last: RecordedRow;
   isDone: boolean;
 }
 
-const faultLimit = 100;
-const ignore = (): void => undefined;
+/** Maximum number of rejected rows in a result. */
+const maxReportedRows = 100;
+const noop = (): void => undefined;
 
 /**
- * Takes rows, and sends them in chunks. States: open; failed, after which every call throws; ended.
- * Whoever adds a row waits while as many chunks are under way as may be: so what is in memory is a few tapes.
+ * Uploads rows in chunks. States: open; failed, after which every call throws; ended. `add` waits while the maximum
+ * number of chunks is in flight, so that memory use is bounded to a few tapes.
  */
 export class BulkUpload {
   readonly #kind: BulkKind;
   readonly #settings: CheckedSettings;
   readonly #checkpoint: CheckpointFile | undefined;
   readonly #writer: RowWriter;
-  readonly #scratch: RowWriter;
+  readonly #digestWriter: RowWriter;
   readonly #chunks: Chunk[] = [];
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #inFlight = new Set<Promise<void>>();
   readonly #faults: RejectedRow[] = [];
   readonly #warnings: string[];
   readonly #pace: Pace;
-  readonly #beganAt = performance.now();
+  readonly #startedAt = performance.now();
   readonly #counts = { read: 0, created: 0, skipped: 0, rejected: 0, bytes: 0 };
   #first: RecordedRow | undefined;
   #lastWritten: RecordedRow | undefined;
-  #awaySince: number | undefined;
+  #failingSince: number | undefined;
   #failure: { readonly error: unknown } | undefined;
-  /** Called when the upload failed, to end the wait that is under way. */
+  /** Called when the upload fails, so that a caller that waits for the source can stop waiting. */
   onFailure: (() => void) | undefined;
 
   constructor(
@@ -77,21 +78,26 @@ export class BulkUpload {
     this.#warnings = warnings;
     this.#first = checkpoint?.position?.first;
     this.#pace = new Pace(() => settings.onProgress?.(this.#progress()));
-    const { encoderOn } = kind;
-    // A row may end beyond the limit at which its chunk is cut.
+    const { createEncoder } = kind;
+    // Slightly more than a chunk: the row that reaches the limit of a chunk is still written to its tape.
     const tapeBytes = chunkBytes + 65_536;
     this.#writer = new RowWriter({
       tapeBytes,
       tapes: inFlight + 2,
-      encoderOn,
-      onFull: (written) => this.#begin(written, this.#counts.read - 1),
+      createEncoder,
+      onFull: (written) => this.#startChunk(written, this.#counts.read - 1),
     });
-    this.#scratch = new RowWriter({ tapeBytes: 16_384, tapes: 1, encoderOn, onFull: ignore });
-    const abort = (): void => this.#fail(abortErrorOf(kind, signal));
-    // It may outlive many uploads.
+    this.#digestWriter = new RowWriter({
+      tapeBytes: 16_384,
+      tapes: 1,
+      createEncoder,
+      onFull: noop,
+    });
+    const abort = (): void => this.#fail(createAbortError(kind, signal));
+    // Remove the listener when the upload ends, because the caller may use the signal for many uploads.
     signal?.addEventListener("abort", abort, { once: true, signal: this.#pace.ended });
     if (signal?.aborted === true) {
-      this.#fail(abortErrorOf(kind, signal));
+      this.#fail(createAbortError(kind, signal));
     }
   }
 
@@ -99,13 +105,13 @@ export class BulkUpload {
     return this.#failure !== undefined;
   }
 
-  /** Takes one row; resolves when the next one may come. @throws {@link UploadError} */
+  /** Adds a row. Resolves when there is capacity for the next one. @throws {@link UploadError} the upload failed. */
   async add(item: unknown): Promise<void> {
     this.#throwIfFailed();
     const counts = this.#counts;
     const row = ++counts.read;
     if (row <= (this.#checkpoint?.position?.rows ?? 0)) {
-      this.#passOver(item, row);
+      this.#skipRow(item, row);
       return;
     }
     try {
@@ -121,23 +127,23 @@ export class BulkUpload {
     if (this.#writer.rows >= chunkCount || this.#writer.bytes >= chunkBytes) {
       this.#cut(row);
     }
-    while (this.#underWay.size >= inFlight) {
-      await Promise.race(this.#underWay);
+    while (this.#inFlight.size >= inFlight) {
+      await Promise.race(this.#inFlight);
     }
     this.#pace.tick();
     this.#throwIfFailed();
   }
 
-  /** Sends what is left. @throws {@link UploadError} */
+  /** Sends the remaining rows and waits for all outcomes. @throws {@link UploadError} the upload failed. */
   async finish(): Promise<UploadResult> {
     if (this.#failure === undefined && this.#writer.rows > 0) {
       this.#cut(this.#counts.read);
     }
-    await Promise.all(this.#underWay);
+    await Promise.all(this.#inFlight);
     if (this.#failure === undefined && this.#first !== undefined) {
       const { rows = 0, last = this.#first } = this.#checkpoint?.position ?? {};
-      const reached = { rows: Math.max(rows, this.#counts.read), first: this.#first };
-      this.#checkpoint?.note({ ...reached, last: this.#lastWritten ?? last });
+      const position = { rows: Math.max(rows, this.#counts.read), first: this.#first };
+      this.#checkpoint?.note({ ...position, last: this.#lastWritten ?? last });
     }
     await this.#checkpoint?.flush();
     this.#throwIfFailed();
@@ -145,26 +151,26 @@ export class BulkUpload {
     return this.#result();
   }
 
-  /** The source failed. What was taken from it before is sent, and noted. @throws {@link UploadError} always. */
+  /** Call this when the source failed. It sends the rows read so far and writes the checkpoint. @throws {@link UploadError} always. */
   async fail(reason: unknown): Promise<never> {
     if (this.#failure === undefined && this.#writer.rows > 0) {
       this.#cut(this.#counts.read);
     }
-    await Promise.all(this.#underWay);
+    await Promise.all(this.#inFlight);
     await this.#checkpoint?.flush();
     this.#fail(reason);
     throw this.#error();
   }
 
-  /** A row that a checkpoint lists as done. It must be the same row as then. */
-  #passOver(item: unknown, row: number): void {
+  /** Skips a row that is completed according to the checkpoint. The upload fails if a recorded row has a different content. */
+  #skipRow(item: unknown, row: number): void {
     this.#counts.skipped += 1;
-    const reached = this.#checkpoint?.position;
-    for (const known of [reached?.first, reached?.last]) {
-      if (known?.row === row && this.#digest(item, row) !== known.digest) {
+    const position = this.#checkpoint?.position;
+    for (const recordedRow of [position?.first, position?.last]) {
+      if (recordedRow?.row === row && this.#digest(item, row) !== recordedRow.digest) {
         this.#fail(
           new ValidationError(
-            `The checkpoint belongs to another source: its row ${row} is not the row ${row} of this one. Name another file as checkpoint, or remove it to begin anew`,
+            `The checkpoint belongs to another source: its row ${row} differs from row ${row} of this source. Name another file as checkpoint, or remove it to start from the first row`,
           ),
         );
         this.#throwIfFailed();
@@ -175,21 +181,21 @@ export class BulkUpload {
 
   #digest(item: unknown, row: number): string {
     try {
-      this.#scratch.add(item, row);
+      this.#digestWriter.add(item, row);
     } catch {
-      // A row that is refused now was not when the checkpoint was written.
+      // The row is invalid now but was valid when the checkpoint was written, so it is not the same row.
       return "";
     }
-    const { tape, last } = this.#scratch.cut();
-    this.#scratch.give(tape);
+    const { tape, last } = this.#digestWriter.cut();
+    this.#digestWriter.give(tape);
     return last.digest;
   }
 
   #cut(lastRow: number): void {
-    this.#begin(this.#writer.cut(), lastRow);
+    this.#startChunk(this.#writer.cut(), lastRow);
   }
 
-  #begin({ tape, last }: WrittenTape, lastRow: number): void {
+  #startChunk({ tape, last }: WrittenTape, lastRow: number): void {
     this.#lastWritten = last;
     this.#first ??= last;
     const chunk: Chunk = { lastRow, last, isDone: false };
@@ -197,10 +203,10 @@ export class BulkUpload {
     const work = this.#send(tape, chunk)
       .catch((error: unknown) => this.#fail(error))
       .finally(() => {
-        this.#underWay.delete(work);
+        this.#inFlight.delete(work);
         this.#writer.give(tape);
       });
-    this.#underWay.add(work);
+    this.#inFlight.add(work);
   }
 
   async #send(tape: Tape, chunk: Chunk): Promise<void> {
@@ -208,23 +214,23 @@ export class BulkUpload {
       const report = await this.#kind.ship(tape);
       await this.#count(report);
       if (report.failure === undefined) {
-        this.#awaySince = undefined;
+        this.#failingSince = undefined;
         chunk.isDone = true;
-        this.#advance();
+        this.#updateCheckpoint();
         return;
       }
-      const isPassing = report.failure instanceof SdkError && report.failure.retryable;
-      if (this.#awaySince === undefined && isPassing) {
+      const isRetryable = report.failure instanceof SdkError && report.failure.retryable;
+      if (this.#failingSince === undefined && isRetryable) {
         this.#settings.onWait?.(report.failure);
       }
-      this.#awaySince ??= performance.now();
-      if (!isPassing || performance.now() - this.#awaySince >= this.#settings.patienceMs) {
+      this.#failingSince ??= performance.now();
+      if (!isRetryable || performance.now() - this.#failingSince >= this.#settings.patienceMs) {
         this.#fail(report.failure);
         return;
       }
       const { maxWaitMs } = retryPace;
-      const waits = { ...retryPace, retryAfterLimitMs: maxWaitMs };
-      await this.#pace.wait(retryWaitMs({ attempt, random: Math.random() }, waits));
+      const pace = { ...retryPace, retryAfterLimitMs: maxWaitMs };
+      await this.#pace.wait(retryWaitMs({ attempt, random: Math.random() }, pace));
     }
   }
 
@@ -239,7 +245,7 @@ export class BulkUpload {
 
   async #reject(row: RejectedRow): Promise<void> {
     this.#counts.rejected += 1;
-    if (this.#faults.length < faultLimit) {
+    if (this.#faults.length < maxReportedRows) {
       this.#faults.push(row);
     }
     try {
@@ -249,14 +255,14 @@ export class BulkUpload {
     }
   }
 
-  /** Notes the rows from the beginning that are done with. */
-  #advance(): void {
-    let reached: Chunk | undefined;
+  /** Records in the checkpoint how many rows from the beginning of the source are completed. */
+  #updateCheckpoint(): void {
+    let lastDone: Chunk | undefined;
     while (this.#chunks[0]?.isDone === true) {
-      reached = this.#chunks.shift();
+      lastDone = this.#chunks.shift();
     }
-    if (reached !== undefined && this.#first !== undefined) {
-      const { lastRow, last } = reached;
+    if (lastDone !== undefined && this.#first !== undefined) {
+      const { lastRow, last } = lastDone;
       this.#checkpoint?.note({ rows: lastRow, first: this.#first, last });
       this.#kind.onDone?.(lastRow);
     }
@@ -288,16 +294,16 @@ export class BulkUpload {
 
   #progress(): UploadProgress {
     const firstRow = (this.#checkpoint?.position?.rows ?? 0) + 1;
-    return { ...this.#counts, seconds: (performance.now() - this.#beganAt) / 1_000, firstRow };
+    return { ...this.#counts, seconds: (performance.now() - this.#startedAt) / 1_000, firstRow };
   }
 
   #result(): UploadResult {
-    const lists = { faults: [...this.#faults], warnings: [...this.#warnings] };
-    return { ...this.#progress(), ...lists };
+    const reports = { faults: [...this.#faults], warnings: [...this.#warnings] };
+    return { ...this.#progress(), ...reports };
   }
 }
 
-const abortErrorOf = ({ target }: BulkKind, signal: AbortSignal | undefined): AbortError =>
-  new AbortError(`Failed to upload ${target}: it was ended by its signal`, {
+const createAbortError = ({ target }: BulkKind, signal: AbortSignal | undefined): AbortError =>
+  new AbortError(`Failed to upload ${target}: it was aborted by its signal`, {
     cause: signal?.reason as unknown,
   });

@@ -17,28 +17,28 @@ import { tallyOf } from "../tracing/tape/tally.ts";
 import type { Tally } from "../tracing/tape/tally.ts";
 import { CheckpointFile } from "./checkpoint.ts";
 import type { ChunkShipper, ChunkTarget } from "./chunk-task.ts";
-import { examplesOn, feedbackOn, runsOn } from "./kinds.ts";
-import { rowsOf } from "./rows.ts";
+import { createExampleEncoder, createFeedbackEncoder, createRunEncoder } from "./kinds.ts";
+import { iterateSource } from "./rows.ts";
 import type { RowIterator } from "./rows.ts";
 import { checkSettings } from "./settings.ts";
 import type { CheckedSettings } from "./settings.ts";
-import { uploadStreamTo } from "./upload-stream.ts";
+import { createUploadStream } from "./upload-stream.ts";
 import { BulkUpload } from "./upload.ts";
 import type { BulkKind, ChunkReport } from "./upload.ts";
 
 export interface UploadsInit {
   readonly call: Call;
   readonly datasets: Pick<Datasets, "create">;
-  /** Started at the first upload. */
+  /** Returns the shipper. It is called for each tape; worker threads start with the first one. */
   readonly shipper: () => ChunkShipper;
   readonly filters: FilterOptions;
-  /** Bytes of one attachment of a run, at most. */
+  /** Largest attachment of a run, bytes. */
   readonly attachmentBytes: number;
-  /** Where runs are filed that name no project. */
+  /** The project of runs that name none. */
   readonly projectName: string;
 }
 
-/** Uploads of any size: reads, encodes, and hands chunks to workers. */
+/** Uploads sources of any size: it reads rows, encodes them and passes chunks of them to workers. */
 export class Uploads implements Uploader {
   readonly #init: UploadsInit;
 
@@ -50,65 +50,71 @@ export class Uploads implements Uploader {
     source: UploadSource<Row>,
     request: UploadExamples<Row>,
   ): Promise<UploadResult> {
-    const rows = rowsOf(source);
-    return drive(rows, await this.#beginExamples(request));
+    const rows = iterateSource(source);
+    return runUpload(rows, await this.#startExamples(request));
   }
 
   examplesStream<Row>(request: UploadExamples<Row>): UploadStream {
-    const beginning = this.#beginExamples(request);
-    // It is awaited with the first row. Without rows it is not needed.
-    beginning.catch(() => undefined);
-    return uploadStreamTo(beginning);
+    const upload = this.#startExamples(request);
+    // The stream awaits this promise with the first row. Until then a rejection must not count as unhandled.
+    upload.catch(() => undefined);
+    return createUploadStream(upload);
   }
 
   async feedback<Row>(
     source: UploadSource<Row>,
     request: UploadFeedback<Row>,
   ): Promise<UploadResult> {
-    const rows = rowsOf(source);
+    const rows = iterateSource(source);
     const settings = checkSettings(request);
-    const kind = this.#kind({ resource: "feedback" }, "feedback", settings);
-    return drive(rows, await begin({ ...kind, encoderOn: feedbackOn(request) }, settings));
+    const kind = this.#createKind({ resource: "feedback" }, "feedback", settings);
+    return runUpload(
+      rows,
+      await startUpload({ ...kind, createEncoder: createFeedbackEncoder(request) }, settings),
+    );
   }
 
   async runs<Row>(source: UploadSource<Row>, request: UploadRuns<Row>): Promise<UploadResult> {
-    const rows = rowsOf(source);
+    const rows = iterateSource(source);
     const settings = checkSettings(request);
     const { filters, attachmentBytes } = this.#init;
-    const rowOf = new Map<string, number>();
-    const { ship, target } = this.#kind({ resource: "runs" }, "runs", settings);
+    const rowNumbersById = new Map<string, number>();
+    const { ship, target } = this.#createKind({ resource: "runs" }, "runs", settings);
     const kind: BulkKind = {
       target,
-      encoderOn: runsOn(
+      createEncoder: createRunEncoder(
         { ...request, projectName: request.projectName ?? this.#init.projectName },
-        { filters, attachmentBytes, rowOf },
+        { filters, attachmentBytes, rowNumbersById },
       ),
-      // However many rows there are, those under way alone are in memory.
-      onDone: (count) => forgetUntil(rowOf, count),
+      // Only the rows in flight are kept in memory, however many rows the source has.
+      onDone: (count) => deleteRowsUpTo(rowNumbersById, count),
       ship: async (tape) => {
         const report = await ship(tape);
-        const rejected = report.rejected.map((one) => ({
-          ...one,
-          row: rowOf.get(one.id ?? "") ?? 0,
+        const rejected = report.rejected.map((rejectedRow) => ({
+          ...rejectedRow,
+          row: rowNumbersById.get(rejectedRow.id ?? "") ?? 0,
         }));
         return { ...report, rejected };
       },
     };
-    return drive(rows, await begin(kind, settings));
+    return runUpload(rows, await startUpload(kind, settings));
   }
 
-  async #beginExamples<Row>(request: UploadExamples<Row>): Promise<BulkUpload> {
+  async #startExamples<Row>(request: UploadExamples<Row>): Promise<BulkUpload> {
     const settings = checkSettings(request);
-    const datasetId = await this.#datasetOf(request, settings);
+    const datasetId = await this.#findOrCreateDataset(request, settings);
     if (datasetId === undefined) {
-      return rejectStream(request, settings);
+      return startDryRun(request, settings);
     }
     const target = `examples of dataset ${datasetId}`;
-    const kind = this.#kind({ resource: "examples", datasetId }, target, settings);
-    return begin({ ...kind, encoderOn: examplesOn(request, datasetId) }, settings);
+    const kind = this.#createKind({ resource: "examples", datasetId }, target, settings);
+    return startUpload(
+      { ...kind, createEncoder: createExampleEncoder(request, datasetId) },
+      settings,
+    );
   }
 
-  #kind(
+  #createKind(
     target: ChunkTarget,
     name: string,
     { dryRun = false }: CheckedSettings,
@@ -121,13 +127,13 @@ export class Uploads implements Uploader {
         .ship({ target, memory, used, dryRun });
       return failure === undefined
         ? report
-        : { ...withUnsaid(report, before, tallyOf(tape)), failure: unpackError(failure) };
+        : { ...addUnreported(report, before, tallyOf(tape)), failure: unpackError(failure) };
     };
     return { target: name, ship };
   }
 
-  /** `undefined`: it is to be made, and this is a dry run. */
-  async #datasetOf<Row>(
+  /** The dataset's id. Creates the dataset if requested; returns `undefined` if a dry run would have to create it. */
+  async #findOrCreateDataset<Row>(
     request: UploadExamples<Row>,
     { signal, dryRun }: UploadSettings,
   ): Promise<string | undefined> {
@@ -148,7 +154,7 @@ export class Uploads implements Uploader {
       return (await this.#init.datasets.create({ ...init, name: datasetName, signal })).id;
     } catch (error) {
       if (error instanceof ConflictError) {
-        // Somebody made it meanwhile.
+        // Another client created the dataset in the meantime.
         return (await readDataset(this.#init.call, { datasetName }, { signal })).id;
       }
       throw error;
@@ -156,42 +162,42 @@ export class Uploads implements Uploader {
   }
 }
 
-/** Of rows in their order. */
-export function forgetUntil(rowOf: Map<string, number>, rows: number): void {
-  for (const [id, row] of rowOf) {
+/** Deletes the entries for the first `rows` rows of the source. The map must be ordered by row number. */
+export function deleteRowsUpTo(rowNumbersById: Map<string, number>, rows: number): void {
+  for (const [id, row] of rowNumbersById) {
     if (row > rows) {
       return;
     }
-    rowOf.delete(id);
+    rowNumbersById.delete(id);
   }
 }
 
-/** What became of rows by a worker that died before it could say so stands on the tape. */
-function withUnsaid(report: ChunkReport, before: Tally, after: Tally): ChunkReport {
-  const made = after.delivered - before.delivered - report.created - report.skipped;
-  const refused = after.rejected - before.rejected - report.rejected.length;
-  const reason = "refused by the server; the worker that knew the row and the reason died";
+/** Adds the outcomes that a crashed worker marked on the tape but could not report. */
+function addUnreported(report: ChunkReport, before: Tally, after: Tally): ChunkReport {
+  const unreported = after.delivered - before.delivered - report.created - report.skipped;
+  const refusedCount = after.rejected - before.rejected - report.rejected.length;
+  const reason = "refused by the server; row and reason are unknown because the worker crashed";
   return {
     ...report,
-    created: report.created + Math.max(0, made),
+    created: report.created + Math.max(0, unreported),
     rejected: [
       ...report.rejected,
-      ...Array.from({ length: Math.max(0, refused) }, () => ({ row: 0, reason })),
+      ...Array.from({ length: Math.max(0, refusedCount) }, () => ({ row: 0, reason })),
     ],
   };
 }
 
-/** A dry run into a dataset that the upload would make: rows are checked as such, there is no server to ask. */
-function rejectStream<Row>(request: UploadExamples<Row>, settings: CheckedSettings): BulkUpload {
+/** Starts a dry run for a dataset that does not exist yet. Rows are only checked locally, without the server. */
+function startDryRun<Row>(request: UploadExamples<Row>, settings: CheckedSettings): BulkUpload {
   const name = JSON.stringify(request.datasetName);
   const { inputsSchema, outputsSchema } = {
     ...(typeof request.createDataset === "object" ? request.createDataset : {}),
   };
   const hasSchema = inputsSchema !== undefined || outputsSchema !== undefined;
-  const schema = hasSchema ? "; its schemas are checked when it is there" : "";
+  const schemaNote = hasSchema ? "; rows are checked against its schemas once it exists" : "";
   const kind: BulkKind = {
     target: `examples of dataset ${name}`,
-    encoderOn: examplesOn(request, nilId),
+    createEncoder: createExampleEncoder(request, nilId),
     ship: async ({ records, used }) => ({
       created: records,
       skipped: 0,
@@ -199,14 +205,15 @@ function rejectStream<Row>(request: UploadExamples<Row>, settings: CheckedSettin
       bytes: used,
     }),
   };
-  const warnings = [`There is no dataset ${name} yet: the upload would make it${schema}`];
+  const warnings = [`Dataset ${name} does not exist yet: the upload would create it${schemaNote}`];
   return new BulkUpload(kind, settings, { checkpoint: undefined, warnings });
 }
 
-/** Of nothing: RFC 9562, section 5.9. */
+/** The nil UUID: RFC 9562, section 5.9. */
 const nilId = "00000000-0000-0000-0000-000000000000";
 
-async function begin(kind: BulkKind, settings: CheckedSettings): Promise<BulkUpload> {
+/** Opens the checkpoint, if there is one, and starts the upload. */
+async function startUpload(kind: BulkKind, settings: CheckedSettings): Promise<BulkUpload> {
   const warnings: string[] = [];
   const onTrouble = (message: string): void => void warnings.push(message);
   const checkpoint =
@@ -216,11 +223,12 @@ async function begin(kind: BulkKind, settings: CheckedSettings): Promise<BulkUpl
   return new BulkUpload(kind, settings, { checkpoint, warnings });
 }
 
-async function drive(iterator: RowIterator, upload: BulkUpload): Promise<UploadResult> {
+/** Reads the source to its end and uploads its rows. */
+async function runUpload(iterator: RowIterator, upload: BulkUpload): Promise<UploadResult> {
   for (;;) {
     let step: IteratorResult<unknown> | undefined;
     try {
-      step = await nextOf(iterator, upload);
+      step = await readNext(iterator, upload);
     } catch (error) {
       return upload.fail(error);
     }
@@ -230,19 +238,19 @@ async function drive(iterator: RowIterator, upload: BulkUpload): Promise<UploadR
     try {
       await upload.add(step.value);
     } catch {
-      // The reason is thrown once the chunks under way have ended.
+      // `finish` throws the reason after the chunks in flight have ended.
       break;
     }
   }
   if (upload.hasFailed) {
-    // Ends the source; what that throws comes after the failure that matters.
+    // Close the source. Its errors are ignored, because the upload's own failure is reported.
     Promise.resolve(iterator.return?.()).catch(() => undefined);
   }
   return upload.finish();
 }
 
-/** The next row; `undefined` where the upload fails while a source takes its time. */
-function nextOf(
+/** Reads the next row. Resolves to `undefined` if the upload fails while waiting for the source. */
+function readNext(
   iterator: RowIterator,
   upload: BulkUpload,
 ): Promise<IteratorResult<unknown> | undefined> {

@@ -27,7 +27,7 @@ async function saidAt(level: LogLevel | undefined): Promise<readonly string[]> {
 
 const lost =
   "error [millrace] Lost 1 record (closed): the client was closed, or the process ended, before they were sent";
-const noUuid = "warn [millrace] An id that is no UUID was left out.";
+const noUuid = "warn [millrace] An id that is not a UUID was ignored.";
 const recordingTo = "warn [millrace] Recording to SERVER, project default";
 const delivered = "debug [millrace] Delivered 2 records in N requests, 0 of them retries";
 

@@ -75,7 +75,7 @@ describe("a checkpoint", () => {
     const others = rows(12).slice(2);
     await expect(
       client.examples.upload(others, { ...request, checkpoint: { path: path(), source: "a" } }),
-    ).rejects.toThrow("its row 10 is not the row 10 of this one");
+    ).rejects.toThrow("its row 10 differs from row 10 of this source");
     expect(await counted()).toBe(10);
   });
 
@@ -92,7 +92,7 @@ describe("a checkpoint", () => {
         createDataset: true,
         checkpoint: path(),
       }),
-    ).rejects.toThrow("is of an upload to examples of dataset");
+    ).rejects.toThrow("belongs to an upload of examples of dataset");
     writeFileSync(path(), "{");
     await expect(
       client.examples.upload(rows(3), { datasetName: dataset, checkpoint: path() }),

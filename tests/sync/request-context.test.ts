@@ -22,7 +22,7 @@ async function warned(): Promise<Warned> {
 }
 
 const text =
-  "[millrace] client.sync.projects.has was called while handling a request: it stops every other request until the answer is there; await client.projects.has instead";
+  "[millrace] client.sync.projects.has was called while handling a request: it blocks all other requests until it returns; await client.projects.has instead";
 
 /** Has `work` done by the handler of a request to a server of this process. */
 async function handling(work: () => unknown): Promise<number> {

@@ -30,7 +30,7 @@ test.each([
   [null, "null"],
   [undefined, "undefined"],
   [{ code: 7 }, '{"code":7}'],
-  ["", "[an empty text was thrown]"],
+  ["", "[an empty string was thrown]"],
 ])("what is no error is told as it is: %j", (thrown, text) => {
   expect(errorText(thrown, never)).toBe(text);
 });
@@ -52,7 +52,7 @@ test("a hostile error is told as far as it lets itself be read", () => {
       },
     },
   );
-  expect(errorText(refuses, never)).toBe("[a thrown value that can't be told]");
+  expect(errorText(refuses, never)).toBe("[a thrown value that can't be converted to text]");
 });
 
 test("a message beyond 65,536 characters is cut, with a marker, and that is heard once", () => {
@@ -82,5 +82,5 @@ test("a thrown object that is a graph of 2 ** 40 paths is not walked to its end"
   for (let i = 0; i < 40; i++) {
     graph = [graph, graph];
   }
-  expect(errorText(graph, never)).toBe("[a thrown value that can't be told]");
+  expect(errorText(graph, never)).toBe("[a thrown value that can't be converted to text]");
 });

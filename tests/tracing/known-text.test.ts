@@ -71,7 +71,7 @@ test("what is known of keys stays small", () => {
   const keys = new KeyCache();
   const found = Array.from({ length: 5_000 }, (_, n) => keys.find(`key${n}`));
   expect(new Set(found).size).toBe(1_025);
-  expect(keys.find("k".repeat(65))).toBe(keys.others);
+  expect(keys.find("k".repeat(65))).toBe(keys.uncached);
   expect(keys.find("key7")).toBe(found[7]);
 });
 
@@ -110,5 +110,5 @@ test("a text that was cut out of a long one does not keep that in memory", () =>
   collect();
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(20_000_000);
   // What is known is used here: it was there when the memory was looked at.
-  expect(keys.find(`7 ${"x".repeat(38)}`)).not.toBe(keys.others);
+  expect(keys.find(`7 ${"x".repeat(38)}`)).not.toBe(keys.uncached);
 });

@@ -21,14 +21,14 @@ test("an order reads as its ancestors' stamps and ids, at any depth and time", (
       const segments = starts.map((startMicros) => ({ startMicros, id: createUuid7() }));
       let parentOrder: OrderBytes | undefined;
       for (const segment of segments) {
-        parentOrder = OrderBytes.at({ ...segment, parentOrder });
+        parentOrder = OrderBytes.fromPosition({ ...segment, parentOrder });
       }
       const text = formatDottedOrder(
         segments.map(({ startMicros, id }) => ({ stamp: microsToStamp(startMicros), runId: id })),
       );
       expect(parentOrder?.text).toBe(text);
       expect(parentOrder).toHaveLength(text.length);
-      expect(OrderBytes.of(text).text).toBe(text);
+      expect(OrderBytes.fromText(text).text).toBe(text);
     }),
   );
 });
@@ -39,7 +39,7 @@ test("an order is written where it is asked for, over nothing that stands before
     startMicros: 1_700_000_000_000_001,
     parentOrder: undefined,
   };
-  const parentOrder = OrderBytes.at(root);
+  const parentOrder = OrderBytes.fromPosition(root);
   const place: TracePosition = {
     id: createUuid7(),
     startMicros: 1_700_000_000_999_999,
@@ -51,7 +51,7 @@ test("an order is written where it is asked for, over nothing that stands before
     writeOrder({ bytes, view }, from, place);
     const end = from + orderLength(place);
     expect(bytes.toString("latin1")).toBe(
-      `${"~".repeat(from)}${OrderBytes.at(place).text}${"~".repeat(200 - end)}`,
+      `${"~".repeat(from)}${OrderBytes.fromPosition(place).text}${"~".repeat(200 - end)}`,
     );
   }
 });

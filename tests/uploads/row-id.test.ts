@@ -1,15 +1,15 @@
 import * as fc from "fast-check";
 import { v5 } from "uuid";
 import { expect, test } from "vitest";
-import { contentHead, idOfKey, idOfNamed } from "../../src/uploads/row-id.ts";
+import { createContentPrefix, createIdFromKey, createUuid5 } from "../../src/uploads/row-id.ts";
 
 test("an id of a key or a content is the UUID of version 5 that everybody makes of it", () => {
   fc.assert(
     fc.property(fc.uuid(), fc.string({ unit: "binary" }), (place, text) => {
-      expect(idOfKey(place, text)).toBe(v5(`key:${text}`, place));
-      const bytes = Buffer.concat([contentHead(place), Buffer.from(text)]);
+      expect(createIdFromKey(place, text)).toBe(v5(`key:${text}`, place));
+      const bytes = Buffer.concat([createContentPrefix(place), Buffer.from(text)]);
       const name = Buffer.concat([Buffer.from("content:"), Buffer.from(text)]);
-      expect(idOfNamed(bytes)).toBe(v5(name, place));
+      expect(createUuid5(bytes)).toBe(v5(name, place));
     }),
   );
 });

@@ -2,23 +2,26 @@ import { getEventListeners } from "node:events";
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { CreateFeedback } from "../../src/api/feedback-input.ts";
-import { feedbackOn, runsOn } from "../../src/uploads/kinds.ts";
+import { createFeedbackEncoder, createRunEncoder } from "../../src/uploads/kinds.ts";
 import { checkSettings } from "../../src/uploads/settings.ts";
 import { BulkUpload } from "../../src/uploads/upload.ts";
-import { forgetUntil } from "../../src/uploads/uploads.ts";
+import { deleteRowsUpTo } from "../../src/uploads/uploads.ts";
 import type { Tape } from "../../src/tracing/tape/tape.ts";
 
 const runId = "01890a5d-ac96-774b-bcce-b302099a8057";
 
 test("of an upload that ended neither its rows nor its listener stay in memory", async () => {
   const { signal } = new AbortController();
-  const rowOf = new Map<string, number>();
+  const rowNumbersById = new Map<string, number>();
   const filters = { hideInputs: false, hideOutputs: false, hideMetadata: false } as const;
   const kind = {
     target: "runs",
-    encoderOn: runsOn({ projectName: "p" }, { filters, attachmentBytes: 1_000, rowOf }),
+    createEncoder: createRunEncoder(
+      { projectName: "p" },
+      { filters, attachmentBytes: 1_000, rowNumbersById },
+    ),
     ship: async () => ({ created: 1, skipped: 0, rejected: [], bytes: 0 }),
-    onDone: (rows: number) => forgetUntil(rowOf, rows),
+    onDone: (rows: number) => deleteRowsUpTo(rowNumbersById, rows),
   };
   const settings = checkSettings({ signal });
   const upload = new BulkUpload(kind, settings, { checkpoint: undefined, warnings: [] });
@@ -26,10 +29,10 @@ test("of an upload that ended neither its rows nor its listener stay in memory",
   for (const last of ["0", "1", "2", "1"]) {
     await upload.add({ id: id.slice(0, -1) + last, name: "n", run_type: "chain", inputs: {} });
   }
-  expect(rowOf.size).toBe(3);
+  expect(rowNumbersById.size).toBe(3);
   expect(getEventListeners(signal, "abort")).toHaveLength(1);
   await upload.finish();
-  expect(rowOf.size).toBe(0);
+  expect(rowNumbersById.size).toBe(0);
   expect(getEventListeners(signal, "abort")).toHaveLength(0);
 });
 
@@ -40,7 +43,7 @@ async function memoriesOf(rows: number): Promise<{ memories: number; most: numbe
   let [taken, answered, most] = [0, 0, 0];
   const kind = {
     target: "feedback",
-    encoderOn: feedbackOn<CreateFeedback>({}),
+    createEncoder: createFeedbackEncoder<CreateFeedback>({}),
     ship: async ({ memory, records }: Tape) => {
       memories.add(memory);
       await setImmediate();

@@ -162,7 +162,7 @@ describe("checkpoints", () => {
     proxy.arm({ request: 12, moment: "before its answer", kill: () => void child.kill("SIGINT") });
     expect(await ended(child)).toMatchObject({
       code: 1,
-      errors: said("it was ended by its signal; the same command goes on from there"),
+      errors: said("it was aborted by its signal; the same command goes on from there"),
     });
     const checkpoint = `${file}.millrace-checkpoint.json`;
     expect(JSON.parse(readFileSync(checkpoint, "utf8"))).toMatchObject({
@@ -178,7 +178,7 @@ describe("checkpoints", () => {
     writeFileSync(checkpoint, readFileSync(checkpointOfOther(file, desk.dataset)));
     expect(await desk.upload(file)).toMatchObject({
       code: 1,
-      errors: said("is of an upload to examples of dataset"),
+      errors: said("belongs to an upload of examples of dataset"),
     });
   });
 

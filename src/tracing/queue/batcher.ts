@@ -1,7 +1,7 @@
 import type { Deferred } from "../../model/deferred.ts";
 import type { FlushResult, LossReason } from "../../model/stats.ts";
 import { CutTimer } from "./cut-timer.ts";
-import { countOf, FlushCounts, lostRecord } from "./flush-counts.ts";
+import { toTapeCount, FlushCounts, lostRecord } from "./flush-counts.ts";
 import { TapeQueue } from "./tape-queue.ts";
 import { isStart, RecordEncoder } from "../tape/record-encoder.ts";
 import type { Encode } from "../tape/record-encoder.ts";
@@ -10,7 +10,7 @@ import { awaitShipments } from "./shipment.ts";
 import type { Shipment, TapeCount, TapeResult } from "./shipment.ts";
 import { Tape, TapePool } from "../tape/tape.ts";
 import type { NextTape, Journal } from "../tape/tape.ts";
-import { lossOf, CapacityExceeded } from "../tape/capacity-exceeded.ts";
+import { lossReasonOf, CapacityExceeded } from "../tape/capacity-exceeded.ts";
 import { assertStackRoom, uncounted } from "./stack-room.ts";
 import { TapeWriter } from "../tape/tape-writer.ts";
 import type { OverflowPolicy } from "../../model/options/keeping-options.ts";
@@ -48,11 +48,18 @@ export class Batcher {
   constructor(options: BatcherOptions) {
     this.#options = options;
     this.#pool = new TapePool(options.tapeBytes, options.slots + 2);
-    this.#queue = new TapeQueue({ ...options, onSettled: (...done) => this.#onSettled(...done) });
+    this.#queue = new TapeQueue({
+      ...options,
+      onSettled: (shipment, count) => this.#onSettled(shipment, count),
+    });
     this.#capacity = new Capacity(() => this.#hasCapacity());
     const tape = this.#pool.take(0);
     this.#open = tape;
-    this.#writer = new TapeWriter(tape, (...size) => this.#nextTape(...size), options.fieldBytes);
+    this.#writer = new TapeWriter(
+      tape,
+      (...size) => this.#replaceFullTape(...size),
+      options.fieldBytes,
+    );
     this.#encoder = new RecordEncoder(this.#writer, options);
   }
 
@@ -61,12 +68,12 @@ export class Batcher {
     return this.#pendingRecords;
   }
 
-  /** Memory of what waits: cut tapes whole, the open tape as far as it is written. */
+  /** Bytes of the waiting tapes. A cut tape counts with its whole buffer, the open tape with the bytes written so far. */
   get queuedBytes(): number {
     return this.#queue.waitingBytes + (this.#open?.used ?? 0);
   }
 
-  /** Memory of all that waits or is under way: what `maxQueueBytes` bounds. */
+  /** Bytes of all tapes that wait or are in flight. The option `maxQueueBytes` bounds this sum. */
   get heldBytes(): number {
     return this.#queue.heldBytes + (this.#open?.used ?? 0);
   }
@@ -102,22 +109,23 @@ export class Batcher {
     }
   }
 
-  /** From now on every record is counted as lost, `closed`. */
+  /** Refuses all later records: each is counted as lost with the reason `closed`. */
   refuse(): void {
     this.#refusing = true;
   }
 
   /**
-   * Ships what was recorded before the call and waits for it, at most `timeoutMs` or until `hopeless`
-   * settles; with `recorded` not for what a spool holds. Answers what became of it, and of what was settled
-   * since the flush before. The timer holds the process: a flush that is awaited always comes to its end.
+   * Ships all records that were recorded before the call and waits for their outcomes, at most `timeoutMs` or
+   * until `hopeless` settles. With `which: "recorded"` it does not wait for records that were read from the
+   * spool. The result also counts the records whose outcome became known since the previous flush. The
+   * timer is not unref'd: it keeps the process alive, so an awaited flush always returns.
    */
   async flush(
     timeoutMs: number,
     { which = "all", hopeless }: FlushLimits = {},
   ): Promise<FlushResult> {
     assertStackRoom();
-    this.#seal();
+    this.#cutOpenTape();
     this.#advance();
     const counts = this.#takeCounts();
     const awaited = await awaitShipments(this.#queue.shipments(which), timeoutMs, hopeless);
@@ -127,21 +135,21 @@ export class Batcher {
     return counts.result(awaited.waiting);
   }
 
-  /** Tapes of our own that no worker has: those that wait for a slot, and the one that is written to. */
+  /** Tapes that were recorded by this client and not handed to a worker yet: cut tapes and the open tape. */
   get waitingTapes(): readonly Tape[] {
     const open = this.#open;
     const isQuiet = open !== undefined && open.records > 0 && !this.#encoding;
     return isQuiet ? [...this.#queue.waitingTapes, open] : this.#queue.waitingTapes;
   }
 
-  /** Counts a tape that was taken out of the line, whose outcome is known now. */
+  /** Counts the outcome of a tape that {@link takeAll} removed from the queue. */
   settle({ tape, settled }: Shipment, result: TapeResult): void {
-    const count = countOf(tape, result);
+    const count = toTapeCount(tape, result);
     this.#counts.add(count);
     settled.resolve(count);
   }
 
-  /** What became of records since the last flush, where none waits any more. */
+  /** Counts of the records settled since the last flush. Call it only when no record is pending. */
   takeResult(): FlushResult {
     return this.#takeCounts().result([]);
   }
@@ -153,8 +161,9 @@ export class Batcher {
   }
 
   /**
-   * True as soon as another tape of records would be taken, false when `timeoutMs` is over. Only the
-   * policy `block` makes a caller wait; with the others something gives way at the bound.
+   * Resolves to true as soon as the queue has capacity for another tape, to false after `timeoutMs`. A caller
+   * waits only with the overflow policy `block`. The other policies never wait: at the bound they drop or
+   * spool records.
    */
   waitForCapacity(timeoutMs: number): Promise<boolean> {
     if (this.#refusing) {
@@ -165,7 +174,7 @@ export class Batcher {
       : Promise.resolve(true);
   }
 
-  /** Queues a tape that was read from the spool; the caller counts its records as accepted. */
+  /** Queues a tape that was read from the spool. The caller must count its records as accepted. */
   enqueueReplayed(tape: Tape): Promise<TapeResult> {
     this.#pendingRecords += tape.records;
     tape.isReplayed = true;
@@ -173,8 +182,8 @@ export class Batcher {
   }
 
   /**
-   * Ends the queue: refuses from now on, and hands out every tape whose outcome is not known.
-   * `inFlight` were shipped before, `waiting` were not. The caller counts their records.
+   * Ends the queue: refuses later records and returns every tape whose outcome is not known. Tapes in
+   * `inFlight` were already shipped, those in `waiting` were not. The caller must count their records.
    */
   takeAll(): { readonly inFlight: readonly Shipment[]; readonly waiting: readonly Shipment[] } {
     this.refuse();
@@ -191,11 +200,16 @@ export class Batcher {
 
   #hasCapacity(): boolean {
     const { tapeBytes, maxQueueBytes, maxQueueRecords } = this.#options;
-    const left = maxQueueBytes - this.heldBytes;
-    return this.#pendingRecords < maxQueueRecords && left >= Math.min(tapeBytes, maxQueueBytes);
+    const freeBytes = maxQueueBytes - this.heldBytes;
+    return (
+      this.#pendingRecords < maxQueueRecords && freeBytes >= Math.min(tapeBytes, maxQueueBytes)
+    );
   }
 
-  /** At the bound: evicts the oldest waiting tape if the overflow policy allows it. */
+  /**
+   * Evicts the oldest waiting tape to make room at the queue's bound. Returns false if the overflow policy
+   * does not allow that, or if no tape can be evicted.
+   */
   #evictOldest(): boolean {
     assertStackRoom();
     const { overflow, spill, ledger } = this.#options;
@@ -210,7 +224,7 @@ export class Batcher {
     if (tape === undefined || tape.records === 0 || this.#encoding) {
       return false;
     }
-    // All that waits is on the open tape.
+    // No cut tape is waiting: cut the open tape and evict it.
     this.#open = undefined;
     this.#cutTimer.reset();
     this.#queue.push(tape);
@@ -218,25 +232,26 @@ export class Batcher {
   }
 
   #encode<Subject>(encode: Encode<Subject>, subject: Subject): void {
-    this.#openTape();
+    this.#ensureOpenTape();
     this.#encoding = true;
     try {
-      this.#take(this.#encoder, encode, subject);
+      this.#encodeWith(this.#encoder, encode, subject);
     } finally {
       this.#encoding = false;
     }
   }
 
-  /** Encodes a record that a getter or a `toJSON` made during another encoding, on a separate tape. */
+  /** Encodes a record on a separate tape: a getter or a `toJSON` recorded it while another record was being encoded. */
   #recordNested<Subject>(encode: Encode<Subject>, subject: Subject): void {
     assertStackRoom();
     const { tapeBytes, fieldBytes } = this.#options;
     const tape = new Tape(Math.min(tapeBytes, 16_384));
-    const writer = new TapeWriter(tape, (...size) => this.#tapeFor(...size), fieldBytes);
-    this.#take(new RecordEncoder(writer, this.#options), encode, subject);
+    const writer = new TapeWriter(tape, (...size) => this.#allocateTape(...size), fieldBytes);
+    this.#encodeWith(new RecordEncoder(writer, this.#options), encode, subject);
   }
 
-  #take<Subject>(encoder: RecordEncoder, encode: Encode<Subject>, subject: Subject): void {
+  /** Encodes a record and accepts it, or counts it as lost. */
+  #encodeWith<Subject>(encoder: RecordEncoder, encode: Encode<Subject>, subject: Subject): void {
     const { ledger, journal } = this.#options;
     const writer = encoder.out;
     let length: number;
@@ -245,12 +260,12 @@ export class Batcher {
       length = writer.endRecord();
       this.#pendingRecords += 1;
     } catch (error) {
-      this.#lose(lossOf(error), encode, subject);
+      this.#lose(lossReasonOf(error), encode, subject);
       return;
     }
     try {
       ledger.record(length, writer.cutFields);
-      writer.tape.keep(length, journal);
+      writer.tape.writeToJournal(length, journal);
       if (writer === this.#writer) {
         this.#schedule();
       } else {
@@ -261,7 +276,7 @@ export class Batcher {
     }
   }
 
-  #openTape(): void {
+  #ensureOpenTape(): void {
     if ((this.#open?.records ?? 0) === 0 || this.#options.journal !== undefined) {
       assertStackRoom();
     }
@@ -271,13 +286,13 @@ export class Batcher {
     }
   }
 
-  /** The writer's tape is full in mid-record: cut it, go on with another. */
-  #nextTape(...size: Parameters<NextTape>): Tape {
+  /** Called when the open tape is full in the middle of a record: cuts it and returns an empty tape. */
+  #replaceFullTape(...size: Parameters<NextTape>): Tape {
     assertStackRoom();
-    const next = this.#tapeFor(...size);
+    const next = this.#allocateTape(...size);
     const full = this.#open;
     if (full !== undefined && full.records > 0) {
-      this.#push(full);
+      this.#cutAndPush(full);
       // Keep this next to the push: an interruption between them would leave a queued tape open for writing.
       this.#open = next;
       try {
@@ -296,59 +311,62 @@ export class Batcher {
     return next;
   }
 
-  /** A tape for a record of more than `atLeast` bytes; throws {@link CapacityExceeded} at the queue's bound. */
-  #tapeFor(...[atLeast, isExact]: Parameters<NextTape>): Tape {
+  /**
+   * Takes a tape with capacity for a record of `atLeast` bytes. Evicts waiting tapes where the policy allows it;
+   * throws {@link CapacityExceeded} if the queue's bound would still be exceeded.
+   */
+  #allocateTape(...[atLeast, isExact]: Parameters<NextTape>): Tape {
     const { tapeBytes, maxQueueBytes } = this.#options;
-    // A record larger than a tape may still grow. Half as much again avoids a copy at each step.
-    const grown = isExact ? atLeast : Math.ceil(atLeast * 1.5) + tapeBytes;
-    const size = atLeast > tapeBytes ? grown : tapeBytes;
+    // A record larger than a tape may still grow. Allocating half as much again avoids a copy at each step.
+    const largeSize = isExact ? atLeast : Math.ceil(atLeast * 1.5) + tapeBytes;
+    const size = atLeast > tapeBytes ? largeSize : tapeBytes;
     while (this.heldBytes + atLeast > maxQueueBytes) {
       // A record larger than the whole queue is lost alone and evicts nothing.
       if (atLeast > maxQueueBytes || !this.#evictOldest()) {
         throw new CapacityExceeded();
       }
     }
-    const left = Math.max(atLeast, maxQueueBytes - this.heldBytes);
-    return this.#pool.take(size > tapeBytes ? Math.min(size, left) : size);
+    const freeBytes = Math.max(atLeast, maxQueueBytes - this.heldBytes);
+    return this.#pool.take(size > tapeBytes ? Math.min(size, freeBytes) : size);
   }
 
   #schedule(): void {
     const { batchLimit, firstDelayMs, aggregationDelayMs } = this.#options;
     if (!this.#cutTimer.isSet) {
-      const quiet = this.#queue.isIdle && performance.now() - this.#lastCutAt > firstDelayMs;
-      this.#cutTimer.setAfter(quiet ? firstDelayMs : aggregationDelayMs);
+      const isQuiet = this.#queue.isIdle && performance.now() - this.#lastCutAt > firstDelayMs;
+      this.#cutTimer.setAfter(isQuiet ? firstDelayMs : aggregationDelayMs);
     }
     if (this.#queue.isIdle && (this.#open?.records ?? 0) >= batchLimit) {
       this.#cutTimer.setNextTurn();
     }
   }
 
-  /** Cuts the open tape now, whether or not a slot is free. */
-  #seal(): void {
+  /** Cuts the open tape now, even if no slot is free to send it. */
+  #cutOpenTape(): void {
     const tape = this.#open;
     if (tape !== undefined && tape.records > 0 && !this.#encoding) {
       this.#cutTimer.reset();
-      this.#push(tape);
+      this.#cutAndPush(tape);
       this.#open = undefined;
       this.#advance();
     }
   }
 
   #enqueue(tape: Tape): Deferred<TapeCount> {
-    const settled = this.#push(tape);
+    const settled = this.#cutAndPush(tape);
     this.#advance();
     return settled;
   }
 
-  /** Queues a tape. Throws on an exhausted stack, and has then changed nothing. */
-  #push(tape: Tape): Deferred<TapeCount> {
+  /** Cuts a tape and queues it. If the stack is exhausted it throws before it changes anything. */
+  #cutAndPush(tape: Tape): Deferred<TapeCount> {
     const now = performance.now();
     tape.cut(now);
     this.#lastCutAt = now;
     return this.#queue.push(tape);
   }
 
-  /** Ships what waits, and then an aged open tape, while slots are free. */
+  /** Ships waiting tapes while slots are free, and then the open tape if its delay has elapsed. */
   #advance(): void {
     this.#queue.advance();
     while (
@@ -357,12 +375,12 @@ export class Batcher {
       !this.#encoding &&
       (this.#open?.records ?? 0) > 0
     ) {
-      this.#seal();
+      this.#cutOpenTape();
     }
   }
 
-  #onSettled({ tape, awaiting }: Shipment, count: TapeCount): void {
-    if (awaiting === 0) {
+  #onSettled({ tape, waitingFlushes }: Shipment, count: TapeCount): void {
+    if (waitingFlushes === 0) {
       this.#counts.add(count);
     }
     this.#options.ledger.flushUncounted();
@@ -373,35 +391,35 @@ export class Batcher {
   }
 }
 
-/** What a batcher is made with. */
+/** Options of a {@link Batcher}. */
 export interface BatcherOptions {
   readonly tapeBytes: number;
   readonly maxQueueBytes: number;
   readonly maxQueueRecords: number;
-  /** Bytes of one field of a record; what is beyond is cut. */
+  /** Largest size of one field of a record, bytes. A longer field is cut. */
   readonly fieldBytes: number;
   readonly batchLimit: number;
   readonly firstDelayMs: number;
   readonly aggregationDelayMs: number;
-  /** Tapes under way at once. */
+  /** Maximum number of tapes in flight. */
   readonly slots: number;
   readonly filters: PayloadFilters;
   readonly attachments: AttachmentRules;
   readonly ledger: Ledger;
-  /** What is evicted or refused at the queue's bound. */
+  /** Decides which records are evicted or refused at the queue's bound. */
   readonly overflow: OverflowPolicy;
-  /** Writes a waiting tape to the spool, for the policy `spool`, and counts its records. */
+  /** Writes a waiting tape to the spool and counts its records. Used with the overflow policy `spool`. */
   readonly spill: (tape: Tape) => TapeResult;
-  /** With it each record is written to disk before the call that made it returns. */
+  /** Opens a journal for a tape. If present, each record is on disk before the call that recorded it returns. */
   readonly journal?: () => Journal;
-  /** Sends a tape; settles when the outcome of each of its records is known. Never rejects. */
+  /** Sends a tape. The promise resolves when the outcome of each of its records is known, and never rejects. */
   readonly ship: (tape: Tape) => Promise<TapeResult>;
 }
 
-/** How long a flush waits, and for what. */
+/** Which tapes a flush waits for, and when it stops waiting early. */
 interface FlushLimits {
-  /** @defaultValue `all` */
+  /** `recorded` leaves out the tapes that were read from the spool. @defaultValue `all` */
   readonly which?: "all" | "recorded";
-  /** Settles when there is nothing left to wait for. */
+  /** Settles when waiting longer is pointless, because the server was never reached. */
   readonly hopeless?: Promise<void> | undefined;
 }

@@ -1,4 +1,4 @@
-/** One caller that waits for capacity. */
+/** A caller that waits for capacity. */
 interface Waiter {
   readonly resolve: (hasCapacity: boolean) => void;
   readonly deadline: NodeJS.Timeout;
@@ -14,11 +14,11 @@ export class Capacity {
   readonly #waiters = new Set<Waiter>();
   #turn: NodeJS.Immediate | undefined;
 
-  constructor(hasRoom: () => boolean) {
-    this.#hasCapacity = hasRoom;
+  constructor(hasCapacity: () => boolean) {
+    this.#hasCapacity = hasCapacity;
   }
 
-  /** True as soon as there is room, false when `timeoutMs` is over. The timer holds the process. */
+  /** Resolves to true as soon as there is capacity, to false after `timeoutMs`. The timer keeps the process alive. */
   wait(timeoutMs: number): Promise<boolean> {
     if (this.#waiters.size === 0 && this.#hasCapacity()) {
       return Promise.resolve(true);
@@ -33,14 +33,14 @@ export class Capacity {
     });
   }
 
-  /** Something left the queue: lets the first waiter through where there is room. */
+  /** Call this after a tape left the queue: it admits the first waiter if there is capacity. */
   check(): void {
     if (this.#waiters.size > 0 && this.#turn === undefined && this.#hasCapacity()) {
       this.#turn = setImmediate(() => this.#admitNext());
     }
   }
 
-  /** Nothing will leave the queue any more. */
+  /** Resolves all waiters to false, because the queue has ended and will not free capacity any more. */
   end(): void {
     for (const waiter of this.#waiters) {
       this.#settle(waiter, false);

@@ -14,7 +14,7 @@ export class CutTimer {
     this.#onDue = onDue;
   }
 
-  /** The open tape is old enough to be cut as soon as a slot is free. */
+  /** Whether the delay has elapsed, so that the open tape is cut as soon as a slot is free. */
   get isDue(): boolean {
     return this.#isDue;
   }
@@ -24,7 +24,7 @@ export class CutTimer {
   }
 
   setAfter(delayMs: number): void {
-    // Node's own lists of timers must not be broken off in the middle.
+    // A stack overflow inside `setTimeout` could leave Node's internal timer lists inconsistent.
     assertStackRoom();
     this.#timer = setTimeout(() => this.#fire(), delayMs);
     this.#timer.unref();
@@ -38,7 +38,7 @@ export class CutTimer {
     }
   }
 
-  /** The open tape is a new one. */
+  /** Clears both timers. Call it when a new tape is opened. */
   reset(): void {
     this.#isDue = false;
     clearTimeout(this.#timer);

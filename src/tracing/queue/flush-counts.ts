@@ -3,14 +3,14 @@ import type { TapeCount, TapeResult } from "./shipment.ts";
 import { deliveredStarts } from "../tape/tally.ts";
 import type { Tape } from "../tape/tape.ts";
 
-/** Counts a tape's runs, once the outcome of each of its records is known. */
-export function countOf(tape: Tape, { delivered, lost }: TapeResult): TapeCount {
-  // Most tapes arrive whole: those are not walked.
+/** Adds the counts of runs to a tape's counts of records. Call it once the outcome of each record is known. */
+export function toTapeCount(tape: Tape, { delivered, lost }: TapeResult): TapeCount {
+  // Most tapes are delivered completely, and then their records need not be iterated.
   const runsDelivered = delivered === tape.records ? tape.starts : deliveredStarts(tape);
   return { delivered, lost, runsDelivered, runsLost: tape.starts - runsDelivered };
 }
 
-/** A record that found no place on a tape. */
+/** The counts for one lost record that is not on any tape. */
 export const lostRecord = (isStart: boolean): TapeCount => ({
   delivered: 0,
   lost: 1,
@@ -18,7 +18,7 @@ export const lostRecord = (isStart: boolean): TapeCount => ({
   runsLost: isStart ? 1 : 0,
 });
 
-/** Adds up what became of records and runs. */
+/** Sums the outcomes of records and runs. */
 export class FlushCounts {
   #delivered = 0;
   #lost = 0;
@@ -32,7 +32,7 @@ export class FlushCounts {
     this.#runsLost += runsLost;
   }
 
-  /** The sum, beside the tapes that wait still. */
+  /** The sums. The records of the `waiting` tapes are counted as pending. */
   result(waiting: readonly Tape[]): FlushResult {
     return {
       delivered: this.#delivered,
@@ -47,7 +47,7 @@ export class FlushCounts {
   }
 }
 
-/** The sums of several flushes. */
+/** Sums the results of several flushes. */
 export const sumOfResults = (results: readonly FlushResult[]): FlushResult => ({
   ...sumOf(results),
   runs: sumOf(results.map(({ runs }) => runs)),
@@ -55,10 +55,10 @@ export const sumOfResults = (results: readonly FlushResult[]): FlushResult => ({
 
 function sumOf(counts: readonly FlushCount[]): FlushCount {
   let [delivered, pending, lost] = [0, 0, 0];
-  for (const one of counts) {
-    delivered += one.delivered;
-    pending += one.pending;
-    lost += one.lost;
+  for (const count of counts) {
+    delivered += count.delivered;
+    pending += count.pending;
+    lost += count.lost;
   }
   return { delivered, pending, lost };
 }

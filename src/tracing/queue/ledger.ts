@@ -4,12 +4,12 @@ import type { TapeResult } from "./shipment.ts";
 import { assertStackRoom, uncounted } from "./stack-room.ts";
 import type { Tape } from "../tape/tape.ts";
 
-/** Why a part of a field was left out: the client's limit of a field, or the server's of a run. */
+/** Which limit caused a field to be truncated: the client's limit for a field, or the server's limit for a run. */
 export type CutReason = "field" | "run";
 
 /**
- * Counts what became of every record. A record is accepted once, and then delivered, spooled or lost
- * once; what is neither yet is pending.
+ * Counts the outcome of every record. A record is accepted once, and later delivered, spooled or lost
+ * exactly once. An accepted record without an outcome is pending.
  */
 export class Ledger {
   accepted = 0;
@@ -17,43 +17,43 @@ export class Ledger {
   spooled = 0;
   sampledOut = 0;
   bytesRecorded = 0;
-  /** Fields of which a part was left out, for their size. */
+  /** Number of fields that were truncated because they were too large. */
   truncated = 0;
-  /** Places that rules masked. */
+  /** Number of matches that redaction rules masked. */
   redacted = 0;
   readonly lost: Record<LossReason, number> = noLosses();
   readonly warnings = new Map<string, number>();
   readonly #onLoss: (reason: LossReason, records: number) => void;
-  readonly #onCut: (why: CutReason) => void;
+  readonly #onCut: (reason: CutReason) => void;
 
-  /** Calls `onLoss` for every loss as it is counted, and `onCut` for fields that were cut. */
+  /** Calls `onLoss` for every loss when it is counted, and `onCut` when fields were truncated. */
   constructor(
     onLoss: (reason: LossReason, records: number) => void,
-    onCut: (why: CutReason) => void = () => undefined,
+    onCut: (reason: CutReason) => void = () => undefined,
   ) {
     this.#onLoss = onLoss;
     this.#onCut = onCut;
   }
 
-  /** A record was made of so many bytes; so many of its fields were cut. */
+  /** Counts an encoded record by its size and by the number of its fields that were truncated. */
   record(bytes: number, cutFields: number): void {
     this.bytesRecorded += bytes;
     this.cut("field", cutFields);
   }
 
-  /** A part of so many fields was left out. */
-  cut(why: CutReason, fields: number): void {
+  /** Counts truncated fields. */
+  cut(reason: CutReason, fields: number): void {
     if (fields > 0) {
       this.truncated += fields;
       try {
-        this.#onCut(why);
+        this.#onCut(reason);
       } catch {
         // The stack is exhausted, as in `lose`.
       }
     }
   }
 
-  /** Throws only on an exhausted stack, and has then counted nothing. */
+  /** Counts lost records. It throws only if the stack is exhausted, and then it has counted nothing. */
   lose(reason: LossReason, records: number): void {
     if (records > 0) {
       this.lost[reason] += records;
@@ -65,7 +65,7 @@ export class Ledger {
     }
   }
 
-  /** Adds to the counters what an exhausted stack kept from being counted. */
+  /** Adds the records and details that could not be counted earlier because the stack was exhausted. */
   flushUncounted(): void {
     const { records, details } = uncounted;
     if (records > 0 || details > 0) {
@@ -78,12 +78,12 @@ export class Ledger {
     }
   }
 
-  /** Records that were counted as spooled are to be counted otherwise. */
+  /** Takes back the count of spooled records, which the caller then counts with another outcome. */
   unspool(records: number): void {
     this.spooled -= records;
   }
 
-  /** Loses a whole tape to the queue's bound. */
+  /** Discards a whole tape because the queue is full, and counts its records as lost. */
   drop({ records, journal }: Tape): TapeResult {
     journal?.discard();
     this.lose("queueFull", records);

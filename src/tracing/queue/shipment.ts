@@ -1,36 +1,37 @@
 import type { Deferred } from "../../model/deferred.ts";
 import type { Tape } from "../tape/tape.ts";
 
-/** What became of a tape's records. */
+/** How many of a tape's records were delivered and how many were lost. */
 export interface TapeResult {
   readonly delivered: number;
   readonly lost: number;
 }
 
-/** What became of a tape's records, and of the runs that start on it. A run is counted once, by its start. */
+/** The outcomes of a tape's records, and of the runs that start on it. A run is counted once, by its start. */
 export interface TapeCount extends TapeResult {
   readonly runsDelivered: number;
   readonly runsLost: number;
 }
 
-/** A tape that was cut, until the outcome of each of its records is known. */
+/** A cut tape, tracked until the outcome of each of its records is known. */
 export interface Shipment {
   readonly tape: Tape;
   readonly settled: Deferred<TapeCount>;
-  /** How many flushes wait for it, and will report it. */
-  awaiting: number;
+  /** How many running flushes wait for this tape. They include its counts in their results. */
+  waitingFlushes: number;
 }
 
-/** What a wait for shipments found. */
+/** The result of waiting for shipments. */
 export interface Awaited {
+  /** Counts of the tapes whose outcome became known in time. */
   readonly counts: readonly TapeCount[];
-  /** Tapes whose outcome was not known when the time was up. */
+  /** Tapes whose outcome was still unknown when the wait ended. */
   readonly waiting: readonly Tape[];
 }
 
 /**
- * Waits for the outcomes of tapes, at most `timeoutMs` or until `hopeless` settles. The timer holds the
- * process: an awaited flush always comes to its end.
+ * Waits for the outcomes of tapes, at most `timeoutMs` or until `hopeless` settles. The timer is not
+ * unref'd: it keeps the process alive, so an awaited flush always returns.
  */
 export async function awaitShipments(
   shipments: readonly Shipment[],
@@ -40,7 +41,7 @@ export async function awaitShipments(
   const waiting = new Set(shipments);
   const counts: TapeCount[] = [];
   const settling = shipments.map(async (shipment) => {
-    shipment.awaiting += 1;
+    shipment.waitingFlushes += 1;
     const count = await shipment.settled.promise;
     if (waiting.delete(shipment)) {
       counts.push(count);
@@ -56,10 +57,10 @@ export async function awaitShipments(
     ...(hopeless === undefined ? [] : [hopeless]),
   ]);
   clearTimeout(deadline);
-  const left = [...waiting];
+  const unsettled = [...waiting];
   waiting.clear();
-  for (const shipment of left) {
-    shipment.awaiting -= 1;
+  for (const shipment of unsettled) {
+    shipment.waitingFlushes -= 1;
   }
-  return { counts: [...counts], waiting: left.map(({ tape }) => tape) };
+  return { counts: [...counts], waiting: unsettled.map(({ tape }) => tape) };
 }

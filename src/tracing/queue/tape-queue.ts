@@ -1,19 +1,19 @@
 import { Deferred } from "../../model/deferred.ts";
-import { countOf } from "./flush-counts.ts";
+import { toTapeCount } from "./flush-counts.ts";
 import { hasRoomToSend } from "./stack-room.ts";
 import type { Shipment, TapeCount, TapeResult } from "./shipment.ts";
 import type { Tape } from "../tape/tape.ts";
 
 export interface TapeQueueOptions {
-  /** Tapes under way at once. */
+  /** Maximum number of tapes in flight. */
   readonly slots: number;
-  /** Sends a tape; settles when the outcome of each of its records is known. Never rejects. */
+  /** Sends a tape. The promise resolves when the outcome of each of its records is known, and never rejects. */
   readonly ship: (tape: Tape) => Promise<TapeResult>;
-  /** Called for each tape that left the queue: its records are counted, and its memory can be reused. */
+  /** Called for each tape that left the queue. Its outcomes are final, and its memory can be reused. */
   readonly onSettled: (shipment: Shipment, count: TapeCount) => void;
 }
 
-/** Cut tapes: those that wait for a slot, the oldest first, and those in flight. */
+/** Queue of cut tapes: tapes that wait for a slot, oldest first, and tapes in flight. */
 export class TapeQueue {
   readonly #options: TapeQueueOptions;
   #waiting: Shipment[] = [];
@@ -25,17 +25,17 @@ export class TapeQueue {
     this.#options = options;
   }
 
-  /** Memory of the tapes that wait, used or not. */
+  /** Bytes of the waiting tapes, each counted with its whole buffer. */
   get waitingBytes(): number {
     return this.#waitingBytes;
   }
 
-  /** Memory of all tapes in the queue, including those in flight. */
+  /** Bytes of all tapes in the queue, including those in flight. */
   get heldBytes(): number {
     return this.#waitingBytes + this.#inFlightBytes;
   }
 
-  /** Tapes that wait for a slot and are not in a spool. */
+  /** Tapes that wait for a slot, without those that were read from the spool. */
   get waitingTapes(): readonly Tape[] {
     return this.#waiting.flatMap(({ tape }) => (tape.isReplayed ? [] : tape));
   }
@@ -48,22 +48,23 @@ export class TapeQueue {
     return this.#inFlight.size < this.#options.slots;
   }
 
-  /** Those that were recorded here, or also those that a spool holds. */
+  /** The waiting tapes and those in flight; with `recorded`, without tapes that were read from the spool. */
   shipments(which: "recorded" | "all"): readonly Shipment[] {
     const all = [...this.#waiting, ...this.#inFlight];
     return which === "all" ? all : all.filter(({ tape }) => !tape.isReplayed);
   }
 
+  /** Appends a cut tape. The result resolves to its counts when it leaves the queue. */
   push(tape: Tape): Deferred<TapeCount> {
     const settled = new Deferred<TapeCount>();
     const { capacity } = tape;
     // Nothing below calls a function, so an exhausted stack can't interrupt it.
-    this.#waiting.push({ tape, settled, awaiting: 0 });
+    this.#waiting.push({ tape, settled, waitingFlushes: 0 });
     this.#waitingBytes += capacity;
     return settled;
   }
 
-  /** Sends what waits while slots are free; where the stack is all but exhausted, as soon as it is not. */
+  /** Sends waiting tapes while slots are free. If the stack is nearly exhausted, it does so in a microtask instead. */
   advance(): void {
     while (this.hasSlot && this.#waiting.length > 0) {
       if (!hasRoomToSend()) {
@@ -83,8 +84,8 @@ export class TapeQueue {
   }
 
   /**
-   * Takes the oldest waiting tape out and has `giveUp` count its records; what is under way stays, and
-   * so does what a spool holds already. False where nothing can give way.
+   * Removes the oldest waiting tape and calls `drop`, which counts its records. Tapes in flight and tapes that
+   * were read from the spool are never evicted. Returns false if there is no tape to evict.
    */
   evictOldest(drop: (tape: Tape) => TapeResult): boolean {
     const index = this.#waiting.findIndex(({ tape }) => !tape.isReplayed);
@@ -97,21 +98,21 @@ export class TapeQueue {
     return true;
   }
 
-  /** Hands out every tape; from here on the caller counts their records. */
+  /** Removes and returns every tape. The caller must count their records. */
   takeAll(): { readonly inFlight: readonly Shipment[]; readonly waiting: readonly Shipment[] } {
-    const taken = { inFlight: [...this.#inFlight], waiting: this.#waiting };
+    const shipments = { inFlight: [...this.#inFlight], waiting: this.#waiting };
     this.#inFlight.clear();
     this.#waiting = [];
     this.#waitingBytes = 0;
     this.#inFlightBytes = 0;
-    return taken;
+    return shipments;
   }
 
   async #send(shipment: Shipment): Promise<void> {
     const { tape } = shipment;
     const result = await this.#options.ship(tape);
     if (!this.#inFlight.delete(shipment)) {
-      // Taken by takeAll: its records are counted there.
+      // `takeAll` removed it, and its caller counts the records.
       return;
     }
     this.#inFlightBytes -= tape.capacity;
@@ -120,7 +121,7 @@ export class TapeQueue {
 
   #settle(shipment: Shipment, result: TapeResult): void {
     // Count first: `onSettled` makes the tape available for reuse.
-    const count = countOf(shipment.tape, result);
+    const count = toTapeCount(shipment.tape, result);
     this.#options.onSettled(shipment, count);
     shipment.settled.resolve(count);
   }

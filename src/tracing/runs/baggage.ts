@@ -1,49 +1,49 @@
 import type { KeyValues } from "../../model/run.ts";
 import { isPlainObject } from "../tape/payload.ts";
 
-/** What a run sends along with its place. */
+/** Attributes of a run that its headers carry in addition to its position in the trace. */
 export interface Baggage {
   readonly tags: readonly string[] | undefined;
   readonly metadata: KeyValues | undefined;
   readonly projectName: string | undefined;
 }
 
-/** Our keys; all other entries of the header are other vendors'. */
-const keys = {
+/** Keys of the entries that this SDK reads and writes. Langsmith's SDKs use the same keys. */
+const entryKeys = {
   metadata: "langsmith-metadata",
   tags: "langsmith-tags",
   project: "langsmith-project",
 } as const;
 
-/** Everything in the header that begins so is ours or our peers', and is replaced on the way out. */
-const family = "langsmith-";
+/** Entries with this prefix are replaced when a header is written. All other entries belong to other vendors. */
+const ownKeyPrefix = "langsmith-";
 
-/** Longest value of one entry, read or written; the header as a whole is advised to stay below. */
+/** Longest value of one entry, characters. The W3C specification only guarantees 8,192 bytes for a whole header. */
 const entryLimit = 8_192;
 
 /**
- * Reads a `baggage` header. Entries of other vendors are skipped unread. A malformed entry of ours is passed to
- * `onMalformed` and skipped; the entries beside it are read.
+ * Reads a `baggage` header. Entries of other vendors are ignored. A malformed entry with one of our keys is
+ * reported to `onMalformed` and skipped; the other entries are still read.
  */
 export function parseBaggage(header: string, onMalformed: (message: string) => void): Baggage {
   let tags: readonly string[] | undefined;
   let metadata: KeyValues | undefined;
   let projectName: string | undefined;
   for (const { key, value } of entries(header)) {
-    if (!key.startsWith(family)) {
+    if (!key.startsWith(ownKeyPrefix)) {
       continue;
     }
     const text = decode(value);
     if (text === undefined) {
       onMalformed(`The entry ${key} of a baggage header can't be decoded.`);
-    } else if (key === keys.tags) {
+    } else if (key === entryKeys.tags) {
       tags = text.split(",").filter(Boolean).map(unescapeTag);
-    } else if (key === keys.project) {
+    } else if (key === entryKeys.project) {
       projectName = text;
-    } else if (key === keys.metadata) {
+    } else if (key === entryKeys.metadata) {
       metadata = parseMetadata(text);
       if (metadata === undefined) {
-        onMalformed(`The entry ${key} of a baggage header is no JSON object.`);
+        onMalformed(`The entry ${key} of a baggage header is not a JSON object.`);
       }
     }
   }
@@ -51,8 +51,8 @@ export function parseBaggage(header: string, onMalformed: (message: string) => v
 }
 
 /**
- * Writes a `baggage` header: other vendors' entries of the one there is, as they are, then ours.
- * A value without text, or with too long a text, is passed to `onOmitted` and left out.
+ * Writes a `baggage` header: first the entries of other vendors in `existing`, unchanged, then ours. A value that is
+ * too long or can't be written as JSON is left out and reported to `onOmitted`.
  */
 export function formatBaggage(
   { tags, metadata, projectName }: Baggage,
@@ -60,24 +60,26 @@ export function formatBaggage(
   onOmitted: (message: string) => void,
 ): string {
   const parts = entries(existing)
-    .filter(({ key }) => !key.startsWith(family))
+    .filter(({ key }) => !key.startsWith(ownKeyPrefix))
     .map(({ text }) => text);
   const add = (key: string, text: string | undefined): void => {
     const value = text === undefined ? undefined : encodeURIComponent(wellFormed(text));
     if (value === undefined || value.length > entryLimit) {
-      onOmitted(`The entry ${key} of a baggage header was left out: too long, or no JSON.`);
+      onOmitted(
+        `The entry ${key} of a baggage header was left out: it is too long or can't be written as JSON.`,
+      );
     } else if (value !== "") {
       parts.push(`${key}=${value}`);
     }
   };
   if (metadata !== undefined) {
-    add(keys.metadata, toJson(metadata));
+    add(entryKeys.metadata, toJson(metadata));
   }
   if (tags !== undefined) {
-    add(keys.tags, tags.filter(Boolean).map(escapeTag).join(","));
+    add(entryKeys.tags, tags.filter(Boolean).map(escapeTag).join(","));
   }
   if (projectName !== undefined) {
-    add(keys.project, projectName);
+    add(entryKeys.project, projectName);
   }
   return parts.join(",");
 }
@@ -93,8 +95,8 @@ function entries(header: string): { key: string; value: string; text: string }[]
   });
 }
 
-// A comma parts tags for every reader, so that a comma in a tag is escaped once more, and so is
-// the escape itself. Plain tags look the same to readers that know nothing of this.
+// Every reader of the header splits the list of tags at commas. So a comma inside a tag is escaped, and so is the
+// percent sign that escapes it. Tags without these characters are unchanged for readers without this escape.
 const escapeTag = (tag: string): string => tag.replaceAll("%", "%25").replaceAll(",", "%2C");
 const unescapeTag = (tag: string): string =>
   tag.replaceAll(/%(25|2C)/gi, (_, code: string) => (code === "25" ? "%" : ","));
@@ -108,7 +110,7 @@ function decode(value: string): string | undefined {
   try {
     return decodeURIComponent(value);
   } catch {
-    // The caller counts it as malformed.
+    // The caller reports the entry as malformed.
     return undefined;
   }
 }
@@ -118,7 +120,7 @@ function parseMetadata(text: string): KeyValues | undefined {
     const metadata: unknown = JSON.parse(text);
     return isPlainObject(metadata) ? metadata : undefined;
   } catch {
-    // The caller counts it as malformed.
+    // The caller reports the entry as malformed.
     return undefined;
   }
 }
@@ -128,7 +130,7 @@ function toJson(metadata: KeyValues): string | undefined {
     const json = JSON.stringify(metadata);
     return json === "{}" ? "" : json;
   } catch {
-    // The caller counts it as left out.
+    // The caller reports the entry as left out.
     return undefined;
   }
 }

@@ -5,34 +5,34 @@ import type { TracingClient } from "../tape/recorder.ts";
 import type { RunTree } from "./run-tree.ts";
 import { uncounted } from "../queue/stack-room.ts";
 
-/** A binding of this module's own: in a bundle an import may be a getter, for which there is no stack. */
+/** Local copy: after bundling, an import may be a getter, and calling it would overflow an exhausted stack. */
 const counted = uncounted;
 
 /**
- * Turns a payload into what may be recorded. Called once per payload, must return at once, and
- * must not change what it is given.
+ * Converts a payload into the payload that may be recorded, for example without secrets. It is called once for each
+ * payload. It must be synchronous and must not modify its argument.
  */
 export type ProcessPayload = (payload: KeyValues) => KeyValues;
 
-/** Chunks of one stream that are recorded; a stream that never ends must not fill the memory. */
+/** Maximum number of chunks recorded for one stream, so that an endless stream can't exhaust memory. */
 const chunkLimit = 10_000;
-/** Text and bytes of one stream that are recorded, in UTF-16 units and bytes. */
+/** Maximum size of the chunks recorded for one stream: UTF-16 units of strings plus bytes of binary chunks. */
 const streamLimit = 16_777_216;
 
-/** Metadata of a run whose stream was left before its end. */
+/** Metadata key of a run whose stream the consumer stopped reading before its end. */
 const cancelledKey = "millrace_cancelled";
-/** Metadata of a run whose stream went on beyond what is recorded: how many chunks it had. */
+/** Metadata key for the number of chunks of a stream that exceeded the limits above. */
 const chunkCountKey = "millrace_chunks";
 
-/** How the outcome of a call is recorded. */
+/** Options for recording the outcome of a call. */
 export interface RecordingOptions {
   readonly processOutputs?: ProcessPayload | undefined;
   readonly recordTokens?: boolean | undefined;
 }
 
 /**
- * Records how one call of a traced function goes on after it was entered. States: open, then
- * settled by the first of `returned`, `failed`, `finished` and `cancelled`. No method throws.
+ * Records the outcome of one call of a traced function. States: open, then settled by the first call of `returned`,
+ * `failed`, `finished` or `cancelled`; later calls have no effect. No method throws.
  */
 export class CallRecording {
   readonly run: RunTree;
@@ -47,21 +47,21 @@ export class CallRecording {
     this.#options = options;
   }
 
-  /** The call answered with a value that is no stream. */
+  /** Call this when the traced function returned a value that is not a stream. */
   returned(value: unknown): void {
     this.#settle(() => {
       this.run.end(this.#process(toPayload(value, "outputs")));
     });
   }
 
-  /** The call threw, or its promise was rejected, or its stream failed. */
+  /** Call this when the traced function threw, its promise was rejected, or its stream failed. */
   failed(error: unknown): void {
     this.#settle(() => {
-      this.run.fail(error, this.#chunks === undefined ? undefined : this.#collected());
+      this.run.fail(error, this.#chunks === undefined ? undefined : this.#collectOutputs());
     });
   }
 
-  /** The call's stream gave a chunk. */
+  /** Call this for each chunk of the returned stream. */
   chunk(value: unknown): void {
     if (this.#settled || !this.run.sampled) {
       return;
@@ -73,28 +73,28 @@ export class CallRecording {
     }
     (this.#chunks ??= []).push(value);
     if (this.#options.recordTokens === true) {
-      // Where outputs are processed, a token must not go out raw in an event beside them.
+      // With `processOutputs` the event must not carry the raw token: it could hold what that function removes.
       const token = this.#options.processOutputs === undefined ? { token: value } : {};
       this.run.addEvent({ name: "new_token", kwargs: token });
     }
   }
 
-  /** The call's stream came to its end; a generator may have returned something besides. */
+  /** Call this when the stream ended. `result` is the return value of a generator. */
   finished(result?: unknown): void {
     this.#settle(() => {
-      this.run.end(this.#collected(result));
+      this.run.end(this.#collectOutputs(result));
     });
   }
 
-  /** The call's stream was left before its end. */
+  /** Call this when the consumer stopped reading the stream before its end. */
   cancelled(): void {
     this.#settle(() => {
       this.run.addMetadata({ [cancelledKey]: true });
-      this.run.end(this.#collected());
+      this.run.end(this.#collectOutputs());
     });
   }
 
-  #collected(result?: unknown): KeyValues | undefined {
+  #collectOutputs(result?: unknown): KeyValues | undefined {
     const outputs = this.#chunks ?? [];
     if (this.#chunkCount > outputs.length) {
       this.run.addMetadata({ [chunkCountKey]: this.#chunkCount });
@@ -108,7 +108,7 @@ export class CallRecording {
       ? payload
       : processPayload(payload, {
           process: processOutputs,
-          what: "outputs",
+          payloadName: "outputs",
           client: this.run.client,
         });
   }
@@ -130,7 +130,7 @@ export class CallRecording {
   }
 }
 
-/** Of what makes a chunk large; of an object it is not worth the walk. */
+/** Estimates a chunk's size. An object counts as 1, because measuring it would take too long. */
 function sizeOf(chunk: unknown): number {
   if (typeof chunk === "string") {
     return chunk.length;
@@ -140,17 +140,17 @@ function sizeOf(chunk: unknown): number {
 
 interface Processing {
   readonly process: ProcessPayload;
-  readonly what: "inputs" | "outputs";
+  readonly payloadName: "inputs" | "outputs";
   readonly client: TracingClient;
 }
 
-/** Applies a caller's function; fails closed: what it could not process is never sent raw. */
+/** Applies the caller's function. If it fails, the payload is dropped: unprocessed payloads are never sent. */
 export function processPayload(
   payload: KeyValues,
-  { process, what, client }: Processing,
+  { process, payloadName, client }: Processing,
 ): KeyValues {
-  const option = what === "inputs" ? "processInputs" : "processOutputs";
-  let problem = "returned no object";
+  const option = payloadName === "inputs" ? "processInputs" : "processOutputs";
+  let problem = "did not return an object";
   try {
     const processed: unknown = process(payload);
     if (isPlainObject(processed)) {
@@ -158,13 +158,16 @@ export function processPayload(
     }
     if (processed instanceof Promise) {
       problem = "returned a promise";
-      // Its rejection is this failure, which is counted below, and must not end the process.
+      // The failure is counted below. Without a handler, a rejection of the promise would end the process.
       processed.catch(() => {});
     }
   } catch {
-    // The message of the error may hold what was to be hidden; it is not repeated.
+    // The error's message is not logged, because it may contain what the function should hide.
     problem = "threw";
   }
-  client[recorder].warn("hiddenFailure", `${option} ${problem}; the run's ${what} were dropped.`);
-  return { millrace_error: `${option} failed; ${what} dropped` };
+  client[recorder].warn(
+    "hiddenFailure",
+    `${option} ${problem}; the run's ${payloadName} were dropped.`,
+  );
+  return { millrace_error: `${option} failed; ${payloadName} dropped` };
 }

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { KeyTable } from "../../model/unknown-keys.ts";
 import { LangsmithBridge } from "./langsmith-bridge.ts";
 import { fromForeignRun, runOf } from "./foreign-run.ts";
-import { existingClient } from "./open-clients.ts";
+import { findClient } from "./open-clients.ts";
 import { recorder } from "../tape/recorder.ts";
 import type { TracingClient } from "../tape/recorder.ts";
 import { runOptionNames } from "./run-options.ts";
@@ -11,30 +11,30 @@ import { RunTree } from "./run-tree.ts";
 import { assertStackRoom, uncounted } from "../queue/stack-room.ts";
 import { warnOfUnknown } from "./unknown-options.ts";
 
-/** A binding of this module's own: in a bundle an import may be a getter, for which there is no stack. */
+/** Local copy: after bundling, an import may be a getter, and calling it would overflow an exhausted stack. */
 const counted = uncounted;
 
-/** What a run is started with by a client, which also says where in the tree it goes. */
+/** Options of `client.startRun`: those of the run, and its parent. */
 export interface StartOptions extends RunOptions {
   /**
-   * The run below which this one goes; `null` for a new trace.
+   * The parent run; `null` starts a new trace.
    *
-   * @defaultValue the current run, if there is one
+   * @defaultValue the current run, or a new trace if there is no current run
    */
   readonly parent?: RunTree | null | undefined;
 }
 
-/** The symbol under which LangChain and its tracing library share their context. */
+/** The key on `globalThis` under which LangChain and its tracing library share their `AsyncLocalStorage`. */
 const sharedKey = Symbol.for("ls:tracing_async_local_storage");
 
-/** The run in which the caller is, also one that LangChain started; `undefined` outside of all. */
+/** Returns the current run, which may be a run that LangChain started; `undefined` outside of any run. */
 export function currentRun(): RunTree | undefined {
   return runIn(sharedStorage().getStore(), undefined);
 }
 
 /**
- * Calls `fn` with `run` as the current run, for all that it calls and awaits, and answers what it
- * answers. It does not end the run.
+ * Calls `fn` with `run` as the current run, also for everything that `fn` calls and awaits, and returns the result of
+ * `fn`. It does not end the run.
  */
 export function withRun<Result>(run: RunTree, fn: () => Result): Result {
   let isEntered = false;
@@ -44,48 +44,49 @@ export function withRun<Result>(run: RunTree, fn: () => Result): Result {
   };
   try {
     const storage = sharedStorage();
-    if (!isWarm) {
-      // The first use of a storage turns hooks on, in several steps.
+    if (!isStorageWarm) {
+      // The first use of an AsyncLocalStorage enables async hooks in several steps. A stack overflow must not interrupt them.
       assertStackRoom();
-      isWarm = true;
+      isStorageWarm = true;
     }
-    return storage.run(enter(run, storage.getStore()), inside);
+    return storage.run(createStore(run, storage.getStore()), inside);
   } catch (error) {
     if (isEntered) {
       throw error;
     }
     counted.details += 1;
   }
-  // No stack is left for a context: what it calls goes on in the one around it.
+  // There is not enough stack to enter a context. `fn` runs in the surrounding context instead.
   return fn();
 }
 
-let isWarm = false;
+let isStorageWarm = false;
 
-/** Remembers the context of the caller, for a callback that is called in another. */
-export function keepContext(): <Result>(fn: () => Result) => Result {
+/** Captures the caller's context. The returned function calls a callback in that context, wherever it is called. */
+export function captureContext(): <Result>(fn: () => Result) => Result {
   const storage = sharedStorage();
   const store = storage.getStore();
   return (fn) => storage.run(store, fn);
 }
 
 /**
- * Starts a run below the parent that its options name, else below the current run, and records it. Warns of
+ * Starts a run and records it. Its parent is the option `parent`, or the current run without that option. Warns about
  * unknown options.
  */
 export function startRun(client: TracingClient, options: StartOptions = {}): RunTree {
   warnOfUnknown(options, startOptionNames, client[recorder]);
-  return startChecked(client, options);
+  return startWithCheckedOptions(client, options);
 }
 
 const startOptionNames: KeyTable<StartOptions> = { ...runOptionNames, parent: 1 };
 
-/** As {@link startRun}, with options that are known to be known. */
-export function startChecked(client: TracingClient, options: StartOptions): RunTree {
-  // A caller without types may pass null; recording does not throw for it.
-  const given: unknown = options;
-  const known = typeof given === "object" && given !== null ? options : {};
-  return RunTree.start({ client, parent: chooseParent(client, known), recorded: true }, known);
+/** As {@link startRun}, for options that were already checked for unknown names. */
+export function startWithCheckedOptions(client: TracingClient, options: StartOptions): RunTree {
+  // A JavaScript caller may pass null. Recording must not throw for it.
+  const untyped: unknown = options;
+  const safeOptions = typeof untyped === "object" && untyped !== null ? options : {};
+  const parent = chooseParent(client, safeOptions);
+  return RunTree.start({ client, parent, recorded: true }, safeOptions);
 }
 
 function chooseParent(client: TracingClient, options: StartOptions): RunTree | undefined {
@@ -96,49 +97,50 @@ function chooseParent(client: TracingClient, options: StartOptions): RunTree | u
       return parent;
     }
   } catch {
-    // A getter that throws, or a proxy that refuses to be looked at, names no parent.
+    // A getter or a proxy threw. The options are treated as if they had no `parent`.
   }
   return parent === null ? undefined : runIn(sharedStorage().getStore(), client);
 }
 
-/** The run that a store stands for. A foreign one is recorded by its own library, not by us. */
+/** The run that a store of the context represents. A run of another library is recorded by that library, not by us. */
 function runIn(store: unknown, client: TracingClient | undefined): RunTree | undefined {
   if (store === undefined) {
     return undefined;
   }
   try {
-    return runOf(store) ?? fromForeignRun(store, client ?? existingClient());
+    return runOf(store) ?? fromForeignRun(store, client ?? findClient());
   } catch {
-    // A store that can't be read is no parent; the run becomes the root of a trace of its own.
+    // A store that can't be read is ignored. The new run becomes the root of a new trace.
     return undefined;
   }
 }
 
-function enter(run: RunTree, outer: unknown): unknown {
+/** The store to enter for a run. It carries on what LangChain put into the surrounding store. */
+function createStore(run: RunTree, outer: unknown): unknown {
   if (!(run instanceof RunTree)) {
     return outer;
   }
   try {
     return new LangsmithBridge(run, { outer });
   } catch {
-    // What LangChain put around the run can't be read, and so it does not go on inside.
+    // LangChain's part of the surrounding store can't be read, so it is not carried on.
     return new LangsmithBridge(run, {});
   }
 }
 
-/** The storage that is there, whoever made it, else one that later comers will find. */
+/** Returns the shared storage, whichever library created it. If there is none, it shares ours. */
 function sharedStorage(): AsyncLocalStorage<unknown> {
   const shared: unknown = Reflect.get(globalThis, sharedKey);
   if (isStorage(shared)) {
     return shared;
   }
   if (shared === undefined) {
-    Reflect.set(globalThis, sharedKey, ownStorage);
+    Reflect.set(globalThis, sharedKey, defaultStorage);
   }
-  return ownStorage;
+  return defaultStorage;
 }
 
-const ownStorage = new AsyncLocalStorage<unknown>();
+const defaultStorage = new AsyncLocalStorage<unknown>();
 
 const isStorage = (value: unknown): value is AsyncLocalStorage<unknown> =>
   typeof value === "object" &&

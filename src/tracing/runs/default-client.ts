@@ -1,12 +1,13 @@
 import { currentRun } from "./context.ts";
-import { openClient } from "./open-clients.ts";
+import { findOrCreateClient } from "./open-clients.ts";
 import type { TracingClient } from "../tape/recorder.ts";
 
 export { flushAll, registerClient, setClientFactory, setDefaultClient } from "./open-clients.ts";
 
 /**
- * The client that records where none is named: that of the current run, else the one that was chosen, else
- * the program's first that is still open, else an implicit one. `undefined` where the environment
- * configures none.
+ * The client that records runs for which the caller names no client: the current run's client, else the one set by
+ * `setDefaultClient`, else the program's first open client, else an implicit one. `undefined` if there is no client
+ * and the environment configures none.
  */
-export const defaultClient = (): TracingClient | undefined => currentRun()?.client ?? openClient();
+export const defaultClient = (): TracingClient | undefined =>
+  currentRun()?.client ?? findOrCreateClient();

@@ -4,27 +4,27 @@ import type { TracingClient } from "../tape/recorder.ts";
 import { RunTree } from "./run-tree.ts";
 
 /**
- * Where a store of the shared context keeps the run that it stands for. Enumerable wherever it is
- * set: LangChain copies run trees by spreading them, and the copy stands for the same run.
+ * The key under which a store of the shared context holds the Millrace run that it represents. The property must be
+ * enumerable: LangChain copies run trees by spreading them, and the copy must represent the same run.
  */
-export const ownRun = Symbol.for("millrace.run");
+export const runSymbol = Symbol.for("millrace.run");
 
-/** Generations looked through for a run of ours; a chain of foreign runs is rarely as long. */
-const kinLimit = 64;
+/** How many ancestors are searched for a Millrace run. Chains of runs of another library are rarely this long. */
+const ancestorLimit = 64;
 
-/** Foreign runs that were met, so that one of them is always the same to us. */
-const converted = new WeakMap<object, RunTree>();
+/** The run created for each store of another library, so that a store is always converted to the same run. */
+const runsByStore = new WeakMap<object, RunTree>();
 
-/** The run of ours that a store stands for. */
+/** The Millrace run that a store represents. */
 export function runOf(store: unknown): RunTree | undefined {
-  const run = isObject(store) ? Reflect.get(store, ownRun) : undefined;
-  // A store that was derived from a copy may stand for another run by now.
+  const run = isObject(store) ? Reflect.get(store, runSymbol) : undefined;
+  // A store that was copied from another one and then changed may represent a different run. Its id tells them apart.
   return run instanceof RunTree && Reflect.get(Object(store), "id") === run.id ? run : undefined;
 }
 
 /**
- * Takes a run tree of LangChain or its tracing library for a parent: children hang below it, and
- * its own library records it. A placeholder, or one without a proper place, is no parent.
+ * Converts a run tree of LangChain or its tracing library into a run that can be a parent. The run itself is recorded
+ * by its own library. Returns `undefined` for a run tree with tracing disabled or with an invalid dotted order.
  */
 export function fromForeignRun(
   store: unknown,
@@ -33,30 +33,31 @@ export function fromForeignRun(
   if (!isObject(store) || !isRunTreeLike(store)) {
     return undefined;
   }
-  const known = converted.get(store);
-  if (known !== undefined) {
-    return known;
+  const existing = runsByStore.get(store);
+  if (existing !== undefined) {
+    return existing;
   }
   const dottedOrder = store["dotted_order"];
-  const place = typeof dottedOrder === "string" ? parsePosition(dottedOrder) : undefined;
+  const position = typeof dottedOrder === "string" ? parsePosition(dottedOrder) : undefined;
   const client = isTracingClient(store["client"]) ? store["client"] : fallback;
-  if (store["tracingEnabled"] === false || place?.id !== store["id"] || client === undefined) {
+  if (store["tracingEnabled"] === false || position?.id !== store["id"] || client === undefined) {
     return undefined;
   }
   const run = new RunTree(
-    { client, kin: kinOf(store), remote: place, recorded: false },
+    { client, kin: findOwnAncestor(store), remote: position, recorded: false },
     {
-      name: text(store["name"]),
-      projectName: text(store["project_name"]),
+      name: stringOrUndefined(store["name"]),
+      projectName: stringOrUndefined(store["project_name"]),
     },
   );
-  converted.set(store, run);
+  runsByStore.set(store, run);
   return run;
 }
 
-function kinOf(store: Fields): RunTree | undefined {
+/** The nearest ancestor that is a Millrace run. It shares the trace's sampling decision and start times. */
+function findOwnAncestor(store: Fields): RunTree | undefined {
   let ancestor: unknown = store["parent_run"];
-  for (let generation = 0; generation < kinLimit && isObject(ancestor); generation += 1) {
+  for (let generation = 0; generation < ancestorLimit && isObject(ancestor); generation += 1) {
     const run = runOf(ancestor);
     if (run !== undefined) {
       return run;
@@ -70,12 +71,12 @@ type Fields = Readonly<Record<string | symbol, unknown>>;
 
 const isObject = (value: unknown): value is Fields => typeof value === "object" && value !== null;
 
-/** How LangChain's tracing library itself recognizes a run tree. */
+/** The same check as LangChain's tracing library uses to recognize a run tree. */
 const isRunTreeLike = (store: Fields): boolean =>
   typeof store["createChild"] === "function" && typeof store["postRun"] === "function";
 
 const isTracingClient = (client: unknown): client is TracingClient =>
   isObject(client) && isObject(client[recorder]);
 
-const text = (value: unknown): string | undefined =>
+const stringOrUndefined = (value: unknown): string | undefined =>
   typeof value === "string" ? value : undefined;

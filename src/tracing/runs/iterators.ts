@@ -3,7 +3,7 @@ import { withRun } from "./context.ts";
 import { isObject, isThenable, createPlaceholder } from "../tape/placeholder.ts";
 import type { Method, Replacements } from "../tape/placeholder.ts";
 
-/** An iterator of either kind, as loosely as a caller may have made it. */
+/** A synchronous or asynchronous iterator, typed loosely because callers may pass incomplete ones. */
 interface AnyIterator {
   next(...sent: readonly unknown[]): unknown;
   return?(...sent: readonly unknown[]): unknown;
@@ -13,16 +13,16 @@ interface AnyIterator {
 }
 
 /**
- * Watches a generator or another iterator: the answer stands in for it, is driven as it is, and
- * runs its body within the run. Its values and failures are handed on as they are.
+ * Observes a generator or another iterator. Returns a placeholder that behaves like it and calls its methods with the
+ * run as the current run. Values and errors are passed on unchanged.
  */
 export function watchIterator<Target extends object>(
   target: Target,
   recording: CallRecording,
 ): Target {
   const iterator = target as Target & AnyIterator;
-  const advance = { recording, leaving: false };
-  const leave = { recording, leaving: true };
+  const advance = { recording, isLeaving: false };
+  const leave = { recording, isLeaving: true };
   const replacements: Replacements = new Map<PropertyKey, Method>([
     ["next", (...sent) => step(() => iterator.next(...sent), advance)],
     ["return", (...sent) => step(() => iterator.return?.(...sent), leave)],
@@ -52,15 +52,16 @@ export function watchIterable<Target extends object>(
 interface Step {
   readonly recording: CallRecording;
   /** Whether the consumer ended the iteration. */
-  readonly leaving: boolean;
+  readonly isLeaving: boolean;
 }
 
-function step(advance: () => unknown, { recording, leaving }: Step): unknown {
-  const note = (result: unknown): unknown => {
-    noteResult(result, { recording, leaving });
+/** Calls a method of the iterator within the run and records its result. */
+function step(advance: () => unknown, { recording, isLeaving }: Step): unknown {
+  const handleResult = (result: unknown): unknown => {
+    recordResult(result, { recording, isLeaving });
     return result;
   };
-  const fail = (error: unknown): never => {
+  const handleError = (error: unknown): never => {
     recording.failed(error);
     throw error;
   };
@@ -68,23 +69,23 @@ function step(advance: () => unknown, { recording, leaving }: Step): unknown {
   try {
     result = withRun(recording.run, advance);
   } catch (error) {
-    return fail(error);
+    return handleError(error);
   }
-  return isThenable(result) ? result.then(note, fail) : note(result);
+  return isThenable(result) ? result.then(handleResult, handleError) : handleResult(result);
 }
 
-function noteResult(result: unknown, { recording, leaving }: Step): void {
+function recordResult(result: unknown, { recording, isLeaving }: Step): void {
   try {
-    const { done, value } = isObject(result) ? result : { done: leaving, value: undefined };
+    const { done, value } = isObject(result) ? result : { done: isLeaving, value: undefined };
     if (!done) {
       recording.chunk(value);
-    } else if (leaving) {
+    } else if (isLeaving) {
       recording.cancelled();
     } else {
       recording.finished(value);
     }
   } catch (error) {
-    // A result that can't be read fails its consumer too, and so it fails the run.
+    // If the result can't be read here, the consumer can't read it either. So the run is recorded as failed.
     recording.failed(error);
   }
 }

@@ -1,13 +1,13 @@
 import { isObject } from "../tape/placeholder.ts";
 
-/** Where LangChain keeps the config that its runnables hand down implicitly. */
+/** The key under which LangChain stores the config that its runnables pass to nested calls implicitly. */
 export const childConfigKey = Symbol.for("lc:child_config");
-/** Where LangChain keeps its context variables. */
+/** The key under which LangChain stores its context variables. */
 export const contextVariablesKey = Symbol.for("lc:context_variables");
 
 type Fields = Readonly<Record<PropertyKey, unknown>>;
 
-/** What stands for the run that runnables are to nest below. */
+/** The fields that LangChain's tracer reads from the parent run of a runnable. */
 interface NestedRun {
   readonly id: string;
   readonly client: unknown;
@@ -15,8 +15,8 @@ interface NestedRun {
 }
 
 /**
- * The config that LangChain passes down, adapted for calls below a run of ours: its callbacks name that run as the
- * parent, and its tracer has the run in its map. `bridge` represents the run to LangChain.
+ * Adapts the config that LangChain passes to nested calls for calls inside a Millrace run: its callbacks name that run
+ * as the parent, and the run is added to its tracer's map. `bridge` represents the run to LangChain.
  */
 export function nestConfig(config: unknown, bridge: NestedRun): unknown {
   if (!isObject(config) || !isManager(config["callbacks"])) {
@@ -28,7 +28,7 @@ export function nestConfig(config: unknown, bridge: NestedRun): unknown {
   }
   const tracer: unknown = callbacks["handlers"].find(isTracer);
   if (isTracer(tracer)) {
-    // The tracer is shared with the runs around ours, which it goes on to record as before.
+    // The tracer is shared with the surrounding runs and must continue to record them, so its own settings are kept.
     tracer.updateFromRunTree({
       ...bridge,
       client: tracer["client"] ?? bridge.client,
@@ -37,7 +37,7 @@ export function nestConfig(config: unknown, bridge: NestedRun): unknown {
       reference_example_id: tracer["exampleId"],
     });
   }
-  // Without a tracer LangChain makes one below, which learns of the run from the context.
+  // Without a tracer here, LangChain creates one for the nested call. That one reads the run from the context.
   Reflect.set(callbacks, "_parentRunId", bridge.id);
   return { ...config, callbacks };
 }

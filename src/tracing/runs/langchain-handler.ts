@@ -11,7 +11,7 @@ import { isObject } from "../tape/placeholder.ts";
 
 /** The second argument of a LangChain runnable's `invoke`, `stream` and `batch`. */
 export interface RunnableConfig {
-  /** Handlers as LangChain calls them. */
+  /** LangChain callback handlers. */
   readonly callbacks: object[];
   readonly recursionLimit: number;
   readonly tags: string[];
@@ -19,8 +19,8 @@ export interface RunnableConfig {
 }
 
 /**
- * Turns a run into the config of a LangChain runnable whose runs are to nest below it. It is
- * needed only where the run is not the current one: inside of it LangChain nests by itself.
+ * Creates the config for a LangChain runnable whose runs should become children of `run`. It is needed only if `run` is
+ * not the current run: LangChain finds the current run by itself.
  */
 export const toRunnableConfig = (run: RunTree): RunnableConfig => ({
   callbacks: [new LangchainHandler(run)],
@@ -29,19 +29,19 @@ export const toRunnableConfig = (run: RunTree): RunnableConfig => ({
   metadata: { ...run.metadata },
 });
 
-/** LangChain does not say when a run of ours ends: beyond this many they are looked through. */
+/** LangChain does not report when a Millrace run ends. At this many remembered runs, the ended ones are removed. */
 const sweepSize = 256;
 
-type Started = readonly [
+type StartArguments = readonly [
   serialized: unknown,
   inputs: unknown,
   runId: string,
   parentRunId?: string,
   ...rest: readonly unknown[],
 ];
-type Ended = readonly [result: unknown, runId: string, ...rest: readonly unknown[]];
+type EndArguments = readonly [result: unknown, runId: string, ...rest: readonly unknown[]];
 
-/** What of a start tells more than the thing that runs and its inputs. */
+/** Details of a start callback, in the same form for all kinds of runs. */
 interface StartDetails {
   readonly runType: unknown;
   readonly inputs: unknown;
@@ -52,12 +52,12 @@ interface StartDetails {
 }
 
 /**
- * Receives LangChain's callbacks for the runs below one of ours. It has the name of LangChain's own tracer, so that
- * LangChain does not add that one, and the members that LangChain expects of a tracer of this name.
+ * Receives LangChain's callbacks for the runs below a Millrace run. It has the name of LangChain's own tracer, so that
+ * LangChain does not add its own, and the members that LangChain expects of a tracer with this name.
  */
 export class LangchainHandler {
   readonly name = "langchain_tracer";
-  /** Callbacks are taken at the call, not in LangChain's background queue. */
+  /** Makes LangChain call the handlers immediately instead of from its background queue. */
   readonly awaitHandlers = true;
   readonly client: TracingClient;
   readonly projectName: string;
@@ -83,7 +83,7 @@ export class LangchainHandler {
     return this.getRun(id);
   }
 
-  /** A run of ours that became current among LangChain's. */
+  /** LangChain calls this when a Millrace run is the current run of a nested call. */
   updateFromRunTree(tree: unknown): void {
     const run = runOf(tree);
     if (run === undefined) {
@@ -95,7 +95,7 @@ export class LangchainHandler {
     this.#open.set(run.id, new LangsmithBridge(run, {}));
   }
 
-  /** @internal Runs that are remembered: those under way, and some that ended of late. */
+  /** @internal Number of remembered runs: open ones, and some that ended recently. */
   get openRuns(): number {
     return this.#open.size;
   }
@@ -109,7 +109,7 @@ export class LangchainHandler {
   }
 
   async handleChainStart(
-    ...[serialized, inputs, runId, parentRunId, ...rest]: Started
+    ...[serialized, inputs, runId, parentRunId, ...rest]: StartArguments
   ): Promise<void> {
     const [tags, metadata, runType, name, extra] = rest;
     const details = { runType, inputs, tags, metadata, name, extra };
@@ -117,7 +117,7 @@ export class LangchainHandler {
   }
 
   async handleLLMStart(
-    ...[serialized, prompts, runId, parentRunId, ...rest]: Started
+    ...[serialized, prompts, runId, parentRunId, ...rest]: StartArguments
   ): Promise<void> {
     const [extra, tags, metadata, name] = rest;
     const details = { runType: "llm", inputs: { prompts }, tags, metadata, name, extra };
@@ -125,7 +125,7 @@ export class LangchainHandler {
   }
 
   async handleChatModelStart(
-    ...[serialized, messages, runId, parentRunId, ...rest]: Started
+    ...[serialized, messages, runId, parentRunId, ...rest]: StartArguments
   ): Promise<void> {
     const [extra, tags, metadata, name] = rest;
     const details = { runType: "llm", inputs: { messages }, tags, metadata, name, extra };
@@ -133,7 +133,7 @@ export class LangchainHandler {
   }
 
   async handleToolStart(
-    ...[serialized, input, runId, parentRunId, ...rest]: Started
+    ...[serialized, input, runId, parentRunId, ...rest]: StartArguments
   ): Promise<void> {
     const [tags, metadata, name] = rest;
     const details = { runType: "tool", inputs: { input }, tags, metadata, name };
@@ -141,7 +141,7 @@ export class LangchainHandler {
   }
 
   async handleRetrieverStart(
-    ...[serialized, query, runId, parentRunId, ...rest]: Started
+    ...[serialized, query, runId, parentRunId, ...rest]: StartArguments
   ): Promise<void> {
     const [tags, metadata, name] = rest;
     const details = { runType: "retriever", inputs: { query }, tags, metadata, name };
@@ -152,35 +152,35 @@ export class LangchainHandler {
     this.#open.get(runId)?.addEvent({ name: "new_token", kwargs: { token } });
   }
 
-  async handleChainEnd(...[outputs, runId, ...rest]: Ended): Promise<void> {
+  async handleChainEnd(...[outputs, runId, ...rest]: EndArguments): Promise<void> {
     await this.#end(runId, { outputs: toObject(outputs, "output"), inputs: inputsOf(rest[2]) });
   }
 
-  async handleLLMEnd(...[outputs, runId]: Ended): Promise<void> {
+  async handleLLMEnd(...[outputs, runId]: EndArguments): Promise<void> {
     await this.#end(runId, { outputs });
   }
 
-  async handleToolEnd(...[output, runId]: Ended): Promise<void> {
+  async handleToolEnd(...[output, runId]: EndArguments): Promise<void> {
     await this.#end(runId, { outputs: { output } });
   }
 
-  async handleRetrieverEnd(...[documents, runId]: Ended): Promise<void> {
+  async handleRetrieverEnd(...[documents, runId]: EndArguments): Promise<void> {
     await this.#end(runId, { outputs: { documents } });
   }
 
-  async handleChainError(...[error, runId, ...rest]: Ended): Promise<void> {
+  async handleChainError(...[error, runId, ...rest]: EndArguments): Promise<void> {
     await this.#end(runId, { error: errorText(error, this.#onCut), inputs: inputsOf(rest[2]) });
   }
 
-  async handleLLMError(...[error, runId]: Ended): Promise<void> {
+  async handleLLMError(...[error, runId]: EndArguments): Promise<void> {
     await this.#end(runId, { error: errorText(error, this.#onCut) });
   }
 
-  async handleToolError(...[error, runId]: Ended): Promise<void> {
+  async handleToolError(...[error, runId]: EndArguments): Promise<void> {
     await this.#end(runId, { error: errorText(error, this.#onCut) });
   }
 
-  async handleRetrieverError(...[error, runId]: Ended): Promise<void> {
+  async handleRetrieverError(...[error, runId]: EndArguments): Promise<void> {
     await this.#end(runId, { error: errorText(error, this.#onCut) });
   }
 
@@ -192,12 +192,12 @@ export class LangchainHandler {
     const run = parent.createChild({
       ...details,
       id: runId,
-      name: name ?? lastOf(serialized),
+      name: name ?? classNameOf(serialized),
       run_type: runType,
       serialized,
     });
     this.#open.set(runId, run);
-    // A stream's inputs are known at its end only, and then the whole run is recorded.
+    // The inputs of a streaming run are known only at its end. The whole run is recorded then.
     if (!defersInputs(run)) {
       await run.postRun();
     }
@@ -231,7 +231,7 @@ const toObject = (value: unknown, key: string): KeyValues =>
   isObject(value) && !Array.isArray(value) ? value : { [key]: value };
 
 /** The class name of a serialized runnable. */
-const lastOf = (serialized: unknown): unknown => {
+const classNameOf = (serialized: unknown): unknown => {
   const id = isObject(serialized) ? serialized["id"] : undefined;
   return Array.isArray(id) ? id.at(-1) : undefined;
 };

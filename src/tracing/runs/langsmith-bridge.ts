@@ -1,6 +1,6 @@
 import { stampLength, stampToIso, uuidLength } from "../../model/dotted-order.ts";
 import type { KeyValues, WireRun } from "../../model/run.ts";
-import { ownRun } from "./foreign-run.ts";
+import { runSymbol } from "./foreign-run.ts";
 import { childConfigKey, contextVariablesKey, nestConfig } from "./langchain-config.ts";
 import { isPlainObject, mergeTags, toTags } from "../tape/payload.ts";
 import { recorder } from "../tape/recorder.ts";
@@ -8,11 +8,11 @@ import type { TracingClient } from "../tape/recorder.ts";
 import { RunTree } from "./run-tree.ts";
 import { isObject } from "../tape/placeholder.ts";
 
-/** Where LangChain's tracing library collects what a run's end waits for. */
+/** The key under which LangChain's tracing library collects promises that the end of a run waits for. */
 const endPromisesKey = Symbol.for("lc:child_run_end_promises");
 
-/** A list that stays empty: what others append to a run's children must not pile up with the run. */
-class NoEntries extends Array<unknown> {
+/** An array that stays empty. LangChain appends child runs to it, which must not accumulate in memory. */
+class EmptyList extends Array<unknown> {
   static override get [Symbol.species](): ArrayConstructor {
     return Array;
   }
@@ -22,27 +22,27 @@ class NoEntries extends Array<unknown> {
   }
 }
 
-const noEntries = new NoEntries();
+const emptyList = new EmptyList();
 
 type Fields = Readonly<Record<PropertyKey, unknown>>;
 
 interface BridgeInit {
-  /** The store of the context in which this one is entered. */
+  /** The store of the surrounding context. */
   readonly outer?: unknown;
-  /** For a run that LangChain's tracing library starts and records through us. */
+  /** Set for a run that LangChain's tracing library starts and records through this client. */
   readonly guest?: { readonly parent: LangsmithBridge; readonly config: Fields };
 }
 
 /**
- * What stands for a run of ours in the shared context, in the shape that LangChain and its tracing
- * library know: they hang their runs below it, and record them through its client. Fields, not
- * getters, because they copy it by spreading.
+ * Represents a Millrace run in the context shared with LangChain, in the shape that LangChain and its tracing library
+ * expect. They create their runs as children of it and record them through its client. The properties are fields, not
+ * getters, because these libraries copy the object by spreading it.
  *
- * There are two kinds. One stands for a run that we record; its `postRun` and `patchRun` do
- * nothing. The other, from `createChild`, is a guest: the library fills it and decides when to record it.
+ * There are two kinds. The first represents a run that Millrace records; its `postRun` and `patchRun` do nothing. The
+ * second, a guest, is created by `createChild`: the library sets its fields and decides when to record it.
  */
 export class LangsmithBridge {
-  readonly [ownRun]: RunTree;
+  readonly [runSymbol]: RunTree;
   readonly id: string;
   readonly trace_id: string;
   readonly dotted_order: string;
@@ -64,15 +64,15 @@ export class LangsmithBridge {
   serialized: unknown;
   reference_example_id: unknown;
   attachments: unknown;
-  /** What the start was recorded with. */
-  #attached: unknown;
-  child_runs: unknown[] = noEntries;
+  /** The attachments that were sent with the start of the run. */
+  #postedAttachments: unknown;
+  child_runs: unknown[] = emptyList;
   execution_order = 1;
   child_execution_order = 1;
   _awaitInputsOnPost = false;
 
   constructor(run: RunTree, { outer, guest }: BridgeInit) {
-    this[ownRun] = run;
+    this[runSymbol] = run;
     this.id = run.id;
     this.trace_id = run.traceId;
     this.dotted_order = run.dottedOrder;
@@ -95,10 +95,10 @@ export class LangsmithBridge {
     this.#continueContext(guest?.parent ?? outer, config);
   }
 
-  /** @internal Called by LangChain's tracing library, as all below. */
+  /** @internal Called by LangChain's tracing library, like all methods below. */
   createChild(config: Fields): LangsmithBridge {
-    const given = isPlainObject(config["metadata"]) ? config["metadata"] : undefined;
-    const extra = extraOf(config)["metadata"];
+    const metadata = isPlainObject(config["metadata"]) ? config["metadata"] : undefined;
+    const extraMetadata = extraOf(config)["metadata"];
     const options = {
       id: config["id"],
       name: config["name"],
@@ -107,11 +107,11 @@ export class LangsmithBridge {
       tags: config["tags"],
       metadata: {
         ...metadataOf(this.extra),
-        ...given,
-        ...(isPlainObject(extra) ? extra : undefined),
+        ...metadata,
+        ...(isPlainObject(extraMetadata) ? extraMetadata : undefined),
       },
     };
-    const init = { client: this.client, parent: this[ownRun], recorded: false };
+    const init = { client: this.client, parent: this[runSymbol], recorded: false };
     return new LangsmithBridge(RunTree.start(init, options as object), {
       guest: { parent: this, config },
     });
@@ -123,7 +123,7 @@ export class LangsmithBridge {
         this.inputs = await this.inputs;
       }
       await client.createRun(this.#wire({ inputs: this.inputs, attachments: this.attachments }));
-      this.#attached = this.attachments;
+      this.#postedAttachments = this.attachments;
     });
   }
 
@@ -131,10 +131,10 @@ export class LangsmithBridge {
     await this.#send(async (client) => {
       const patch = this.#wire({
         ...(options?.excludeInputs === false ? { inputs: this.inputs } : {}),
-        // Bytes that went with the start do not go again.
-        ...(this.attachments === this.#attached ? {} : { attachments: this.attachments }),
+        // Attachments that were sent with the start of the run are not sent again.
+        ...(this.attachments === this.#postedAttachments ? {} : { attachments: this.attachments }),
       });
-      this[ownRun].end();
+      this[runSymbol].end();
       await client.updateRun(this.id, patch);
     });
   }
@@ -156,21 +156,21 @@ export class LangsmithBridge {
       return;
     }
     if (error === undefined || error === null) {
-      this[ownRun].end(outputs, options);
+      this[runSymbol].end(outputs, options);
     } else {
-      this[ownRun].fail(error, outputs, options);
+      this[runSymbol].fail(error, outputs, options);
     }
   }
 
   addEvent(event: unknown): void {
-    const named = typeof event === "string" ? { name: "event", message: event } : event;
-    if (!isObject(named)) {
+    const fields = typeof event === "string" ? { name: "event", message: event } : event;
+    if (!isObject(fields)) {
       return;
     }
     if (this.#isGuest()) {
-      (this.events ??= []).push({ time: new Date().toISOString(), ...named });
+      (this.events ??= []).push({ time: new Date().toISOString(), ...fields });
     } else {
-      this[ownRun].addEvent({ name: "event", ...named });
+      this[runSymbol].addEvent({ name: "event", ...fields });
     }
   }
 
@@ -181,16 +181,16 @@ export class LangsmithBridge {
   set metadata(metadata: KeyValues | undefined) {
     if (metadata !== undefined) {
       this.extra = { ...this.extra, metadata: { ...metadataOf(this.extra), ...metadata } };
-      this[ownRun].addMetadata(metadata);
+      this[runSymbol].addMetadata(metadata);
     }
   }
 
   get [endPromisesKey](): unknown[] {
-    return noEntries;
+    return emptyList;
   }
 
   toHeaders(headers?: { set(name: string, value: string): void }): Record<string, string> {
-    const result = this[ownRun].toHeaders();
+    const result = this[runSymbol].toHeaders();
     for (const [name, value] of Object.entries(result)) {
       headers?.set(name, value);
     }
@@ -198,7 +198,7 @@ export class LangsmithBridge {
   }
 
   toJSON(): KeyValues {
-    return this[ownRun].toJSON();
+    return this[runSymbol].toJSON();
   }
 
   [Symbol.for("nodejs.util.inspect.custom")](): KeyValues {
@@ -210,19 +210,22 @@ export class LangsmithBridge {
   }
 
   async #send(send: (client: TracingClient) => Promise<void>): Promise<void> {
-    if (!this.#isGuest() || !this[ownRun].sampled) {
+    if (!this.#isGuest() || !this[runSymbol].sampled) {
       return;
     }
     try {
       await send(this.client);
     } catch {
-      this.client[recorder].warn("hiddenFailure", "A run of another library was not recorded.");
+      this.client[recorder].warn(
+        "hiddenFailure",
+        "A run of another tracing library was not recorded: createRun or updateRun failed.",
+      );
     }
   }
 
-  /** The run as the wire has it, with what was added to it by our own methods. */
+  /** The run in wire format. It includes the tags, metadata and events that were added through the Millrace run. */
   #wire(payloads: { readonly inputs?: unknown; readonly attachments?: unknown }): WireRun {
-    const { [ownRun]: run, extra, events } = this;
+    const { [runSymbol]: run, extra, events } = this;
     const wire: Record<string, unknown> = {
       id: this.id,
       name: this.name,
@@ -245,18 +248,18 @@ export class LangsmithBridge {
     return wire as WireRun;
   }
 
-  /** Carries on what LangChain put into the context around this run. */
-  #continueContext(around: unknown, config: Fields | undefined): void {
-    if (!isObject(around)) {
+  /** Copies LangChain's own entries from the surrounding context, so that nested calls still find them. */
+  #continueContext(outerStore: unknown, config: Fields | undefined): void {
+    if (!isObject(outerStore)) {
       return;
     }
-    const variables = around[contextVariablesKey];
+    const variables = outerStore[contextVariablesKey];
     if (variables !== undefined) {
       Reflect.set(this, contextVariablesKey, variables);
     }
-    const present = extraOf(config)[childConfigKey] ?? extraOf(around)[childConfigKey];
-    if (present !== undefined) {
-      this.extra[childConfigKey] = nestConfig(present, this);
+    const childConfig = extraOf(config)[childConfigKey] ?? extraOf(outerStore)[childConfigKey];
+    if (childConfig !== undefined) {
+      this.extra[childConfigKey] = nestConfig(childConfig, this);
     }
   }
 }

@@ -4,39 +4,41 @@ import { defaultClient } from "./default-client.ts";
 import type { HeadersLike } from "./propagation.ts";
 import type { TracingClient } from "../tape/recorder.ts";
 import { RunTree as RecordedRunTree } from "./run-tree.ts";
-import { nobody, noopRun } from "./noop-run.ts";
+import { noopClient, noopRun } from "./noop-run.ts";
 
-/** What a run is made with by `new RunTree()`. */
+/** Options of `new RunTree()`. */
 export interface NewRunOptions extends StartOptions {
   /**
-   * @defaultValue the current run's client, else that of `setDefaultClient`, else the program's first that is
-   * open, else one that the environment configures; without any, nothing is recorded
+   * The client that records the run.
+   *
+   * @defaultValue the current run's client, else the client set by `setDefaultClient`, else the program's first
+   * open client, else a client that the environment configures. Without any of these, nothing is recorded.
    */
   readonly client?: TracingClient | undefined;
 }
 
-/** What a remote run is read with. */
+/** Options of `RunTree.fromHeaders`. */
 export type FromHeadersOptions = Pick<NewRunOptions, "client">;
 
-/** What `RunTree` is as a value. */
+/** The type of the constructor `RunTree`. */
 export interface RunTreeConstructor {
-  /** Starts a run below its `parent`, else below the current run, and records it at once. Never throws. */
+  /** Starts a run as a child of `parent`, or of the current run by default, and records it at once. Never throws. */
   new (options?: NewRunOptions): RunTree;
   readonly prototype: RunTree;
   /**
-   * The run that another process sent along; `undefined` where the headers name none, or a malformed one, which is
-   * counted as a warning. Takes a `Headers`, a `Map`, Node's incoming headers or any plain object. Runs started
-   * below it belong to its trace and inherit its tags, metadata and project.
+   * Reads the parent run that another process sent in request headers. Returns `undefined` if the headers contain none,
+   * or a malformed one, which is counted as a warning. `headers` is a `Headers`, a `Map`, Node's incoming headers or a
+   * plain object. Children of the returned run belong to its trace and inherit its tags, metadata and project.
    */
   fromHeaders(headers: HeadersLike, options?: FromHeadersOptions): RunTree | undefined;
 }
 
-/** A run and its place in the tree. */
+/** A run and its position in the tree of its trace. */
 export type RunTree = RecordedRunTree;
 
 /**
- * A run and its place in the tree: made by `new RunTree()`, `client.startRun`, `run.startChild`, `traceable`
- * and `RunTree.fromHeaders`.
+ * A run and its position in the tree of its trace. `new RunTree()`, `client.startRun`, `run.startChild`, `traceable`
+ * and `RunTree.fromHeaders` create one.
  */
 export const RunTree: RunTreeConstructor = new Proxy(
   RecordedRunTree as unknown as RunTreeConstructor,
@@ -48,19 +50,21 @@ export const RunTree: RunTreeConstructor = new Proxy(
 
 function newRun(options: unknown): RecordedRunTree {
   try {
-    // A caller without types may pass anything.
-    const given = (typeof options === "object" && options !== null ? options : {}) as NewRunOptions;
-    const { client = defaultClient() ?? nobody, ...rest } = given;
-    return startRun(client, rest);
+    // A JavaScript caller may pass anything.
+    const runOptions = (
+      typeof options === "object" && options !== null ? options : {}
+    ) as NewRunOptions;
+    const { client = defaultClient() ?? noopClient, ...startOptions } = runOptions;
+    return startRun(client, startOptions);
   } catch {
-    // Options that can't be looked at, or no stack: nothing is recorded of it, or below it.
+    // The options can't be read, or the stack is exhausted. Neither the run nor its children are recorded.
     return noopRun;
   }
 }
 
 function fromHeaders(
   headers: HeadersLike,
-  { client = defaultClient() ?? nobody }: FromHeadersOptions = {},
+  { client = defaultClient() ?? noopClient }: FromHeadersOptions = {},
 ): RecordedRunTree | undefined {
   return RecordedRunTree.fromHeaders(headers, { client });
 }

@@ -4,38 +4,41 @@ import { spare } from "../queue/stack-room.ts";
 import { recorder } from "../tape/recorder.ts";
 import type { TracingClient } from "../tape/recorder.ts";
 
-const nothing = (): void => undefined;
+const noop = (): void => undefined;
 
-/** Records nothing: where there is no client. */
-export const nobody: TracingClient = {
+/** A client that records nothing. Used when no client is configured. */
+export const noopClient: TracingClient = {
   [recorder]: {
     projectName: "default",
     attachmentBytes: 0,
     recursionLimit: 25,
     isSampled: () => false,
-    recordStart: nothing,
-    recordEnd: nothing,
-    truncated: nothing,
-    warn: nothing,
+    recordStart: noop,
+    recordEnd: noop,
+    truncated: noop,
+    warn: noop,
   },
   createRun: () => Promise.resolve(),
   updateRun: () => Promise.resolve(),
 };
 
-const nil = "00000000-0000-7000-8000-000000000000";
+const noopId = "00000000-0000-7000-8000-000000000000";
 
-const nowhere: RemotePosition = {
-  id: nil,
-  traceId: nil,
+const noopPosition: RemotePosition = {
+  id: noopId,
+  traceId: noopId,
   parentRunId: undefined,
-  dottedOrder: `19700101T000000000000Z${nil}`,
+  dottedOrder: `19700101T000000000000Z${noopId}`,
   startMicros: 0,
 };
 
-/** Stands for each run that there was no stack left to make: nothing is recorded of it, or below it. */
-export const noopRun = new RunTree({ client: nobody, remote: nowhere, recorded: false }, {});
+/** Returned when a run can't be created because the stack is exhausted. Neither it nor its children are recorded. */
+export const noopRun = new RunTree(
+  { client: noopClient, remote: noopPosition, recorded: false },
+  {},
+);
 
-const adding = ["addEvent", "addAttachment", "addTags", "addMetadata"] as const;
-spare(RunTree.prototype, { methods: adding, what: "details" });
+const addMethods = ["addEvent", "addAttachment", "addTags", "addMetadata"] as const;
+spare(RunTree.prototype, { methods: addMethods, what: "details" });
 spare(RunTree.prototype, { methods: ["end", "fail"], what: "records" });
 spare(RunTree.prototype, { methods: ["startChild"], what: "records", noop: noopRun });

@@ -3,87 +3,90 @@ import type { FlushResult } from "../../model/stats.ts";
 import { sumOfResults } from "../queue/flush-counts.ts";
 import type { TracingClient } from "../tape/recorder.ts";
 
-/** Sends what a client recorded, within the limit; without one, within the client's own. */
+/** Flushes a client within a time limit; `undefined` means the client's own limit. */
 export type Flush = (timeoutMs: number | undefined) => Promise<FlushResult>;
 
 /** Every open client. */
 const openClients = new Map<TracingClient, Flush>();
-/** Those that the program made, in the order they were made. */
+/** Open clients that the program created itself, in order of creation. */
 const ownClients = new Set<TracingClient>();
-let chosen: TracingClient | undefined;
-/** The one that was made where the program had made none. */
-let implicit: TracingClient | undefined;
-let factory: (() => TracingClient | undefined) | undefined;
-let isMakingImplicit = false;
+/** The client set by {@link setDefaultClient}. */
+let defaultClient: TracingClient | undefined;
+/** The client that was created automatically because the program had not created one. */
+let implicitClient: TracingClient | undefined;
+let clientFactory: (() => TracingClient | undefined) | undefined;
+let isCreatingImplicit = false;
 
 /**
- * Says that a client is open. The answer takes it off the list; calling that again does nothing. The
- * program's first own client takes over from the implicit one, which sends at once what it has, and stays
- * open for the ends of the runs that it began.
+ * Registers an open client. Call the returned function to unregister it; a second call has no effect. When the program
+ * creates its first client, that client replaces the implicit one. The implicit client is flushed at once and stays
+ * open, because it must still record the ends of runs that it started.
  */
 export function registerClient(client: TracingClient, flush: Flush): () => void {
   openClients.set(client, flush);
-  if (isMakingImplicit) {
-    implicit = client;
+  if (isCreatingImplicit) {
+    implicitClient = client;
   } else {
     ownClients.add(client);
-    if (implicit !== undefined && ownClients.size === 1) {
-      void openClients.get(implicit)?.(undefined);
+    if (implicitClient !== undefined && ownClients.size === 1) {
+      void openClients.get(implicitClient)?.(undefined);
     }
   }
   return () => {
     openClients.delete(client);
     ownClients.delete(client);
-    chosen = chosen === client ? undefined : chosen;
-    implicit = implicit === client ? undefined : implicit;
+    defaultClient = defaultClient === client ? undefined : defaultClient;
+    implicitClient = implicitClient === client ? undefined : implicitClient;
   };
 }
 
 /**
- * Sets how the implicit client is created; called once, by the wiring. The factory returns `undefined` where the
- * environment configures no client, and is not called again: the environment is read once.
+ * Sets the function that creates the implicit client. Only `main/client.ts` calls this, once. If the factory returns
+ * `undefined`, because the environment configures no client, it is not called again: the environment is read once.
  */
 export function setClientFactory(create: () => TracingClient | undefined): void {
-  factory = create;
+  clientFactory = create;
 }
 
 /**
- * Has runs that name no client, and begin outside of all runs, recorded by this one; with `undefined`
- * by the open client that the program made first, as without a call.
+ * Sets the client that records runs which start outside of any run and name no client. `undefined` restores the
+ * default: the first open client that the program created.
  *
- * @throws {@link OptionError} it is no open client.
+ * @throws {@link OptionError} `client` is not an open client.
  */
 export function setDefaultClient(client: TracingClient | undefined): void {
   if (client !== undefined && !openClients.has(client)) {
-    throw new OptionError("setDefaultClient takes a Client that is open, or undefined");
+    throw new OptionError(
+      "setDefaultClient takes a Client that is open, or undefined; this client is closed or not a Client",
+    );
   }
-  chosen = client;
+  defaultClient = client;
 }
 
-/** The client chosen by {@link setDefaultClient}, else the program's first, else the implicit one that is there. */
-export const existingClient = (): TracingClient | undefined =>
-  chosen ?? ownClients.values().next().value ?? implicit;
+/** The client set by {@link setDefaultClient}, else the program's first open client, else the implicit one if it exists. */
+export const findClient = (): TracingClient | undefined =>
+  defaultClient ?? ownClients.values().next().value ?? implicitClient;
 
-/** As {@link existingClient}, else an implicit one; `undefined` where the environment configures none. */
-export const openClient = (): TracingClient | undefined => existingClient() ?? makeImplicit();
+/** As {@link findClient}, but creates the implicit client if there is none. `undefined` if the environment configures none. */
+export const findOrCreateClient = (): TracingClient | undefined => findClient() ?? createImplicit();
 
-function makeImplicit(): TracingClient | undefined {
-  if (factory === undefined || isMakingImplicit) {
+function createImplicit(): TracingClient | undefined {
+  if (clientFactory === undefined || isCreatingImplicit) {
     return undefined;
   }
-  isMakingImplicit = true;
+  isCreatingImplicit = true;
   try {
-    const made = factory();
-    if (made === undefined) {
-      factory = undefined;
+    const created = clientFactory();
+    if (created === undefined) {
+      clientFactory = undefined;
     }
-    return made;
+    return created;
   } finally {
-    isMakingImplicit = false;
+    isCreatingImplicit = false;
   }
 }
 
-/** Flushes every open client, and adds up what became of their records. */
+/** Flushes every open client and sums the results. */
 export async function flushAll(timeoutMs: number | undefined): Promise<FlushResult> {
   const results = await Promise.all([...openClients.values()].map((flush) => flush(timeoutMs)));
   return sumOfResults(results);

@@ -4,12 +4,12 @@ import { formatBaggage, parseBaggage } from "./baggage.ts";
 import type { Baggage } from "./baggage.ts";
 import type { Recorder } from "../tape/recorder.ts";
 
-/** Headers of any make: a `Headers`, a `Map`, Node's incoming headers, a plain object. */
+/** Request headers as a `Headers`, a `Map`, Node's incoming headers or a plain object. */
 export type HeadersLike =
   | { forEach(each: (value: string, name: string) => void): void }
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Where a run is that was started elsewhere: in another process, or by another library. */
+/** The position in its trace of a run that was started in another process, or by another library. */
 export interface RemotePosition {
   readonly id: string;
   readonly traceId: string;
@@ -18,64 +18,67 @@ export interface RemotePosition {
   readonly startMicros: number;
 }
 
-/** What the headers of a request say of the run that sent it. */
+/** The run that sent a request, as read from the request's headers. */
 export interface RemoteContext extends Baggage {
   readonly position: RemotePosition;
 }
 
-/** What a run puts into headers. */
-export interface SentRun extends Baggage {
+/** The data of a run that is written into request headers. */
+export interface PropagatedRun extends Baggage {
   readonly dottedOrder: string;
 }
 
 const traceHeader = "langsmith-trace";
 const baggageHeader = "baggage";
-/** Longest dotted order that is read: 141 generations. */
+/** Longest dotted order that is accepted, characters: a run with 137 ancestors. */
 const traceLimit = 8_192;
-/** Longest baggage that is read: twice what the W3C specification requires everyone to support. */
+/** Longest baggage header that is accepted, characters: twice the size that the W3C specification requires all implementations to support. */
 const baggageLimit = 16_384;
 
-/** Reads the two headers. Never throws: malformed entries are reported and ignored. */
+/** Reads the headers `langsmith-trace` and `baggage`. Never throws: malformed values are reported and ignored. */
 export function readHeaders(
   headers: HeadersLike,
   onMalformed: (message: string) => void,
 ): RemoteContext | undefined {
-  const found = collect(headers, onMalformed);
-  const trace = found.get(traceHeader)?.trim();
+  const valuesByName = readAll(headers, onMalformed);
+  const trace = valuesByName.get(traceHeader)?.trim();
   if (trace === undefined || trace === "") {
     return undefined;
   }
   const position = parsePosition(trace);
   if (position === undefined) {
-    onMalformed(`A ${traceHeader} header is no dotted order; it was ignored.`);
+    onMalformed(`A ${traceHeader} header is not a valid dotted order; it was ignored.`);
     return undefined;
   }
-  const baggage = found.get(baggageHeader) ?? "";
+  const baggage = valuesByName.get(baggageHeader) ?? "";
   if (baggage.length > baggageLimit) {
-    onMalformed(`A ${baggageHeader} header is too long; it was ignored.`);
+    onMalformed(
+      `A ${baggageHeader} header is longer than ${baggageLimit} characters; it was ignored.`,
+    );
     return { position, tags: undefined, metadata: undefined, projectName: undefined };
   }
   return { position, ...parseBaggage(baggage, onMalformed) };
 }
 
-/** The existing headers, with the two of a run set. Never throws. */
+/** Returns the existing headers with those of the run added or replaced. Never throws. */
 export function writeHeaders(
-  run: SentRun,
+  run: PropagatedRun,
   existing: HeadersLike | undefined,
   onOmitted: (message: string) => void,
 ): Record<string, string> {
-  const found = existing === undefined ? new Map<string, string>() : collect(existing, onOmitted);
-  const baggage = formatBaggage(run, found.get(baggageHeader) ?? "", onOmitted);
-  found.set(traceHeader, run.dottedOrder);
+  const valuesByName =
+    existing === undefined ? new Map<string, string>() : readAll(existing, onOmitted);
+  const baggage = formatBaggage(run, valuesByName.get(baggageHeader) ?? "", onOmitted);
+  valuesByName.set(traceHeader, run.dottedOrder);
   if (baggage === "") {
-    found.delete(baggageHeader);
+    valuesByName.delete(baggageHeader);
   } else {
-    found.set(baggageHeader, baggage);
+    valuesByName.set(baggageHeader, baggage);
   }
-  return Object.fromEntries(found);
+  return Object.fromEntries(valuesByName);
 }
 
-/** Parses a dotted order into the run's position; `undefined` where it is malformed. */
+/** Parses a dotted order into the run's position. Returns `undefined` if it is malformed. */
 export function parsePosition(dottedOrder: string): RemotePosition | undefined {
   if (dottedOrder.length > traceLimit) {
     return undefined;
@@ -84,7 +87,7 @@ export function parsePosition(dottedOrder: string): RemotePosition | undefined {
   try {
     parsed = parseDottedOrder(dottedOrder);
   } catch {
-    // The caller counts it as malformed.
+    // The caller handles a malformed dotted order.
     return undefined;
   }
   const stamp = parsed.segments.at(-1)?.stamp ?? "";
@@ -97,18 +100,18 @@ export function parsePosition(dottedOrder: string): RemotePosition | undefined {
   };
 }
 
-/** Every header by its name in small letters, several values of one as a list. */
-function collect(
+/** All headers by lower-case name. Several values of one header are joined by commas. */
+function readAll(
   headers: HeadersLike,
   onMalformed: (message: string) => void,
 ): Map<string, string> {
-  const found = new Map<string, string>();
+  const valuesByName = new Map<string, string>();
   const add = (name: string, value: unknown): void => {
     const key = name.toLowerCase();
     const text = Array.isArray(value) ? value.join(",") : value;
     if (typeof text === "string") {
-      const before = found.get(key);
-      found.set(key, before === undefined ? text : `${before},${text}`);
+      const previous = valuesByName.get(key);
+      valuesByName.set(key, previous === undefined ? text : `${previous},${text}`);
     }
   };
   try {
@@ -122,11 +125,11 @@ function collect(
       }
     }
   } catch {
-    onMalformed("The headers can't be read; they were ignored.");
+    onMalformed("The headers of a request can't be read; they were ignored.");
   }
-  return found;
+  return valuesByName;
 }
 
-/** Counts headers that are malformed as a warning. */
-export const malformed = (recording: Recorder) => (message: string) =>
+/** Returns a callback that counts and logs a malformed header as a warning. */
+export const warnMalformed = (recording: Recorder) => (message: string) =>
   recording.warn("malformedHeaders", message);

@@ -1,22 +1,22 @@
 import type { CallRecording } from "./call-recording.ts";
-import { keepContext, withRun } from "./context.ts";
-import { isUnreadable } from "../tape/payload.ts";
+import { captureContext, withRun } from "./context.ts";
+import { isRevokedProxy } from "../tape/payload.ts";
 import { watchIterable, watchIterator } from "./iterators.ts";
 import { isObject, isThenable, createPlaceholder } from "../tape/placeholder.ts";
 import type { Replacements } from "../tape/placeholder.ts";
 import { watchReadable } from "./streams.ts";
 
 /**
- * Records what a traced call answered, and gives what its caller is to have: the value itself, or
- * where it goes on after the call (a promise, a generator, a stream) something that passes for it
- * and is watched. Throws only what the caller's own value throws.
+ * Records the result of a traced call and returns the value to hand to the caller. A result that continues after the
+ * call (a promise, a generator, a stream) is replaced by an observed one that behaves the same. Any other value is
+ * returned unchanged. Throws only what the traced function's own value throws.
  */
 export function watchResult(result: unknown, recording: CallRecording): unknown {
   try {
     return watch(result, recording);
   } catch {
-    // It can't be watched, such as a stream that is being read already: it is handed on as it is.
-    if (isUnreadable(result)) {
+    // The result can't be observed, for example because it is a stream with a reader. It is returned unchanged.
+    if (isRevokedProxy(result)) {
       recording.returned(result);
     } else {
       recording.finished();
@@ -64,15 +64,15 @@ function watchPromise(promise: Promise<unknown>, recording: CallRecording): Prom
 }
 
 /**
- * Observes a thenable of another library. It may start its work only when it is awaited, and may have methods of its
- * own, so nothing is called on it before the caller does.
+ * Observes a thenable of another library. Such an object may start its work only when it is awaited, and may have more
+ * methods. So nothing is called on it before the caller awaits it.
  */
 function watchThenable<Target extends PromiseLike<unknown>>(
   target: Target,
   recording: CallRecording,
 ): Target {
-  const settled = (onValue: unknown, onError: unknown): unknown => {
-    const inContext = keepContext();
+  const thenWatched = (onValue: unknown, onError: unknown): unknown => {
+    const inContext = captureContext();
     const succeed = (value: unknown): unknown => {
       const watched = watchResult(value, recording);
       return isFunction(onValue) ? inContext(() => onValue(watched)) : watched;
@@ -87,12 +87,12 @@ function watchThenable<Target extends PromiseLike<unknown>>(
     return withRun(recording.run, () => target.then(succeed, fail));
   };
   const replacements: Replacements = new Map([
-    ["then", settled],
-    ["catch", (onError: unknown) => settled(undefined, onError)],
+    ["then", thenWatched],
+    ["catch", (onError: unknown) => thenWatched(undefined, onError)],
     [
       "finally",
       (onEnd: unknown) =>
-        Promise.resolve(settled(undefined, undefined)).finally(() =>
+        Promise.resolve(thenWatched(undefined, undefined)).finally(() =>
           isFunction(onEnd) ? onEnd() : undefined,
         ),
     ],
@@ -100,7 +100,7 @@ function watchThenable<Target extends PromiseLike<unknown>>(
   return createPlaceholder(target, replacements);
 }
 
-/** Node's own streams are handed on as they are: other streams know them by identity. */
+/** Observes a Node stream without replacing it, because other streams compare it by identity. */
 function watchNodeStream(stream: NodeStream, recording: CallRecording): void {
   stream.once("close", () => {
     const { errored, readableEnded } = stream;
@@ -133,7 +133,7 @@ const isIterator = (value: Fields): boolean =>
   (typeof value[Symbol.iterator] === "function" ||
     typeof value[Symbol.asyncIterator] === "function");
 
-/** A promise with nothing of its own, which another promise can take the place of. */
+/** Whether a promise has no subclass and no own properties, so that another promise can replace it. */
 const isPlainPromise = (value: object): value is Promise<unknown> =>
   value instanceof Promise &&
   Object.getPrototypeOf(value) === Promise.prototype &&

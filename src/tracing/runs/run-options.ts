@@ -6,9 +6,9 @@ import { HeldAttachments } from "../tape/held-attachments.ts";
 import type { Recorder } from "../tape/recorder.ts";
 import { toMicros } from "./trace.ts";
 
-/** What a run is started with. Nothing is required. */
+/** Options for starting a run. All of them are optional. */
 export interface RunOptions {
-  /** A UUID of any version; a fresh, ordered one where it is left out or is no UUID. */
+  /** A UUID of any version. @defaultValue a new UUID of version 7, also if the given id is not a UUID */
   readonly id?: string | undefined;
   /** @defaultValue the run type */
   readonly name?: string | undefined;
@@ -19,13 +19,13 @@ export interface RunOptions {
   readonly metadata?: KeyValues | undefined;
   /** @defaultValue the parent's project, or the client's */
   readonly projectName?: string | undefined;
-  /** How the thing that runs was built, as LangChain writes it. */
+  /** The serialized component that runs, in LangChain's format. */
   readonly serialized?: unknown;
-  /** The example of a dataset that this run is a try at; a UUID. */
+  /** The id of the dataset example that this run was evaluated on; a UUID. */
   readonly referenceExampleId?: string | undefined;
-  /** Binary data beside the inputs; copied now, and sent with the run's start. */
+  /** Binary data that belongs to the inputs. It is copied during the call and sent with the run's start. */
   readonly attachments?: RunAttachments | undefined;
-  /** Milliseconds since the Unix epoch, with fraction; for work that began before the call. */
+  /** Milliseconds since the Unix epoch, with fraction. For work that began before the call. @defaultValue now */
   readonly startTime?: number | Date | undefined;
 }
 
@@ -47,67 +47,69 @@ export const runOptionNames: KeyTable<RunOptions> = {
 export interface EndOptions {
   /** Milliseconds since the Unix epoch, with fraction. @defaultValue now */
   readonly endTime?: number | Date | undefined;
-  /** Binary data beside the outputs, over what was attached under the same name. */
+  /** Binary data that belongs to the outputs. It replaces earlier attachments of the same name. */
   readonly attachments?: RunAttachments | undefined;
 }
 
 /** The names of {@link EndOptions}. */
 export const endOptionNames: KeyTable<EndOptions> = { endTime: 1, attachments: 1 };
 
-/** How a run ended. */
+/** How a run ended. `error` is present if it failed. */
 export interface Ending {
   readonly outputs: unknown;
   readonly error?: string;
   readonly options: EndOptions | undefined;
 }
 
-/** A name that was given, in case it is one. */
+/** Returns the name, or `undefined` if it is not a string or empty. */
 export const readName = (name: unknown): string | undefined =>
   typeof name === "string" && name !== "" ? name : undefined;
 
-/** The caller's id in small letters. An id that is not a UUID is reported and ignored. */
+/** Returns the caller's id in lower case. An id that is not a UUID is reported and ignored. */
 export function readId(id: unknown, recording: Recorder): string | undefined {
   if (id === undefined || id === null) {
     return undefined;
   }
   if (!isUuid(id)) {
-    recording.warn("hiddenFailure", "An id that is no UUID was left out.");
+    recording.warn("hiddenFailure", "An id that is not a UUID was ignored.");
     return undefined;
   }
   return id.toLowerCase();
 }
 
-/** The end time that was given, in microseconds, in case it is one. Never throws. */
+/** Returns the option `endTime` in microseconds, or `undefined` if it is not a valid time. Never throws. */
 export function readEndTime(options: EndOptions | undefined): number | undefined {
   try {
     return toMicros(options?.endTime);
   } catch {
-    // Options that can't be read; the run ends now.
+    // The options can't be read. The run ends now.
     return undefined;
   }
 }
 
-/** A start time that was given, in microseconds, in case it is one. Never throws. */
-export function startTimeOf(time: unknown): number | undefined {
+/** Returns the option `startTime` in microseconds, or `undefined` if it is not a valid time. Never throws. */
+export function readStartTime(time: unknown): number | undefined {
   try {
     return toMicros(time);
   } catch {
-    // A proxy that refuses to be looked at; the run starts now.
+    // The time is a proxy that throws when it is read. The run starts now.
     return undefined;
   }
 }
 
-/** What goes with a run's end: what was attached before, and what the end was given. Never throws. */
-export function readAttachments(before: unknown, options: EndOptions | undefined): unknown {
-  const held = before instanceof HeldAttachments ? before : undefined;
-  let given: unknown;
+/** Returns the attachments for a run's end: those attached while the run was open and those in the end options. Never throws. */
+export function readAttachments(attached: unknown, options: EndOptions | undefined): unknown {
+  const heldAttachments = attached instanceof HeldAttachments ? attached : undefined;
+  let endAttachments: unknown;
   try {
-    given = options?.attachments;
+    endAttachments = options?.attachments;
   } catch {
-    // Options that can't be read; what was attached before goes all the same.
+    // The options can't be read. The earlier attachments are still sent.
   }
-  if (held === undefined || given === undefined || given === null) {
-    return given ?? held?.all;
+  if (heldAttachments === undefined || endAttachments === undefined || endAttachments === null) {
+    return endAttachments ?? heldAttachments?.all;
   }
-  return typeof given === "object" ? { ...held.all, ...given } : held.all;
+  return typeof endAttachments === "object"
+    ? { ...heldAttachments.all, ...endAttachments }
+    : heldAttachments.all;
 }

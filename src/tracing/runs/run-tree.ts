@@ -4,9 +4,9 @@ import type { KeyValues, RunEvent } from "../../model/run.ts";
 import { createUuid7 } from "../../model/uuid7.ts";
 import { clock } from "../../model/clock.ts";
 import { errorText } from "../tape/error-text.ts";
-import { holding } from "../tape/held-attachments.ts";
+import { holdAttachment } from "../tape/held-attachments.ts";
 import { OrderBytes } from "../tape/order-bytes.ts";
-import { ownCopy, ownEvent } from "../tape/snapshot.ts";
+import { copyEntries, copyEvent } from "../tape/snapshot.ts";
 import {
   isPlainObject,
   mergeMetadata,
@@ -15,7 +15,7 @@ import {
   toPayload,
   toTags,
 } from "../tape/payload.ts";
-import { malformed, readHeaders, writeHeaders } from "./propagation.ts";
+import { warnMalformed, readHeaders, writeHeaders } from "./propagation.ts";
 import type { HeadersLike, RemotePosition } from "./propagation.ts";
 import { recorder } from "../tape/recorder.ts";
 import type { Inherited, RecordedRun, TracingClient } from "../tape/recorder.ts";
@@ -24,7 +24,7 @@ import {
   runOptionNames,
   readAttachments,
   readEndTime,
-  startTimeOf,
+  readStartTime,
   readId,
   readName,
 } from "./run-options.ts";
@@ -32,22 +32,22 @@ import type { Ending, EndOptions, RunOptions } from "./run-options.ts";
 import { Trace } from "./trace.ts";
 import { warnOfUnknown } from "./unknown-options.ts";
 
-/** What a run is made with, beside its options; wiring. */
+/** Internal constructor arguments of a run, in addition to its options. */
 export interface RunInit {
   readonly client: TracingClient;
   readonly parent?: RunTree | undefined;
-  /** A run of the same trace, where it isn't the parent. */
+  /** A run of the same trace that is not the parent. It shares its sampling decision. @defaultValue the parent */
   readonly kin?: RunTree | undefined;
   readonly remote?: RemotePosition | undefined;
-  /** `false`: someone else records the run; it only holds a place in the tree. */
+  /** `false`: another library or process records the run; here it only serves as a parent. */
   readonly recorded: boolean;
 }
 
 /**
- * A run and its place in the tree. States: open, then ended (by `end` or `fail`, whichever comes
- * first). It is recorded once when it starts and once when it ends. No method throws.
+ * A run and its position in the tree of its trace. States: open, then ended by the first call of `end` or `fail`. It is
+ * recorded once when it starts and once when it ends. No method throws.
  *
- * A remote run, from `RunTree.fromHeaders`, is never recorded itself: it is where its children hang.
+ * A remote run, created by `RunTree.fromHeaders`, is not recorded: it only serves as the parent of its children.
  */
 export class RunTree implements RecordedRun {
   readonly id: string;
@@ -74,13 +74,13 @@ export class RunTree implements RecordedRun {
   #outputs: KeyValues | undefined;
   #error: string | undefined;
   #events: RunEvent[] | undefined;
-  /** Those of the record that comes next. */
+  /** Attachments for the next record of this run. */
   #attachments: unknown;
   #tags: readonly string[] | undefined;
   #metadata: KeyValues | undefined;
   #detailsChanged = false;
 
-  /** Wiring: programs make runs by `new RunTree()` of new-run-tree.ts, `client.startRun` and the like. */
+  /** For internal use. Programs create runs with `new RunTree()` of new-run-tree.ts, `client.startRun` and the like. */
   constructor(init: RunInit, options: RunOptions) {
     const { client, parent, kin = parent, remote } = init;
     const recording = client[recorder];
@@ -96,14 +96,14 @@ export class RunTree implements RecordedRun {
     this.#client = client;
     this.#remote = remote !== undefined;
     this.#recorded = init.recorded && this.#trace.sampled;
-    // Read only where they are recorded: reading them may be work.
+    // Read inputs and attachments only if the run is recorded, because their getters may do work.
     this.#inputs = this.#recorded ? toPayload(options.inputs, "input") : undefined;
     this.#attachments = this.#recorded ? options.attachments : undefined;
     this.#tags = toTags(options.tags);
     this.#metadata = toMetadata(options.metadata);
     this.parentOrder = parent === undefined ? undefined : parent.#orderBytes();
     if (remote === undefined) {
-      this.startMicros = startTimeOf(options.startTime) ?? this.#trace.nextStart(now);
+      this.startMicros = readStartTime(options.startTime) ?? this.#trace.nextStart(now);
       this.parentRunId = parent?.id;
       if (parent !== undefined) {
         this.#inherit(parent);
@@ -111,20 +111,20 @@ export class RunTree implements RecordedRun {
     } else {
       this.startMicros = remote.startMicros;
       this.#trace.startAfter(remote.startMicros);
-      this.#order = OrderBytes.of(remote.dottedOrder);
+      this.#order = OrderBytes.fromText(remote.dottedOrder);
       this.parentRunId = remote.parentRunId;
       this.#inherited = { tags: this.#tags, metadata: this.#metadata };
     }
   }
 
-  /** @internal Starts a run and records it, or only takes its place in the tree. */
+  /** @internal Creates a run, and records its start if `init.recorded` is true and its trace is sampled. */
   static start(init: RunInit, options: RunOptions): RunTree {
     const recording = init.client[recorder];
     let run: RunTree;
     try {
       run = new RunTree(init, options);
     } catch {
-      recording.warn("hiddenFailure", "The options of a run could not be read; it has none.");
+      recording.warn("hiddenFailure", "The options of a run can't be read; they were ignored.");
       run = new RunTree(init, {});
     }
     if (run.#recorded) {
@@ -135,14 +135,15 @@ export class RunTree implements RecordedRun {
   }
 
   /**
-   * The run that another process sent along; `undefined` where the headers name none, or a malformed one, which is
-   * counted as a warning. Runs started below it belong to its trace and inherit its tags, metadata and project.
+   * Reads the parent run that another process sent in request headers. Returns `undefined` if the headers contain none,
+   * or a malformed one, which is counted as a warning. Children of the returned run belong to its trace and inherit its
+   * tags, metadata and project.
    */
   static fromHeaders(
     headers: HeadersLike,
     { client }: { readonly client: TracingClient },
   ): RunTree | undefined {
-    const context = readHeaders(headers, malformed(client[recorder]));
+    const context = readHeaders(headers, warnMalformed(client[recorder]));
     if (context === undefined) {
       return undefined;
     }
@@ -150,32 +151,35 @@ export class RunTree implements RecordedRun {
     return new RunTree({ client, remote, recorded: false }, { ...options, name: "remote" });
   }
 
-  /** Starts a run below this one and records it at once. */
+  /** Starts a child of this run and records it at once. */
   startChild(options: RunOptions = {}): RunTree {
     warnOfUnknown(options, runOptionNames, this.#client[recorder]);
     return RunTree.start({ client: this.#client, parent: this, recorded: true }, options);
   }
 
   /**
-   * Adds what happened inside the run, with the time of the call. Sent with its end; what plain objects
-   * and arrays hold is copied now. Ignored once ended.
+   * Adds an event with the time of the call. Plain objects and arrays in it are copied during the call; the event is
+   * sent with the run's end. Ignored after the run ended.
    */
   addEvent(event: RunEvent): void {
-    const copy = this.#isOpen() ? ownEvent(event, this.#client[recorder]) : undefined;
+    const copy = this.#isOpen() ? copyEvent(event, this.#client[recorder]) : undefined;
     if (copy !== undefined) {
       (this.#events ??= []).push(copy);
     }
   }
 
-  /** Attaches binary data, copied now, to the run's end. Of a name the last counts. Ignored once ended. */
+  /**
+   * Attaches binary data, which is copied during the call and sent with the run's end. It replaces an earlier attachment
+   * of the same name. Ignored after the run ended.
+   */
   addAttachment(name: string, attachment: RunAttachment): void {
     if (this.#isOpen() && this.#recorded) {
       const recording = this.#client[recorder];
-      this.#attachments = holding(this.#attachments, { name, attachment, recording });
+      this.#attachments = holdAttachment(this.#attachments, { name, attachment, recording });
     }
   }
 
-  /** Adds tags; one that is there already stays once. Ignored once ended. */
+  /** Adds tags; duplicates are kept once. Ignored after the run ended. */
   addTags(...tags: readonly string[]): void {
     if (this.#isOpen()) {
       this.#tags = mergeTags(this.#tags, toTags(tags));
@@ -183,30 +187,33 @@ export class RunTree implements RecordedRun {
     }
   }
 
-  /** Adds metadata, over what has the same key. Ignored once ended. */
+  /** Adds metadata; existing keys are overwritten. Ignored after the run ended. */
   addMetadata(metadata: KeyValues): void {
     if (this.#isOpen() && isPlainObject(metadata)) {
-      this.#metadata = { ...this.#metadata, ...ownCopy(metadata, this.#client[recorder]) };
+      this.#metadata = { ...this.#metadata, ...copyEntries(metadata, this.#client[recorder]) };
       this.#detailsChanged = true;
     }
   }
 
-  /** Ends the run. What is no plain object becomes `{ outputs: value }`. Ignored once ended. */
+  /** Ends the run. An output that is not a plain object is recorded as `{ outputs: value }`. Ignored after the run ended. */
   end(outputs?: unknown, options?: EndOptions): void {
     this.#finish({ outputs, options });
   }
 
-  /** Ends the run as failed: message, stack and causes become its error. Ignored once ended. */
+  /** Ends the run as failed. The error's message, stack and causes are recorded. Ignored after the run ended. */
   fail(error: unknown, outputs?: unknown, options?: EndOptions): void {
     if (this.#isOpen()) {
-      const told = errorText(error, () => this.#client[recorder].truncated());
-      this.#finish({ outputs, error: told, options });
+      const text = errorText(error, () => this.#client[recorder].truncated());
+      this.#finish({ outputs, error: text, options });
     }
   }
 
-  /** Headers, beside those given, that carry this run to another process. Foreign `baggage` is kept. */
+  /**
+   * Returns `existing` with headers added that make this run the parent of runs in another process. Entries of other
+   * vendors in the header `baggage` are kept.
+   */
   toHeaders(existing?: HeadersLike): Record<string, string> {
-    return writeHeaders(this, existing, malformed(this.#client[recorder]));
+    return writeHeaders(this, existing, warnMalformed(this.#client[recorder]));
   }
 
   /** Sortable ancestry: `<start><id>` segments joined by dots; a child's begins with its parent's. */
@@ -255,22 +262,22 @@ export class RunTree implements RecordedRun {
     return this.startMicros / 1_000;
   }
 
-  /** As `startedAt`; absent while the run is open. */
+  /** Milliseconds since the Unix epoch, with microsecond fraction; `undefined` while the run is open. */
   get endedAt(): number | undefined {
     return this.#endMicros === undefined ? undefined : this.#endMicros / 1_000;
   }
 
-  /** Whether this run's trace is kept: one decision for all of its runs. */
+  /** Whether this run's trace is recorded. All runs of a trace share one sampling decision. */
   get sampled(): boolean {
     return this.#trace.sampled;
   }
 
-  /** The client that records this run and those below it. */
+  /** The client that records this run and its children. */
   get client(): TracingClient {
     return this.#client;
   }
 
-  /** What tells this run from others; neither payloads nor the client. */
+  /** The fields that identify this run, without payloads and client. */
   toJSON(): KeyValues {
     const { id, traceId, parentRunId, dottedOrder, name, runType, projectName } = this;
     const identity = { id, traceId, parentRunId, dottedOrder, name };
@@ -278,7 +285,7 @@ export class RunTree implements RecordedRun {
   }
 
   #orderBytes(): OrderBytes {
-    return (this.#order ??= OrderBytes.at(this));
+    return (this.#order ??= OrderBytes.fromPosition(this));
   }
 
   #inherit(parent: RunTree): void {
@@ -289,7 +296,10 @@ export class RunTree implements RecordedRun {
       this.#metadata = mergeMetadata(inherited.metadata, this.#metadata);
     }
     if (parent.#endMicros !== undefined) {
-      this.#client[recorder].warn("childOfEndedRun", "A run was started below an ended one.");
+      this.#client[recorder].warn(
+        "childOfEndedRun",
+        "A run was started as a child of a run that had already ended.",
+      );
     }
   }
 
@@ -311,7 +321,7 @@ export class RunTree implements RecordedRun {
       this.#attachments = readAttachments(this.#attachments, options);
       this.#client[recorder].recordEnd(this);
     }
-    // They are on a tape now: a run that is kept must not keep its payloads.
+    // The payloads are on a tape now. Release them: the program may keep a reference to the run.
     this.#inputs = undefined;
     this.#outputs = undefined;
     this.#events = undefined;

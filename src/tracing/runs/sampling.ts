@@ -1,15 +1,15 @@
 import { stampLength, uuidLength } from "../../model/dotted-order.ts";
 
-/** The hash is taken modulo this, so rates are exact to one in a million. */
+/** The hash is taken modulo this number, so rates have a resolution of one in a million. */
 const buckets = 1_000_000n;
 const idLength = 36;
 
 /**
- * Decides for a whole trace by its id alone, so that all processes that see one trace agree,
- * whichever library they use: the rule is that of the platform's own clients, the 128-bit XXH3
- * hash of the id in small letters, modulo a million, below the rate.
+ * Creates a function that decides whether a trace is recorded. It uses only the trace's id, so that all processes decide
+ * the same for one trace, whichever library they use. The rule is that of langsmith's SDKs: take the 128-bit XXH3 hash of the id in
+ * lower case, modulo one million, and keep the trace if the result divided by one million is below the rate.
  *
- * @param rate the share of traces to keep, 0 to 1.
+ * @param rate the fraction of traces to record, 0 to 1.
  */
 export function createSampler(rate: number): (traceId: string) => boolean {
   if (rate >= 1) {
@@ -32,13 +32,13 @@ const prime4 = 0x85eb_ca77_c2b2_ae63n;
 const primeMx1 = 0x1656_6791_9e37_79f9n;
 
 /** The first 64 bytes of XXH3's secret. */
-const secret = Buffer.from(
+const xxh3Secret = Buffer.from(
   "b8fe6c3923a44bbe7c01812cf721ad1cded46de9839097db7240a4a4b7b3671f" +
     "cb79e64eccc0e578825ad07dccff7221b8084674f743248ee03590e6813a264c",
   "hex",
 );
 
-/** XXH3, 128 bits, seed 0, of exactly 36 bytes: the branch for 33 to 64, which mixes twice. */
+/** The 128-bit XXH3 hash with seed 0 of exactly 36 bytes: the algorithm's case for 33 to 64 bytes, with two mix rounds. */
 function hash36(input: Buffer): bigint {
   let low = BigInt(idLength) * prime1;
   let high = 0n;
@@ -56,8 +56,8 @@ function hash36(input: Buffer): bigint {
 
 function mix(input: Buffer, at: number, key: number): bigint {
   const product =
-    (input.readBigUInt64LE(at) ^ secret.readBigUInt64LE(key)) *
-    (input.readBigUInt64LE(at + 8) ^ secret.readBigUInt64LE(key + 8));
+    (input.readBigUInt64LE(at) ^ xxh3Secret.readBigUInt64LE(key)) *
+    (input.readBigUInt64LE(at + 8) ^ xxh3Secret.readBigUInt64LE(key + 8));
   return (product & mask64) ^ (product >> 64n);
 }
 
@@ -69,7 +69,7 @@ function avalanche(hash: bigint): bigint {
   return mixed ^ (mixed >> 32n);
 }
 
-/** The trace that a wire-shaped run is of: sampling keeps a trace whole. */
+/** The trace id of a run in wire format; the run's own `id` if it names no trace. */
 export function traceIdOf(id: unknown, run: unknown): string {
   if (typeof run === "object" && run !== null) {
     if ("trace_id" in run && typeof run.trace_id === "string") {

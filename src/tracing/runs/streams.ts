@@ -3,8 +3,8 @@ import { withRun } from "./context.ts";
 import { isObject } from "../tape/placeholder.ts";
 
 /**
- * Watches a web stream: a stream of the same kind that reads on only when it is read, and hands
- * on chunks, cancellation and failure as they are.
+ * Observes a web stream. Returns a stream of the same kind that reads the source only when it is read itself, and passes
+ * on chunks, cancellation and errors unchanged.
  */
 export function watchReadable(
   source: ReadableStream<unknown>,
@@ -13,7 +13,7 @@ export function watchReadable(
   const watched = isByteStream(source)
     ? watchBytes(source, recording)
     : watchValues(source, recording);
-  // A subclass keeps its methods, though not what its constructor set up.
+  // The returned stream gets the methods of a subclass, but not the state that its constructor created.
   const prototype: unknown = Object.getPrototypeOf(source);
   if (prototype !== ReadableStream.prototype && isObject(prototype)) {
     Object.setPrototypeOf(watched, prototype);
@@ -37,9 +37,9 @@ function watchValues(
           controller.enqueue(value);
         }
       },
-      cancel: cancel(reader, recording),
+      cancel: createCancel(reader, recording),
     },
-    // Nothing is read ahead: the traced function sees the same demand as without us.
+    // Do not read ahead: the traced function's stream must see the same demand as without tracing.
     { highWaterMark: 0 },
   );
 }
@@ -55,14 +55,14 @@ function watchBytes(
       const { done, value } = await read(reader, recording);
       if (done) {
         controller.close();
-        answerPending(controller.byobRequest);
+        respondToPendingRequest(controller.byobRequest);
       } else if (value instanceof Uint8Array) {
-        // Copied, because the reader takes the chunk's memory away with it.
+        // Copy the chunk before `enqueue`, which transfers its buffer to the reader and detaches it.
         recording.chunk(value.slice());
         controller.enqueue(value);
       }
     },
-    cancel: cancel(reader, recording),
+    cancel: createCancel(reader, recording),
   });
 }
 
@@ -82,15 +82,15 @@ async function read(
   }
 }
 
-const cancel =
+const createCancel =
   (reader: ReadableStreamDefaultReader<unknown>, recording: CallRecording) =>
   async (reason: unknown): Promise<void> => {
     recording.cancelled();
     await withRun(recording.run, () => reader.cancel(reason));
   };
 
-/** A reader that waits with its own buffer learns of the end only by an answer of no bytes. */
-function answerPending(request: unknown): void {
+/** Ends a pending read with the reader's own buffer (BYOB): it resolves only after a response of zero bytes. */
+function respondToPendingRequest(request: unknown): void {
   if (isObject(request) && typeof request["respond"] === "function") {
     Reflect.apply(request["respond"], request, [0]);
   }
@@ -101,7 +101,7 @@ function isByteStream(source: ReadableStream<unknown>): boolean {
     source.getReader({ mode: "byob" }).releaseLock();
     return true;
   } catch {
-    // That is how a stream of values answers.
+    // `getReader({ mode: "byob" })` throws for a stream that is not a byte stream.
     return false;
   }
 }

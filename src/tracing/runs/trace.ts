@@ -1,33 +1,33 @@
 import { clock } from "../../model/clock.ts";
 
-/** The last microsecond that a number counts exactly; in the year 2255. */
+/** The largest time in microseconds that a number represents exactly; in the year 2255. */
 const lastExactMicros = Number.MAX_SAFE_INTEGER;
 
 /**
- * How far a caller's clock may be ahead of ours and still be believed, microseconds. A stamp
- * beyond it is wrong or forged, and must not date our runs.
+ * Largest accepted clock skew of another process, microseconds. A start time further in the future is wrong or forged
+ * and must not affect the start times of our runs.
  */
 const skewLimitMicros = 3_600_000_000;
 
-/** What all runs of one trace share in this process. */
+/** State shared by all runs of one trace in this process. */
 export class Trace {
-  /** One decision for the whole trace. */
+  /** Whether the trace is recorded. */
   readonly sampled: boolean;
-  /** The newest start; every later start is after it. */
+  /** The latest start time that was assigned. Every later start time is greater. */
   #newestMicros = 0;
 
   constructor(sampled: boolean) {
     this.sampled = sampled;
   }
 
-  /** A start time after every other that this trace gave out, whatever the clock, which says `now`, does. */
+  /** Returns a start time greater than all earlier ones of this trace, even if the clock (`now`) was set back. */
   nextStart(now: number): number {
     const next = now > this.#newestMicros ? now : this.#newestMicros + 1;
     this.#newestMicros = next;
     return next;
   }
 
-  /** Makes later starts come after one made elsewhere, unless its clock is far ahead of ours. */
+  /** Makes later start times greater than that of a remote run, unless that time is too far in the future. */
   startAfter(micros: number): void {
     if (micros > this.#newestMicros && micros < clock() + skewLimitMicros) {
       this.#newestMicros = micros;
@@ -35,7 +35,7 @@ export class Trace {
   }
 }
 
-/** A caller's time, in milliseconds or as a Date, converted to microseconds; `undefined` if it is not a time. */
+/** Converts a time in milliseconds or a Date to microseconds. Returns `undefined` if it is not a valid time. */
 export function toMicros(time: unknown): number | undefined {
   const ms = time instanceof Date ? time.getTime() : time;
   if (typeof ms !== "number") {

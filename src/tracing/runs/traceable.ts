@@ -2,7 +2,7 @@ import type { KeyValues, RunType } from "../../model/run.ts";
 import type { KeyTable } from "../../model/unknown-keys.ts";
 import { CallRecording, processPayload } from "./call-recording.ts";
 import type { ProcessPayload } from "./call-recording.ts";
-import { startChecked, withRun } from "./context.ts";
+import { startWithCheckedOptions, withRun } from "./context.ts";
 import { defaultClient } from "./default-client.ts";
 import { toPayload } from "../tape/payload.ts";
 import { recorder } from "../tape/recorder.ts";
@@ -12,10 +12,10 @@ import { watchResult } from "./results.ts";
 import { uncounted } from "../queue/stack-room.ts";
 import { warnOfUnknown } from "./unknown-options.ts";
 
-/** A binding of this module's own: in a bundle an import may be a getter, for which there is no stack. */
+/** Local copy: after bundling, an import may be a getter, and calling it would overflow an exhausted stack. */
 const counted = uncounted;
 
-/** How the runs of a traced function are recorded. */
+/** Options of {@link traceable}: how the runs of a traced function are recorded. */
 export interface TraceableOptions {
   /** @defaultValue the function's own name, or the run type where it has none */
   readonly name?: string | undefined;
@@ -26,18 +26,20 @@ export interface TraceableOptions {
   /** @defaultValue the parent's project, or the client's */
   readonly projectName?: string | undefined;
   /**
-   * @defaultValue the current run's client, else that of `setDefaultClient`, else the program's first that is
-   * open, else one that the environment configures; without any, nothing is recorded
+   * The client that records the runs.
+   *
+   * @defaultValue the current run's client, else the client set by `setDefaultClient`, else the program's first
+   * open client, else a client that the environment configures. Without any of these, nothing is recorded.
    */
   readonly client?: TracingClient | undefined;
   /**
-   * Makes of the inputs what may be recorded. Called once per call, must return at once. If it
-   * throws, or returns no object or a promise, a marker is recorded in place of the inputs.
+   * Converts the inputs into an object that may be recorded. It is called once for each call and must be synchronous.
+   * If it throws, or does not return an object, a marker is recorded in place of the inputs.
    */
   readonly processInputs?: ProcessPayload | undefined;
-  /** As `processInputs`, for the outputs; of a stream it gets `{ outputs: chunks }`. */
+  /** As `processInputs`, for the outputs. For a stream it receives `{ outputs: chunks }`. */
   readonly processOutputs?: ProcessPayload | undefined;
-  /** Records each chunk of a stream as a `new_token` event too. @defaultValue `false` */
+  /** Also records each chunk of a stream as a `new_token` event. @defaultValue `false` */
   readonly recordTokens?: boolean | undefined;
 }
 
@@ -53,32 +55,32 @@ const traceableOptionNames: KeyTable<TraceableOptions> = {
   recordTokens: 1,
 };
 
-/** Anything that can be called. */
+/** Any function. */
 export type TraceableFunction = (...args: never[]) => unknown;
 
 /**
- * A function that does what `fn` does, and records each call as a run: below the current run, or
- * as a new trace. What `fn` calls and awaits is recorded below. It has the type and properties of
- * `fn`, keeps `this`, and throws and returns what `fn` does; promises, generators and streams are
- * watched to their end. A failure to record never reaches the caller.
+ * Wraps a function so that each call is recorded as a run: as a child of the current run, or as the root of a new
+ * trace. Traced functions that `fn` calls and awaits become children of that run. The wrapper has the type and
+ * properties of `fn`, passes `this` on, and returns and throws what `fn` does. Promises, generators and streams are
+ * observed until they end. A failure to record never reaches the caller.
  *
- * Inputs: no argument is `{}`, one plain object is itself, one other value is `{ input: value }`,
- * several are `{ args: [...] }`. Outputs: a plain object is itself, another value is
- * `{ outputs: value }`, a stream is `{ outputs: [chunk, ...] }`.
+ * The inputs are recorded as follows: no argument as `{}`, a single plain object unchanged, any other single value as
+ * `{ input: value }`, several arguments as `{ args: [...] }`. The outputs: a plain object unchanged, any other value as
+ * `{ outputs: value }`, a stream as `{ outputs: [chunk, ...] }`.
  */
 export function traceable<Fn extends TraceableFunction>(
   fn: Fn,
   options: TraceableOptions = {},
 ): Fn {
-  const traced = { isChecked: false };
+  const optionCheck = { isDone: false };
   return new Proxy(fn, {
     apply: (target, self, args: unknown[]): unknown => {
       const call = (): unknown => Reflect.apply(target, self, args);
       let recording: CallRecording | undefined;
       try {
-        recording = begin(fn, { options, args, traced });
+        recording = beginRecording(fn, { options, args, optionCheck });
       } catch {
-        // The stack is exhausted, as wherever it is counted so below: the call goes on unrecorded.
+        // The stack is exhausted, as in the other places below that count a record so: the call continues unrecorded.
         counted.records += 1;
       }
       if (recording === undefined) {
@@ -114,39 +116,39 @@ export function traceable<Fn extends TraceableFunction>(
 }
 
 interface Call {
-  /** Whether the options were looked at: once, when there is a client to warn. */
-  readonly traced: { isChecked: boolean };
+  /** Whether the options were checked for unknown names. This is done once, when a client is there to log a warning. */
+  readonly optionCheck: { isDone: boolean };
   readonly options: TraceableOptions;
   readonly args: readonly unknown[];
 }
 
-/** Starts the run of a call; `undefined` where there is no client to record it. */
-function begin(fn: TraceableFunction, call: Call): CallRecording | undefined {
+/** Starts the run of a call. Returns `undefined` if there is no client to record it. */
+function beginRecording(fn: TraceableFunction, call: Call): CallRecording | undefined {
   try {
     const { options } = call;
     const client = options.client ?? defaultClient();
     if (client === undefined) {
       return undefined;
     }
-    if (!call.traced.isChecked) {
-      call.traced.isChecked = true;
+    if (!call.optionCheck.isDone) {
+      call.optionCheck.isDone = true;
       warnOfUnknown(options, traceableOptionNames, client[recorder]);
     }
-    const run = startChecked(
+    const run = startWithCheckedOptions(
       client,
-      // Without a name of its own the function has that of its run type.
-      new CallRun(options.name ?? fn.name, call, client),
+      // An anonymous function has an empty name. The run is then named after its run type.
+      new CallRunOptions(options.name ?? fn.name, call, client),
     );
     return new CallRecording(run, options);
   } catch (error) {
-    // No client could be created, which is logged there. The call continues unrecorded.
+    // Creating the implicit client failed, and the failure was already logged. The call continues unrecorded.
     counted.records += error instanceof RangeError ? 1 : 0;
     return undefined;
   }
 }
 
-/** What the run of a call is started with. A class, because its getter then costs nothing. */
-class CallRun implements RunOptions {
+/** Options for the run of a call. This is a class because a getter on a prototype costs nothing for each call. */
+class CallRunOptions implements RunOptions {
   readonly name: string;
   readonly runType: RunType | undefined;
   readonly tags: readonly string[] | undefined;
@@ -166,13 +168,13 @@ class CallRun implements RunOptions {
     this.#client = client;
   }
 
-  /** Read by the run if it is recorded, and then once. */
+  /** The run reads this once, and only if it is recorded. */
   get inputs(): KeyValues {
     const { args, options } = this.#call;
     const inputs = args.length > 1 ? { args } : (toPayload(args[0], "input") ?? {});
     const process = options.processInputs;
     return process === undefined
       ? inputs
-      : processPayload(inputs, { process, what: "inputs", client: this.#client });
+      : processPayload(inputs, { process, payloadName: "inputs", client: this.#client });
   }
 }

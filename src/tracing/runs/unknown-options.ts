@@ -3,52 +3,53 @@ import type { KeyTable } from "../../model/unknown-keys.ts";
 import type { Recorder } from "../tape/recorder.ts";
 
 /**
- * The first objects of a process are all looked at, later ones now and then: what a program misspells it misspells
- * again, and the look would take some hundredths of the time that a small run takes.
+ * The first {@link alwaysChecked} option objects of a process are all checked, and then only every
+ * {@link checkInterval}th. A program that misspells an option does so repeatedly, and a check for every run would take a
+ * few percent of the time to record a small run.
  */
-let looked = 0;
-const wholeLooks = 4_096;
-const lookEvery = 16;
+let checkCount = 0;
+const alwaysChecked = 4_096;
+const checkInterval = 16;
 
-/** The names that each client was warned of. */
-const told = new WeakMap<Recorder, Set<string>>();
+/** Unknown option names for which each client has already logged a warning. */
+const warnedNames = new WeakMap<Recorder, Set<string>>();
 
 /**
- * Warns of unknown options, once for each name. Never throws: a misspelt option must not lose a run. Objects without
- * unknown keys, which are most, are checked without an allocation.
+ * Warns about unknown options, once for each name. Never throws: a misspelt option must not lose a run. Most objects
+ * have no unknown keys; checking them allocates nothing.
  */
 export function warnOfUnknown<Options>(
   options: unknown,
-  known: KeyTable<Options>,
+  knownOptions: KeyTable<Options>,
   recording: Recorder,
 ): undefined {
-  looked += 1;
-  if (looked > wholeLooks && looked % lookEvery !== 0) {
+  checkCount += 1;
+  if (checkCount > alwaysChecked && checkCount % checkInterval !== 0) {
     return;
   }
   try {
-    // A caller without types may pass anything.
+    // A JavaScript caller may pass anything.
     for (const name in options as Readonly<Record<string, unknown>>) {
-      if (!(name in known)) {
-        warn(options, Object.keys(known), recording);
+      if (!(name in knownOptions)) {
+        warn(options, Object.keys(knownOptions), recording);
         return;
       }
     }
   } catch {
-    // Options that can't be looked at have no names; what can be read of them is recorded.
+    // The keys of the options can't be read, so they can't be checked. The run is recorded anyway.
   }
 }
 
-function warn(options: unknown, known: readonly string[], recording: Recorder): void {
-  const names = told.get(recording) ?? new Set();
-  told.set(recording, names);
-  for (const key of unknownKeysOf(options, known)) {
-    if (!names.has(key.name) && names.size < mostNames) {
+function warn(options: unknown, knownOptions: readonly string[], recording: Recorder): void {
+  const names = warnedNames.get(recording) ?? new Set();
+  warnedNames.set(recording, names);
+  for (const key of unknownKeysOf(options, knownOptions)) {
+    if (!names.has(key.name) && names.size < maxWarnedNames) {
       names.add(key.name);
       recording.warn("unknownOption", unknownKeyText("option", key));
     }
   }
 }
 
-/** Names may come from data, so the number of warnings is bounded. */
-const mostNames = 100;
+/** Option names may come from data, so the number of warnings is bounded. */
+const maxWarnedNames = 100;

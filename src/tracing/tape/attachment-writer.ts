@@ -5,19 +5,19 @@ import {
   markerMimeType,
 } from "../../model/records/attachment.ts";
 import { field } from "../../model/records/tape-format.ts";
-import { TooMuch } from "./held-attachments.ts";
+import { OversizedAttachment } from "./held-attachments.ts";
 import { reasonOf } from "./object-kinds.ts";
 import type { TapeWriter } from "./tape-writer.ts";
 import { noEnd, textHead, utf8Growth } from "./write-sizes.ts";
 
-/** What an attachment has as an object. */
+/** The keys that an attachment may have if it is an object. */
 export const attachmentKeys = { mimeType: true, data: true, path: true } as const;
 
-/** What attachments may be. */
+/** Limits and callbacks for checking attachments. */
 export interface AttachmentRules {
-  /** Bytes of one, and of those of one record together, that are copied. */
+  /** Largest total size of the attachments of one record, bytes. */
   readonly attachmentBytes: number;
-  /** Whether a path may be given. */
+  /** Whether an attachment may be the path of a file. */
   readonly dangerouslyAllowFilesystem: boolean;
   /** Checks for unknown keys. Returns the reason to leave the attachment out, or `undefined`. */
   readonly checkKeys?: (attachment: object) => string | undefined;
@@ -30,22 +30,22 @@ export interface CheckedAttachment {
   readonly name: string;
   readonly mimeType: string;
   readonly content: Uint8Array | string;
-  /** Why it is a marker, where it is one. */
+  /** If a marker replaces the attachment: the warning to log. */
   readonly leftOut?: string;
 }
 
 /**
- * Checks an attachment of the caller. One that can't be recorded becomes a text attachment of the same name, where the name is
- * valid, with the reason. The bytes are not copied: they stay the caller's own. Never throws.
+ * Checks the attachments of a record. An attachment that can't be recorded is replaced by a text attachment with the
+ * reason, under the same name if the name is valid. The bytes are not copied here. Never throws.
  */
 export function checkAttachments(
-  given: unknown,
+  attachments: unknown,
   rules: AttachmentRules,
 ): readonly CheckedAttachment[] {
-  let left = rules.attachmentBytes;
-  const checked = entriesOf(given).map(([name, read]): CheckedAttachment => {
-    const attachment = checkOne(name, read, { ...rules, attachmentBytes: left });
-    left -= typeof attachment.content === "string" ? 0 : attachment.content.length;
+  let remainingBytes = rules.attachmentBytes;
+  const checked = readEntries(attachments).map(([name, read]): CheckedAttachment => {
+    const attachment = checkAttachment(name, read, { ...rules, attachmentBytes: remainingBytes });
+    remainingBytes -= typeof attachment.content === "string" ? 0 : attachment.content.length;
     return attachment;
   });
   for (const { leftOut } of checked) {
@@ -56,7 +56,7 @@ export function checkAttachments(
   return checked;
 }
 
-/** Writes attachments into the record that is being written, as its last fields. */
+/** Writes attachments as the last fields of the current record. */
 export function writeAttachments(out: TapeWriter, attachments: readonly CheckedAttachment[]): void {
   out.reserve(attachments.reduce((sum, attachment) => sum + sizeOf(attachment), 0));
   for (const { name, mimeType, content, leftOut } of attachments) {
@@ -73,7 +73,7 @@ export function writeAttachments(out: TapeWriter, attachments: readonly CheckedA
   }
 }
 
-/** Bytes that an attachment takes on the tape, at most. */
+/** Upper bound of the bytes that an attachment takes on the tape. */
 function sizeOf({ name, mimeType, content }: CheckedAttachment): number {
   const texts = [name, mimeType, typeof content === "string" ? content : ""];
   const bytes = texts.reduce((sum, text) => sum + textHead + utf8Growth * (text.length + 16), 16);
@@ -82,89 +82,101 @@ function sizeOf({ name, mimeType, content }: CheckedAttachment): number {
 
 type Entry = readonly [name: string, read: () => unknown];
 
-/** Each name, and its value as it is read: a getter may throw. */
-function entriesOf(given: unknown): readonly Entry[] {
-  if (given === undefined || given === null) {
+/** The names, each with a function that reads the attachment. Reading is deferred because a getter may throw. */
+function readEntries(attachments: unknown): readonly Entry[] {
+  if (attachments === undefined || attachments === null) {
     return [];
   }
   try {
-    if (typeof given === "object" && !Array.isArray(given)) {
-      return Object.keys(given).map((name) => [name, () => Reflect.get(given, name) as unknown]);
+    if (typeof attachments === "object" && !Array.isArray(attachments)) {
+      return Object.keys(attachments).map((name) => [
+        name,
+        () => Reflect.get(attachments, name) as unknown,
+      ]);
     }
   } catch {
-    // A proxy that throws when it is read. The reason below is reported.
+    // A proxy that throws when it is read. It is handled like any other value that is not an object.
   }
-  return [["attachments", () => "no object"]];
+  // A single invalid entry, so that one marker and one warning are recorded for the whole value.
+  return [["attachments", () => "not an object"]];
 }
 
-function checkOne(name: string, read: () => unknown, rules: AttachmentRules): CheckedAttachment {
+function checkAttachment(
+  name: string,
+  read: () => unknown,
+  rules: AttachmentRules,
+): CheckedAttachment {
   try {
-    const { mimeType, content } = contentOf(read(), rules);
+    const { mimeType, content } = readContent(read(), rules);
     if (!isAttachmentName(name)) {
-      return marker(
+      return createMarker(
         name,
-        `a name has 1 to ${longestAttachmentName} characters, and no dot, quote or control character`,
+        `its name must have 1 to ${longestAttachmentName} characters and no dot, quote or control character`,
       );
     }
     return { name, mimeType, content };
   } catch (error) {
-    return marker(
+    return createMarker(
       name,
-      error instanceof Refusal ? error.message : `unreadable: ${reasonOf(error)}`,
+      error instanceof InvalidAttachment ? error.message : `unreadable: ${reasonOf(error)}`,
     );
   }
 }
 
-/** Why something is no attachment; becomes a marker. */
-class Refusal extends Error {}
+/** Thrown for an invalid attachment. Its message becomes the text of the marker. */
+class InvalidAttachment extends Error {}
 
-function contentOf(
+function readContent(
   value: unknown,
   rules: AttachmentRules,
 ): Pick<CheckedAttachment, "mimeType" | "content"> {
   if (typeof value !== "object" || value === null) {
-    throw new Refusal("it is neither { mimeType, data }, { mimeType, path } nor [mimeType, data]");
+    throw new InvalidAttachment(
+      "it is neither { mimeType, data }, { mimeType, path } nor [mimeType, data]",
+    );
   }
-  if (value instanceof TooMuch) {
-    throw tooLarge(value.bytes, rules.attachmentBytes);
+  if (value instanceof OversizedAttachment) {
+    throw createSizeError(value.bytes, rules.attachmentBytes);
   }
   const isTuple = Array.isArray(value);
   const problem = isTuple ? undefined : rules.checkKeys?.(value);
   if (problem !== undefined) {
-    throw new Refusal(problem);
+    throw new InvalidAttachment(problem);
   }
   const [mimeType, data, path] = isTuple
     ? [value[0] as unknown, value[1] as unknown, undefined]
     : ["mimeType", "data", "path"].map((key): unknown => Reflect.get(value, key));
   if (typeof mimeType !== "string" || !isMimeType(mimeType)) {
-    throw new Refusal("its mimeType is not a type and a subtype, such as image/png");
+    throw new InvalidAttachment("its mimeType is not a type and a subtype, such as image/png");
   }
-  return { mimeType, content: path === undefined ? bytesOf(data, rules) : pathOf(path, rules) };
+  return { mimeType, content: path === undefined ? readBytes(data, rules) : readPath(path, rules) };
 }
 
-function bytesOf(data: unknown, { attachmentBytes }: AttachmentRules): Uint8Array {
-  const bytes = typeof data === "string" ? textBytes(data, attachmentBytes) : viewOf(data);
+function readBytes(data: unknown, { attachmentBytes }: AttachmentRules): Uint8Array {
+  const bytes = typeof data === "string" ? encodeText(data, attachmentBytes) : toBytes(data);
   if (bytes === undefined) {
-    throw new Refusal("its data is neither bytes nor a text; a Blob has to be read first");
+    throw new InvalidAttachment(
+      "its data is neither bytes nor a string; read a Blob into bytes first",
+    );
   }
   if (bytes.length > attachmentBytes) {
-    throw tooLarge(bytes.length, attachmentBytes);
+    throw createSizeError(bytes.length, attachmentBytes);
   }
   return bytes;
 }
 
-function textBytes(text: string, limit: number): Uint8Array {
+function encodeText(text: string, limit: number): Uint8Array {
   const size = Buffer.byteLength(text);
   if (size > limit) {
-    throw tooLarge(size, limit);
+    throw createSizeError(size, limit);
   }
   return Buffer.from(text);
 }
 
-const tooLarge = (size: number, limit: number): Refusal =>
-  new Refusal(`${size} bytes, where ${Math.max(0, limit)} are allowed`);
+const createSizeError = (size: number, limit: number): InvalidAttachment =>
+  new InvalidAttachment(`${size} bytes, where ${Math.max(0, limit)} are allowed`);
 
-function viewOf(data: unknown): Uint8Array | undefined {
+function toBytes(data: unknown): Uint8Array | undefined {
   if (ArrayBuffer.isView(data)) {
     return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   }
@@ -173,34 +185,35 @@ function viewOf(data: unknown): Uint8Array | undefined {
     : undefined;
 }
 
-function pathOf(path: unknown, { dangerouslyAllowFilesystem }: AttachmentRules): string {
+function readPath(path: unknown, { dangerouslyAllowFilesystem }: AttachmentRules): string {
   if (typeof path !== "string" || path === "" || path.includes("\0")) {
-    throw new Refusal("its path is not a text that names a file");
+    throw new InvalidAttachment("its path is not a string that names a file");
   }
   if (!dangerouslyAllowFilesystem) {
-    throw new Refusal(
+    throw new InvalidAttachment(
       "a path needs the option dangerouslyAllowFilesystem: set it, or give the bytes as data",
     );
   }
   return path;
 }
 
-const shownName = 64;
+/** How many characters of an attachment's name a warning shows. */
+const shownNameLength = 64;
 
-function marker(name: string, why: string): CheckedAttachment {
-  const leftOut = `Attachment ${JSON.stringify(name.slice(0, shownName))} was left out: ${why}`;
+function createMarker(name: string, reason: string): CheckedAttachment {
+  const leftOut = `Attachment ${JSON.stringify(name.slice(0, shownNameLength))} was left out: ${reason}`;
   return {
-    name: nameLike(name),
+    name: sanitizeName(name),
     mimeType: markerMimeType,
-    content: Buffer.from(`[left out: ${why}]`),
+    content: Buffer.from(`[left out: ${reason}]`),
     leftOut,
   };
 }
 
-/** A name that can be one, and looks like what was given. */
-function nameLike(name: string): string {
-  const tried = name.slice(0, longestAttachmentName).toWellFormed();
-  // oxlint-disable-next-line no-control-regex -- they are what is replaced
-  const mended = tried.replaceAll(/[."\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, "_");
-  return mended === "" ? "unnamed" : mended;
+/** Converts a name into a valid attachment name, changing as little as possible. */
+function sanitizeName(name: string): string {
+  const shortened = name.slice(0, longestAttachmentName).toWellFormed();
+  // oxlint-disable-next-line no-control-regex -- the expression replaces control characters
+  const sanitized = shortened.replaceAll(/[."\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, "_");
+  return sanitized === "" ? "unnamed" : sanitized;
 }

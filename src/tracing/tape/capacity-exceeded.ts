@@ -1,12 +1,12 @@
 import { ValidationError } from "../../model/errors.ts";
 import type { LossReason } from "../../model/stats.ts";
 
-/** Thrown through a record that finds no room; the record is dropped and counted. */
+/** Thrown while a record is encoded and the queue has no capacity for it. The record is dropped and counted. */
 export class CapacityExceeded extends Error {}
 
-/** Thrown through the walk of a value when its field is full: what is written stays, and is closed. */
+/** Thrown while a value is encoded and its field is full. The part that is already written is kept and closed. */
 export class FieldFull extends CapacityExceeded {
-  /** Whether it was a key that found no room; for a value there is a marker already. */
+  /** Whether an object's key did not fit. If a value did not fit, a marker was already written in its place. */
   readonly atKey: boolean;
 
   constructor(atKey: boolean) {
@@ -15,8 +15,8 @@ export class FieldFull extends CapacityExceeded {
   }
 }
 
-/** What a record is counted as that could not be encoded for this. */
-export function lossOf(error: unknown): LossReason {
+/** The loss reason for a record whose encoding threw `error`. */
+export function lossReasonOf(error: unknown): LossReason {
   if (error instanceof CapacityExceeded) {
     return "queueFull";
   }

@@ -1,36 +1,37 @@
-/** Texts longer than this are probed for what is not Latin-1. */
-const probedFrom = 64;
-const probes = 8;
+/** Texts longer than this are probed for characters outside Latin-1. Length in UTF-16 units. */
+const probedLength = 64;
+/** How many characters of a text are probed. */
+const probeCount = 8;
 
 /**
- * Estimates from a few evenly spread units whether a long text goes beyond Latin-1. Encoding such a text as UTF-8 takes
- * a branch for each unit, which is left to a worker; UTF-16 is copied as it is.
+ * Estimates from a few evenly spaced UTF-16 units whether a long text contains characters outside Latin-1. Encoding such a
+ * text as UTF-8 needs a branch for each unit, so that work is left to a worker; the text is copied to the tape as UTF-16.
  */
 export function looksWide(text: string): boolean {
-  if (text.length <= probedFrom) {
+  if (text.length <= probedLength) {
     return false;
   }
-  const step = Math.floor(text.length / probes);
+  const step = Math.floor(text.length / probeCount);
   let bits = 0;
-  for (let i = 0; i < probes; i++) {
+  for (let i = 0; i < probeCount; i++) {
     bits |= text.charCodeAt(i * step);
   }
   return bits > 0xff;
 }
 
-/** What fits of a text into so many bytes, and then how much is missing. */
+/** Cuts a text to a number of bytes and appends a marker with the number of missing characters. */
 export const cutText = (text: string, bytes: number): string =>
   truncated(text, fittingUnits(text, bytes));
 
-/** How many UTF-16 units of a text fit into so many bytes, in UTF-8 and in UTF-16 alike. */
+/** How many UTF-16 units of a text fit into a number of bytes, in UTF-8 as well as in UTF-16. */
 function fittingUnits(text: string, bytes: number): number {
-  const most = Math.min(text.length, bytes);
-  const head = text.slice(0, most);
+  const maxUnits = Math.min(text.length, bytes);
+  const head = text.slice(0, maxUnits);
   let size = Buffer.byteLength(head);
-  if (size === most) {
-    return most;
+  if (size === maxUnits) {
+    return maxUnits;
   }
-  let units = Math.min(most, Math.floor(bytes / 2));
+  let units = Math.min(maxUnits, Math.floor(bytes / 2));
   size = Buffer.byteLength(text.slice(0, units));
   while (size > bytes) {
     units = Math.floor(units * (bytes / size));
@@ -39,18 +40,18 @@ function fittingUnits(text: string, bytes: number): number {
   return units;
 }
 
-/** The first units of a text, never half a character, and how many are missing. */
+/** The first UTF-16 units of a text, without half a surrogate pair at the end, and a marker with the number of missing ones. */
 export function truncated(text: string, units: number): string {
-  const kept = splitsPair(text, units) ? units - 1 : units;
-  const rest = text.length - kept;
-  return kept === 0
-    ? `[truncated: ${rest} characters]`
-    : `${text.slice(0, kept)}…[truncated: ${rest} more characters]`;
+  const cutLength = splitsPair(text, units) ? units - 1 : units;
+  const missing = text.length - cutLength;
+  return cutLength === 0
+    ? `[truncated: ${missing} characters]`
+    : `${text.slice(0, cutLength)}…[truncated: ${missing} more characters]`;
 }
 
-/** Whether a cut before this unit parts the two surrogates of one character. */
-function splitsPair(text: string, at: number): boolean {
-  const unit = text.charCodeAt(at);
-  const before = text.charCodeAt(at - 1);
+/** Whether a cut before this unit would split a surrogate pair. */
+function splitsPair(text: string, index: number): boolean {
+  const unit = text.charCodeAt(index);
+  const before = text.charCodeAt(index - 1);
   return unit >= 0xdc00 && unit <= 0xdfff && before >= 0xd800 && before <= 0xdbff;
 }

@@ -1,15 +1,15 @@
 import { truncated } from "./cut-text.ts";
 
-/** Longest message or stack, in UTF-16 units: a message can hold a whole response. */
+/** Longest message or stack that is recorded, in UTF-16 units. An error's message can contain a whole response. */
 const textLimit = 65_536;
-/** Values that are written of a thrown object that is not an Error. */
+/** Maximum number of values in a thrown object that is not an Error. A larger object is replaced by a marker. */
 const valueLimit = 10_000;
-/** Most causes that are written. */
+/** Maximum number of nested causes that are recorded. */
 const causeLimit = 8;
 
 /**
- * What was thrown, as text: name, message and stack, then the causes. Never throws, whatever was
- * thrown: a property that can't be read is left out. `onCut` is called once where texts were cut.
+ * Converts a thrown value to text: name, message and stack, then its causes. Never throws: a property that can't be read
+ * is left out. `onCut` is called once if any text was cut.
  */
 export function errorText(thrown: unknown, onCut: () => void): string {
   const clip = (text: string): string => {
@@ -19,11 +19,11 @@ export function errorText(thrown: unknown, onCut: () => void): string {
   let isCut = false;
   const parts = [describe(thrown, clip)];
   const seen = new Set([thrown]);
-  let cause = read(thrown, "cause");
+  let cause = readProperty(thrown, "cause");
   while (cause !== undefined && cause !== null && !seen.has(cause) && parts.length <= causeLimit) {
     seen.add(cause);
     parts.push(describe(cause, clip));
-    cause = read(cause, "cause");
+    cause = readProperty(cause, "cause");
   }
   if (isCut) {
     onCut();
@@ -33,32 +33,32 @@ export function errorText(thrown: unknown, onCut: () => void): string {
 
 function describe(thrown: unknown, clip: (text: string) => string): string {
   if (typeof thrown === "string") {
-    // An error that is empty would read as none.
-    return thrown === "" ? "[an empty text was thrown]" : clip(thrown);
+    // An empty error text would look like a run without an error.
+    return thrown === "" ? "[an empty string was thrown]" : clip(thrown);
   }
-  const message = read(thrown, "message");
+  const message = readProperty(thrown, "message");
   if (typeof message !== "string") {
     return clip(toText(thrown));
   }
-  const name = read(thrown, "name");
+  const name = readProperty(thrown, "name");
   const title = typeof name === "string" && name !== "" ? clip(name) : "Error";
   const head = message === "" ? title : `${title}: ${clip(message)}`;
-  const stack = read(thrown, "stack");
+  const stack = readProperty(thrown, "stack");
   if (typeof stack !== "string" || stack === "") {
     return head;
   }
-  // A stack keeps the message that the error was made with; the message may have changed since.
+  // A stack contains the message that the error was created with. The message may have been changed since then.
   return stack.includes(message) ? clip(stack) : `${head}\n${clip(stack)}`;
 }
 
-function read(thrown: unknown, key: string): unknown {
+function readProperty(thrown: unknown, key: string): unknown {
   if (typeof thrown !== "object" || thrown === null) {
     return undefined;
   }
   try {
     return Reflect.get(thrown, key);
   } catch {
-    // Only this property is lost: the rest of the error is written.
+    // Only this property is lost. The rest of the error is recorded.
     return undefined;
   }
 }
@@ -66,17 +66,18 @@ function read(thrown: unknown, key: string): unknown {
 function toText(thrown: unknown): string {
   try {
     let values = 0;
-    const counted = (_key: string, value: unknown): unknown => {
+    const countValue = (_key: string, value: unknown): unknown => {
       values += 1;
       if (values > valueLimit) {
-        throw new RangeError("a graph can hold more values than there is time for");
+        throw new RangeError("the thrown object has too many values");
       }
       return value;
     };
-    const json: unknown = typeof thrown === "object" ? JSON.stringify(thrown, counted) : undefined;
+    const json: unknown =
+      typeof thrown === "object" ? JSON.stringify(thrown, countValue) : undefined;
     return typeof json === "string" ? json : String(thrown);
   } catch {
-    // The run then states that the error could not be read.
-    return "[a thrown value that can't be told]";
+    // The object can't be converted to text, or it is too large.
+    return "[a thrown value that can't be converted to text]";
   }
 }

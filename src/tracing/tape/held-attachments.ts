@@ -1,7 +1,7 @@
 import type { Recorder } from "./recorder.ts";
 
-/** Bytes that a run was given beyond what it may hold: they were let go. */
-export class TooMuch {
+/** Takes the place of an attachment that exceeded the size limit of its run. Its bytes are not kept. */
+export class OversizedAttachment {
   readonly bytes: number;
 
   constructor(bytes: number) {
@@ -9,18 +9,18 @@ export class TooMuch {
   }
 }
 
-/** What was attached to a run while it was open, with bytes of its own, until the run ends. */
+/** Attachments that were added to an open run. Their bytes are copied and held until the run ends. */
 export class HeldAttachments {
   readonly #limitBytes: number;
   readonly #held = new Map<string, { readonly attachment: unknown; readonly bytes: number }>();
   #bytes = 0;
 
-  /** Holds at most `limitBytes`; of what is beyond only the size is kept. */
+  /** Holds at most `limitBytes` bytes. For an attachment that exceeds the limit only the size is kept. */
   constructor(limitBytes: number) {
     this.#limitBytes = limitBytes;
   }
 
-  /** Of the same name the last counts. @throws what a getter or a Proxy throws. */
+  /** Copies an attachment. It replaces an earlier one of the same name. @throws whatever a getter or a Proxy throws. */
   hold(name: string, attachment: unknown): void {
     this.#bytes -= this.#held.get(name)?.bytes ?? 0;
     const data = dataOf(attachment);
@@ -31,33 +31,33 @@ export class HeldAttachments {
       name,
       fits
         ? { attachment: withCopy(attachment, data), bytes }
-        : { attachment: new TooMuch(bytes), bytes: 0 },
+        : { attachment: new OversizedAttachment(bytes), bytes: 0 },
     );
   }
 
-  /** As they were given, but for the copies. */
+  /** The attachments by name, in the form in which they were added, with copied bytes. */
   get all(): Readonly<Record<string, unknown>> {
     return Object.fromEntries([...this.#held].map(([name, { attachment }]) => [name, attachment]));
   }
 }
 
-interface Attaching {
+interface NewAttachment {
   readonly name: string;
   readonly attachment: unknown;
   readonly recording: Recorder;
 }
 
-/** What is held from now on, of what was held before and one more. Never throws. */
-export function holding(
-  before: unknown,
-  { name, attachment, recording }: Attaching,
+/** Adds an attachment to those held for a run, or starts a new set if there is none. Never throws. */
+export function holdAttachment(
+  previous: unknown,
+  { name, attachment, recording }: NewAttachment,
 ): HeldAttachments {
   const held =
-    before instanceof HeldAttachments ? before : new HeldAttachments(recording.attachmentBytes);
+    previous instanceof HeldAttachments ? previous : new HeldAttachments(recording.attachmentBytes);
   try {
     held.hold(name, attachment);
   } catch {
-    recording.warn("attachmentLeftOut", "An attachment that can't be read was left out of a run.");
+    recording.warn("attachmentLeftOut", "An attachment was left out of a run: it can't be read.");
   }
   return held;
 }

@@ -1,18 +1,18 @@
 import { types } from "node:util";
 
-/** Any object, to be read by key. */
-export const keyed = (value: object): Readonly<Record<string, unknown>> =>
+/** Types an object as a record, so that it can be read by key. */
+export const asRecord = (value: object): Readonly<Record<string, unknown>> =>
   value as Readonly<Record<string, unknown>>;
 
-/** Beyond, the digits of a BigInt take longer than anyone would wait; the time grows with the square. */
+/** Larger BigInts are not converted to digits: the time to do so grows with the square of the number of digits. */
 const largestBigInt = 1n << 65_536n;
 
-/** What is recorded of a BigInt or a symbol. */
-export const rareText = (value: unknown): string =>
+/** The text that is recorded for a BigInt or a symbol. */
+export const toRareText = (value: unknown): string =>
   typeof value === "bigint" ? bigIntText(value) : `[${String(value)}]`;
 
-/** What an own key holds, or a marker where it can't be read. */
-function valueAt(record: Readonly<Record<string, unknown>>, key: string): unknown {
+/** The value of a key, or a marker if it can't be read. */
+function readValue(record: Readonly<Record<string, unknown>>, key: string): unknown {
   try {
     return record[key];
   } catch (error) {
@@ -22,20 +22,20 @@ function valueAt(record: Readonly<Record<string, unknown>>, key: string): unknow
 
 const errorKeys = ["name", "message", "stack", "cause", "errors"];
 
-/** Name, message and stack of an error, then its other own keys. */
+/** The entries recorded for an error: name, message, stack, cause and errors, then its other own keys. */
 export function errorEntries(error: Error): readonly (readonly [key: string, item: unknown])[] {
-  const own = Object.keys(error).filter((key) => !errorKeys.includes(key));
-  const keys = [...errorKeys.filter((key) => key in error), ...own];
-  return keys.map((key) => [key, valueAt(keyed(error), key)]);
+  const ownKeys = Object.keys(error).filter((key) => !errorKeys.includes(key));
+  const keys = [...errorKeys.filter((key) => key in error), ...ownKeys];
+  return keys.map((key) => [key, readValue(asRecord(error), key)]);
 }
 
-/** Its digits, or a marker where they would be too many. */
+/** The digits of a BigInt, or a marker if there are too many. */
 const bigIntText = (value: bigint): string =>
   value < largestBigInt && value > -largestBigInt
     ? String(value)
     : "[too large: BigInt of more than 65536 bits]";
 
-/** What is recorded as a text; `undefined` for any other object. */
+/** The text for a kind of object that is recorded as text; `undefined` for all other objects. */
 export function textOf(value: object): string | undefined {
   if (typeof value === "function") {
     return `[function ${nameOf(value) || "anonymous"}]`;
@@ -53,7 +53,7 @@ export function textOf(value: object): string | undefined {
   return isOpaque(value) ? `[${opaqueNameOf(value)}]` : undefined;
 }
 
-/** Objects whose state can't be read without changing it, or at all. */
+/** Whether an object's state can't be read, or only by changing it. */
 const isOpaque = (value: object): boolean =>
   types.isPromise(value) ||
   types.isWeakMap(value) ||
@@ -69,28 +69,28 @@ const isOpaque = (value: object): boolean =>
   value instanceof AbortSignal ||
   (value instanceof Object && "pipe" in value && typeof value.pipe === "function");
 
-/** The name of a built-in type, such as `Uint16Array`; at most 32 characters of one that was made up. */
+/** The name of a built-in type, such as `Uint16Array`. A custom `Symbol.toStringTag` is cut to 32 characters. */
 export const typeNameOf = (value: object): string =>
   Buffer.isBuffer(value)
     ? "Buffer"
     : Object.prototype.toString.call(value).slice("[object ".length, -1).slice(0, 32);
 
-/** As {@link typeNameOf}; a stream of node:stream, which is no built-in type, has its class's name. */
+/** As {@link typeNameOf}, but the class name for objects without a built-in type, such as streams of node:stream. */
 function opaqueNameOf(value: object): string {
   const name = typeNameOf(value);
   return name === "Object" ? nameOf(value.constructor) || name : name;
 }
 
-/** A function's name; empty where it has none, or one that is no text (a static method `name`). */
+/** A function's name; empty if it has none, or if `name` is not a string (a class may have a static method `name`). */
 function nameOf(value: object): string {
-  const name = keyed(value)["name"];
+  const name = asRecord(value)["name"];
   return typeof name === "string" ? name : "";
 }
 
 export const bytesOf = (view: ArrayBufferView): Uint8Array =>
   new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
 
-/** The real number of elements of a Map or a Set, whatever a subclass returns; 0 for any other object. */
+/** The number of elements of a Map or a Set, even if a subclass overrides `size`; 0 for any other object. */
 export function sizeOf(value: object): number {
   if (types.isMap(value)) {
     return Reflect.get(Map.prototype, "size", value);
@@ -98,22 +98,22 @@ export function sizeOf(value: object): number {
   return types.isSet(value) ? Reflect.get(Set.prototype, "size", value) : 0;
 }
 
-/** What `count` answers; `fallback` where it throws, as a Proxy may. */
-export function countOr(count: () => number, fallback: number): number {
+/** Returns the result of `count`, or `fallback` if it throws, as it may for a Proxy. */
+export function tryCount(count: () => number, fallback: number): number {
   try {
     return count();
   } catch {
-    // Only the number in the marker is missing then.
+    // Only the number in a marker is affected.
     return fallback;
   }
 }
 
-/** The message of whatever was thrown; never throws itself. */
+/** The message of a thrown value, at most 200 characters. Never throws. */
 export function reasonOf(error: unknown): string {
   try {
     return (error instanceof Error ? error.message : String(error)).slice(0, 200);
   } catch {
-    // The thrown value can't be read either; the marker states that.
+    // The thrown value can't be read either.
     return "unreadable reason";
   }
 }

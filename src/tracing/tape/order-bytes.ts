@@ -2,7 +2,7 @@ import { readLatin1, writeLatin1 } from "../../model/buffer-text.ts";
 import { stampLength, uuidLength, writeStamp } from "../../model/dotted-order.ts";
 import { writeUuid7 } from "../../model/uuid7.ts";
 
-/** Bytes to write into, and a view of the same. */
+/** A buffer to write into, and a DataView of the same memory. */
 export interface ByteTarget {
   readonly bytes: Buffer;
   readonly view: DataView;
@@ -12,46 +12,49 @@ const wordBytes = 8;
 const dot = 0x2e;
 
 /**
- * The dotted order of a run that has children, as the bytes that each of them begins its own with: a move of eight
- * bytes at a time is a fraction of a call into the runtime, which writing a text is.
+ * The dotted order of a run that has children, as bytes. Each child's dotted order begins with these bytes. Writing them
+ * eight at a time through a DataView is much faster than writing a string, which is a call into the runtime.
  */
 export class OrderBytes {
   /** In bytes. */
   readonly length: number;
-  /** Little-endian numbers of 64 bits, the last one filled up with zeros: as the text is ASCII, none of them is a NaN. */
+  /**
+   * The bytes as little-endian 64-bit floats, the last one padded with zeros. The text is ASCII, so none of the floats is
+   * a NaN, whose bits could change on the way through a JavaScript number.
+   */
   readonly #words: readonly number[];
   #text: string | undefined;
 
   private constructor({ bytes, view }: ByteTarget, length: number) {
     bytes.fill(0, length, length + wordBytes);
     const words: number[] = [];
-    for (let at = 0; at < length; at += wordBytes) {
-      words.push(view.getFloat64(at, true));
+    for (let offset = 0; offset < length; offset += wordBytes) {
+      words.push(view.getFloat64(offset, true));
     }
     this.#words = words;
     this.length = length;
   }
 
-  /** Of a run's place in its trace. */
-  static at(position: TracePosition): OrderBytes {
+  /** Creates the dotted order of a run from its position in the trace. */
+  static fromPosition(position: TracePosition): OrderBytes {
     const length = orderLength(position);
     const target = targetFor(length);
     writeOrder(target, 0, position);
     return new OrderBytes(target, length);
   }
 
-  /** Of a dotted order, which is ASCII. */
-  static of(text: string): OrderBytes {
+  /** Creates it from the text of a dotted order, which must be ASCII. */
+  static fromText(text: string): OrderBytes {
     const target = targetFor(text.length);
     writeLatin1(target.bytes, text, 0);
     return new OrderBytes(target, text.length);
   }
 
-  /** Writes it, and up to seven bytes more. */
-  write(view: DataView, at: number): void {
+  /** Writes the bytes, and up to seven zero bytes after them. */
+  write(view: DataView, offset: number): void {
     const words = this.#words;
     for (let word = 0; word < words.length; word++) {
-      view.setFloat64(at + wordBytes * word, words[word] ?? 0, true);
+      view.setFloat64(offset + wordBytes * word, words[word] ?? 0, true);
     }
   }
 
@@ -66,35 +69,35 @@ export class OrderBytes {
   }
 }
 
-/** A run's place in its trace, of which its dotted order is made. */
+/** A run's position in its trace. It determines the run's dotted order. */
 export interface TracePosition {
   readonly id: string;
   readonly startMicros: number;
-  /** Its parent's; absent for the root of a trace. */
+  /** The parent's dotted order; `undefined` for the root of a trace. */
   readonly parentOrder: OrderBytes | undefined;
 }
 
-/** Bytes of a run's dotted order. */
+/** Length of a run's dotted order, bytes. */
 export const orderLength = ({ parentOrder }: TracePosition): number =>
   (parentOrder === undefined ? 0 : parentOrder.length + 1) + stampLength + uuidLength;
 
 /** Writes a run's dotted order into {@link orderLength} bytes. */
 export function writeOrder(
   { bytes, view }: ByteTarget,
-  from: number,
+  start: number,
   position: TracePosition,
 ): void {
   const { id, startMicros, parentOrder } = position;
-  let at = from;
+  let offset = start;
   if (parentOrder !== undefined) {
-    parentOrder.write(view, at);
-    at += parentOrder.length;
-    bytes[at++] = dot;
+    parentOrder.write(view, offset);
+    offset += parentOrder.length;
+    bytes[offset++] = dot;
   }
-  writeStamp(view, at, startMicros);
-  at += stampLength;
-  if (!writeUuid7(view, at, id)) {
-    writeLatin1(bytes, id, at);
+  writeStamp(view, offset, startMicros);
+  offset += stampLength;
+  if (!writeUuid7(view, offset, id)) {
+    writeLatin1(bytes, id, offset);
   }
 }
 
@@ -105,6 +108,6 @@ const createTarget = (length: number): ByteTarget => {
 
 const scratch = createTarget(1_024);
 
-/** For so many bytes and a word more. */
+/** Returns a target for `length` bytes and the padding of the last word; usually the shared scratch buffer. */
 const targetFor = (length: number): ByteTarget =>
   length + wordBytes > scratch.bytes.length ? createTarget(length + wordBytes) : scratch;

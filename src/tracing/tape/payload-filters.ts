@@ -8,12 +8,15 @@ export interface FilterOptions {
   readonly hideMetadata: Hide;
 }
 
-/** Recorded in place of a payload whose hiding failed: a payload is never sent raw then. */
-export const hiddenMarker = (what: string): KeyValues => ({
-  millrace_error: `hiding failed; ${what} dropped`,
+/** Recorded in place of a payload whose filter failed. The unfiltered payload is never sent. */
+export const hiddenMarker = (payloadName: string): KeyValues => ({
+  millrace_error: `hiding failed; ${payloadName} dropped`,
 });
 
-/** Applies the hiding options; fails closed. */
+/**
+ * Applies the options `hideInputs`, `hideOutputs` and `hideMetadata`. If a caller's function fails, a marker replaces
+ * the payload.
+ */
 export class PayloadFilters {
   readonly #options: FilterOptions;
   readonly #onFailure: (message: string) => void;
@@ -35,7 +38,7 @@ export class PayloadFilters {
     return this.#apply("metadata", this.#options.hideMetadata, value);
   }
 
-  /** A whole `extra`, of which only the metadata may need hiding. */
+  /** Filters the metadata inside a whole `extra` of the wire format. */
   extra(value: unknown): unknown {
     if (this.#options.hideMetadata === false || !isKeyValues(value)) {
       return value;
@@ -48,7 +51,7 @@ export class PayloadFilters {
     }
   }
 
-  #apply(what: string, hide: Hide, value: unknown): unknown {
+  #apply(payloadName: string, hide: Hide, value: unknown): unknown {
     if (hide === false || value === undefined || value === null) {
       return value;
     }
@@ -56,16 +59,16 @@ export class PayloadFilters {
       return {};
     }
     try {
-      const shown: unknown = isKeyValues(value) ? hide(value) : hide({ value });
-      if (isKeyValues(shown) && !types.isPromise(shown)) {
-        return shown;
+      const filtered: unknown = isKeyValues(value) ? hide(value) : hide({ value });
+      if (isKeyValues(filtered) && !types.isPromise(filtered)) {
+        return filtered;
       }
-      this.#onFailure(`Hiding ${what} failed: the function returned no object.`);
+      this.#onFailure(`Hiding ${payloadName} failed: the function did not return an object.`);
     } catch {
-      // The message of the error may hold what was to be hidden; it is not repeated.
-      this.#onFailure(`Hiding ${what} failed: the function threw.`);
+      // The error's message is not logged, because it may contain what the function should hide.
+      this.#onFailure(`Hiding ${payloadName} failed: the function threw.`);
     }
-    return hiddenMarker(what);
+    return hiddenMarker(payloadName);
   }
 }
 

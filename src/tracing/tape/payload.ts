@@ -2,8 +2,8 @@ import type { KeyValues } from "../../model/run.ts";
 import { reasonOf } from "./object-kinds.ts";
 
 /**
- * The one rule for inputs and outputs: a plain object is itself, anything else is the value of
- * one key, and `undefined` is nothing.
+ * Converts inputs or outputs into an object: a plain object is returned unchanged, any other value is wrapped as the
+ * value of `key`, and `undefined` stays `undefined`.
  */
 export function toPayload(value: unknown, key: "input" | "outputs"): KeyValues | undefined {
   if (value === undefined) {
@@ -12,11 +12,11 @@ export function toPayload(value: unknown, key: "input" | "outputs"): KeyValues |
   if (isPlainObject(value)) {
     return value;
   }
-  // Two literals, because a computed key costs ten times as much.
+  // Two object literals, because an object with a computed key takes ten times as long to create.
   return key === "input" ? { input: value } : { outputs: value };
 }
 
-/** An object literal, or one without a prototype; of any realm. Never throws. */
+/** Whether a value is a plain object: an object literal or an object without a prototype, of any realm. Never throws. */
 export function isPlainObject(value: unknown): value is KeyValues {
   if (typeof value !== "object" || value === null) {
     return false;
@@ -26,7 +26,7 @@ export function isPlainObject(value: unknown): value is KeyValues {
       return false;
     }
     if (value.constructor === Object) {
-      // Asking for the prototype is a call into the runtime; this is not, and as good.
+      // This check is enough for most objects, and is faster than `Object.getPrototypeOf`, which calls into the runtime.
       return true;
     }
     const prototype: unknown = Object.getPrototypeOf(value);
@@ -36,12 +36,12 @@ export function isPlainObject(value: unknown): value is KeyValues {
       Object.getPrototypeOf(prototype) === null
     );
   } catch {
-    // A proxy that refuses to be looked at; nothing is lost, it becomes the value of a key.
+    // A proxy that throws when it is read. The caller then treats it like any other non-plain value.
     return false;
   }
 }
 
-/** The strings of a list; `undefined` for anything that is no list of strings. */
+/** The strings of an array; `undefined` if `tags` is not an array. An array that can't be read becomes a marker. */
 export function toTags(tags: unknown): readonly string[] | undefined {
   try {
     if (!Array.isArray(tags)) {
@@ -49,35 +49,35 @@ export function toTags(tags: unknown): readonly string[] | undefined {
     }
     return tags.every(isString) ? tags : tags.filter(isString);
   } catch (error) {
-    // A proxy that refuses to be looked at: it costs itself, not the run's other options.
-    return [unreadable(error)];
+    // A proxy that throws when it is read. Only the tags are lost, not the run's other options.
+    return [unreadableMarker(error)];
   }
 }
 
-/** A plain object; a marker for one that can't be looked at, `undefined` for anything else. */
+/** Returns a plain object unchanged, a marker for a revoked proxy, and `undefined` for any other value. */
 export function toMetadata(metadata: unknown): KeyValues | undefined {
   if (isPlainObject(metadata)) {
     return metadata;
   }
-  return isUnreadable(metadata) ? { millrace_error: "[unserializable: metadata]" } : undefined;
+  return isRevokedProxy(metadata) ? { millrace_error: "[unserializable: metadata]" } : undefined;
 }
 
 /** Whether a value is a revoked proxy, on which every operation throws. */
-export function isUnreadable(value: unknown): boolean {
+export function isRevokedProxy(value: unknown): boolean {
   try {
     Array.isArray(value);
     return false;
   } catch {
-    // It throws for a revoked proxy alone.
+    // `Array.isArray` throws only for a revoked proxy.
     return true;
   }
 }
 
-const unreadable = (error: unknown): string => `[unserializable: ${reasonOf(error)}]`;
+const unreadableMarker = (error: unknown): string => `[unserializable: ${reasonOf(error)}]`;
 
 const isString = (value: unknown): value is string => typeof value === "string";
 
-/** Both lists, each tag once. */
+/** Joins two lists of tags without duplicates. */
 export const mergeTags = (
   first: readonly string[] | undefined,
   second: readonly string[] | undefined,
@@ -86,7 +86,7 @@ export const mergeTags = (
     ? (first ?? second)
     : [...new Set([...first, ...second])];
 
-/** Both objects, the second's keys first in right; a marker for the second where it can't be read. */
+/** Merges two objects; keys of `second` take precedence. If `second` can't be read, a marker takes its place. */
 export function mergeMetadata(
   first: KeyValues | undefined,
   second: KeyValues | undefined,
@@ -97,6 +97,6 @@ export function mergeMetadata(
   try {
     return { ...first, ...second };
   } catch (error) {
-    return { ...first, millrace_error: unreadable(error) };
+    return { ...first, millrace_error: unreadableMarker(error) };
   }
 }

@@ -1,20 +1,20 @@
-/** A method in place of another. */
+/** A method that replaces another one. */
 export type Method = (...args: readonly unknown[]) => unknown;
 
-/** Methods to put in place of a target's own; one that the target lacks stays lacking. */
+/** Methods that replace those of a target. A method that the target does not have is not added. */
 export type Replacements = ReadonlyMap<PropertyKey, Method>;
 
 /**
- * An object that passes for `target`: same prototype, same properties, and its methods work on
- * the target itself, private fields included. Only the named methods are replaced.
+ * Creates a Proxy that behaves like `target`: it has the same prototype and properties, and its methods are called on
+ * the target itself, so that private fields work. Only the methods in `replacements` differ.
  */
 export function createPlaceholder<Target extends object>(
   target: Target,
   replacements: Replacements,
 ): Target {
   return new Proxy(target, {
-    get: (inner, key) => {
-      const member: unknown = Reflect.get(inner, key, inner);
+    get: (object, key) => {
+      const member: unknown = Reflect.get(object, key, object);
       if (typeof member !== "function") {
         return member;
       }
@@ -22,9 +22,11 @@ export function createPlaceholder<Target extends object>(
       if (replacement !== undefined) {
         return replacement;
       }
-      return isPinned(inner, key) || key === "constructor" ? member : bind(member, inner);
+      return mustReturnOriginal(object, key) || key === "constructor"
+        ? member
+        : bind(member, object);
     },
-    set: (inner, key, value) => Reflect.set(inner, key, value, inner),
+    set: (object, key, value) => Reflect.set(object, key, value, object),
   });
 }
 
@@ -33,16 +35,18 @@ const bind =
   (...args) =>
     Reflect.apply(method as Method, target, args);
 
-/** What may not be answered differently, by the rules for proxies. */
-function isPinned(target: object, key: PropertyKey): boolean {
-  const own = Reflect.getOwnPropertyDescriptor(target, key);
-  return own !== undefined && own.configurable === false && own.writable === false;
+/** Whether a Proxy must return the original value: it throws for a changed property that is neither configurable nor writable. */
+function mustReturnOriginal(target: object, key: PropertyKey): boolean {
+  const descriptor = Reflect.getOwnPropertyDescriptor(target, key);
+  return (
+    descriptor !== undefined && descriptor.configurable === false && descriptor.writable === false
+  );
 }
 
 export const isObject = (value: unknown): value is Readonly<Record<PropertyKey, unknown>> =>
   typeof value === "object" && value !== null;
 
-/** Anything that can be awaited. Reads `then` once more than `await` would; it may throw. */
+/** Whether a value has a `then` method. It reads `then` once more than `await` does, and reading it may throw. */
 export const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   (isObject(value) || typeof value === "function") &&
   typeof Reflect.get(value, "then") === "function";

@@ -12,28 +12,28 @@ import type { RecordedRun } from "./recorder.ts";
 import type { TapeWriter } from "./tape-writer.ts";
 import { ValueWriter } from "./value-writer.ts";
 
-/** A run, or part of one, that is wire-shaped already. */
+/** A run, or a part of one, that the caller passed in wire format. */
 export interface WireRecord {
   readonly operation: Operation;
   readonly id: unknown;
   readonly run: unknown;
-  /** Where it is filed if it names no project. */
+  /** The project of the run if the run itself names none. */
   readonly projectName: string;
 }
 
-/** What an encoder is made with, beside its tape. */
+/** Options of a {@link RecordEncoder}. */
 export interface EncoderOptions {
   readonly filters: PayloadFilters;
   readonly attachments: AttachmentRules;
 }
 
-/** Turns runs into records on a tape. One walk over each payload, at the call. */
+/** Encodes runs as records on a tape. Each payload is traversed once, during the call. */
 export class RecordEncoder {
   readonly out: TapeWriter;
   readonly #values: ValueWriter;
   readonly #names = new KeyCache();
-  /** By field: the name that it held the last time. */
-  readonly #last: (CachedString | undefined)[] = [];
+  /** By field code: the name that was written last, which is usually the next one too. */
+  readonly #lastNames: (CachedString | undefined)[] = [];
   readonly #filters: PayloadFilters;
   readonly #rules: AttachmentRules;
 
@@ -44,41 +44,42 @@ export class RecordEncoder {
     this.#filters = filters;
   }
 
-  /** The record of a run's start. */
+  /** Encodes the record of a run's start. */
   start(run: RecordedRun): void {
     this.out.beginRecord("post");
-    this.#identity(run);
-    this.#name(field.name, run.name);
-    this.#name(field.runType, run.runType);
-    this.#value(field.inputs, this.#filters.inputs(run.inputs));
-    this.#details(run);
-    this.#optional(field.serialized, run.serialized);
-    this.#optional(field.referenceExampleId, run.referenceExampleId);
-    this.#attachments(run.attachments);
+    this.#writeIdentity(run);
+    this.#writeName(field.name, run.name);
+    this.#writeName(field.runType, run.runType);
+    this.#writeValue(field.inputs, this.#filters.inputs(run.inputs));
+    this.#writeDetails(run);
+    this.#writeOptional(field.serialized, run.serialized);
+    this.#writeOptional(field.referenceExampleId, run.referenceExampleId);
+    this.#writeAttachments(run.attachments);
   }
 
-  /** The record of a run's end. */
+  /** Encodes the record of a run's end. */
   end(run: RecordedRun): void {
     this.out.beginRecord("patch");
-    this.#identity(run);
+    this.#writeIdentity(run);
     if (run.endMicros !== undefined) {
       this.out.doubleField(field.endMicros, run.endMicros);
     }
     if (run.outputs !== undefined) {
-      this.#value(field.outputs, this.#filters.outputs(run.outputs));
+      this.#writeValue(field.outputs, this.#filters.outputs(run.outputs));
     }
-    this.#optional(field.error, run.error);
-    this.#optional(field.events, run.events);
+    this.#writeOptional(field.error, run.error);
+    this.#writeOptional(field.events, run.events);
     if (run.detailsChanged) {
-      this.#details(run);
+      this.#writeDetails(run);
     }
-    this.#attachments(run.attachments);
+    this.#writeAttachments(run.attachments);
   }
 
   /**
-   * The record of a run that is wire-shaped already.
+   * Encodes the record of a run in wire format.
    *
-   * @throws {@link ValidationError} the id is no UUID, or the dotted order is not one or contradicts it.
+   * @throws {@link ValidationError} the id is not a UUID, the dotted order is malformed, or it contradicts the id or
+   * the trace id.
    */
   wire({ operation, id, run, projectName }: WireRecord): void {
     const fields = fieldsOf(run);
@@ -89,89 +90,92 @@ export class RecordEncoder {
     } else {
       this.out.asciiField(field.dottedOrder, dottedOrder);
     }
-    // A patch that names no project leaves the run where it is.
+    // A patch that names no project does not change the run's project.
     if (operation === "post" && !("session_id" in fields) && !("session_name" in fields)) {
-      this.#value(field.project, fields["project_name"] ?? projectName);
+      this.#writeValue(field.project, fields["project_name"] ?? projectName);
     }
     for (const [key, value] of Object.entries(fields)) {
-      if (!handledKeys.has(key)) {
-        this.#wireField(key, value);
+      if (!excludedKeys.has(key)) {
+        this.#writeWireField(key, value);
       }
     }
-    this.#attachments(fields["attachments"]);
+    this.#writeAttachments(fields["attachments"]);
   }
 
-  #wireField(key: string, value: unknown): void {
+  #writeWireField(key: string, value: unknown): void {
     const filters = this.#filters;
     switch (key) {
       case "inputs":
-        this.#value(field.inputs, filters.inputs(value));
+        this.#writeValue(field.inputs, filters.inputs(value));
         break;
       case "outputs":
-        this.#value(field.outputs, filters.outputs(value));
+        this.#writeValue(field.outputs, filters.outputs(value));
         break;
       case "extra":
-        this.#value(hasRuntime(value) ? field.extraWithRuntime : field.extra, filters.extra(value));
+        this.#writeValue(
+          hasRuntime(value) ? field.extraWithRuntime : field.extra,
+          filters.extra(value),
+        );
         break;
       default: {
-        const code = wireCodes.get(key);
+        const code = fieldCodesByKey.get(key);
         if (code === undefined) {
-          this.#other(key, value);
+          this.#writeOther(key, value);
         } else {
-          this.#value(code, value);
+          this.#writeValue(code, value);
         }
       }
     }
   }
 
-  #identity(run: RecordedRun): void {
+  #writeIdentity(run: RecordedRun): void {
     this.out.orderField(field.dottedOrder, run);
-    this.#name(field.project, run.projectName);
+    this.#writeName(field.project, run.projectName);
   }
 
-  #details(run: RecordedRun): void {
-    this.#optional(field.tags, run.tags);
+  #writeDetails(run: RecordedRun): void {
+    this.#writeOptional(field.tags, run.tags);
     const metadata = this.#filters.metadata(run.metadata);
-    // An empty object too: the worker makes `extra` of it, with the runtime facts.
-    this.#value(field.metadata, metadata ?? {});
+    // Write an empty object too: the worker creates `extra` from it and adds the runtime information.
+    this.#writeValue(field.metadata, metadata ?? {});
   }
 
-  #other(key: string, value: unknown): void {
+  #writeOther(key: string, value: unknown): void {
     const mark = this.out.beginField(field.other);
     this.out.text(key);
     this.#values.write(value);
     this.out.endField(mark);
   }
 
-  /** Behind all other fields: how much room they take is known. */
-  #attachments(given: unknown): void {
-    if (given !== undefined) {
-      writeAttachments(this.out, checkAttachments(given, this.#rules));
+  /** Call this after all other fields: {@link writeAttachments} reserves exactly the capacity that is left to write. */
+  #writeAttachments(attachments: unknown): void {
+    if (attachments !== undefined) {
+      writeAttachments(this.out, checkAttachments(attachments, this.#rules));
     }
   }
 
-  /** A text that many runs have. */
-  #name(code: number, text: string): void {
-    let cached = this.#last[code];
+  /** Writes a text that repeats in many runs, from the cache if possible. */
+  #writeName(code: number, text: string): void {
+    let cached = this.#lastNames[code];
     if (cached?.text !== text) {
       cached = this.#names.find(text);
-      this.#last[code] = cached;
+      this.#lastNames[code] = cached;
     }
     if (!this.out.cachedField(code, cached)) {
-      this.#value(code, text);
+      this.#writeValue(code, text);
     }
   }
 
-  #optional(code: number, value: unknown): void {
+  #writeOptional(code: number, value: unknown): void {
     if (value !== undefined) {
-      this.#value(code, value);
+      this.#writeValue(code, value);
     }
   }
 
-  #value(code: number, value: unknown): void {
+  #writeValue(code: number, value: unknown): void {
     const mark = this.out.beginField(code);
     if (value === undefined) {
-      // The wire requires this payload, and the run has none.
+      // The wire format requires this field, so write an empty object.
       this.out.tag(tag.object);
       this.out.tag(tag.end);
     } else {
@@ -181,14 +185,14 @@ export class RecordEncoder {
   }
 }
 
-/** Encodes what it is handed: a closure for each record would be garbage. */
+/** Encodes a subject with an encoder. The subject is an argument so that no closure is allocated for each record. */
 export type Encode<Subject> = (encoder: RecordEncoder, subject: Subject) => void;
 
 export const encodeStart: Encode<RecordedRun> = (encoder, run) => encoder.start(run);
 export const encodeEnd: Encode<RecordedRun> = (encoder, run) => encoder.end(run);
 export const encodeWire: Encode<WireRecord> = (encoder, record) => encoder.wire(record);
 
-/** Whether what is encoded is the start of a run; for the rare path, where a record is not taken. */
+/** Whether a record is the start of a run. Used only when a record is lost, so it need not be fast. */
 export const isStart = (encode: unknown, subject: unknown): boolean =>
   encode === encodeStart ||
   (typeof subject === "object" &&
@@ -196,8 +200,8 @@ export const isStart = (encode: unknown, subject: unknown): boolean =>
     "operation" in subject &&
     subject.operation === "post");
 
-/** Keys of a wire run that are written elsewhere, or that the wire has under other runs. */
-const handledKeys = new Set([
+/** Keys of a run in wire format that are written by other code above, or that belong to other runs (`child_runs`). */
+const excludedKeys = new Set([
   "id",
   "trace_id",
   "dotted_order",
@@ -206,7 +210,7 @@ const handledKeys = new Set([
   "attachments",
 ]);
 
-const wireCodes = new Map<string, number>([
+const fieldCodesByKey = new Map<string, number>([
   ["name", field.name],
   ["run_type", field.runType],
   ["session_name", field.project],
@@ -225,12 +229,12 @@ function hasRuntime(extra: unknown): boolean {
   try {
     return typeof extra === "object" && extra !== null && "runtime" in extra;
   } catch {
-    // A proxy that refuses to be looked at: a marker is recorded in its place.
+    // A proxy that throws when it is read. A marker is recorded in its place.
     return false;
   }
 }
 
-/** The fields of a wire-shaped run that hold something. */
+/** The fields of a run in wire format, without `undefined` values and functions. */
 function fieldsOf(run: unknown): Readonly<Record<string, unknown>> {
   if (typeof run !== "object" || run === null) {
     throw new ValidationError("a run must be an object");
@@ -240,7 +244,7 @@ function fieldsOf(run: unknown): Readonly<Record<string, unknown>> {
   );
 }
 
-/** A run's id and dotted order, once they agree with each other and with its trace_id. */
+/** Checks that a run's id, dotted order and `trace_id` agree, and returns the id and the dotted order. */
 function identityOf(
   id: unknown,
   fields: Readonly<Record<string, unknown>>,
@@ -251,7 +255,7 @@ function identityOf(
     return { runId: id, dottedOrder: undefined };
   }
   if (typeof dottedOrder !== "string") {
-    throw new ValidationError("dotted_order must be a text");
+    throw new ValidationError("dotted_order must be a string");
   }
   const order = parseDottedOrder(dottedOrder);
   if (order.runId.toLowerCase() !== id.toLowerCase()) {

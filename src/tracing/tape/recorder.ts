@@ -1,12 +1,12 @@
 import type { OrderBytes } from "./order-bytes.ts";
 import type { KeyValues, RunEvent, WirePatch, WirePost } from "../../model/run.ts";
 
-/** What the recorder reads of a run; a `RunTree` is one. Read at the call, never later. */
+/** The data of a run that is recorded; a `RunTree` implements it. It is read during the call, never later. */
 export interface RecordedRun {
   readonly id: string;
   readonly traceId: string;
   readonly dottedOrder: string;
-  /** @internal Its parent's; its own is made of it and what follows. */
+  /** @internal The parent's dotted order, with which this run's own begins. */
   readonly parentOrder: OrderBytes | undefined;
   /** Microseconds since the Unix epoch. */
   readonly startMicros: number;
@@ -16,9 +16,9 @@ export interface RecordedRun {
   readonly projectName: string;
   readonly inputs: unknown;
   readonly outputs: unknown;
-  /** The message and stack of what the work threw. */
+  /** Message and stack of the error that the work threw. */
   readonly error: string | undefined;
-  /** By name, as they were given: of its start, or those that came later. */
+  /** Attachments by name, as the caller passed them: for a start record those of the start, else those added later. */
   readonly attachments: unknown;
   readonly events: readonly RunEvent[] | undefined;
   readonly tags: readonly string[] | undefined;
@@ -31,10 +31,10 @@ export interface RecordedRun {
   readonly detailsChanged: boolean;
 }
 
-/** What a remote run hands down to all runs below it. */
+/** The fields that all runs below a remote run inherit from it. */
 export type Inherited = Pick<RecordedRun, "tags" | "metadata">;
 
-/** What a warning is counted under in `stats().warnings`. */
+/** The name under which a warning is counted in `stats().warnings`. */
 export type WarningKind =
   | "malformedHeaders"
   | "hiddenFailure"
@@ -43,28 +43,28 @@ export type WarningKind =
   | "workerStuck"
   | "unknownOption";
 
-/** Takes the start and the end of runs. No method throws, and none waits. */
+/** Records the start and the end of runs. No method throws, and none waits. */
 export interface Recorder {
-  /** Where runs are filed that name no project. */
+  /** The project of runs that name none. */
   readonly projectName: string;
-  /** Bytes that may be attached to one record. */
+  /** Largest total size of the attachments of one record, bytes. */
   readonly attachmentBytes: number;
-  /** Recursion limit of the runnable configs that a run is turned into for LangChain. */
+  /** The `recursionLimit` in the LangChain configs that `toRunnableConfig` creates. */
   readonly recursionLimit: number;
-  /** One answer for all runs of a trace. */
+  /** Whether a trace is recorded. The result is the same for all runs of a trace. */
   isSampled(traceId: string): boolean;
   recordStart(run: RecordedRun): void;
   recordEnd(run: RecordedRun): void;
-  /** Counts a field that was cut before it came here. */
+  /** Counts a field that was truncated before it was recorded. */
   truncated(): void;
-  /** Counts a warning; logs it once a minute. */
+  /** Counts a warning, and logs it at most once a minute. */
   warn(kind: WarningKind, message: string): void;
 }
 
-/** The key under which a client holds its {@link Recorder}: wiring, not for callers. */
+/** The key under which a client holds its {@link Recorder}. For internal use. */
 export const recorder = Symbol.for("millrace.recorder");
 
-/** What a run needs of its client. */
+/** The part of a client that a run needs. */
 export interface TracingClient {
   readonly [recorder]: Recorder;
   createRun(run: WirePost): Promise<void>;

@@ -5,20 +5,19 @@ import type { RunEvent } from "../../model/run.ts";
 import { clock } from "../../model/clock.ts";
 import type { Recorder } from "./recorder.ts";
 
-/** Levels that are copied; what lies deeper is kept as it is. It also ends the walk of a cycle. */
+/** Nesting levels that are copied. Deeper values are kept by reference. This limit also ends a cycle. */
 const depthLimit = 32;
-/** Values that are copied; a graph whose parts meet again can hold more paths than there is time for. */
+/** Maximum number of values copied. A graph with shared objects can have exponentially many paths. */
 const valueLimit = 100_000;
 
 /**
- * A copy of plain objects, arrays, Maps, Sets, Dates and binary data, so that a later change of them is
- * not recorded. Objects of other kinds, and what has a `toJSON`, are kept as they are and read when the
- * run ends.
+ * Copies plain objects, arrays, Maps, Sets, Dates and binary data, so that later changes to them are not recorded.
+ * Other objects, and those with a `toJSON` method, are kept by reference and read when the run ends.
  */
 export const snapshotOf = (value: unknown): unknown => new Copier().copy(value, 0);
 
-/** The copy of an object's own values; `undefined` where one of them can't be read. */
-function snapshotOfEntries<Entries extends object>(value: Entries): Entries | undefined {
+/** Copies an object with its own enumerable properties. Returns `undefined` if one of them can't be read. */
+function tryCopyEntries<Entries extends object>(value: Entries): Entries | undefined {
   try {
     return new Copier().entries(value, 0) as Entries;
   } catch {
@@ -72,20 +71,23 @@ class Copier {
   }
 }
 
-/** A copy of what a caller adds to an open run. What can't be read is reported and left out. */
-export function ownCopy<Entries extends object>(
+/** Copies an object that a caller adds to an open run. An object that can't be read is reported and left out. */
+export function copyEntries<Entries extends object>(
   value: Entries,
   recording: Recorder,
 ): Entries | undefined {
-  const copy = snapshotOfEntries(value);
+  const copy = tryCopyEntries(value);
   if (copy === undefined) {
-    recording.warn("hiddenFailure", "What can't be read was left out of a run.");
+    recording.warn(
+      "hiddenFailure",
+      "Metadata or an event was left out of a run: it can't be read.",
+    );
   }
   return copy;
 }
 
-/** The same of an event, with the time of the call where it has none. */
-export function ownEvent(event: RunEvent, recording: Recorder): RunEvent | undefined {
-  const copy = ownCopy(event, recording);
+/** As {@link copyEntries}, for an event. An event without a time gets the time of the call. */
+export function copyEvent(event: RunEvent, recording: Recorder): RunEvent | undefined {
+  const copy = copyEntries(event, recording);
   return copy && { ...copy, time: copy.time ?? stampToIso(microsToStamp(clock())) };
 }

@@ -1,49 +1,53 @@
 import { tag } from "../../model/records/tape-format.ts";
 
-/** Texts of so many units are kept as they are on a tape: with the tag, two moves of eight bytes. */
+/** Longest text whose encoded bytes are cached, in UTF-16 units. With its tag it is copied in two moves of eight bytes. */
 export const cachedUnits = 15;
-/** Longer keys are not known: what is kept has to stay small. */
-const longestKey = 64;
-/** Most keys that one writer caches: enough for those of a program's code, not for those of its data. */
+/** Longer keys are not cached, so that the cache stays small. In UTF-16 units. */
+const maxKeyUnits = 64;
+/** Maximum number of keys that one writer caches. It is enough for keys in a program's code, but bounds keys that come from data. */
 const keyLimit = 1_024;
-/** How often another short text may become the one that is expected below a key. */
-const patience = 16;
+/** How often the expected value of a key is replaced before its values are considered too different to predict. */
+const changeLimit = 16;
 
 /**
- * A key that was written before, or a short text: with its bytes on a tape, and with what followed it the last time.
- * Programs record objects of the same few shapes, so the next key is mostly the expected one; comparing
- * two keys and moving their bytes costs a fifth of writing them letter by letter.
+ * A cached object key or short text: its encoded bytes, and the key or value that followed it the last time. Programs
+ * record objects of the same few shapes, so the next key is usually the expected one. Comparing two keys and copying
+ * the cached bytes costs a fifth of encoding the key character by character.
  */
 export class CachedString {
   readonly text: string;
-  /** Bytes on the tape, the tag included; 0 where they are not kept. */
+  /** Length of the encoded text with its tag, bytes; 0 if the bytes are not cached. */
   readonly size: number;
-  /** These bytes, as little-endian numbers of 64 bits: as the text is ASCII, none of them is a NaN. */
+  /**
+   * The encoded bytes 0 to 7 as a little-endian 64-bit float. A cached text is ASCII, so neither this float nor the next
+   * one is a NaN, whose bits could change on the way through a JavaScript number.
+   */
   readonly bytes0: number;
+  /** The encoded bytes 8 to 15. */
   readonly bytes8: number;
-  /** The key that came behind this one. */
+  /** The key that last followed this one in an object. */
   next: CachedString | undefined;
-  /** The first key of the object that this one holds. */
+  /** The first key of the object that was last written as this key's value. */
   first: CachedString | undefined;
-  /** The short text that this one holds. */
+  /** The short text that is expected as this key's value. */
   value: CachedString | undefined;
   #changes = 0;
 
   constructor(text: string) {
-    this.text = ownText(text);
+    this.text = internText(text);
     const bytes = Buffer.alloc(cachedUnits + 1);
     const { length } = text;
-    const isKept = length <= cachedUnits && Buffer.byteLength(text) === length;
-    this.size = isKept ? 1 + length : 0;
+    const isCacheable = length <= cachedUnits && Buffer.byteLength(text) === length;
+    this.size = isCacheable ? 1 + length : 0;
     bytes[0] = tag.shortText | length;
     bytes.write(text, 1);
     this.bytes0 = bytes.readDoubleLE(0);
     this.bytes8 = bytes.readDoubleLE(8);
   }
 
-  /** A short text was written as this key's value: it is expected the next time. */
+  /** Remembers a short text that was written as this key's value, as the one to expect the next time. */
   expect(value: string): void {
-    if (this.#changes < patience && value.length <= cachedUnits) {
+    if (this.#changes < changeLimit && value.length <= cachedUnits) {
       this.#changes += 1;
       this.value = new CachedString(value);
     }
@@ -51,45 +55,52 @@ export class CachedString {
 }
 
 /**
- * The same text as a string of its own: one that was cut out of a longer text would keep that in memory. As the name of a
- * property it is, like every key and every literal, the one string of its text, which is compared in one step.
+ * Returns the internalized copy of a string. V8 internalizes property names, so two equal ones are the same string and
+ * compare in one step. A copy is also needed because a substring would keep the longer text that it comes from in memory.
  */
-const ownText = (text: string): string => Object.keys({ [text]: 0 })[0] ?? text;
+const internText = (text: string): string => Object.keys({ [text]: 0 })[0] ?? text;
 
-/** The keys that a writer has cached. */
+/** The cached keys of one writer. */
 export class KeyCache {
-  /** Stands for all that are not known: long ones, and those beyond the limit. Its bytes are not kept. */
-  readonly others = new CachedString(" ".repeat(cachedUnits + 1));
+  /** Used in place of every key that is not cached: long keys, and new ones when the cache is full. It has no cached bytes. */
+  readonly uncached = new CachedString(" ".repeat(cachedUnits + 1));
   readonly #keys = new Map<string, CachedString>();
-  readonly #positions: CachedString[] = [];
+  readonly #holdersByPosition: CachedString[] = [];
 
-  /** Stands for the key that would hold the values of a place, a small number. */
+  /**
+   * The entry that acts as the parent key of values written at a `position`, a small number. Values at the same position
+   * are expected to have the same shape.
+   */
   at(position: number): CachedString {
-    return (this.#positions[position] ??= new CachedString(""));
+    return (this.#holdersByPosition[position] ??= new CachedString(""));
   }
 
-  /** The key that follows `before`, or is the first that `holder` has; expected there from now on. */
-  learn(key: string, holder: CachedString, before: CachedString | undefined): CachedString {
+  /** Looks up a key and remembers it as the one to expect after `before`, or as the first key of `holder`'s value. */
+  addFollowing(
+    key: string,
+    holder: CachedString,
+    previous: CachedString | undefined,
+  ): CachedString {
     const cached = this.find(key);
-    if (before === undefined) {
+    if (previous === undefined) {
       holder.first = cached;
     } else {
-      before.next = cached;
+      previous.next = cached;
     }
     return cached;
   }
 
-  /** A key, or another short text that comes again and again. */
+  /** Returns the cache entry for a key or another text that repeats often, and adds it if there is space. */
   find(text: string): CachedString {
     const cached = this.#keys.get(text);
     if (cached !== undefined) {
       return cached;
     }
-    if (text.length > longestKey || this.#keys.size >= keyLimit) {
-      return this.others;
+    if (text.length > maxKeyUnits || this.#keys.size >= keyLimit) {
+      return this.uncached;
     }
-    const learned = new CachedString(text);
-    this.#keys.set(learned.text, learned);
-    return learned;
+    const added = new CachedString(text);
+    this.#keys.set(added.text, added);
+    return added;
   }
 }

@@ -6,23 +6,23 @@ import {
 } from "../../model/records/tape-format.ts";
 import type { Tape } from "./tape.ts";
 
-/** A tape's records by outcome, as their heads say. */
+/** The number of a tape's records for each outcome. */
 export interface Tally {
   readonly pending: number;
   readonly delivered: number;
   readonly rejected: number;
   readonly quarantined: number;
-  /** Payloads with a marker in their place, in what was delivered. */
+  /** Payloads of delivered records that were replaced by a marker because they were too large. */
   readonly truncated: number;
 }
 
 /** Counts the outcomes that a worker wrote into the heads of a tape's records. */
 export function tallyOf(tape: Tape): Tally {
   const counts = { pending: 0, delivered: 0, rejected: 0, quarantined: 0, truncated: 0 };
-  for (const [at, outcome] of heads(tape)) {
+  for (const [offset, outcome] of readHeads(tape)) {
     if (outcome === outcomeCode.delivered) {
       counts.delivered += 1;
-      counts.truncated += tape.bytes[at + headOffset.withheld] ?? 0;
+      counts.truncated += tape.bytes[offset + headOffset.withheld] ?? 0;
     } else if (outcome === outcomeCode.rejected) {
       counts.rejected += 1;
     } else if (outcome === outcomeCode.quarantined) {
@@ -34,19 +34,19 @@ export function tallyOf(tape: Tape): Tally {
   return counts;
 }
 
-/** How many runs' starts are among what was delivered. */
+/** The number of delivered records that are the start of a run. */
 export function deliveredStarts(tape: Tape): number {
   let starts = 0;
-  for (const [at, outcome] of heads(tape)) {
-    const isStart = tape.bytes[at + headOffset.operation] === operationCode.post;
+  for (const [offset, outcome] of readHeads(tape)) {
+    const isStart = tape.bytes[offset + headOffset.operation] === operationCode.post;
     starts += isStart && outcome === outcomeCode.delivered ? 1 : 0;
   }
   return starts;
 }
 
-/** Whether the outcome of every record is known; ends at the first that is not. */
+/** Whether the outcome of every record is known. */
 export function isSettled(tape: Tape): boolean {
-  for (const [, outcome] of heads(tape)) {
+  for (const [, outcome] of readHeads(tape)) {
     if (outcome === outcomeCode.pending) {
       return false;
     }
@@ -54,91 +54,99 @@ export function isSettled(tape: Tape): boolean {
   return true;
 }
 
-/** Copies of the records whose outcome is not known, one after another, as on a tape. */
+/** Copies of the records whose outcome is not known, concatenated in the format of a tape. */
 export const pendingBytes = (tape: Tape): Buffer =>
   copiesOf(tape, (outcome) => outcome === outcomeCode.pending);
 
 /**
- * Copies of the records from byte `from` on that the server has not taken: also of those that it refused,
- * which are counted and kept as dead letters only when the outcome of their whole tape is known.
+ * Copies of the records from byte `from` on that are not delivered. They include refused records, because these are
+ * counted and stored as dead letters only when the outcome of their whole tape is known.
  */
 export const undeliveredBytes = (tape: Tape, from: number): Buffer =>
-  copiesOf(tape, (outcome, at) => outcome !== outcomeCode.delivered && at >= from);
+  copiesOf(tape, (outcome, offset) => outcome !== outcomeCode.delivered && offset >= from);
 
-/** How many records there are, one after another as on a tape. */
+/** The number of records in a buffer in the format of a tape. */
 export function countRecords(records: Buffer): number {
   let count = 0;
-  for (let at = 0; at < records.length; at += records.readUInt32LE(at + headOffset.length)) {
+  for (
+    let offset = 0;
+    offset < records.length;
+    offset += records.readUInt32LE(offset + headOffset.length)
+  ) {
     count += 1;
   }
   return count;
 }
 
-/** Copies of the records that were given up one by one, to be sent once more. */
+/** Copies of the records with the outcome `as`, to be stored as dead letters that can be sent again later. */
 export const droppedBytes = (tape: Tape, as: "rejected" | "quarantined"): Buffer =>
   copiesOf(tape, (outcome) => outcome === outcomeCode[as]);
 
-/** Where the records begin that a worker is writing, or was writing when it died. */
+/** The offsets of the records that a worker is writing, or was writing when it crashed. */
 export function takenRecords(tape: Tape): readonly number[] {
   const taken: number[] = [];
-  for (const [at, outcome] of heads(tape)) {
-    const isTaken = tape.bytes[at + headOffset.inHand] === inHandCode.yes;
+  for (const [offset, outcome] of readHeads(tape)) {
+    const isTaken = tape.bytes[offset + headOffset.inHand] === inHandCode.yes;
     if (isTaken && outcome !== outcomeCode.delivered) {
-      taken.push(at);
+      taken.push(offset);
     }
   }
   return taken;
 }
 
-/** Takes its records out of the hands of a worker that died. */
+/** Clears the marks of the records that a crashed worker was writing. */
 export function putBackAll(tape: Tape): void {
-  for (const at of takenRecords(tape)) {
-    tape.bytes[at + headOffset.inHand] = inHandCode.no;
+  for (const offset of takenRecords(tape)) {
+    tape.bytes[offset + headOffset.inHand] = inHandCode.no;
   }
 }
 
-/** Where a record begins about half way from one to another; `to` where there is but one. */
+/** The offset of a record about halfway between two offsets; `to` if there is only one record between them. */
 export function middleOf(tape: Tape, from: number, to: number): number {
-  for (const [at] of heads(tape)) {
-    if (at > from && at < to && at >= (from + to) / 2) {
-      return at;
+  for (const [offset] of readHeads(tape)) {
+    if (offset > from && offset < to && offset >= (from + to) / 2) {
+      return offset;
     }
   }
   return lastOf(tape, from, to);
 }
 
-/** Where the last record begins; `to` where it is also the first. */
+/** The offset of the last record between two offsets; `to` if it is also the first. */
 function lastOf(tape: Tape, from: number, to: number): number {
   let last = to;
-  for (const [at] of heads(tape)) {
-    if (at > from && at < to) {
-      last = at;
+  for (const [offset] of readHeads(tape)) {
+    if (offset > from && offset < to) {
+      last = offset;
     }
   }
   return last;
 }
 
-/** The copies begin anew: their outcome is pending, and no worker is marked as writing them. */
-function copiesOf(tape: Tape, isWanted: (outcome: number, at: number) => boolean): Buffer {
+/** Copies the selected records. In the copies the outcome is pending and no worker is marked as writing them. */
+function copiesOf(tape: Tape, isWanted: (outcome: number, offset: number) => boolean): Buffer {
   const parts: Buffer[] = [];
-  for (const [at, outcome, length] of heads(tape)) {
-    if (isWanted(outcome, at)) {
-      parts.push(tape.bytes.subarray(at, at + length));
+  for (const [offset, outcome, length] of readHeads(tape)) {
+    if (isWanted(outcome, offset)) {
+      parts.push(tape.bytes.subarray(offset, offset + length));
     }
   }
   const copies = Buffer.concat(parts);
-  for (let at = 0; at < copies.length; at += copies.readUInt32LE(at + headOffset.length)) {
-    copies[at + headOffset.outcome] = outcomeCode.pending;
-    copies[at + headOffset.inHand] = inHandCode.no;
+  for (
+    let offset = 0;
+    offset < copies.length;
+    offset += copies.readUInt32LE(offset + headOffset.length)
+  ) {
+    copies[offset + headOffset.outcome] = outcomeCode.pending;
+    copies[offset + headOffset.inHand] = inHandCode.no;
   }
   return copies;
 }
 
-/** Offset, outcome and length of each record. */
-function* heads(tape: Tape): Generator<readonly [number, number, number]> {
-  for (let at = 0; at < tape.used;) {
-    const length = tape.view.getUint32(at + headOffset.length, true);
-    yield [at, tape.bytes[at + headOffset.outcome] ?? 0, length];
-    at += length;
+/** Iterates over the records' heads: offset, outcome and length of each. */
+function* readHeads(tape: Tape): Generator<readonly [number, number, number]> {
+  for (let offset = 0; offset < tape.used;) {
+    const length = tape.view.getUint32(offset + headOffset.length, true);
+    yield [offset, tape.bytes[offset + headOffset.outcome] ?? 0, length];
+    offset += length;
   }
 }

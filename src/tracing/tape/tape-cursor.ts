@@ -9,35 +9,35 @@ import type { NextTape, Tape } from "./tape.ts";
 import { noEnd } from "./write-sizes.ts";
 
 /**
- * Where a writer's next byte goes, and whether there is room for it: records, fields and their bounds. A record
- * that does not fit moves, as far as it is written, to the next tape; offsets that a caller keeps are therefore
- * relative to the record ({@link mark}).
+ * The position at which a writer appends to a tape, and the capacity that is left there. It tracks records, fields and
+ * their limits. A record that does not fit is moved to the next tape in the middle of writing. Offsets that a caller
+ * keeps are therefore relative to the record ({@link mark}).
  *
- * The limit of a field and the tape's end are one bound (`limit`), so that the limit costs nothing where it is
- * not reached. A writer extends this, rather than having one: it touches these fields for every byte.
+ * The limit of a field and the end of the tape are combined in one bound (`limit`), so that a write compares only once.
+ * The writer extends this class instead of holding a cursor, because it accesses these fields for every byte.
  */
 export abstract class TapeCursor {
   #tape: Tape;
   protected bytes: Buffer;
   protected view: DataView;
   protected limit: number;
-  #start = 0;
-  protected at = 0;
+  #recordStart = 0;
+  protected offset = 0;
   readonly #nextTape: NextTape;
   protected readonly fieldBytes: number;
-  /** Where the field has to end, relative to the record. */
-  #fieldEnd = noEnd;
+  /** Where the current field must end, relative to the record. */
+  #fieldEndMark = noEnd;
   protected fieldCut = false;
-  /** How many fields of the present record were cut. */
+  /** How many fields of the current record were truncated. */
   cutFields = 0;
 
-  /** `fieldBytes`: the limit of a field's content, markers excepted. */
+  /** `fieldBytes` is the largest content of a field, bytes; markers at its end may exceed it. */
   constructor(tape: Tape, nextTape: NextTape, fieldBytes: number = noEnd) {
     this.#tape = tape;
     this.bytes = tape.bytes;
     this.view = tape.view;
     this.limit = tape.capacity;
-    this.at = tape.used;
+    this.offset = tape.used;
     this.#nextTape = nextTape;
     this.fieldBytes = fieldBytes;
   }
@@ -46,124 +46,126 @@ export abstract class TapeCursor {
     return this.#tape;
   }
 
-  /** Goes on at the end of `tape`. */
+  /** Continues at the end of `tape`. */
   use(tape: Tape): void {
     this.#tape = tape;
     this.bytes = tape.bytes;
     this.view = tape.view;
     this.limit = tape.capacity;
-    this.#start = tape.used;
-    this.at = tape.used;
-    this.#fieldEnd = noEnd;
+    this.#recordStart = tape.used;
+    this.offset = tape.used;
+    this.#fieldEndMark = noEnd;
   }
 
   beginRecord(operation: Operation): void {
     this.use(this.#tape);
     this.cutFields = 0;
     this.ensureCapacity(recordHead);
-    // The outcome behind it is `pending`, which is 0, and so is the rest of the head.
+    // This 32-bit write sets the operation and clears the rest of the head; 0 is the outcome `pending`.
     const code = operation === "post" ? operationCode.post : operationCode.patch;
-    this.view.setUint32(this.at + headOffset.operation, code, true);
-    this.at += recordHead;
+    this.view.setUint32(this.offset + headOffset.operation, code, true);
+    this.offset += recordHead;
   }
 
-  /** Makes the record part of the tape; returns its bytes. */
+  /** Completes the record, so that it is part of the tape. Returns its size in bytes. */
   endRecord(): number {
-    const length = this.at - this.#start;
-    this.view.setUint32(this.#start + headOffset.length, length, true);
-    this.#tape.used = this.at;
+    const length = this.offset - this.#recordStart;
+    this.view.setUint32(this.#recordStart + headOffset.length, length, true);
+    this.#tape.used = this.offset;
     this.#tape.records += 1;
     this.#tape.starts +=
-      this.bytes[this.#start + headOffset.operation] === operationCode.post ? 1 : 0;
+      this.bytes[this.#recordStart + headOffset.operation] === operationCode.post ? 1 : 0;
     return length;
   }
 
-  /** Forgets what was written since {@link beginRecord}. */
+  /** Discards everything written since {@link beginRecord}. */
   abandonRecord(): void {
     this.use(this.#tape);
   }
 
-  /** Opens a field; returns the mark that {@link endField} takes. */
+  /** Begins a field. Returns the mark to pass to {@link endField}. */
   beginField(code: number, limit = this.fieldBytes): number {
     this.ensureCapacity(fieldHead);
-    this.bytes[this.at] = code;
-    const mark = this.at - this.#start;
-    this.at += fieldHead;
+    this.bytes[this.offset] = code;
+    const mark = this.offset - this.#recordStart;
+    this.offset += fieldHead;
     this.fieldCut = false;
     this.endFieldAt(mark + fieldHead + limit);
     return mark;
   }
 
   endField(mark: number): void {
-    this.view.setUint32(this.#start + mark + 1, this.mark() - mark - fieldHead, true);
+    this.view.setUint32(this.#recordStart + mark + 1, this.mark() - mark - fieldHead, true);
     this.endFieldAt(noEnd);
     this.cutFields += this.fieldCut ? 1 : 0;
   }
 
-  /** Where the next byte goes, relative to the record. */
+  /** The position of the next byte, relative to the record. */
   mark(): number {
-    return this.at - this.#start;
+    return this.offset - this.#recordStart;
   }
 
-  /** Has room for the `bytes` that are to come, and are all of the record's rest. */
+  /** Ensures capacity for `bytes`, which must be all that is still written to the record. */
   reserve(bytes: number): void {
-    if (this.at + bytes > this.#tape.capacity) {
-      this.move(bytes, true);
+    if (this.offset + bytes > this.#tape.capacity) {
+      this.moveRecord(bytes, true);
     }
   }
 
-  /** Takes back all that was written since `mark`. */
+  /** Discards everything written since `mark`. */
   rewind(mark: number): void {
-    this.at = this.#start + mark;
+    this.offset = this.#recordStart + mark;
   }
 
-  /** The head of a field of so many bytes, with room for them. */
-  protected fieldOf(code: number, length: number): void {
+  /** Writes the head of a field of `length` bytes and ensures capacity for them. */
+  protected beginSizedField(code: number, length: number): void {
     this.ensureCapacity(fieldHead + length);
-    this.bytes[this.at] = code;
-    this.view.setUint32(this.at + 1, length, true);
-    this.at += fieldHead;
+    this.bytes[this.offset] = code;
+    this.view.setUint32(this.offset + 1, length, true);
+    this.offset += fieldHead;
   }
 
-  /** Bytes that the present field may still take. */
+  /** Bytes that may still be written to the current field. */
   protected fieldCapacity(): number {
-    return this.#start + this.#fieldEnd - this.at;
+    return this.#recordStart + this.#fieldEndMark - this.offset;
   }
 
-  /** The field is full: ends it. */
-  protected abstract stop(atKey: boolean): never;
+  /** Ends a field that is full. Throws FieldFull. */
+  protected abstract endFullField(atKey: boolean): never;
 
   protected ensureCapacity(bytes: number): void {
-    if (this.at + bytes > this.limit) {
-      this.spill(bytes);
+    if (this.offset + bytes > this.limit) {
+      this.handleLimit(bytes);
     }
   }
 
+  /** Whether writing `bytes` would exceed the current field's limit. */
   protected isBeyondField(bytes: number): boolean {
-    return this.at + bytes > this.#start + this.#fieldEnd;
+    return this.offset + bytes > this.#recordStart + this.#fieldEndMark;
   }
 
+  /** Sets where the current field must end, relative to the record. */
   protected endFieldAt(end: number): void {
-    this.#fieldEnd = end;
-    this.limit = Math.min(this.#tape.capacity, this.#start + end);
+    this.#fieldEndMark = end;
+    this.limit = Math.min(this.#tape.capacity, this.#recordStart + end);
   }
 
-  /** The bound is reached: the field's, which ends it with a marker, or the tape's. */
-  protected spill(bytes: number): void {
+  /** Called when `limit` is reached: ends a full field with a marker, or moves the record to the next tape. */
+  protected handleLimit(bytes: number): void {
     if (this.isBeyondField(bytes)) {
-      this.stop(false);
+      this.endFullField(false);
     }
-    this.move(bytes);
+    this.moveRecord(bytes);
   }
 
-  /** Moves the unfinished record to a tape with `bytes` more room. */
-  protected move(bytes: number, isExact = false): void {
-    const begun = this.bytes.subarray(this.#start, this.at);
-    const next = this.#nextTape(begun.length + bytes, isExact);
-    next.bytes.set(begun, next.used);
-    const fieldEnd = this.#fieldEnd;
+  /** Moves the unfinished record to the next tape, with capacity for `bytes` more. */
+  protected moveRecord(bytes: number, isExact = false): void {
+    const written = this.bytes.subarray(this.#recordStart, this.offset);
+    const next = this.#nextTape(written.length + bytes, isExact);
+    next.bytes.set(written, next.used);
+    const fieldEnd = this.#fieldEndMark;
     this.use(next);
-    this.at += begun.length;
+    this.offset += written.length;
     this.endFieldAt(fieldEnd);
   }
 }

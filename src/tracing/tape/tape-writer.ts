@@ -17,122 +17,122 @@ import {
 } from "./write-sizes.ts";
 
 /**
- * Appends records to a tape: heads, fields, and the primitives of tagged values. A field has a limit: a text
- * beyond it is cut, other values throw {@link FieldFull}.
+ * Appends records to a tape: heads, fields and primitive tagged values. A text that exceeds the limit of its field is
+ * cut; other values throw {@link FieldFull}.
  */
 export class TapeWriter extends TapeCursor {
-  /** A whole field of text without a tag, known to be ASCII. */
+  /** Writes a complete field: an ASCII text without a tag. */
   asciiField(code: number, text: string): void {
-    this.fieldOf(code, text.length);
-    this.at += writeLatin1(this.bytes, text, this.at);
+    this.beginSizedField(code, text.length);
+    this.offset += writeLatin1(this.bytes, text, this.offset);
   }
 
-  /** A whole field: a run's dotted order, without a tag. */
+  /** Writes a complete field: a run's dotted order without a tag. */
   orderField(code: number, position: TracePosition): void {
     const length = orderLength(position);
-    this.fieldOf(code, length);
-    writeOrder(this.tape, this.at, position);
-    this.at += length;
+    this.beginSizedField(code, length);
+    writeOrder(this.tape, this.offset, position);
+    this.offset += length;
   }
 
-  /** A whole field of eight bytes, without a tag. */
+  /** Writes a complete field: a 64-bit float without a tag. */
   doubleField(code: number, value: number): void {
-    this.fieldOf(code, 8);
-    this.view.setFloat64(this.at, value, true);
-    this.at += 8;
+    this.beginSizedField(code, 8);
+    this.view.setFloat64(this.offset, value, true);
+    this.offset += 8;
   }
 
-  /** A whole field of one text, as {@link TapeWriter.cached}. */
+  /** Writes a complete field with a cached text. Returns false, without writing, if it can't; see {@link TapeWriter.cached}. */
   cachedField(code: number, text: CachedString): boolean {
-    if (text.size === 0 || this.at + fieldHead + cachedBytes > this.limit) {
+    if (text.size === 0 || this.offset + fieldHead + cachedBytes > this.limit) {
       return false;
     }
-    this.fieldOf(code, text.size);
+    this.beginSizedField(code, text.size);
     return this.cached(text);
   }
 
   tag(value: number): void {
-    if (this.at >= this.limit) {
-      this.spill(1);
+    if (this.offset >= this.limit) {
+      this.handleLimit(1);
     }
-    this.bytes[this.at++] = value;
+    this.bytes[this.offset++] = value;
   }
 
-  /** Closes an array or an object, also in a field that is full. */
+  /** Closes an array or an object. It may exceed the field's limit. */
   end(): void {
-    if (this.at >= this.tape.capacity) {
-      this.move(1);
+    if (this.offset >= this.tape.capacity) {
+      this.moveRecord(1);
     }
-    this.bytes[this.at++] = tag.end;
+    this.bytes[this.offset++] = tag.end;
   }
 
-  /** An object's key: whole, or not at all. */
+  /** Writes an object's key. A key that does not fit into the field is never cut: the field ends before it. */
   key(text: string): void {
-    const most = textHead + utf8Growth * (text.length + loopLimit);
-    if (this.at + most > this.limit && this.isBeyondField(most)) {
-      this.stop(true);
+    const maxBytes = textHead + utf8Growth * (text.length + loopLimit);
+    if (this.offset + maxBytes > this.limit && this.isBeyondField(maxBytes)) {
+      this.endFullField(true);
     }
     this.text(text);
   }
 
-  /** A text whose bytes are kept; false where there may be no room for it, and nothing was written. */
+  /** Copies a text from the cache. Returns false, without writing, if its bytes are not cached or may not fit. */
   cached(text: CachedString): boolean {
     const { size } = text;
-    const at = this.at;
-    if (size === 0 || at + cachedBytes > this.limit) {
+    const offset = this.offset;
+    if (size === 0 || offset + cachedBytes > this.limit) {
       return false;
     }
     const view = this.view;
-    // What these moves write beyond the text is written over by what follows, or lies behind the tape's end.
-    view.setFloat64(at, text.bytes0, true);
+    // These writes may write bytes after the text's end. Later writes overwrite them, or they stay in the unused part of the tape.
+    view.setFloat64(offset, text.bytes0, true);
     if (size > 8) {
-      view.setFloat64(at + 8, text.bytes8, true);
+      view.setFloat64(offset + 8, text.bytes8, true);
     }
-    this.at = at + size;
+    this.offset = offset + size;
     return true;
   }
 
   number(value: number): void {
     this.ensureCapacity(9);
     if ((value | 0) === value) {
-      this.bytes[this.at] = tag.int;
-      this.view.setInt32(this.at + 1, value, true);
-      this.at += 5;
+      this.bytes[this.offset] = tag.int;
+      this.view.setInt32(this.offset + 1, value, true);
+      this.offset += 5;
     } else {
-      this.bytes[this.at] = tag.double;
-      this.view.setFloat64(this.at + 1, value, true);
-      this.at += 9;
+      this.bytes[this.offset] = tag.double;
+      this.view.setFloat64(this.offset + 1, value, true);
+      this.offset += 9;
     }
   }
 
   /**
-   * A tagged text: UTF-8, or UTF-16 where that is a mere copy (long and not Latin-1) or the only way to
-   * keep all of it (not well-formed Unicode).
+   * Writes a tagged text as UTF-8. It uses UTF-16 for long texts that are not Latin-1, because that is a plain copy, and
+   * for texts that are not well-formed Unicode, because UTF-8 can't represent them.
    */
   text(text: string): void {
     const length = text.length;
     if (length <= loopLimit) {
       this.ensureCapacity(textHead + utf8Growth * loopLimit);
       const bytes = this.bytes;
-      const at = this.at + 1;
+      const offset = this.offset + 1;
       let i = 0;
       for (; i < length; i++) {
         const unit = text.charCodeAt(i);
         if (unit > 0x7f) {
           break;
         }
-        bytes[at + i] = unit;
+        bytes[offset + i] = unit;
       }
       if (i === length) {
-        bytes[at - 1] = tag.shortText | length;
-        this.at = at + length;
+        bytes[offset - 1] = tag.shortText | length;
+        this.offset = offset + length;
         return;
       }
     } else if (looksWide(text)) {
       this.#wideText(text);
       return;
-    } else if (this.at + textHead + utf8Growth * length > this.limit) {
-      // A unit is a byte at least: those of a text that is too long anyway are not counted.
+    } else if (this.offset + textHead + utf8Growth * length > this.limit) {
+      // A UTF-16 unit takes at least one byte. So a text with more units than the field has bytes need not be measured.
       const size = textHead + (this.isBeyondField(length) ? length : Buffer.byteLength(text));
       if (this.isBeyondField(size)) {
         this.#cutText(text);
@@ -141,19 +141,19 @@ export class TapeWriter extends TapeCursor {
       this.ensureCapacity(size);
     }
     const head = length <= shortUnits ? 1 : textHead;
-    const written = writeUtf8(this.bytes, text, this.at + head);
+    const written = writeUtf8(this.bytes, text, this.offset + head);
     if (written !== length && !text.isWellFormed()) {
       this.#wideText(text);
     } else {
-      this.bytes[this.at] = head === 1 ? tag.shortText | written : tag.text;
+      this.bytes[this.offset] = head === 1 ? tag.shortText | written : tag.text;
       if (head > 1) {
-        this.view.setUint32(this.at + 1, written, true);
+        this.view.setUint32(this.offset + 1, written, true);
       }
-      this.at += head + written;
+      this.offset += head + written;
     }
   }
 
-  /** Binary data with the name of its type: all of it, or a marker. */
+  /** Writes binary data with the name of its type. Data that does not fit into the field is replaced by a marker. */
   binary(typeName: string, data: Uint8Array): void {
     if (this.isBeyondField(markerBytes + Math.ceil(data.length / 3) * 4)) {
       this.fieldCut = true;
@@ -163,9 +163,9 @@ export class TapeWriter extends TapeCursor {
     this.tag(tag.bytes);
     this.text(typeName);
     this.ensureCapacity(4 + data.length);
-    this.view.setUint32(this.at, data.length, true);
-    this.bytes.set(data, this.at + 4);
-    this.at += 4 + data.length;
+    this.view.setUint32(this.offset, data.length, true);
+    this.bytes.set(data, this.offset + 4);
+    this.offset += 4 + data.length;
   }
 
   #wideText(text: string): void {
@@ -175,22 +175,22 @@ export class TapeWriter extends TapeCursor {
       return;
     }
     this.ensureCapacity(size);
-    this.bytes[this.at] = tag.wideText;
-    this.view.setUint32(this.at + 1, 2 * text.length, true);
-    this.at += textHead + writeUtf16(this.bytes, text, this.at + textHead);
+    this.bytes[this.offset] = tag.wideText;
+    this.view.setUint32(this.offset + 1, 2 * text.length, true);
+    this.offset += textHead + writeUtf16(this.bytes, text, this.offset + textHead);
   }
 
-  /** Writes what fits of a text, and how much is left out; leaves room for a few small values. */
+  /** Writes the part of a text that fits, and a marker with the number of missing characters. Leaves capacity for a few small values. */
   #cutText(text: string): void {
     this.ensureCapacity(textHead + markerBytes);
-    const left = this.fieldCapacity() - textHead - markerBytes;
-    const spared = Math.min(65_536, Math.floor(this.fieldBytes / 8));
+    const fieldBytesLeft = this.fieldCapacity() - textHead - markerBytes;
+    const reservedBytes = Math.min(65_536, Math.floor(this.fieldBytes / 8));
     this.fieldCut = true;
-    this.text(cutText(text, Math.max(0, left - spared)));
+    this.text(cutText(text, Math.max(0, fieldBytesLeft - reservedBytes)));
   }
 
-  /** The field is full: from here on there is room for markers and ends, which the caller keeps few. */
-  protected stop(atKey: boolean): never {
+  /** Ends a full field. It lifts the field's limit, so that the caller can write markers and close arrays and objects. */
+  protected endFullField(atKey: boolean): never {
     this.fieldCut = true;
     this.endFieldAt(noEnd);
     if (!atKey) {

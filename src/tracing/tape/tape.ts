@@ -2,51 +2,52 @@ import type { StoredRecords } from "../../model/records/stored-records.ts";
 import { headOffset, operationCode, recordHead } from "../../model/records/tape-format.ts";
 import { CapacityExceeded } from "./capacity-exceeded.ts";
 
-/** A record counts its bytes in 32 bits, and a tape holds a whole one. */
-const largestTapeBytes = 0xffff_ffff;
+/** The largest tape, bytes. A record's length is a 32-bit number, and a record must fit on one tape. */
+const maxTapeBytes = 0xffff_ffff;
 
 /**
- * Gives a tape with room for `atLeast` bytes in place of the present one; throws {@link CapacityExceeded}. With
- * `isRest` the record needs no more than that.
+ * Called when a record does not fit on its tape. Returns a tape with capacity for `atLeast` bytes, to which the record is
+ * moved; throws {@link CapacityExceeded} if there is none. `isExact` states that the record will not grow beyond `atLeast`.
  */
 export type NextTape = (atLeast: number, isExact: boolean) => Tape;
 
-/** Where the records of a tape are on disk before it is sent. No method throws. */
+/** The file that holds the records of a tape on disk before they are delivered. No method throws. */
 export interface Journal {
-  /** One record, as it is on the tape. */
+  /** Appends one record, in the format of the tape. */
   append(record: Uint8Array): void;
-  /** Several records at once, one after another as on the tape. */
+  /** Appends several records at once, in the format of the tape. */
   store(records: StoredRecords): void;
-  /** Whether each record that it was given is on disk. */
+  /** Whether every record passed to this journal is on disk. */
   readonly isWhole: boolean;
-  /** The tape is cut: no record follows. */
+  /** Completes the journal, because the tape was cut and no record follows. */
   seal(): void;
-  /** What became of the records is known. */
+  /** Removes the records from disk, because their outcome is known. */
   discard(): void;
-  /** Leaves them there as spooled; false where not all `records` of them are. */
+  /** Keeps the records on disk as spooled ones. Returns false unless all `records` of them are on disk. */
   keep(records: number): boolean;
 }
 
 /**
- * Records encoded into one shared buffer. While it is open the writer appends; once cut it never
- * changes, except that a worker writes each record's outcome into its head.
+ * A tape: a shared buffer with encoded records. A writer appends to it while it is open. Once it is cut it does not
+ * change, except that a worker writes the outcome of each record into the record's head.
  */
 export class Tape {
   readonly memory: SharedArrayBuffer;
   readonly bytes: Buffer;
   readonly view: DataView;
-  /** Bytes written. */
+  /** Number of bytes written. */
   used = 0;
+  /** Number of records. */
   records = 0;
-  /** Those that are the start of a run. */
+  /** Number of records that are the start of a run. */
   starts = 0;
-  /** `performance.now()` of the cut; 0 while open. */
+  /** Time of the cut, from `performance.now()`; 0 while the tape is open. */
   cutAt = 0;
-  /** Its records come from a spool, which holds them until their outcome is known. */
+  /** Whether the records were read from the spool. The spool keeps them until their outcome is known. */
   isReplayed = false;
-  /** With `durability: "spool-first"`, and while its records wait for a server that fails. */
+  /** Present with `durability: "spool-first"`, and while the records wait for a server that does not respond. */
   journal: Journal | undefined;
-  /** Bytes from its start that the journal was given. */
+  /** Number of bytes from the tape's start that were written to the journal. */
   stored = 0;
 
   constructor(sizeBytes: number) {
@@ -55,18 +56,18 @@ export class Tape {
     this.view = new DataView(this.memory);
   }
 
-  /** A tape of records that were written elsewhere. @throws RangeError where they are no records. */
+  /** Creates a tape from existing records. @throws RangeError the bytes are not valid records. */
   static of(body: Uint8Array): Tape {
     const tape = new Tape(body.length);
     tape.bytes.set(body);
-    for (let at = 0; at < body.length;) {
-      const length = tape.view.getUint32(at + headOffset.length, true);
-      if (length < recordHead || at + length > body.length) {
-        throw new RangeError(`No record at byte ${at} of a tape`);
+    for (let offset = 0; offset < body.length;) {
+      const length = tape.view.getUint32(offset + headOffset.length, true);
+      if (length < recordHead || offset + length > body.length) {
+        throw new RangeError(`Invalid record at byte ${offset} of a tape`);
       }
       tape.records += 1;
-      tape.starts += tape.bytes[at + headOffset.operation] === operationCode.post ? 1 : 0;
-      at += length;
+      tape.starts += tape.bytes[offset + headOffset.operation] === operationCode.post ? 1 : 0;
+      offset += length;
     }
     tape.used = body.length;
     return tape;
@@ -76,18 +77,18 @@ export class Tape {
     return this.bytes.length;
   }
 
-  /** Has its last record, of so many bytes, written to disk where there is a journal. */
-  keep(length: number, journal: (() => Journal) | undefined): void {
-    if (journal !== undefined) {
-      this.journal ??= journal();
+  /** Writes the last record, of `length` bytes, to the journal. Opens the journal first if needed; does nothing without `openJournal`. */
+  writeToJournal(length: number, openJournal: (() => Journal) | undefined): void {
+    if (openJournal !== undefined) {
+      this.journal ??= openJournal();
       this.journal.append(this.bytes.subarray(this.used - length, this.used));
       this.stored = this.used;
     }
   }
 
   /**
-   * No record follows. A journal that holds only the first of them stays open: what is missing may be stored
-   * while the tape waits.
+   * Marks the tape as cut at the time `now`: no record follows. A journal that does not hold all of its records stays
+   * open, because the missing ones may still be stored while the tape waits.
    */
   cut(now: number): void {
     this.cutAt = now;
@@ -96,7 +97,7 @@ export class Tape {
     }
   }
 
-  /** Makes it empty again. */
+  /** Empties the tape for reuse. */
   reset(): void {
     this.used = 0;
     this.records = 0;
@@ -108,27 +109,27 @@ export class Tape {
 }
 
 /**
- * Keeps tapes of the usual size for reuse, so that recording allocates nothing once warm: a new megabyte
- * costs 256 page faults, and one that is left to the garbage collector stays until two threads have
- * collected theirs.
+ * Keeps tapes of the usual size for reuse, so that recording allocates nothing once the pool has enough tapes. A new tape
+ * is expensive: each megabyte costs 256 page faults, and shared memory is freed only after the garbage collectors of both
+ * threads have run.
  */
 export class TapePool {
   readonly #tapeBytes: number;
   readonly #limit: number;
   readonly #free: Tape[] = [];
-  /** The fewest tapes that were free since tapes were last released: so many were not needed. */
+  /** The smallest number of free tapes since the last release. That many tapes were not needed. */
   #unneeded = 0;
   #releaseTimer: NodeJS.Timeout | undefined;
 
-  /** Keeps `limit` unused tapes of `tapeBytes` each for good, and of more as many as traffic goes on to need. */
+  /** Always keeps up to `limit` unused tapes of `tapeBytes` each. Further unused tapes are kept only while traffic needs them. */
   constructor(tapeBytes: number, limit: number) {
     this.#tapeBytes = tapeBytes;
     this.#limit = limit;
   }
 
-  /** An empty tape with room for `atLeast` bytes; throws {@link CapacityExceeded} where there is no such tape. */
+  /** Returns an empty tape with capacity for `atLeast` bytes; throws {@link CapacityExceeded} if no tape can be that large. */
   take(atLeast: number): Tape {
-    if (atLeast > largestTapeBytes) {
+    if (atLeast > maxTapeBytes) {
       throw new CapacityExceeded();
     }
     if (atLeast > this.#tapeBytes) {
@@ -139,7 +140,7 @@ export class TapePool {
     return tape ?? new Tape(this.#tapeBytes);
   }
 
-  /** Takes a tape back. One of an unusual size, or of a spool, is left to the garbage collector. */
+  /** Returns a tape to the pool. A tape of another size, or one from the spool, is left to the garbage collector. */
   give(tape: Tape): void {
     if (tape.capacity !== this.#tapeBytes || tape.isReplayed) {
       return;
@@ -151,7 +152,7 @@ export class TapePool {
     }
   }
 
-  /** Unref'd: releasing memory is no reason to keep the process alive. */
+  /** Schedules the release of unneeded tapes. The timer is unref'd: it must not keep the process alive. */
   #releaseLater(): void {
     this.#unneeded = this.#free.length;
     this.#releaseTimer = setTimeout(() => {
@@ -161,9 +162,9 @@ export class TapePool {
       if (this.#free.length > this.#limit) {
         this.#releaseLater();
       }
-    }, keepMs).unref();
+    }, releaseDelayMs).unref();
   }
 }
 
-/** Tapes that stay unused for this long are released; those that come back during it are counted the next time. */
-const keepMs = 1_000;
+/** Surplus tapes that stay unused for this long are released, milliseconds. */
+const releaseDelayMs = 1_000;

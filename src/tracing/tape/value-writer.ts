@@ -4,30 +4,31 @@ import { FieldFull, CapacityExceeded } from "./capacity-exceeded.ts";
 import {
   bytesOf,
   errorEntries,
-  keyed,
-  rareText,
+  asRecord,
+  toRareText,
   reasonOf,
   sizeOf,
   textOf,
   typeNameOf,
-  countOr,
+  tryCount,
 } from "./object-kinds.ts";
 import { cachedUnits, KeyCache } from "./string-cache.ts";
 import type { CachedString } from "./string-cache.ts";
 import type { TapeWriter } from "./tape-writer.ts";
 
-/** Levels of nesting that are recorded; what lies deeper becomes a marker. */
+/** Nesting levels that are recorded. A deeper value is replaced by a marker. */
 export const depthLimit = 500;
-/** Elements of an array that are recorded; a longer one becomes a marker. */
+/** Maximum length of an array, a Map or a Set. A longer one is replaced by a marker. */
 const lengthLimit = 5_000_000;
 
 /**
- * Writes any JavaScript value to a tape in one walk, as it is at the call. docs/values.md lists how each kind of
- * value is recorded. A value that can't be recorded becomes a marker with the reason; its neighbours are recorded.
+ * Writes any JavaScript value to a tape in a single traversal, as it is during the call. docs/values.md lists how each
+ * kind of value is recorded. A value that can't be recorded is replaced by a marker with the reason; the values around
+ * it are still recorded.
  */
 export class ValueWriter {
   readonly #out: TapeWriter;
-  /** The objects that the walk is inside of, outermost first. */
+  /** The objects that contain the current value, outermost first. */
   readonly #ancestors: unknown[] = [];
   readonly #truncation: TruncationMarkers;
   readonly #keys = new KeyCache();
@@ -39,8 +40,8 @@ export class ValueWriter {
   }
 
   /**
-   * Writes one value, as far as its field has room. Throws only {@link CapacityExceeded}. Values of one `place` are thought
-   * to be of the same shape.
+   * Writes one value, and truncates it if its field is full. Throws only {@link CapacityExceeded}. Values written with the
+   * same `position` are expected to have the same shape.
    */
   write(value: unknown, position = 0): void {
     try {
@@ -49,7 +50,7 @@ export class ValueWriter {
         this.#graph.reset();
       }
     } catch (error) {
-      // What the walk was inside of is not kept alive.
+      // Release the references to the objects that were being traversed.
       this.#ancestors.length = 0;
       this.#truncation.reset();
       this.#graph.reset();
@@ -59,7 +60,7 @@ export class ValueWriter {
     }
   }
 
-  /** One comparison after the other, the likely ones first: a `switch` makes a text of the type each time. */
+  /** Writes one value. It compares one type after another, likely ones first, because `switch (typeof value)` creates the type's name each time. */
   #value(value: unknown, depth: number, holder: CachedString): void {
     if (typeof value === "string") {
       this.#text(value, holder);
@@ -78,11 +79,11 @@ export class ValueWriter {
     } else if (typeof value === "function") {
       this.#guarded(value, depth, holder);
     } else {
-      this.#out.text(rareText(value));
+      this.#out.text(toRareText(value));
     }
   }
 
-  /** The same few short texts come again at the same place: roles, models, kinds. */
+  /** Writes a text. Short texts such as roles and model names usually repeat under the same key, so the expected one is tried first. */
   #text(value: string, holder: CachedString): void {
     const expected = holder.value;
     if (expected === undefined || expected.text !== value || !this.#out.cached(expected)) {
@@ -93,7 +94,7 @@ export class ValueWriter {
     }
   }
 
-  /** Writes an object; if that throws, what it wrote is replaced by a marker. */
+  /** Writes an object. If that throws, a marker replaces everything that was written of it. */
   #guarded(value: object, depth: number, holder: CachedString): void {
     const mark = this.#out.mark();
     try {
@@ -126,14 +127,14 @@ export class ValueWriter {
       this.#out.binary(typeNameOf(value), bytesOf(value));
       return;
     }
-    if (Array.isArray(value) && keyed(value)["toJSON"] === undefined) {
-      // A place of its own to ask for it: arrays are of a few kinds, and so each is compiled in.
+    if (Array.isArray(value) && asRecord(value)["toJSON"] === undefined) {
+      // `toJSON` of arrays is read in a separate statement: V8 optimizes this property access for the few kinds of arrays.
       this.#array(value, depth, holder);
       return;
     }
-    const { toJSON: toJson, constructor } = keyed(value);
+    const { toJSON: toJson, constructor } = asRecord(value);
     if (toJson === undefined && constructor === Object) {
-      // Asking for the prototype is a call into the runtime; this is not, and as good.
+      // Comparing the constructor is faster than `Object.getPrototypeOf`, which calls into the runtime.
       this.#plain(value, depth, holder);
       return;
     }
@@ -145,7 +146,7 @@ export class ValueWriter {
     this.#withoutToJson(value, depth, holder);
   }
 
-  /** Whether the walk is inside of this object. */
+  /** Whether this object contains the current value, so that writing it would never end. */
   #isInside(value: object, depth: number): boolean {
     for (let i = depth - 1; i >= 0; i--) {
       if (this.#ancestors[i] === value) {
@@ -155,7 +156,7 @@ export class ValueWriter {
     return false;
   }
 
-  /** As in JSON.stringify, `toJSON` of what `toJSON` returned is not called. */
+  /** Writes the result of `toJSON`. As in JSON.stringify, a `toJSON` method of the result is not called. */
   #afterToJson(json: unknown, depth: number, holder: CachedString): void {
     if (typeof json === "object" && json !== null && !ArrayBuffer.isView(json)) {
       if (this.#isInside(json, depth)) {
@@ -205,16 +206,16 @@ export class ValueWriter {
     this.#out.end();
   }
 
-  /** Own enumerable keys in their order; a value that is `undefined` is left out with its key. */
+  /** Writes an object's own enumerable keys in their order. Keys whose value is `undefined` are left out. */
   #plain(value: object, depth: number, holder: CachedString): void {
-    const record = keyed(value);
+    const record = asRecord(value);
     this.#out.tag(tag.object);
-    let done = 0;
-    let before: CachedString | undefined;
+    let doneCount = 0;
+    let previous: CachedString | undefined;
     let expected = holder.first;
     try {
-      // Keep key, check and value in one function, and keep `hasOwnProperty.call`: V8 then removes the check and reads the
-      // fields in their order. `Object.hasOwn`, or a closure that holds the object, costs a call for each key.
+      // Keep the loop, the check and the read in one function, and keep `hasOwnProperty.call`: V8 then removes the check and
+      // reads the fields in order. `Object.hasOwn`, or a closure over the object, costs a call for each key.
       for (const key in record) {
         if (Object.prototype.hasOwnProperty.call(record, key)) {
           let item: unknown;
@@ -225,25 +226,25 @@ export class ValueWriter {
           }
           if (item !== undefined) {
             if (expected === undefined || expected.text !== key) {
-              expected = this.#keys.learn(key, holder, before);
+              expected = this.#keys.addFollowing(key, holder, previous);
             }
             if (!this.#out.cached(expected)) {
               this.#out.key(key);
             }
             this.#value(item, depth + 1, expected);
-            before = expected;
+            previous = expected;
             expected = expected.next;
           }
-          done += 1;
+          doneCount += 1;
         }
       }
     } catch (error) {
-      this.#truncation.stop(error, record, done);
+      this.#truncation.stop(error, record, doneCount);
     }
     this.#out.end();
   }
 
-  /** Everything that is neither an array nor a plain object. */
+  /** Writes an object that is neither an array nor a plain object. */
   #special(value: object, depth: number, holder: CachedString): void {
     if (sizeOf(value) > lengthLimit) {
       this.#out.text(`[too long: ${sizeOf(value)} elements]`);
@@ -269,11 +270,11 @@ export class ValueWriter {
     }
   }
 
-  /** An object where every key is text, else an array of pairs. */
+  /** Writes a Map: as an object if all keys are strings, else as an array of pairs. */
   #map(map: ReadonlyMap<unknown, unknown>, depth: number): void {
     const entries = [...Map.prototype.entries.call(map)];
     if (entries.some(([key]) => typeof key !== "string")) {
-      this.#array(entries, depth, this.#keys.others);
+      this.#array(entries, depth, this.#keys.uncached);
       return;
     }
     this.#entries(
@@ -284,43 +285,43 @@ export class ValueWriter {
 
   #entries(entries: readonly (readonly [key: string, item: unknown])[], depth: number): void {
     this.#out.tag(tag.object);
-    let done = 0;
+    let doneCount = 0;
     try {
       for (const [key, item] of entries) {
         if (item !== undefined) {
           this.#out.key(key);
-          this.#value(item, depth + 1, this.#keys.others);
+          this.#value(item, depth + 1, this.#keys.uncached);
         }
-        done += 1;
+        doneCount += 1;
       }
     } catch (error) {
-      this.#truncation.stop(error, entries, done);
+      this.#truncation.stop(error, entries, doneCount);
     }
     this.#out.end();
   }
 }
 
-/** What is recorded in place of an object that came too often. */
+/** Recorded in place of an object when the budget for repeated objects is used up. */
 const repeatedMarker = "[repeated too often]";
 
-/** Bytes of a record below which objects are not counted: most records cost nothing here. */
+/** Objects are counted only after a record has reached this size, bytes. Most records are smaller, so counting costs them nothing. */
 const graphBytes = 131_072;
 
-/** Objects of one value that are written freely. After these, each repetition counts toward {@link repeats}. */
+/** Number of objects that are written before repetitions are counted. */
 const freeObjects = 16_384;
-/** Times that objects may come again, all together, from then on. */
-const repeats = 65_536;
+/** Total number of repetitions allowed after that. */
+const repeatLimit = 65_536;
 
 /**
- * Bounds the walk of a graph whose parts meet again and again: 40 objects, each named twice by the one before,
- * are 2^40 paths. Objects that come for the first time are never refused.
+ * Bounds the traversal of a graph with shared objects: 40 objects, each referenced twice by the one before, have 2^40
+ * paths. An object that occurs for the first time is never refused.
  */
 class GraphBudget {
   #objects = 0;
   #repeats = 0;
   #seen: Set<object> | undefined;
 
-  /** Counts an object; true where it came before and nothing is left for what comes again. */
+  /** Counts an object. Returns true if it occurred before and no more repetitions are allowed. */
   isSpent(value: object): boolean {
     this.#objects += 1;
     if (this.#objects <= freeObjects) {
@@ -332,10 +333,10 @@ class GraphBudget {
       return false;
     }
     this.#repeats += 1;
-    return this.#repeats > repeats;
+    return this.#repeats > repeatLimit;
   }
 
-  /** Another value begins. */
+  /** Call this before the next value. */
   reset(): void {
     this.#objects = 0;
     this.#repeats = 0;
@@ -343,10 +344,10 @@ class GraphBudget {
   }
 }
 
-/** Markers in one value that say how much of an array or an object is missing: the innermost ones. */
-const most = 16;
+/** Maximum number of markers in one value with the number of missing elements. The innermost arrays and objects get them. */
+const maxMarkers = 16;
 
-/** Ends arrays and objects whose field is full. */
+/** Closes arrays and objects whose field is full. */
 class TruncationMarkers {
   readonly #out: TapeWriter;
   #written = 0;
@@ -355,30 +356,34 @@ class TruncationMarkers {
     this.#out = out;
   }
 
-  /** Another value begins. */
+  /** Call this before the next value. */
   reset(): void {
     this.#written = 0;
   }
 
   /**
-   * Ends an array or an object that `error` interrupted after `done` elements, with a marker of how many are missing.
-   * Always throws. Pass values, not a closure: variables that a closure of the walk captures are kept in memory instead
-   * of registers, even where nothing fails.
+   * Closes an array or an object that `error` interrupted after `done` elements, with a marker for the number of missing
+   * ones. Always throws. Pass values, not a closure: variables captured by a closure are kept in memory instead of
+   * registers, which slows down the traversal even if nothing fails.
    */
-  stop(error: unknown, whole: number | object, done: number): never {
+  stop(error: unknown, container: number | object, doneCount: number): never {
     if (!(error instanceof FieldFull)) {
       throw error;
     }
-    const what = typeof whole === "number" ? "elements" : "keys";
+    const unit = typeof container === "number" ? "elements" : "keys";
     const count =
-      typeof whole === "number" ? whole : countOr(() => Object.keys(whole).length, done + 1);
-    const rest = count - done - (error.atKey ? 0 : 1);
-    if (rest > 0 && this.#written < most) {
+      typeof container === "number"
+        ? container
+        : tryCount(() => Object.keys(container).length, doneCount + 1);
+    const missing = count - doneCount - (error.atKey ? 0 : 1);
+    if (missing > 0 && this.#written < maxMarkers) {
       this.#written += 1;
-      if (what === "keys") {
+      if (unit === "keys") {
         this.#out.text("[truncated]");
       }
-      this.#out.text(what === "keys" ? `${rest} more keys` : `[truncated: ${rest} more elements]`);
+      this.#out.text(
+        unit === "keys" ? `${missing} more keys` : `[truncated: ${missing} more elements]`,
+      );
     }
     this.#out.end();
     throw new FieldFull(false);

@@ -1,16 +1,16 @@
 import { longestShortText } from "../../model/records/tape-format.ts";
 
-/** Up to here a loop over the characters of a text beats a call into the runtime. */
+/** Up to this length, in UTF-16 units, a loop over the characters is faster than a call into the runtime. */
 export const loopLimit = 16;
-/** UTF-8 bytes of one UTF-16 unit, at most. */
+/** Maximum number of UTF-8 bytes for one UTF-16 unit. */
 export const utf8Growth = 3;
-/** Texts of so many UTF-16 units are short ones, whatever they hold. */
+/** Texts of up to this many UTF-16 units always fit the format for short texts. */
 export const shortUnits = Math.floor(longestShortText / utf8Growth);
-/** Bytes before a text that is not short. */
+/** Bytes of tag and length before a text that is not short. */
 export const textHead = 5;
-/** Room that a known text is written into without asking more: as {@link TapeWriter.key} would want for it. */
+/** Capacity required to copy a cached text without a further check; the same as {@link TapeWriter.key} requires for it. */
 export const cachedBytes = textHead + utf8Growth * (16 + loopLimit);
-/** Where a field without a limit ends. */
+/** The end of a field without a limit. */
 export const noEnd = Number.MAX_SAFE_INTEGER;
-/** Bytes of a marker, at most. */
+/** Maximum size of a marker, bytes. */
 export const markerBytes = 128;
