@@ -11,17 +11,20 @@ import { addSpool } from "./commands/spool.ts";
 import { addUpload } from "./commands/upload.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** Exit codes of the command. */
+/** Exit codes of the command: success, failure, wrong usage, and success of only a part of the work. */
 const succeeded = 0;
 const failed = 1;
 const misused = 2;
-const succeededInPart = 3;
+const partlySucceeded = 3;
 
-/** The command line; `setCode` is called with the exit code of a command that did not do all of its work. */
+/**
+ * Creates the command line. `setCode` is called with the exit code of a command that completed only part of its
+ * work.
+ */
 export function createProgram(env: NodeJS.ProcessEnv, setCode: (code: number) => void): Command {
-  const onPartial = (): void => setCode(succeededInPart);
+  const onPartial = (): void => setCode(partlySucceeded);
   const program = new Command("millrace")
-    .description("Record what language-model applications do: the server and its tools.")
+    .description("Record and inspect what LLM applications do: the server and its tools.")
     .version(version, "--version", "print the version")
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")
@@ -43,20 +46,20 @@ export function createProgram(env: NodeJS.ProcessEnv, setCode: (code: number) =>
   return program;
 }
 
-/** Runs the command line; resolves with the exit code when it is done. */
+/** Runs the command line. Resolves with the exit code once the command has completed. */
 export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   let code = succeeded;
   try {
-    await createProgram(env, (told) => void (code = told)).parseAsync(argv);
+    await createProgram(env, (newCode) => void (code = newCode)).parseAsync(argv);
     return code;
   } catch (cause) {
-    return explain(cause);
+    return reportError(cause);
   }
 }
 
-function explain(cause: unknown): number {
+function reportError(cause: unknown): number {
   if (cause instanceof CommanderError) {
-    // commander has written the message itself; help and version are no failures.
+    // commander has already written the message. Printing the help or the version is not a failure.
     return cause.exitCode === 0 ? succeeded : misused;
   }
   process.stderr.write(`error: ${cause instanceof Error ? cause.message : String(cause)}\n`);

@@ -1,2 +1,2 @@
-/** The command was given an option it can't take; exit code 2. */
+/** The command was called with an invalid option or argument; exit code 2. */
 export class UsageError extends Error {}

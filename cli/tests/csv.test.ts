@@ -3,7 +3,7 @@ import Papa from "papaparse";
 import { describe, expect, test } from "vitest";
 import { csvLines } from "../src/rows/csv-lines.ts";
 import { inferType, parseCell } from "../src/rows/csv-types.ts";
-import { unzstdHere } from "../src/rows/zstd.ts";
+import { unzstdWithPackage } from "../src/rows/zstd.ts";
 import { zstdOf } from "./support/zstd-frame.ts";
 
 async function* parts(bytes: Buffer, sizes: readonly number[]): AsyncGenerator<Buffer> {
@@ -60,15 +60,15 @@ describe("the type of a column", () => {
     expect(parseCell("number", "")).toBeUndefined();
     expect(parseCell("text", "")).toBe("");
     expect(parseCell("json", '"x"')).toBe("x");
-    expect(() => parseCell("number", "0x10")).toThrow('"0x10" is no number');
-    expect(() => parseCell("boolean", "yes")).toThrow('"yes" is no boolean');
+    expect(() => parseCell("number", "0x10")).toThrow('"0x10" is not a number');
+    expect(() => parseCell("boolean", "yes")).toThrow('"yes" is not a boolean');
   });
 });
 
 test("a zstd file that ends too soon is an error, a whole one is not", async () => {
   const unpack = async (bytes: Buffer): Promise<string> => {
     const found: Uint8Array[] = [];
-    for await (const part of unzstdHere(parts(bytes, [700]))) {
+    for await (const part of unzstdWithPackage(parts(bytes, [700]))) {
       found.push(part);
     }
     return Buffer.concat(found).toString();

@@ -6,92 +6,95 @@ import type { KeyValues } from "../model/run.ts";
 import type { CallOptions } from "./http/http.ts";
 import { toIsoTime } from "./http/iso-time.ts";
 
-/** What of a queue can be written. `null` takes away what was there. */
+/** Fields of an annotation queue that a call can set. `null` clears a field. */
 export interface AnnotationQueueFields {
   readonly description?: string | null | undefined;
-  /** What reviewers read first. */
+  /** Instructions that reviewers read before they start. */
   readonly rubricInstructions?: string | null | undefined;
   readonly rubricItems?: readonly RubricItem[] | null | undefined;
-  /** Where reviewed runs go as examples. */
+  /** Dataset to which reviewed runs are added as examples. */
   readonly defaultDatasetId?: string | null | undefined;
   readonly metadata?: KeyValues | null | undefined;
 }
 
-/** What {@link AnnotationQueues.create} takes. */
+/** Arguments of {@link AnnotationQueues.create}. */
 export interface CreateAnnotationQueue extends AnnotationQueueFields, CallOptions {
   readonly name: string;
-  /** @defaultValue a new one */
+  /** @defaultValue a new random UUID */
   readonly id?: string | undefined;
 }
 
-/** What is left out stays as it is. */
+/** Arguments of {@link AnnotationQueues.update}. A field that is left out keeps its value. */
 export interface UpdateAnnotationQueue extends AnnotationQueueFields, CallOptions {
   readonly name?: string | undefined;
 }
 
-/** Every filter that is given must hold. */
+/** Filters of {@link AnnotationQueues.list}. A queue is listed if it matches all of them. */
 export interface ListAnnotationQueues extends CallOptions {
   readonly ids?: readonly string[] | undefined;
   readonly name?: string | undefined;
-  /** Part of the name, in either case. */
+  /** Substring of the name, case-insensitive. */
   readonly nameContains?: string | undefined;
-  /** The dataset that reviewed runs go to. */
+  /** Only queues whose `defaultDatasetId` this is. */
   readonly defaultDatasetId?: string | undefined;
-  /** Queues at most, from 1; a page holds 100 at most. @defaultValue all of them */
+  /** Maximum number of queues, at least 1. Each request fetches at most 100. @defaultValue no limit */
   readonly limit?: number | undefined;
 }
 
-/** A run, and where it is, for servers that look it up by more than its id. */
+/** Identifies a run by id, project and start time, for servers that need more than the id to find a run. */
 export interface RunKey {
   readonly runId: string;
   readonly projectId: string;
   readonly startTime: Date | string;
 }
 
-/** Which runs to add: by their ids, or with where they are. */
+/** Arguments of {@link AnnotationQueues.addRuns}: the runs, either as ids or as {@link RunKey}s. */
 export type AddRuns = CallOptions &
   (
     | { readonly runIds: readonly string[]; readonly runs?: undefined }
     | { readonly runs: readonly RunKey[]; readonly runIds?: undefined }
   );
 
-/** What {@link AnnotationQueues.readRun} takes: which place of the queue. */
+/** Arguments of {@link AnnotationQueues.readRun}. */
 export interface ReadQueuedRun extends CallOptions {
-  /** From 0: the run that waits longest. @defaultValue 0 */
+  /** Position in the queue; 0 is the run that has waited longest. @defaultValue 0 */
   readonly index?: number | undefined;
 }
 
-/** How far the review of a run is: not by this key's owner, by not enough others, done. */
+/**
+ * Review status of a queued run: `needs_my_review` until the owner of the API key has reviewed it, then
+ * `needs_others_review` until enough other reviewers have, then `completed`.
+ */
 export type ReviewStatus = "needs_my_review" | "needs_others_review" | "completed";
 
-/** What {@link AnnotationQueues.listRuns} takes. */
+/** Arguments of {@link AnnotationQueues.listRuns}. */
 export interface ListQueuedRuns extends CallOptions {
-  /** How far its review is. */
+  /** Only runs with this review status. @defaultValue runs of every status */
   readonly status?: ReviewStatus | undefined;
-  /** Runs at most, from 1. @defaultValue all of them */
+  /** Maximum number of runs, at least 1. @defaultValue no limit */
   readonly limit?: number | undefined;
 }
 
-/** What {@link AnnotationQueues.updateRun} takes. What is left out stays as it is. */
+/** Arguments of {@link AnnotationQueues.updateRun}. A field that is left out keeps its value. */
 export interface UpdateQueuedRun extends CallOptions {
-  /** The place of the run in the queue, as {@link AnnotationQueues.readRun} answers it. */
+  /** Id of the queue entry (not of the run), as returned by {@link AnnotationQueues.readRun}. */
   readonly queueRunId: string;
-  /** When it was reviewed; `null`: not yet. */
+  /** When the run was last reviewed; `null` marks it as not reviewed. */
   readonly lastReviewedTime?: Date | string | null | undefined;
-  /** The order of the queue: a later one moves the run back. */
+  /** When the run was added. The queue is ordered by this time, so a later time moves the run towards the end. */
   readonly addedAt?: Date | string | undefined;
 }
 
-/** What {@link AnnotationQueues.removeRun} takes. */
+/** Arguments of {@link AnnotationQueues.removeRun}. */
 export interface RemoveQueuedRun extends CallOptions {
-  /** The place of the run in the queue, as {@link AnnotationQueues.readRun} answers it. */
+  /** Id of the queue entry (not of the run), as returned by {@link AnnotationQueues.readRun}. */
   readonly queueRunId: string;
 }
 
-/** @throws {@link ValidationError} it is empty, or no text. */
+/** @throws {@link ValidationError} if the name is empty or not a string. */
 export function assertName(name: unknown): void {
   if (typeof name !== "string" || name === "") {
-    throw new ValidationError("The name of an annotation queue must be a text, not empty");
+    throw new ValidationError("The name of an annotation queue must be a non-empty string");
   }
 }
 

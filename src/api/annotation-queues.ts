@@ -31,7 +31,7 @@ import { pagesByIds, pagesByOffset } from "./http/pages.ts";
 import type { Pages } from "./http/pages.ts";
 import type { CallInit } from "./http/request.ts";
 
-/** What an update can change. */
+/** Options of `update` that an error lists when none of them is given. */
 const changeable = [
   "name",
   "description",
@@ -41,7 +41,7 @@ const changeable = [
   "rubricItems",
 ];
 
-/** Annotation queues: runs in line for review by people. */
+/** Annotation queues: runs waiting for review by people. */
 export class AnnotationQueues {
   readonly #call: Call;
 
@@ -51,11 +51,11 @@ export class AnnotationQueues {
   }
 
   /**
-   * Makes a queue. It has its id before it is sent, so that it is made once, however often the call is
-   * tried; names may be the same.
+   * Creates a queue. The client chooses the id before it sends the request, so a retry can't create a second
+   * queue. Several queues may have the same name.
    *
-   * @throws {@link ValidationError} the name is empty, or an id is not a UUID.
-   * @throws {@link ConflictError} `id` is another queue's.
+   * @throws {@link ValidationError} if the name is empty, or an id is not a UUID.
+   * @throws {@link ConflictError} if another queue has this `id`.
    */
   async create(queue: CreateAnnotationQueue): Promise<AnnotationQueue> {
     assertName(queue.name);
@@ -69,17 +69,19 @@ export class AnnotationQueues {
   }
 
   /**
-   * @throws {@link ValidationError} `id` is not a UUID.
-   * @throws {@link NotFoundError} `Annotation queue with ID ... not found`.
+   * Reads a queue.
+   *
+   * @throws {@link ValidationError} if `id` is not a UUID.
+   * @throws {@link NotFoundError} if there is no such queue: `Annotation queue with ID ... not found`.
    */
   async read(id: string, { signal }: CallOptions = {}): Promise<AnnotationQueue> {
-    return parseAnnotationQueue(await this.#ask("readAnnotationQueue", id, { signal }));
+    return parseAnnotationQueue(await this.#callForQueue("readAnnotationQueue", id, { signal }));
   }
 
   /**
-   * Queues by page, as they are consumed.
+   * Lists queues. Pages are fetched as they are consumed.
    *
-   * @throws {@link ValidationError} an id is not a UUID, or `limit` not a whole number from 1.
+   * @throws {@link ValidationError} if an id is not a UUID, or `limit` is not a whole number of at least 1.
    */
   list(filter: ListAnnotationQueues = {}): Pages<AnnotationQueue> {
     const { limit, signal } = filter;
@@ -89,9 +91,9 @@ export class AnnotationQueues {
       name_contains: filter.nameContains,
       dataset_id: checkId(filter.defaultDatasetId, "dataset id"),
     };
-    return pagesByIds(filter.ids, limit, (ids, wanted) =>
-      pagesByOffset(wanted, async (page) => {
-        const init = { query: { ids, ...query, ...page }, signal };
+    return pagesByIds(filter.ids, limit, (chunkOfIds, remaining) =>
+      pagesByOffset(remaining, async (page) => {
+        const init = { query: { ids: chunkOfIds, ...query, ...page }, signal };
         const response = await this.#call("listAnnotationQueues", init);
         return parseList(response, "annotation queues", parseAnnotationQueue);
       }),
@@ -99,10 +101,10 @@ export class AnnotationQueues {
   }
 
   /**
-   * Changes what is given. Repeating it changes nothing more.
+   * Changes the fields that are given. Repeating the call has no further effect.
    *
-   * @throws {@link ValidationError} `id` is not a UUID, the name is empty, or nothing to change.
-   * @throws {@link NotFoundError} `Annotation queue with ID ... not found`.
+   * @throws {@link ValidationError} if `id` is not a UUID, the name is empty, or no field is given.
+   * @throws {@link NotFoundError} if there is no such queue: `Annotation queue with ID ... not found`.
    */
   async update(id: string, changes: UpdateAnnotationQueue): Promise<void> {
     const { name, signal } = changes;
@@ -111,25 +113,25 @@ export class AnnotationQueues {
     }
     const json = definedOf({ name, ...toWireFields(changes) });
     assertChange(json, changeable);
-    await this.#ask("updateAnnotationQueue", id, { json, signal });
+    await this.#callForQueue("updateAnnotationQueue", id, { json, signal });
   }
 
   /**
-   * Deletes a queue. The runs in it stay.
+   * Deletes a queue. Its runs are not deleted.
    *
-   * @throws {@link ValidationError} `id` is not a UUID.
-   * @throws {@link NotFoundError} `Annotation queue with ID ... not found`.
+   * @throws {@link ValidationError} if `id` is not a UUID.
+   * @throws {@link NotFoundError} if there is no such queue: `Annotation queue with ID ... not found`.
    */
   async delete(id: string, { signal }: CallOptions = {}): Promise<void> {
-    await this.#ask("deleteAnnotationQueue", id, { signal });
+    await this.#callForQueue("deleteAnnotationQueue", id, { signal });
   }
 
   /**
-   * Puts runs at the end of a queue, in the order given: all of them, or none. A run that is in it
-   * already keeps its place.
+   * Appends runs to a queue, in the given order: either all of them or none. A run that is already in the queue
+   * keeps its position.
    *
-   * @throws {@link ValidationError} an id is not a UUID, or a time is malformed.
-   * @throws {@link NotFoundError} there is no such queue, or no such run; the message names which.
+   * @throws {@link ValidationError} if an id is not a UUID, or a time is malformed.
+   * @throws {@link NotFoundError} if the queue or a run does not exist; the message says which.
    */
   async addRuns(id: string, { runIds, runs, signal }: AddRuns): Promise<AnnotationQueueEntry[]> {
     assertUuid(id, "annotation queue id");
@@ -146,10 +148,10 @@ export class AnnotationQueues {
   }
 
   /**
-   * The run at a place in the queue; 0 is the one that waits longest.
+   * Reads the run at a position of the queue; position 0 is the run that has waited longest.
    *
-   * @throws {@link ValidationError} `id` is not a UUID, or `index` not a whole number from 0.
-   * @throws {@link NotFoundError} there is no such queue, or no run at that place.
+   * @throws {@link ValidationError} if `id` is not a UUID, or `index` is not a whole number of at least 0.
+   * @throws {@link NotFoundError} if there is no such queue, or no run at that position.
    */
   async readRun(id: string, { index = 0, signal }: ReadQueuedRun = {}): Promise<QueuedRun> {
     assertUuid(id, "annotation queue id");
@@ -161,24 +163,24 @@ export class AnnotationQueues {
   }
 
   /**
-   * The runs of a queue by page, in its order.
+   * Lists the runs of a queue, in queue order. Pages are fetched as they are consumed.
    *
-   * @throws {@link ValidationError} `id` is not a UUID, or `limit` not a whole number from 1.
+   * @throws {@link ValidationError} if `id` is not a UUID, or `limit` is not a whole number of at least 1.
    */
   listRuns(id: string, { status, limit, signal }: ListQueuedRuns = {}): Pages<QueuedRun> {
     assertUuid(id, "annotation queue id");
     return pagesByOffset(limit, async (page) => {
       const query = { status, ...page };
-      const response = await this.#ask("listAnnotationQueueRuns", id, { query, signal });
+      const response = await this.#callForQueue("listAnnotationQueueRuns", id, { query, signal });
       return parseList(response, "runs", parseQueuedRun);
     });
   }
 
   /**
-   * Changes the state of a run in a queue: when it was reviewed, and its place in the order.
+   * Changes when a queued run was reviewed, or its position in the queue.
    *
-   * @throws {@link ValidationError} an id is not a UUID, a time is malformed, or nothing to change.
-   * @throws {@link NotFoundError} there is no such queue, or the run is not in it.
+   * @throws {@link ValidationError} if an id is not a UUID, a time is malformed, or no field is given.
+   * @throws {@link NotFoundError} if there is no such queue, or the run is not in it.
    */
   async updateRun(id: string, changes: UpdateQueuedRun): Promise<void> {
     assertUuid(id, "annotation queue id");
@@ -194,10 +196,10 @@ export class AnnotationQueues {
   }
 
   /**
-   * Takes a run out of a queue. The run itself stays.
+   * Removes a run from a queue. The run itself is not deleted.
    *
-   * @throws {@link ValidationError} an id is not a UUID.
-   * @throws {@link NotFoundError} there is no such queue, or the run is not in it.
+   * @throws {@link ValidationError} if an id is not a UUID.
+   * @throws {@link NotFoundError} if there is no such queue, or the run is not in it.
    */
   async removeRun(id: string, { queueRunId, signal }: RemoveQueuedRun): Promise<void> {
     assertUuid(id, "annotation queue id");
@@ -206,18 +208,21 @@ export class AnnotationQueues {
   }
 
   /**
-   * How many runs are in it.
+   * Returns the number of runs in a queue.
    *
-   * @throws {@link ValidationError} `id` is not a UUID.
-   * @throws {@link NotFoundError} `Annotation queue with ID ... not found`.
+   * @throws {@link ValidationError} if `id` is not a UUID.
+   * @throws {@link NotFoundError} if there is no such queue: `Annotation queue with ID ... not found`.
    */
   async size(id: string, { signal }: CallOptions = {}): Promise<number> {
-    const response = await this.#ask("readAnnotationQueueSize", id, { signal });
+    const response = await this.#callForQueue("readAnnotationQueueSize", id, { signal });
     return new Fields(response, "size of an annotation queue").number("size");
   }
 
-  /** Where nothing but the queue can be missing, the text is the specification's (section 8). */
-  async #ask(name: EndpointName, id: string, init: CallInit): Promise<unknown> {
+  /**
+   * Sends a request whose 404 can only mean that the queue does not exist, and replaces the server's message
+   * with the one that the product specification (section 8) prescribes.
+   */
+  async #callForQueue(name: EndpointName, id: string, init: CallInit): Promise<unknown> {
     assertUuid(id, "annotation queue id");
     try {
       return await this.#call(name, { ...init, path: { id } });

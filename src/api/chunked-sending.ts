@@ -1,17 +1,20 @@
 import { AbortError, IncompleteError, SdkError } from "../model/errors.ts";
 import type { ExampleDraft } from "./datasets/example-wire.ts";
 
-/** Requests of one call that are under way at once. */
+/** Maximum number of concurrent requests of one call. */
 const chunksInFlight = 4;
 
 export interface ChunkLimits {
-  /** Examples of one request. */
+  /** Maximum number of examples in one request. */
   readonly count: number;
-  /** Bytes of one request; an example that is larger goes alone. */
+  /** Maximum size of one request in bytes. An example that is larger is sent in a request of its own. */
   readonly bytes: number;
 }
 
-/** Drafts by request, in order; no more are taken from the source than are asked for. */
+/**
+ * Groups drafts into chunks, one per request, in order. Reads items from the source only as chunks are
+ * consumed.
+ */
 export async function* chunksOfDrafts<Item>(
   items: Iterable<Item> | AsyncIterable<Item>,
   toDraft: (item: Item) => ExampleDraft,
@@ -41,23 +44,24 @@ export interface ChunkedSending {
   readonly signal?: AbortSignal | undefined;
 }
 
-interface Sent {
+interface SentChunk {
   readonly ids: readonly string[];
-  isDone: boolean;
+  isConfirmed: boolean;
 }
 
 /**
- * Sends chunks, a few at a time; after a failure no more, and it ends when those under way have.
+ * Sends the chunks, several requests at a time. After a failure no further request starts; the call waits for
+ * the requests in flight and then throws.
  *
- * @returns the ids, in the order of the chunks.
- * @throws {@link IncompleteError} some were sent with success before the failure, which is its cause;
- * else the failure itself.
+ * @returns the ids of all examples, in the order of the chunks.
+ * @throws {@link IncompleteError} if some chunks succeeded before the failure, which is its `cause`.
+ * @throws the failure itself, if no chunk succeeded before it.
  */
 export async function sendInChunks(
   chunks: AsyncGenerator<readonly ExampleDraft[], void>,
   { action, send, signal }: ChunkedSending,
 ): Promise<readonly string[]> {
-  const sent: Sent[] = [];
+  const sent: SentChunk[] = [];
   const inFlight = new Set<Promise<void>>();
   const failures: unknown[] = [];
   const stop = new AbortController();
@@ -65,12 +69,13 @@ export async function sendInChunks(
     const options = { cause: signal?.reason as unknown };
     fail(
       new AbortError(
-        `Failed to ${action}: the signal of the call was aborted, for the reason that is the cause`,
+        `Failed to ${action}: the call's signal was aborted; the error's cause is the reason`,
         options,
       ),
     );
   };
-  // A source may take its time: neither a failure nor the caller's end waits for it.
+  // Ends the wait of the loop below at once after a failure or an abort: the source may take arbitrarily long
+  // to produce its next item.
   const stopped = new Promise<undefined>((resolve) => {
     stop.signal.addEventListener("abort", () => resolve(undefined));
   });
@@ -80,19 +85,19 @@ export async function sendInChunks(
     stop.abort();
   }
 
-  async function sendOne(drafts: readonly ExampleDraft[], one: Sent): Promise<void> {
+  async function sendChunk(drafts: readonly ExampleDraft[], chunk: SentChunk): Promise<void> {
     try {
       await send(drafts);
-      one.isDone = true;
+      chunk.isConfirmed = true;
     } catch (error) {
       fail(error);
     }
   }
 
-  function begin(drafts: readonly ExampleDraft[]): void {
-    const one: Sent = { ids: drafts.map(({ id }) => id), isDone: false };
-    sent.push(one);
-    const work = sendOne(drafts, one).finally(() => inFlight.delete(work));
+  function startSending(drafts: readonly ExampleDraft[]): void {
+    const chunk: SentChunk = { ids: drafts.map(({ id }) => id), isConfirmed: false };
+    sent.push(chunk);
+    const work = sendChunk(drafts, chunk).finally(() => inFlight.delete(work));
     inFlight.add(work);
   }
 
@@ -101,35 +106,35 @@ export async function sendInChunks(
     onAbort();
   }
   while (failures.length === 0) {
-    const step = await Promise.race([chunks.next().catch(fail), stopped]);
-    if (step === undefined || step.done === true) {
+    const next = await Promise.race([chunks.next().catch(fail), stopped]);
+    if (next === undefined || next.done === true) {
       break;
     }
-    begin(step.value);
+    startSending(next.value);
     if (inFlight.size >= chunksInFlight) {
       await Promise.race(inFlight);
     }
   }
   signal?.removeEventListener("abort", onAbort);
-  // Ends the source; what that throws comes after the failure that matters.
+  // Close the source. An error that it throws here is ignored: the failure above, if any, is the one to report.
   void chunks.return().catch(() => undefined);
   await Promise.all(inFlight);
   if (failures.length > 0) {
-    throw failureOf(action, sent, failures[0]);
+    throw toIncompleteError(action, sent, failures[0]);
   }
   return sent.flatMap(({ ids }) => ids);
 }
 
-function failureOf(action: string, sent: readonly Sent[], cause: unknown): unknown {
-  const doneIds = sent.filter(({ isDone }) => isDone).flatMap(({ ids }) => ids);
+function toIncompleteError(action: string, sent: readonly SentChunk[], cause: unknown): unknown {
+  const doneIds = sent.filter(({ isConfirmed }) => isConfirmed).flatMap(({ ids }) => ids);
   if (doneIds.length === 0) {
     return cause;
   }
-  const openIds = sent.filter(({ isDone }) => !isDone).flatMap(({ ids }) => ids);
+  const openIds = sent.filter(({ isConfirmed }) => !isConfirmed).flatMap(({ ids }) => ids);
   const { message } = cause instanceof Error ? cause : { message: String(cause) };
   const requestId = cause instanceof SdkError ? cause.requestId : undefined;
   return new IncompleteError(
-    `Failed to ${action} after ${doneIds.length} (doneIds); ${openIds.length} more were sent, to no success that we know of (openIds), and the rest was not: ${message}`,
+    `Failed to ${action}: ${doneIds.length} succeeded (doneIds), ${openIds.length} were sent without confirmation (openIds), and the remaining ones were not sent: ${message}`,
     { cause, doneIds, openIds, requestId },
   );
 }

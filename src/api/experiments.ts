@@ -12,48 +12,48 @@ import { pagesByIds, pagesByOffset } from "./http/pages.ts";
 import type { Pages } from "./http/pages.ts";
 import type { Projects } from "./projects.ts";
 
-/** What {@link Experiments.createComparative} takes: experiments over one dataset. */
+/** Arguments of {@link Experiments.createComparative}. */
 export interface CreateComparative extends CallOptions {
   readonly name: string;
-  /** Projects whose runs are over the dataset: at least one. */
+  /** Ids of the experiments' projects; at least one. All of them must have run over the same dataset. */
   readonly experimentIds: readonly string[];
-  /** @defaultValue the first experiment's */
+  /** @defaultValue the reference dataset of the first experiment */
   readonly referenceDatasetId?: string | undefined;
   readonly description?: string | undefined;
   readonly metadata?: KeyValues | undefined;
-  /** @defaultValue now */
+  /** @defaultValue the current time */
   readonly createdAt?: Date | string | undefined;
-  /** @defaultValue one of the server's */
+  /** @defaultValue an id that the server generates */
   readonly id?: string | undefined;
 }
 
-/** Every filter that is given must hold. */
+/** Filters of {@link Experiments.listComparative}. A comparison is listed if it matches all of them. */
 export type ListComparative = DatasetKey &
   CallOptions & {
     readonly ids?: readonly string[] | undefined;
     readonly name?: string | undefined;
-    /** Part of the name, in either case. */
+    /** Substring of the name, case-insensitive. */
     readonly nameContains?: string | undefined;
-    /** Comparisons at most, from 1. @defaultValue all of them */
+    /** Maximum number of comparisons, at least 1. @defaultValue no limit */
     readonly limit?: number | undefined;
   };
 
-/** What {@link Experiments.compare} takes: experiments, and which examples and runs of them. */
+/** Arguments of {@link Experiments.compare}. */
 export type CompareExperiments = DatasetKey &
   CallOptions & {
-    /** At least one. */
+    /** Ids of the experiments' projects; at least one. */
     readonly experimentIds: readonly string[];
-    /** Only these examples. */
+    /** Only these examples. @defaultValue all examples of the dataset */
     readonly exampleIds?: readonly string[] | undefined;
-    /** Conditions on the runs, in the filter language, by experiment id. */
+    /** For each experiment id, conditions on its runs in the filter language. */
     readonly filters?: Readonly<Record<string, readonly string[]>> | undefined;
-    /** Only the feedback of this comparison. */
+    /** Only feedback that was given as part of this comparison. */
     readonly comparativeExperimentId?: string | undefined;
-    /** Examples at most, from 1. @defaultValue all of them */
+    /** Maximum number of examples, at least 1. @defaultValue no limit */
     readonly limit?: number | undefined;
   };
 
-/** Experiments: projects whose runs are over the examples of a dataset, side by side. */
+/** Experiments: projects whose runs were made from the examples of a dataset. These calls compare them. */
 export class Experiments {
   readonly #call: Call;
   readonly #projects: Projects;
@@ -65,18 +65,18 @@ export class Experiments {
   }
 
   /**
-   * Sets experiments over one dataset side by side, for feedback that ranks them. Repeated, it makes
-   * another.
+   * Creates a comparison of experiments over one dataset, for feedback that ranks them. Repeating the call
+   * creates another comparison.
    *
-   * @throws {@link ValidationError} `At least one experiment is required`,
-   * `A reference dataset is required`, the name is empty, or an id is not a UUID.
-   * @throws {@link NotFoundError} there is no such experiment or dataset.
+   * @throws {@link ValidationError} `At least one experiment is required`, `A reference dataset is required`,
+   * or if the name is empty or an id is not a UUID.
+   * @throws {@link NotFoundError} if an experiment or the dataset does not exist.
    */
   async createComparative(comparative: CreateComparative): Promise<ComparativeExperiment> {
     const { name, experimentIds, description, metadata, signal } = comparative;
     assertExperiments(experimentIds);
     if (typeof name !== "string" || name === "") {
-      throw new ValidationError("The name of a comparative experiment must be a text, not empty");
+      throw new ValidationError("The name of a comparative experiment must be a non-empty string");
     }
     const json = {
       id: checkId(comparative.id, "comparative experiment id"),
@@ -87,10 +87,10 @@ export class Experiments {
       created_at: toIsoTime(comparative.createdAt ?? new Date(), "createdAt"),
       extra: metadata === undefined ? {} : { metadata },
     };
-    json.reference_dataset_id ??= await this.#datasetOf(experimentIds[0], signal);
+    json.reference_dataset_id ??= await this.#readReferenceDatasetId(experimentIds[0], signal);
     if (json.reference_dataset_id === undefined) {
       throw new ValidationError(
-        "A reference dataset is required: give referenceDatasetId, or experiments that were made over a dataset",
+        "A reference dataset is required: pass referenceDatasetId, or experiments that have a reference dataset",
       );
     }
     const init = { json: definedOf(json), signal };
@@ -98,32 +98,36 @@ export class Experiments {
   }
 
   /**
-   * Comparisons of a dataset's experiments by page, the latest first.
+   * Lists the comparisons of a dataset's experiments, newest first. Pages are fetched as they are consumed.
    *
-   * @throws {@link ValidationError} neither id nor name of a dataset, both, an id that is not a UUID, or
-   * `limit` not a whole number from 1.
+   * @throws {@link ValidationError} if not exactly one of the dataset's id and name is given, an id is not a
+   * UUID, or `limit` is not a whole number of at least 1.
    */
   listComparative(filter: ListComparative): Pages<ComparativeExperiment> {
     assertDatasetKey(filter);
     const { ids, name, nameContains, limit, signal } = filter;
     checkIds(ids, "comparative experiment id");
     const query = { name, name_contains: nameContains };
-    let dataset: string | undefined;
-    return pagesByIds(ids, limit, (id, wanted) =>
-      pagesByOffset(wanted, async (page) => {
-        dataset ??= await datasetIdOf(this.#call, filter, { signal });
-        const init = { path: { id: dataset }, query: { id, ...query, ...page }, signal };
-        const found = await this.#call("listComparatives", init);
-        return parseList(found, "comparative experiments", parseComparative);
+    let datasetId: string | undefined;
+    return pagesByIds(ids, limit, (chunkOfIds, remaining) =>
+      pagesByOffset(remaining, async (page) => {
+        datasetId ??= await datasetIdOf(this.#call, filter, { signal });
+        const init = {
+          path: { id: datasetId },
+          query: { id: chunkOfIds, ...query, ...page },
+          signal,
+        };
+        const response = await this.#call("listComparatives", init);
+        return parseList(response, "comparative experiments", parseComparative);
       }),
     );
   }
 
   /**
-   * The examples of a dataset by page, each with the runs that the experiments made of it and their
-   * feedback.
+   * Lists the examples of a dataset, each with the experiments' runs over it and the feedback on those runs.
+   * Pages are fetched as they are consumed.
    *
-   * @throws {@link ValidationError} `At least one experiment is required`; otherwise as
+   * @throws {@link ValidationError} `At least one experiment is required`; otherwise as for
    * {@link Experiments.listComparative}.
    */
   compare(request: CompareExperiments): Pages<Comparison> {
@@ -146,12 +150,14 @@ export class Experiments {
     return pagesByOffset(limit, async (page) => {
       id ??= await datasetIdOf(this.#call, request, { signal });
       const init = { path: { id }, json: { ...wire, ...page }, signal };
-      const found = await this.#call("readDatasetRuns", init);
-      return parseList(found, "examples with runs", (one) => parseComparison(one, experimentIds));
+      const response = await this.#call("readDatasetRuns", init);
+      return parseList(response, "examples with runs", (item) =>
+        parseComparison(item, experimentIds),
+      );
     });
   }
 
-  async #datasetOf(
+  async #readReferenceDatasetId(
     experimentId: string | undefined,
     signal: AbortSignal | undefined,
   ): Promise<string | undefined> {
@@ -162,11 +168,11 @@ export class Experiments {
   }
 }
 
-/** The text is the specification's (section 5). */
+/** The product specification (section 5) prescribes the beginning of this message. */
 function assertExperiments(ids: readonly string[]): void {
   if (!Array.isArray(ids) || ids.length === 0) {
     throw new ValidationError(
-      "At least one experiment is required: give the ids of their projects as experimentIds",
+      "At least one experiment is required: pass the ids of their projects as experimentIds",
     );
   }
   ids.forEach((id) => assertUuid(id, "experiment id"));

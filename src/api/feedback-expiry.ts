@@ -1,57 +1,61 @@
 import { ValidationError } from "../model/errors.ts";
 
-/** A time from now on; whole numbers. */
+/** A duration from now. Each field is a whole number of at least 0; together they must be more than 0. */
 export interface ExpiresIn {
   readonly days?: number | undefined;
   readonly hours?: number | undefined;
   readonly minutes?: number | undefined;
 }
 
-/** When a feedback token ends: at a time, or after one. */
+/** When a feedback token expires: at a time, or after a duration. */
 export type Expiration = Date | string | ExpiresIn;
 
-/** Where none is given (specification, section 9). */
+/** Default of the product specification (section 9). */
 const defaultExpiration: ExpiresIn = { hours: 3 };
 
 const unitMs = { days: 86_400_000, hours: 3_600_000, minutes: 60_000 } as const;
 
-/** The last moment that ISO 8601 writes with four digits. */
-const lastMs = Date.UTC(10_000, 0) - 1;
+/** The last millisecond of year 9999: ISO 8601 writes later years with more than four digits. */
+const maxTimeMs = Date.UTC(10_000, 0) - 1;
 
 /**
- * The end of a token as the wire has it.
+ * Returns the expiry fields of a token request.
  *
- * @throws {@link ValidationError} it is malformed or past, or the duration is malformed.
+ * @throws {@link ValidationError} if the expiration is malformed or in the past.
  */
 export function toWireExpiry(
   expiration: Expiration = defaultExpiration,
   nowMs = Date.now(),
 ): Readonly<Record<string, unknown>> {
   if (typeof expiration === "string" || expiration instanceof Date) {
-    const at = new Date(expiration).getTime();
-    if (Number.isNaN(at)) {
-      throw new ValidationError("expiration must be a Date, or a text that is a time");
+    const timeMs = new Date(expiration).getTime();
+    if (Number.isNaN(timeMs)) {
+      throw new ValidationError(
+        "expiration must be a Date, a date string, or an object with days, hours or minutes",
+      );
     }
-    assertAhead(at, nowMs);
-    return { expires_at: new Date(at).toISOString() };
+    assertInFuture(timeMs, nowMs);
+    return { expires_at: new Date(timeMs).toISOString() };
   }
   const { days = 0, hours = 0, minutes = 0 } = Object(expiration) as ExpiresIn;
   const units = { days, hours, minutes };
   for (const [name, count] of Object.entries(units)) {
     if (!Number.isSafeInteger(count) || count < 0) {
-      throw new ValidationError(`expiration: ${name} must be a whole number from 0, not ${count}`);
+      throw new ValidationError(
+        `expiration: ${name} must be a whole number of at least 0, not ${count}`,
+      );
     }
   }
-  const lastsMs = days * unitMs.days + hours * unitMs.hours + minutes * unitMs.minutes;
-  assertAhead(nowMs + lastsMs, nowMs);
+  const durationMs = days * unitMs.days + hours * unitMs.hours + minutes * unitMs.minutes;
+  assertInFuture(nowMs + durationMs, nowMs);
   return { expires_in: units };
 }
 
-function assertAhead(at: number, nowMs: number): void {
-  if (at <= nowMs) {
+function assertInFuture(timeMs: number, nowMs: number): void {
+  if (timeMs <= nowMs) {
     throw new ValidationError("expiration must be in the future");
   }
-  if (at > lastMs) {
+  if (timeMs > maxTimeMs) {
     throw new ValidationError("expiration must be before the year 10000");
   }
 }

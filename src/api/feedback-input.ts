@@ -10,47 +10,50 @@ import type { Expiration } from "./feedback-expiry.ts";
 import type { CallOptions } from "./http/http.ts";
 import { toIsoTime } from "./http/iso-time.ts";
 
-/** What is judged: a run or a project, never both. */
+/** What the feedback is about: either a run or a project. */
 export type FeedbackTarget =
   | { readonly runId: string; readonly projectId?: undefined }
   | { readonly projectId: string; readonly runId?: undefined };
 
-/** The judgement itself. `null` takes away what was there. */
+/** Content of the feedback. `null` clears a field. */
 export interface FeedbackFields {
   readonly score?: number | boolean | null | undefined;
-  /** Any JSON. */
+  /** Any value that JSON can represent. */
   readonly value?: unknown;
   readonly comment?: string | null | undefined;
-  /** What would have been right. */
+  /** The output that would have been correct. */
   readonly correction?: KeyValues | string | null | undefined;
-  /** What the scores of the key mean. */
+  /** Type and range of the scores that this key takes. */
   readonly feedbackConfig?: FeedbackConfig | undefined;
 }
 
-/** What {@link Feedbacks.create} takes: what is judged, the judgement, and who gives it. */
+/** Arguments of {@link Feedbacks.create}. */
 export type CreateFeedback = FeedbackTarget &
   FeedbackFields &
   CallOptions & {
     readonly key: string;
-    /** @defaultValue a new one */
+    /** @defaultValue a new random UUID */
     readonly id?: string | undefined;
     /** @defaultValue "api" */
     readonly sourceType?: FeedbackSourceType | undefined;
-    /** Free-form; kept with where the judgement came from. */
+    /** Any metadata about the source of the feedback. */
     readonly sourceMetadata?: KeyValues | undefined;
-    /** The run that judged; kept as `__run` in the source's metadata. */
+    /** The run that produced the feedback, such as an evaluator's. Stored as `__run` in the source's metadata. */
     readonly sourceRunId?: string | undefined;
-    /** The comparison that the judgement is part of. */
+    /** The comparison that the feedback belongs to. */
     readonly comparativeExperimentId?: string | undefined;
-    /** Where the judged run is, for servers that look it up by more than its id: its trace. */
+    /**
+     * Trace of the run that the feedback is about. Some servers need it, with `runProjectId` and
+     * `runStartTime`, to find the run.
+     */
     readonly traceId?: string | undefined;
-    /** As `traceId`: the run's project. */
+    /** Project of the run; see `traceId`. */
     readonly runProjectId?: string | undefined;
-    /** As `traceId`: when the run started. */
+    /** Start time of the run; see `traceId`. */
     readonly runStartTime?: Date | string | undefined;
   };
 
-/** The members of a judgement, and of what stands in them. */
+/** Every key that a feedback object and its nested objects may have; other keys are refused. */
 export const feedbackKeys: KeyTable<CreateFeedback> = {
   signal: true,
   runId: true,
@@ -71,46 +74,46 @@ export const feedbackKeys: KeyTable<CreateFeedback> = {
   runStartTime: true,
 };
 
-/** What is left out stays as it is. */
+/** Arguments of {@link Feedbacks.update}. A field that is left out keeps its value. */
 export interface UpdateFeedback extends FeedbackFields, CallOptions {}
 
-/** Every filter that is given must hold. */
+/** Filters of {@link Feedbacks.list}. Feedback is listed if it matches all of them. */
 export interface ListFeedback extends CallOptions {
   readonly runIds?: readonly string[] | undefined;
   readonly projectIds?: readonly string[] | undefined;
   readonly keys?: readonly string[] | undefined;
   readonly sourceTypes?: readonly FeedbackSourceType[] | undefined;
-  /** What was judged. */
+  /** Whether the feedback is on a run or on a project. @defaultValue both */
   readonly level?: "run" | "project" | undefined;
   readonly hasScore?: boolean | undefined;
   readonly hasComment?: boolean | undefined;
   readonly comparativeExperimentId?: string | undefined;
-  /** Given at or after. */
+  /** Only feedback created at or after this time. */
   readonly minCreatedAt?: Date | string | undefined;
-  /** Given at or before. */
+  /** Only feedback created at or before this time. */
   readonly maxCreatedAt?: Date | string | undefined;
-  /** Entries at most, from 1. @defaultValue all of them */
+  /** Maximum number of feedback entries, at least 1. @defaultValue no limit */
   readonly limit?: number | undefined;
 }
 
-/** The options of a feedback token. */
+/** Options of a feedback token. */
 export interface TokenOptions {
-  /** When the token ends. @defaultValue after 3 hours */
+  /** When the token expires. @defaultValue 3 hours from now */
   readonly expiration?: Expiration | undefined;
-  /** What the scores of the key mean. */
+  /** Type and range of the scores that this key takes. */
   readonly feedbackConfig?: FeedbackConfig | undefined;
 }
 
-/** What {@link Feedbacks.createToken} takes beside run and key. */
+/** Options of {@link Feedbacks.createToken}. */
 export interface CreateFeedbackToken extends TokenOptions, CallOptions {}
 
-/** One of several tokens that are made at once. */
+/** One of the tokens that {@link Feedbacks.createTokens} creates. */
 export interface FeedbackTokenRequest extends TokenOptions {
   readonly runId: string;
   readonly feedbackKey: string;
 }
 
-/** The texts are the specification's (section 5). */
+/** The product specification (section 5) prescribes these messages. */
 function assertTarget({
   runId,
   projectId,
@@ -131,14 +134,14 @@ function assertTarget({
 
 function assertKey(key: unknown): void {
   if (typeof key !== "string" || key === "") {
-    throw new ValidationError("The key of feedback must be a text, not empty");
+    throw new ValidationError("The key of feedback must be a non-empty string");
   }
 }
 
 /**
- * A judgement as the wire has it, with its id.
+ * Converts feedback to its wire form, and generates its id if it has none.
  *
- * @throws {@link ValidationError} neither run nor project, both, or an id that is not a UUID.
+ * @throws {@link ValidationError} if not exactly one of run and project is given, or an id is not a UUID.
  */
 export function toWireFeedback(feedback: CreateFeedback): Readonly<Record<string, unknown>> {
   assertTarget(feedback);
@@ -149,9 +152,10 @@ export function toWireFeedback(feedback: CreateFeedback): Readonly<Record<string
     run_id: runId,
     key: feedback.key,
     ...toWireFields(feedback),
-    // The name that the specification has, beside that of the servers' schema.
+    // Sent under both names: the product specification says `feedbackConfig`, the schema of servers says
+    // `feedback_config`.
     feedbackConfig: feedback.feedbackConfig,
-    feedback_source: sourceOf(feedback),
+    feedback_source: buildSource(feedback),
     comparative_experiment_id: checkId(comparativeExperimentId, "comparative experiment id"),
     session_id: projectId ?? checkId(runProjectId, "project id of the run"),
     trace_id: checkId(feedback.traceId, "trace id"),
@@ -162,13 +166,13 @@ export function toWireFeedback(feedback: CreateFeedback): Readonly<Record<string
 export function toWireFields(fields: FeedbackFields): Readonly<Record<string, unknown>> {
   const { score, value, correction, comment, feedbackConfig } = fields;
   if (typeof score === "number" && !Number.isFinite(score)) {
-    // JSON has none of these: it would arrive as no score.
+    // JSON can't represent these numbers: `JSON.stringify` would turn them into null, which means no score.
     throw new ValidationError(`score must be a finite number or a boolean, not ${score}`);
   }
   return { score, value, correction, comment, feedback_config: feedbackConfig };
 }
 
-function sourceOf(feedback: CreateFeedback): Readonly<Record<string, unknown>> {
+function buildSource(feedback: CreateFeedback): Readonly<Record<string, unknown>> {
   const { sourceType = "api", sourceMetadata = {}, sourceRunId } = feedback;
   const { run_id: runId } = Object(sourceMetadata["__run"] ?? { run_id: sourceRunId }) as KeyValues;
   if (runId !== undefined) {
@@ -181,7 +185,10 @@ function sourceOf(feedback: CreateFeedback): Readonly<Record<string, unknown>> {
   return { type: sourceType, metadata };
 }
 
-/** The members of a filter, except its runs and projects, which are checked separately. */
+/**
+ * Converts a filter to its query parameters, except the ids of runs and projects: it only validates those, and
+ * `Feedbacks.list` adds them request by request.
+ */
 export function toWireFilter(filter: ListFeedback) {
   checkIds(filter.runIds, "run id");
   checkIds(filter.projectIds, "project id");

@@ -16,7 +16,7 @@ import type {
 import type { Call, CallOptions } from "./http/http.ts";
 import { Pages, pagesByIds, pagesByOffset } from "./http/pages.ts";
 
-/** Feedback: judgements on runs and projects. */
+/** Feedback on runs and projects: scores, values, comments and corrections. */
 export class Feedbacks {
   readonly #call: Call;
   readonly #uploader: Uploader;
@@ -27,7 +27,10 @@ export class Feedbacks {
     this.#uploader = uploader;
   }
 
-  /** Gives judgements of a source of any size; as {@link Examples.upload}, one request for each. */
+  /**
+   * Creates feedback from a source of any size, one request per row. Rows are read, retried and reported as by
+   * {@link Examples.upload}.
+   */
   async upload<Row = CreateFeedback>(
     source: UploadSource<Row>,
     request: UploadFeedback<Row> = {},
@@ -36,11 +39,11 @@ export class Feedbacks {
   }
 
   /**
-   * Records a judgement. It has its id before it is sent, so that it is recorded once, however often
-   * the call is tried; repeated with the same `id` and content it changes nothing.
+   * Creates feedback. The client chooses the id before it sends the request, so a retry can't create a second
+   * entry. Repeating the call with the same `id` and content has no further effect.
    *
-   * @throws {@link ValidationError} neither run nor project, both, or an id that is not a UUID.
-   * @throws {@link ConflictError} `id` is another judgement's.
+   * @throws {@link ValidationError} if not exactly one of run and project is given, or an id is not a UUID.
+   * @throws {@link ConflictError} if other feedback has this `id`.
    */
   async create(feedback: CreateFeedback): Promise<Feedback> {
     const json = toWireFeedback(feedback);
@@ -49,8 +52,10 @@ export class Feedbacks {
   }
 
   /**
-   * @throws {@link ValidationError} `id` is not a UUID.
-   * @throws {@link NotFoundError} there is no such feedback.
+   * Reads one feedback entry.
+   *
+   * @throws {@link ValidationError} if `id` is not a UUID.
+   * @throws {@link NotFoundError} if there is no such feedback.
    */
   async read(id: string, { signal }: CallOptions = {}): Promise<Feedback> {
     assertUuid(id, "feedback id");
@@ -58,22 +63,25 @@ export class Feedbacks {
   }
 
   /**
-   * Feedback by page, as it is consumed.
+   * Lists feedback. Pages are fetched as they are consumed.
    *
-   * @throws {@link ValidationError} an id is not a UUID, a time is malformed, or `limit` not a whole number
-   * from 1.
+   * @throws {@link ValidationError} if an id is not a UUID, a time is malformed, or `limit` is not a whole
+   * number of at least 1.
    */
   list(filter: ListFeedback = {}): Pages<Feedback> {
     const { runIds, projectIds, limit, signal } = filter;
     const query = toWireFilter(filter);
     if ([runIds, projectIds, filter.keys, filter.sourceTypes].some(isEmpty)) {
-      // As a query it would be no filter at all.
+      // No entry can match an empty list, but an empty list in the query would not filter at all.
       return pagesByOffset(limit, async () => []);
     }
-    return pagesByIds(projectIds, limit, (session, some) =>
-      pagesByIds(runIds, some, (run, wanted) =>
-        pagesByOffset(wanted, async (page) => {
-          const init = { query: { run, session, ...query, ...page }, signal };
+    return pagesByIds(projectIds, limit, (projectIdChunk, limitLeft) =>
+      pagesByIds(runIds, limitLeft, (runIdChunk, remaining) =>
+        pagesByOffset(remaining, async (page) => {
+          const init = {
+            query: { run: runIdChunk, session: projectIdChunk, ...query, ...page },
+            signal,
+          };
           return parseList(await this.#call("listFeedback", init), "feedback", parseFeedback);
         }),
       ),
@@ -81,10 +89,10 @@ export class Feedbacks {
   }
 
   /**
-   * Changes what is given. Repeating it changes nothing more.
+   * Changes the fields that are given. Repeating the call has no further effect.
    *
-   * @throws {@link ValidationError} `id` is not a UUID, or nothing to change.
-   * @throws {@link NotFoundError} there is no such feedback.
+   * @throws {@link ValidationError} if `id` is not a UUID, or no field is given.
+   * @throws {@link NotFoundError} if there is no such feedback.
    */
   async update(id: string, changes: UpdateFeedback): Promise<Feedback> {
     assertUuid(id, "feedback id");
@@ -95,8 +103,10 @@ export class Feedbacks {
   }
 
   /**
-   * @throws {@link ValidationError} `id` is not a UUID.
-   * @throws {@link NotFoundError} there is no such feedback.
+   * Deletes feedback.
+   *
+   * @throws {@link ValidationError} if `id` is not a UUID.
+   * @throws {@link NotFoundError} if there is no such feedback.
    */
   async delete(id: string, { signal }: CallOptions = {}): Promise<void> {
     assertUuid(id, "feedback id");
@@ -104,11 +114,13 @@ export class Feedbacks {
   }
 
   /**
-   * Makes an address under which anyone may give feedback on a run, without a key, until it expires.
-   * Repeated, it makes another.
+   * Creates a URL at which anyone may give feedback on a run without an API key, until the token expires.
+   * Repeating the call creates another token.
    *
-   * @throws {@link ValidationError} `runId` is not a UUID, the key is empty, or the expiration is past.
-   * @throws {@link NotFoundError} the server has no such run; the local one also accepts runs that have not arrived yet.
+   * @throws {@link ValidationError} if `runId` is not a UUID, the key is empty, or the expiration is in the
+   * past.
+   * @throws {@link NotFoundError} if the server has no such run. The local server also accepts runs that it has
+   * not received yet.
    */
   async createToken(
     runId: string,
@@ -120,7 +132,8 @@ export class Feedbacks {
   }
 
   /**
-   * Makes several at once: all of them or none, in the order given; as {@link Feedbacks.createToken}.
+   * Creates several tokens in one request, all of them or none, and returns them in the order of the requests.
+   * See {@link Feedbacks.createToken}.
    */
   async createTokens(
     requests: readonly FeedbackTokenRequest[],
@@ -135,9 +148,9 @@ export class Feedbacks {
   }
 
   /**
-   * The tokens of a run, expired ones too, in one request.
+   * Lists the tokens of a run, including expired ones, with a single request.
    *
-   * @throws {@link ValidationError} `runId` is not a UUID.
+   * @throws {@link ValidationError} if `runId` is not a UUID.
    */
   listTokens(runId: string, { signal }: CallOptions = {}): Pages<FeedbackToken> {
     assertUuid(runId, "run id");

@@ -12,59 +12,69 @@ import { pagesByIds, pagesByOffset } from "./http/pages.ts";
 import type { Pages } from "./http/pages.ts";
 import { toJson } from "./http/request.ts";
 
-/** Which project: by its id or by its name, never both. */
+/** Identifies a project by either its id or its name. */
 export type ProjectKey =
   | { readonly projectId: string; readonly projectName?: undefined }
   | { readonly projectName: string; readonly projectId?: undefined };
 
-/** Both `extra` and `metadata` given: `metadata` is a member of `extra`, and wins over one in it. */
+/**
+ * Arguments of {@link Projects.create}. `metadata` is stored as `extra.metadata`, and replaces a `metadata`
+ * field of `extra`.
+ */
 export interface CreateProject extends CallOptions {
   readonly name: string;
   readonly description?: string | undefined;
   readonly extra?: KeyValues | undefined;
   readonly metadata?: KeyValues | undefined;
-  /** The dataset that an experiment's runs are over. */
+  /** For an experiment: the dataset whose examples its runs are made from. */
   readonly referenceDatasetId?: string | undefined;
-  /** Whether a project that has the name already is the answer, in place of a conflict. @defaultValue false */
+  /**
+   * Whether to return the existing project if the name is taken, instead of throwing {@link ConflictError}.
+   *
+   * @defaultValue false
+   */
   readonly upsert?: boolean | undefined;
 }
 
-/** What {@link Projects.read} takes: which project, and what of it. */
+/** Arguments of {@link Projects.read}. */
 export type ReadProject = ProjectKey &
   CallOptions & {
-    /** Whether to count its runs. @defaultValue false */
+    /** Whether to include statistics of the project's runs. @defaultValue false */
     readonly includeStats?: boolean | undefined;
   };
 
-/** What {@link Projects.update} takes: which project, and its new values. What is left out stays as it is. */
+/**
+ * Arguments of {@link Projects.update}: which project, and the new values. A field that is left out keeps its
+ * value.
+ */
 export type UpdateProject = ProjectKey &
   CallOptions & {
     /** The new name. */
     readonly name?: string | undefined;
     readonly description?: string | undefined;
-    /** Replaces what is there, `metadata` included. */
+    /** Replaces the whole `extra` object, including its `metadata`. */
     readonly extra?: KeyValues | undefined;
     readonly metadata?: KeyValues | undefined;
     readonly endTime?: Date | string | undefined;
   };
 
-/** Every filter that is given must hold. */
+/** Filters of {@link Projects.list}. A project is listed if it matches all of them. */
 export interface ListProjects extends CallOptions {
   readonly projectIds?: readonly string[] | undefined;
   readonly projectName?: string | undefined;
-  /** Part of the name, in either case. */
+  /** Substring of the name, case-insensitive. */
   readonly nameContains?: string | undefined;
   readonly referenceDatasetId?: string | undefined;
-  /** `true` for projects that are no experiments, `false` for those that are. */
+  /** `true` lists only projects that are not experiments, `false` only experiments. @defaultValue both */
   readonly referenceFree?: boolean | undefined;
-  /** Entries that its metadata has. */
+  /** Only projects whose metadata contains these entries. */
   readonly metadata?: KeyValues | undefined;
   readonly includeStats?: boolean | undefined;
-  /** Projects at most, from 1. @defaultValue all of them */
+  /** Maximum number of projects, at least 1. @defaultValue no limit */
   readonly limit?: number | undefined;
 }
 
-/** Projects: where runs are filed. A run that names one makes it; these calls are for the rest. */
+/** Projects group runs. Recording a run creates its project if needed; these calls manage projects otherwise. */
 export class Projects {
   readonly #call: Call;
   readonly #host: string;
@@ -76,10 +86,10 @@ export class Projects {
   }
 
   /**
-   * Makes a project. Repeated, it is a conflict, unless `upsert` is set.
+   * Creates a project. Repeating the call throws {@link ConflictError}, unless `upsert` is set.
    *
-   * @throws {@link ValidationError} the name is empty, or `referenceDatasetId` is not a UUID.
-   * @throws {@link ConflictError} the name is taken.
+   * @throws {@link ValidationError} if the name is empty, or `referenceDatasetId` is not a UUID.
+   * @throws {@link ConflictError} if the name is taken.
    */
   async create(project: CreateProject): Promise<Project> {
     const { name, description, referenceDatasetId, upsert = false, signal } = project;
@@ -90,7 +100,7 @@ export class Projects {
     const json = definedOf({
       name,
       description,
-      extra: extraOf(project),
+      extra: mergeMetadata(project),
       reference_dataset_id: referenceDatasetId,
     });
     const query = { upsert: upsert ? true : undefined };
@@ -100,15 +110,17 @@ export class Projects {
   }
 
   /**
-   * @throws {@link ValidationError} neither id nor name, both, or an id that is not a UUID.
-   * @throws {@link NotFoundError} `Project[...] not found`.
+   * Reads a project.
+   *
+   * @throws {@link ValidationError} if not exactly one of id and name is given, or the id is not a UUID.
+   * @throws {@link NotFoundError} if there is no such project: `Project[...] not found`.
    */
   async read(key: ReadProject): Promise<Project> {
     assertKey(key);
     const { projectId: id, projectName: name, includeStats, signal } = key;
     if (id !== undefined) {
       return parseProject(
-        await this.#responseOf(key, () =>
+        await this.#callForProject(key, () =>
           this.#call("readProject", {
             path: { id },
             query: { include_stats: includeStats },
@@ -118,23 +130,26 @@ export class Projects {
       );
     }
     const query = { name, include_stats: includeStats, limit: 1 };
-    const found = await this.#call("listProjects", { query, signal });
-    const [project] = parseList(found, "projects", parseProject);
+    const response = await this.#call("listProjects", { query, signal });
+    const [project] = parseList(response, "projects", parseProject);
     if (project === undefined) {
       throw notFound(key);
     }
     return project;
   }
 
-  /** Whether there is such a project. Every other failure is thrown, as by {@link Projects.read}. */
+  /**
+   * Returns whether the project exists. Any failure other than {@link NotFoundError} is thrown, as by
+   * {@link Projects.read}.
+   */
   has(key: ProjectKey & CallOptions): Promise<boolean> {
     return isFound(this.read(key));
   }
 
   /**
-   * Projects by page, as they are consumed.
+   * Lists projects. Pages are fetched as they are consumed.
    *
-   * @throws {@link ValidationError} an id is not a UUID, or `limit` not a whole number from 1.
+   * @throws {@link ValidationError} if an id is not a UUID, or `limit` is not a whole number of at least 1.
    */
   list(filter: ListProjects = {}): Pages<Project> {
     const { projectIds: ids, referenceDatasetId, metadata, limit, signal } = filter;
@@ -150,21 +165,21 @@ export class Projects {
       metadata: metadata && toJson("list projects", metadata),
       include_stats: filter.includeStats,
     };
-    return pagesByIds(ids, limit, (id, wanted) =>
-      pagesByOffset(wanted, async (page) => {
-        const init = { query: { id, ...query, ...page }, signal };
+    return pagesByIds(ids, limit, (chunkOfIds, remaining) =>
+      pagesByOffset(remaining, async (page) => {
+        const init = { query: { id: chunkOfIds, ...query, ...page }, signal };
         return parseList(await this.#call("listProjects", init), "projects", parseProject);
       }),
     );
   }
 
   /**
-   * Changes what is given. Repeating it changes nothing more.
+   * Changes the fields that are given. Repeating the call has no further effect.
    *
-   * @throws {@link ValidationError} neither id nor name of the project, both, nothing to change, an id that
-   * is not a UUID, or a malformed time.
-   * @throws {@link NotFoundError} `Project[...] not found`.
-   * @throws {@link ConflictError} the new name is taken.
+   * @throws {@link ValidationError} if not exactly one of the project's id and name is given, no field to
+   * change is given, the id is not a UUID, or a time is malformed.
+   * @throws {@link NotFoundError} if there is no such project: `Project[...] not found`.
+   * @throws {@link ConflictError} if the new name is taken.
    */
   async update(changes: UpdateProject): Promise<Project> {
     assertKey(changes);
@@ -172,12 +187,12 @@ export class Projects {
     if (name !== undefined) {
       assertName(name);
     }
-    const extra = extraOf(changes);
-    const json = definedOf({ name, description, extra, end_time: isoOf(endTime) });
+    const extra = mergeMetadata(changes);
+    const json = definedOf({ name, description, extra, end_time: toEndTime(endTime) });
     assertChange(json, ["name", "description", "extra", "metadata", "endTime"]);
     const id = changes.projectId ?? (await this.read(toKey(changes))).id;
     return parseProject(
-      await this.#responseOf(changes, () =>
+      await this.#callForProject(changes, () =>
         this.#call("updateProject", { path: { id }, json, signal }),
       ),
     );
@@ -186,33 +201,37 @@ export class Projects {
   /**
    * Deletes a project and its runs.
    *
-   * @throws {@link ValidationError} neither id nor name, both, or an id that is not a UUID.
-   * @throws {@link NotFoundError} `Project[...] not found`.
+   * @throws {@link ValidationError} if not exactly one of id and name is given, or the id is not a UUID.
+   * @throws {@link NotFoundError} if there is no such project: `Project[...] not found`.
    */
   async delete(key: ProjectKey & CallOptions): Promise<void> {
     assertKey(key);
     const id = key.projectId ?? (await this.read(toKey(key))).id;
-    await this.#responseOf(key, () =>
+    await this.#callForProject(key, () =>
       this.#call("deleteProject", { path: { id }, signal: key.signal }),
     );
   }
 
-  /** The address of its page; as {@link Projects.read}. */
+  /**
+   * Returns the URL of the project in the UI. Reads the project first, and throws as {@link Projects.read}
+   * does.
+   */
   async url(key: ProjectKey & CallOptions): Promise<string> {
     const { id, tenantId } = await this.read(key);
     return projectUrl(this.#host, { tenantId, projectId: id });
   }
 
-  async #responseOf(key: ProjectKey, ask: () => Promise<unknown>): Promise<unknown> {
+  /** Sends a request, and replaces the server's message if the project does not exist. */
+  async #callForProject(key: ProjectKey, request: () => Promise<unknown>): Promise<unknown> {
     try {
-      return await ask();
+      return await request();
     } catch (error) {
       throw error instanceof NotFoundError ? notFound(key, error) : error;
     }
   }
 }
 
-/** Which project, and the end of the call, of options that hold more. */
+/** Copies only the project's key and the signal from options that may have more fields. */
 const toKey = ({
   projectId,
   projectName,
@@ -220,7 +239,7 @@ const toKey = ({
 }: ProjectKey & CallOptions): ProjectKey & CallOptions =>
   projectId === undefined ? { projectName, signal } : { projectId, signal };
 
-/** The texts are the specification's (section 5). */
+/** The product specification (section 5) prescribes these messages. */
 function assertKey({ projectId, projectName }: ProjectKey): void {
   if (projectId !== undefined && projectName !== undefined) {
     throw new ValidationError("Must provide either projectName or projectId, not both");
@@ -237,11 +256,11 @@ function assertKey({ projectId, projectName }: ProjectKey): void {
 
 function assertName(name: unknown): void {
   if (typeof name !== "string" || name === "") {
-    throw new ValidationError("The name of a project must be a text, not empty");
+    throw new ValidationError("The name of a project must be a non-empty string");
   }
 }
 
-/** The text begins with the specification's (section 8). */
+/** The product specification (section 8) prescribes the beginning of this message. */
 function notFound(
   { projectId: id, projectName: name }: ProjectKey,
   cause?: NotFoundError,
@@ -257,19 +276,19 @@ function notFound(
   });
 }
 
-const extraOf = ({
+const mergeMetadata = ({
   extra,
   metadata,
 }: Pick<CreateProject, "extra" | "metadata">): KeyValues | undefined =>
   metadata === undefined ? extra : { ...extra, metadata };
 
-function isoOf(time: Date | string | undefined): string | undefined {
+function toEndTime(time: Date | string | undefined): string | undefined {
   if (time === undefined) {
     return undefined;
   }
   const date = new Date(time);
   if (Number.isNaN(date.getTime())) {
-    throw new ValidationError("endTime must be a Date, or a text that is a time");
+    throw new ValidationError("endTime must be a Date or a date string");
   }
   return date.toISOString();
 }

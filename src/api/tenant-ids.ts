@@ -3,11 +3,11 @@ import type { CallOptions } from "./http/http.ts";
 import type { Projects } from "./projects.ts";
 import type { Tenant } from "./tenant.ts";
 
-/** Whose the key of a client is, which addresses of pages hold. */
+/** Finds the id of the tenant that the client's API key belongs to. URLs of the UI contain this id. */
 export class TenantIds {
   readonly #tenant: Tenant;
   readonly #projects: Projects;
-  #own: string | undefined;
+  #tenantId: string | undefined;
 
   constructor(tenant: Tenant, projects: Projects) {
     this.#tenant = tenant;
@@ -15,16 +15,18 @@ export class TenantIds {
   }
 
   /**
-   * Read from the server's settings; where it has none, from a project. Requested once.
+   * Returns the id from the server's settings, or from a project if the server has no settings. The result is
+   * cached.
    *
-   * @throws {@link NotFoundError} `No projects found to resolve tenant.` (specification, section 8).
+   * @throws {@link NotFoundError} `No projects found to resolve tenant.` (product specification, section 8).
    */
   async own({ signal }: CallOptions): Promise<string> {
-    this.#own ??= (await this.#ofSettings(signal)) ?? (await this.#ofProjects(signal));
-    return this.#own;
+    this.#tenantId ??=
+      (await this.#readFromSettings(signal)) ?? (await this.#readFromProject(signal));
+    return this.#tenantId;
   }
 
-  async #ofSettings(signal: AbortSignal | undefined): Promise<string | undefined> {
+  async #readFromSettings(signal: AbortSignal | undefined): Promise<string | undefined> {
     try {
       return (await this.#tenant.settings({ signal })).id;
     } catch (error) {
@@ -35,7 +37,7 @@ export class TenantIds {
     }
   }
 
-  async #ofProjects(signal: AbortSignal | undefined): Promise<string> {
+  async #readFromProject(signal: AbortSignal | undefined): Promise<string> {
     const [project] = await this.#projects.list({ limit: 1, signal }).toArray();
     if (project === undefined) {
       throw new NotFoundError({

@@ -12,16 +12,21 @@ export class Tenant {
     this.#call = call;
   }
 
-  /** @throws {@link HttpError} the key is not let in. */
+  /**
+   * Reads the settings of the tenant.
+   *
+   * @throws {@link HttpError} if the server refuses the key.
+   */
   async settings({ signal }: CallOptions = {}): Promise<TenantSettings> {
     return parseTenantSettings(await this.#call("readSettings", { signal }));
   }
 
   /**
-   * Sets the name that its public prompts stand under. Repeating it changes nothing more.
+   * Sets the handle: the owner name in the identifiers of the tenant's public prompts. Repeating the call has
+   * no further effect.
    *
-   * @throws {@link ValidationError} the handle can't be one.
-   * @throws {@link ConflictError} another tenant has it.
+   * @throws {@link ValidationError} if the handle is malformed.
+   * @throws {@link ConflictError} if another tenant has the handle.
    */
   async setHandle(handle: string, { signal }: CallOptions = {}): Promise<TenantSettings> {
     assertHandle(handle);

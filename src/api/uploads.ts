@@ -6,52 +6,65 @@ import type { CreateDataset } from "./datasets/dataset-options.ts";
 import type { NewExample } from "./datasets/example-options.ts";
 import type { CreateFeedback } from "./feedback-input.ts";
 
-/** What makes the id of a row: its content, a member of it, or a function's answer; `undefined`: its content. */
+/**
+ * How the id of a row is derived: from its content, from the field `key`, or by a function. If the function
+ * returns `undefined`, from the content.
+ */
 export type RowId<Row> =
   | "content"
   | { readonly key: string }
   | ((row: Row, number: number) => string | undefined);
 
-/** What {@link Examples.upload} takes beside the source. */
+/** Options of {@link Examples.upload}. */
 export type UploadExamples<Row> = DatasetKey &
   UploadSettings & {
-    /** Whether, and as what, the dataset is made where there is none of the name given. @defaultValue false */
+    /**
+     * Whether to create the dataset if none has the given name; an object gives the fields of the new dataset.
+     *
+     * @defaultValue false
+     */
     readonly createDataset?: boolean | Omit<CreateDataset, "name" | "signal"> | undefined;
     /**
-     * The example that a row becomes; `number` counts rows from 1. What it throws rejects the row.
+     * Converts a row to an example; `number` counts rows from 1. If it throws, the row is rejected.
      *
-     * @defaultValue the row itself
+     * @defaultValue the row itself is the example
      */
     readonly toExample?: ((row: Row, number: number) => NewExample) | undefined;
     /**
-     * How two rows are recognized as the same example, in this upload and in a later one. The `id` of an example
-     * takes precedence, but for one of a row that `{ key: "id" }` names: that may be any text or number.
+     * How to recognize two rows as the same example, within this upload and across uploads. An `id` field of
+     * the example takes precedence, except with `{ key: "id" }`, which accepts any string or number as the
+     * row's id.
      *
      * @defaultValue "content"
      */
     readonly idFrom?: RowId<Row> | undefined;
   };
 
-/** What {@link Feedbacks.upload} takes beside the source. */
+/** Options of {@link Feedbacks.upload}. */
 export interface UploadFeedback<Row> extends UploadSettings {
-  /** The judgement that a row becomes. @defaultValue the row itself */
+  /** Converts a row to feedback. If it throws, the row is rejected. @defaultValue the row itself is the feedback */
   readonly toFeedback?: ((row: Row, number: number) => CreateFeedback) | undefined;
-  /** As of {@link UploadExamples}. @defaultValue "content" */
+  /** As in {@link UploadExamples}. @defaultValue "content" */
   readonly idFrom?: RowId<Row> | undefined;
 }
 
-/** What {@link Runs.upload} takes beside the source. */
+/** Options of {@link Runs.upload}. */
 export interface UploadRuns<Row> extends UploadSettings {
-  /** The wire-shaped run that a row becomes, with its own id, times and dotted order. @defaultValue the row itself */
+  /**
+   * Converts a row to a run in wire form, with its own id, times and dotted order. If it throws, the row is
+   * rejected.
+   *
+   * @defaultValue the row itself is the run
+   */
   readonly toRun?: ((row: Row, number: number) => WirePost) | undefined;
-  /** Where runs are filed that name no project. @defaultValue the client's */
+  /** Project of runs that name none. @defaultValue the client's option `projectName` */
   readonly projectName?: string | undefined;
 }
 
-/** An object-mode stream that takes rows, for `pipeline()`; `result` settles when it has ended. */
+/** A writable object-mode stream of rows, for `pipeline()`. `result` settles when the upload has ended. */
 export type UploadStream = Writable & { readonly result: Promise<UploadResult> };
 
-/** Sends rows of any number through workers. */
+/** Uploads any number of rows through worker threads. */
 export interface Uploader {
   examples<Row>(source: UploadSource<Row>, request: UploadExamples<Row>): Promise<UploadResult>;
   examplesStream<Row>(request: UploadExamples<Row>): UploadStream;

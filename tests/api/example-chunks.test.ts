@@ -150,7 +150,7 @@ test("a failure names what was made, what is open, and leaves the rest unsent", 
     openIds: idsOf(false),
     cause: { status: 422 },
     message: expect.stringMatching(
-      /^Failed to create examples after \d+ \(doneIds\); 1000 more were sent.*example 2500 is not of the schema$/,
+      /^Failed to create examples: \d+ succeeded \(doneIds\), 1000 were sent without confirmation \(openIds\).*example 2500 is not of the schema$/,
     ) as string,
   });
   expect(idsOf(true).length).toBeGreaterThanOrEqual(2_000);

@@ -161,7 +161,7 @@ describe("what is sent", () => {
       ({ target }) => queryOf(target).filter(([name]) => name === "id").length,
     );
     expect(counts).toEqual([100, 100, 50, 100, 100, 50]);
-    expect(() => examples.list({ datasetId, ids, offset: 1 })).toThrow("offset can't be given");
+    expect(() => examples.list({ datasetId, ids, offset: 1 })).toThrow("offset can't be combined");
   });
 
   test("an update sends what is given, and names attachments that stay or are renamed", async () => {

@@ -74,7 +74,7 @@ describe("createComparative", () => {
     await expect(experiments.createComparative(given)).rejects.toMatchObject({
       code: "VALIDATION",
       message:
-        "A reference dataset is required: give referenceDatasetId, or experiments that were made over a dataset",
+        "A reference dataset is required: pass referenceDatasetId, or experiments that have a reference dataset",
     });
     expect(server.requests).toHaveLength(3);
   });
@@ -155,7 +155,7 @@ test("what is refused is refused before it is sent", async () => {
   const { experiments } = datasetNounsAt(server.endpoint);
   const none = {
     code: "VALIDATION",
-    message: "At least one experiment is required: give the ids of their projects as experimentIds",
+    message: "At least one experiment is required: pass the ids of their projects as experimentIds",
   };
   const bad = expect.objectContaining({ code: "VALIDATION" }) as Error;
   const create = (given: object): Promise<unknown> =>
@@ -165,7 +165,7 @@ test("what is refused is refused before it is sent", async () => {
   await expect(create({ referenceDatasetId: "d" })).rejects.toEqual(bad);
   await expect(create({ referenceDatasetId: datasetId, id: "c" })).rejects.toEqual(bad);
   await expect(create({ createdAt: "soon" })).rejects.toEqual(bad);
-  await expect(create({ name: "" })).rejects.toThrow("must be a text, not empty");
+  await expect(create({ name: "" })).rejects.toThrow("must be a non-empty string");
   expect(() => experiments.compare({ datasetId, experimentIds: [] })).toThrow(none.message);
   for (const given of [{ experimentIds: ["e"] }, { exampleIds: ["e"] }, { datasetId: "d" }]) {
     expect(() => experiments.compare({ datasetId, experimentIds: [left], ...given })).toThrow(bad);

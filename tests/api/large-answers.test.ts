@@ -11,16 +11,16 @@ import type { ScriptedAnswer } from "../support/loopback-server.ts";
 import { noUploads } from "../support/no-uploads.ts";
 
 const id = "0199a6b2-0c3d-7000-8000-000000000001";
-const answerBytes = 20_000_000;
+const responseBytes = 20_000_000;
 
-/** A run of 20 MB whose inputs are `item` again and again. */
+/** A run of 20 MB whose inputs repeat `item`. */
 const runOf = (item: string): string => {
-  const count = Math.floor(answerBytes / (item.length + 1));
+  const count = Math.floor(responseBytes / (item.length + 1));
   return `{"id":"${id}","name":"x","run_type":"llm","inputs":{"items":[${`${item},`.repeat(count)}0]}}`;
 };
 
-async function runsTo(answer: ScriptedAnswer, options: TestHttpOptions = {}): Promise<Runs> {
-  const server = await loopbackServer({ runs: [answer] });
+async function runsTo(response: ScriptedAnswer, options: TestHttpOptions = {}): Promise<Runs> {
+  const server = await loopbackServer({ runs: [response] });
   onTestFinished(() => server.close());
   const { http } = httpTo(server.endpoint, { connection: { timeoutMs: 30_000 }, ...options });
   const { endpoint } = server;
@@ -28,7 +28,7 @@ async function runsTo(answer: ScriptedAnswer, options: TestHttpOptions = {}): Pr
   return new Runs(http, { host: endpoint, endpoint, projects, uploader: noUploads });
 }
 
-describe.sequential("an answer of 20 MB", () => {
+describe.sequential("a response of 20 MB", () => {
   test.each([
     ["empty lists", "[]"],
     ["empty objects", "{}"],
@@ -39,7 +39,7 @@ describe.sequential("an answer of 20 MB", () => {
     const watch = new HoldWatch();
     watch.start();
     const run = await runs.read(id);
-    // The last turn is counted when the timer has its next one.
+    // The watch measures an interval when its next timer fires.
     await delay(20);
     watch.stop();
     expect(Array.isArray(run.inputs?.["items"])).toBe(true);
@@ -47,31 +47,31 @@ describe.sequential("an answer of 20 MB", () => {
   });
 });
 
-test("an answer above maxResponseBytes is an error that names the option and what to do", async () => {
+test("a response above maxResponseBytes is an error that names the option and says what to do", async () => {
   const body = runOf("1").slice(0, 100_000);
   const runs = await runsTo({ body }, { maxResponseBytes: 65_536 });
   const refused = runs.read(id);
   await expect(refused).rejects.toThrow(ResponseError);
   await expect(refused).rejects.toThrow(
-    "Failed to read run: the answer is larger than the 65536 bytes of the option maxResponseBytes. Ask for less (`limit`, `select`), or raise it (MILLRACE_MAX_RESPONSE_BYTES)",
+    "Failed to read run: the response is larger than the option maxResponseBytes (65536 bytes). Request less data (`limit`, `select`), or raise the option (MILLRACE_MAX_RESPONSE_BYTES)",
   );
 });
 
-test("an answer that is nested too deeply is an error that says what to do", async () => {
+test("a response that is nested too deeply is an error that says what to do", async () => {
   const body = `{"id":"${id}","a":${"[".repeat(200_000)}${"]".repeat(200_000)}}`;
   const refused = (await runsTo({ body })).read(id);
   await expect(refused).rejects.toThrow(ResponseError);
   await expect(refused).rejects.toThrow(
-    "Failed to read run: the answer holds more than 10000 lists and objects in one another; ask for less",
+    "Failed to read run: the response contains lists and objects nested more than 10000 deep; request less data",
   );
 });
 
-test("of a refusal no more than 64 KiB is read", async () => {
+test("at most 64 KiB of an error response are read", async () => {
   let written = 0;
   const runs = await runsTo((response) => {
     response.writeHead(400, { "content-type": "application/json" });
     const more = (): void => {
-      while (!response.destroyed && written < answerBytes) {
+      while (!response.destroyed && written < responseBytes) {
         written += 65_536;
         if (!response.write("x".repeat(65_536))) {
           response.once("drain", more);
@@ -84,14 +84,14 @@ test("of a refusal no more than 64 KiB is read", async () => {
   const refused = await runs.read(id).catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(HttpError);
   expect((refused as HttpError).detail).toBe("x".repeat(200));
-  // What the sockets of this machine hold in between is a few megabytes.
-  expect(written).toBeLessThan(answerBytes);
+  // Socket buffers hold a few megabytes of what the server has written.
+  expect(written).toBeLessThan(responseBytes);
 });
 
-test("an aborted call ends while its answer is parsed", async () => {
-  const ending = new AbortController();
+test("a call can be aborted while its response is parsed", async () => {
+  const controller = new AbortController();
   const runs = await runsTo({ body: runOf("[]") });
-  const read = runs.read(id, { signal: ending.signal });
-  setTimeout(() => ending.abort(), 60);
+  const read = runs.read(id, { signal: controller.signal });
+  setTimeout(() => controller.abort(), 60);
   await expect(read).rejects.toMatchObject({ code: "ABORTED" });
 });

@@ -71,7 +71,7 @@ describe("refused before anything is sent", () => {
     const server = await mswServer();
     const { datasets, examples } = datasetNounsAt(server.endpoint);
     expect(() => datasets.list({ datasetIds: ids, offset: 1 })).toThrow(
-      "offset can't be given with more",
+      "offset can't be combined with more",
     );
     expect(() => examples.list({ datasetId, ids, offset: 1 })).toThrow(ValidationError);
     expect(server.requests).toEqual([]);

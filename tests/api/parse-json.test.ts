@@ -8,29 +8,29 @@ import {
   json,
   nat,
   oneof,
-  string as textsOf,
+  string as strings,
   tuple,
 } from "fast-check";
 import { expect, test } from "vitest";
 import { JsonLimitError, parseJson } from "../../src/api/http/parse-json.ts";
 import type { ParseJsonOptions } from "../../src/api/http/parse-json.ts";
 
-/** Chunks of a few bytes, so that characters are cut. */
+/** Splits bytes into chunks of a few bytes, so that UTF-8 characters are split too. */
 const chunksOf = (bytes: Buffer, size: number): readonly Buffer[] =>
   Array.from({ length: Math.ceil(bytes.length / size) }, (_, n) =>
     bytes.subarray(n * size, (n + 1) * size),
   );
 
 const parse = (text: string | Buffer, options: ParseJsonOptions = {}): Promise<unknown> =>
-  parseJson(chunksOf(Buffer.from(text), 7), { atOnceBytes: 0, ...options });
+  parseJson(chunksOf(Buffer.from(text), 7), { unsplitBytes: 0, ...options });
 
-/** A value and its JSON, with blanks and escapes that `JSON.stringify` does not write. */
-const texts = oneof(
+/** JSON texts, including whitespace and escapes that `JSON.stringify` does not write. */
+const jsonTexts = oneof(
   json({ maxDepth: 6, depthSize: "large" }),
   json({ maxDepth: 6, depthSize: "large" }).map((text) =>
     JSON.stringify(JSON.parse(text), null, " \t\n\r"),
   ),
-  textsOf({ unit: "binary", maxLength: 400 }).map((text) =>
+  strings({ unit: "binary", maxLength: 400 }).map((text) =>
     JSON.stringify([text, { [text]: text }]),
   ),
   array(
@@ -44,17 +44,17 @@ const texts = oneof(
   ),
 );
 
-const pieceSizes = constantFrom(1, 2, 5, 13, 64);
+const segmentSizes = constantFrom(1, 2, 5, 13, 64);
 
-test("makes of JSON what JSON.parse makes of it, wherever it is cut", async () => {
+test("parses JSON to the same value as JSON.parse, wherever it is split", async () => {
   await assertProperty(
-    asyncProperty(texts, pieceSizes, async (text, pieceBytes) => {
+    asyncProperty(jsonTexts, segmentSizes, async (text, segmentBytes) => {
       const expected: unknown = JSON.parse(Buffer.from(text).toString());
-      const made = await parse(text, { pieceBytes });
-      // Not by toEqual: it takes a member named constructor or __proto__ for the object's class.
-      expect(isDeepStrictEqual(made, expected)).toBe(true);
-      // The order of members too.
-      expect(JSON.stringify(made)).toBe(JSON.stringify(expected));
+      const parsed = await parse(text, { segmentBytes });
+      // `toEqual` would take a member named `constructor` or `__proto__` for the object's class.
+      expect(isDeepStrictEqual(parsed, expected)).toBe(true);
+      // Compares the order of members too.
+      expect(JSON.stringify(parsed)).toBe(JSON.stringify(expected));
     }),
     { numRuns: 600 },
   );
@@ -79,21 +79,23 @@ const fragments = constantFrom(
   "tru",
   '"\u0001"',
 );
-const hurt = tuple(texts, nat(), fragments, boolean()).map(([text, at, fragment, isInserted]) => {
-  const cut = at % (text.length + 1);
-  return text.slice(0, cut) + fragment + text.slice(isInserted ? cut : cut + 1);
-});
+const damagedTexts = tuple(jsonTexts, nat(), fragments, boolean()).map(
+  ([text, position, fragment, isInserted]) => {
+    const cut = position % (text.length + 1);
+    return text.slice(0, cut) + fragment + text.slice(isInserted ? cut : cut + 1);
+  },
+);
 
-const refused = Symbol("refused");
+const rejected = Symbol("rejected");
 
-function syntaxErrorOf(error: unknown): typeof refused {
+function syntaxErrorOf(error: unknown): typeof rejected {
   if (error instanceof SyntaxError) {
-    return refused;
+    return rejected;
   }
   throw error;
 }
 
-function parsedAtOnce(bytes: Buffer): unknown {
+function parseUnsplit(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString());
   } catch (error) {
@@ -101,36 +103,36 @@ function parsedAtOnce(bytes: Buffer): unknown {
   }
 }
 
-test("takes what JSON.parse takes, and nothing else", async () => {
+test("accepts exactly the texts that JSON.parse accepts", async () => {
   const broken = oneof(
-    hurt,
+    damagedTexts,
     array(fragments, { maxLength: 12 }).map((parts) => parts.join("")),
   );
   await assertProperty(
-    asyncProperty(broken, pieceSizes, async (text, pieceBytes) => {
+    asyncProperty(broken, segmentSizes, async (text, segmentBytes) => {
       const bytes = Buffer.from(text);
-      const made = await parse(bytes, { pieceBytes }).catch(syntaxErrorOf);
-      expect(isDeepStrictEqual(made, parsedAtOnce(bytes))).toBe(true);
+      const parsed = await parse(bytes, { segmentBytes }).catch(syntaxErrorOf);
+      expect(isDeepStrictEqual(parsed, parseUnsplit(bytes))).toBe(true);
     }),
     { numRuns: 2_000 },
   );
 });
 
-test("reads bytes that are no UTF-8 as Buffer does", async () => {
+test("decodes invalid UTF-8 as Buffer does", async () => {
   const bytes = array(constantFrom(0x61, 0x80, 0xc3, 0xa9, 0xe2, 0xf0, 0xff), {
     maxLength: 120,
   });
   await assertProperty(
-    asyncProperty(bytes, pieceSizes, async (content, pieceBytes) => {
+    asyncProperty(bytes, segmentSizes, async (content, segmentBytes) => {
       const text = Buffer.from(content);
       const bracketed = Buffer.concat([Buffer.from('[1,"'), text, Buffer.from('",2]')]);
-      expect(await parse(bracketed, { pieceBytes })).toEqual([1, text.toString(), 2]);
+      expect(await parse(bracketed, { segmentBytes })).toEqual([1, text.toString(), 2]);
     }),
     { numRuns: 300 },
   );
 });
 
-test("leaves out a byte order mark", async () => {
+test("ignores a byte order mark", async () => {
   expect(await parse("\uFEFF[1]")).toEqual([1]);
   expect(await parseJson([Buffer.from("\uFEFF[1]")])).toEqual([1]);
 });
@@ -139,25 +141,25 @@ const bounds = { values: 100, depth: 20, members: 10 };
 
 test.each([
   ["more than 100 values", JSON.stringify(Array.from({ length: 101 }, () => 1))],
-  ["more than 20 lists and objects in one another", `${"[".repeat(21)}${"]".repeat(21)}`],
+  ["lists and objects nested more than 20 deep", `${"[".repeat(21)}${"]".repeat(21)}`],
   [
     "an object of more than 10 members",
     JSON.stringify(Object.fromEntries(Array.from({ length: 11 }, (_, n) => [`member ${n}`, n]))),
   ],
-])("refuses an answer that holds %s", async (what, text) => {
-  const answer = parse(text, { pieceBytes: 8, bounds });
-  await expect(answer).rejects.toThrow(JsonLimitError);
-  await expect(answer).rejects.toThrow(what);
+])("refuses a response that contains %s", async (what, text) => {
+  const parsing = parse(text, { segmentBytes: 8, bounds });
+  await expect(parsing).rejects.toThrow(JsonLimitError);
+  await expect(parsing).rejects.toThrow(what);
 });
 
-test("refuses a number that can't be taken apart and is longer than 4 MiB", async () => {
+test("refuses a number of more than 4 MiB, which can't be split", async () => {
   const long = `[1,${"1".repeat(4_194_305)}]`;
   await expect(parseJson([Buffer.from(long)])).rejects.toThrow(JsonLimitError);
 });
 
-test("ends at the signal", async () => {
-  const ended = AbortSignal.abort(new Error("enough"));
+test("stops when the signal is aborted", async () => {
+  const aborted = AbortSignal.abort(new Error("enough"));
   const parts = Array.from({ length: 300 }, () => Buffer.from(`"${"x".repeat(100_000)}",`));
   const chunks = [Buffer.from("["), ...parts, Buffer.from("1]")];
-  await expect(parseJson(chunks, { signal: ended })).rejects.toThrow("enough");
+  await expect(parseJson(chunks, { signal: aborted })).rejects.toThrow("enough");
 });

@@ -69,7 +69,7 @@ describe("commits", () => {
     await expect(prompts.pull("r")).rejects.toMatchObject({
       code: "NOT_FOUND",
       message:
-        'No commits found for the prompt -/r. Make the first with client.prompts.push("-/r", { manifest })',
+        'No commits found for the prompt -/r. Create the first one with client.prompts.push("-/r", { manifest })',
     });
   });
 

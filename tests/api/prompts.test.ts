@@ -72,7 +72,7 @@ describe("the prompt itself", () => {
     for (const [action, call] of Object.entries(calls)) {
       await expect(call()).rejects.toMatchObject({
         code: "VALIDATION",
-        message: `Cannot ${action} for another tenant: you owns it, and of the current tenant its handle is me`,
+        message: `Cannot ${action} for another tenant: its owner is you, and the current tenant has the handle me`,
       });
     }
     expect(new Set(targetsOf(server))).toEqual(new Set(["GET /settings"]));

@@ -190,7 +190,7 @@ describe("a run is read back", () => {
     const server = await mswServer();
     const select = ["run_type"] as unknown as ["runType"];
     expect(() => runsAt(server.endpoint).list({ select })).toThrow(
-      "runs.list: select has an unknown member `run_type`; did you mean `runType`?",
+      "runs.list: select has an unknown field `run_type`; did you mean `runType`?",
     );
     expect(server.requests).toEqual([]);
   });

@@ -111,7 +111,7 @@ test("a project over no dataset is no experiment to compare", async () => {
   ).rejects.toMatchObject({
     code: "VALIDATION",
     message:
-      "A reference dataset is required: give referenceDatasetId, or experiments that were made over a dataset",
+      "A reference dataset is required: pass referenceDatasetId, or experiments that have a reference dataset",
   });
 });
 

@@ -42,7 +42,7 @@ test("a worker that ends during a call is an error that says so, and is over", a
   expect(performance.now() - began).toBeLessThan(5_000);
   expect(worker.isOver).toBe(true);
   expect(() => call(worker, "again")).toThrow(
-    "Failed to make the call client.sync.things.do: its worker is gone, it ended with 7; what it asked for may have happened",
+    "Failed to make the call client.sync.things.do: the worker thread ended (it ended with 7); the server may have executed the request",
   );
 });
 
@@ -50,12 +50,12 @@ test("a worker that fails beside its calls is over, and the program goes on", as
   const worker = await workerOf(
     "setImmediate(() => { throw new Error('beside'); }); await new Promise(() => {});",
   );
-  expect(() => call(worker)).toThrow("its worker is gone, it failed: beside");
+  expect(() => call(worker)).toThrow("the worker thread ended (it failed: beside)");
 });
 
 test("a worker that stands still is taken for dead in the end", async () => {
   const worker = await workerOf("for (;;);");
-  expect(() => call(worker, 0, 60_000)).toThrow("it gave no sign of life for 1900 ms");
+  expect(() => call(worker, 0, 60_000)).toThrow("it did not respond for 1900 ms");
   expect(worker.isOver).toBe(true);
 });
 
@@ -74,7 +74,7 @@ test("a call that is given up is told to end, and its answer is never seen", asy
     return arg;`,
   );
   expect(call(worker, 1)).toMatchObject({ value: 1 });
-  expect(() => call(worker, 60, 20)).toThrow("no answer within 20 ms");
+  expect(() => call(worker, 60, 20)).toThrow("no response within 20 ms");
   expect(call(worker, 200)).toMatchObject({ value: 200 });
   expect(call(worker, "aborts")).toMatchObject({ value: 1 });
 });
@@ -102,14 +102,14 @@ test("an answer that can't cross is an error of that call only", async () => {
 test("an argument that only the clone refuses is a ValidationError", async () => {
   const worker = await workerOf("return arg;");
   expect(() => call(worker, new Map([["work", () => 1]]))).toThrow(
-    "A blocking call can't take what can't cross to another thread",
+    "A blocking call can't take an argument that can't be sent to another thread",
   );
   expect(call(worker, "next")).toMatchObject({ value: "next" });
 });
 
 test("a file that is not there is noticed when the event loop turns", async () => {
   const worker = new BlockingWorker({ path: "/nowhere/worker.mjs", data: {}, env: {}, warn });
-  expect(() => call(worker, 0, 50)).toThrow("no answer within 50 ms");
+  expect(() => call(worker, 0, 50)).toThrow("no response within 50 ms");
   await expect.poll(() => worker.isOver).toBe(true);
-  expect(() => call(worker)).toThrow("its worker is gone, it failed: Cannot find module");
+  expect(() => call(worker)).toThrow("the worker thread ended (it failed: Cannot find module");
 });

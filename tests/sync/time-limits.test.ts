@@ -16,7 +16,7 @@ test("a call that is not answered in time throws, and is cancelled at the server
   const list = (): unknown => sync.projects.list({ projectName: "slow-20000", timeoutMs: 100 });
   expect(list).toThrow(TimeoutError);
   expect(list).toThrow(
-    "Failed to make the call client.sync.projects.list: no answer within 100 ms; what it asked for may have happened",
+    "Failed to make the call client.sync.projects.list: no response within 100 ms; the server may have executed the request",
   );
   expect(performance.now() - began).toBeLessThan(2_000);
   await vi.waitFor(async () => {
@@ -46,7 +46,7 @@ test("the call after one that timed out gets its own answer, never the late one"
 test("the limit of the client counts where a call gives none", async () => {
   const { endpoint } = await scriptedServer();
   const { sync } = clientOf(endpoint, { syncTimeoutMs: 60 });
-  expect(() => sync.projects.list({ projectName: "slow-20000" })).toThrow("no answer within 60 ms");
+  expect(() => sync.projects.list({ projectName: "slow-20000" })).toThrow("no response within 60 ms");
   const [project] = sync.projects.list({ projectName: "slow-200", timeoutMs: 10_000 });
   expect(project?.name).toBe("slow-200");
 });

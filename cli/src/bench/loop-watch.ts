@@ -1,52 +1,59 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { mainCpuMicros } from "./main-cpu.ts";
 
-/** What an event loop was like while it was watched. */
+/** Measurements of the event loop of the main thread. */
 export interface LoopFigures {
-  /** How much later than asked for it took its turns, by the clock: what others do on the machine is in it. */
+  /**
+   * Delay of event-loop iterations behind their schedule, in milliseconds of wall-clock time. This includes
+   * delays that other processes on the machine cause.
+   */
   readonly delayMsP50: number;
   readonly delayMsP99: number;
   readonly delayMsMax: number;
   /**
-   * The most CPU time that the main thread took between two turns that are a millisecond apart where
-   * nothing holds it: without the machine's other work. Absent where nobody counts it, or nobody asked.
+   * The longest event-loop block: the most CPU time, in milliseconds, that the main thread used between two
+   * ticks of a 1 ms timer. CPU time excludes the load of other processes. Absent where the CPU time of a thread
+   * can't be read, or where it was not measured.
    */
   readonly longestHoldMs?: number;
 }
 
-const turnMs = 1;
+const tickMs = 1;
 
-/** Watches the event loop of the main thread. */
+/** Measures the event loop of the main thread. */
 export class LoopWatch {
-  readonly #hasHolds: boolean;
-  readonly #delay = monitorEventLoopDelay({ resolution: turnMs });
+  readonly #measuresBlocks: boolean;
+  readonly #delay = monitorEventLoopDelay({ resolution: tickMs });
   #timer: NodeJS.Timeout | undefined;
   #cpuMicros: number | undefined;
-  #longestMicros = 0;
+  #longestBlockMicros = 0;
 
-  /** With `holds`: what a thread has computed is asked for each millisecond, which costs the thread some percent. */
+  /**
+   * `holds` also measures the longest event-loop block. This reads the thread's CPU time every millisecond,
+   * which uses a few percent of the thread.
+   */
   constructor({ holds }: { readonly holds: boolean }) {
-    this.#hasHolds = holds;
+    this.#measuresBlocks = holds;
   }
 
   start(): void {
     this.#delay.enable();
-    if (this.#hasHolds) {
+    if (this.#measuresBlocks) {
       this.#cpuMicros = mainCpuMicros();
-      // Unref'd: watching holds nobody.
-      this.#timer = setInterval(() => this.#turn(), turnMs).unref();
+      // Unref'd: measuring must not keep the process alive.
+      this.#timer = setInterval(() => this.#tick(), tickMs).unref();
     }
   }
 
-  /** What was seen since the start. */
+  /** The measurements since `start`. */
   get figures(): LoopFigures {
-    const hold =
-      this.#cpuMicros === undefined ? {} : { longestHoldMs: this.#longestMicros / 1_000 };
+    const block =
+      this.#cpuMicros === undefined ? {} : { longestHoldMs: this.#longestBlockMicros / 1_000 };
     return {
       delayMsP50: this.#delay.percentile(50) / 1e6,
       delayMsP99: this.#delay.percentile(99) / 1e6,
       delayMsMax: this.#delay.max / 1e6,
-      ...hold,
+      ...block,
     };
   }
 
@@ -55,12 +62,12 @@ export class LoopWatch {
     clearInterval(this.#timer);
   }
 
-  #turn(): void {
+  #tick(): void {
     if (this.#cpuMicros === undefined) {
       return;
     }
     const now = mainCpuMicros() ?? this.#cpuMicros;
-    this.#longestMicros = Math.max(this.#longestMicros, now - this.#cpuMicros);
+    this.#longestBlockMicros = Math.max(this.#longestBlockMicros, now - this.#cpuMicros);
     this.#cpuMicros = now;
   }
 }

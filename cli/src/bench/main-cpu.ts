@@ -6,25 +6,25 @@ interface CpuTimes {
 }
 
 /**
- * Microseconds that the thread of the process's entry has spent on a CPU, by Node (23.9 and later) or by
- * Linux; `undefined` where neither tells. To be asked on that thread.
+ * Returns the CPU time of the main thread in microseconds, from Node (23.9 and later) or from Linux;
+ * `undefined` where neither provides it. Must be called on the main thread.
  *
- * The kernel brings the count of a running thread up to date only now and then, some milliseconds
- * apart, but always where a process asks for its own time: hence the first line.
+ * The kernel updates the CPU time of a running thread only every few milliseconds, but always when the process
+ * reads its own CPU time: hence the first line.
  */
 export function mainCpuMicros(): number | undefined {
   process.cpuUsage();
-  const own: unknown = Reflect.get(process, "threadCpuUsage");
-  if (typeof own === "function") {
-    const { user, system } = Reflect.apply(own, process, []) as CpuTimes;
+  const threadCpuUsage: unknown = Reflect.get(process, "threadCpuUsage");
+  if (typeof threadCpuUsage === "function") {
+    const { user, system } = Reflect.apply(threadCpuUsage, process, []) as CpuTimes;
     return user + system;
   }
   try {
-    // A process's first thread has the number of the process.
+    // On Linux, the id of the main thread is the id of the process.
     const [nanos] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, "latin1").split(" ");
     return Number(nanos) / 1_000;
   } catch {
-    // An older Node, on another system.
+    // An older version of Node on a system other than Linux.
     return undefined;
   }
 }

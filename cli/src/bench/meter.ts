@@ -3,52 +3,55 @@ import { LoopWatch } from "./loop-watch.ts";
 import type { LoopFigures } from "./loop-watch.ts";
 import { mainCpuMicros } from "./main-cpu.ts";
 
-/** What a load was like so far; runs, unless the name says otherwise. */
+/** Measurements of a load so far. Counts are numbers of runs unless the name says otherwise. */
 export interface Figures {
   readonly recorded: number;
   readonly acknowledged: number;
   readonly pending: number;
-  /** Given up, for whatever reason. */
+  /** Runs that were dropped, for any reason. */
   readonly dropped: number;
-  /** Why, in records: a start is one, an end is one. */
+  /** Number of lost records by reason. A run has two records: its start and its end. */
   readonly lostRecords: Partial<ClientStats["lost"]>;
   readonly seconds: number;
-  /** Acknowledged ones. */
+  /** Acknowledged runs per second. */
   readonly runsPerSecond: number;
-  /** Of request bodies, as sent. */
+  /** Megabytes of request bodies per second, as sent. */
   readonly megabytesPerSecond: number;
-  /** Of the thread that records, the command itself included; absent where nobody counts it. */
+  /**
+   * CPU time of the main thread per run, in microseconds, including the command itself. Absent where it can't
+   * be read.
+   */
   readonly mainCpuMicrosPerRun?: number;
   readonly eventLoop: LoopFigures;
   readonly rssMb: number;
   readonly peakRssMb: number;
 }
 
-/** A start and an end. */
+/** The start and the end of a run are one record each. */
 const recordsPerRun = 2;
 const mebibyte = 1_048_576;
 
-/** Measures this process while it records. */
+/** Measures this process while it records a load. */
 export class Meter {
   recorded = 0;
   readonly #client: Client;
   readonly #loop = new LoopWatch({ holds: false });
-  #beganAt = 0;
+  #startedAt = 0;
   #endedAt: number | undefined;
-  #cpuBefore: number | undefined;
+  #cpuAtStart: number | undefined;
 
   constructor(client: Client) {
     this.#client = client;
   }
 
-  /** Time and CPU count from here on. */
+  /** Starts measuring time and CPU time. */
   start(): void {
     this.#loop.start();
-    this.#beganAt = performance.now();
-    this.#cpuBefore = mainCpuMicros();
+    this.#startedAt = performance.now();
+    this.#cpuAtStart = mainCpuMicros();
   }
 
-  /** The clock stands; what the client counts goes on. */
+  /** Stops measuring time. The client's counters continue to change. */
   stop(): void {
     this.#endedAt = performance.now();
     this.#loop.stop();
@@ -56,15 +59,15 @@ export class Meter {
 
   get figures(): Figures {
     const { delivered, pending, accepted, lost, bytes } = this.#client.stats();
-    const seconds = ((this.#endedAt ?? performance.now()) - this.#beganAt) / 1_000;
+    const seconds = ((this.#endedAt ?? performance.now()) - this.#startedAt) / 1_000;
     const acknowledged = Math.floor(delivered / recordsPerRun);
-    const waiting = Math.ceil(pending / recordsPerRun);
+    const pendingRuns = Math.ceil(pending / recordsPerRun);
     const cpu = mainCpuMicros();
-    const cpuSpent = (cpu ?? Number.NaN) - (this.#cpuBefore ?? Number.NaN);
+    const cpuSpent = (cpu ?? Number.NaN) - (this.#cpuAtStart ?? Number.NaN);
     return {
       recorded: this.recorded,
       acknowledged,
-      pending: waiting,
+      pending: pendingRuns,
       dropped: Math.ceil((accepted - delivered - pending) / recordsPerRun),
       lostRecords: Object.fromEntries(Object.entries(lost).filter(([, records]) => records > 0)),
       seconds,
@@ -78,4 +81,4 @@ export class Meter {
   }
 }
 
-const rate = (amount: number, per: number): number => (per === 0 ? 0 : amount / per);
+const rate = (amount: number, divisor: number): number => (divisor === 0 ? 0 : amount / divisor);

@@ -4,12 +4,12 @@ import type { Meter } from "./meter.ts";
 import { createPayloads, runsPerTree } from "./workload.ts";
 import type { Payload, SizeName } from "./workload.ts";
 
-/** What is to be recorded. */
+/** Describes the load to record. */
 export interface LoadPlan {
   readonly size: SizeName;
   readonly runs: number;
   readonly durationMs: number;
-  /** Runs a second; `undefined`: as the server takes them. */
+  /** Runs per second; `undefined`: as fast as the server accepts them. */
   readonly rate: number | undefined;
   readonly workers: number | undefined;
 }
@@ -20,73 +20,73 @@ export interface Load extends LoadPlan {
 }
 
 const tickMs = 10;
-/** How long a server that answers nothing is waited for, with all recorded. */
+/** After recording: how long to wait for a server that acknowledges nothing, in milliseconds. */
 const patienceMs = 30_000;
-/** The same where the user wants it ended. */
-const hurryMs = 2_000;
-const roomMs = 1_000;
-const lookMs = 500;
+/** The same wait after the user has interrupted the command. */
+const interruptedPatienceMs = 2_000;
+const capacityWaitMs = 1_000;
+const flushMs = 500;
 
-/** Records the runs and waits for the server's answers; ends early where `signal` says so. */
+/** Records the runs and waits until the server has acknowledged them. Ends early if `signal` is aborted. */
 export async function recordLoad(client: Client, load: Load): Promise<void> {
   const { size, runs, durationMs, rate, signal, meter } = load;
   const next = cycle(createPayloads(size));
   meter.start();
-  const began = performance.now();
+  const startedAt = performance.now();
   let recorded = 0;
-  const isOver = (): boolean =>
-    recorded >= runs || signal.aborted || performance.now() - began >= durationMs;
-  while (!isOver()) {
+  const hasEnded = (): boolean =>
+    recorded >= runs || signal.aborted || performance.now() - startedAt >= durationMs;
+  while (!hasEnded()) {
     const due =
-      rate === undefined ? runs : Math.min(runs, ((performance.now() - began) / 1_000) * rate);
-    while (recorded < due && !isOver()) {
-      if (rate === undefined && !(await client.waitForCapacity({ timeoutMs: roomMs }))) {
+      rate === undefined ? runs : Math.min(runs, ((performance.now() - startedAt) / 1_000) * rate);
+    while (recorded < due && !hasEnded()) {
+      if (rate === undefined && !(await client.waitForCapacity({ timeoutMs: capacityWaitMs }))) {
         continue;
       }
       const count = Math.min(runsPerTree, runs - recorded);
       recordTree(client, count, next);
       recorded += count;
       meter.recorded = recorded;
-      // A program does other things between two traces.
+      // Yields to the event loop, as a program does between two traces.
       await nextTurn();
     }
     if (rate !== undefined) {
       await sleep(tickMs);
     }
   }
-  await settle(client, signal);
+  await waitForAcknowledgement(client, signal);
 }
 
-/** A root and so many runs below it that they are `count` together. */
+/** Records a trace of `count` runs: a root and its children. */
 function recordTree(client: Client, count: number, next: () => Payload): void {
   const rootPayload = next();
-  const root = start(client, rootPayload);
+  const root = startRun(client, rootPayload);
   for (let child = 1; child < count; child++) {
     const payload = next();
-    start(client, payload, root).end(payload.outputs);
+    startRun(client, payload, root).end(payload.outputs);
   }
   root.end(rootPayload.outputs);
 }
 
-function start(client: Client, payload: Payload, parent?: RunTree): RunTree {
+function startRun(client: Client, payload: Payload, parent?: RunTree): RunTree {
   const { name, runType, inputs, metadata } = payload;
   return client.startRun({ parent, name, runType, inputs, metadata });
 }
 
-/** Waits until nothing is pending, or for a while in which nothing is answered. */
-async function settle(client: Client, signal: AbortSignal): Promise<void> {
-  let last = Number.NaN;
-  let since = performance.now();
+/** Waits until no run is pending, or until the server has acknowledged nothing for a while. */
+async function waitForAcknowledgement(client: Client, signal: AbortSignal): Promise<void> {
+  let lastPending = Number.NaN;
+  let lastChangeAt = performance.now();
   for (;;) {
-    const { pending } = await client.flush({ timeoutMs: lookMs });
+    const { pending } = await client.flush({ timeoutMs: flushMs });
     if (pending === 0) {
       return;
     }
-    if (pending !== last) {
-      last = pending;
-      since = performance.now();
+    if (pending !== lastPending) {
+      lastPending = pending;
+      lastChangeAt = performance.now();
     }
-    if (performance.now() - since >= (signal.aborted ? hurryMs : patienceMs)) {
+    if (performance.now() - lastChangeAt >= (signal.aborted ? interruptedPatienceMs : patienceMs)) {
       return;
     }
   }
@@ -97,7 +97,7 @@ function cycle(payloads: readonly Payload[]): () => Payload {
   return () => {
     const payload = payloads[index++ % payloads.length];
     if (payload === undefined) {
-      throw new RangeError("A workload without payloads");
+      throw new RangeError("The workload has no payloads");
     }
     return payload;
   };

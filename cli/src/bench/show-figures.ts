@@ -3,14 +3,20 @@ import type { Figures } from "./meter.ts";
 import type { LoadPlan } from "./record-load.ts";
 import { sizes } from "./workload.ts";
 
-/** Between two looks at a terminal, and between two lines elsewhere. */
+/** Interval between two updates, in milliseconds: on a terminal, and elsewhere. */
 const redrawMs = 250;
-const lineEveryMs = 5_000;
+const lineIntervalMs = 5_000;
 
-/** Shows how a load goes: in place on a terminal, elsewhere as a line every five seconds. */
+/**
+ * Shows the measurements while a load is recorded: updated in place on a terminal, elsewhere as a line every
+ * five seconds.
+ */
 export function showFigures(screen: Screen, figures: () => Figures): { readonly stop: () => void } {
   if (screen.isTTY !== true) {
-    const timer = setInterval(() => screen.write(`${lineOf(figures())}\n`), lineEveryMs).unref();
+    const timer = setInterval(
+      () => screen.write(`${formatLine(figures())}\n`),
+      lineIntervalMs,
+    ).unref();
     return { stop: () => clearInterval(timer) };
   }
   let height = 0;
@@ -20,7 +26,7 @@ export function showFigures(screen: Screen, figures: () => Figures): { readonly 
     }
   };
   const draw = (): void => {
-    const lines = linesOf(figures());
+    const lines = formatLines(figures());
     clear();
     height = lines.length;
     screen.write(lines.map((line) => `${line.slice(0, (screen.columns ?? 80) - 1)}\n`).join(""));
@@ -34,50 +40,54 @@ export function showFigures(screen: Screen, figures: () => Figures): { readonly 
   };
 }
 
-/** The report that a person reads at the end. */
-export function describe(figures: Figures, { size, rate, workers }: LoadPlan): string {
-  const pace = rate === undefined ? "as fast as the server took them" : `${whole(rate)} a second`;
+/** Formats the final report for people. */
+export function formatReport(figures: Figures, { size, rate, workers }: LoadPlan): string {
+  const pace =
+    rate === undefined ? "as fast as the server accepted them" : `${formatCount(rate)} per second`;
   const threads = workers === undefined ? "" : `, workers: ${workers}`;
   const kilobytes = sizes[size].runBytes / 1_000;
-  const head = `${whole(figures.recorded)} runs of size ${size} (${kilobytes} kB of JSON each), ${pace}${threads}; ${figures.seconds.toFixed(1)} s`;
-  return [head, ...linesOf(figures)].map((line) => `${line}\n`).join("");
+  const head = `${formatCount(figures.recorded)} runs of size ${size} (${kilobytes} kB of JSON each), ${pace}${threads}; ${figures.seconds.toFixed(1)} s`;
+  return [head, ...formatLines(figures)].map((line) => `${line}\n`).join("");
 }
 
-function linesOf(figures: Figures): readonly string[] {
+function formatLines(figures: Figures): readonly string[] {
   const { recorded, acknowledged, pending, dropped, lostRecords, eventLoop } = figures;
-  const why = Object.entries(lostRecords).map(([reason, records]) => `${reason} ${records}`);
+  const reasons = Object.entries(lostRecords).map(([reason, records]) => `${reason} ${records}`);
   const { delayMsP50, delayMsP99, delayMsMax } = eventLoop;
   const cpu = figures.mainCpuMicrosPerRun;
   return [
-    row("recorded", whole(recorded)),
-    row("acknowledged", whole(acknowledged)),
-    row("pending", whole(pending)),
-    row("dropped", `${whole(dropped)}${why.length === 0 ? "" : ` (records: ${why.join(", ")})`}`),
-    row("runs/s", whole(figures.runsPerSecond)),
+    row("recorded", formatCount(recorded)),
+    row("acknowledged", formatCount(acknowledged)),
+    row("pending", formatCount(pending)),
+    row(
+      "dropped",
+      `${formatCount(dropped)}${reasons.length === 0 ? "" : ` (records: ${reasons.join(", ")})`}`,
+    ),
+    row("runs/s", formatCount(figures.runsPerSecond)),
     row("MB/s", figures.megabytesPerSecond.toFixed(1)),
-    row("main CPU", cpu === undefined ? "not known here" : `${cpu.toFixed(1)} µs a run`),
+    row("main CPU", cpu === undefined ? "not available" : `${cpu.toFixed(1)} µs per run`),
     row(
       "loop delay",
-      `${ms(delayMsP50)} / ${ms(delayMsP99)} / ${ms(delayMsMax)} ms (p50 / p99 / max)`,
+      `${formatMs(delayMsP50)} / ${formatMs(delayMsP99)} / ${formatMs(delayMsMax)} ms (p50 / p99 / max)`,
     ),
-    row("RSS", `${whole(figures.rssMb)} MB, peak ${whole(figures.peakRssMb)} MB`),
+    row("RSS", `${formatCount(figures.rssMb)} MB, peak ${formatCount(figures.peakRssMb)} MB`),
   ];
 }
 
 const labelLength = 14;
 const row = (label: string, value: string): string => `${label.padEnd(labelLength)}${value}`;
 
-const lineOf = ({ recorded, acknowledged, pending, dropped, ...rest }: Figures): string =>
+const formatLine = ({ recorded, acknowledged, pending, dropped, ...rest }: Figures): string =>
   [
-    `${whole(recorded)} recorded`,
-    `${whole(acknowledged)} acknowledged`,
-    `${whole(pending)} pending`,
-    `${whole(dropped)} dropped`,
-    `${whole(rest.runsPerSecond)} runs/s`,
+    `${formatCount(recorded)} recorded`,
+    `${formatCount(acknowledged)} acknowledged`,
+    `${formatCount(pending)} pending`,
+    `${formatCount(dropped)} dropped`,
+    `${formatCount(rest.runsPerSecond)} runs/s`,
     `${rest.megabytesPerSecond.toFixed(1)} MB/s`,
-    `loop p99 ${ms(rest.eventLoop.delayMsP99)} ms`,
-    `${whole(rest.rssMb)} MB`,
+    `loop p99 ${formatMs(rest.eventLoop.delayMsP99)} ms`,
+    `${formatCount(rest.rssMb)} MB`,
   ].join(", ");
 
-const whole = (value: number): string => Math.round(value).toLocaleString("en");
-const ms = (value: number): string => value.toFixed(1);
+const formatCount = (value: number): string => Math.round(value).toLocaleString("en");
+const formatMs = (value: number): string => value.toFixed(1);

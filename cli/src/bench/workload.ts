@@ -1,6 +1,7 @@
-/** What is recorded: seeded, so that every client and every round gets the same runs. */
-
-/** One run's payload. The same objects are recorded again and again; no client may change them. */
+/**
+ * Payload of one run. Payloads are seeded, so every client and every round records the same runs. The same
+ * objects are recorded repeatedly, so no client may change them.
+ */
 export interface Payload {
   readonly name: string;
   readonly runType: "chain" | "llm";
@@ -13,9 +14,9 @@ export const sizeNames = ["S", "M", "L", "XL"] as const;
 export type SizeName = (typeof sizeNames)[number];
 
 interface Size {
-  /** JSON of one run on the wire, all its fields. */
+  /** Size of one run's JSON on the wire in bytes, including all fields. */
   readonly runBytes: number;
-  /** UTF-8 bytes of one text within it, on average. */
+  /** Average size of one text within the run, in UTF-8 bytes. */
   readonly textBytes: number;
 }
 
@@ -26,24 +27,27 @@ export const sizes: Readonly<Record<SizeName, Size>> = {
   XL: { runBytes: 411_000, textBytes: 4_000 },
 };
 
-/** A trace is a root and this many children. */
+/** Number of children below the root of each trace. */
 export const childrenPerTree = 9;
 export const runsPerTree = 1 + childrenPerTree;
 
-/** What a run's JSON has beside inputs and outputs: ids, dotted order, times, names, `extra`. */
+/**
+ * Size in bytes of the rest of a run's JSON, besides inputs and outputs: ids, dotted order, times, names,
+ * `extra`.
+ */
 const envelopeBytes = 750;
-/** Role, key and quotes around each text. */
+/** Size in bytes of the JSON around each text: role, key and quotes. */
 const structureBytes = 40;
 const inputsShare = 0.7;
-/** Enough different payloads that they come from memory, as a program's do, not from a cache. */
+/** The payloads together exceed the CPU caches, so recording reads them from memory, as in a real program. */
 const poolBytes = 16_777_216;
-const longestPool = 2_000;
+const maxPayloads = 2_000;
 
-/** The payloads of a size, in the order in which they are recorded, round and round. */
+/** Creates the payloads of a size. A load records them in this order, and repeats them. */
 export function createPayloads(size: SizeName, seed = 1): readonly Payload[] {
   const random = createRandom(seed);
   const { runBytes, textBytes } = sizes[size];
-  const count = Math.min(longestPool, Math.ceil(poolBytes / runBytes));
+  const count = Math.min(maxPayloads, Math.ceil(poolBytes / runBytes));
   const textsBytes = (runBytes - envelopeBytes) / (1 + structureBytes / textBytes);
   return Array.from({ length: count }, (_, index) =>
     createPayload(random, { index, textsBytes, textBytes }),
@@ -52,7 +56,7 @@ export function createPayloads(size: SizeName, seed = 1): readonly Payload[] {
 
 interface PayloadPlan {
   readonly index: number;
-  /** Of all texts together. */
+  /** Size of all texts together. */
   readonly textsBytes: number;
   readonly textBytes: number;
 }
@@ -80,29 +84,35 @@ function createPayload(random: Random, { index, textsBytes, textBytes }: Payload
   };
 }
 
-/** Texts of about `bytes` together, each about `textBytes`. */
+/** Creates texts of about `textBytes` each and about `bytes` together. */
 function createTexts(random: Random, bytes: number, textBytes: number): readonly string[] {
   const count = Math.max(1, Math.round(bytes / textBytes));
   return Array.from({ length: count }, () => createText(random, bytes / count));
 }
 
-/** Letters by kind of text: ASCII, Latin-1 (one byte in V8, two in UTF-8), beyond (two and three). */
+/**
+ * Letters by kind of text: ASCII; Latin-1 (one byte per character in V8, two in UTF-8); and characters beyond
+ * Latin-1 (two bytes in V8, two or three in UTF-8).
+ */
 const alphabets = {
   ascii: "etaoinshrdlucmfwypvbgkjqxz",
   latin1: "etaoinshrdluéàüößçñêåæø",
   twoByte: "етаоинсвлрдкмпу日本語言葉中文字",
 } as const;
 
-function kindOf(draw: number): keyof typeof alphabets {
+function chooseAlphabet(draw: number): keyof typeof alphabets {
   if (draw < 0.55) {
     return "ascii";
   }
   return draw < 0.8 ? "latin1" : "twoByte";
 }
 
-/** Random words. The string is flat: a rope would be flattened by whoever touches it first. */
+/**
+ * Creates random words. The string is flat: a concatenated one (a rope) would be flattened during the
+ * measurement, by the first code that reads it.
+ */
 export function createText(random: Random, bytes: number): string {
-  const letters = alphabets[kindOf(random())];
+  const letters = alphabets[chooseAlphabet(random())];
   const parts: string[] = [];
   for (let written = 0; written < bytes;) {
     const word = Array.from({ length: 2 + Math.floor(random() * 9) }, () =>
@@ -116,7 +126,7 @@ export function createText(random: Random, bytes: number): string {
 
 type Random = () => number;
 
-/** mulberry32: numbers from 0 to 1, the same for the same seed. */
+/** The generator mulberry32: numbers from 0 to 1, the same sequence for the same seed. */
 export function createRandom(seed: number): Random {
   let state = seed;
   return () => {

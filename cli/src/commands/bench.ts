@@ -4,13 +4,13 @@ import type { Command } from "commander";
 import type { ClientOptions } from "millrace";
 import { version } from "millrace/model";
 import { addExamples } from "../examples.ts";
-import { addServerFlags, endSignal, withClient } from "../local-server/server-flags.ts";
+import { addServerFlags, createInterruptSignal, withClient } from "../local-server/server-flags.ts";
 import type { ServerFlags } from "../local-server/server-flags.ts";
 import { UsageError } from "../usage-error.ts";
 import { Meter } from "../bench/meter.ts";
 import { recordLoad } from "../bench/record-load.ts";
 import type { LoadPlan } from "../bench/record-load.ts";
-import { describe, showFigures } from "../bench/show-figures.ts";
+import { formatReport, showFigures } from "../bench/show-figures.ts";
 import { sizeNames } from "../bench/workload.ts";
 
 interface BenchFlags extends ServerFlags {
@@ -23,45 +23,49 @@ interface BenchFlags extends ServerFlags {
   readonly json?: string;
 }
 
-const usualRuns = 10_000;
-/** Of a flag: far beyond what a machine does, and still exact. */
-const most = { runs: 1_000_000_000, rate: 1_000_000, duration: 86_400, workers: 64 } as const;
+const defaultRuns = 10_000;
+/** Upper bounds of the flags: far beyond what a machine can do, and still exact as numbers. */
+const flagLimits = { runs: 1_000_000_000, rate: 1_000_000, duration: 86_400, workers: 64 } as const;
 
-/** Adds `millrace bench`. `onLoss` hears that not all that was recorded was acknowledged. */
+/** Adds `millrace bench`. `onLoss` is called if the server did not acknowledge every recorded run. */
 export function addBench(program: Command, onLoss: () => void): void {
   const command = program
     .command("bench")
-    .description("Record runs against a server, as a program would, and report what that costs.")
+    .description("Record runs against a server as a program would, and report the cost.")
     .option(
       "--runs <count>",
-      `runs to record (default: ${usualRuns.toLocaleString("en")}, or what --duration has time for)`,
+      `runs to record (default: ${defaultRuns.toLocaleString("en")}, or as many as --duration allows)`,
     )
     .option("--size <size>", "size of a run: S, M, L or XL (1.3, 5.5, 42, 411 kB of JSON)", "M")
-    .option("--rate <runs>", "runs a second (default: as fast as the server takes them)")
-    .option("--duration <seconds>", "longest time to record")
-    .option("--workers <count>", "threads that send (default: the client's)")
+    .option("--rate <runs>", "runs per second (default: as fast as the server accepts them)")
+    .option("--duration <seconds>", "maximum recording time")
+    .option("--workers <count>", "worker threads that send (default: the client's default)")
     .option("--project <name>", "project of the runs", "bench")
-    .option("--json <file>", "file for the report as JSON");
+    .option("--json <file>", "file to write the report to, as JSON");
   addExamples(command, [
     "millrace bench",
     "millrace bench --rate 500 --duration 600 --size L --json report.json",
   ]);
   addServerFlags(command).action(async (flags: BenchFlags) => {
-    if (!(await bench(flags))) {
+    if (!(await runBench(flags))) {
       onLoss();
     }
   });
 }
 
-/** @returns whether all that was recorded was acknowledged. */
-async function bench(flags: BenchFlags): Promise<boolean> {
-  const plan = toPlan(flags);
+/**
+ * Records the load and prints the report.
+ *
+ * @returns whether the server acknowledged every recorded run.
+ */
+async function runBench(flags: BenchFlags): Promise<boolean> {
+  const plan = parsePlan(flags);
   const { size, rate, workers } = plan;
-  const signal = endSignal();
+  const signal = createInterruptSignal();
   const file = flags.json === undefined ? undefined : await openReport(flags.json);
   try {
-    return await withClient(flags, settingsOf(flags, plan), async (client) => {
-      // Refused here, once, rather than with each run.
+    return await withClient(flags, clientOptions(flags, plan), async (client) => {
+      // Reports a refused key once, here, instead of once per run.
       await client.projects.list({ limit: 1, signal }).toArray();
       const meter = new Meter(client);
       const display = showFigures(process.stderr, () => meter.figures);
@@ -71,14 +75,20 @@ async function bench(flags: BenchFlags): Promise<boolean> {
         display.stop();
         meter.stop();
       }
-      // What is not acknowledged by now is given up, and counted.
+      // Runs that are not acknowledged by now are dropped and counted.
       await client.close({ timeoutMs: 0 });
       const { figures } = meter;
-      process.stdout.write(describe(figures, plan));
-      const about = { sdk: version, node: process.version, platform: process.platform };
-      const said = { size, rate: rate ?? null, workers: workers ?? null, ...figures, ...about };
-      const ended = signal.aborted ? { interrupted: true } : {};
-      await file?.writeFile(`${JSON.stringify({ ...said, ...ended }, undefined, 2)}\n`);
+      process.stdout.write(formatReport(figures, plan));
+      const environment = { sdk: version, node: process.version, platform: process.platform };
+      const report = {
+        size,
+        rate: rate ?? null,
+        workers: workers ?? null,
+        ...figures,
+        ...environment,
+      };
+      const interruption = signal.aborted ? { interrupted: true } : {};
+      await file?.writeFile(`${JSON.stringify({ ...report, ...interruption }, undefined, 2)}\n`);
       return figures.acknowledged === figures.recorded;
     });
   } finally {
@@ -86,49 +96,52 @@ async function bench(flags: BenchFlags): Promise<boolean> {
   }
 }
 
-/** What a run of the load needs of a client; the rest is as the environment has it. */
-const settingsOf = ({ project }: BenchFlags, { rate, workers }: LoadPlan): ClientOptions => ({
+/** Client options that the load requires; all others come from the environment. */
+const clientOptions = ({ project }: BenchFlags, { rate, workers }: LoadPlan): ClientOptions => ({
   projectName: project,
   enabled: true,
   samplingRate: 1,
-  // Without a rate the server's pace is the program's; with one, what is too much is dropped, as it would be.
+  // Without a rate, recording blocks until the server catches up. With a rate, runs beyond the queue's capacity
+  // are dropped, as in a real program.
   ...(rate === undefined ? { overflow: "block" } : {}),
   workers,
 });
 
-function toPlan(flags: BenchFlags): LoadPlan {
+function parsePlan(flags: BenchFlags): LoadPlan {
   const size = sizeNames.find((name) => name === flags.size);
   if (size === undefined) {
     throw new UsageError(
-      `--size is one of ${sizeNames.join(", ")}, not ${JSON.stringify(flags.size)}`,
+      `--size must be one of ${sizeNames.join(", ")}, not ${JSON.stringify(flags.size)}`,
     );
   }
-  const duration = whole(flags.duration, "duration", 1);
-  const runs = whole(flags.runs, "runs", 1) ?? (duration === undefined ? usualRuns : most.runs);
+  const duration = parseWholeNumber(flags.duration, "duration", 1);
+  const runs =
+    parseWholeNumber(flags.runs, "runs", 1) ??
+    (duration === undefined ? defaultRuns : flagLimits.runs);
   return {
     size,
     runs,
     durationMs: duration === undefined ? Number.POSITIVE_INFINITY : duration * 1_000,
-    rate: whole(flags.rate, "rate", 1),
-    workers: whole(flags.workers, "workers", 0),
+    rate: parseWholeNumber(flags.rate, "rate", 1),
+    workers: parseWholeNumber(flags.workers, "workers", 0),
   };
 }
 
-function whole(
+function parseWholeNumber(
   text: string | undefined,
-  flag: keyof typeof most,
-  least: number,
+  flag: keyof typeof flagLimits,
+  min: number,
 ): number | undefined {
   const value = /^\d{1,10}$/.test(text ?? "") ? Number(text) : Number.NaN;
-  if (text !== undefined && !(value >= least && value <= most[flag])) {
+  if (text !== undefined && !(value >= min && value <= flagLimits[flag])) {
     throw new UsageError(
-      `--${flag} is a whole number from ${least} to ${most[flag]}, not ${JSON.stringify(text)}`,
+      `--${flag} must be a whole number from ${min} to ${flagLimits[flag]}, not ${JSON.stringify(text)}`,
     );
   }
   return text === undefined ? undefined : value;
 }
 
-/** Before anything is recorded: a report that can't be written is no news for the end. */
+/** Opens the report before anything is recorded, so that a path that can't be written is reported at the start. */
 async function openReport(path: string): Promise<FileHandle> {
   try {
     return await open(path, "w", 0o600);

@@ -4,16 +4,16 @@ import { addExamples } from "../examples.ts";
 import { addServerFlags } from "../local-server/server-flags.ts";
 import type { DoctorFlags } from "../doctor/settings.ts";
 
-/** Adds `millrace doctor`. `onFailed` is called when a check failed. */
+/** Adds `millrace doctor`. `onFailed` is called if a check failed. */
 export function addDoctor(
   program: Command,
   { env, onFailed }: { readonly env: NodeJS.ProcessEnv; readonly onFailed: () => void },
 ): void {
   const command = program
     .command("doctor")
-    .description("Check everything between a program and its server, and say what to do.")
+    .description("Check the connection between a program and its server, and suggest fixes.")
     .option("--spool-dir <folder>", "spool folder; also MILLRACE_SPOOL_DIR")
-    .option("--project <name>", "project of the run that is sent and read back", "doctor")
+    .option("--project <name>", "project of the test run that is sent and read back", "doctor")
     .option("--json", "print the checks as JSON");
   addExamples(command, [
     "millrace doctor",
@@ -25,14 +25,14 @@ export function addDoctor(
     for await (const check of checkAll(flags, env)) {
       checks.push(check);
       if (flags.json !== true) {
-        process.stdout.write(toLines(check));
+        process.stdout.write(formatCheck(check));
       }
     }
     const isOk = checks.every(({ status }) => status !== "failed");
     if (flags.json === true) {
       process.stdout.write(`${JSON.stringify({ ok: isOk, checks }, undefined, 2)}\n`);
     } else {
-      process.stdout.write(`\n${summaryOf(checks)}\n`);
+      process.stdout.write(`\n${formatSummary(checks)}\n`);
     }
     if (!isOk) {
       onFailed();
@@ -42,7 +42,7 @@ export function addDoctor(
 
 const nameWidth = 10;
 
-const toLines = ({ name, status, found, todo }: Check): string =>
+const formatCheck = ({ name, status, found, todo }: Check): string =>
   [
     `${status.padEnd(7)}  ${name.padEnd(nameWidth)}${found}`,
     ...(todo === undefined ? [] : [`${" ".repeat(9 + nameWidth)}${todo}`]),
@@ -50,11 +50,11 @@ const toLines = ({ name, status, found, todo }: Check): string =>
     .map((line) => `${line}\n`)
     .join("");
 
-function summaryOf(checks: readonly Check[]): string {
+function formatSummary(checks: readonly Check[]): string {
   const count = (status: Check["status"]): number =>
     checks.filter((check) => check.status === status).length;
   const failed = count("failed");
   return failed === 0
-    ? `All is well${count("warning") === 0 ? "." : `, with ${count("warning")} to look at.`}`
+    ? `No check failed${count("warning") === 0 ? "." : `; ${count("warning")} with a warning.`}`
     : `${failed} of ${checks.length} checks failed.`;
 }

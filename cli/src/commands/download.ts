@@ -7,14 +7,14 @@ import type { DownloadFlags } from "../transfers/run-download.ts";
 export function addDownload(program: Command): void {
   const command = program
     .command("download")
-    .description("Write the examples of a dataset, or of a version or split of it, to a file.")
+    .description("Download the examples of a dataset, or of one version or split, to a file.")
     .requiredOption("--dataset <name>", "name or id of the dataset")
-    .option("--as-of <version>", "version: its time as ISO 8601, or a tag (default: the newest)")
+    .option("--as-of <version>", "version: an ISO 8601 time or a tag (default: the latest)")
     .option("--split <name...>", "only examples of these splits")
-    .option("--format <format>", "csv, jsonl or parquet (default: as the name of --output ends)")
-    .option("--output <file>", "file to write (default: standard output, which needs --format)")
-    .option("--gzip", "pack with gzip (default for a file called .gz)")
-    .option("--zstd", "pack with zstd, from Node 22.15 on (default for a file called .zst)");
+    .option("--format <format>", "csv, jsonl or parquet (default: from the extension of --output)")
+    .option("--output <file>", "file to write (default: standard output, which requires --format)")
+    .option("--gzip", "compress with gzip (default for a .gz file)")
+    .option("--zstd", "compress with zstd, which needs Node 22.15 (default for a .zst file)");
   addExamples(command, [
     "millrace download --dataset questions --output questions.csv",
     "millrace download --dataset questions --as-of prod --split test --output test.parquet",

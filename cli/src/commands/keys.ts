@@ -12,7 +12,7 @@ export function addKeys(program: Command): void {
   const keys = program
     .command("keys")
     .description(
-      "Create, list and revoke the API keys of a data folder; a running server takes them at once.",
+      "Create, list and revoke the API keys of a data folder. A running server applies changes at once.",
     );
   addExamples(keys, ["millrace keys create --name laptop", "millrace keys list"]);
   const add = (name: string): Command =>
@@ -22,18 +22,21 @@ export function addKeys(program: Command): void {
     "millrace keys create --tenant acme --name ci --data ./traces",
   ])
     .description(
-      "Create a key and print it, this once. The first key closes the server to everyone without one.",
+      "Create a key and print it; it can't be shown again. Once a key exists, the server requires one.",
     )
-    .option("--tenant <handle>", "tenant of the key, created when missing (default: the first one)")
-    .option("--name <text>", "what the key is for", "")
+    .option(
+      "--tenant <handle>",
+      "tenant of the key, created if missing (default: the first tenant)",
+    )
+    .option("--name <text>", "label that says what the key is for", "")
     .action(async ({ data, ...draft }: DataFlag & { name: string; tenant?: string }) => {
       const { id, key } = await withKeys(data, (store) => store.create(draft));
       process.stdout.write(`${key}\n`);
-      process.stderr.write(`key ${id}; it is kept as a digest alone and is not shown again\n`);
+      process.stderr.write(`key ${id}; only its digest is stored, so it can't be shown again\n`);
     });
   addExamples(add("list"), ["millrace keys list", "millrace keys list --json"])
-    .description("List the keys by their last characters, revoked ones too.")
-    .option("--json", "print one JSON object a line")
+    .description("List the keys by their last characters, including revoked ones.")
+    .option("--json", "print one JSON object per line")
     .action(async ({ data, json }: DataFlag & { json?: true }) => {
       const lines = (await withKeys(data, (store) => store.list())).map(
         json === true ? toJson : toLine,
@@ -41,8 +44,8 @@ export function addKeys(program: Command): void {
       process.stdout.write(lines.map((line) => `${line}\n`).join(""));
     });
   addExamples(add("revoke"), ["millrace keys revoke 0190a6c2-1f0a-7000-8000-000000000001"])
-    .description("Revoke a key; requests with it are refused from the next one on.")
-    .argument("<id>", "id of the key, as list shows it")
+    .description("Revoke a key; the server refuses it from the next request on.")
+    .argument("<id>", "id of the key, as shown by list")
     .action(async (id: string, { data }: DataFlag) => {
       const { hint } = await withKeys(data, (store) => store.revoke(id));
       process.stdout.write(`revoked the key that ends in ${hint}\n`);
@@ -59,22 +62,22 @@ async function withKeys<Result>(data: string, work: (store: KeyStore) => Result)
   }
 }
 
-const timeOf = (micros: number): string => new Date(micros / 1_000).toISOString();
+const toIsoTime = (micros: number): string => new Date(micros / 1_000).toISOString();
 
 const toLine = ({ id, hint, name, tenantHandle, tenantId, ...key }: ListedKey): string =>
   [
     id,
     `...${hint}`,
     tenantHandle ?? tenantId,
-    timeOf(key.createdMicros),
-    key.revokedMicros === null ? "valid" : `revoked ${timeOf(key.revokedMicros)}`,
-    // A name is the caller's: as JSON it can't move the terminal's cursor.
+    toIsoTime(key.createdMicros),
+    key.revokedMicros === null ? "valid" : `revoked ${toIsoTime(key.revokedMicros)}`,
+    // A name can contain control characters; as JSON it can't move the terminal's cursor.
     JSON.stringify(name),
   ].join("  ");
 
 const toJson = ({ createdMicros, revokedMicros, ...key }: ListedKey): string =>
   JSON.stringify({
     ...key,
-    createdAt: timeOf(createdMicros),
-    revokedAt: revokedMicros === null ? null : timeOf(revokedMicros),
+    createdAt: toIsoTime(createdMicros),
+    revokedAt: revokedMicros === null ? null : toIsoTime(revokedMicros),
   });

@@ -15,10 +15,12 @@ interface ReplayFlags extends ServerFlags {
 export function addReplay(program: Command): void {
   const command = program
     .command("replay")
-    .description("Send the runs of a spool folder (option spoolDir), dead letters included.")
-    .argument("<folder>", "option spoolDir of the client")
-    .option("--limit <seconds>", "longest that it takes", "300")
-    .option("--no-dead-letters", "leave what the server refused where it is");
+    .description(
+      "Send the runs in a spool folder (client option spoolDir), including dead letters.",
+    )
+    .argument("<folder>", "spool folder: the client's option spoolDir")
+    .option("--limit <seconds>", "maximum duration", "300")
+    .option("--no-dead-letters", "don't resend runs that the server refused");
   addExamples(command, [
     "millrace replay ./spool",
     "millrace replay ./spool --endpoint http://127.0.0.1:1984 --limit 60",
@@ -36,11 +38,11 @@ async function replay(folder: string, flags: ReplayFlags): Promise<void> {
     limitMs: parseSeconds(limit) * 1_000,
   });
   process.stdout.write(
-    `delivered ${delivered}, refused ${rejected}, left ${left}, lost ${dropped} records\n`,
+    `delivered ${delivered}, refused ${rejected}, remaining ${left}, lost ${dropped} records\n`,
   );
   if (rejected + dropped + left > 0) {
     throw new Error(
-      "not all of it was delivered: the same command tries again what is left or was refused",
+      "some records were not delivered; run the same command again to retry those that remain or were refused",
     );
   }
 }
@@ -56,7 +58,7 @@ async function send(options: ReplayOptions): Promise<ReplayResult> {
 
 function parseSeconds(text: string): number {
   if (!/^\d{1,6}$/.test(text) || Number(text) === 0) {
-    throw new UsageError(`--limit is a whole number of seconds, not ${JSON.stringify(text)}`);
+    throw new UsageError(`--limit must be a whole number of seconds, not ${JSON.stringify(text)}`);
   }
   return Number(text);
 }

@@ -18,42 +18,42 @@ interface ServeFlags {
   readonly open?: true;
 }
 
-/** Where the data is kept unless it is said otherwise. */
+/** Default folder of the database. */
 export const defaultDataDir = "./.millrace";
 
 /** Adds `millrace serve`. */
 export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
   const command = program
     .command("serve")
-    .description("Start the local server; Ctrl-C ends it.")
+    .description("Start the local server; Ctrl-C stops it.")
     .option(
       "--port <number>",
-      "TCP port; 0 takes any free one; also MILLRACE_PORT",
+      "TCP port; 0 picks a free one; also MILLRACE_PORT",
       String(defaultPort),
     )
     .option(
       "--host <address>",
-      "address to listen on; all but loopback need a key; also MILLRACE_HOST",
+      "address to listen on; any but loopback needs a key; also MILLRACE_HOST",
       "127.0.0.1",
     )
     .option("--data <folder>", "folder of the database; also MILLRACE_DATA_DIR", defaultDataDir)
     .option(
       "--api-key-file <path>",
-      "file with a key to let in on each line; also MILLRACE_API_KEY_FILE and MILLRACE_API_KEY",
+      "file with one accepted API key per line; also MILLRACE_API_KEY_FILE, or MILLRACE_API_KEY for a single key",
     )
     .option(
       "--api-key <key>",
-      "key to let in; may be repeated; every user of the machine can see it",
+      "accepted API key; may be repeated; visible to every user of the machine",
       addKey,
       [],
     )
     .option(
       "--query-timeout-ms <number>",
-      "longest time for one query, in milliseconds; also MILLRACE_QUERY_TIMEOUT_MS",
+      "time limit of one query, in milliseconds; also MILLRACE_QUERY_TIMEOUT_MS",
       String(defaultQueryTimeoutMs),
     )
-    .option("--open", "open the address in a browser")
-    .action((flags: ServeFlags) => serve(withVariables(command, flags, env), env));
+    .option("--open", "open the UI in a browser")
+    .action((flags: ServeFlags) => serve(applyVariables(command, flags, env), env));
   addExamples(command, [
     "millrace serve",
     "millrace serve --port 0 --data ./traces --open",
@@ -61,7 +61,7 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
   ]);
 }
 
-/** What a variable gives for a flag that is not there. */
+/** Environment variables that replace flags that are not given. */
 const variables = {
   port: "MILLRACE_PORT",
   host: "MILLRACE_HOST",
@@ -69,14 +69,14 @@ const variables = {
   queryTimeoutMs: "MILLRACE_QUERY_TIMEOUT_MS",
 } as const;
 
-function withVariables(command: Command, flags: ServeFlags, env: NodeJS.ProcessEnv): ServeFlags {
-  const given = Object.entries(variables).flatMap(([flag, variable]): [string, string][] => {
-    const text = textOf(env[variable]);
+function applyVariables(command: Command, flags: ServeFlags, env: NodeJS.ProcessEnv): ServeFlags {
+  const fromEnv = Object.entries(variables).flatMap(([flag, variable]): [string, string][] => {
+    const text = nonEmpty(env[variable]);
     return command.getOptionValueSource(flag) === "default" && text !== undefined
       ? [[flag, text]]
       : [];
   });
-  return { ...flags, ...Object.fromEntries(given) };
+  return { ...flags, ...Object.fromEntries(fromEnv) };
 }
 
 const addKey = (key: string, keys: readonly string[]): readonly string[] => [...keys, key];
@@ -86,11 +86,11 @@ async function serve(
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
   const stopped = nextStopRequest(env);
-  const file = apiKeyFile ?? textOf(env["MILLRACE_API_KEY_FILE"]);
+  const file = apiKeyFile ?? nonEmpty(env["MILLRACE_API_KEY_FILE"]);
   const apiKeys = [
     ...apiKey,
     ...(file === undefined ? [] : await readKeys(file)),
-    ...[env["MILLRACE_API_KEY"]].flatMap((key) => textOf(key) ?? []),
+    ...[env["MILLRACE_API_KEY"]].flatMap((key) => nonEmpty(key) ?? []),
   ];
   const server = await start({
     port: parsePort(port),
@@ -107,11 +107,11 @@ async function serve(
   await server.close();
 }
 
-/** A variable that is set to nothing is not set. */
-const textOf = (value: string | undefined): string | undefined =>
+/** Treats a variable that is set to an empty string as not set. */
+const nonEmpty = (value: string | undefined): string | undefined =>
   value === undefined || value === "" ? undefined : value;
 
-/** The keys of a file, one a line; blank lines and lines that begin with # are none. */
+/** Reads a key file: one key per line; blank lines and lines that begin with # are ignored. */
 async function readKeys(path: string): Promise<readonly string[]> {
   let text: string;
   try {
@@ -124,7 +124,7 @@ async function readKeys(path: string): Promise<readonly string[]> {
     .map((line) => line.trim())
     .filter((line) => line !== "" && !line.startsWith("#"));
   if (keys.length === 0) {
-    throw new UsageError(`the key file ${path} holds no key: write one on a line of its own`);
+    throw new UsageError(`the key file ${path} contains no key; write one key per line`);
   }
   return keys;
 }
@@ -138,7 +138,7 @@ async function start(options: ServerOptions): Promise<RunningServer> {
   }
 }
 
-/** In the words of the command: its flags, not the server's options. */
+/** Rewords an error of the server for the command: names flags instead of the server's options. */
 function toUsageError(cause: OptionError, { host, apiKeys = [] }: ServerOptions): UsageError {
   const flag = /^(?:port|host|queryTimeoutMs)\b/.exec(cause.message)?.[0] ?? "";
   const variable = Object.entries(variables).find(([name]) => name === flag)?.[1];
@@ -147,18 +147,18 @@ function toUsageError(cause: OptionError, { host, apiKeys = [] }: ServerOptions)
     ? `--host ${host} is reachable from other machines and needs a key: pass --api-key-file <path> or --api-key <key>, or set MILLRACE_API_KEY, or listen on 127.0.0.1`
     : cause.message.replace(
         flag,
-        variable === undefined ? flag : `--${dashed(flag)} (${variable})`,
+        variable === undefined ? flag : `--${toKebabCase(flag)} (${variable})`,
       );
   return new UsageError(message, { cause });
 }
 
-const dashed = (name: string): string =>
+const toKebabCase = (name: string): string =>
   name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 function parseMs(text: string): number {
   if (!/^\d{1,9}$/.test(text)) {
     throw new UsageError(
-      `--query-timeout-ms (MILLRACE_QUERY_TIMEOUT_MS) is a whole number of milliseconds, such as 10000, not ${JSON.stringify(text)}`,
+      `--query-timeout-ms (MILLRACE_QUERY_TIMEOUT_MS) must be a whole number of milliseconds, such as 10000, not ${JSON.stringify(text)}`,
     );
   }
   return Number(text);
@@ -167,7 +167,7 @@ function parseMs(text: string): number {
 function parsePort(text: string): number {
   if (!/^\d{1,5}$/.test(text)) {
     throw new UsageError(
-      `--port (MILLRACE_PORT) is a whole number from 0 to 65535, not ${JSON.stringify(text)}`,
+      `--port (MILLRACE_PORT) must be a whole number from 0 to 65535, not ${JSON.stringify(text)}`,
     );
   }
   return Number(text);

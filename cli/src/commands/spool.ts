@@ -6,23 +6,24 @@ import type { SpoolFile } from "millrace/spool";
 export function addSpool(program: Command): void {
   const spool = program
     .command("spool")
-    .description("Inspect a folder of spooled runs (option spoolDir); nothing in it is changed.");
+    .description("Inspect a spool folder (client option spoolDir) without changing it.");
   addExamples(spool, ["millrace spool inspect ./spool", "millrace spool verify ./spool"]);
   addExamples(spool.command("inspect"), [
     "millrace spool inspect ./spool",
     "millrace spool inspect ./spool --json",
   ])
-    .description("List the files: their state, their records, and why the server refused them.")
-    .argument("<folder>", "option spoolDir of the client")
-    .option("--json", "print one JSON object a file")
+    .description("List the files with their state, their records, and why the server refused them.")
+    .argument("<folder>", "spool folder: the client's option spoolDir")
+    .option("--json", "print one JSON object per file")
     .action(async (folder: string, { json }: { json?: true }) => {
       const files = await inspect(folder);
-      const lines = json === true ? files.map((file) => JSON.stringify(file)) : files.map(toLines);
+      const lines =
+        json === true ? files.map((file) => JSON.stringify(file)) : files.map(formatFile);
       process.stdout.write(lines.map((line) => `${line}\n`).join(""));
     });
   addExamples(spool.command("verify"), ["millrace spool verify ./spool"])
-    .description("Check every byte; fails where something can't be read.")
-    .argument("<folder>", "option spoolDir of the client")
+    .description("Check every byte; fails if anything can't be read.")
+    .argument("<folder>", "spool folder: the client's option spoolDir")
     .action(async (folder: string) => {
       const files = await inspect(folder);
       for (const { path, faults } of files) {
@@ -34,28 +35,28 @@ export function addSpool(program: Command): void {
       const faulty = files.filter(({ faults }) => faults.length > 0).length;
       if (faulty > 0) {
         throw new Error(
-          `${faulty} of ${files.length} files hold something that can't be read: "millrace replay" sends the rest of them`,
+          `${faulty} of ${files.length} files contain unreadable data; "millrace replay" sends the rest`,
         );
       }
-      process.stdout.write(`${files.length} files, ${totalOf(files)} records, all whole\n`);
+      process.stdout.write(`${files.length} files, ${countRecords(files)} records, all intact\n`);
     });
 }
 
-/** Loaded where it is used: a command opens only the files that it needs. */
+/** Loaded on demand, so that each command loads only the modules that it needs. */
 async function inspect(folder: string): Promise<readonly SpoolFile[]> {
   const { inspectSpool } = await import("millrace/spool");
   return inspectSpool(folder);
 }
 
-const totalOf = (files: readonly SpoolFile[]): number =>
+const countRecords = (files: readonly SpoolFile[]): number =>
   files.reduce((sum, { records }) => sum + records, 0);
 
-function toLines({ path, state, bytes, records, faults, notes }: SpoolFile): string {
+function formatFile({ path, state, bytes, records, faults, notes }: SpoolFile): string {
   const faulty = faults.length === 0 ? "" : `  ${faults.length} faults`;
   const line = `${path}  ${state}  ${bytes} bytes  ${records} records${faulty}`;
   const reasons = notes.flatMap(({ refused, reason }) => [
     ...refused.map(({ runId, message }) => `  ${runId}  ${JSON.stringify(message)}`),
-    // A server's words as JSON: they can't move the terminal's cursor.
+    // Text from a server may contain control characters; as JSON it can't move the terminal's cursor.
     ...(reason === undefined ? [] : [`  ${JSON.stringify(reason)}`]),
   ]);
   return [line, ...reasons].join("\n");

@@ -6,25 +6,28 @@ import tls from "node:tls";
 import { chooseProxy, parseProxy } from "millrace/model";
 import type { Settings } from "./settings.ts";
 
-/** An answer of a server, as far as a check looks at it. */
-export interface Answer {
+/** The parts of a server's response that the checks use. */
+export interface DoctorResponse {
   readonly status: number;
   readonly headers: http.IncomingHttpHeaders;
   readonly body: string;
-  /** When the answer began, milliseconds since the epoch. */
+  /** Time at which the response began, in milliseconds since the Unix epoch. */
   readonly atMs: number;
 }
 
-const limitMs = 5_000;
-const bodyBytes = 262_144;
+const timeoutMs = 5_000;
+const maxBodyBytes = 262_144;
 
-/** Asks for one path below the endpoint, the way a client does: by its proxy, socket and certificates. */
-export async function ask(
+/**
+ * Sends a GET request for a path below the endpoint, through the same proxy, socket and certificates as a
+ * client.
+ */
+export async function sendRequest(
   settings: Settings,
   path: string,
   headers: Readonly<Record<string, string>> = {},
-): Promise<Answer> {
-  const signal = AbortSignal.timeout(limitMs);
+): Promise<DoctorResponse> {
+  const signal = AbortSignal.timeout(timeoutMs);
   const url = new URL(settings.endpoint.value.replace(/\/+$/, "") + path);
   const socketPath = settings.socketPath?.value;
   const proxy = proxyOf(settings);
@@ -34,30 +37,30 @@ export async function ask(
   if (proxy === undefined) {
     const send = url.protocol === "https:" ? https.request : http.request;
     const onSocket = socketPath === undefined ? {} : { socketPath };
-    return answerOf(send(url, { ...common, ...pem, ...onSocket }));
+    return readResponse(send(url, { ...common, ...pem, ...onSocket }));
   }
   const authorization =
     proxy.authorization === undefined ? {} : { "proxy-authorization": proxy.authorization };
-  const via = new URL(proxy.origin);
+  const proxyUrl = new URL(proxy.origin);
   if (url.protocol === "http:") {
-    const direct = { ...common, headers: { ...common.headers, ...authorization } };
-    const send = via.protocol === "https:" ? https.request : http.request;
-    return answerOf(send(via, { ...direct, path: url.href }));
+    const proxied = { ...common, headers: { ...common.headers, ...authorization } };
+    const send = proxyUrl.protocol === "https:" ? https.request : http.request;
+    return readResponse(send(proxyUrl, { ...proxied, path: url.href }));
   }
-  const socket = await tunnelTo(url, via, { headers: authorization, signal });
+  const socket = await openTunnel(url, proxyUrl, { headers: authorization, signal });
   const secure = tls.connect({ socket, servername: url.hostname, ...pem });
   try {
     await once(secure, "secureConnect", { signal });
-    // An agent, the one of `false` too, would look the host up by itself, past the proxy.
+    // Any agent, including `false`, would resolve the host name itself and bypass the proxy.
     const { agent: _agent, ...rest } = common;
-    return await answerOf(https.request(url, { ...rest, createConnection: () => secure }));
+    return await readResponse(https.request(url, { ...rest, createConnection: () => secure }));
   } finally {
-    // Left open, it would keep the process from ending.
+    // An open socket would keep the process alive.
     secure.destroy();
   }
 }
 
-/** The proxy on the way to the endpoint, by the client's own rule. */
+/** The proxy for the endpoint, chosen by the client's own rules; `undefined` without a proxy. */
 export function proxyOf(settings: Settings): ReturnType<typeof parseProxy> {
   const { endpoint, httpProxy, httpsProxy, noProxy, socketPath } = settings;
   return parseProxy(
@@ -71,21 +74,21 @@ export function proxyOf(settings: Settings): ReturnType<typeof parseProxy> {
   );
 }
 
-/** Certificates that the environment names. */
+/** Certificates from the environment, as TLS options. */
 export const pemOf = ({ ca, cert, key }: Settings): tls.SecureContextOptions => ({
   ...(ca === undefined ? {} : { ca: ca.value }),
   ...(cert === undefined ? {} : { cert: cert.value }),
   ...(key === undefined ? {} : { key: key.value }),
 });
 
-async function tunnelTo(
+async function openTunnel(
   { hostname, port }: URL,
-  via: URL,
+  proxyUrl: URL,
   init: { readonly headers: Readonly<Record<string, string>>; readonly signal: AbortSignal },
 ): Promise<Socket> {
-  const send = via.protocol === "https:" ? https.request : http.request;
+  const send = proxyUrl.protocol === "https:" ? https.request : http.request;
   const path = `${hostname}:${port === "" ? "443" : port}`;
-  const request = send(via, { ...init, method: "CONNECT", path });
+  const request = send(proxyUrl, { ...init, method: "CONNECT", path });
   request.end();
   const [response, socket] = (await once(request, "connect", { signal: init.signal })) as [
     http.IncomingMessage,
@@ -93,12 +96,12 @@ async function tunnelTo(
   ];
   if (response.statusCode !== 200) {
     socket.destroy();
-    throw new Error(`the proxy answered ${response.statusCode}`);
+    throw new Error(`the proxy responded with ${response.statusCode}`);
   }
   return socket;
 }
 
-async function answerOf(request: http.ClientRequest): Promise<Answer> {
+async function readResponse(request: http.ClientRequest): Promise<DoctorResponse> {
   request.end();
   const [response] = (await once(request, "response")) as [http.IncomingMessage];
   const atMs = Date.now();
@@ -107,7 +110,7 @@ async function answerOf(request: http.ClientRequest): Promise<Answer> {
   for await (const chunk of response as AsyncIterable<Buffer>) {
     chunks.push(chunk);
     size += chunk.length;
-    if (size > bodyBytes) {
+    if (size > maxBodyBytes) {
       break;
     }
   }

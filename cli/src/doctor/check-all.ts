@@ -6,7 +6,10 @@ import { checkClock, checkKey, checkLimits, checkServer, checkVersions } from ".
 import { readSettings } from "./settings.ts";
 import { checkSpool } from "./spool-check.ts";
 
-/** All checks, each as soon as it is done. One that an earlier failure makes pointless is skipped. */
+/**
+ * Runs all checks and yields each one as soon as it has completed. Checks that an earlier failure makes
+ * pointless are skipped.
+ */
 export async function* checkAll(
   flags: DoctorFlags,
   env: NodeJS.ProcessEnv,
@@ -17,29 +20,31 @@ export async function* checkAll(
   if (endpoint.status === "failed") {
     yield checkVersions(undefined);
     yield await checkSpool(settings);
-    yield skip("server", "there is no address to ask");
+    yield skip("server", "no valid endpoint");
     return;
   }
   yield checkProxy(settings);
   yield await checkDns(settings);
   yield await checkTls(settings);
-  const { check: server, info, answer } = await checkServer(settings);
+  const { check: server, info, response } = await checkServer(settings);
   yield server;
   yield checkVersions(info);
-  yield answer === undefined ? skip("clock", "no answer to compare with") : checkClock(answer);
+  yield response === undefined
+    ? skip("clock", "no server response to compare with")
+    : checkClock(response);
   if (info === undefined) {
-    yield skip("key", "no server to show it to");
-    yield skip("limits", "no server that names them");
+    yield skip("key", "no server to check it with");
+    yield skip("limits", "no server to read them from");
     yield await checkSpool(settings);
-    yield skip("run", "no server to send one to");
+    yield skip("run", "no server to send it to");
     return;
   }
-  yield checkLimits(answer);
+  yield checkLimits(response);
   const key = await checkKey(settings);
   yield key;
   yield await checkSpool(settings);
   yield key.status === "failed"
-    ? skip("run", "the key is not let in")
+    ? skip("run", "the server refused the key")
     : await checkRun(settings, flags.project);
 }
 

@@ -1,4 +1,4 @@
-/** What one check of `millrace doctor` came to. */
+/** Result of one check of `millrace doctor`. */
 export interface Check {
   readonly name:
     | "endpoint"
@@ -12,16 +12,19 @@ export interface Check {
     | "limits"
     | "spool"
     | "run";
-  /** `skipped`: it could not be made, because an earlier one failed or there is nothing to check. */
+  /** `skipped`: an earlier check failed, or there is nothing to check. */
   readonly status: "ok" | "warning" | "failed" | "skipped";
-  /** One line. Never holds a key. */
+  /** What the check found, in one line. Never contains an API key. */
   readonly found: string;
-  /** What to do about it; absent where there is nothing to do. */
+  /** What the user should do; absent if nothing needs to be done. */
   readonly todo?: string;
 }
 
-/** A text that came from elsewhere: it can't move the cursor, and is not longer than a line. */
-export function shown(text: string, most = 200): string {
+/**
+ * Makes text from another source safe to print: removes control characters, which could move the cursor, and
+ * shortens it to `maxLength`.
+ */
+export function toPrintable(text: string, maxLength = 200): string {
   const plain = text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, " ").trim();
-  return plain.length > most ? `${plain.slice(0, most)}…` : plain;
+  return plain.length > maxLength ? `${plain.slice(0, maxLength)}…` : plain;
 }

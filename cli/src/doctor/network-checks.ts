@@ -4,17 +4,17 @@ import { isIP } from "node:net";
 import tls from "node:tls";
 import { isLoopback } from "millrace/model";
 import { pemOf, proxyOf } from "./ask.ts";
-import { shown } from "./check.ts";
+import { toPrintable } from "./check.ts";
 import type { Check } from "./check.ts";
 import type { Settings } from "./settings.ts";
 
-const limitMs = 5_000;
+const timeoutMs = 5_000;
 const dayMs = 86_400_000;
-/** Days before its end from which a certificate is mentioned. */
-const soonDays = 14;
+/** A certificate that expires within this many days causes a warning. */
+const expiryWarningDays = 14;
 
-/** The address as people may see it: without user and password. */
-export function addressOf(text: string): string {
+/** Returns a URL that is safe to print: without user name and password. */
+export function toPrintableUrl(text: string): string {
   const url = new URL(text);
   url.username = "";
   url.password = "";
@@ -28,26 +28,26 @@ export function checkEndpoint({ endpoint: { value, from } }: Settings): Check {
     return {
       name,
       status: "failed",
-      found: `${from} is not an http or https address`,
-      todo: "Set it to the address that the server prints, such as http://localhost:1984.",
+      found: `${from} is not an http or https URL`,
+      todo: "Set it to the URL that the server prints, such as http://localhost:1984.",
     };
   }
   if (url.username !== "" || url.password !== "") {
     return {
       name,
       status: "failed",
-      found: `${addressOf(value)} (from ${from}) holds a user or a password`,
-      todo: "Leave them out: a key goes into MILLRACE_API_KEY.",
+      found: `${toPrintableUrl(value)} (from ${from}) contains a user name or a password`,
+      todo: "Remove them, and pass the key in MILLRACE_API_KEY.",
     };
   }
-  return { name, status: "ok", found: `${addressOf(value)} (from ${from})` };
+  return { name, status: "ok", found: `${toPrintableUrl(value)} (from ${from})` };
 }
 
 export function checkProxy(settings: Settings): Check {
   const name = "proxy";
   const { endpoint, httpProxy, httpsProxy, noProxy, socketPath } = settings;
   if (socketPath !== undefined) {
-    return { name, status: "ok", found: `none: the socket of ${socketPath.from} is used` };
+    return { name, status: "ok", found: `none: the Unix socket from ${socketPath.from} is used` };
   }
   const isSecure = new URL(endpoint.value).protocol === "https:";
   const variable = isSecure ? httpsProxy : httpProxy;
@@ -59,7 +59,7 @@ export function checkProxy(settings: Settings): Check {
     return {
       name,
       status: "ok",
-      found: `${variable.from} is not used: ${noProxy?.from ?? "NO_PROXY"} names this host`,
+      found: `${variable.from} is not used: ${noProxy?.from ?? "NO_PROXY"} lists this host`,
     };
   }
   const { hostname } = new URL(endpoint.value);
@@ -77,13 +77,13 @@ export async function checkDns(settings: Settings): Promise<Check> {
   const name = "dns";
   const host = new URL(settings.endpoint.value).hostname.replaceAll(/^\[|\]$/g, "");
   if (settings.socketPath !== undefined) {
-    return { name, status: "skipped", found: "not needed: a socket is used" };
+    return { name, status: "skipped", found: "not needed: a Unix socket is used" };
   }
   if (isIP(host) !== 0) {
-    return { name, status: "ok", found: `${host} is an address` };
+    return { name, status: "ok", found: `${host} is an IP address` };
   }
   if (proxyOf(settings) !== undefined) {
-    return { name, status: "skipped", found: `the proxy looks ${host} up` };
+    return { name, status: "skipped", found: `the proxy resolves ${host}` };
   }
   try {
     const addresses = await lookup(host, { all: true });
@@ -92,8 +92,8 @@ export async function checkDns(settings: Settings): Promise<Check> {
     return {
       name,
       status: "failed",
-      found: `${host} has no address (${codeOf(error)})`,
-      todo: "Check the spelling of the endpoint and this machine's name server.",
+      found: `${host} can't be resolved (${codeOf(error)})`,
+      todo: "Check the spelling of the endpoint and this machine's DNS settings.",
     };
   }
 }
@@ -102,18 +102,18 @@ export async function checkTls(settings: Settings): Promise<Check> {
   const name = "tls";
   const url = new URL(settings.endpoint.value);
   if (url.protocol === "http:") {
-    const isHere = isLoopback(url.hostname) || settings.socketPath !== undefined;
+    const isLocal = isLoopback(url.hostname) || settings.socketPath !== undefined;
     return {
       name,
-      status: isHere ? "ok" : "warning",
-      found: isHere
+      status: isLocal ? "ok" : "warning",
+      found: isLocal
         ? "not needed: the server is on this machine"
-        : "none: runs travel as plain text",
-      ...(isHere ? {} : { todo: "Use an https endpoint, or a network that only you can read." }),
+        : "none: runs are sent unencrypted",
+      ...(isLocal ? {} : { todo: "Use an https endpoint, or a private network." }),
     };
   }
   if (proxyOf(settings) !== undefined) {
-    return { name, status: "skipped", found: "checked together with the server, by the proxy" };
+    return { name, status: "skipped", found: "checked by the server check, through the proxy" };
   }
   const host = url.hostname.replaceAll(/^\[|\]$/g, "");
   const socket = tls.connect({
@@ -124,44 +124,44 @@ export async function checkTls(settings: Settings): Promise<Check> {
     ...(settings.socketPath === undefined ? {} : { path: settings.socketPath.value }),
   });
   try {
-    await once(socket, "secureConnect", { signal: AbortSignal.timeout(limitMs) });
+    await once(socket, "secureConnect", { signal: AbortSignal.timeout(timeoutMs) });
     const { valid_to: end } = socket.getPeerCertificate();
     const days = Math.floor((Date.parse(end) - Date.now()) / dayMs);
-    const isSoon = days < soonDays;
+    const expiresSoon = days < expiryWarningDays;
     return {
       name,
-      status: isSoon ? "warning" : "ok",
+      status: expiresSoon ? "warning" : "ok",
       found: `${socket.getProtocol() ?? "TLS"}, certificate valid for ${days} days`,
-      ...(isSoon ? { todo: "Renew the server's certificate." } : {}),
+      ...(expiresSoon ? { todo: "Renew the server's certificate." } : {}),
     };
   } catch (error) {
     return {
       name,
       status: "failed",
-      found: shown(`no secure connection: ${messageOf(error)}`),
-      todo: todoOfTls(codeOf(error)),
+      found: toPrintable(`no secure connection: ${messageOf(error)}`),
+      todo: adviseOnTls(codeOf(error)),
     };
   } finally {
     socket.destroy();
   }
 }
 
-function todoOfTls(code: string): string {
+function adviseOnTls(code: string): string {
   if (code === "CERT_HAS_EXPIRED") {
     return "Renew the server's certificate, and check this machine's clock.";
   }
   if (/CERT|SELF_SIGNED|UNABLE_TO|ALTNAME/.test(code)) {
-    return "Trust the server's authority by MILLRACE_CA (PEM text), or use the name on its certificate.";
+    return "Set MILLRACE_CA to the server's certificate authority (PEM text), or use the host name on its certificate.";
   }
   return /EPROTO|SSL|ECONNRESET/.test(code)
-    ? "The server speaks no TLS there: use http, or the right port."
-    : "Check that the server runs and that the port is open.";
+    ? "The server does not use TLS on this port: use http, or the correct port."
+    : "Check that the server is running and that the port is open.";
 }
 
 export const codeOf = (error: unknown): string =>
   error instanceof Error && "code" in error ? String(error.code) : "";
 
-/** Of an error or of the first that it was made of. */
+/** The message of an error; of an `AggregateError` that of its first error. */
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) {
     return messageOf(error.errors[0]);

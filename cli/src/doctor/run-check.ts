@@ -1,14 +1,14 @@
 import { setTimeout as timer } from "node:timers/promises";
 import { Client, NotFoundError } from "millrace";
-import { shown } from "./check.ts";
+import { toPrintable } from "./check.ts";
 import type { Check } from "./check.ts";
 import { messageOf } from "./network-checks.ts";
 import type { Settings } from "./settings.ts";
 
-const limitMs = 8_000;
-const pauseMs = 100;
+const timeoutMs = 8_000;
+const pollIntervalMs = 100;
 
-/** Records a run as a program does, and reads it back. */
+/** Records a run as a program would, and reads it back. */
 export async function checkRun(
   { endpoint, apiKey, enabled }: Settings,
   project: string,
@@ -22,9 +22,9 @@ export async function checkRun(
       todo: `Unset ${enabled.from}, or set it to true.`,
     };
   }
-  const beganAt = performance.now();
+  const startedAt = performance.now();
   let client: Client | undefined;
-  const hints: string[] = [];
+  const warnings: string[] = [];
   try {
     client = new Client({
       endpoint: endpoint.value,
@@ -33,29 +33,29 @@ export async function checkRun(
       enabled: true,
       samplingRate: 1,
       attempts: 2,
-      timeoutMs: limitMs / 2,
-      logger: { warn: (message) => void hints.push(message) },
+      timeoutMs: timeoutMs / 2,
+      logger: { warn: (message) => void warnings.push(message) },
     });
     const run = client.startRun({ name: "millrace doctor", inputs: { question: "ping" } });
     run.end({ answer: "pong" });
-    await client.flush({ timeoutMs: limitMs });
+    await client.flush({ timeoutMs: timeoutMs });
     await readBack(client, run.id);
-    const took = Math.round(performance.now() - beganAt);
+    const took = Math.round(performance.now() - startedAt);
     return {
       name,
       status: "ok",
-      found: `sent to project ${shown(project)} and read back in ${took} ms`,
+      found: `sent to project ${toPrintable(project)} and read back in ${took} ms`,
     };
   } catch (error) {
-    const [hint = ""] = hints;
+    const [warning = ""] = warnings;
     return {
       name,
       status: "failed",
-      found: concealed(
-        shown(`not sent and read back: ${messageOf(error)} ${hint}`, 400),
+      found: hideKey(
+        toPrintable(`failed to send a run and read it back: ${messageOf(error)} ${warning}`, 400),
         apiKey?.value,
       ),
-      todo: "Look at the checks above; a server that is busy may also need longer.",
+      todo: "See the checks above. If the server is busy, try again later.",
     };
   } finally {
     await client?.close({ timeoutMs: 0 });
@@ -63,7 +63,7 @@ export async function checkRun(
 }
 
 async function readBack(client: Client, id: string): Promise<void> {
-  const signal = AbortSignal.timeout(limitMs);
+  const signal = AbortSignal.timeout(timeoutMs);
   for (;;) {
     try {
       await client.runs.read(id, { signal });
@@ -73,9 +73,9 @@ async function readBack(client: Client, id: string): Promise<void> {
         throw error;
       }
     }
-    await timer(pauseMs, undefined, { signal });
+    await timer(pollIntervalMs, undefined, { signal });
   }
 }
 
-const concealed = (text: string, key: string | undefined): string =>
+const hideKey = (text: string, key: string | undefined): string =>
   key === undefined ? text : text.replaceAll(key, "[hidden]");

@@ -1,55 +1,61 @@
 import { isLoopback, parseServerInfo, version } from "millrace/model";
-import { ask } from "./ask.ts";
-import type { Answer } from "./ask.ts";
-import { shown } from "./check.ts";
+import { sendRequest } from "./ask.ts";
+import type { DoctorResponse } from "./ask.ts";
+import { toPrintable } from "./check.ts";
 import type { Check } from "./check.ts";
-import { addressOf, codeOf, messageOf } from "./network-checks.ts";
+import { toPrintableUrl, codeOf, messageOf } from "./network-checks.ts";
 import type { Settings } from "./settings.ts";
 
-/** The content of `/info` of a tracing server; other members are ignored. */
+/** The part of a tracing server's `/info` that the checks use. */
 interface Info {
   readonly version: string;
 }
 
-export type ServerFound =
-  | { readonly check: Check; readonly info: Info; readonly answer: Answer }
-  | { readonly check: Check; readonly info: undefined; readonly answer: Answer | undefined };
+export type ServerCheckResult =
+  | { readonly check: Check; readonly info: Info; readonly response: DoctorResponse }
+  | {
+      readonly check: Check;
+      readonly info: undefined;
+      readonly response: DoctorResponse | undefined;
+    };
 
-/** Whether something answers at the endpoint, and whether it is a tracing server. */
-export async function checkServer(settings: Settings): Promise<ServerFound> {
+/** Checks that a server responds at the endpoint, and that it is a tracing server. */
+export async function checkServer(settings: Settings): Promise<ServerCheckResult> {
   const name = "server";
-  const address = addressOf(settings.endpoint.value);
-  const isHere = isLoopback(new URL(address).hostname);
-  let answer: Answer;
+  const address = toPrintableUrl(settings.endpoint.value);
+  const isLocal = isLoopback(new URL(address).hostname);
+  let response: DoctorResponse;
   try {
-    answer = await ask(settings, "/info");
+    response = await sendRequest(settings, "/info");
   } catch (error) {
     const reason = [codeOf(error), messageOf(error)].find((text) => text !== "") ?? "no reason";
     const check: Check = {
       name,
       status: "failed",
-      found: shown(`nothing answers at ${address}: ${reason}`),
-      todo: isHere
+      found: toPrintable(`no response from ${address}: ${reason}`),
+      todo: isLocal
         ? "Start the server with: npx millrace serve"
-        : "Check address and port, that the server runs, and the firewall or proxy between.",
+        : "Check the address and port, that the server is running, and any firewall or proxy in between.",
     };
-    return { check, info: undefined, answer: undefined };
+    return { check, info: undefined, response: undefined };
   }
-  const info = infoOf(answer);
+  const info = parseInfo(response);
   if (info === undefined) {
     const check: Check = {
       name,
       status: "failed",
-      found: shown(`${address} answers ${answer.status}, but its /info names no version`),
-      todo: "Something else listens there: set the endpoint to a Millrace or LangSmith server.",
+      found: toPrintable(
+        `${address} responds with ${response.status}, but its /info reports no version`,
+      ),
+      todo: "Another program listens there; set the endpoint to a Millrace or LangSmith server.",
     };
-    return { check, info, answer };
+    return { check, info, response };
   }
-  const found = `version ${shown(info.version, 40)} at ${address}`;
-  return { check: { name, status: "ok", found }, info, answer };
+  const found = `version ${toPrintable(info.version, 40)} at ${address}`;
+  return { check: { name, status: "ok", found }, info, response };
 }
 
-function infoOf({ status, body }: Answer): Info | undefined {
+function parseInfo({ status, body }: DoctorResponse): Info | undefined {
   if (status !== 200) {
     return undefined;
   }
@@ -57,7 +63,7 @@ function infoOf({ status, body }: Answer): Info | undefined {
     const { version: found } = parseServerInfo(JSON.parse(body));
     return found === undefined ? undefined : { version: found };
   } catch {
-    // Not JSON: it is another server.
+    // Not JSON, so this is not a tracing server.
     return undefined;
   }
 }
@@ -65,7 +71,7 @@ function infoOf({ status, body }: Answer): Info | undefined {
 export function checkVersions(info: Info | undefined): Check {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   const isOld = major < 20 || (major === 20 && minor < 19);
-  const server = info === undefined ? "" : `, server API ${shown(info.version, 40)}`;
+  const server = info === undefined ? "" : `, server API ${toPrintable(info.version, 40)}`;
   return {
     name: "versions",
     status: isOld ? "failed" : "ok",
@@ -74,75 +80,82 @@ export function checkVersions(info: Info | undefined): Check {
   };
 }
 
-/** Asks for something that needs a key. What is said of the key is where it comes from. */
+/** Sends a request that needs a key. The result names only the source of the key, never the key. */
 export async function checkKey(settings: Settings): Promise<Check> {
   const name = "key";
   const { apiKey } = settings;
-  const source = apiKey === undefined ? "none is set" : `the one from ${apiKey.from}`;
+  const source = apiKey === undefined ? "none is set" : `the key from ${apiKey.from}`;
   const headers = apiKey === undefined ? {} : { "x-api-key": apiKey.value };
   try {
-    const { status } = await ask(settings, "/sessions?limit=1", headers);
+    const { status } = await sendRequest(settings, "/sessions?limit=1", headers);
     if (status === 401 || status === 403) {
       return {
         name,
         status: "failed",
         found:
           apiKey === undefined
-            ? `none is set, and the server wants one (${status})`
-            : `${source} is refused (${status})`,
-        todo: "Set MILLRACE_API_KEY to a key of this server; `millrace keys create` makes one.",
+            ? `none is set, but the server requires one (${status})`
+            : `${source} was refused (${status})`,
+        todo: "Set MILLRACE_API_KEY to a key of this server; `millrace keys create` creates one.",
       };
     }
     return status >= 200 && status < 300
-      ? { name, status: "ok", found: `${source}; the server lets it in` }
+      ? {
+          name,
+          status: "ok",
+          found:
+            apiKey === undefined
+              ? "none is set; the server requires none"
+              : `${source}; the server accepts it`,
+        }
       : {
           name,
           status: "failed",
-          found: `${source}; the server answered ${status} to GET /sessions`,
-          todo: "Look into the server's own messages.",
+          found: `${source}; the server responded with ${status} to GET /sessions`,
+          todo: "Check the server's log.",
         };
   } catch (error) {
     return {
       name,
       status: "failed",
-      found: shown(`GET /sessions failed: ${messageOf(error)}`),
-      todo: "Run the command again; the server answered a moment ago.",
+      found: toPrintable(`GET /sessions failed: ${messageOf(error)}`),
+      todo: "Run the command again: the server responded to the previous check.",
     };
   }
 }
 
-/** A header has whole seconds, and the answer took a moment: less is no difference. */
-const sameMs = 5_000;
-const farMs = 60_000;
+/** Smaller differences are ignored: the Date header has whole seconds, and the response took some time. */
+const toleranceMs = 5_000;
+const failureMs = 60_000;
 
-export function checkClock({ headers, atMs }: Answer): Check {
+export function checkClock({ headers, atMs }: DoctorResponse): Check {
   const name = "clock";
   const serverMs = Date.parse(headers.date ?? "");
   if (Number.isNaN(serverMs)) {
     return { name, status: "skipped", found: "the server sends no Date header" };
   }
-  const offMs = atMs - serverMs;
-  const size = Math.abs(offMs);
-  if (size < sameMs) {
+  const differenceMs = atMs - serverMs;
+  const absoluteMs = Math.abs(differenceMs);
+  if (absoluteMs < toleranceMs) {
     return { name, status: "ok", found: "the same as the server's" };
   }
-  const seconds = Math.round(size / 1_000).toLocaleString("en");
+  const seconds = Math.round(absoluteMs / 1_000).toLocaleString("en");
   return {
     name,
-    status: size >= farMs ? "failed" : "warning",
-    found: `this machine is ${seconds} s ${offMs > 0 ? "ahead of" : "behind"} the server`,
-    todo: "Set both clocks (NTP): runs would be filed at the wrong time.",
+    status: absoluteMs >= failureMs ? "failed" : "warning",
+    found: `this machine is ${seconds} s ${differenceMs > 0 ? "ahead of" : "behind"} the server`,
+    todo: "Synchronize both clocks (NTP); otherwise runs get wrong times.",
   };
 }
 
-export function checkLimits({ body }: Answer): Check {
-  const { batch_ingest_config: told } = JSON.parse(body) as {
+export function checkLimits({ body }: DoctorResponse): Check {
+  const { batch_ingest_config: config } = JSON.parse(body) as {
     readonly batch_ingest_config?: unknown;
   };
   const { batchLimit, batchBytes } = parseServerInfo(JSON.parse(body));
   const mib = (batchBytes / 1_048_576).toFixed(1);
-  const found = `${batchLimit.toLocaleString("en")} operations and ${mib} MiB a request`;
-  return told === undefined
-    ? { name: "limits", status: "warning", found: `none named; ${found} are assumed` }
+  const found = `${batchLimit.toLocaleString("en")} operations and ${mib} MiB per request`;
+  return config === undefined
+    ? { name: "limits", status: "warning", found: `not reported by the server; assuming ${found}` }
     : { name: "limits", status: "ok", found };
 }

@@ -5,10 +5,10 @@ const openers: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
   win32: ["cmd", "/c", "start", ""],
 };
 
-/** Opens an address in the user's browser. A machine without one is not a failure: the address is printed anyway. */
+/** Opens a URL in the user's browser. A machine without a browser is not a failure: the URL is printed anyway. */
 export function openBrowser(url: string): void {
   const [command = "xdg-open", ...args] = openers[process.platform] ?? [];
   const opener = spawn(command, [...args, url], { detached: true, stdio: "ignore" });
-  opener.once("error", () => process.stderr.write(`no browser could be opened; go to ${url}\n`));
+  opener.once("error", () => process.stderr.write(`could not open a browser; go to ${url}\n`));
   opener.unref();
 }

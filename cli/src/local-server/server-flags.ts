@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { defaultEndpoint, OptionError, variablesOf } from "millrace/model";
 import { UsageError } from "../usage-error.ts";
 
-/** The options of whatever talks to a server. */
+/** The flags of every command that connects to a server. */
 export interface ServerFlags {
   readonly endpoint?: string | undefined;
   readonly apiKey?: string | undefined;
@@ -11,23 +11,23 @@ export interface ServerFlags {
 
 export const addServerFlags = (command: Command): Command =>
   command
-    .option("--endpoint <address>", "address of the server; also MILLRACE_ENDPOINT")
+    .option("--endpoint <address>", "server URL; also MILLRACE_ENDPOINT")
     .option(
       "--key, --api-key <key>",
-      "API key; MILLRACE_API_KEY hides it from other users of the machine",
+      "API key; use MILLRACE_API_KEY to hide it from other users of the machine",
     );
 
 /**
- * Does something with a client of a server that answers, and gives back what it took.
+ * Runs `work` with a client, after checking that the server responds. Closes the client at the end.
  *
- * @throws {@link UsageError} an option can't be.
+ * @throws {@link UsageError} if an option is invalid.
  */
 export async function withClient<Result>(
   { endpoint, apiKey }: ServerFlags,
   settings: ClientOptions,
   work: (client: Client) => Promise<Result>,
 ): Promise<Result> {
-  await reach({ endpoint, apiKey });
+  await assertReachable({ endpoint, apiKey });
   const client = await createClient({ ...settings, endpoint, apiKey });
   try {
     return await work(client);
@@ -36,9 +36,12 @@ export async function withClient<Result>(
   }
 }
 
-/** With a client of its own: one try takes seconds, and its end must not wait for anything. */
-async function reach({ endpoint, apiKey }: ServerFlags): Promise<void> {
-  const tries = { attempts: 1, timeoutMs: firstAnswerMs, workers: 0 };
+/**
+ * Uses a separate client, which makes a single attempt of a few seconds and does not have to flush when it is
+ * closed.
+ */
+async function assertReachable({ endpoint, apiKey }: ServerFlags): Promise<void> {
+  const tries = { attempts: 1, timeoutMs: firstResponseMs, workers: 0 };
   const client = await createClient({ ...tries, endpoint, apiKey });
   try {
     const { reachServer } = await import("./reach-server.ts");
@@ -48,10 +51,10 @@ async function reach({ endpoint, apiKey }: ServerFlags): Promise<void> {
   }
 }
 
-/** Longest wait for the first answer of a server. */
-const firstAnswerMs = 5_000;
+/** Longest wait for the first response of a server, in milliseconds. */
+const firstResponseMs = 5_000;
 
-/** The address that a client asks: the option, the environment, or the default. */
+/** The URL that a client uses: from the flag, the environment, or the default. */
 const endpointOf = ({ endpoint }: ServerFlags): string =>
   endpoint ??
   variablesOf("endpoint")
@@ -59,7 +62,7 @@ const endpointOf = ({ endpoint }: ServerFlags): string =>
     .find((value) => value !== undefined && value.trim() !== "") ??
   defaultEndpoint;
 
-/** The client is loaded here: other commands start without it. */
+/** Loads the client on demand: commands that don't need it start faster. */
 async function createClient(options: ClientOptions): Promise<Client> {
   const { Client } = await import("millrace");
   try {
@@ -69,15 +72,18 @@ async function createClient(options: ClientOptions): Promise<Client> {
   }
 }
 
-/** A dataset is named, or given by its id. */
+/** Whether the text is an id, not a name: a dataset can be given as either. */
 export const isId = (text: string): boolean =>
   /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i.test(text);
 
-/** Listens for who wants it ended: the first signal ends it cleanly, a second one at once. */
-export function endSignal(): AbortSignal {
-  const ending = new AbortController();
+/**
+ * Returns a signal that SIGINT or SIGTERM aborts, so that the command ends cleanly. A second one ends the
+ * process at once.
+ */
+export function createInterruptSignal(): AbortSignal {
+  const interruption = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.once(signal, () => ending.abort(new Error(`ended by ${signal}`)));
+    process.once(signal, () => interruption.abort(new Error(`interrupted by ${signal}`)));
   }
-  return ending.signal;
+  return interruption.signal;
 }

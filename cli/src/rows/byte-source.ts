@@ -5,20 +5,20 @@ import * as zlib from "node:zlib";
 import { SourceError } from "./source-row.ts";
 import { unzstd } from "./zstd.ts";
 
-/** Bytes that are read as they are wanted. */
+/** A source of bytes that is read on demand. */
 export interface ByteSource {
-  /** Of the content: unpacked, where the source is packed. */
+  /** The content, decompressed if the source is compressed. */
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** How much of the source has been read, from 0 to 1; `undefined` where its size is not known. */
+  /** Returns the share of the source that has been read, from 0 to 1; `undefined` if its size is unknown. */
   readonly fraction: () => number | undefined;
 }
 
-export type Packing = "gzip" | "zstd" | "none";
+export type Compression = "gzip" | "zstd" | "none";
 
-/** The name that stands for standard input. */
+/** The file argument that stands for standard input. */
 export const standardInput = "-";
 
-/** Opens a file, or standard input; how it is packed shows in its first bytes. */
+/** Opens a file or standard input. The compression is detected from the first bytes. */
 export async function openBytes(path: string): Promise<ByteSource> {
   const isFile = path !== standardInput;
   const size = isFile ? (await stat(path)).size : undefined;
@@ -33,23 +33,23 @@ export async function openBytes(path: string): Promise<ByteSource> {
     }
   };
   return {
-    bytes: unpacked(counted(), isFile ? path : "standard input"),
+    bytes: decompress(counted(), isFile ? path : "standard input"),
     fraction: () => (size === undefined || size === 0 ? undefined : Math.min(1, read / size)),
   };
 }
 
-/** How a file is packed. */
-export async function packingOf(path: string): Promise<Packing> {
+/** Detects the compression of a file. */
+export async function readCompression(path: string): Promise<Compression> {
   const file = await open(path);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(4), 0, 4, 0);
-    return packingIn(buffer.subarray(0, bytesRead));
+    return detectCompression(buffer.subarray(0, bytesRead));
   } finally {
     await file.close();
   }
 }
 
-function packingIn(head: Uint8Array): Packing {
+function detectCompression(head: Uint8Array): Compression {
   const [a, b, c, d] = head;
   if (a === 0x1f && b === 0x8b) {
     return "gzip";
@@ -57,32 +57,37 @@ function packingIn(head: Uint8Array): Packing {
   return a === 0x28 && b === 0xb5 && c === 0x2f && d === 0xfd ? "zstd" : "none";
 }
 
-async function* unpacked(chunks: AsyncGenerator<Buffer>, name: string): AsyncGenerator<Uint8Array> {
+async function* decompress(
+  chunks: AsyncGenerator<Buffer>,
+  name: string,
+): AsyncGenerator<Uint8Array> {
   let head = Buffer.alloc(0);
   let isEnd = false;
   while (head.length < 4 && !isEnd) {
-    const step = await chunks.next();
-    isEnd = step.done === true;
-    head = step.done === true ? head : Buffer.concat([head, step.value]);
+    const next = await chunks.next();
+    isEnd = next.done === true;
+    head = next.done === true ? head : Buffer.concat([head, next.value]);
   }
-  const whole = async function* whole(): AsyncGenerator<Buffer> {
+  const allChunks = async function* allChunks(): AsyncGenerator<Buffer> {
     yield head;
     yield* chunks;
   };
-  const packing = packingIn(head);
-  if (packing === "none") {
-    yield* whole();
+  const compression = detectCompression(head);
+  if (compression === "none") {
+    yield* allChunks();
     return;
   }
   try {
-    yield* packing === "gzip" ? gunzipped(whole()) : unzstd(whole());
+    yield* compression === "gzip" ? gunzip(allChunks()) : unzstd(allChunks());
   } catch (cause) {
-    throw new SourceError(`${name} is no whole ${packing} file: ${messageOf(cause)}`, { cause });
+    throw new SourceError(`${name} is not a complete ${compression} file: ${messageOf(cause)}`, {
+      cause,
+    });
   }
 }
 
-const gunzipped = (chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> =>
-  // What fails at either end ends the other, and comes out where it is read.
+const gunzip = (chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> =>
+  // An error of either stream ends the other, and is thrown to the code that reads the result.
   pipeline(Readable.from(chunks, { objectMode: false }), zlib.createGunzip(), () => undefined);
 
 export const messageOf = (cause: unknown): string =>

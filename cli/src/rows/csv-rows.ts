@@ -11,103 +11,108 @@ import type { RowSource, SourceRow } from "./source-row.ts";
 
 export interface CsvOptions {
   readonly delimiter: string;
-  /** Types of some of these columns; those of the others follow from what is in the first thousand rows. */
+  /** Returns the types of some columns. The types of the others are inferred from the first thousand rows. */
   readonly types: (columns: readonly string[]) => ReadonlyMap<string, CsvType>;
 }
 
-/** So many rows say what the type of a column is, or fewer where they are long. */
+/** The types of columns are inferred from this many rows, or from fewer if they have more characters than this. */
 const sampleRows = 1_000;
 const sampleChars = 4_194_304;
 
 interface Column {
   readonly name: string;
   readonly type: CsvType;
-  readonly isGiven: boolean;
+  readonly isExplicit: boolean;
 }
 
-/** A source in CSV, whose first row names the columns. @throws {@link SourceError} it has none, or two of one name. */
+/**
+ * Opens a CSV source, whose first row contains the column names.
+ *
+ * @throws {@link SourceError} if a column has no name, or two columns have the same name.
+ */
 export async function openCsv(
   { bytes, fraction }: ByteSource,
   { delimiter, types: typesOf }: CsvOptions,
 ): Promise<RowSource> {
-  const parts = csvLines(bytes, delimiter);
+  const lineBatches = csvLines(bytes, delimiter);
   const sample: CsvLine[] = [];
   let chars = 0;
-  let isMore = true;
-  while (isMore && sample.length <= sampleRows && chars < sampleChars) {
-    const step = await parts.next();
-    isMore = step.done !== true;
-    for (const line of step.done === true ? [] : step.value) {
+  let hasMore = true;
+  while (hasMore && sample.length <= sampleRows && chars < sampleChars) {
+    const next = await lineBatches.next();
+    hasMore = next.done !== true;
+    for (const line of next.done === true ? [] : next.value) {
       sample.push(line);
       chars += line.cells.reduce((sum, cell) => sum + cell.length, 0);
     }
   }
-  const [head, ...first] = sample;
-  if (head === undefined) {
-    throw new SourceError("the file is empty: its first row names the columns");
+  const [header, ...firstRows] = sample;
+  if (header === undefined) {
+    throw new SourceError("the file is empty; its first row must contain the column names");
   }
-  const names = namesOf(head);
+  const names = parseColumnNames(header);
   const types = typesOf(names);
   for (const name of types.keys()) {
     if (!names.includes(name)) {
       throw new UsageError(
-        `there is no column ${name} to give a type to; there are ${names.join(", ")}`,
+        `there is no column ${name} to set the type of; the columns are ${names.join(", ")}`,
       );
     }
   }
   const columns = names.map((name, index): Column => {
-    const given = types.get(name);
-    const cells = first
+    const explicitType = types.get(name);
+    const cells = firstRows
       .slice(0, sampleRows)
       .map((line) => unescapeFormula(line.cells[index] ?? ""));
-    return { name, type: given ?? inferType(cells), isGiven: given !== undefined };
+    return { name, type: explicitType ?? inferType(cells), isExplicit: explicitType !== undefined };
   });
   const rows = async function* rows(): AsyncGenerator<SourceRow | BadRow> {
-    for (const line of first) {
+    for (const line of firstRows) {
       yield toRow(line, columns);
     }
-    for await (const part of parts) {
-      for (const line of part) {
+    for await (const lines of lineBatches) {
+      for (const line of lines) {
         yield toRow(line, columns);
       }
     }
   };
-  const close = async (): Promise<void> => void (await parts.return(undefined));
+  const close = async (): Promise<void> => void (await lineBatches.return(undefined));
   return { columns: names, rows: rows(), fraction, close };
 }
 
-function namesOf({ cells, fault }: CsvLine): readonly string[] {
-  const twice = cells.find((cell, index) => cells.indexOf(cell) !== index);
-  const nameless = cells.findIndex((cell) => cell === "");
-  if (fault !== undefined || twice !== undefined || nameless !== -1) {
-    const why =
-      twice === undefined
-        ? `column ${nameless + 1} has no name`
-        : `two columns are called ${twice}`;
-    throw new SourceError(`the first row does not name the columns: ${fault ?? why}`);
+function parseColumnNames({ cells, fault }: CsvLine): readonly string[] {
+  const duplicate = cells.find((cell, index) => cells.indexOf(cell) !== index);
+  const namelessIndex = cells.findIndex((cell) => cell === "");
+  if (fault !== undefined || duplicate !== undefined || namelessIndex !== -1) {
+    const reason =
+      duplicate === undefined
+        ? `column ${namelessIndex + 1} has no name`
+        : `two columns are named ${duplicate}`;
+    throw new SourceError(`the first row does not contain valid column names: ${fault ?? reason}`);
   }
   return cells.map(unescapeFormula);
 }
 
 function toRow({ cells, fault }: CsvLine, columns: readonly Column[]): SourceRow | BadRow {
-  const isOdd = cells.length !== columns.length;
+  const hasWrongLength = cells.length !== columns.length;
   const reason =
     fault ??
-    (isOdd && `the row has ${cells.length} cells, and ${columns.length} columns have names`);
+    (hasWrongLength &&
+      `the row has ${cells.length} cells, but the first row names ${columns.length} columns`);
   if (reason !== false) {
     return new BadRow(reason, JSON.stringify(cells));
   }
   const row: Record<string, unknown> = {};
-  for (const [index, { name, type, isGiven }] of columns.entries()) {
+  for (const [index, { name, type, isExplicit }] of columns.entries()) {
     try {
       const value = parseCell(type, unescapeFormula(cells[index] ?? ""));
       if (value !== undefined) {
         row[name] = value;
       }
     } catch (cause) {
-      const hint = isGiven
+      const hint = isExplicit
         ? ""
-        : `, as the rows before have it; --types ${name}:text takes it as it is`;
+        : `, the type inferred from earlier rows; pass --types ${name}:text to accept any text`;
       return new BadRow(`column ${name}: ${messageOf(cause)}${hint}`, JSON.stringify(cells));
     }
   }

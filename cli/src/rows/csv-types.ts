@@ -1,35 +1,39 @@
-/** What the texts of a CSV column mean. */
+/** The type of the values in a CSV column. */
 export type CsvType = "text" | "number" | "boolean" | "json";
 
 export const csvTypes: readonly CsvType[] = ["text", "number", "boolean", "json"];
 
-/** JSON's, less what a number of JavaScript can't hold. */
-const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+/** The grammar of numbers in JSON. */
+const numberPattern = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-const is: Readonly<Record<CsvType, (text: string) => boolean>> = {
+const matchesType: Readonly<Record<CsvType, (text: string) => boolean>> = {
   text: () => true,
-  number: (text) => number.test(text) && isKept(text),
+  number: (text) => numberPattern.test(text) && isExact(text),
   boolean: (text) => text === "true" || text === "false",
-  json: (text) => /^[[{]/.test(text) && parsed(text) !== undefined,
+  json: (text) => /^[[{]/.test(text) && parseOrUndefined(text) !== undefined,
 };
 
-/** What all of these texts are; empty ones say nothing. */
+/** Infers the type that all of these texts have. Empty texts are ignored. */
 export function inferType(texts: Iterable<string>): CsvType {
-  let left: readonly CsvType[] = ["number", "boolean", "json"];
-  let isSaid = false;
+  let candidates: readonly CsvType[] = ["number", "boolean", "json"];
+  let hasValue = false;
   for (const text of texts) {
     if (text !== "") {
-      isSaid = true;
-      left = left.filter((type) => is[type](text));
-      if (left.length === 0) {
+      hasValue = true;
+      candidates = candidates.filter((type) => matchesType[type](text));
+      if (candidates.length === 0) {
         break;
       }
     }
   }
-  return isSaid ? (left[0] ?? "text") : "text";
+  return hasValue ? (candidates[0] ?? "text") : "text";
 }
 
-/** The value of a cell; `undefined` where it is empty. @throws Error it is not a value of this type. */
+/**
+ * Parses the value of a cell; `undefined` if it is empty.
+ *
+ * @throws Error if it is not a value of this type.
+ */
 export function parseCell(type: CsvType, text: string): unknown {
   if (type === "text") {
     return text;
@@ -37,25 +41,25 @@ export function parseCell(type: CsvType, text: string): unknown {
   if (text === "") {
     return undefined;
   }
-  const value = type === "number" && !number.test(text) ? undefined : parsed(text);
-  const isOne = type === "json" ? value !== undefined : typeof value === type;
-  if (!isOne) {
+  const value = type === "number" && !numberPattern.test(text) ? undefined : parseOrUndefined(text);
+  const isOfType = type === "json" ? value !== undefined : typeof value === type;
+  if (!isOfType) {
     throw new Error(
-      `${JSON.stringify(text.slice(0, 100))} is no ${type === "json" ? "JSON" : type}`,
+      `${JSON.stringify(text.slice(0, 100))} is not ${type === "json" ? "JSON" : `a ${type}`}`,
     );
   }
   return value;
 }
 
-/** A whole number beyond what is exact would change. */
-const isKept = (text: string): boolean =>
+/** Whether a number keeps its value: integers beyond the safe range of JavaScript would change. */
+const isExact = (text: string): boolean =>
   !/^-?\d+$/.test(text) || Number.isSafeInteger(Number(text));
 
-function parsed(text: string): unknown {
+function parseOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    // It is not a value of this type, which is the result.
+    // Not JSON; the caller handles `undefined`.
     return undefined;
   }
 }

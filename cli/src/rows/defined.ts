@@ -1,4 +1,4 @@
-/** What is there of it. */
+/** Copies an object without its `undefined` members. */
 export function defined<Members extends object>(
   members: Members,
 ): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {

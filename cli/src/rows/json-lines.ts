@@ -4,18 +4,18 @@ import type { ByteSource } from "./byte-source.ts";
 import { BadRow, rowLimit } from "./source-row.ts";
 import type { RowSource, SourceRow } from "./source-row.ts";
 
-/** A source of JSON objects, one on a line; blank lines are no rows. */
+/** Opens a source with one JSON object per line. Blank lines are skipped. */
 export const openJsonLines = ({ bytes, fraction }: ByteSource): RowSource => ({
   columns: undefined,
-  rows: rowsOf(bytes),
+  rows: readRows(bytes),
   fraction,
   close: async () => undefined,
 });
 
-async function* rowsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<SourceRow | BadRow> {
+async function* readRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<SourceRow | BadRow> {
   let isFirst = true;
-  for await (const line of linesOf(bytes)) {
-    const text = isFirst && line instanceof Buffer ? withoutMark(line) : line;
+  for await (const line of splitLines(bytes)) {
+    const text = isFirst && line instanceof Buffer ? stripByteOrderMark(line) : line;
     isFirst = false;
     if (text instanceof BadRow) {
       yield text;
@@ -27,33 +27,36 @@ async function* rowsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<SourceR
 
 const newline = 0x0a;
 
-/** Lines without their line breaks. A line beyond the limit is reported and skipped. */
-async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer | BadRow> {
-  let pieces: Buffer[] = [];
+/**
+ * Splits bytes into lines, without their line ends. A line that exceeds the limit is yielded as a
+ * {@link BadRow}.
+ */
+async function* splitLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer | BadRow> {
+  let parts: Buffer[] = [];
   let length = 0;
-  const take = (): Buffer | BadRow => {
-    const line = pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces);
+  const finishLine = (): Buffer | BadRow => {
+    const line = parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
     const isTooLong = length > rowLimit;
-    pieces = [];
+    parts = [];
     length = 0;
     return isTooLong
       ? new BadRow(`the line is longer than ${rowLimit} bytes`, line.toString("utf8", 0, 1_000))
       : line;
   };
-  const add = (piece: Buffer): void => {
-    length += piece.length;
+  const add = (part: Buffer): void => {
+    length += part.length;
     if (length <= rowLimit) {
-      pieces.push(piece);
+      parts.push(part);
     } else {
-      pieces.splice(1);
+      parts.splice(1);
     }
   };
-  for await (const part of bytes) {
-    const chunk = Buffer.from(part.buffer, part.byteOffset, part.byteLength);
+  for await (const view of bytes) {
+    const chunk = Buffer.from(view.buffer, view.byteOffset, view.byteLength);
     let from = 0;
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, from)) {
       add(chunk.subarray(from, end));
-      yield take();
+      yield finishLine();
       from = end + 1;
     }
     if (from < chunk.length) {
@@ -61,7 +64,7 @@ async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer
     }
   }
   if (length > 0) {
-    yield take();
+    yield finishLine();
   }
 }
 
@@ -74,13 +77,13 @@ function parse(line: Buffer): SourceRow | BadRow {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null && !Array.isArray(value)
       ? (value as SourceRow)
-      : new BadRow("the line is no JSON object", text);
+      : new BadRow("the line is not a JSON object", text);
   } catch (cause) {
-    return new BadRow(`the line is no JSON: ${messageOf(cause)}`, text);
+    return new BadRow(`the line is not JSON: ${messageOf(cause)}`, text);
   }
 }
 
-const withoutMark = (line: Buffer): Buffer =>
+const stripByteOrderMark = (line: Buffer): Buffer =>
   line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf ? line.subarray(3) : line;
 
 const isBlank = (line: Buffer): boolean =>

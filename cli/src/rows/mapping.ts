@@ -5,38 +5,48 @@ import { defined } from "./defined.ts";
 import type { CsvType } from "./csv-types.ts";
 import type { SourceRow } from "./source-row.ts";
 
-/** A column that holds all members, or the column of each member. */
+/** Either one column that contains a whole object, or the column for each field of the object. */
 export type Columns = string | ReadonlyMap<string, string>;
 
-/** Which columns of a source become what. */
+/** Which columns of a source become which parts of an example. */
 export interface Mapping {
-  /** Left out: all columns that nothing else takes. */
+  /** @defaultValue all columns that no other part uses */
   readonly inputs?: Columns;
   readonly outputs?: Columns;
   readonly metadata?: Columns;
   readonly split?: string;
-  /** How two rows are recognized as the same; `null`: by their content. */
+  /** The column that identifies a row; `null`: rows are identified by their content. */
   readonly id?: string | null;
   readonly createdAt?: string;
   readonly types: ReadonlyMap<string, CsvType>;
 }
 
-/** The columns that are taken for what they are called, where nothing is mapped. */
-export const ownColumns = ["inputs", "outputs", "metadata", "split", "id", "created_at"] as const;
+/** Columns that, without a mapping, become the part of the example that they are named after. */
+export const standardColumns = [
+  "inputs",
+  "outputs",
+  "metadata",
+  "split",
+  "id",
+  "created_at",
+] as const;
 
-/** Columns that hold what texts alone can be, or JSON alone, whatever they look like. */
+/**
+ * Adds the types that the mapping implies: text for split, id and time, JSON for columns that contain whole
+ * objects.
+ */
 export function typesOf(
   mapping: Mapping,
   columns: readonly string[],
 ): ReadonlyMap<string, CsvType> {
   const types = new Map(mapping.types);
-  const full = resolve(mapping, columns);
-  for (const name of [full.split, full.id, full.createdAt]) {
+  const resolved = resolve(mapping, columns);
+  for (const name of [resolved.split, resolved.id, resolved.createdAt]) {
     if (typeof name === "string" && columns.includes(name) && !types.has(name)) {
       types.set(name, "text");
     }
   }
-  for (const name of [full.inputs, full.outputs, full.metadata]) {
+  for (const name of [resolved.inputs, resolved.outputs, resolved.metadata]) {
     if (typeof name === "string" && columns.includes(name) && !types.has(name)) {
       types.set(name, "json");
     }
@@ -44,106 +54,128 @@ export function typesOf(
   return types;
 }
 
-const isMapped = ({ inputs, outputs, metadata, split, id, createdAt }: Mapping): boolean =>
-  [inputs, outputs, metadata, split, id ?? undefined, createdAt].some((one) => one !== undefined);
+const hasMapping = ({ inputs, outputs, metadata, split, id, createdAt }: Mapping): boolean =>
+  [inputs, outputs, metadata, split, id ?? undefined, createdAt].some(
+    (column) => column !== undefined,
+  );
 
-/** The mapping that a row with these columns has. */
+/**
+ * Returns the mapping for rows with these columns: the given one, or the standard columns if nothing is mapped
+ * and there is a column `inputs`.
+ */
 function resolve(mapping: Mapping, columns: readonly string[]): Mapping {
-  if (isMapped(mapping) || !columns.includes("inputs")) {
+  if (hasMapping(mapping) || !columns.includes("inputs")) {
     return mapping;
   }
-  const own = (name: string): string | undefined => (columns.includes(name) ? name : undefined);
+  const ifPresent = (name: string): string | undefined =>
+    columns.includes(name) ? name : undefined;
   return {
     types: mapping.types,
     inputs: "inputs",
     ...defined({
-      outputs: own("outputs"),
-      metadata: own("metadata"),
-      split: own("split"),
-      createdAt: own("created_at"),
-      id: mapping.id === null ? null : own("id"),
+      outputs: ifPresent("outputs"),
+      metadata: ifPresent("metadata"),
+      split: ifPresent("split"),
+      createdAt: ifPresent("created_at"),
+      id: mapping.id === null ? null : ifPresent("id"),
     }),
   };
 }
 
-/** @throws {@link UsageError} a column that is mapped is not there. */
+/** @throws {@link UsageError} if a mapped column does not exist. */
 export function assertColumns(mapping: Mapping, columns: readonly string[]): void {
-  const missing = [...taken(mapping)].find((name) => !columns.includes(name));
+  const missing = [...listColumns(mapping)].find((name) => !columns.includes(name));
   if (missing !== undefined) {
-    throw new UsageError(`there is no column ${missing}; there are ${columns.join(", ")}`);
+    throw new UsageError(`there is no column ${missing}; the columns are ${columns.join(", ")}`);
   }
 }
 
-/** All columns that a mapping names. */
-function taken({ inputs, outputs, metadata, split, id, createdAt }: Mapping): ReadonlySet<string> {
+/** Returns all columns that a mapping names. */
+function listColumns({
+  inputs,
+  outputs,
+  metadata,
+  split,
+  id,
+  createdAt,
+}: Mapping): ReadonlySet<string> {
   const names = [inputs, outputs, metadata].flatMap((columns) =>
     typeof columns === "object" ? [...columns.values()] : [columns],
   );
   return new Set([...names, split, id, createdAt].filter((name) => typeof name === "string"));
 }
 
-/** Makes examples of rows. */
-export class ExampleMaker {
-  readonly #given: Mapping;
-  /** Whether the mapped columns are determined for each row. */
-  readonly #isOpen: boolean;
-  readonly #byRow: boolean;
+/** Converts rows to examples. */
+export class ExampleBuilder {
+  readonly #requestedMapping: Mapping;
+  /** Whether rows can have different columns, as in JSONL. */
+  readonly #columnsVary: boolean;
+  /** Whether the mapping is resolved for each row, from the row's own columns. */
+  readonly #resolvesPerRow: boolean;
   readonly #mapping: Mapping;
-  readonly #taken: ReadonlySet<string>;
+  readonly #mappedColumns: ReadonlySet<string>;
 
-  /** `columns` are those of all rows. Left out, each row has its own. */
+  /** @param columns - the columns of all rows; `undefined` if each row has its own columns. */
   constructor(mapping: Mapping, columns: readonly string[] | undefined) {
-    this.#given = mapping;
-    this.#isOpen = columns === undefined;
-    this.#byRow = this.#isOpen && !isMapped(mapping);
+    this.#requestedMapping = mapping;
+    this.#columnsVary = columns === undefined;
+    this.#resolvesPerRow = this.#columnsVary && !hasMapping(mapping);
     this.#mapping = resolve(mapping, columns ?? []);
-    this.#taken = taken(this.#mapping);
+    this.#mappedColumns = listColumns(this.#mapping);
   }
 
-  /** The key of a row; `undefined` where its content identifies it. @throws {@link ValidationError} the key is missing. */
-  keyOf(row: SourceRow): string | undefined {
-    const { id } = this.#of(row);
+  /**
+   * Returns the key of a row; `undefined` if its content identifies it.
+   *
+   * @throws {@link ValidationError} if the key is missing.
+   */
+  readKey(row: SourceRow): string | undefined {
+    const { id } = this.#mappingFor(row);
     if (id === undefined || id === null) {
       return undefined;
     }
     const key = row[id];
     if ((typeof key !== "string" && typeof key !== "number") || key === "") {
       throw new ValidationError(
-        `column ${id} must hold the row's key, a text or a number, not empty`,
+        `column ${id} must contain the row's key: a non-empty string or a number`,
       );
     }
     return String(key);
   }
 
-  /** @throws {@link ValidationError} the row has not what an example needs. */
-  make(row: SourceRow): NewExample {
-    const { inputs, outputs, metadata, split, createdAt } = this.#of(row);
+  /**
+   * Converts a row to an example.
+   *
+   * @throws {@link ValidationError} if the row lacks a mapped column, or a time is not a string.
+   */
+  build(row: SourceRow): NewExample {
+    const { inputs, outputs, metadata, split, createdAt } = this.#mappingFor(row);
     return defined({
-      inputs: inputs === undefined ? this.#rest(row) : pick(row, inputs),
+      inputs: inputs === undefined ? this.#pickUnmapped(row) : pick(row, inputs),
       outputs: outputs === undefined ? undefined : pick(row, outputs),
       metadata: metadata === undefined ? undefined : pick(row, metadata),
-      split: split === undefined ? undefined : splitOf(row[split]),
-      createdAt: createdAt === undefined ? undefined : timeOf(row[createdAt], createdAt),
+      split: split === undefined ? undefined : parseSplit(row[split]),
+      createdAt: createdAt === undefined ? undefined : parseTime(row[createdAt], createdAt),
     }) as NewExample;
   }
 
-  #of(row: SourceRow): Mapping {
-    if (this.#byRow) {
-      return resolve(this.#given, Object.keys(row));
+  #mappingFor(row: SourceRow): Mapping {
+    if (this.#resolvesPerRow) {
+      return resolve(this.#requestedMapping, Object.keys(row));
     }
-    if (this.#isOpen) {
-      const missing = [...this.#taken].find((name) => !Object.hasOwn(row, name));
+    if (this.#columnsVary) {
+      const missing = [...this.#mappedColumns].find((name) => !Object.hasOwn(row, name));
       if (missing !== undefined) {
-        throw new ValidationError(`the row has no ${missing}`);
+        throw new ValidationError(`the row has no field ${missing}`);
       }
     }
     return this.#mapping;
   }
 
-  #rest(row: SourceRow): SourceRow {
-    return this.#taken.size === 0
+  #pickUnmapped(row: SourceRow): SourceRow {
+    return this.#mappedColumns.size === 0
       ? row
-      : Object.fromEntries(Object.entries(row).filter(([name]) => !this.#taken.has(name)));
+      : Object.fromEntries(Object.entries(row).filter(([name]) => !this.#mappedColumns.has(name)));
   }
 }
 
@@ -160,33 +192,33 @@ function pick(row: SourceRow, columns: Columns): unknown {
   return members;
 }
 
-/** A name, or a list of names, which a cell has as JSON. */
-function splitOf(value: unknown): string | readonly string[] | undefined {
+/** Reads the splits of a row: a name, or a JSON list of names. */
+function parseSplit(value: unknown): string | readonly string[] | undefined {
   if (value === undefined || value === null || value === "") {
     return undefined;
   }
   if (typeof value === "string" && value.startsWith("[")) {
     try {
-      return splitOf(JSON.parse(value));
+      return parseSplit(JSON.parse(value));
     } catch {
-      // Then it is a name that begins so.
+      // Not a JSON list, so the text is the name of a split.
       return value;
     }
   }
   return value as string | readonly string[];
 }
 
-function timeOf(value: unknown, column: string): string | undefined {
+function parseTime(value: unknown, column: string): string | undefined {
   if (value === undefined || value === null || value === "") {
     return undefined;
   }
   if (typeof value !== "string") {
-    throw new ValidationError(`column ${column} must hold a time as text`);
+    throw new ValidationError(`column ${column} must contain a time as a string`);
   }
   return value;
 }
 
-/** A row of judgements: its columns are called as the members, or as the wire has them. */
+/** Converts a row to feedback. Its columns have the names of the fields, either in camel case or as on the wire. */
 export const toFeedback = (row: SourceRow): CreateFeedback =>
   Object.fromEntries(
     Object.entries(row)

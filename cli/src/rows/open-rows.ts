@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { UsageError } from "../usage-error.ts";
-import { openBytes, packingOf, standardInput } from "./byte-source.ts";
+import { openBytes, readCompression, standardInput } from "./byte-source.ts";
 import { openCsv } from "./csv-rows.ts";
 import type { CsvOptions } from "./csv-rows.ts";
 import { openJsonLines } from "./json-lines.ts";
@@ -21,56 +21,61 @@ const formats: Readonly<Record<string, Format>> = {
   parquet: "parquet",
 };
 
-/** @throws {@link UsageError} there is no such format. */
+/** @throws {@link UsageError} if there is no such format. */
 export function parseFormat(text: string): Format {
   const format = formats[text];
   if (format === undefined || text === "tsv" || text === "ndjson") {
-    throw new UsageError(`--format is csv, jsonl or parquet, not ${JSON.stringify(text)}`);
+    throw new UsageError(`--format must be csv, jsonl or parquet, not ${JSON.stringify(text)}`);
   }
   return format;
 }
 
-/** The format in a file's name, compressed or not. */
-const endOf = (path: string): string =>
+/** Returns the extension of a file's name, ignoring an extension for compression. */
+const extensionOf = (path: string): string =>
   /\.(\w+?)(?:\.(?:gz|gzip|zst|zstd))?$/i.exec(path)?.[1]?.toLowerCase() ?? "";
 
-/** The format in a file's name; `undefined` where the name has none. */
-export const formatOfName = (path: string): Format | undefined => formats[endOf(path)];
+/** Returns the format that a file's name implies; `undefined` if it implies none. */
+export const formatOfName = (path: string): Format | undefined => formats[extensionOf(path)];
 
 export interface OpenRows {
   readonly path: string;
-  /** Left out: the format in the file's name. */
+  /** @defaultValue the format that the file's name implies */
   readonly format: Format | undefined;
   readonly csv: Omit<CsvOptions, "delimiter"> & { readonly delimiter: string | undefined };
 }
 
-/** Opens a file of rows, or standard input. @throws {@link UsageError} its format is unknown. */
+/**
+ * Opens a file of rows, or standard input.
+ *
+ * @throws {@link UsageError} if the format is unknown.
+ */
 export async function openRows({ path, format, csv }: OpenRows): Promise<RowSource> {
-  const end = endOf(path);
-  const known = format ?? formatOfName(path);
-  if (known === undefined) {
-    const what = path === standardInput ? "Standard input" : path;
-    throw new UsageError(
-      `${what}: nothing says which format it has; give --format csv, jsonl or parquet`,
-    );
+  const extension = extensionOf(path);
+  const knownFormat = format ?? formatOfName(path);
+  if (knownFormat === undefined) {
+    const label = path === standardInput ? "standard input" : path;
+    throw new UsageError(`the format of ${label} is unknown; pass --format csv, jsonl or parquet`);
   }
-  switch (known) {
+  switch (knownFormat) {
     case "csv":
       return openCsv(await openBytes(path), {
         types: csv.types,
-        delimiter: csv.delimiter ?? (end === "tsv" ? "\t" : ","),
+        delimiter: csv.delimiter ?? (extension === "tsv" ? "\t" : ","),
       });
     case "jsonl":
       return openJsonLines(await openBytes(path));
     case "parquet":
-      return path === standardInput || (await packingOf(path)) !== "none"
-        ? openCopy(path)
+      return path === standardInput || (await readCompression(path)) !== "none"
+        ? openParquetCopy(path)
         : openParquet(path);
   }
 }
 
-/** Parquet begins at its end: what can only be read from its beginning is unpacked to a file first. */
-async function openCopy(path: string): Promise<RowSource> {
+/**
+ * Parquet has its metadata at the end. A source that can only be read from the beginning is first copied to a
+ * temporary file, decompressed.
+ */
+async function openParquetCopy(path: string): Promise<RowSource> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-upload-"));
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
   try {

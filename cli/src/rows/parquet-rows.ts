@@ -7,30 +7,34 @@ import { messageOf } from "./byte-source.ts";
 import { SourceError } from "./source-row.ts";
 import type { RowSource, SourceRow } from "./source-row.ts";
 
-/** A group of rows beyond it is read in parts. */
+/** A row group larger than this, in bytes, is read in parts. */
 const partBytes = 33_554_432;
 
-/** A Parquet file, read group by group. @throws {@link SourceError} it is not a Parquet file, or not a complete one. */
+/**
+ * Opens a Parquet file, which is read one row group at a time.
+ *
+ * @throws {@link SourceError} if it is not a complete Parquet file.
+ */
 export async function openParquet(path: string, name: string = path): Promise<RowSource> {
   const handle = await open(path);
   let file: AsyncBuffer;
   let metadata: FileMetaData;
   let columns: readonly string[];
   try {
-    file = bufferOf(handle, (await handle.stat()).size);
+    file = toAsyncBuffer(handle, (await handle.stat()).size);
     if (file.byteLength < 12) {
-      throw new SourceError(`it has ${file.byteLength} bytes`);
+      throw new SourceError(`it has only ${file.byteLength} bytes`);
     }
     metadata = await parquetMetadataAsync(file);
     columns = parquetSchema(metadata).children.map(({ element }) => element.name);
   } catch (cause) {
     await handle.close();
-    throw damaged(name, cause);
+    throw createDamageError(name, cause);
   }
   const total = Number(metadata.num_rows);
-  let done = 0;
+  let rowsRead = 0;
   const rows = async function* rows(): AsyncGenerator<SourceRow> {
-    for (const { rowStart, rowEnd } of partsOf(metadata)) {
+    for (const { rowStart, rowEnd } of splitGroups(metadata)) {
       const part = await parquetReadObjects({
         file,
         metadata,
@@ -39,26 +43,26 @@ export async function openParquet(path: string, name: string = path): Promise<Ro
         rowEnd,
         useOffsetIndex: true,
       }).catch((cause: unknown) => {
-        throw damaged(name, cause);
+        throw createDamageError(name, cause);
       });
       for (const row of part) {
-        done += 1;
-        yield plain(row) as SourceRow;
+        rowsRead += 1;
+        yield toJsonValue(row) as SourceRow;
       }
     }
   };
   return {
     columns,
     rows: rows(),
-    fraction: () => (total === 0 ? undefined : done / total),
+    fraction: () => (total === 0 ? undefined : rowsRead / total),
     close: () => handle.close(),
   };
 }
 
-const damaged = (name: string, cause: unknown): SourceError =>
-  new SourceError(`${name} is no whole Parquet file: ${messageOf(cause)}`, { cause });
+const createDamageError = (name: string, cause: unknown): SourceError =>
+  new SourceError(`${name} is not a complete Parquet file: ${messageOf(cause)}`, { cause });
 
-function bufferOf(handle: FileHandle, byteLength: number): AsyncBuffer {
+function toAsyncBuffer(handle: FileHandle, byteLength: number): AsyncBuffer {
   return {
     byteLength,
     async slice(start, end = byteLength) {
@@ -72,23 +76,26 @@ function bufferOf(handle: FileHandle, byteLength: number): AsyncBuffer {
   };
 }
 
-function* partsOf({
+function* splitGroups({
   row_groups: groups,
 }: FileMetaData): Generator<{ rowStart: number; rowEnd: number }> {
-  let at = 0;
+  let groupStart = 0;
   for (const { num_rows: count, total_byte_size: bytes } of groups) {
-    const end = at + Number(count);
+    const groupEnd = groupStart + Number(count);
     const parts = Math.max(1, Math.ceil(Number(bytes) / partBytes));
     const size = Math.max(1, Math.ceil(Number(count) / parts));
-    for (let rowStart = at; rowStart < end; rowStart += size) {
-      yield { rowStart, rowEnd: Math.min(end, rowStart + size) };
+    for (let rowStart = groupStart; rowStart < groupEnd; rowStart += size) {
+      yield { rowStart, rowEnd: Math.min(groupEnd, rowStart + size) };
     }
-    at = end;
+    groupStart = groupEnd;
   }
 }
 
-/** What JSON has: whole numbers, where they are exact, and texts for times and bytes. */
-function plain(value: unknown): unknown {
+/**
+ * Converts a Parquet value to JSON: bigints to numbers if they are exact, otherwise to strings; times to ISO
+ * 8601; bytes to base64.
+ */
+function toJsonValue(value: unknown): unknown {
   if (typeof value === "bigint") {
     const number = Number(value);
     return Number.isSafeInteger(number) ? number : String(value);
@@ -103,10 +110,12 @@ function plain(value: unknown): unknown {
     return Buffer.from(value).toString("base64");
   }
   if (Array.isArray(value)) {
-    return value.map(plain);
+    return value.map(toJsonValue);
   }
   if (ArrayBuffer.isView(value)) {
-    return Array.from(value as unknown as Iterable<unknown>, plain);
+    return Array.from(value as unknown as Iterable<unknown>, toJsonValue);
   }
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plain(member)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, toJsonValue(member)]),
+  );
 }

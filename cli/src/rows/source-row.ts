@@ -1,7 +1,7 @@
-/** A row of a source: what it has in each of its columns. */
+/** A row of a source: its values by column. */
 export type SourceRow = Readonly<Record<string, unknown>>;
 
-/** A place in a source where a row should be, and what is there instead. */
+/** A row that could not be read: the reason, and its text in the source. */
 export class BadRow {
   readonly reason: string;
   readonly text: string;
@@ -12,19 +12,22 @@ export class BadRow {
   }
 }
 
-/** A source that can be read, row by row, once. */
+/** A source of rows that can be iterated once. */
 export interface RowSource {
-  /** Names of its columns, where they are known before the rows are. */
+  /** Names of the columns, if they are known before the rows are read. */
   readonly columns: readonly string[] | undefined;
   readonly rows: AsyncIterable<SourceRow | BadRow>;
-  /** How much of it has been read, from 0 to 1; `undefined` where its size is not known. */
+  /** Returns the share of the source that has been read, from 0 to 1; `undefined` if its size is unknown. */
   readonly fraction: () => number | undefined;
-  /** Gives back what reading it took. May be called twice. */
+  /** Releases the source's resources. May be called twice. */
   readonly close: () => Promise<void>;
 }
 
-/** The source can't be read: it is damaged, or not what it is said to be. */
+/** The source can't be read: it is damaged, or it is not in the expected format. */
 export class SourceError extends Error {}
 
-/** Text of one row, at most: what has no end would fill the memory. */
+/**
+ * Maximum length of the text of one row, in bytes or characters. Without it, a row that never ends would
+ * exhaust memory.
+ */
 export const rowLimit = 67_108_864;

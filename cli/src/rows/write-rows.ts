@@ -4,16 +4,19 @@ import type { Example } from "millrace";
 import { escapeFormula } from "millrace/model";
 import type { SchemaElement } from "hyparquet";
 import type { Format } from "./open-rows.ts";
-import { ownColumns } from "./mapping.ts";
+import { standardColumns } from "./mapping.ts";
 
-type Cells = Readonly<Record<(typeof ownColumns)[number], unknown>>;
+type Cells = Readonly<Record<(typeof standardColumns)[number], unknown>>;
 
-/** The examples in a format, part after part; what {@link ownColumns} names is what an upload takes again. */
+/**
+ * Serializes examples in a format. The columns are the {@link standardColumns}, which an upload reads without a
+ * mapping.
+ */
 export function writeRows(
   examples: AsyncIterable<Example>,
   format: Format,
 ): AsyncGenerator<string | Uint8Array> {
-  const batches = batchesOf(examples);
+  const batches = groupIntoBatches(examples);
   switch (format) {
     case "csv":
       return toCsv(batches);
@@ -24,17 +27,17 @@ export function writeRows(
   }
 }
 
-/** So much is in memory at once: rows, or characters of them. */
+/** Maximum size of a batch, which is held in memory: rows, and characters of JSON. */
 const batchRows = 1_000;
 const batchChars = 4_194_304;
 
 interface Row {
   readonly cells: Cells;
-  /** Its inputs, outputs and metadata as JSON. */
+  /** Inputs, outputs and metadata as JSON. */
   readonly json: readonly [inputs: string, outputs: string | null, metadata: string];
 }
 
-async function* batchesOf(examples: AsyncIterable<Example>): AsyncGenerator<readonly Row[]> {
+async function* groupIntoBatches(examples: AsyncIterable<Example>): AsyncGenerator<readonly Row[]> {
   let batch: Row[] = [];
   let chars = 0;
   for await (const example of examples) {
@@ -74,24 +77,27 @@ async function* toJsonLines(batches: AsyncIterable<readonly Row[]>): AsyncGenera
   for await (const rows of batches) {
     yield rows
       .map(({ cells: { id, split, created_at: createdAt }, json: [inputs, outputs, metadata] }) => {
-        const rest = JSON.stringify({ split, created_at: createdAt });
-        const said = outputs === null ? "" : `"outputs":${outputs},`;
-        return `{"id":${JSON.stringify(id)},"inputs":${inputs},${said}"metadata":${metadata},${rest.slice(1)}\n`;
+        const lastFields = JSON.stringify({ split, created_at: createdAt });
+        const outputsField = outputs === null ? "" : `"outputs":${outputs},`;
+        return `{"id":${JSON.stringify(id)},"inputs":${inputs},${outputsField}"metadata":${metadata},${lastFields.slice(1)}\n`;
       })
       .join("");
   }
 }
 
-/** A name alone may look like a list. */
-const splitText = (split: unknown): string =>
+/**
+ * Formats a single split as its name, and several as a JSON list. A name that begins with `[` is written as a
+ * list too, so that it is not read back as one.
+ */
+const formatSplit = (split: unknown): string =>
   typeof split === "string" && !split.startsWith("[") ? split : JSON.stringify([split].flat());
 
 async function* toCsv(batches: AsyncIterable<readonly Row[]>): AsyncGenerator<string> {
-  yield `${Papa.unparse([[...ownColumns]])}\r\n`;
+  yield `${Papa.unparse([[...standardColumns]])}\r\n`;
   for await (const rows of batches) {
     const cells = rows.map(({ cells: { split, id, created_at: createdAt }, json }) => [
       ...json.map((text) => text ?? ""),
-      escapeFormula(splitText(split)),
+      escapeFormula(formatSplit(split)),
       id,
       createdAt ?? "",
     ]);
@@ -107,7 +113,7 @@ const column = (name: string, type: "JSON" | "UTF8"): SchemaElement => ({
 });
 
 const schema: SchemaElement[] = [
-  { name: "root", num_children: ownColumns.length },
+  { name: "root", num_children: standardColumns.length },
   column("inputs", "JSON"),
   column("outputs", "JSON"),
   column("metadata", "JSON"),
@@ -119,20 +125,20 @@ const schema: SchemaElement[] = [
 async function* toParquet(batches: AsyncIterable<readonly Row[]>): AsyncGenerator<Uint8Array> {
   const writer = new ByteWriter();
   const parquet = new ParquetWriter({ writer, schema, statistics: false });
-  const take = (): Uint8Array => {
+  const takeBytes = (): Uint8Array => {
     const bytes = writer.getBytes().slice();
     writer.index = 0;
     return bytes;
   };
   for await (const rows of batches) {
-    const columnData = ownColumns.map((name) => ({
+    const columnData = standardColumns.map((name) => ({
       name,
-      data: rows.map(({ cells }) => (name === "split" ? splitText(cells.split) : cells[name])),
+      data: rows.map(({ cells }) => (name === "split" ? formatSplit(cells.split) : cells[name])),
       offsetIndex: false,
     }));
     await parquet.write({ columnData, rowGroupSize: rows.length });
-    yield take();
+    yield takeBytes();
   }
   await parquet.finish();
-  yield take();
+  yield takeBytes();
 }

@@ -4,20 +4,20 @@ import * as zlib from "node:zlib";
 import { Decompress } from "fzstd";
 import { UsageError } from "../usage-error.ts";
 
-/** What newer versions of Node have beside what the oldest that is served has. */
-interface ZstdOfNode {
+/** Functions that the oldest supported version of Node lacks. */
+interface NodeZstd {
   readonly createZstdDecompress?: () => Transform;
   readonly createZstdCompress?: () => Transform;
 }
 
-/** So little at once that what it unpacks to stays small. */
+/** Number of compressed bytes to decompress at once: few, so that the output stays small. */
 const sliceBytes = 4_096;
 
-/** Unpacks zstd: by Node where it can, else by a package. */
+/** Decompresses zstd with Node if it supports zstd, otherwise with the package fzstd. */
 export function unzstd(chunks: AsyncIterable<Buffer>): AsyncIterable<Uint8Array> {
-  const { createZstdDecompress } = zlib as ZstdOfNode;
+  const { createZstdDecompress } = zlib as NodeZstd;
   return createZstdDecompress === undefined
-    ? unzstdHere(chunks)
+    ? unzstdWithPackage(chunks)
     : pipeline(
         Readable.from(chunks, { objectMode: false }),
         createZstdDecompress(),
@@ -25,28 +25,34 @@ export function unzstd(chunks: AsyncIterable<Buffer>): AsyncIterable<Uint8Array>
       );
 }
 
-/** Packs as zstd. @throws {@link UsageError} this version of Node can't. */
+/**
+ * Creates a stream that compresses as zstd.
+ *
+ * @throws {@link UsageError} if this version of Node does not support it.
+ */
 export function createZstd(): Transform {
-  const { createZstdCompress } = zlib as ZstdOfNode;
+  const { createZstdCompress } = zlib as NodeZstd;
   if (createZstdCompress === undefined) {
     throw new UsageError(
-      `writing zstd needs Node 22.15 or newer, and this is ${process.version}; --gzip works here`,
+      `writing zstd needs Node 22.15 or newer, but this is ${process.version}; use --gzip instead`,
     );
   }
   return createZstdCompress();
 }
 
-/** Unpacks zstd without Node's help. */
-export async function* unzstdHere(chunks: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array> {
+/** Decompresses zstd with the package fzstd. */
+export async function* unzstdWithPackage(
+  chunks: AsyncIterable<Buffer>,
+): AsyncGenerator<Uint8Array> {
   let ready: Uint8Array[] = [];
-  const unpacker = new Decompress((part) => void ready.push(part));
+  const decompressor = new Decompress((part) => void ready.push(part));
   for await (const chunk of chunks) {
-    for (let at = 0; at < chunk.length; at += sliceBytes) {
-      unpacker.push(chunk.subarray(at, at + sliceBytes));
+    for (let offset = 0; offset < chunk.length; offset += sliceBytes) {
+      decompressor.push(chunk.subarray(offset, offset + sliceBytes));
       yield* ready;
       ready = [];
     }
   }
-  unpacker.push(new Uint8Array(0), true);
+  decompressor.push(new Uint8Array(0), true);
   yield* ready;
 }

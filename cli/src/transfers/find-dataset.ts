@@ -1,12 +1,16 @@
 import { NotFoundError } from "millrace";
 import type { Client, Dataset } from "millrace";
-import { nearest } from "../nearest.ts";
+import { findSimilarNames } from "../nearest.ts";
 import { isId } from "../local-server/server-flags.ts";
 
-/** Names that are compared with the one that is not there. */
-const namesRead = 500;
+/** Maximum number of existing names to compare with a name that was not found. */
+const maxNames = 500;
 
-/** Reads a dataset by its name or id. @throws {@link Error} it does not exist; the message has the nearest names. */
+/**
+ * Reads a dataset by its name or id.
+ *
+ * @throws {@link Error} if it does not exist; the message contains the most similar names.
+ */
 export async function findDataset(
   client: Client,
   dataset: string,
@@ -21,10 +25,10 @@ export async function findDataset(
       throw cause;
     }
     const names = await readNames(client, signal);
-    const near = nearest(dataset, names).map((name) => JSON.stringify(name));
+    const similar = findSimilarNames(dataset, names).map((name) => JSON.stringify(name));
     const parts = [
       `there is no dataset ${isId(dataset) ? "with the id " : ""}${JSON.stringify(dataset)}`,
-      ...(near.length === 0 ? [] : [`did you mean ${near.join(" or ")}?`]),
+      ...(similar.length === 0 ? [] : [`did you mean ${similar.join(" or ")}?`]),
       ...(hint === undefined ? [] : [hint]),
     ];
     throw new Error(parts.join("; "), { cause });
@@ -33,7 +37,7 @@ export async function findDataset(
 
 async function readNames(client: Client, signal: AbortSignal): Promise<readonly string[]> {
   const names: string[] = [];
-  for await (const { name } of client.datasets.list({ limit: namesRead, signal })) {
+  for await (const { name } of client.datasets.list({ limit: maxNames, signal })) {
     names.push(name);
   }
   return names;

@@ -4,16 +4,20 @@ import { glob, isDynamicPattern } from "tinyglobby";
 import { standardInput } from "../rows/byte-source.ts";
 import { UsageError } from "../usage-error.ts";
 
-/** The files that arguments name: paths, patterns and `-`; each once. @throws {@link UsageError} one names none. */
+/**
+ * Finds the files that the arguments name, without duplicates. An argument is a path, a glob pattern, or `-`.
+ *
+ * @throws {@link UsageError} if an argument matches no file.
+ */
 export async function findFiles(names: readonly string[]): Promise<readonly string[]> {
   const found: string[] = [];
   for (const name of names) {
-    found.push(...(await filesOf(name)));
+    found.push(...(await expandName(name)));
   }
   return [...new Set(found)];
 }
 
-async function filesOf(name: string): Promise<readonly string[]> {
+async function expandName(name: string): Promise<readonly string[]> {
   if (name === standardInput || (await isFile(name))) {
     return [name];
   }
@@ -30,11 +34,11 @@ async function isFile(path: string): Promise<boolean> {
   try {
     return !(await stat(path)).isDirectory();
   } catch {
-    // A pattern, or nothing: who asks tells which.
+    // A glob pattern, or a file that does not exist; the caller distinguishes them.
     return false;
   }
 }
 
-/** Whether a file is not there, which is no failure to whoever asks. */
+/** Whether an error means that a file does not exist. Callers treat that as a normal case. */
 export const isFileMissing = (cause: unknown): boolean =>
   cause instanceof Error && "code" in cause && cause.code === "ENOENT";

@@ -5,13 +5,13 @@ import { isFileMissing } from "./find-files.ts";
 import type { RejectedRow } from "millrace";
 import { BadRow } from "../rows/source-row.ts";
 
-/** The file beside a source with the rows that were rejected: made with the first of them. */
+/** Writes the rejected rows of a source to a file next to it. The file is created with the first rejected row. */
 export class RejectedFile {
   readonly path: string;
   #handle: FileHandle | undefined;
   #hasRows = false;
-  /** Those that an earlier upload told and that are read again. */
-  #told: ReadonlySet<number> = new Set();
+  /** Numbers of the rows that an interrupted upload already wrote to the file, and that this upload reads again. */
+  #alreadyWritten: ReadonlySet<number> = new Set();
 
   constructor(path: string) {
     this.path = path;
@@ -21,25 +21,32 @@ export class RejectedFile {
     return this.#hasRows;
   }
 
-  /** Takes away what an earlier upload left; one that goes on behind so many rows adds to it. */
+  /**
+   * Prepares the file. Without `doneRows`, deletes the file of an earlier upload. With it, this upload
+   * continues an interrupted one after that many rows, and adds to its file.
+   */
   async begin(doneRows: number | undefined): Promise<void> {
     if (doneRows === undefined) {
       await rm(this.path, { force: true });
     } else {
-      this.#told = await readTold(this.path, doneRows);
+      this.#alreadyWritten = await readWrittenRows(this.path, doneRows);
     }
   }
 
-  /** Adds a row. `item` is what was read, for one that did not come as far as to be sent. */
+  /**
+   * Adds a row. `item` is what was read from the source, written if the row has no content because it was
+   * rejected before it could be sent.
+   */
   async add({ row, id, reason, content }: RejectedRow, item: unknown): Promise<void> {
     this.#hasRows = true;
-    if (this.#told.has(row)) {
+    if (this.#alreadyWritten.has(row)) {
       return;
     }
     this.#handle ??= await open(this.path, "a", 0o600);
     const head = JSON.stringify({ row, id, reason });
-    const said = content ?? JSON.stringify(item instanceof BadRow ? item.text : (item ?? null));
-    await this.#handle.write(`${head.slice(0, -1)},"content":${said}}\n`);
+    const contentJson =
+      content ?? JSON.stringify(item instanceof BadRow ? item.text : (item ?? null));
+    await this.#handle.write(`${head.slice(0, -1)},"content":${contentJson}}\n`);
   }
 
   async close(): Promise<void> {
@@ -48,41 +55,41 @@ export class RejectedFile {
   }
 }
 
-/** The rows behind `doneRows` that a file tells. What was cut off at its end goes. */
-async function readTold(path: string, doneRows: number): Promise<ReadonlySet<number>> {
-  const told = new Set<number>();
+/** Reads the numbers of the rows after `doneRows` from a file. Truncates an incomplete line at its end. */
+async function readWrittenRows(path: string, doneRows: number): Promise<ReadonlySet<number>> {
+  const rows = new Set<number>();
   let size = 0;
-  let wholeSize = 0;
-  /** Of the line that is being read: enough of it to see its row. */
+  let completeSize = 0;
+  /** The beginning of the current line: enough of it to contain the row number. */
   let head = "";
-  const take = (piece: Buffer): void => {
-    head = head.length < headLength ? head + piece.toString("latin1", 0, headLength) : head;
+  const appendToHead = (part: Buffer): void => {
+    head = head.length < headLength ? head + part.toString("latin1", 0, headLength) : head;
   };
   try {
     for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
       let from = 0;
       for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, from)) {
-        take(chunk.subarray(from, end));
+        appendToHead(chunk.subarray(from, end));
         const row = Number(/^\{"row":(\d+)/.exec(head)?.[1] ?? 0);
         if (row > doneRows) {
-          told.add(row);
+          rows.add(row);
         }
         head = "";
         from = end + 1;
-        wholeSize = size + from;
+        completeSize = size + from;
       }
-      take(chunk.subarray(from));
+      appendToHead(chunk.subarray(from));
       size += chunk.length;
     }
-    if (wholeSize < size) {
-      await truncate(path, wholeSize);
+    if (completeSize < size) {
+      await truncate(path, completeSize);
     }
   } catch (cause) {
     if (!isFileMissing(cause)) {
       throw cause;
     }
   }
-  return told;
+  return rows;
 }
 
 const newline = 0x0a;

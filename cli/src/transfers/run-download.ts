@@ -11,23 +11,25 @@ import type { Format } from "../rows/open-rows.ts";
 import { findDataset } from "./find-dataset.ts";
 import { writeRows } from "../rows/write-rows.ts";
 import { createZstd } from "../rows/zstd.ts";
-import { endSignal, isId, withClient } from "../local-server/server-flags.ts";
+import { createInterruptSignal, isId, withClient } from "../local-server/server-flags.ts";
 import { UsageError } from "../usage-error.ts";
 import type { ServerFlags } from "../local-server/server-flags.ts";
 
-/** Writes what was asked for. */
+/** Runs `millrace download`. */
 export async function download(flags: DownloadFlags): Promise<void> {
   const { output, gzip, zstd } = flags;
-  const format = formatOf(flags);
+  const format = chooseFormat(flags);
   if (gzip === true && zstd === true) {
-    throw new UsageError("--gzip and --zstd are two ways of packing: take one");
+    throw new UsageError("--gzip and --zstd can't be combined: pass one of them");
   }
-  const packer = packerOf(zstd === true || gzip === true ? flags : packingOfName(output));
-  const signal = endSignal();
+  const compressor = createCompressor(
+    zstd === true || gzip === true ? flags : compressionOfName(output),
+  );
+  const signal = createInterruptSignal();
   let count = 0;
   await withClient(flags, {}, async (client) => {
-    // Before the first byte is written: a name that is not there leaves nothing behind.
-    const examples = await listOf(client, flags, signal);
+    // Looks up the dataset before the first byte is written: if it does not exist, no file is created.
+    const examples = await listExamples(client, flags, signal);
     const counted = async function* counted(): AsyncGenerator<Example> {
       for await (const example of examples) {
         count += 1;
@@ -36,16 +38,17 @@ export async function download(flags: DownloadFlags): Promise<void> {
     };
     const rows = Readable.from(writeRows(counted(), format), { objectMode: false });
     if (output === undefined) {
-      await pipeline(rows, packer, process.stdout, { end: false, signal });
+      await pipeline(rows, compressor, process.stdout, { end: false, signal });
       return;
     }
-    // Under its name there is a whole file, or the one that was there.
-    const besides = `${output}.${process.pid}.tmp`;
+    // Written to a temporary file and then renamed, so that `output` is always a complete file: the new one, or
+    // the previous one.
+    const temporaryPath = `${output}.${process.pid}.tmp`;
     try {
-      await pipeline(rows, packer, createWriteStream(besides), { signal });
-      await rename(besides, output);
+      await pipeline(rows, compressor, createWriteStream(temporaryPath), { signal });
+      await rename(temporaryPath, output);
     } catch (error) {
-      await rm(besides, { force: true });
+      await rm(temporaryPath, { force: true });
       throw error;
     }
   });
@@ -54,49 +57,49 @@ export async function download(flags: DownloadFlags): Promise<void> {
   );
 }
 
-/** From `--format`, else from the end of the file's name. */
-function formatOf({ format, output }: DownloadFlags): Format {
+/** Returns the format from `--format`, otherwise from the extension of the file. */
+function chooseFormat({ format, output }: DownloadFlags): Format {
   if (format !== undefined) {
     return parseFormat(format);
   }
-  const named = output === undefined ? undefined : formatOfName(output);
-  if (named === undefined) {
-    const why =
+  const formatFromName = output === undefined ? undefined : formatOfName(output);
+  if (formatFromName === undefined) {
+    const reason =
       output === undefined
-        ? "standard output has no file name to tell it by"
+        ? "standard output has no file name to infer it from"
         : `the name ${JSON.stringify(output)} does not end in .csv, .jsonl or .parquet`;
-    throw new UsageError(`--format csv, jsonl or parquet is needed: ${why}`);
+    throw new UsageError(`--format csv, jsonl or parquet is required: ${reason}`);
   }
-  return named;
+  return formatFromName;
 }
 
-/** A file named `.gz` or `.zst` is compressed, as its name promises. */
-function packingOfName(output = ""): Packing {
+/** Returns the compression that the extension of a file implies. */
+function compressionOfName(output = ""): Compression {
   if (/\.(?:gz|gzip)$/i.test(output)) {
     return { gzip: true };
   }
   return /\.(?:zst|zstd)$/i.test(output) ? { zstd: true } : {};
 }
 
-type Packing = Pick<DownloadFlags, "gzip" | "zstd">;
+type Compression = Pick<DownloadFlags, "gzip" | "zstd">;
 
-function packerOf({ gzip, zstd }: Packing): Transform {
+function createCompressor({ gzip, zstd }: Compression): Transform {
   if (zstd === true) {
     return createZstd();
   }
   return gzip === true ? createGzip() : new PassThrough();
 }
 
-async function listOf(
+async function listExamples(
   client: Client,
   { dataset, asOf, split }: DownloadFlags,
   signal: AbortSignal,
 ): Promise<AsyncIterable<Example>> {
-  const place = isId(dataset) ? { datasetId: dataset } : { datasetName: dataset };
+  const datasetKey = isId(dataset) ? { datasetId: dataset } : { datasetName: dataset };
   const { id } = await findDataset(client, dataset, { signal });
-  const version = asOf ?? (await newestOf(client, id, signal));
+  const version = asOf ?? (await readLatestVersion(client, id, signal));
   return client.examples.list({
-    ...place,
+    ...datasetKey,
     order: "written",
     signal,
     ...(version === undefined ? {} : { asOf: version }),
@@ -104,8 +107,11 @@ async function listOf(
   });
 }
 
-/** Pinned: what is written meanwhile would move the pages. A dataset that never changed has no version. */
-async function newestOf(
+/**
+ * Reads the latest version, to which the download is pinned: changes during the download would shift the pages.
+ * A dataset that never changed has no version.
+ */
+async function readLatestVersion(
   client: Client,
   id: string,
   signal: AbortSignal,

@@ -5,20 +5,26 @@ import { findFiles } from "./find-files.ts";
 import { standardInput } from "../rows/byte-source.ts";
 import { parseFormat } from "../rows/open-rows.ts";
 import { parseMapping } from "../rows/parse-mapping.ts";
-import { endSignal, isId, withClient } from "../local-server/server-flags.ts";
+import { createInterruptSignal, isId, withClient } from "../local-server/server-flags.ts";
 import { uploadFile } from "./upload-file.ts";
-import type { FileResult, Noun, UploadPlan } from "./upload-file.ts";
+import type { FileResult, RowKind, UploadPlan } from "./upload-file.ts";
 import { describeFile, totalOf } from "./upload-report.ts";
 import { UsageError } from "../usage-error.ts";
 import type { MappingFlags } from "../rows/parse-mapping.ts";
 import type { ServerFlags } from "../local-server/server-flags.ts";
 
-/** Uploads files. @returns how many rows were rejected. */
+/**
+ * Uploads files.
+ *
+ * @returns the number of rejected rows.
+ */
 export async function upload(names: readonly string[], flags: UploadFlags): Promise<number> {
-  const plan = await toPlan(flags);
+  const plan = await createPlan(flags);
   const files = await findFiles(names);
   if (files.length > 1 && typeof plan.checkpoint === "string") {
-    throw new UsageError("--checkpoint is of one file: several have one each, beside them");
+    throw new UsageError(
+      "--checkpoint applies to a single file; with several files, each has its own checkpoint next to it",
+    );
   }
   const done: FileResult[] = [];
   const report = (error?: string): void => {
@@ -42,20 +48,22 @@ export async function upload(names: readonly string[], flags: UploadFlags): Prom
   } catch (error) {
     report(error instanceof Error ? error.message : String(error));
     throw error instanceof UploadError && plan.signal.aborted && plan.checkpoint !== false
-      ? new Error(`${error.message}; the same command goes on from there`, { cause: error })
+      ? new Error(`${error.message}; run the same command again to continue from there`, {
+          cause: error,
+        })
       : error;
   }
   report();
   return done.reduce((sum, { rejected }) => sum + rejected, 0);
 }
 
-/** Said before a file is read: a name that was misspelt, or a dataset that is to be created. */
+/** Checks that the dataset exists before any file is read, so that a misspelt name is reported at once. */
 async function assertDataset(
   client: Client,
-  { noun, dataset, createDataset, signal }: UploadPlan,
+  { rowKind, dataset, createDataset, signal }: UploadPlan,
 ): Promise<void> {
   const { datasetId, datasetName = "" } = dataset;
-  if (noun !== "examples" || (createDataset && datasetId === undefined)) {
+  if (rowKind !== "examples" || (createDataset && datasetId === undefined)) {
     return;
   }
   await findDataset(client, datasetId ?? datasetName, {
@@ -64,29 +72,33 @@ async function assertDataset(
   });
 }
 
-const nouns: readonly Noun[] = ["examples", "feedback", "runs"];
+const rowKinds: readonly RowKind[] = ["examples", "feedback", "runs"];
 
-async function toPlan(flags: UploadFlags): Promise<UploadPlan> {
-  const noun = nouns.find((known) => known === flags.noun);
+async function createPlan(flags: UploadFlags): Promise<UploadPlan> {
+  const rowKind = rowKinds.find((kind) => kind === flags.noun);
   const { dataset, project, format, dryRun = false, create = false, json } = flags;
-  if (noun === undefined) {
-    throw new UsageError(`--noun is one of ${nouns.join(", ")}, not ${JSON.stringify(flags.noun)}`);
-  }
-  if ((noun === "examples") !== (dataset !== undefined)) {
+  if (rowKind === undefined) {
     throw new UsageError(
-      noun === "examples"
-        ? "--dataset <name> is needed: it names the dataset that the examples go to"
-        : `--dataset is for examples alone, not for ${noun}`,
+      `--noun must be one of ${rowKinds.join(", ")}, not ${JSON.stringify(flags.noun)}`,
+    );
+  }
+  if ((rowKind === "examples") !== (dataset !== undefined)) {
+    throw new UsageError(
+      rowKind === "examples"
+        ? "--dataset <name> is required: the dataset to upload the examples to"
+        : `--dataset applies only to examples, not to ${rowKind}`,
     );
   }
   const mapping = await parseMapping(flags);
-  const isMapped = Object.keys(mapping).some((name) => name !== "types");
-  if (noun !== "examples" && isMapped) {
-    throw new UsageError(`${noun} are not mapped: their columns are called as their members`);
+  const hasMapping = Object.keys(mapping).some((name) => name !== "types");
+  if (rowKind !== "examples" && hasMapping) {
+    throw new UsageError(
+      `columns of ${rowKind} can't be mapped: they must have the names of the fields`,
+    );
   }
-  let told = 0;
+  let printed = 0;
   return {
-    noun,
+    rowKind,
     dataset:
       dataset !== undefined && isId(dataset)
         ? { datasetId: dataset }
@@ -100,32 +112,32 @@ async function toPlan(flags: UploadFlags): Promise<UploadPlan> {
     settings: {
       dryRun,
       ordered: flags.ordered === true,
-      chunkCount: whole(flags.chunkCount, "--chunk-count"),
-      chunkBytes: whole(flags.chunkBytes, "--chunk-bytes"),
-      inFlight: whole(flags.inFlight, "--in-flight"),
+      chunkCount: parseWholeNumber(flags.chunkCount, "--chunk-count"),
+      chunkBytes: parseWholeNumber(flags.chunkBytes, "--chunk-bytes"),
+      inFlight: parseWholeNumber(flags.inFlight, "--in-flight"),
     },
-    signal: endSignal(),
+    signal: createInterruptSignal(),
     onRejected:
       json === true || !dryRun
         ? undefined
         : (path, row) => {
-            if (told++ < faultsTold) {
-              process.stdout.write(faultLine(path, row));
+            if (printed++ < maxPrintedRejections) {
+              process.stdout.write(formatRejection(path, row));
             }
           },
   };
 }
 
-/** Most faults that a dry run prints. */
-const faultsTold = 100;
+/** Maximum number of rejected rows that a dry run prints. */
+const maxPrintedRejections = 100;
 
-const faultLine = (path: string, { row, reason }: RejectedRow): string =>
-  // As JSON a reason can't move the terminal's cursor.
+const formatRejection = (path: string, { row, reason }: RejectedRow): string =>
+  // As JSON, a reason can't move the terminal's cursor.
   `${path === standardInput ? "standard input" : path}, row ${row}: ${JSON.stringify(reason)}\n`;
 
-function whole(text: string | undefined, flag: string): number | undefined {
+function parseWholeNumber(text: string | undefined, flag: string): number | undefined {
   if (text !== undefined && !/^\d{1,9}$/.test(text)) {
-    throw new UsageError(`${flag} is a whole number, not ${JSON.stringify(text)}`);
+    throw new UsageError(`${flag} must be a whole number, not ${JSON.stringify(text)}`);
   }
   return text === undefined ? undefined : Number(text);
 }

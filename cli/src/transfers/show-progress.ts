@@ -1,29 +1,29 @@
 import { basename } from "node:path";
 import type { UploadProgress } from "millrace";
 
-/** Where progress is shown: standard error. */
+/** The output that progress is shown on: standard error. */
 export interface Screen {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
   write(text: string): unknown;
 }
 
-/** Shows how far an upload is. */
+/** Displays the progress of an upload. */
 export interface Progress {
   readonly update: (progress: UploadProgress) => void;
-  /** Says that the server does not answer, and that the upload waits for it. */
+  /** Reports that the server does not respond and that the upload is waiting for it. */
   readonly wait: (reason: Error) => void;
-  /** Takes the bar away, so that other lines can come. */
+  /** Removes the progress bar, so that other lines can be written. */
   readonly stop: () => void;
 }
 
-/** Between two lines, where there is no terminal. */
-const lineEveryMs = 5_000;
+/** Interval between padTwo lines where there is no terminal, in milliseconds. */
+const lineIntervalMs = 5_000;
 const barLength = 20;
-const leastBar = 5;
-const leastName = 8;
+const minBarLength = 5;
+const minNameLength = 8;
 
-/** A bar on a terminal, which fits its width; elsewhere a plain line every five seconds. */
+/** Shows a progress bar that fits the width of a terminal; without a terminal, a plain line every five seconds. */
 export function showProgress(
   screen: Screen,
   name: string,
@@ -38,7 +38,7 @@ export function showProgress(
   if (screen.isTTY !== true) {
     const update = (progress: UploadProgress): void => {
       const text = work.describe(progress, fraction());
-      if (performance.now() - shownAt >= lineEveryMs) {
+      if (performance.now() - shownAt >= lineIntervalMs) {
         shownAt = performance.now();
         screen.write(`${name}: ${text}\n`);
       }
@@ -49,7 +49,7 @@ export function showProgress(
     update: (progress) => {
       const done = fraction();
       const text = work.describe(progress, done);
-      // The last column stays free: some terminals wrap when it is written.
+      // Leaves the last column empty: some terminals wrap when it is written.
       screen.write(`\r${fitLine({ name, done, text }, (screen.columns ?? 80) - 1)}\u001b[K`);
     },
     wait,
@@ -63,61 +63,66 @@ interface LineParts {
   readonly text: string;
 }
 
-/** Name, bar and figures in one line: the bar gives way first, then the name, and the figures last. */
+/**
+ * Formats name, bar and figures as one line. If they don't fit, the bar is omitted first, then the name is
+ * shortened or omitted, and finally the figures are shortened.
+ */
 export function fitLine({ name, done, text }: LineParts, width: number): string {
-  const short = basename(name);
-  const barRoom = width - text.length - short.length - " [] ".length;
-  if (done !== undefined && barRoom >= leastBar) {
-    return `${short} ${barOf(done, Math.min(barLength, barRoom))} ${text}`;
+  const fileName = basename(name);
+  const barSpace = width - text.length - fileName.length - " [] ".length;
+  if (done !== undefined && barSpace >= minBarLength) {
+    return `${fileName} ${formatBar(done, Math.min(barLength, barSpace))} ${text}`;
   }
-  const nameRoom = width - text.length - 1;
-  if (nameRoom >= Math.min(leastName, short.length)) {
-    const cut = short.length > nameRoom ? `${short.slice(0, nameRoom - 1)}…` : short;
-    return `${cut} ${text}`;
+  const nameSpace = width - text.length - 1;
+  if (nameSpace >= Math.min(minNameLength, fileName.length)) {
+    const shortName =
+      fileName.length > nameSpace ? `${fileName.slice(0, nameSpace - 1)}…` : fileName;
+    return `${shortName} ${text}`;
   }
   return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
 }
 
-const barOf = (done: number, length: number): string => {
+const formatBar = (done: number, length: number): string => {
   const full = Math.round(done * length);
   return `[${"=".repeat(full)}${" ".repeat(length - full)}]`;
 };
 
 /**
- * What this upload does itself. Rows that an earlier one finished are read again within moments: as part of
- * the rate they would make it, and the time that is left, wrong.
+ * Computes the rate and the remaining time of an upload from the work of this upload only. Rows that an earlier
+ * upload finished are skipped within moments, and counting them would make both figures wrong.
  */
 export class WorkDone {
-  /** Where the work began. */
-  #from: { readonly seconds: number; readonly done: number } | undefined;
+  /** Time and progress at which this upload's own work began. */
+  #start: { readonly seconds: number; readonly done: number } | undefined;
 
-  /** `42%, 1,234 rows, 987 rows/s, 1:05 left`. */
+  /** Formats the progress, such as `42%, 1,234 rows, 987 rows/s, 1:05 left`. */
   describe(progress: UploadProgress, done: number | undefined): string {
     const { read, rejected, seconds, firstRow } = progress;
     if (read < firstRow && firstRow > 1) {
-      return `skipping ${(firstRow - 1).toLocaleString("en")} rows that are done`;
+      return `skipping ${(firstRow - 1).toLocaleString("en")} rows that were uploaded before`;
     }
-    this.#from ??= firstRow === 1 ? { seconds: 0, done: 0 } : { seconds, done: done ?? 0 };
-    const spent = seconds - this.#from.seconds;
-    const rate = spent > 0 ? (read - (firstRow - 1)) / spent : 0;
-    const worked = (done ?? 0) - this.#from.done;
-    const left = done === undefined || worked <= 0 ? undefined : (spent / worked) * (1 - done);
+    this.#start ??= firstRow === 1 ? { seconds: 0, done: 0 } : { seconds, done: done ?? 0 };
+    const elapsed = seconds - this.#start.seconds;
+    const rate = elapsed > 0 ? (read - (firstRow - 1)) / elapsed : 0;
+    const ownShare = (done ?? 0) - this.#start.done;
+    const remaining =
+      done === undefined || ownShare <= 0 ? undefined : (elapsed / ownShare) * (1 - done);
     return [
       ...(done === undefined ? [] : [`${Math.floor(done * 100)}%`]),
       `${read.toLocaleString("en")} rows`,
       `${Math.round(rate).toLocaleString("en")} rows/s`,
       ...(rejected === 0 ? [] : [`${rejected.toLocaleString("en")} rejected`]),
-      ...(left === undefined ? [] : [`${clock(left)} left`]),
+      ...(remaining === undefined ? [] : [`${formatDuration(remaining)} left`]),
     ].join(", ");
   }
 }
 
-const two = (value: number): string => String(value).padStart(2, "0");
+const padTwo = (value: number): string => String(value).padStart(2, "0");
 
-function clock(seconds: number): string {
-  const whole = Math.ceil(seconds);
-  const [hours, minutes] = [Math.floor(whole / 3_600), Math.floor(whole / 60) % 60];
+function formatDuration(seconds: number): string {
+  const wholeSeconds = Math.ceil(seconds);
+  const [hours, minutes] = [Math.floor(wholeSeconds / 3_600), Math.floor(wholeSeconds / 60) % 60];
   return hours === 0
-    ? `${minutes}:${two(whole % 60)}`
-    : `${hours}:${two(minutes)}:${two(whole % 60)}`;
+    ? `${minutes}:${padTwo(wholeSeconds % 60)}`
+    : `${hours}:${padTwo(minutes)}:${padTwo(wholeSeconds % 60)}`;
 }

@@ -1,10 +1,10 @@
-/** How often it is looked whether the shell of npx is still there. */
+/** How often to check whether the shell that npx started still runs, in milliseconds. */
 const parentCheckMs = 250;
 
 /**
- * Resolves when the command is asked to end: by SIGINT, by SIGTERM, or, where npx started it, by the end
- * of the shell between the two. npx passes a signal on to that shell, which ends and leaves the command
- * alone. Listens from the call on, so that a signal that comes early is not lost.
+ * Resolves when the command should stop: on SIGINT, on SIGTERM, or, if npx started it, when the shell between
+ * npx and the command ends. npx passes a signal on to that shell, which ends without stopping the command.
+ * Listens from the call on, so that an early signal is not lost.
  */
 export function nextStopRequest(env: NodeJS.ProcessEnv): Promise<void> {
   return new Promise((resolve) => {
@@ -19,7 +19,7 @@ export function nextStopRequest(env: NodeJS.ProcessEnv): Promise<void> {
           resolve();
         }
       }, parentCheckMs);
-      // The server keeps the process alive, not the look at its parent.
+      // Only the server keeps the process alive, not this check.
       timer.unref();
     }
   });

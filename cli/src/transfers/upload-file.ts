@@ -14,7 +14,7 @@ import type {
 import { isFileMissing } from "./find-files.ts";
 import { RejectedFile } from "./rejected-file.ts";
 import { standardInput } from "../rows/byte-source.ts";
-import { assertColumns, ExampleMaker, toFeedback, typesOf } from "../rows/mapping.ts";
+import { assertColumns, ExampleBuilder, toFeedback, typesOf } from "../rows/mapping.ts";
 import type { Mapping } from "../rows/mapping.ts";
 import { openRows } from "../rows/open-rows.ts";
 import type { Format } from "../rows/open-rows.ts";
@@ -22,20 +22,20 @@ import { BadRow } from "../rows/source-row.ts";
 import type { RowSource, SourceRow } from "../rows/source-row.ts";
 import { showProgress } from "./show-progress.ts";
 
-export type Noun = "examples" | "feedback" | "runs";
+export type RowKind = "examples" | "feedback" | "runs";
 
-/** How files are uploaded, and to where. */
+/** How and where files are uploaded. */
 export interface UploadPlan {
-  readonly noun: Noun;
-  /** Of examples alone. */
+  readonly rowKind: RowKind;
+  /** The dataset; used only for examples. */
   readonly dataset: DatasetKey;
   readonly createDataset: boolean;
-  /** Of runs alone. */
+  /** The project of runs that name none; used only for runs. */
   readonly project: string | undefined;
   readonly format: Format | undefined;
   readonly delimiter: string | undefined;
   readonly mapping: Mapping;
-  /** `false`: none; `undefined`: beside each source. */
+  /** Path of the checkpoint. `false`: no checkpoint; `undefined`: next to each source. */
   readonly checkpoint: string | false | undefined;
   readonly settings: Pick<
     UploadSettings,
@@ -46,10 +46,10 @@ export interface UploadPlan {
   readonly onRejected: ((path: string, row: RejectedRow) => void) | undefined;
 }
 
-/** What became of one file. */
+/** Result of uploading one file. */
 export interface FileResult extends UploadResult {
   readonly file: string;
-  /** Where the rejected rows are; absent where there are none. */
+  /** File with the rejected rows; absent if no row was rejected. */
   readonly rejectedFile?: string;
 }
 
@@ -66,18 +66,18 @@ export async function uploadFile(
   const source = await openRows({ path, format, csv: { delimiter, types } });
   const dryRun = settings.dryRun === true;
   const rejected = new RejectedFile(`${path === standardInput ? "stdin" : path}.rejected.jsonl`);
-  const checkpoint = dryRun ? undefined : await checkpointOf(path, plan);
+  const checkpoint = dryRun ? undefined : await prepareCheckpoint(path, plan);
   const progress = showProgress(process.stderr, path, source.fraction);
   try {
-    if (plan.noun === "examples" && source.columns !== undefined) {
+    if (plan.rowKind === "examples" && source.columns !== undefined) {
       assertColumns(mapping, source.columns);
     }
     if (!dryRun) {
-      await rejected.begin(checkpoint && (await rowsDone(checkpoint.path)));
+      await rejected.begin(checkpoint && (await readDoneRows(checkpoint.path)));
     }
-    let last: Item | undefined;
+    let lastItem: Item | undefined;
     const read = (item: Item): SourceRow => {
-      last = item;
+      lastItem = item;
       if (item instanceof BadRow) {
         throw new ValidationError(item.reason);
       }
@@ -86,7 +86,7 @@ export async function uploadFile(
     const onRejected = async (row: RejectedRow): Promise<void> => {
       plan.onRejected?.(path, row);
       if (!dryRun) {
-        await rejected.add(row, last);
+        await rejected.add(row, lastItem);
       }
     };
     const { signal } = plan;
@@ -103,7 +103,8 @@ export async function uploadFile(
       },
     );
     if (checkpoint !== undefined) {
-      // All of it is done: the same file once more is another upload, which its ids make harmless.
+      // The whole file has been uploaded. Uploading it again is a new upload, in which the ids prevent
+      // duplicates.
       await rm(checkpoint.path, { force: true });
     }
     return {
@@ -118,7 +119,7 @@ export async function uploadFile(
   }
 }
 
-interface Sending {
+interface UploadRequest {
   readonly client: Client;
   readonly source: RowSource;
   readonly plan: UploadPlan;
@@ -126,20 +127,20 @@ interface Sending {
 }
 
 function send(
-  { client, source, plan, read }: Sending,
+  { client, source, plan, read }: UploadRequest,
   settings: UploadSettings,
 ): Promise<UploadResult> {
-  const { mapping, noun, dataset, createDataset, project } = plan;
-  const maker = new ExampleMaker(mapping, source.columns);
-  const idFrom = (item: Item): string | undefined => maker.keyOf(read(item));
-  switch (noun) {
+  const { mapping, rowKind, dataset, createDataset, project } = plan;
+  const builder = new ExampleBuilder(mapping, source.columns);
+  const idFrom = (item: Item): string | undefined => builder.readKey(read(item));
+  switch (rowKind) {
     case "examples":
       return client.examples.upload(source.rows, {
         ...settings,
         ...dataset,
         createDataset,
         idFrom,
-        toExample: (item): NewExample => maker.make(read(item)),
+        toExample: (item): NewExample => builder.build(read(item)),
       });
     case "feedback":
       return client.feedback.upload(source.rows, {
@@ -155,7 +156,7 @@ function send(
   }
 }
 
-async function checkpointOf(
+async function prepareCheckpoint(
   path: string,
   { checkpoint, mapping }: UploadPlan,
 ): Promise<{ path: string; source: string } | undefined> {
@@ -168,7 +169,10 @@ async function checkpointOf(
   };
 }
 
-/** Identifies a source: path, size, time, and the mapping of its columns. */
+/**
+ * Describes a source so that a later upload can recognize it: path, size, modification time, and the column
+ * mapping.
+ */
 async function fingerprint(path: string, mapping: Mapping): Promise<string> {
   const columns = JSON.stringify(mapping, (_name, value: unknown) =>
     value instanceof Map ? [...value] : value,
@@ -181,10 +185,11 @@ async function fingerprint(path: string, mapping: Mapping): Promise<string> {
   return `${absolute(path)} of ${size} bytes, changed ${time}, columns ${columns}`;
 }
 
-/** The number of rows that a checkpoint lists as done; `undefined` without a checkpoint. */
-async function rowsDone(path: string): Promise<number | undefined> {
+/** Reads the number of finished rows from a checkpoint; `undefined` if there is no checkpoint. */
+async function readDoneRows(path: string): Promise<number | undefined> {
   try {
-    // It may hold two records: the later one counts. What else is wrong with it is reported by the upload.
+    // The file may contain two records, of which the larger count is the newer. The upload itself reports a
+    // malformed file.
     const counts = [...(await readFile(path, "utf8")).matchAll(/"rows":\s*(\d+)/g)];
     return Math.max(0, ...counts.map(([, rows]) => Number(rows)));
   } catch (cause) {

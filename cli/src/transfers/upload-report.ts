@@ -3,12 +3,12 @@ import type { FileResult } from "./upload-file.ts";
 
 const count = (value: number, word: string): string => `${value.toLocaleString("en")} ${word}`;
 
-/** What a person reads when a file is done. */
+/** Formats the result of one file for people. */
 export function describeFile(result: FileResult, isDry: boolean): string {
   const { file, read, created, skipped, rejected, seconds, firstRow, rejectedFile } = result;
-  // Rows that an earlier upload finished are no work of this one.
-  const worked = read - Math.min(read, firstRow - 1);
-  const rate = seconds > 0 ? Math.round(worked / seconds).toLocaleString("en") : "all";
+  // Rows that an earlier upload finished don't count towards the rate.
+  const ownRows = read - Math.min(read, firstRow - 1);
+  const rate = seconds > 0 ? Math.round(ownRows / seconds).toLocaleString("en") : "n/a";
   const name = file === standardInput ? "standard input" : file;
   const parts = [
     count(read, "rows"),
@@ -18,13 +18,13 @@ export function describeFile(result: FileResult, isDry: boolean): string {
   ];
   const lines = [
     `${name}: ${parts.join(", ")}; ${seconds.toFixed(1)} s, ${rate} rows/s`,
-    ...(firstRow > 1 ? [`  went on at row ${firstRow.toLocaleString("en")}`] : []),
+    ...(firstRow > 1 ? [`  resumed at row ${firstRow.toLocaleString("en")}`] : []),
     ...(rejectedFile === undefined ? [] : [`  rejected rows are in ${rejectedFile}`]),
   ];
   return lines.map((line) => `${line}\n`).join("");
 }
 
-/** The counts of all files. */
+/** Sums the counts of all files. */
 export function totalOf(results: readonly FileResult[]): Readonly<Record<string, number>> {
   const sum = (name: "read" | "created" | "skipped" | "rejected" | "bytes" | "seconds"): number =>
     results.reduce((total, result) => total + result[name], 0);

@@ -2,20 +2,20 @@ import { ValidationError } from "../../model/errors.ts";
 import type { Attachment } from "../../model/resources/attachment-response.ts";
 import type { ApiTransport, CallOptions } from "./http.ts";
 
-export interface AttachmentPlace extends CallOptions {
-  /** Base address of the server that named it: its address may be a path there. */
+export interface ReadAttachmentOptions extends CallOptions {
+  /** Base URL of the server that returned the attachment: `presignedUrl` may be a path on that server. */
   readonly endpoint: string;
 }
 
 /**
- * The bytes of an attachment.
+ * Downloads an attachment.
  *
- * @throws {@link ValidationError} its address is malformed.
+ * @throws {@link ValidationError} if its address is malformed.
  */
 export async function readAttachmentBytes(
   transport: ApiTransport,
   { presignedUrl }: Attachment,
-  { endpoint, signal }: AttachmentPlace,
+  { endpoint, signal }: ReadAttachmentOptions,
 ): Promise<Uint8Array> {
   const base = presignedUrl.startsWith("/") ? endpoint : undefined;
   const address = URL.canParse(presignedUrl, base) ? new URL(presignedUrl, base) : undefined;

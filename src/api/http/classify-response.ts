@@ -18,115 +18,127 @@ import { retryAfterMs } from "../../model/records/retry-wait.ts";
 import { JsonLimitError, parseJson } from "./parse-json.ts";
 import type { CallInit } from "./request.ts";
 
-/** What one try came to. */
-export type TryResult =
-  | { readonly kind: "answered"; readonly value: unknown }
+/** Result of one attempt at a request. */
+export type AttemptResult =
+  | { readonly kind: "succeeded"; readonly value: unknown }
   | {
       readonly kind: "failed";
       readonly error: SdkError;
-      /** Whether to try again. */
-      readonly again: boolean;
-      /** What the server asked for. */
+      /** Whether another attempt may be made. */
+      readonly shouldRetry: boolean;
+      /** Wait before the next attempt that the server requested with `Retry-After`. */
       readonly afterMs?: number | undefined;
-      /** Whether the server may have acted although we do not know its answer. */
-      readonly isOpen: boolean;
+      /** Whether the server may have acted on the request although no usable response arrived. */
+      readonly mayHaveTakenEffect: boolean;
     };
 
-export interface TryFacts {
+export interface AttemptContext {
   readonly endpoint: Endpoint;
   readonly requestId: string | undefined;
-  /** Whether it may arrive twice with the effect of one. */
+  /** Whether sending the request twice has the same effect as sending it once. */
   readonly isRepeatable: boolean;
-  /** What an error says of a refusal, where it is not what others say. */
+  /** Replaces the default error message for an error response. */
   readonly messageOf?: CallInit["messageOf"];
   readonly maxResponseBytes: number;
-  /** Ends the parsing of its answer. */
+  /** Aborts the parsing of the response. */
   readonly signal?: AbortSignal;
-  /** The try before this one. */
-  readonly earlier: TryResult | undefined;
+  /** Result of the previous attempt, if any. */
+  readonly previous: AttemptResult | undefined;
 }
 
-/** What an answer means; `now` is milliseconds since the Unix epoch. */
+/** Decides what a response means for the call. `now` is in milliseconds since the Unix epoch. */
 export async function classifyResponse(
   response: HttpResponse,
-  facts: TryFacts,
+  context: AttemptContext,
   now: number,
-): Promise<TryResult> {
-  const { endpoint, requestId, isRepeatable, earlier } = facts;
+): Promise<AttemptResult> {
+  const { endpoint, requestId, isRepeatable, previous } = context;
   const { action } = endpoint;
   const { status, body, chunks = [], bodyFailure } = response;
   if (isOk(status)) {
     if (isTooLarge(bodyFailure)) {
-      return failed(tooLarge(facts, bodyFailure), false, { isOpen: true });
+      return failed(tooLarge(context, bodyFailure), false, { mayHaveTakenEffect: true });
     }
     return bodyFailure === undefined
-      ? await parseBody(chunks, facts)
-      : failed(toError(action, bodyFailure, { requestId }), isRepeatable, { isOpen: true });
+      ? await parseBody(chunks, context)
+      : failed(toError(action, bodyFailure, { requestId }), isRepeatable, {
+          mayHaveTakenEffect: true,
+        });
   }
-  const wasOpen = earlier?.kind === "failed" && earlier.isOpen;
-  if (status === 404 && endpoint.method === "DELETE" && wasOpen) {
-    // The try before arrived though its answer did not: it is deleted.
-    return { kind: "answered", value: null };
+  const hasUnknownEffect = previous?.kind === "failed" && previous.mayHaveTakenEffect;
+  if (status === 404 && endpoint.method === "DELETE" && hasUnknownEffect) {
+    // The previous attempt deleted the resource although its response did not arrive.
+    return { kind: "succeeded", value: null };
   }
-  const shown = status < 400 ? redirectText(response) : body;
-  const message = facts.messageOf?.({ status, body: shown });
-  const error = errorOf({ action, status, body: shown, message, requestId });
-  const isRefused = status === 429 || (status === 503 && response.retryAfter !== undefined);
+  const detail = status < 400 ? redirectText(response) : body;
+  const message = context.messageOf?.({ status, body: detail });
+  const error = createHttpError({ action, status, body: detail, message, requestId });
+  const isRefusedUnprocessed =
+    status === 429 || (status === 503 && response.retryAfter !== undefined);
   const afterMs = retryAfterMs(response.retryAfter, now);
-  return failed(error, isRepeatable || isRefused, { afterMs, isOpen: wasOpen || status >= 500 });
+  return failed(error, isRepeatable || isRefusedUnprocessed, {
+    afterMs,
+    mayHaveTakenEffect: hasUnknownEffect || status >= 500,
+  });
 }
 
-/** What a failure to get an answer means. */
-export function classifyFailure(failure: unknown, facts: TryFacts): TryResult {
-  const { endpoint, requestId, isRepeatable } = facts;
+/** Decides what it means for the call that no response arrived. */
+export function classifyFailure(failure: unknown, context: AttemptContext): AttemptResult {
+  const { endpoint, requestId, isRepeatable } = context;
   const { action } = endpoint;
   if (failure instanceof SdkError) {
-    // Of the request's own body, which could not be read.
-    return failed(failure, false, { isOpen: false });
+    // The request's own body could not be read.
+    return failed(failure, false, { mayHaveTakenEffect: false });
   }
   if (failure instanceof ProxyRefusal) {
     const { status } = failure;
     const init = { action: `${action} through the proxy`, status, body: "", requestId };
-    return failed(new HttpError({ ...init, cause: failure }), true, { isOpen: false });
+    return failed(new HttpError({ ...init, cause: failure }), true, { mayHaveTakenEffect: false });
   }
-  const isOpen = !isUnsent(failure);
-  return failed(toError(action, failure, { requestId }), isRepeatable || !isOpen, { isOpen });
+  const mayHaveTakenEffect = !isUnsent(failure);
+  return failed(toError(action, failure, { requestId }), isRepeatable || !mayHaveTakenEffect, {
+    mayHaveTakenEffect,
+  });
 }
 
 const tooLarge = (
-  { endpoint, maxResponseBytes, requestId }: TryFacts,
+  { endpoint, maxResponseBytes, requestId }: AttemptContext,
   cause: unknown,
 ): ResponseError =>
   new ResponseError(
-    `Failed to ${endpoint.action}: the answer is larger than the ${maxResponseBytes} bytes of the option maxResponseBytes. Ask for less (\`limit\`, \`select\`), or raise it (MILLRACE_MAX_RESPONSE_BYTES)`,
+    `Failed to ${endpoint.action}: the response is larger than the option maxResponseBytes (${maxResponseBytes} bytes). Request less data (\`limit\`, \`select\`), or raise the option (MILLRACE_MAX_RESPONSE_BYTES)`,
     { cause, requestId },
   );
 
-interface FailureNotes {
-  readonly isOpen: boolean;
+interface FailureDetails {
+  readonly mayHaveTakenEffect: boolean;
   readonly afterMs?: number | undefined;
 }
 
-const failed = (error: SdkError, isSafe: boolean, notes: FailureNotes): TryResult => ({
+const failed = (
+  error: SdkError,
+  isSafeToRepeat: boolean,
+  details: FailureDetails,
+): AttemptResult => ({
   kind: "failed",
   error,
-  again: error.retryable && isSafe,
-  ...notes,
+  shouldRetry: error.retryable && isSafeToRepeat,
+  ...details,
 });
 
-/** What to do, where the server's text is that of a platform which leaves it out. */
+/** Advice by status, appended to the server's own text, which often contains none. */
 const hints: ReadonlyMap<number, string> = new Map([
   [401, "Set the key of this server: MILLRACE_API_KEY, or the option apiKey"],
   [403, "Use a key that may do this, and check the workspace (MILLRACE_WORKSPACE_ID)"],
   [404, "Check the id or name, the endpoint and the tenant of the key"],
 ]);
 
-function errorOf(given: HttpErrorInit): HttpError {
-  const { action, status, body } = given;
+function createHttpError(facts: HttpErrorInit): HttpError {
+  const { action, status, body } = facts;
   const hint = hints.get(status);
   const reason = `${status} ${detailOf(body)}`.trimEnd().replace(/\.$/, "");
   const message = hint === undefined ? undefined : `Failed to ${action}: ${reason}. ${hint}`;
-  const init = { ...given, message: given.message ?? message };
+  const init = { ...facts, message: facts.message ?? message };
   if (isInsufficientQuota(init.status, init.body)) {
     return new InsufficientQuotaError(init);
   }
@@ -138,31 +150,33 @@ function errorOf(given: HttpErrorInit): HttpError {
 
 async function parseBody(
   chunks: readonly Uint8Array[],
-  { endpoint, requestId, signal }: TryFacts,
-): Promise<TryResult> {
-  if (chunks.length <= fewChunks && chunks.every(isBlank)) {
-    return { kind: "answered", value: null };
+  { endpoint, requestId, signal }: AttemptContext,
+): Promise<AttemptResult> {
+  if (chunks.length <= blankChunkLimit && chunks.every(isBlank)) {
+    return { kind: "succeeded", value: null };
   }
   try {
-    return { kind: "answered", value: await parseJson(chunks, { signal }) };
+    return { kind: "succeeded", value: await parseJson(chunks, { signal }) };
   } catch (failure) {
     if (signal?.aborted === true) {
       throw failure;
     }
-    const text = `Failed to ${endpoint.action}: ${problemOf(failure)}`;
-    // The parser repeats a part of the answer.
+    const text = `Failed to ${endpoint.action}: ${describeParseFailure(failure)}`;
+    // The parser's message quotes a part of the response, which may contain control characters.
     const cause = new SyntaxError(toPrintable(String(failure)));
-    return failed(new ResponseError(text, { cause, requestId }), false, { isOpen: true });
+    return failed(new ResponseError(text, { cause, requestId }), false, {
+      mayHaveTakenEffect: true,
+    });
   }
 }
 
-/** An answer that says nothing is short. */
-const fewChunks = 4;
+/** Only responses of at most this many chunks are checked for being blank: a blank response is short. */
+const blankChunkLimit = 4;
 
 const isBlank = (chunk: Uint8Array): boolean =>
   chunk.every((byte) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09);
 
-const problemOf = (failure: unknown): string =>
+const describeParseFailure = (failure: unknown): string =>
   failure instanceof JsonLimitError
-    ? `${failure.message}; ask for less (\`limit\`, \`select\`), or for fewer in each call`
-    : "the answer is not JSON. Check that the endpoint is the address of the API, with its path where it has one";
+    ? `${failure.message}; request less data (\`limit\`, \`select\`), or fewer items per call`
+    : "the response is not JSON. Check that the endpoint is the URL of the API, including its path if it has one";

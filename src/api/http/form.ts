@@ -12,7 +12,7 @@ export type PartContent = string | Uint8Array | Blob | StreamedBody;
 export interface FormPart {
   readonly name: string;
   readonly fileName?: string | undefined;
-  /** MIME type; a plain text's is left out. */
+  /** MIME type; left out for plain text. */
   readonly type?: string | undefined;
   readonly content: PartContent;
 }
@@ -20,41 +20,45 @@ export interface FormPart {
 const lineEnd = "\r\n";
 
 /**
- * The body of a form, sent as it is read; in one piece where all of it is in memory. Names are escaped:
- * none can end its header.
+ * Builds the body of a multipart form: one buffer if all contents are in memory, otherwise a stream. Names are
+ * escaped, so none of them can end the header that it stands in.
  *
- * @throws {@link ValidationError} a name or a type that can't stand in a header.
+ * @throws {@link ValidationError} if a name or a type can't be written in a header.
  */
 export function formBody(parts: readonly FormPart[]): RequestBody {
-  // Random, as a file may hold any fixed text.
+  // A file may contain any fixed boundary, so a random one is used.
   const boundary = `millrace-${randomBytes(16).toString("hex")}`;
   const contentType = `multipart/form-data; boundary=${boundary}`;
-  const pieces = parts.flatMap((part) => {
+  const partSegments = parts.flatMap((part) => {
     const content = toContent(part.content);
-    const head = `--${boundary}${lineEnd}${headOf(part, sizeOf(content))}${lineEnd}${lineEnd}`;
+    const head = `--${boundary}${lineEnd}${buildPartHeaders(part, sizeOf(content))}${lineEnd}${lineEnd}`;
     return [Buffer.from(head), content, Buffer.from(lineEnd)];
   });
-  const body = [...pieces, Buffer.from(`--${boundary}--${lineEnd}`)];
-  const bytes = body.filter((piece) => piece instanceof Uint8Array);
-  const isWhole = bytes.length === body.length;
-  return { contentType, content: isWhole ? Buffer.concat(bytes) : joined(body) };
+  const segments = [...partSegments, Buffer.from(`--${boundary}--${lineEnd}`)];
+  const inMemory = segments.filter((segment) => segment instanceof Uint8Array);
+  const isInMemory = inMemory.length === segments.length;
+  return { contentType, content: isInMemory ? Buffer.concat(inMemory) : joinSegments(segments) };
 }
 
-type Piece = Uint8Array | StreamedBody;
+type Segment = Uint8Array | StreamedBody;
 
-function toContent(content: PartContent): Piece {
+function toContent(content: PartContent): Segment {
   if (typeof content === "string") {
     return Buffer.from(content);
   }
   return content instanceof Blob ? blobBody(content) : content;
 }
 
-const sizeOf = (piece: Piece): number | undefined =>
-  piece instanceof Uint8Array ? piece.byteLength : piece.sizeBytes;
+const sizeOf = (segment: Segment): number | undefined =>
+  segment instanceof Uint8Array ? segment.byteLength : segment.sizeBytes;
 
-function headOf({ name, fileName, type }: FormPart, sizeBytes: number | undefined): string {
-  const file = fileName === undefined ? "" : `; filename="${quoted(fileName, "file name")}"`;
-  const disposition = `Content-Disposition: form-data; name="${quoted(name, "name")}"${file}`;
+function buildPartHeaders(
+  { name, fileName, type }: FormPart,
+  sizeBytes: number | undefined,
+): string {
+  const file =
+    fileName === undefined ? "" : `; filename="${escapeHeaderValue(fileName, "file name")}"`;
+  const disposition = `Content-Disposition: form-data; name="${escapeHeaderValue(name, "name")}"${file}`;
   if (type === undefined) {
     return disposition;
   }
@@ -67,30 +71,30 @@ function headOf({ name, fileName, type }: FormPart, sizeBytes: number | undefine
   return `${disposition}${lineEnd}Content-Type: ${type}${length}`;
 }
 
-function quoted(text: string, what: string): string {
+function escapeHeaderValue(text: string, label: string): string {
   const escaped = escapePartName(text);
-  // oxlint-disable-next-line no-control-regex -- they are what is looked for
+  // oxlint-disable-next-line no-control-regex -- the pattern searches for control characters
   if (/[\u0000-\u001f\u007f]/.test(escaped)) {
-    // Beside line ends, which are escaped: a parser of headers refuses all of it.
-    throw new ValidationError(`The ${what} of a part can't hold control characters`);
+    // Line ends are already escaped. Header parsers reject every other control character.
+    throw new ValidationError(`The ${label} of a form part can't contain control characters`);
   }
   return escaped;
 }
 
-const joined = (pieces: readonly Piece[]): StreamedBody => {
-  const sizes = pieces.map(sizeOf);
-  const isKnown = sizes.every((size) => size !== undefined);
+const joinSegments = (segments: readonly Segment[]): StreamedBody => {
+  const sizes = segments.map(sizeOf);
+  const areAllKnown = sizes.every((size) => size !== undefined);
   return {
-    sizeBytes: isKnown ? sizes.reduce((sum, size) => sum + size, 0) : undefined,
+    sizeBytes: areAllKnown ? sizes.reduce((sum, size) => sum + size, 0) : undefined,
     get isSpent() {
-      return pieces.some((piece) => !(piece instanceof Uint8Array) && piece.isSpent);
+      return segments.some((segment) => !(segment instanceof Uint8Array) && segment.isSpent);
     },
     async *open() {
-      for (const piece of pieces) {
-        if (piece instanceof Uint8Array) {
-          yield piece;
+      for (const segment of segments) {
+        if (segment instanceof Uint8Array) {
+          yield segment;
         } else {
-          yield* piece.open();
+          yield* segment.open();
         }
       }
     },

@@ -12,56 +12,62 @@ import type { Endpoint, EndpointName } from "../../model/endpoints.ts";
 import { AbortError, ClosedError, OptionError } from "../../model/errors.ts";
 import { retryPace, retryWaitMs } from "../../model/records/retry-wait.ts";
 import { classifyFailure, classifyResponse } from "./classify-response.ts";
-import type { TryFacts, TryResult } from "./classify-response.ts";
+import type { AttemptContext, AttemptResult } from "./classify-response.ts";
 import { ConnectionPools } from "../../transport/connection-pools.ts";
 import type { PoolKind } from "../../transport/connection-pools.ts";
-import { requestOf } from "./request.ts";
+import { buildRequest } from "./request.ts";
 import type { CallInit } from "./request.ts";
 
-/** What every call takes. */
+/** Options of every call. */
 export interface CallOptions {
-  /** Ends the call, its waits and the pages after it: {@link AbortError}. */
+  /**
+   * Aborts the call, including its retry waits and the pages that it has not fetched yet. The call then throws
+   * {@link AbortError}.
+   */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One call of the endpoint table, and what the server answered: JSON, or `null` where it said nothing. */
+/**
+ * Calls an endpoint of the endpoint table. Resolves to the parsed JSON, or to `null` if the response has no
+ * content.
+ */
 export type Call = (name: EndpointName, init?: CallInit) => Promise<unknown>;
 
-/** One call of the endpoint table, its answer read as it arrives. */
+/** Calls an endpoint of the endpoint table and streams the body of the response. */
 export type Download = (name: EndpointName, init?: CallInit) => AsyncIterable<Uint8Array>;
 
-/** What a resource asks through. */
+/** How the resources send requests. {@link Http} implements it. */
 export interface ApiTransport {
   readonly call: Call;
   readonly download: Download;
-  /** What is at an address that a server gave. */
+  /** Downloads a file from a URL that a server returned. */
   readonly fetchFile: (address: URL, about: FileRequest) => AsyncIterable<Uint8Array>;
 }
 
 export interface FileRequest extends CallOptions {
-  /** What an error says was attempted. */
+  /** What an error message says was attempted, such as `read attachment`. */
   readonly action: string;
 }
 
 export interface HttpOptions {
   readonly connection: Connection;
-  /** Tries of one call, the first included. */
+  /** Maximum number of attempts of one call, including the first. */
   readonly attempts: number;
-  /** Longest wait that a server's `Retry-After` can ask for. */
+  /** Longest wait in milliseconds that a server's `Retry-After` can impose. */
   readonly retryAfterLimitMs: number;
-  /** Longest answer that is read as a whole, bytes. */
+  /** Maximum size in bytes of a response that is read into memory. */
   readonly maxResponseBytes: number;
-  /** Asked at each call: what ends it, beside the `signal` that it was given. */
+  /** Called for every call; returns a signal that aborts the call in addition to its own `signal`. */
   readonly ambientSignal?: () => AbortSignal | undefined;
-  /** From 0 to below 1. @defaultValue Math.random */
+  /** Returns a random number from 0 to below 1. @defaultValue Math.random */
   readonly random?: () => number;
-  /** Rejects when `signal` aborts. @defaultValue a timer */
+  /** Waits between attempts; rejects when `signal` aborts. @defaultValue a timer */
   readonly wait?: (delayMs: number, signal: AbortSignal) => Promise<unknown>;
 }
 
 /**
- * Sends the calls of the request half: the only code that does. States: idle, open from the first
- * call on, closed.
+ * Sends the requests of all API calls; nothing else in `src/api` sends. States: idle; open, from the first call
+ * on; closed.
  */
 export class Http implements ApiTransport {
   readonly #options: HttpOptions;
@@ -71,37 +77,39 @@ export class Http implements ApiTransport {
   constructor(options: HttpOptions) {
     this.#options = options;
     this.#pools = new ConnectionPools(options.connection, options.maxResponseBytes);
-    // Every call under way listens to the one signal.
+    // Every call in flight adds a listener to this signal, so the default limit of 10 listeners would cause a
+    // warning.
     setMaxListeners(0, this.#closed.signal);
   }
 
   /**
-   * Each try has `timeoutMs`. Failures that may pass are retried; a call that could take effect twice
-   * is retried only where the server can't have acted on it (no connection, 429, 503 with `Retry-After`).
+   * Each attempt may take `timeoutMs`. Transient failures are retried. A call that must not take effect twice
+   * is retried only if the server can't have acted on it: the connection failed, or the status is 429, or 503
+   * with `Retry-After`.
    *
-   * @throws {@link SdkError} its class and code name the failure.
+   * @throws {@link SdkError} whose class and `code` identify the failure.
    */
   readonly call: Call = async (name, init = {}) => {
-    const sending = this.#sendingOf(name, init);
-    const { request, signal } = sending;
-    return this.#send(sending, "whole", async (requester, facts) =>
+    const prepared = this.#prepare(name, init);
+    const { request, signal } = prepared;
+    return this.#send(prepared, "whole", async (requester, context) =>
       classifyResponse(
         await requester.requestBytes(request, signal),
-        { ...facts, signal },
+        { ...context, signal },
         Date.now(),
       ),
     );
   };
 
   /**
-   * As {@link Http.call}, up to the beginning of the answer. The rest is read as it is consumed, without
-   * a limit, each part of it within `timeoutMs`; where it breaks off, nothing is tried again.
+   * Like {@link Http.call} until the headers of the response have arrived. The body is then streamed without a
+   * size limit; each chunk may take `timeoutMs`. A stream that breaks off is not retried.
    */
-  readonly download: Download = (name, init = {}) => this.#read(() => this.#sendingOf(name, init));
+  readonly download: Download = (name, init = {}) => this.#stream(() => this.#prepare(name, init));
 
-  /** As {@link Http.download}, of a file; the key goes with it to the client's own server only. */
+  /** Like {@link Http.download}, for the URL of a file. The API key is sent only to the client's own server. */
   readonly fetchFile = (address: URL, { action, signal }: FileRequest): AsyncIterable<Uint8Array> =>
-    this.#read(() => ({
+    this.#stream(() => ({
       endpoint: { method: "GET", path: address.pathname, action },
       init: {
         signal,
@@ -112,65 +120,65 @@ export class Http implements ApiTransport {
       },
       requestId: undefined,
       request: { method: "GET", path: address.pathname + address.search },
-      signal: this.#signalWith(signal),
+      signal: this.#combineSignals(signal),
     }));
 
-  /** Ends the calls under way, and gives back the connections. Final; may be called twice. */
+  /** Aborts the calls in flight and closes the connections. Final; may be called twice. */
   async close(): Promise<void> {
     this.#closed.abort();
     await this.#pools.close();
   }
 
-  #sendingOf(name: EndpointName, init: CallInit): Sending {
+  #prepare(name: EndpointName, init: CallInit): PreparedCall {
     const endpoint: Endpoint = endpoints[name];
     const requestId = randomUUID();
-    const request = requestOf(endpoint, init, requestId);
-    return { endpoint, init, requestId, request, signal: this.#signalWith(init.signal) };
+    const request = buildRequest(endpoint, init, requestId);
+    return { endpoint, init, requestId, request, signal: this.#combineSignals(init.signal) };
   }
 
-  async *#read(begin: () => Sending): AsyncGenerator<Uint8Array, void> {
-    const sending = begin();
-    const { endpoint, init, requestId, request, signal } = sending;
-    const chunks = await this.#send(sending, "stream", async (requester, facts) => {
-      const { head, chunks: rest } = await requester.open(request, signal);
+  async *#stream(prepare: () => PreparedCall): AsyncGenerator<Uint8Array, void> {
+    const prepared = prepare();
+    const { endpoint, init, requestId, request, signal } = prepared;
+    const chunks = await this.#send(prepared, "stream", async (requester, context) => {
+      const { head, chunks: body } = await requester.open(request, signal);
       if (isOk(head.status)) {
-        return { kind: "answered", value: rest };
+        return { kind: "succeeded", value: body };
       }
-      const body = requester.conceal(await readRefusal(rest));
-      return classifyResponse({ ...head, body }, facts, Date.now());
+      const errorText = requester.conceal(await readRefusal(body));
+      return classifyResponse({ ...head, body: errorText }, context, Date.now());
     });
     try {
       yield* chunks as AsyncIterable<Uint8Array>;
     } catch (failure) {
-      const ended = this.#endedBy(endpoint, init.signal, requestId);
-      throw ended ?? toError(endpoint.action, failure, { requestId });
+      const abortError = this.#abortErrorOf(endpoint, init.signal, requestId);
+      throw abortError ?? toError(endpoint.action, failure, { requestId });
     }
   }
 
   async #send(
-    { endpoint, init, requestId, request, signal }: Sending,
+    { endpoint, init, requestId, request, signal }: PreparedCall,
     kind: PoolKind,
-    exchange: (requester: Requester, facts: TryFacts) => Promise<TryResult>,
+    exchange: (requester: Requester, context: AttemptContext) => Promise<AttemptResult>,
   ): Promise<unknown> {
     const { refusal } = this.#options.connection;
     if (refusal !== undefined) {
       throw new OptionError(`Failed to ${endpoint.action}: ${refusal}`, { requestId });
     }
     const isRepeatable = init.repeatable ?? isRepeatableEndpoint(endpoint);
-    let last: TryResult | undefined;
-    const isToRetry = (): boolean =>
-      !signal.aborted && last?.kind === "failed" && last.again && !isSpent(request);
+    let last: AttemptResult | undefined;
+    const canRetry = (): boolean =>
+      !signal.aborted && last?.kind === "failed" && last.shouldRetry && !isSpent(request);
     const attempt = async (): Promise<unknown> => {
       const { messageOf } = init;
       const { maxResponseBytes } = this.#options;
-      const given = { endpoint, requestId, isRepeatable, messageOf, maxResponseBytes };
-      const facts = { ...given, earlier: last };
+      const callFacts = { endpoint, requestId, isRepeatable, messageOf, maxResponseBytes };
+      const context = { ...callFacts, previous: last };
       signal.throwIfAborted();
       const requester = await this.#pools.requesterFor(init.server, kind);
       try {
-        last = await exchange(requester, facts);
+        last = await exchange(requester, context);
       } catch (failure) {
-        last = classifyFailure(failure, facts);
+        last = classifyFailure(failure, context);
       }
       signal.throwIfAborted();
       if (last.kind === "failed") {
@@ -181,36 +189,36 @@ export class Http implements ApiTransport {
     try {
       return await pRetry(attempt, {
         retries: (init.attempts ?? this.#options.attempts) - 1,
-        // The waits are ours: p-retry's lose their jitter at the longest wait.
+        // `onFailedAttempt` waits instead of p-retry, whose longest wait has no jitter.
         minTimeout: 0,
         signal,
-        shouldRetry: isToRetry,
+        shouldRetry: canRetry,
         onFailedAttempt: async ({ attemptNumber, retriesLeft }) => {
-          if (retriesLeft > 0 && isToRetry()) {
+          if (retriesLeft > 0 && canRetry()) {
             const afterMs = last?.kind === "failed" ? last.afterMs : undefined;
             await this.#wait(attemptNumber, afterMs, signal);
           }
         },
       });
     } catch (error) {
-      throw this.#endedBy(endpoint, init.signal, requestId) ?? error;
+      throw this.#abortErrorOf(endpoint, init.signal, requestId) ?? error;
     }
   }
 
-  #signalWith(signal: AbortSignal | undefined): AbortSignal {
-    const given = [signal, this.#options.ambientSignal?.()].filter((one) => one !== undefined);
-    return given.length === 0
+  #combineSignals(signal: AbortSignal | undefined): AbortSignal {
+    const signals = [signal, this.#options.ambientSignal?.()].filter((item) => item !== undefined);
+    return signals.length === 0
       ? this.#closed.signal
-      : AbortSignal.any([...given, this.#closed.signal]);
+      : AbortSignal.any([...signals, this.#closed.signal]);
   }
 
   async #wait(attempt: number, afterMs: number | undefined, signal: AbortSignal): Promise<void> {
-    const { retryAfterLimitMs, random = Math.random, wait = heldWait } = this.#options;
+    const { retryAfterLimitMs, random = Math.random, wait = waitReferenced } = this.#options;
     const waits = { ...retryPace, retryAfterLimitMs };
     await wait(retryWaitMs({ attempt, afterMs, random: random() }, waits), signal);
   }
 
-  #endedBy(
+  #abortErrorOf(
     { action }: Endpoint,
     signal: AbortSignal | undefined,
     requestId: string | undefined,
@@ -218,35 +226,35 @@ export class Http implements ApiTransport {
     if (signal?.aborted === true) {
       const options = { cause: signal.reason as unknown, requestId };
       return new AbortError(
-        `Failed to ${action}: the signal of the call was aborted, for the reason that is the cause. Call again where the result is still wanted`,
+        `Failed to ${action}: the call's signal was aborted; the error's cause is the reason. Call again if you still need the result`,
         options,
       );
     }
     return this.#closed.signal.aborted
       ? new ClosedError(
-          `Failed to ${action}: the client is closed. Make the call before client.close(), or make another Client`,
+          `Failed to ${action}: the client is closed. Make the call before client.close(), or create another Client`,
           { requestId },
         )
       : undefined;
   }
 }
 
-interface Sending {
+interface PreparedCall {
   readonly endpoint: Endpoint;
   readonly init: CallInit;
   readonly requestId: string | undefined;
   readonly request: HttpRequest;
-  /** The caller's, and the client's end. */
+  /** Aborts when the caller's signal does, or when the client is closed. */
   readonly signal: AbortSignal;
 }
 
 const isRepeatableEndpoint = ({ method, repeatable }: Endpoint): boolean =>
   method !== "POST" || repeatable === true;
 
-/** Holds the process: whoever called waits for the answer. */
-const heldWait = (delayMs: number, signal: AbortSignal): Promise<void> =>
+/** Uses a timer that keeps the process alive: the caller is waiting for the response. */
+const waitReferenced = (delayMs: number, signal: AbortSignal): Promise<void> =>
   timer(delayMs, undefined, { signal });
 
-/** Whether its body can't be sent once more. */
+/** Whether the body of the request can't be sent again. */
 const isSpent = ({ body }: HttpRequest): boolean =>
   body !== undefined && !(body instanceof Uint8Array) && body.isSpent;

@@ -1,6 +1,6 @@
 import { NotFoundError } from "../../model/errors.ts";
 
-/** Whether a read finds what it is for. Every other failure is thrown. */
+/** Returns whether a read succeeds: `false` if it fails with {@link NotFoundError}. Any other failure is thrown. */
 export async function isFound(read: Promise<unknown>): Promise<boolean> {
   try {
     await read;

@@ -1,9 +1,10 @@
 import { ValidationError } from "../../model/errors.ts";
 
 /**
- * A time as the wire has it. A text stays as it is: it may hold microseconds.
+ * Converts a time to its wire form. A string is sent unchanged, since it may contain microseconds, which a Date
+ * would drop.
  *
- * @throws {@link ValidationError} it is no time; the message names it.
+ * @throws {@link ValidationError} if it is not a time. The message contains `name`, the name of the option.
  */
 export function toIsoTime(time: Date | string | undefined, name: string): string | undefined {
   if (time === undefined) {
@@ -11,7 +12,7 @@ export function toIsoTime(time: Date | string | undefined, name: string): string
   }
   const isTime = typeof time === "string" || time instanceof Date;
   if (!isTime || Number.isNaN(new Date(time).getTime())) {
-    throw new ValidationError(`${name} must be a Date, or a text that is a time`);
+    throw new ValidationError(`${name} must be a Date or a date string`);
   }
   return typeof time === "string" ? time : time.toISOString();
 }

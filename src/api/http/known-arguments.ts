@@ -8,7 +8,7 @@ type IsOptions<Arg> = [Exclude<Arg, string | Iterable<unknown> | AsyncIterable<u
   ? false
   : true;
 
-/** The keys that stand under a key, of an object or of each object of a list; anything else is not checked. */
+/** Allowed keys of a nested object, or of each object in a list. Values of any other kind are not checked. */
 export type NestedKeys = Readonly<Record<string, unknown>>;
 
 type Keys<Args extends readonly unknown[]> = {
@@ -17,7 +17,10 @@ type Keys<Args extends readonly unknown[]> = {
     : null | readonly [NestedKeys];
 };
 
-/** The arguments of each call of a resource. `throws`: it answers no promise, and so throws at the call. */
+/**
+ * For each method of a resource, the allowed keys of its arguments. `throws` marks a method that returns no
+ * promise: it throws at the call instead of rejecting.
+ */
 export type CallTable<Resource> = {
   readonly [
     Name in keyof Resource as Resource[Name] extends (...args: never[]) => unknown ? Name : never
@@ -28,7 +31,7 @@ export type CallTable<Resource> = {
     : never;
 };
 
-/** The arguments of each call of each resource. */
+/** The call table of each resource. */
 export type CallTables<Resources> = {
   readonly [Name in keyof Resources]: CallTable<Resources[Name]>;
 };
@@ -39,9 +42,9 @@ interface CallKeys {
 }
 
 /**
- * The resources again, whose calls refuse an options object with a key that they do not have, before
- * anything is sent. Free-form objects, such as inputs and metadata, are not looked into. Calls that a
- * resource makes of itself are not checked.
+ * Wraps resources so that each method refuses an options object with an unknown key before anything is sent.
+ * Free-form objects, such as inputs and metadata, are not checked, and neither are calls that a resource makes
+ * to its own methods.
  */
 export function refuseUnknownKeys<Resources extends object>(
   resources: Resources,
@@ -51,44 +54,45 @@ export function refuseUnknownKeys<Resources extends object>(
   for (const [name, calls] of Object.entries(tables)) {
     const resource = checked.get(name);
     if (resource !== undefined) {
-      checked.set(name, checkedResource(name, resource, calls as object));
+      checked.set(name, wrapResource(name, resource, calls as object));
     }
   }
   return Object.fromEntries(checked) as Resources;
 }
 
-/** An object of the same class whose own methods check their arguments and call those of `resource`. */
-function checkedResource(name: string, resource: object, calls: object): object {
-  const facade = Object.create(Object.getPrototypeOf(resource) as object) as object;
+/** Returns an object of the same class whose methods check their arguments and then call those of `resource`. */
+function wrapResource(name: string, resource: object, calls: object): object {
+  const wrapper = Object.create(Object.getPrototypeOf(resource) as object) as object;
   for (const [method, { args: keys, throws }] of Object.entries(calls) as [string, CallKeys][]) {
     const original = Reflect.get(resource, method) as (...args: unknown[]) => unknown;
     const checked = (...args: unknown[]): unknown => {
-      const problem = problemWith(`${name}.${method}`, args, keys);
-      if (problem === undefined) {
+      const error = findProblem(`${name}.${method}`, args, keys);
+      if (error === undefined) {
         return Reflect.apply(original, resource, args);
       }
       if (throws === true) {
-        throw problem;
+        throw error;
       }
-      return Promise.reject(problem);
+      return Promise.reject(error);
     };
     Object.defineProperty(checked, "name", { value: method });
-    // As methods of a class are: tests may replace them, and what lists the object finds none.
-    Object.defineProperty(facade, method, {
+    // Not enumerable, like methods of a class, so code that lists the object's keys does not see them.
+    // Writable, so tests can replace them.
+    Object.defineProperty(wrapper, method, {
       value: checked,
       configurable: true,
       writable: true,
       enumerable: false,
     });
   }
-  return facade;
+  return wrapper;
 }
 
-/** Lists are narrowed by their keys: a misspelt one would widen the answer. */
-const kindOf = (call: string): string =>
+/** Names the keys in messages: those of list-like calls are filters, which narrow the result. */
+const keyKindOf = (call: string): string =>
   /\.(?:list|count|stats|size)/.test(call) ? "filter" : "option";
 
-function problemWith(
+function findProblem(
   call: string,
   args: readonly unknown[],
   keys: readonly unknown[],
@@ -101,28 +105,28 @@ function problemWith(
   }
 }
 
-/** @throws {@link ValidationError} an argument is no object of options, or has a key that the call has not. */
+/** @throws {@link ValidationError} if an argument is not an object of options, or has an unknown key. */
 function checkArguments(call: string, args: readonly unknown[], keys: readonly unknown[]): void {
-  for (const [index, known] of keys.entries()) {
-    const given = args[index];
-    if (known === null || given === undefined) {
+  for (const [index, allowed] of keys.entries()) {
+    const argument = args[index];
+    if (allowed === null || argument === undefined) {
       continue;
     }
     if (
-      typeof given !== "object" ||
-      given === null ||
-      Array.isArray(given) !== Array.isArray(known)
+      typeof argument !== "object" ||
+      argument === null ||
+      Array.isArray(argument) !== Array.isArray(allowed)
     ) {
-      const wanted = Array.isArray(known) ? "a list" : `an object of ${kindOf(call)}s`;
+      const expected = Array.isArray(allowed) ? "a list" : `an object of ${keyKindOf(call)}s`;
       throw new ValidationError(
-        `${call} takes ${wanted} as argument ${index + 1}, not ${nameOf(given)}`,
+        `${call} takes ${expected} as argument ${index + 1}, not ${describeType(argument)}`,
       );
     }
-    checkValue(given, known, { call, path: "" });
+    checkValue(argument, allowed, { call, path: "" });
   }
 }
 
-function nameOf(value: unknown): string {
+function describeType(value: unknown): string {
   if (value === null) {
     return "null";
   }
@@ -131,38 +135,48 @@ function nameOf(value: unknown): string {
 
 interface ArgumentPosition {
   readonly call: string;
-  /** Where the object stands below the argument; empty for the argument itself. */
+  /** Path of the nested object within the argument; empty for the argument itself. */
   readonly path: string;
 }
 
 /**
- * Refuses a key that is not among those known, and those of the objects below likewise.
+ * Refuses an object with a key that is not allowed, and checks its nested objects in the same way.
  *
- * @throws {@link ValidationError} it names the call, and the key that was probably meant.
+ * @throws {@link ValidationError} if a key is not allowed. The message contains the call and the most similar
+ * allowed key.
  */
-export function checkValue(given: unknown, known: unknown, { call, path }: ArgumentPosition): void {
-  if (Array.isArray(known)) {
-    const items: readonly unknown[] = Array.isArray(given) ? given : [];
-    items.forEach((item, index) => checkValue(item, known[0], { call, path: `${path}[${index}]` }));
+export function checkValue(
+  value: unknown,
+  allowed: unknown,
+  { call, path }: ArgumentPosition,
+): void {
+  if (Array.isArray(allowed)) {
+    const items: readonly unknown[] = Array.isArray(value) ? value : [];
+    items.forEach((item, index) =>
+      checkValue(item, allowed[0], { call, path: `${path}[${index}]` }),
+    );
     return;
   }
-  if (!isKeyed(given, path) || typeof known !== "object" || known === null) {
+  if (!hasCheckedKeys(value, path) || typeof allowed !== "object" || allowed === null) {
     return;
   }
-  const [unknown] = unknownKeysOf(given, Object.keys(known));
+  const [unknown] = unknownKeysOf(value, Object.keys(allowed));
   if (unknown !== undefined) {
     const where = path === "" ? "" : ` (in ${path.replace(/^\./, "")})`;
-    throw new ValidationError(`${call}: ${unknownKeyText(kindOf(call), unknown)}${where}`);
+    throw new ValidationError(`${call}: ${unknownKeyText(keyKindOf(call), unknown)}${where}`);
   }
-  for (const [name, below] of Object.entries(known)) {
-    if (typeof below === "object" && below !== null) {
-      checkValue(Reflect.get(given, name), below, { call, path: `${path}.${name}` });
+  for (const [name, nested] of Object.entries(allowed)) {
+    if (typeof nested === "object" && nested !== null) {
+      checkValue(Reflect.get(value, name), nested, { call, path: `${path}.${name}` });
     }
   }
 }
 
-/** Whether its keys are a caller's words: of what stands below, a Date or bytes are values. */
-const isKeyed = (value: unknown, path: string): value is object =>
+/**
+ * Whether the keys of `value` are checked. Every argument's are; of nested objects only those of plain objects,
+ * not those of a Date or of bytes.
+ */
+const hasCheckedKeys = (value: unknown, path: string): value is object =>
   typeof value === "object" &&
   value !== null &&
   (path === "" || [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null));

@@ -1,8 +1,8 @@
 import { ResponseError, ValidationError } from "../../model/errors.ts";
 
 /**
- * A list that is fetched page by page as it is consumed. Each `for await` begins anew; leaving one
- * fetches no further page.
+ * A list that is fetched page by page as it is consumed. Each `for await` starts again at the first page;
+ * leaving the loop fetches no further page.
  */
 export class Pages<Item> implements AsyncIterable<Item> {
   readonly #open: () => AsyncGenerator<readonly Item[], void>;
@@ -18,7 +18,7 @@ export class Pages<Item> implements AsyncIterable<Item> {
     }
   }
 
-  /** Everything, in one array. */
+  /** Fetches all pages and returns their items in one array. */
   async toArray(): Promise<Item[]> {
     const items: Item[] = [];
     for await (const item of this) {
@@ -28,7 +28,7 @@ export class Pages<Item> implements AsyncIterable<Item> {
   }
 }
 
-/** Most that one page holds: what servers take. */
+/** Maximum number of items per page: servers accept no larger `limit`. */
 const pageLimit = 100;
 
 export interface OffsetRequest {
@@ -36,17 +36,20 @@ export interface OffsetRequest {
   readonly offset: number;
 }
 
-/** A list by `limit` and `offset`, or behind the last item that came: ends at `limit` items, or at a page that is shorter than asked for. */
+/**
+ * Lists by `limit` and `offset`. `fetchPage` also receives the last item of the previous page, for endpoints
+ * that continue after an item. The list ends at `limit` items, or at a page that is shorter than requested.
+ */
 export const pagesByOffset = <Item>(
   limit: number | undefined,
   fetchPage: (request: OffsetRequest, last: Item | undefined) => Promise<readonly Item[]>,
 ): Pages<Item> => {
-  const wanted = assertLimit(limit);
+  const maxItems = assertLimit(limit);
   return new Pages(async function* pages() {
     let offset = 0;
     let last: Item | undefined;
-    while (offset < wanted) {
-      const size = Math.min(pageLimit, wanted - offset);
+    while (offset < maxItems) {
+      const size = Math.min(pageLimit, maxItems - offset);
       const page = await fetchPage({ limit: size, offset }, last);
       yield page.slice(0, size);
       if (page.length < size) {
@@ -58,56 +61,60 @@ export const pagesByOffset = <Item>(
   });
 };
 
-/** Ids of one request: more make its address too long. */
+/** Maximum number of ids per request: with more, the URL would become too long. */
 const idsPerRequest = 100;
 
 /**
- * Items that a list leaves out at its beginning.
+ * Validates the number of items to skip at the beginning of a list.
  *
- * @throws {@link ValidationError} it is not a whole number of at least 0, or the list is of more ids
- * than one request asks for.
+ * @throws {@link ValidationError} if it is not a whole number of at least 0, or if there are more ids than fit
+ * into one request.
  */
 export function checkOffset(offset: number = 0, ids: readonly string[] = []): number {
   if (!Number.isSafeInteger(offset) || offset < 0) {
     throw new ValidationError(`offset must be a whole number of at least 0, not ${offset}`);
   }
   if (offset > 0 && ids.length > idsPerRequest) {
-    throw new ValidationError(`offset can't be given with more than ${idsPerRequest} ids`);
+    throw new ValidationError(`offset can't be combined with more than ${idsPerRequest} ids`);
   }
   return offset;
 }
 
-/** Parts of at most `size`: as many ids as fit into one address. */
+/** Splits a list into chunks of at most `size` items; by default as many ids as fit into one request. */
 export const chunksOf = <Item>(items: readonly Item[], size = idsPerRequest): (readonly Item[])[] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, n) =>
     items.slice(n * size, (n + 1) * size),
   );
 
-/** The ids of each request, where one can't hold them all; each id once. `undefined`: of whatever id. */
+/**
+ * Splits ids by request, without duplicates. Returns `[undefined]`, one request without a filter by id, if
+ * `ids` is `undefined`.
+ */
 export const idsByRequest = (
   ids: readonly string[] | undefined,
 ): readonly (readonly string[] | undefined)[] =>
   ids === undefined ? [undefined] : chunksOf([...new Set(ids)]);
 
 /**
- * Lists the items with one of these ids, in several requests where one can't hold all ids, up to `limit` items in
- * total. Without ids nothing is requested: a query without ids would not filter at all.
+ * Lists the items that have one of these ids, up to `limit` items in total, with several requests if the ids
+ * don't fit into one. An empty list of ids sends no request: a query with an empty list of ids would not filter
+ * at all.
  */
 export const pagesByIds = <Item>(
   ids: readonly string[] | undefined,
   limit: number | undefined,
   list: (ids: readonly string[] | undefined, limit: number | undefined) => Pages<Item>,
 ): Pages<Item> => {
-  const wanted = assertLimit(limit);
-  const parts = idsByRequest(ids);
+  const maxItems = assertLimit(limit);
+  const idChunks = idsByRequest(ids);
   return new Pages(async function* pages() {
-    let left = wanted;
-    for (const part of parts) {
-      if (left === 0) {
+    let remaining = maxItems;
+    for (const idChunk of idChunks) {
+      if (remaining === 0) {
         return;
       }
-      for await (const item of list(part, Number.isFinite(left) ? left : undefined)) {
-        left -= 1;
+      for await (const item of list(idChunk, Number.isFinite(remaining) ? remaining : undefined)) {
+        remaining -= 1;
         yield [item];
       }
     }
@@ -125,29 +132,29 @@ export interface CursorPage<Item> {
   readonly next?: string | undefined;
 }
 
-/** A list by cursor: ends at `limit` items, or at a page that names no next one. */
+/** Lists by cursor. The list ends at `limit` items, or at a page without a `next` cursor. */
 export const pagesByCursor = <Item>(
   limit: number | undefined,
   fetchPage: (request: CursorRequest) => Promise<CursorPage<Item>>,
 ): Pages<Item> => {
-  const wanted = assertLimit(limit);
+  const maxItems = assertLimit(limit);
   return new Pages(async function* pages() {
-    let left = wanted;
+    let remaining = maxItems;
     let cursor: string | undefined;
-    while (left > 0) {
-      const size = Math.min(pageLimit, left);
+    while (remaining > 0) {
+      const size = Math.min(pageLimit, remaining);
       const page: CursorPage<Item> = await fetchPage({
         limit: size,
         ...(cursor === undefined ? {} : { cursor }),
       });
       yield page.items.slice(0, size);
-      left -= page.items.length;
+      remaining -= page.items.length;
       if (page.next === undefined) {
         return;
       }
       if (page.next === cursor) {
         throw new ResponseError(
-          'Failed to list: the server answers the same page again and again. Give a limit of one page, and check the version of the server with "npx millrace doctor"',
+          'Failed to list: the server returned the same cursor twice, so the list would never end. Pass a limit of one page, and check the server with "npx millrace doctor"',
         );
       }
       cursor = page.next;
@@ -156,9 +163,9 @@ export const pagesByCursor = <Item>(
 };
 
 /**
- * Items of a list at most; no limit where it is left out.
+ * Validates a limit and returns it; returns `Infinity` if there is none.
  *
- * @throws {@link ValidationError} it is not a whole number of at least 1.
+ * @throws {@link ValidationError} if it is not a whole number of at least 1.
  */
 function assertLimit(limit: unknown): number {
   if (limit === undefined) {

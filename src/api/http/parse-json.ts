@@ -1,103 +1,118 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** How an answer is parsed. */
+/** Options of {@link parseJson}. */
 export interface ParseJsonOptions {
-  /** Ends the parsing at its next pause. */
+  /** Aborts the parsing the next time it yields to the event loop. */
   readonly signal?: AbortSignal | undefined;
-  /** Answers up to this size are parsed at once. @defaultValue 262,144 */
-  readonly atOnceBytes?: number;
-  /** Size from which a list or an object is taken apart. @defaultValue 65,536 */
-  readonly pieceBytes?: number;
+  /** Up to this size in bytes, `JSON.parse` parses the whole text at once. @defaultValue 262,144 */
+  readonly unsplitBytes?: number;
+  /** Size in bytes above which a list or an object is split into segments. @defaultValue 65,536 */
+  readonly segmentBytes?: number;
   /** @defaultValue {@link responseBounds} */
   readonly bounds?: JsonBounds;
 }
 
-/** What an answer may hold that is taken apart. */
+/** Limits on the content of a text that is split into segments. */
 interface JsonBounds {
-  /** Commas and opening brackets: there are no more values than these. */
+  /** Maximum number of commas and opening brackets, which bounds the number of values. */
   readonly values: number;
-  /** Lists and objects inside one another. */
+  /** Maximum depth of nested lists and objects. */
   readonly depth: number;
-  /** Members of one object. */
+  /** Maximum number of members of one object. */
   readonly members: number;
 }
 
 /**
- * Each value may be an object of its own: the emptiest take 0.7 GB of memory. An object that grows beyond a
- * million members would block the loop each time V8 gives it a larger table.
+ * Even if every value is an empty object, this many take 0.7 GB of memory. In an object of more than a million
+ * members, adding one would block the event loop each time V8 enlarges the object's hash table.
  */
 const responseBounds: JsonBounds = { values: 16_777_216, depth: 10_000, members: 1_048_576 };
 
-/** An answer is JSON, and holds more than this program should take. */
+/**
+ * The text is JSON, but exceeds one of the {@link JsonBounds}, or contains a part that is too long to be parsed
+ * without blocking.
+ */
 export class JsonLimitError extends Error {}
 
-/** What is longer and no text's content can only be a name, a number or a gap. */
+/**
+ * Maximum length in bytes of what can't be split: a member name, a number or whitespace. The content of a
+ * string can be split.
+ */
 const indivisibleBytes = 4_194_304;
-/** What a part of a long text holds, in pieces: nothing but a text is made in the time of so many. */
-const partPieces = 16;
-/** Bytes that are looked at between two looks at the clock. */
-const sliceBytes = 65_536;
-/** How long the event loop is kept at a time. */
-const turnMs = 10;
+/**
+ * Length of each part of a long string, in segments. Strings parse much faster than other values, so a part can
+ * be longer than a segment without blocking the event loop for longer.
+ */
+const segmentsPerStringPart = 16;
+/** Number of bytes to scan between two checks of the clock. */
+const scanBytes = 65_536;
+/** Longest time, in milliseconds, to block the event loop before yielding. */
+const blockMs = 10;
 
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * What `JSON.parse` makes of these bytes, without blocking the event loop: a large text is taken apart
- * at its commas, `JSON.parse` makes the pieces, and the loop has a turn every 10 ms.
+ * Parses JSON like `JSON.parse`, without blocking the event loop: a large text is split at commas into
+ * segments, `JSON.parse` parses each segment, and the event loop runs at least every 10 ms.
  *
- * @throws SyntaxError it is not JSON.
- * @throws {@link JsonLimitError} it holds too many values, or a part that can't be taken apart is too long.
+ * @throws SyntaxError if the bytes are not JSON.
+ * @throws {@link JsonLimitError} if the text exceeds a limit, or contains a part that can't be split and is too
+ * long.
  */
 export async function parseJson(
   chunks: readonly Uint8Array[],
   options: ParseJsonOptions = {},
 ): Promise<unknown> {
-  const { signal, atOnceBytes = 262_144, pieceBytes = 65_536, bounds = responseBounds } = options;
-  const turns = new Turns(signal);
-  const bytes = await joined(chunks, turns);
-  if (bytes.length <= atOnceBytes) {
+  const {
+    signal,
+    unsplitBytes = 262_144,
+    segmentBytes = 65_536,
+    bounds = responseBounds,
+  } = options;
+  const yielder = new LoopYielder(signal);
+  const bytes = await concatenate(chunks, yielder);
+  if (bytes.length <= unsplitBytes) {
     return JSON.parse(bytes.toString());
   }
-  return new PiecewiseParser({ bytes, pieceBytes, bounds, turns }).parse();
+  return new SegmentParser({ bytes, segmentBytes, bounds, yielder }).parse();
 }
 
-/** Gives the event loop a turn every 10 ms. */
-class Turns {
+/** Yields to the event loop every 10 ms. */
+class LoopYielder {
   readonly #signal: AbortSignal | undefined;
-  #since = performance.now();
+  #blockedSince = performance.now();
 
   constructor(signal: AbortSignal | undefined) {
     this.#signal = signal;
   }
 
-  /** `undefined` while there is time left: waiting for nothing would cost a turn of promises. */
-  next(): Promise<void> | undefined {
-    return performance.now() - this.#since < turnMs ? undefined : this.#wait();
+  /** Returns `undefined` if 10 ms have not passed yet: awaiting a promise each time would be slow. */
+  yieldIfDue(): Promise<void> | undefined {
+    return performance.now() - this.#blockedSince < blockMs ? undefined : this.#yield();
   }
 
-  async #wait(): Promise<void> {
+  async #yield(): Promise<void> {
     await nextTurn();
     this.#signal?.throwIfAborted();
-    this.#since = performance.now();
+    this.#blockedSince = performance.now();
   }
 }
 
-/** The chunks as one, without the byte order mark that texts may begin with. */
-async function joined(chunks: readonly Uint8Array[], turns: Turns): Promise<Buffer> {
+/** Concatenates the chunks, and drops the byte order mark that a text may begin with. */
+async function concatenate(chunks: readonly Uint8Array[], yielder: LoopYielder): Promise<Buffer> {
   const size = chunks.reduce((sum, { length }) => sum + length, 0);
   const bytes = Buffer.allocUnsafe(size);
-  let at = 0;
+  let offset = 0;
   for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-    await turns.next();
+    bytes.set(chunk, offset);
+    offset += chunk.length;
+    await yielder.yieldIfDue();
   }
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }
 
-/** A list or an object that is being put together from pieces. */
+/** A list or an object that is assembled from segments. */
 type Target =
   | { readonly kind: "list"; readonly value: unknown[] }
   | { readonly kind: "object"; readonly value: Record<string, unknown> };
@@ -105,156 +120,159 @@ type Target =
 interface LargeContainer {
   readonly start: number;
   readonly target: Target;
-  /** Where the next piece begins: behind the bracket, a comma, or a large value. */
-  pieceStart: number;
-  /** A large value was added, and no comma came since. */
-  isBehindLarge: boolean;
-  /** The member that a large value inside is the value of; unused in lists. */
+  /** Start of the next segment: after the opening bracket, a comma, or a large value. */
+  segmentStart: number;
+  /** Whether a large value was just added and its comma has not been reached yet. */
+  isAfterLargeValue: boolean;
+  /** In objects: the name of the member whose large value is being parsed. */
   name: string;
-  /** Added so far, of an object. */
+  /** In objects: the number of members added so far. */
   members: number;
 }
 
-/** A text whose content is long enough to be made in parts. */
-interface LongText {
+/** Start and end of a string that is long enough to be parsed in parts. */
+interface LongString {
   readonly from: number;
   readonly to: number;
 }
 
-interface PiecewiseInit extends Required<Pick<ParseJsonOptions, "pieceBytes" | "bounds">> {
+interface SegmentParserInit extends Required<Pick<ParseJsonOptions, "segmentBytes" | "bounds">> {
   readonly bytes: Buffer;
-  readonly turns: Turns;
+  readonly yielder: LoopYielder;
 }
 
 /**
- * Looks at each byte once. Of the containers that are open, the outermost are large: they began more
- * than `pieceBytes` ago. What is inside a large one goes to `JSON.parse` in pieces, cut at commas; so
- * the grammar is checked by `JSON.parse`, but for what is at the seams.
+ * Scans each byte once. A list or an object is large if it began more than `segmentBytes` before the current
+ * position and is still open, so the large containers are always the outermost of those that are open. The
+ * content of a large container is split at commas into segments, and `JSON.parse` parses each segment and
+ * checks its grammar. This class checks only what lies between segments.
  */
-class PiecewiseParser {
+class SegmentParser {
   readonly #bytes: Buffer;
-  readonly #pieceBytes: number;
+  readonly #segmentBytes: number;
   readonly #bounds: JsonBounds;
-  readonly #turns: Turns;
-  #at = 0;
+  readonly #yielder: LoopYielder;
+  #position = 0;
   #values = 1;
-  #isInText = false;
-  #textStart = 0;
-  /** Of each container that is open: where it began, and its last comma, or where it began. */
+  #isInString = false;
+  #stringStart = 0;
+  /**
+   * For each open container: the positions of its opening bracket and of its last comma, or of the bracket
+   * again if there is no comma yet.
+   */
   readonly #starts: number[] = [];
   readonly #commas: number[] = [];
-  /** The outermost of them. */
+  /** The large ones among the open containers, outermost first. */
   readonly #large: LargeContainer[] = [];
   #root: { readonly value: unknown } | undefined;
 
-  constructor({ bytes, pieceBytes, bounds, turns }: PiecewiseInit) {
+  constructor({ bytes, segmentBytes, bounds, yielder }: SegmentParserInit) {
     this.#bytes = bytes;
-    this.#pieceBytes = pieceBytes;
+    this.#segmentBytes = segmentBytes;
     this.#bounds = bounds;
-    this.#turns = turns;
+    this.#yielder = yielder;
   }
 
   async parse(): Promise<unknown> {
     const { length } = this.#bytes;
-    while (this.#at < length) {
-      const longText = this.#scan(Math.min(length, this.#at + sliceBytes));
-      if (longText !== undefined) {
-        await this.#addLongText(longText);
+    while (this.#position < length) {
+      const longString = this.#scan(Math.min(length, this.#position + scanBytes));
+      if (longString !== undefined) {
+        await this.#addLongString(longString);
       }
-      await this.#turns.next();
+      await this.#yielder.yieldIfDue();
     }
-    if (this.#starts.length > 0 || this.#isInText) {
+    if (this.#starts.length > 0 || this.#isInString) {
       throw new SyntaxError("Unexpected end of JSON input");
     }
-    return this.#root === undefined ? JSON.parse(this.#textOf(0, length)) : this.#root.value;
+    return this.#root === undefined ? JSON.parse(this.#decode(0, length)) : this.#root.value;
   }
 
-  /** Up to `end`, or behind a long text. */
-  #scan(end: number): LongText | undefined {
-    while (this.#at < end) {
-      if (this.#isInText) {
-        const longText = this.#skipText(end);
-        if (longText !== undefined) {
-          return longText;
+  /** Scans up to `end`, or up to the end of a long string, which it returns. */
+  #scan(end: number): LongString | undefined {
+    while (this.#position < end) {
+      if (this.#isInString) {
+        const longString = this.#skipString(end);
+        if (longString !== undefined) {
+          return longString;
         }
       } else if (this.#root === undefined) {
-        this.#scanTokens(end);
+        this.#scanOutsideStrings(end);
       } else {
-        this.#skipBlanks(end);
+        this.#skipWhitespace(end);
       }
     }
     return undefined;
   }
 
-  #scanTokens(end: number): void {
+  #scanOutsideStrings(end: number): void {
     const bytes = this.#bytes;
-    let at = this.#at;
-    while (at < end && this.#root === undefined) {
-      const byte = bytes[at];
+    let position = this.#position;
+    while (position < end && this.#root === undefined) {
+      const byte = bytes[position];
       if (byte === quote) {
-        this.#isInText = true;
-        this.#textStart = at;
-        at += 1;
+        this.#isInString = true;
+        this.#stringStart = position;
+        position += 1;
         break;
       }
       if (byte === comma) {
-        this.#count();
-        this.#promote(at);
-        this.#separate(at);
+        this.#countValue();
+        this.#enterLargeContainers(position);
+        this.#onComma(position);
       } else if (byte === openBracket || byte === openBrace) {
-        this.#count();
-        this.#promote(at);
-        this.#open(at);
+        this.#countValue();
+        this.#enterLargeContainers(position);
+        this.#onOpeningBracket(position);
       } else if (byte === closeBracket || byte === closeBrace) {
-        this.#close(at);
+        this.#onClosingBracket(position);
       }
-      at += 1;
+      position += 1;
     }
-    this.#at = at;
+    this.#position = position;
   }
 
-  /** Up to the quote that ends the text, which may be long. */
-  #skipText(end: number): LongText | undefined {
+  /** Skips to the closing quote of a string, or to `end`. Returns the string if it has ended and is long. */
+  #skipString(end: number): LongString | undefined {
     const bytes = this.#bytes;
-    let at = this.#at;
-    while (at < end) {
-      const byte = bytes[at];
+    let position = this.#position;
+    while (position < end) {
+      const byte = bytes[position];
       if (byte === backslash) {
-        // What is escaped may be a quote. The end of the slice does not matter to it.
-        at += 2;
+        // Skip the escaped character, which may be a quote. It does not matter if this goes past `end`.
+        position += 2;
       } else if (byte === quote) {
-        this.#isInText = false;
-        this.#at = at + 1;
-        const from = this.#textStart;
-        return at - from > partPieces * this.#pieceBytes && this.#isValue(from)
-          ? { from, to: at + 1 }
-          : undefined;
+        this.#isInString = false;
+        this.#position = position + 1;
+        const from = this.#stringStart;
+        const isLong = position - from > segmentsPerStringPart * this.#segmentBytes;
+        return isLong && this.#isValue(from) ? { from, to: position + 1 } : undefined;
       } else {
-        at += 1;
+        position += 1;
       }
     }
-    this.#at = at;
+    this.#position = position;
     return undefined;
   }
 
-  #skipBlanks(end: number): void {
-    for (let at = this.#at; at < end; at += 1) {
-      const byte = this.#bytes[at];
+  #skipWhitespace(end: number): void {
+    for (let position = this.#position; position < end; position += 1) {
+      const byte = this.#bytes[position];
       if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) {
-        throw new SyntaxError("Unexpected text behind the end of the JSON");
+        throw new SyntaxError("Unexpected text after the end of the JSON");
       }
     }
-    this.#at = end;
+    this.#position = end;
   }
 
-  #count(): void {
+  #countValue(): void {
     this.#values += 1;
     if (this.#values > this.#bounds.values) {
-      throw new JsonLimitError(`the answer holds more than ${this.#bounds.values} values`);
+      throw new JsonLimitError(`the response contains more than ${this.#bounds.values} values`);
     }
   }
 
-  /** Whether the text at `from` is no name of a member. */
+  /** Whether the string at `from` is a value, not a member name. */
   #isValue(from: number): boolean {
     const depth = this.#starts.length;
     if (depth === 0 || this.#bytes[this.#starts[depth - 1] ?? 0] === openBracket) {
@@ -264,19 +282,19 @@ class PiecewiseParser {
     return this.#bytes.subarray(lastComma + 1, from).includes(":");
   }
 
-  /** Makes large what began more than a piece ago. */
-  #promote(at: number): void {
+  /** Treats open containers that began more than a segment ago as large from now on. */
+  #enterLargeContainers(position: number): void {
     while (this.#large.length < this.#starts.length) {
       const start = this.#starts[this.#large.length] ?? 0;
-      if (at - start <= this.#pieceBytes) {
+      if (position - start <= this.#segmentBytes) {
         return;
       }
-      this.#enter(start);
+      this.#enterLargeContainer(start);
     }
   }
 
-  #enter(start: number): void {
-    this.#beginLarge(start);
+  #enterLargeContainer(start: number): void {
+    this.#beginLargeValue(start);
     const target: Target =
       this.#bytes[start] === openBracket
         ? { kind: "list", value: [] }
@@ -284,32 +302,32 @@ class PiecewiseParser {
     this.#large.push({
       start,
       target,
-      pieceStart: start + 1,
-      isBehindLarge: false,
+      segmentStart: start + 1,
+      isAfterLargeValue: false,
       name: "",
       members: 0,
     });
   }
 
-  /** Adds what is before a large value, and reads what it is the value of. */
-  #beginLarge(start: number): void {
+  /** Adds the segment before a large value to its parent, and reads the member name of the value. */
+  #beginLargeValue(start: number): void {
     const parent = this.#large.at(-1);
     if (parent === undefined) {
-      this.#nameOf("list", 0, start);
+      this.#readMemberName("list", 0, start);
       return;
     }
-    if (parent.isBehindLarge) {
+    if (parent.isAfterLargeValue) {
       throw new SyntaxError("A comma is missing in JSON");
     }
     const lastComma = this.#commas[this.#large.length - 1] ?? 0;
-    if (lastComma >= parent.pieceStart) {
-      this.#addPiece(parent, lastComma);
-      parent.pieceStart = lastComma + 1;
+    if (lastComma >= parent.segmentStart) {
+      this.#addSegment(parent, lastComma);
+      parent.segmentStart = lastComma + 1;
     }
-    parent.name = this.#nameOf(parent.target.kind, parent.pieceStart, start);
+    parent.name = this.#readMemberName(parent.target.kind, parent.segmentStart, start);
   }
 
-  #endLarge(value: unknown, end: number): void {
+  #addLargeValue(value: unknown, end: number): void {
     const parent = this.#large.at(-1);
     if (parent === undefined) {
       this.#root = { value };
@@ -320,99 +338,100 @@ class PiecewiseParser {
     } else {
       setMember(parent.target.value, parent.name, value);
     }
-    parent.pieceStart = end;
-    parent.isBehindLarge = true;
+    parent.segmentStart = end;
+    parent.isAfterLargeValue = true;
   }
 
-  #open(at: number): void {
-    this.#starts.push(at);
-    this.#commas.push(at);
+  #onOpeningBracket(position: number): void {
+    this.#starts.push(position);
+    this.#commas.push(position);
     const { depth } = this.#bounds;
     if (this.#starts.length > depth) {
       throw new JsonLimitError(
-        `the answer holds more than ${depth} lists and objects in one another`,
+        `the response contains lists and objects nested more than ${depth} deep`,
       );
     }
   }
 
-  /** A comma. */
-  #separate(at: number): void {
+  #onComma(position: number): void {
     const depth = this.#starts.length;
     const current = depth === this.#large.length ? this.#large.at(-1) : undefined;
     if (depth === 0) {
       throw new SyntaxError("Unexpected comma in JSON");
     }
-    this.#commas[depth - 1] = at;
+    this.#commas[depth - 1] = position;
     if (current === undefined) {
       return;
     }
-    if (current.isBehindLarge) {
-      this.#assertBlank(current.pieceStart, at);
-      current.isBehindLarge = false;
-      current.pieceStart = at + 1;
-    } else if (at - current.pieceStart > this.#pieceBytes) {
-      this.#addPiece(current, at);
-      current.pieceStart = at + 1;
+    if (current.isAfterLargeValue) {
+      this.#assertWhitespace(current.segmentStart, position);
+      current.isAfterLargeValue = false;
+      current.segmentStart = position + 1;
+    } else if (position - current.segmentStart > this.#segmentBytes) {
+      this.#addSegment(current, position);
+      current.segmentStart = position + 1;
     }
   }
 
-  #close(at: number): void {
+  #onClosingBracket(position: number): void {
     const depth = this.#starts.length;
     if (depth === 0) {
       throw new SyntaxError("Unexpected bracket in JSON");
     }
     if (depth === 1 && this.#large.length === 0) {
-      this.#enter(this.#starts[0] ?? 0);
+      this.#enterLargeContainer(this.#starts[0] ?? 0);
     }
     if (depth === this.#large.length) {
-      const { target } = this.#endContainer(at);
-      this.#endLarge(target.value, at + 1);
+      const { target } = this.#finishContainer(position);
+      this.#addLargeValue(target.value, position + 1);
     }
     this.#starts.pop();
     this.#commas.pop();
   }
 
-  #endContainer(at: number): LargeContainer {
+  #finishContainer(position: number): LargeContainer {
     const current = this.#large.pop();
     if (current === undefined) {
       throw new SyntaxError("Unexpected bracket in JSON");
     }
     const bracket = current.target.kind === "list" ? closeBracket : closeBrace;
-    if (this.#bytes[at] !== bracket) {
-      throw new SyntaxError("A bracket in JSON is closed by one of another kind");
+    if (this.#bytes[position] !== bracket) {
+      throw new SyntaxError("A bracket in JSON is closed by a bracket of another kind");
     }
-    if (current.isBehindLarge) {
-      this.#assertBlank(current.pieceStart, at);
+    if (current.isAfterLargeValue) {
+      this.#assertWhitespace(current.segmentStart, position);
     } else {
-      this.#addPiece(current, at, { mayBeEmpty: current.pieceStart === current.start + 1 });
+      this.#addSegment(current, position, {
+        mayBeEmpty: current.segmentStart === current.start + 1,
+      });
     }
     return current;
   }
 
-  async #addLongText({ from, to }: LongText): Promise<void> {
-    // All that is open holds it, and is as large.
+  async #addLongString({ from, to }: LongString): Promise<void> {
+    // Every open container contains this string, and is therefore large.
     while (this.#large.length < this.#starts.length) {
-      this.#enter(this.#starts[this.#large.length] ?? 0);
+      this.#enterLargeContainer(this.#starts[this.#large.length] ?? 0);
     }
-    this.#beginLarge(from);
+    this.#beginLargeValue(from);
     let text = "";
     for (let start = from + 1; start < to - 1;) {
-      const end = this.#partEnd(start, to - 1);
+      const end = this.#endOfStringPart(start, to - 1);
       text += JSON.parse(`"${this.#bytes.toString("utf8", start, end)}"`) as string;
       start = end;
-      await this.#turns.next();
+      await this.#yielder.yieldIfDue();
     }
-    this.#endLarge(text, to);
+    this.#addLargeValue(text, to);
   }
 
-  /** Where the next part of a text can end: neither in an escape nor in a character. */
-  #partEnd(start: number, end: number): number {
+  /** Returns where the next part of a string can end without splitting an escape sequence or a UTF-8 character. */
+  #endOfStringPart(start: number, end: number): number {
     const bytes = this.#bytes;
-    let cut = start + partPieces * this.#pieceBytes;
+    let cut = start + segmentsPerStringPart * this.#segmentBytes;
     if (cut >= end) {
       return end;
     }
-    // The longest escape has six bytes: \u0000.
+    // The longest escape sequence has six bytes: \u0000.
     const last = bytes.subarray(cut - 5, cut).lastIndexOf(backslash);
     if (last !== -1) {
       let first = cut - 5 + last;
@@ -420,7 +439,7 @@ class PiecewiseParser {
       while (first > start && bytes[first - 1] === backslash) {
         first -= 1;
       }
-      // Of backslashes in a row each second one is escaped by the one before it.
+      // Of several backslashes in a row, every second one is escaped by the one before it.
       cut = (lastAt - first) % 2 === 0 ? lastAt : lastAt + 1;
     }
     while (cut < end && ((bytes[cut] ?? 0) & 0xc0) === 0x80) {
@@ -429,65 +448,67 @@ class PiecewiseParser {
     return cut;
   }
 
-  /** What is between `pieceStart` and `end`. */
-  #addPiece(container: LargeContainer, end: number, { mayBeEmpty = false } = {}): void {
-    const text = this.#textOf(container.pieceStart, end);
+  /** Parses the bytes between `segmentStart` and `end`, and adds the values to the container. */
+  #addSegment(container: LargeContainer, end: number, { mayBeEmpty = false } = {}): void {
+    const text = this.#decode(container.segmentStart, end);
     const { target } = container;
     if (target.kind === "list") {
       const items = JSON.parse(`[${text}]`) as readonly unknown[];
       for (const item of items) {
         target.value.push(item);
       }
-      assertSome(items.length > 0 || mayBeEmpty);
+      assertHasValues(items.length > 0 || mayBeEmpty);
       return;
     }
     const members = JSON.parse(`{${text}}`) as Readonly<Record<string, unknown>>;
     const names = Object.keys(members);
-    assertSome(names.length > 0 || mayBeEmpty);
+    assertHasValues(names.length > 0 || mayBeEmpty);
     container.members += names.length;
-    const { members: membersMax } = this.#bounds;
-    if (container.members > membersMax) {
-      throw new JsonLimitError(`the answer holds an object of more than ${membersMax} members`);
+    const { members: maxMembers } = this.#bounds;
+    if (container.members > maxMembers) {
+      throw new JsonLimitError(
+        `the response contains an object of more than ${maxMembers} members`,
+      );
     }
     for (const name of names) {
       setMember(target.value, name, members[name]);
     }
   }
 
-  /** The name before a large value; nothing but blanks may stand before one in a list. */
-  #nameOf(kind: Target["kind"], from: number, to: number): string {
-    const text = this.#textOf(from, to);
+  /** Reads the member name before a large value. In a list, only whitespace may stand there. */
+  #readMemberName(kind: Target["kind"], from: number, to: number): string {
+    const text = this.#decode(from, to);
     if (kind === "list") {
-      this.#assertBlank(from, to);
+      this.#assertWhitespace(from, to);
       return "";
     }
     const [name] = Object.keys(JSON.parse(`{${text}[]}`) as object);
     return name ?? "";
   }
 
-  #assertBlank(from: number, to: number): void {
-    if (this.#textOf(from, to).trim() !== "") {
+  #assertWhitespace(from: number, to: number): void {
+    if (this.#decode(from, to).trim() !== "") {
       throw new SyntaxError("Unexpected text between two values of JSON");
     }
   }
 
-  #textOf(from: number, to: number): string {
+  #decode(from: number, to: number): string {
     if (to - from > indivisibleBytes) {
       throw new JsonLimitError(
-        `the answer holds a name, a number or a gap of more than ${indivisibleBytes} bytes`,
+        `the response contains a member name, a number or whitespace of more than ${indivisibleBytes} bytes`,
       );
     }
     return this.#bytes.toString("utf8", from, to);
   }
 }
 
-function assertSome(isSome: boolean): void {
-  if (!isSome) {
+function assertHasValues(hasValues: boolean): void {
+  if (!hasValues) {
     throw new SyntaxError("A value is missing in JSON");
   }
 }
 
-/** As `JSON.parse` does: a member of this name is one like the others. */
+/** Sets a member as `JSON.parse` does: `__proto__` becomes an ordinary member. */
 function setMember(object: Record<string, unknown>, name: string, value: unknown): void {
   if (name === "__proto__") {
     Object.defineProperty(object, name, {

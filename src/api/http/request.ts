@@ -3,50 +3,62 @@ import type { StreamedBody } from "../../transport/transport.ts";
 import type { Endpoint } from "../../model/endpoints.ts";
 import { ValidationError } from "../../model/errors.ts";
 
-/** A list becomes a key that is repeated; what is `undefined` is left out. */
+/** Value of a query parameter. A list repeats the parameter; `undefined` omits it. */
 export type QueryValue = string | number | boolean | readonly string[] | undefined;
 
 export const jsonType = "application/json";
 
-/** A body that is not JSON, or is JSON text already. */
+/** A request body that is already encoded: any content type, including JSON text. */
 export interface RequestBody {
   readonly contentType: string;
   readonly content: Uint8Array | StreamedBody;
 }
 
+/** Status and body of an error response. */
 export interface Refusal {
   readonly status: number;
   readonly body: string;
 }
 
-/** What one call of the endpoint table is made of. */
+/** Arguments of one call of the endpoint table. */
 export interface CallInit {
-  /** For each `:name` of the path. */
+  /** A value for each `:name` in the endpoint's path. */
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, QueryValue>>;
-  /** Body, sent as JSON. */
+  /** Request body, sent as JSON. */
   readonly json?: unknown;
-  /** Body, sent as it is, where there is no `json`. */
+  /** Request body that is already encoded; used if there is no `json`. */
   readonly body?: RequestBody | undefined;
-  /** Base address of another server, in place of the client's: it gets neither key nor extra headers. */
+  /**
+   * Base URL of another server to call instead of the client's. It receives neither the API key nor the
+   * client's extra headers.
+   */
   readonly server?: string | undefined;
-  /** The message of the error for a refusal. @defaultValue `Failed to <action>: <status> <detail>` */
-  readonly messageOf?: ((refusal: Refusal) => string) | undefined;
-  /** Tries, the first included. @defaultValue the client's option `attempts` */
+  /**
+   * Creates the error message for an error response.
+   *
+   * @defaultValue `Failed to <action>: <status> <detail>`
+   */
+  readonly messageOf?: ((response: Refusal) => string) | undefined;
+  /** Maximum number of attempts, including the first. @defaultValue the client's option `attempts` */
   readonly attempts?: number | undefined;
-  /** Whether this call may arrive twice with the effect of one. @defaultValue as the endpoint table has it */
+  /**
+   * Whether sending this call twice has the same effect as sending it once.
+   *
+   * @defaultValue the endpoint table's value
+   */
   readonly repeatable?: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * The request of a call.
+ * Builds the HTTP request of a call.
  *
- * @throws {@link ValidationError} a path argument can't stand in a path, or the body is no JSON.
+ * @throws {@link ValidationError} if a path value can't be part of a path, or the body is not valid JSON.
  */
-export function requestOf(endpoint: Endpoint, init: CallInit, requestId: string): HttpRequest {
+export function buildRequest(endpoint: Endpoint, init: CallInit, requestId: string): HttpRequest {
   const { method, action } = endpoint;
-  const path = pathOf(endpoint, init.path ?? {}) + queryOf(init.query ?? {});
+  const path = buildPath(endpoint, init.path ?? {}) + buildQuery(init.query ?? {});
   const id = { "x-request-id": requestId };
   const body = init.json === undefined ? init.body : jsonBody(action, init.json);
   if (body === undefined) {
@@ -55,25 +67,25 @@ export function requestOf(endpoint: Endpoint, init: CallInit, requestId: string)
   return { method, path, headers: { ...id, "content-type": body.contentType }, body: body.content };
 }
 
-function pathOf({ path, action }: Endpoint, values: Readonly<Record<string, string>>): string {
+function buildPath({ path, action }: Endpoint, values: Readonly<Record<string, string>>): string {
   return path.replace(/:(\w+)/g, (_all, name: string) => {
     const value = values[name] ?? "";
     if (value === "" || value === "." || value === "..") {
-      // These change which path it is, escaped or not.
+      // An empty, `.` or `..` segment changes which path the URL refers to, whether it is escaped or not.
       throw new ValidationError(
-        `Failed to ${action}: ${name} can't be ${JSON.stringify(value)}, which would change the path of the request. Give the id or the name of what is meant`,
+        `Failed to ${action}: ${name} can't be ${JSON.stringify(value)}, which would change the path of the request. Pass an id or a name`,
       );
     }
-    // By way of UTF-8: half of a surrogate pair has no escape.
+    // The conversion to UTF-8 and back replaces lone surrogates, for which encodeURIComponent would throw.
     return encodeURIComponent(Buffer.from(value).toString());
   });
 }
 
-function queryOf(values: Readonly<Record<string, QueryValue>>): string {
+function buildQuery(values: Readonly<Record<string, QueryValue>>): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
-    for (const one of [value ?? []].flat()) {
-      query.append(name, String(one));
+    for (const item of [value ?? []].flat()) {
+      query.append(name, String(item));
     }
   }
   return query.size === 0 ? "" : `?${query.toString()}`;
@@ -84,9 +96,9 @@ function jsonBody(action: string, value: unknown): RequestBody {
 }
 
 /**
- * JSON text of what a caller gave.
+ * Serializes a caller's value as JSON.
  *
- * @throws {@link ValidationError} it can't be written as JSON; the message names the call.
+ * @throws {@link ValidationError} if JSON can't represent it; the message contains `action`.
  */
 export function toJson(action: string, value: unknown): string {
   try {

@@ -4,7 +4,7 @@ import type { ServerInfo } from "../../model/resources/server-info.ts";
 import type { Call, CallOptions } from "./http.ts";
 import type { CallInit } from "./request.ts";
 
-/** What the server says of itself, asked for once. */
+/** Reads the server's `/info` and caches it. */
 export class ServerInfoReader {
   readonly #call: Call;
   #info: ServerInfo | undefined;
@@ -14,17 +14,18 @@ export class ServerInfoReader {
   }
 
   /**
-   * The defaults where a server has no `/info`; it is requested again the next time.
+   * Returns defaults if the server has no `/info`; the next call then requests it again.
    *
-   * @throws {@link SdkError} no response, or the server can't respond now.
+   * @throws {@link SdkError} if there is no response, or the server is temporarily unavailable.
    */
   async read(options: CallOptions): Promise<ServerInfo> {
     return this.#request(options);
   }
 
   /**
-   * The defaults too where there is no answer, after one try: an `/info` that hangs holds nothing up
-   * for long, and what else is wrong is for the calls that matter to find.
+   * Like {@link ServerInfoReader.read}, but also returns defaults after a single failed attempt, so that an
+   * `/info` that hangs does not delay the caller for long. If the server has a real problem, the calls that
+   * follow report it.
    */
   async readOrDefaults({ signal }: CallOptions): Promise<ServerInfo> {
     try {

@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import type { StreamedBody } from "../../transport/transport.ts";
 import { ValidationError } from "../../model/errors.ts";
 
-/** Bytes of a caller's: in memory, a file by its path, or whatever is read piece by piece. */
+/** Bytes to upload: a path or file URL, bytes in memory, or a stream. */
 export type ByteSource =
   | string
   | URL
@@ -13,13 +13,17 @@ export type ByteSource =
   | AsyncIterable<Uint8Array | string>;
 
 /**
- * What a caller gave, ready to send. A file is read as it is sent.
+ * Prepares a caller's bytes for sending. A file is read while it is sent.
  *
- * @throws {@link ValidationError} there is no such file, it can't be read, or `source` is none of these.
+ * @param label - names the source in error messages.
+ * @throws {@link ValidationError} if the file does not exist or can't be read, or `source` is of another type.
  */
-export async function toBody(source: ByteSource, what: string): Promise<Uint8Array | StreamedBody> {
+export async function toBody(
+  source: ByteSource,
+  label: string,
+): Promise<Uint8Array | StreamedBody> {
   if (typeof source === "string" || source instanceof URL) {
-    return await fileBody(source, what);
+    return await fileBody(source, label);
   }
   if (source instanceof Uint8Array) {
     return source;
@@ -31,19 +35,19 @@ export async function toBody(source: ByteSource, what: string): Promise<Uint8Arr
     return blobBody(source);
   }
   if (typeof source === "object" && source !== null && Symbol.asyncIterator in source) {
-    return streamBody(source, what);
+    return streamBody(source, label);
   }
-  throw new ValidationError(`The ${what} must be a path, bytes, a Blob or a stream`);
+  throw new ValidationError(`The ${label} must be a path, bytes, a Blob or a stream`);
 }
 
-async function fileBody(path: string | URL, what: string): Promise<StreamedBody> {
-  const size = await sizeOfFile(path, what);
+async function fileBody(path: string | URL, label: string): Promise<StreamedBody> {
+  const size = await sizeOfFile(path, label);
   return {
     sizeBytes: size,
     isSpent: false,
     async *open() {
       let read = 0;
-      // Without its end a file that grows meanwhile would be more than was announced.
+      // Stop at the announced size, even if the file has grown since.
       const stream = size === 0 ? [] : createReadStream(path, { end: size - 1 });
       try {
         for await (const chunk of stream) {
@@ -52,28 +56,28 @@ async function fileBody(path: string | URL, what: string): Promise<StreamedBody>
           yield bytes;
         }
       } catch (cause) {
-        throw unreadable(what, cause);
+        throw createReadError(label, cause);
       }
       if (read < size) {
         throw new ValidationError(
-          `The ${what} became shorter while it was read. Call again when nothing writes to it`,
+          `The ${label} became shorter while it was being read. Call again when no other process writes to it`,
         );
       }
     },
   };
 }
 
-async function sizeOfFile(path: string | URL, what: string): Promise<number> {
+async function sizeOfFile(path: string | URL, label: string): Promise<number> {
   try {
     const found = await stat(path);
     if (found.isFile()) {
       return found.size;
     }
   } catch (cause) {
-    throw unreadable(what, cause);
+    throw createReadError(label, cause);
   }
   throw new ValidationError(
-    `The ${what} is not a file: ${String(path)}. Give the path of a file, bytes, a Blob or a stream`,
+    `The ${label} is not a file: ${String(path)}. Pass the path of a file, bytes, a Blob or a stream`,
   );
 }
 
@@ -84,13 +88,13 @@ export const blobBody = (blob: Blob): StreamedBody => ({
     try {
       yield* blob.stream() as unknown as AsyncIterable<Uint8Array>;
     } catch (cause) {
-      throw unreadable("Blob", cause);
+      throw createReadError("Blob", cause);
     }
   },
 });
 
-/** A stream can be read once: from then on the call is not tried again. */
-function streamBody(stream: AsyncIterable<Uint8Array | string>, what: string): StreamedBody {
+/** A stream can be read only once: after `open` the request can't be retried. */
+function streamBody(stream: AsyncIterable<Uint8Array | string>, label: string): StreamedBody {
   let isSpent = false;
   return {
     get isSpent() {
@@ -103,7 +107,7 @@ function streamBody(stream: AsyncIterable<Uint8Array | string>, what: string): S
           yield toBytes(chunk);
         }
       } catch (cause) {
-        throw unreadable(what, cause);
+        throw createReadError(label, cause);
       }
     },
   };
@@ -116,11 +120,11 @@ function toBytes(chunk: unknown): Uint8Array {
   if (typeof chunk === "string") {
     return Buffer.from(chunk);
   }
-  throw new TypeError(`it holds a value of type ${typeof chunk}`);
+  throw new TypeError(`it contains a value of type ${typeof chunk}`);
 }
 
-const unreadable = (what: string, cause: unknown): ValidationError =>
+const createReadError = (label: string, cause: unknown): ValidationError =>
   new ValidationError(
-    `The ${what} can't be read: ${cause instanceof Error ? cause.message : String(cause)}`,
+    `The ${label} can't be read: ${cause instanceof Error ? cause.message : String(cause)}`,
     { cause },
   );

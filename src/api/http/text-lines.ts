@@ -1,24 +1,28 @@
-/** The lines of a text that comes in pieces, less the empty ones; as many at a time as a piece completes. */
+/** Splits a stream of text into lines and drops the empty ones. Yields the lines that each chunk completes. */
 export async function* linesOf(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<readonly string[], void> {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  /** Pieces of a line that has not ended: joined once, as one may be long. */
-  let begun: string[] = [];
+  /** Parts of the line that has not ended yet. They are joined only at its end: a line can span many chunks. */
+  let lineParts: string[] = [];
   for await (const chunk of chunks) {
     const [first = "", ...rest] = decoder.decode(chunk, { stream: true }).split(/\r?\n/);
-    begun.push(first);
+    lineParts.push(first);
     const last = rest.pop();
     if (last !== undefined) {
-      yield [begun.join(""), ...rest].map(withoutReturn).filter(isLine);
-      begun = [last];
+      yield [lineParts.join(""), ...rest].map(stripCarriageReturn).filter(isNotEmpty);
+      lineParts = [last];
     }
   }
-  begun.push(decoder.decode());
-  yield [begun.join("")].map(withoutReturn).filter(isLine);
+  lineParts.push(decoder.decode());
+  yield [lineParts.join("")].map(stripCarriageReturn).filter(isNotEmpty);
 }
 
-/** A carriage return that a piece ended with was not seen beside its line feed. */
-const withoutReturn = (line: string): string => (line.endsWith("\r") ? line.slice(0, -1) : line);
+/**
+ * Removes a trailing carriage return: the split above misses a line end whose two characters are in different
+ * chunks.
+ */
+const stripCarriageReturn = (line: string): string =>
+  line.endsWith("\r") ? line.slice(0, -1) : line;
 
-const isLine = (line: string): boolean => line !== "";
+const isNotEmpty = (line: string): boolean => line !== "";

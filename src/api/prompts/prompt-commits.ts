@@ -26,13 +26,13 @@ import type { ServerInfoReader } from "../http/server-info.ts";
 
 export interface CommitDraft extends CallOptions {
   readonly manifest: KeyValues;
-  /** A commit's hash, or the beginning of one. Absent or `latest`: the latest. */
+  /** Hash of the parent commit, or the beginning of the hash. Absent or `latest`: the latest commit. */
   readonly parentCommit?: string | undefined;
   readonly description?: string | undefined;
   readonly tags?: readonly string[] | undefined;
 }
 
-/** The commits of prompts, behind {@link Prompts}. */
+/** The commits of prompts. Used by {@link Prompts}. */
 export class PromptCommits {
   readonly #call: Call;
   readonly #info: ServerInfoReader;
@@ -42,7 +42,7 @@ export class PromptCommits {
     this.#info = info;
   }
 
-  /** The latest first. */
+  /** Lists commits, newest first. */
   list({ owner, repo }: PromptPath, { tag, limit, signal }: ListCommits): Pages<PromptCommit> {
     return pagesByOffset(limit, async (page) =>
       parseCommits(
@@ -52,8 +52,8 @@ export class PromptCommits {
   }
 
   /**
-   * The latest commit; `undefined` where the prompt has no commit. Errors are worded as in the
-   * specification (section 8).
+   * Returns the latest commit, or `undefined` if the prompt has none. The product specification (section 8)
+   * prescribes the error messages.
    */
   async findLatest(
     { owner, repo }: PromptPath,
@@ -64,35 +64,43 @@ export class PromptCommits {
       const response = await this.#call("listCommits", { path: { owner, repo }, query, signal });
       return parseCommits(response)[0];
     } catch (error) {
-      throw error instanceof HttpError ? lookUpError(error) : error;
+      throw error instanceof HttpError ? toLookUpError(error) : error;
     }
   }
 
-  /** @throws {@link ConflictError} there is a newer commit than its parent, or the latest has its manifest. */
-  async create(place: PromptPath, draft: CommitDraft): Promise<PromptCommit> {
-    const commit = await this.#create(place, draft);
-    await this.#tag(place, commit, draft);
+  /**
+   * Creates a commit and its tags.
+   *
+   * @throws {@link ConflictError} if a commit newer than the parent exists, or the latest commit has the same
+   * manifest.
+   */
+  async create(promptPath: PromptPath, draft: CommitDraft): Promise<PromptCommit> {
+    const commit = await this.#create(promptPath, draft);
+    await this.#writeTags(promptPath, commit, draft);
     return commit;
   }
 
-  /** As {@link PromptCommits.create}; where the latest has its manifest, that is the answer. */
+  /** Like {@link PromptCommits.create}, but returns the latest commit if it has the same manifest. */
   async ensure(
-    place: PromptPath,
+    promptPath: PromptPath,
     draft: CommitDraft,
   ): Promise<{ readonly commitHash: string; readonly isCommitted: boolean }> {
-    const made = await this.#createUnlessSame(place, draft);
-    const commit = made ?? (await this.#requireLatest(place, draft));
-    await this.#tag(place, commit, draft);
-    return { commitHash: commit.commitHash, isCommitted: made !== undefined };
+    const created = await this.#createUnlessSame(promptPath, draft);
+    const commit = created ?? (await this.#requireLatest(promptPath, draft));
+    await this.#writeTags(promptPath, commit, draft);
+    return { commitHash: commit.commitHash, isCommitted: created !== undefined };
   }
 
-  /** As section 4 of the specification has it: a server that can't resolve the latest is asked which that is. */
+  /**
+   * Reads a commit. A server that can't resolve `latest` is first queried for the latest commit (product
+   * specification, section 4).
+   */
   async pull(
     reference: PromptReference,
     { includeModel, signal }: PullPrompt,
   ): Promise<PulledPrompt> {
     const { owner, repo } = reference;
-    const commit = reference.commit ?? (await this.#nameOfLatest(reference, { signal }));
+    const commit = reference.commit ?? (await this.#resolveLatest(reference, { signal }));
     const query = { include_model: includeModel === true ? true : undefined };
     const path = { owner, repo, commit };
     return parsePulledPrompt(await this.#call("readCommit", { path, query, signal }), reference);
@@ -107,7 +115,7 @@ export class PromptCommits {
     );
   }
 
-  /** Makes the tag, or moves it where there is one of that name. */
+  /** Creates the tag, or moves an existing tag of that name to the commit. */
   async writeTag(
     { owner, repo }: PromptPath,
     { tag, commitId, signal }: CallOptions & { readonly tag: string; readonly commitId: string },
@@ -128,10 +136,10 @@ export class PromptCommits {
     }
   }
 
-  /** The id of a commit, which only lists and tags contain. */
+  /** Finds the id of a commit. Only lists of commits and tags contain it. */
   async idOf(reference: PromptReference, { signal }: CallOptions): Promise<string> {
     const { commit } = reference;
-    const tag = await this.#tagOf(reference, { signal });
+    const tag = await this.#findTag(reference, { signal });
     if (tag !== undefined) {
       return tag.commitId;
     }
@@ -162,25 +170,26 @@ export class PromptCommits {
       if (!isConflict && !(error instanceof NotFoundError)) {
         throw error;
       }
-      // Only a failure is worth the question: is it the prompt that is missing, or the parent?
+      // Queried only after a failure. If this throws, the prompt itself does not exist; otherwise it is the
+      // parent that is missing or outdated.
       const latest = (await findLatest())?.commitHash;
-      throw isConflict ? explainedConflict(error, { parent, latest }) : error;
+      throw isConflict ? explainConflict(error, { parent, latest }) : error;
     }
   }
 
-  /** `undefined` where the latest commit has the manifest already. */
+  /** Creates a commit, or returns `undefined` if the latest commit already has the same manifest. */
   async #createUnlessSame(
-    place: PromptPath,
+    promptPath: PromptPath,
     draft: CommitDraft,
   ): Promise<PromptCommit | undefined> {
     try {
-      return await this.#create(place, draft);
+      return await this.#create(promptPath, draft);
     } catch (error) {
       if (!(error instanceof ConflictError)) {
         throw error;
       }
-      // Servers report it in different ways, so the manifests are compared.
-      const { manifest } = await this.pull(place, { signal: draft.signal });
+      // Servers report this case in different ways, so compare the manifests instead of the messages.
+      const { manifest } = await this.pull(promptPath, { signal: draft.signal });
       if (!isDeepStrictEqual(manifest, draft.manifest)) {
         throw error;
       }
@@ -188,25 +197,31 @@ export class PromptCommits {
     }
   }
 
-  async #tag(
-    place: PromptPath,
+  async #writeTags(
+    promptPath: PromptPath,
     { id, commitHash }: PromptCommit,
     { tags = [], signal }: CommitDraft,
   ): Promise<void> {
     if (tags.length === 0) {
       return;
     }
-    const commitId = id ?? (await this.idOf({ ...place, commit: commitHash }, { signal }));
-    await Promise.all(tags.map((tag) => this.writeTag(place, { tag, commitId, signal })));
+    const commitId = id ?? (await this.idOf({ ...promptPath, commit: commitHash }, { signal }));
+    await Promise.all(tags.map((tag) => this.writeTag(promptPath, { tag, commitId, signal })));
   }
 
-  /** The hash of the commit that is named, as far as it is known; `undefined` for the latest. */
+  /**
+   * Returns the hash of the commit that the reference names, possibly only its beginning; `undefined` for the
+   * latest.
+   */
   async hashOf(reference: PromptReference, { signal }: CallOptions): Promise<string | undefined> {
-    return (await this.#tagOf(reference, { signal }))?.commitHash ?? reference.commit;
+    return (await this.#findTag(reference, { signal }))?.commitHash ?? reference.commit;
   }
 
-  /** The tag that is named; `undefined` where it is a hash, or the latest. A short name can be both: the tag wins. */
-  async #tagOf(
+  /**
+   * Returns the tag that the reference names, or `undefined` if it names a hash or the latest commit. A short
+   * name that is both a tag and a hash is taken as the tag.
+   */
+  async #findTag(
     reference: PromptReference,
     { signal }: CallOptions,
   ): Promise<PromptTag | undefined> {
@@ -224,17 +239,17 @@ export class PromptCommits {
     }
   }
 
-  async #nameOfLatest(place: PromptPath, { signal }: CallOptions): Promise<string> {
+  async #resolveLatest(promptPath: PromptPath, { signal }: CallOptions): Promise<string> {
     if ((await this.#info.read({ signal })).resolvesLatestCommit) {
       return "latest";
     }
-    return (await this.#requireLatest(place, { signal })).commitHash;
+    return (await this.#requireLatest(promptPath, { signal })).commitHash;
   }
 
-  async #requireLatest(place: PromptPath, { signal }: CallOptions): Promise<PromptCommit> {
-    const latest = await this.findLatest(place, { signal });
+  async #requireLatest(promptPath: PromptPath, { signal }: CallOptions): Promise<PromptCommit> {
+    const latest = await this.findLatest(promptPath, { signal });
     if (latest === undefined) {
-      throw noCommits(place);
+      throw noCommits(promptPath);
     }
     return latest;
   }
@@ -243,8 +258,8 @@ export class PromptCommits {
 const parseCommits = (value: unknown): PromptCommit[] =>
   parseList(new Fields(value, "list of commits").value("commits"), "commits", parsePromptCommit);
 
-/** The texts are the specification's (section 8). */
-function lookUpError(error: HttpError): HttpError {
+/** The product specification (section 8) prescribes these messages. */
+function toLookUpError(error: HttpError): HttpError {
   if (error instanceof InsufficientQuotaError) {
     return error;
   }
@@ -254,12 +269,12 @@ function lookUpError(error: HttpError): HttpError {
   return status === 404 ? new NotFoundError(init) : new HttpError(init);
 }
 
-/** A conflict that names the newer commit, where there is one. */
-function explainedConflict(
+/** Adds the newer commit to the message of a conflict, if there is a newer commit. */
+function explainConflict(
   cause: ConflictError,
   { parent, latest }: { readonly parent: string | undefined; readonly latest: string | undefined },
 ): ConflictError {
-  // A tag is the server's to resolve.
+  // Only the server can resolve a tag, so a tag can't be compared with the latest hash.
   const isHash = parent === undefined || isCommitHash(parent);
   if (latest === undefined || !isHash || (parent !== undefined && latest.startsWith(parent))) {
     return cause;
@@ -278,7 +293,7 @@ function explainedConflict(
 
 const noCommits = ({ owner, repo }: PromptPath): NotFoundError =>
   notFound(
-    `No commits found for the prompt ${owner}/${repo}. Make the first with client.prompts.push("${owner}/${repo}", { manifest })`,
+    `No commits found for the prompt ${owner}/${repo}. Create the first one with client.prompts.push("${owner}/${repo}", { manifest })`,
   );
 
 const notFound = (message: string): NotFoundError =>

@@ -5,7 +5,7 @@ import type { KeyValues } from "../../model/run.ts";
 import type { ListPrompts, PromptFields, PromptSortField, UpdatePrompt } from "./prompt-options.ts";
 import type { QueryValue } from "../http/request.ts";
 
-/** The query of a list. */
+/** Converts a filter to query parameters. */
 export const listQuery = (filter: ListPrompts): Readonly<Record<string, QueryValue>> => {
   const { isArchived = false, sortField = "updatedAt", sortDirection = "desc" } = filter;
   return {
@@ -19,7 +19,7 @@ export const listQuery = (filter: ListPrompts): Readonly<Record<string, QueryVal
   };
 };
 
-/** What of a prompt is given, as the wire has it. */
+/** Converts the fields that are given to their wire form. */
 export const wireFields = (fields: UpdatePrompt) =>
   definedOf({
     description: fields.description,
@@ -29,23 +29,26 @@ export const wireFields = (fields: UpdatePrompt) =>
     is_archived: fields.isArchived,
   });
 
-/** The fields alone, of what may hold more. */
+/** Picks the prompt's fields from an object that may have others. */
 export const fieldsOf = ({ description, readme, tags, isPublic }: PromptFields): PromptFields =>
   definedOf({ description, readme, tags, isPublic });
 
-/** The words are the specification's (section 5). */
+/** The product specification (section 5) prescribes this message. */
 export const mustExistText = "Prompt does not exist, you must create it first.";
 
 export const notFoundText = ({ owner, repo }: PromptPath): string =>
   `Prompt[${owner}/${repo}] not found. Create it with client.prompts.create, or check the owner, the endpoint and the tenant of the key`;
 
-/** The response. Throws an error with these words where the prompt does not exist. */
-export async function orNotFound<Answer>(
+/**
+ * Returns the response of a request. If the prompt does not exist, throws a {@link NotFoundError} with this
+ * message.
+ */
+export async function orNotFound<Response>(
   message: string,
-  ask: () => Promise<Answer>,
-): Promise<Answer> {
+  request: () => Promise<Response>,
+): Promise<Response> {
   try {
-    return await ask();
+    return await request();
   } catch (cause) {
     if (!(cause instanceof NotFoundError)) {
       throw cause;
@@ -57,29 +60,29 @@ export async function orNotFound<Answer>(
 }
 
 /**
- * A manifest as it is at the time of the call, as plain JSON: class instances give theirs by `toJSON`.
+ * Copies a manifest as plain JSON at the time of the call. Class instances are serialized by their `toJSON`.
  *
- * @throws {@link ValidationError} it is not JSON, or JSON of something that is no object.
+ * @throws {@link ValidationError} if it can't be serialized, or does not serialize to an object.
  */
 export function manifestOf(manifest: unknown): KeyValues {
   const json = toJson(manifest);
   if (json?.startsWith("{") !== true) {
-    throw new ValidationError("A manifest must be an object, or become one as JSON");
+    throw new ValidationError("A manifest must be an object, or serialize to a JSON object");
   }
   return JSON.parse(json) as KeyValues;
 }
 
 function toJson(manifest: unknown): string | undefined {
   try {
-    // Absent for a function and the like, whatever its declared type.
+    // `undefined` for a function or a symbol, despite the declared type of `JSON.stringify`.
     return JSON.stringify(manifest);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new ValidationError(`A manifest must be JSON: ${reason}`, { cause });
+    throw new ValidationError(`A manifest must be serializable as JSON: ${reason}`, { cause });
   }
 }
 
-/** What the wire calls what prompts are sorted by. */
+/** Wire names of the sort fields. */
 const sortFields: { readonly [Name in PromptSortField]: string } = {
   updatedAt: "updated_at",
   likes: "num_likes",

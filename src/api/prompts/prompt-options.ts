@@ -1,93 +1,100 @@
 import type { CallOptions } from "../http/http.ts";
 
-/** The description of a prompt. */
+/** Fields that describe a prompt. */
 export interface PromptFields {
   readonly description?: string | undefined;
-  /** Markdown. */
+  /** A description of any length, in Markdown. */
   readonly readme?: string | undefined;
   readonly tags?: readonly string[] | undefined;
-  /** Whether everyone may read and like it; needs a handle for its owner. */
+  /** Whether everyone may read and like the prompt. Requires that the owner has a handle. */
   readonly isPublic?: boolean | undefined;
 }
 
-/** Private where `isPublic` is left out. */
+/** Arguments of {@link Prompts.create}. The prompt is private unless `isPublic` is set. */
 export type CreatePrompt = PromptFields & CallOptions;
 
-/** What is left out stays as it is. */
+/** Arguments of {@link Prompts.update}. A field that is left out keeps its value. */
 export interface UpdatePrompt extends PromptFields, CallOptions {
-  /** An archived prompt is left out of lists; it can still be pulled. */
+  /** Whether the prompt is archived. Archived prompts are left out of lists, but can still be pulled. */
   readonly isArchived?: boolean | undefined;
 }
 
-/** What a list of prompts can be in the order of. */
+/** Fields by which prompts can be sorted. */
 export type PromptSortField = "updatedAt" | "likes" | "downloads" | "views";
 
-/** Every filter that is given must hold. */
+/** Filters of {@link Prompts.list}. A prompt is listed if it matches all of them. */
 export interface ListPrompts extends CallOptions {
-  /** Part of the handle or the description, in either case. */
+  /** Substring of the handle or the description, case-insensitive. */
   readonly query?: string | undefined;
   readonly isPublic?: boolean | undefined;
-  /** `"any"` for both. @defaultValue false */
+  /** `"any"` lists archived and other prompts. @defaultValue false */
   readonly isArchived?: boolean | "any" | undefined;
-  /** All of them. */
+  /** Only prompts that have all these tags. */
   readonly tags?: readonly string[] | undefined;
-  /** The handle of their owner. */
+  /** Handle of the owner. */
   readonly owner?: string | undefined;
-  /** @defaultValue "updated_at" */
+  /** @defaultValue "updatedAt" */
   readonly sortField?: PromptSortField | undefined;
   /** @defaultValue "desc" */
   readonly sortDirection?: "asc" | "desc" | undefined;
-  /** Prompts at most, from 1. @defaultValue all of them */
+  /** Maximum number of prompts, at least 1. @defaultValue no limit */
   readonly limit?: number | undefined;
 }
 
-/** What {@link Prompts.listCommits} takes. */
+/** Arguments of {@link Prompts.listCommits}. */
 export interface ListCommits extends CallOptions {
-  /** Only the commit that has the tag. */
+  /** Only the commit that has this tag. */
   readonly tag?: string | undefined;
-  /** Commits at most, from 1. @defaultValue all of them */
+  /** Maximum number of commits, at least 1. @defaultValue no limit */
   readonly limit?: number | undefined;
 }
 
-/** What {@link Prompts.commit} takes: the manifest, and its place among the commits. */
+/** Arguments of {@link Prompts.commit}. */
 export interface CommitPrompt extends CallOptions {
-  /** An object that JSON can hold, or one with `toJSON`, such as a LangChain prompt. Taken as it is at the call. */
+  /**
+   * An object that can be serialized as JSON, or has a `toJSON` method, such as a LangChain prompt. Copied at
+   * the call.
+   */
   readonly manifest: object;
-  /** The commit that it follows: a hash, or the beginning of one. @defaultValue the latest, looked up */
+  /**
+   * Hash of the parent commit, or the beginning of the hash.
+   *
+   * @defaultValue the latest commit, which is looked up
+   */
   readonly parentCommit?: string | undefined;
   readonly description?: string | undefined;
-  /** Names that the commit gets, taken from the commits that have them now. */
+  /** Tags to point to this commit. A tag that exists already is moved from its current commit. */
   readonly tags?: readonly string[] | undefined;
 }
 
-/** What {@link Prompts.pull} takes. */
+/** Arguments of {@link Prompts.pull}. */
 export interface PullPrompt extends CallOptions {
-  /** Whether the manifest comes with the model that it was saved with. @defaultValue false */
+  /** Whether the manifest includes the model that it was saved with. @defaultValue false */
   readonly includeModel?: boolean | undefined;
 }
 
-/** Fields of the prompt, and of the commit. */
+/** Arguments of {@link Prompts.push}: fields of the prompt and of the commit. */
 export interface PushPrompt extends PromptFields, CallOptions {
-  /** As {@link CommitPrompt.manifest}; left out, nothing is committed. */
+  /** See {@link CommitPrompt.manifest}. Without a manifest nothing is committed. */
   readonly manifest?: object | undefined;
   readonly parentCommit?: string | undefined;
   readonly commitDescription?: string | undefined;
   readonly commitTags?: readonly string[] | undefined;
 }
 
-/** What a push came to. */
+/** Result of {@link Prompts.push}. */
 export interface PushedPrompt {
-  /** The page of the commit, else of the prompt. */
+  /** URL of the commit in the UI; without a commit, of the prompt. */
   readonly url: string;
-  /** Whether the prompt was made. */
+  /** Whether the push created the prompt. */
   readonly isNew: boolean;
-  /** The commit that has the manifest; absent where none was given. */
+  /** Hash of the commit with the manifest; absent if no manifest was given. */
   readonly commitHash?: string | undefined;
-  /** Whether a commit was made: not where the latest has that very manifest. */
+  /** Whether the push created a commit. It does not if the latest commit has the same manifest. */
   readonly isCommitted: boolean;
 }
 
-/** Which tag of a commit is meant. */
+/** Arguments of the calls that name a tag. */
 export interface TagPrompt extends CallOptions {
   readonly tag: string;
 }

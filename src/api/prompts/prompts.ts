@@ -47,9 +47,9 @@ import type { PromptPage } from "../../model/links.ts";
 import type { TenantSettings } from "../../model/resources/tenant.ts";
 
 /**
- * The prompt hub. A prompt is named by `repo` (one's own), `owner/repo`, or either with `:` and a
- * commit: its hash, the beginning of one, or a tag. Every call throws {@link ValidationError} for a
- * malformed name, before anything is sent.
+ * The prompt hub. A prompt is identified by `repo` (one of your own) or `owner/repo`. A commit is identified by
+ * appending `:` and its hash, the beginning of the hash, or a tag. Every call throws {@link ValidationError}
+ * for a malformed identifier before it sends anything.
  */
 export class Prompts {
   readonly #call: Call;
@@ -66,10 +66,11 @@ export class Prompts {
   }
 
   /**
-   * Makes a prompt without commits. Repeated, it is a conflict.
+   * Creates a prompt without commits. Repeating the call throws {@link ConflictError}.
    *
-   * @throws {@link ValidationError} it is another tenant's, or public without a handle for its owner.
-   * @throws {@link ConflictError} the handle is taken.
+   * @throws {@link ValidationError} if the prompt belongs to another tenant, or is public and its owner has no
+   * handle.
+   * @throws {@link ConflictError} if the handle is taken.
    */
   async create(identifier: string, prompt: CreatePrompt = {}): Promise<Prompt> {
     const { owner, repo } = parsePromptPath(identifier);
@@ -81,7 +82,12 @@ export class Prompts {
     return parseRepo(await this.#call("createPrompt", { json, signal }));
   }
 
-  /** @throws {@link NotFoundError} `Prompt[...] not found`; someone else's private one is not to be seen. */
+  /**
+   * Reads a prompt.
+   *
+   * @throws {@link NotFoundError} if there is no such prompt, or it is another tenant's private prompt:
+   * `Prompt[...] not found`.
+   */
   async read(identifier: string, { signal }: CallOptions = {}): Promise<Prompt> {
     const { owner, repo } = parsePromptPath(identifier);
     const path = { owner, repo };
@@ -90,15 +96,18 @@ export class Prompts {
     );
   }
 
-  /** Whether there is such a prompt. Every other failure is thrown, as by {@link Prompts.read}. */
+  /**
+   * Returns whether the prompt exists. Any failure other than {@link NotFoundError} is thrown, as by
+   * {@link Prompts.read}.
+   */
   has(identifier: string, options: CallOptions = {}): Promise<boolean> {
     return isFound(this.read(identifier, options));
   }
 
   /**
-   * Prompts by page, as they are consumed: one's own, and the public ones of others.
+   * Lists your own prompts and the public prompts of others. Pages are fetched as they are consumed.
    *
-   * @throws {@link ValidationError} `limit` is not a whole number from 1.
+   * @throws {@link ValidationError} if `limit` is not a whole number of at least 1.
    */
   list(filter: ListPrompts = {}): Pages<Prompt> {
     const { limit, signal } = filter;
@@ -114,10 +123,12 @@ export class Prompts {
   }
 
   /**
-   * Changes what is given. Repeating it changes nothing more.
+   * Changes the fields that are given. Repeating the call has no further effect.
    *
-   * @throws {@link ValidationError} `No valid update options provided`, or it is another tenant's.
-   * @throws {@link NotFoundError} `Prompt does not exist, you must create it first.`
+   * @throws {@link ValidationError} if no field is given (`No valid update options provided`), or the prompt
+   * belongs to another tenant.
+   * @throws {@link NotFoundError} if there is no such prompt:
+   * `Prompt does not exist, you must create it first.`
    */
   async update(identifier: string, changes: UpdatePrompt): Promise<Prompt> {
     const { owner, repo } = parsePromptPath(identifier);
@@ -135,10 +146,10 @@ export class Prompts {
   }
 
   /**
-   * Deletes a prompt with its commits.
+   * Deletes a prompt and its commits.
    *
-   * @throws {@link ValidationError} it is another tenant's.
-   * @throws {@link NotFoundError} `Prompt[...] not found`.
+   * @throws {@link ValidationError} if the prompt belongs to another tenant.
+   * @throws {@link NotFoundError} if there is no such prompt: `Prompt[...] not found`.
    */
   async delete(identifier: string, options: CallOptions = {}): Promise<void> {
     const { owner, repo } = parsePromptPath(identifier);
@@ -150,76 +161,83 @@ export class Prompts {
   }
 
   /**
-   * Deletes one's own prompts by their ids, 100 a call. Ids that name none are passed over.
+   * Deletes your own prompts by id, 100 per request. Ids of prompts that do not exist are ignored.
    *
-   * @throws {@link ValidationError} an id is not a UUID.
+   * @throws {@link ValidationError} if an id is not a UUID.
    */
   async deleteMany(ids: readonly string[], { signal }: CallOptions = {}): Promise<void> {
     checkIds(ids, "prompt id");
-    for (const some of chunksOf(ids)) {
-      await this.#call("deletePrompts", { query: { repo_ids: some }, signal });
+    for (const chunkOfIds of chunksOf(ids)) {
+      await this.#call("deletePrompts", { query: { repo_ids: chunkOfIds }, signal });
     }
   }
 
-  /** Answers how many like it now. Repeating it changes nothing. @throws {@link NotFoundError} no such prompt. */
+  /**
+   * Likes a prompt, and returns its number of likes. Repeating the call has no further effect.
+   *
+   * @throws {@link NotFoundError} if there is no such prompt.
+   */
   like(identifier: string, options: CallOptions = {}): Promise<number> {
     return this.#like(identifier, { ...options, isLiked: true });
   }
 
-  /** Takes a like back; as {@link Prompts.like}. */
+  /** Removes a like, and returns the number of likes. See {@link Prompts.like}. */
   unlike(identifier: string, options: CallOptions = {}): Promise<number> {
     return this.#like(identifier, { ...options, isLiked: false });
   }
 
   /**
-   * Commits by page, as they are consumed, the latest first.
+   * Lists commits, newest first. Pages are fetched as they are consumed.
    *
-   * @throws {@link ValidationError} `limit` is not a whole number from 1.
+   * @throws {@link ValidationError} if `limit` is not a whole number of at least 1.
    */
   listCommits(identifier: string, options: ListCommits = {}): Pages<PromptCommit> {
     return this.#commits.list(parsePromptPath(identifier), options);
   }
 
   /**
-   * Commits a manifest, on top of the latest commit unless `parentCommit` names another.
+   * Commits a manifest on top of the latest commit, or of `parentCommit`.
    *
-   * @throws {@link ValidationError} the manifest is no object, or the prompt another tenant's.
-   * @throws {@link NotFoundError} `Prompt does not exist, you must create it first.`
-   * @throws {@link ConflictError} a newer commit exists than the parent, or the latest has that very manifest.
+   * @throws {@link ValidationError} if the manifest is not an object, or the prompt belongs to another tenant.
+   * @throws {@link NotFoundError} if there is no such prompt:
+   * `Prompt does not exist, you must create it first.`
+   * @throws {@link ConflictError} if a commit newer than the parent exists, or the latest commit has the same
+   * manifest.
    */
   async commit(identifier: string, commit: CommitPrompt): Promise<PromptCommit> {
-    const place = parsePromptPath(identifier);
+    const promptPath = parsePromptPath(identifier);
     const manifest = manifestOf(commit.manifest);
     commit.tags?.forEach(assertPromptTag);
-    await this.#ownership(commit).assertOwn("commit to a prompt", place.owner);
-    return this.#commits.create(place, { ...commit, manifest });
+    await this.#ownership(commit).assertOwn("commit to a prompt", promptPath.owner);
+    return this.#commits.create(promptPath, { ...commit, manifest });
   }
 
   /**
-   * The commit that the identifier names, else the latest.
+   * Returns the manifest of the commit that the identifier names, or of the latest commit.
    *
-   * @throws {@link NotFoundError} no such prompt or commit; `No commits found`.
+   * @throws {@link NotFoundError} if there is no such prompt or commit, or the prompt has no commits (`No
+   * commits found`).
    */
   async pull(identifier: string, options: PullPrompt = {}): Promise<PulledPrompt> {
     return this.#commits.pull(parsePromptReference(identifier), options);
   }
 
   /**
-   * Makes a prompt what it should be: changes its fields where it exists and some are given, makes it
-   * where it does not, then commits the manifest, if there is one. Repeating it changes nothing more:
-   * a manifest that the latest commit has already is not committed again.
+   * Creates the prompt if it does not exist, otherwise updates the fields that are given; then commits the
+   * manifest, if one is given. Repeating the call has no further effect: a manifest that the latest commit
+   * already has is not committed again.
    *
-   * @throws {@link ValidationError} as {@link Prompts.create} and {@link Prompts.commit}.
-   * @throws {@link ConflictError} a newer commit exists than the parent.
+   * @throws {@link ValidationError} as for {@link Prompts.create} and {@link Prompts.commit}.
+   * @throws {@link ConflictError} if a commit newer than the parent exists.
    */
   async push(identifier: string, prompt: PushPrompt = {}): Promise<PushedPrompt> {
-    const place = parsePromptPath(identifier);
+    const promptPath = parsePromptPath(identifier);
     const manifest = prompt.manifest === undefined ? undefined : manifestOf(prompt.manifest);
     const { parentCommit, commitDescription: description, commitTags: tags, signal } = prompt;
     const draft = { parentCommit, description, tags, signal };
     tags?.forEach(assertPromptTag);
     const ownership = this.#ownership(prompt);
-    await ownership.assertOwn("push a prompt", place.owner);
+    await ownership.assertOwn("push a prompt", promptPath.owner);
     const isNew = !(await this.has(identifier, prompt));
     const fields = fieldsOf(prompt);
     if (isNew) {
@@ -227,17 +245,19 @@ export class Prompts {
     } else if (Object.keys(fields).length > 0) {
       await this.update(identifier, { ...fields, signal });
     }
-    const commit = manifest && (await this.#commits.ensure(place, { ...draft, manifest }));
-    const url = await ownership.urlOf({ ...place, commitHash: commit?.commitHash }, this.#host);
+    const commit = manifest && (await this.#commits.ensure(promptPath, { ...draft, manifest }));
+    const url = await ownership.urlOf(
+      { ...promptPath, commitHash: commit?.commitHash },
+      this.#host,
+    );
     return { url, isNew, isCommitted: false, ...commit };
   }
 
   /**
-   * Gives a commit a name: the one that the identifier names, else the latest. A tag of that name is
-   * moved.
+   * Adds a tag to the commit that the identifier names, or to the latest commit. A tag of that name is moved.
    *
-   * @throws {@link ValidationError} the tag can't be one, or the prompt is another tenant's.
-   * @throws {@link NotFoundError} no such prompt or commit.
+   * @throws {@link ValidationError} if the tag is malformed, or the prompt belongs to another tenant.
+   * @throws {@link NotFoundError} if there is no such prompt or commit.
    */
   async tag(identifier: string, { tag, signal }: TagPrompt): Promise<PromptTag> {
     const reference = parsePromptReference(identifier);
@@ -247,21 +267,29 @@ export class Prompts {
     return this.#commits.writeTag(reference, { tag, commitId, signal });
   }
 
-  /** By name. */
+  /** Lists the tags of a prompt, sorted by name. */
   async listTags(identifier: string, { signal }: CallOptions = {}): Promise<readonly PromptTag[]> {
     const { owner, repo } = parsePromptPath(identifier);
     const response = await this.#call("listPromptTags", { path: { owner, repo }, signal });
     return parseList(response, "tags", parsePromptTag);
   }
 
-  /** @throws {@link NotFoundError} no such prompt or tag. */
+  /**
+   * Reads a tag.
+   *
+   * @throws {@link NotFoundError} if there is no such prompt or tag.
+   */
   async readTag(identifier: string, { tag, signal }: TagPrompt): Promise<PromptTag> {
-    const place = parsePromptPath(identifier);
+    const promptPath = parsePromptPath(identifier);
     assertPromptTag(tag);
-    return this.#commits.readTag(place, { tag, signal });
+    return this.#commits.readTag(promptPath, { tag, signal });
   }
 
-  /** Takes the name from its commit, which stays. @throws {@link NotFoundError} no such prompt or tag. */
+  /**
+   * Deletes a tag. Its commit is not deleted.
+   *
+   * @throws {@link NotFoundError} if there is no such prompt or tag.
+   */
   async deleteTag(identifier: string, { tag, signal }: TagPrompt): Promise<void> {
     const { owner, repo } = parsePromptPath(identifier);
     assertPromptTag(tag);
@@ -270,8 +298,8 @@ export class Prompts {
   }
 
   /**
-   * The address of its page, or of a commit's. Asks for the tenant, and for a tag which commit has
-   * it; does not ask whether there is such a prompt.
+   * Returns the URL of a prompt or a commit in the UI. Queries the server for the tenant, and for the commit of
+   * a tag, but does not check that the prompt exists.
    */
   async url(identifier: string, options: CallOptions = {}): Promise<string> {
     const reference = parsePromptReference(identifier);
@@ -296,7 +324,10 @@ export class Prompts {
   }
 }
 
-/** Whose prompt it is that one call names. Asks for the tenant when it must know, and once at most. */
+/**
+ * Determines for one call whether a prompt belongs to the client's tenant. The tenant's settings are requested
+ * at most once, and only if they are needed.
+ */
 class PromptOwnership {
   readonly #tenant: Tenant;
   readonly #signal: AbortSignal | undefined;
@@ -317,30 +348,33 @@ class PromptOwnership {
   }
 
   /**
-   * The words are the specification's (section 5).
+   * The product specification (section 5) prescribes the beginning of this message.
    *
-   * @throws {@link ValidationError} the prompt is someone else's.
+   * @throws {@link ValidationError} if the prompt belongs to another tenant.
    */
   async assertOwn(action: string, owner: string): Promise<void> {
     if (!(await this.isOwn(owner))) {
       const { handle } = await this.settings();
-      const current = handle === undefined ? "it has no handle" : `its handle is ${handle}`;
+      const current = handle === undefined ? "has no handle" : `has the handle ${handle}`;
       throw new ValidationError(
-        `Cannot ${action} for another tenant: ${owner} owns it, and of the current tenant ${current}`,
+        `Cannot ${action} for another tenant: its owner is ${owner}, and the current tenant ${current}`,
       );
     }
   }
 
-  /** @throws {@link ValidationError} the prompt is to be public, and there is no handle for it to stand under. */
+  /** @throws {@link ValidationError} if the prompt is to be public, but the tenant has no handle. */
   async assertPublishable(isPublic: boolean | undefined): Promise<void> {
     if (isPublic === true && (await this.settings()).handle === undefined) {
       throw new ValidationError(
-        "Cannot make a public prompt without a hub handle. Set one with client.tenant.setHandle, or make a first public prompt on the server's page",
+        "Cannot make a public prompt without a hub handle. Set one with client.tenant.setHandle, or create a first public prompt in the server's UI",
       );
     }
   }
 
-  /** The address of a page, which differs by whose the prompt is (specification, section 2). */
+  /**
+   * Returns the URL of a prompt in the UI. It depends on whether the prompt is the tenant's own (product
+   * specification, section 2).
+   */
   async urlOf(page: PromptPage, host: string): Promise<string> {
     return (await this.isOwn(page.owner))
       ? ownPromptUrl(host, page, (await this.settings()).id)

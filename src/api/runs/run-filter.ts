@@ -3,7 +3,7 @@ import { checkId, checkIds } from "../../model/ids.ts";
 import type { RunType } from "../../model/run.ts";
 import { toIsoTime } from "../http/iso-time.ts";
 
-/** Which runs are meant: every filter that is given must hold. */
+/** Filters of runs. A run is selected if it matches all of them. */
 export interface RunFilter {
   readonly projectIds?: readonly string[] | undefined;
   readonly ids?: readonly string[] | undefined;
@@ -12,24 +12,26 @@ export interface RunFilter {
   readonly runType?: RunType | undefined;
   readonly referenceExampleIds?: readonly string[] | undefined;
   readonly isRoot?: boolean | undefined;
-  /** Whether it ended with an error. */
+  /** Whether the run ended with an error. */
   readonly error?: boolean | undefined;
-  /** Started at or after. */
+  /** Only runs that started at or after this time. */
   readonly startTime?: Date | string | undefined;
-  /** Started at or before. */
+  /** Only runs that started at or before this time. */
   readonly endTime?: Date | string | undefined;
-  /** A text in its name or payload. */
+  /** Text to search for in the name and the payload. */
   readonly query?: string | undefined;
-  /** In the filter language, where the server has it: on the run, on its root, on any run of its trace. */
+  /** Condition on the run itself, in the filter language, if the server supports it. */
   readonly filter?: string | undefined;
+  /** Condition on the root run of the trace, in the filter language. */
   readonly traceFilter?: string | undefined;
+  /** Condition that any run of the trace must match, in the filter language. */
   readonly treeFilter?: string | undefined;
 }
 
 /**
- * The filters as the wire has them.
+ * Converts the filters to their wire form.
  *
- * @throws {@link ValidationError} an id is not a UUID, or a time is malformed.
+ * @throws {@link ValidationError} if an id is not a UUID, or a time is malformed.
  */
 export function toWireFilter(filter: RunFilter): Readonly<Record<string, unknown>> {
   return definedOf({

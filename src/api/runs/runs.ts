@@ -22,37 +22,37 @@ import { toWireFilter } from "./run-filter.ts";
 import type { RunFilter } from "./run-filter.ts";
 import type { Uploader, UploadRuns } from "../uploads.ts";
 
-/** What {@link Runs.read} takes. */
+/** Arguments of {@link Runs.read}. */
 export interface ReadRun extends CallOptions {
-  /** Whether to read the runs below it too, nested as `childRuns`. @defaultValue false */
+  /** Whether to read the descendants too, attachChildren as `childRuns`. @defaultValue false */
   readonly withChildRuns?: boolean | undefined;
 }
 
-/** Which runs are meant, their projects by name too. */
+/** Filters of runs, which can also name projects. */
 export interface FilterRuns extends RunFilter, CallOptions {
-  /** Names of projects, beside `projectIds`; each is looked up. */
+  /** Names of projects, in addition to `projectIds`. Each name is looked up with a request. */
   readonly projectNames?: readonly string[] | undefined;
 }
 
-/** What {@link Runs.list} takes: a filter, and how to answer. */
+/** Arguments of {@link Runs.list}. */
 export interface ListRuns extends FilterRuns {
-  /** Members that each run has. @defaultValue what the server gives */
+  /** Fields to return for each run. @defaultValue the fields that the server chooses */
   readonly select?: readonly RunField[] | undefined;
-  /** By start. @defaultValue "desc" */
+  /** Order by start time. @defaultValue "desc" */
   readonly order?: "asc" | "desc" | undefined;
-  /** Runs at most, from 1. @defaultValue all of them */
+  /** Maximum number of runs, at least 1. @defaultValue no limit */
   readonly limit?: number | undefined;
 }
 
 interface RunsOptions {
-  /** Where the pages of runs are. */
+  /** Base URL of the UI. */
   readonly host: string;
   readonly endpoint: string;
   readonly projects: Projects;
   readonly uploader: Uploader;
 }
 
-/** Runs, read back. */
+/** Reads, uploads and shares recorded runs. */
 export class Runs {
   readonly #transport: ApiTransport;
   readonly #call: Call;
@@ -72,8 +72,8 @@ export class Runs {
   }
 
   /**
-   * Brings runs from elsewhere, with the ids, times and dotted orders that they have; as
-   * {@link Examples.upload}. A run that is there already stays as it is.
+   * Uploads existing runs with their own ids, times and dotted orders. Rows are read, retried and reported as
+   * by {@link Examples.upload}. A run that the server already has is not changed.
    */
   async upload<Row = WirePost>(
     source: UploadSource<Row>,
@@ -83,8 +83,10 @@ export class Runs {
   }
 
   /**
-   * @throws {@link ValidationError} `id` is not a UUID.
-   * @throws {@link NotFoundError} there is no such run; one that was just recorded may be on its way.
+   * Reads a run.
+   *
+   * @throws {@link ValidationError} if `id` is not a UUID.
+   * @throws {@link NotFoundError} if there is no such run. A run that was just recorded may not have arrived yet.
    */
   async read(id: string, { withChildRuns = false, signal }: ReadRun = {}): Promise<Run> {
     assertUuid(id, "run id");
@@ -97,10 +99,11 @@ export class Runs {
   }
 
   /**
-   * Where the attachments of a run are, by name; empty where it has none.
+   * Returns the URLs of a run's attachments, by name; empty if it has none.
    *
-   * @throws {@link ValidationError} `id` is not a UUID.
-   * @throws {@link NotFoundError} there is no such run; one that was just recorded may be on its way.
+   * @throws {@link ValidationError} if `id` is not a UUID.
+   * @throws {@link NotFoundError} if there is no such run. A run that was just recorded may not have arrived
+   * yet.
    */
   async readAttachments(
     id: string,
@@ -111,21 +114,21 @@ export class Runs {
   }
 
   /**
-   * The bytes of an attachment, from the address that {@link Runs.readAttachments} returned. The key is sent
-   * to the client's own server only. The address expires; reading again gives a new one.
+   * Downloads an attachment that {@link Runs.readAttachments} returned. The API key is sent only to the
+   * client's own server. The URL expires; call `readAttachments` again for a new one.
    *
-   * @throws {@link ValidationError} its address is malformed.
-   * @throws {@link HttpError} the address has expired, or leads nowhere.
+   * @throws {@link ValidationError} if the URL is malformed.
+   * @throws {@link HttpError} if the URL has expired, or there is no file.
    */
   async readAttachment(attachment: Attachment, { signal }: CallOptions = {}): Promise<Uint8Array> {
     return readAttachmentBytes(this.#transport, attachment, { endpoint: this.#endpoint, signal });
   }
 
   /**
-   * Runs by page, as they are consumed, the latest first.
+   * Lists runs, newest first unless `order` says otherwise. Pages are fetched as they are consumed.
    *
-   * @throws {@link ValidationError} an id is not a UUID, a time is malformed, or `limit` not a whole number
-   * from 1.
+   * @throws {@link ValidationError} if an id is not a UUID, a time is malformed, or `limit` is not a whole
+   * number of at least 1.
    */
   list(filter: ListRuns = {}): Pages<Run> {
     const { projectNames, select, order, limit, signal } = filter;
@@ -137,7 +140,7 @@ export class Runs {
     let session: readonly string[] | undefined;
     return pagesByCursor(limit, async (page) => {
       if (page.cursor === undefined) {
-        session = await this.#projectsOf(filter.projectIds, projectNames, signal);
+        session = await this.#resolveProjectIds(filter.projectIds, projectNames, signal);
       }
       const json = { ...wire, ...(session && { session }), ...page };
       const response = await this.#call("queryRuns", { json, signal });
@@ -148,23 +151,23 @@ export class Runs {
   }
 
   /**
-   * What the runs of a filter come to.
+   * Returns statistics of the runs that match a filter.
    *
-   * @throws {@link ValidationError} as {@link Runs.list}.
+   * @throws {@link ValidationError} as for {@link Runs.list}.
    */
   async stats(filter: FilterRuns = {}): Promise<RunStats> {
     const { projectIds, projectNames, signal } = filter;
     const wire = toWireFilter(filter);
-    const session = await this.#projectsOf(projectIds, projectNames, signal);
+    const session = await this.#resolveProjectIds(projectIds, projectNames, signal);
     const json = { ...wire, ...(session && { session }) };
     return parseRunStats(await this.#call("runStats", { json, signal }));
   }
 
   /**
-   * Makes a run readable by anyone who holds the link. Calling it again answers the same link.
+   * Shares a run with anyone who has the link. Calling it again returns the same link.
    *
-   * @throws {@link ValidationError} `id` is not a UUID.
-   * @throws {@link NotFoundError} there is no such run.
+   * @throws {@link ValidationError} if `id` is not a UUID.
+   * @throws {@link NotFoundError} if there is no such run.
    */
   async share(id: string, { signal }: CallOptions = {}): Promise<RunShare> {
     assertUuid(id, "run id");
@@ -172,24 +175,27 @@ export class Runs {
     return parseRunShare(response, (token) => sharedRunUrl(this.#host, token));
   }
 
-  /** Takes the link back; the next one is another. Calling it again changes nothing. */
+  /**
+   * Revokes the link of a shared run; sharing it again creates another link. Repeating the call has no further
+   * effect.
+   */
   async unshare(id: string, { signal }: CallOptions = {}): Promise<void> {
     assertUuid(id, "run id");
     await this.#call("unshareRun", { path: { id }, signal });
   }
 
   /**
-   * Reads a shared run, by its link or by the token in it. Needs no key.
+   * Reads a shared run by its link or by the token in the link. Needs no API key.
    *
    * @throws {@link ValidationError} `Invalid public run URL or token`.
-   * @throws {@link NotFoundError} nothing is shared under it, or no longer.
+   * @throws {@link NotFoundError} if no run is shared under this token, or it is no longer shared.
    */
   async readShared(urlOrToken: string, { signal }: CallOptions = {}): Promise<Run> {
     const token = publicToken(urlOrToken, { what: "run" });
     return parseRun(await this.#call("readSharedRun", { path: { token }, signal }));
   }
 
-  /** The address of its page; as {@link Runs.read}. */
+  /** Returns the URL of the run in the UI. Reads the run first, and throws as {@link Runs.read} does. */
   async url(id: string, { signal }: CallOptions = {}): Promise<string> {
     const run = await this.read(id, { signal });
     if (run.projectId === undefined) {
@@ -197,7 +203,7 @@ export class Runs {
         action: "read run",
         status: 404,
         body: "",
-        message: `Failed to make the address of run ${id}: the server names no project for it. Check the versions of client and server with "npx millrace doctor"`,
+        message: `Failed to build the URL of run ${id}: the server returned no project for it. Check the versions of client and server with "npx millrace doctor"`,
       });
     }
     const { tenantId } = await this.#projects.read({ projectId: run.projectId, signal });
@@ -205,8 +211,8 @@ export class Runs {
     return runUrl(this.#host, { tenantId, projectId, traceId, runId: id });
   }
 
-  /** `undefined`: of whatever project. */
-  async #projectsOf(
+  /** Resolves names of projects to ids, and adds them to `ids`. Returns `undefined` for runs of all projects. */
+  async #resolveProjectIds(
     ids: readonly string[] | undefined,
     names: readonly string[] | undefined,
     signal: AbortSignal | undefined,
@@ -221,32 +227,35 @@ export class Runs {
   }
 }
 
-/** @throws {@link ValidationError} one is no member of a run. */
+/** @throws {@link ValidationError} if a name is not a field of a run. */
 function toWireSelect(select: readonly RunField[]): readonly string[] {
-  const chosen = Object.fromEntries(select.map((name) => [name, true]));
-  const [unknown] = unknownKeysOf(chosen, Object.keys(runFields));
+  const selected = Object.fromEntries(select.map((name) => [name, true]));
+  const [unknown] = unknownKeysOf(selected, Object.keys(runFields));
   if (unknown !== undefined) {
-    throw new ValidationError(`runs.list: select has an ${unknownKeyText("member", unknown)}`);
+    throw new ValidationError(`runs.list: select has an ${unknownKeyText("field", unknown)}`);
   }
   return select.map((name) => runFields[name]);
 }
 
-/** A run with the runs of its trace that lie below it, each in its parent's `childRuns`, in order of starting. */
+/** Returns a run with its descendants from `trace`, each in its parent's `childRuns`, ordered by start. */
 export function nestRuns(run: Run, trace: readonly Run[]): Run {
   const children = new Map<string, Run[]>();
   const inOrder = trace.toSorted((left, right) =>
     (left.dottedOrder ?? "") < (right.dottedOrder ?? "") ? -1 : 1,
   );
-  for (const one of inOrder) {
-    const parent = one.parentRunId ?? "";
-    children.set(parent, [...(children.get(parent) ?? []), one]);
+  for (const child of inOrder) {
+    const parent = child.parentRunId ?? "";
+    children.set(parent, [...(children.get(parent) ?? []), child]);
   }
-  return nested(run, children);
+  return attachChildren(run, children);
 }
 
-/** Each parent is taken out as it is met: a damaged trace whose runs lie in a ring ends too. */
-function nested(run: Run, children: Map<string, Run[]>): Run {
-  const below = children.get(run.id) ?? [];
+/**
+ * Removes each parent's entry when it is visited, so that the recursion ends even if a damaged trace has runs
+ * that are each other's ancestors.
+ */
+function attachChildren(run: Run, children: Map<string, Run[]>): Run {
+  const ownChildren = children.get(run.id) ?? [];
   children.delete(run.id);
-  return { ...run, childRuns: below.map((child) => nested(child, children)) };
+  return { ...run, childRuns: ownChildren.map((child) => attachChildren(child, children)) };
 }

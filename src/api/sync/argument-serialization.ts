@@ -2,32 +2,32 @@ import { File } from "node:buffer";
 import { types } from "node:util";
 import { ValidationError } from "../../model/errors.ts";
 
-/** Arguments that can cross to another thread. */
+/** Arguments that can be sent to another thread. */
 export interface SerializedArguments {
   readonly args: readonly unknown[];
-  /** What is made anew there, because a clone is not the same. */
+  /** Values that the receiving thread must recreate, because the structured clone changes their type. */
   readonly revivals: readonly Revival[];
 }
 
-/** The member `name` of `holder`, which is somewhere in the arguments: its clone, and what it was. */
+/** The property `name` of `holder`, an object within the arguments, and the type of the original value. */
 interface Revival {
   readonly holder: object;
   readonly name: string;
-  readonly was:
+  readonly original:
     | { readonly kind: "buffer" }
     | { readonly kind: "url" }
     | { readonly kind: "file"; readonly fileName: string; readonly lastModified: number };
 }
 
-/** What is named in an argument is at depth 1; deeper there are payloads. */
+/** Depth of the properties of an argument. Anything deeper is payload. */
 const optionDepth = 1;
 
 /**
- * Copies arguments so that they mean the same in another thread. Payloads, which are sent as JSON in the end, are
- * read as JSON reads them: `toJSON` is called, functions inside a payload are left out.
+ * Copies arguments so that they have the same meaning in another thread. Payloads, which are later sent as
+ * JSON, are copied as `JSON.stringify` reads them: `toJSON` is called, and functions are left out.
  *
- * @throws {@link ValidationError} a function or a stream is an argument or a member of one, or one
- * can't be read.
+ * @throws {@link ValidationError} if an argument or a property of one is a function or a stream, or can't be
+ * read.
  */
 export function serializeArguments(args: readonly unknown[]): SerializedArguments {
   const revivals: Revival[] = [];
@@ -36,7 +36,7 @@ export function serializeArguments(args: readonly unknown[]): SerializedArgument
   function copy(value: unknown, depth: number): unknown {
     if (typeof value === "function" || typeof value === "symbol") {
       if (depth <= optionDepth) {
-        throw cannotCross(`a ${typeof value}`);
+        throw createTransferError(`a ${typeof value}`);
       }
       return undefined;
     }
@@ -52,13 +52,13 @@ export function serializeArguments(args: readonly unknown[]): SerializedArgument
 
   function copyObject(value: object, depth: number): unknown {
     if (Buffer.isBuffer(value)) {
-      // Not its own memory, which may be a part of the pool.
+      // Copies the bytes: the Buffer's memory may be part of Node's shared pool.
       return new Uint8Array(value);
     }
     if (value instanceof URL) {
       return value.href;
     }
-    if (isClonedWhole(value)) {
+    if (isClonedByStructuredClone(value)) {
       return value;
     }
     if (Array.isArray(value)) {
@@ -68,21 +68,21 @@ export function serializeArguments(args: readonly unknown[]): SerializedArgument
       return copy(Reflect.apply(value.toJSON, value, [""]), depth);
     }
     if (Symbol.asyncIterator in value || (depth <= optionDepth && Symbol.iterator in value)) {
-      throw cannotCross("a stream or an iterator");
+      throw createTransferError("a stream or an iterator");
     }
     return copyInto({}, value, depth);
   }
 
-  /** Known before it is filled: a value that contains itself crosses as one. */
+  /** Registers the copy before filling it, so that a value that contains itself is copied once. */
   function copyInto(target: object, value: object, depth: number): object {
     copies.set(value, target);
     for (const [name, member] of Object.entries(value) as [string, unknown][]) {
-      const property = { value: copy(member, depth + 1), ...plainMember };
-      // Defined, not assigned: `__proto__` is a name like others in a payload.
+      const property = { value: copy(member, depth + 1), ...dataProperty };
+      // Defined instead of assigned, so that `__proto__` in a payload becomes an ordinary property.
       Object.defineProperty(target, name, property);
-      const was = kindOf(member);
-      if (was !== undefined) {
-        revivals.push({ holder: target, name, was });
+      const original = originalTypeOf(member);
+      if (original !== undefined) {
+        revivals.push({ holder: target, name, original });
       }
     }
     return target;
@@ -91,20 +91,20 @@ export function serializeArguments(args: readonly unknown[]): SerializedArgument
   try {
     return { args: copyInto([], args, -1) as unknown[], revivals };
   } catch (cause) {
-    // Such as a `toJSON` or a getter that throws.
-    throw cause instanceof ValidationError ? cause : cannotCross("this argument", cause);
+    // The value itself may throw, for example in `toJSON` or a getter.
+    throw cause instanceof ValidationError ? cause : createTransferError("this argument", cause);
   }
 }
 
-/** In the other thread: puts back, into the arguments, what the clone made something else of. */
+/** In the receiving thread: restores the values whose type the structured clone changed. */
 export function revive(revivals: readonly Revival[]): void {
-  for (const { holder, name, was } of revivals) {
-    Reflect.set(holder, name, revived(Reflect.get(holder, name), was));
+  for (const { holder, name, original } of revivals) {
+    Reflect.set(holder, name, recreate(Reflect.get(holder, name), original));
   }
 }
 
-function revived(clone: unknown, was: Revival["was"]): unknown {
-  switch (was.kind) {
+function recreate(clone: unknown, original: Revival["original"]): unknown {
+  switch (original.kind) {
     case "buffer": {
       const { buffer, byteOffset, byteLength } = clone as Uint8Array;
       return Buffer.from(buffer, byteOffset, byteLength);
@@ -113,12 +113,15 @@ function revived(clone: unknown, was: Revival["was"]): unknown {
       return new URL(clone as string);
     case "file": {
       const blob = clone as Blob;
-      return new File([blob], was.fileName, { type: blob.type, lastModified: was.lastModified });
+      return new File([blob], original.fileName, {
+        type: blob.type,
+        lastModified: original.lastModified,
+      });
     }
   }
 }
 
-function kindOf(member: unknown): Revival["was"] | undefined {
+function originalTypeOf(member: unknown): Revival["original"] | undefined {
   if (Buffer.isBuffer(member)) {
     return { kind: "buffer" };
   }
@@ -128,16 +131,16 @@ function kindOf(member: unknown): Revival["was"] | undefined {
   return member instanceof URL ? { kind: "url" } : undefined;
 }
 
-const plainMember = { enumerable: true, writable: true, configurable: true };
+const dataProperty = { enumerable: true, writable: true, configurable: true };
 
-const cannotCross = (what: string, cause?: unknown): ValidationError =>
+const createTransferError = (what: string, cause?: unknown): ValidationError =>
   new ValidationError(
-    `A blocking call can't take ${what}: it can't cross to another thread; await the call instead`,
+    `A blocking call can't take ${what}, which can't be sent to another thread; use the asynchronous call and await it instead`,
     cause === undefined ? {} : { cause },
   );
 
-/** What the structured clone keeps, files by what is in them. */
-const isClonedWhole = (value: object): boolean =>
+/** Values that the structured clone copies unchanged. A File becomes a Blob, and {@link revive} recreates it. */
+const isClonedByStructuredClone = (value: object): boolean =>
   types.isDate(value) ||
   types.isRegExp(value) ||
   types.isAnyArrayBuffer(value) ||

@@ -6,19 +6,20 @@ import type { SerializedArguments } from "./argument-serialization.ts";
 import type { SyncRequest, Outcome, SyncReply, WorkerEnd } from "./protocol.ts";
 
 export interface WorkerStart {
-  /** The worker's file. */
+  /** Path of the worker's module. */
   readonly path: string;
-  /** What the worker needs to know, beside its {@link WorkerEnd}. */
+  /** Data for the worker, in addition to its {@link WorkerEnd}. */
   readonly data: object;
-  /** The environment that it sees. */
+  /** Environment variables of the worker. */
   readonly env: Readonly<Record<string, string>>;
-  /** Called with the warnings of the worker, by the end of the call. */
+  /** Called with the worker's warnings, before the call returns. */
   readonly warn: (message: string) => void;
   /**
-   * How long it may send nothing before it counts as crashed: a blocked thread receives no `exit` event. Only
-   * the time of waits counts, not the clock, so that a process that was suspended does not blame its worker.
+   * Time in milliseconds without a message after which the worker counts as crashed: a blocked thread receives
+   * no `exit` event. Only time spent waiting counts, so that a process that was suspended does not treat its
+   * worker as crashed.
    *
-   * @defaultValue 15,000; one that starts, or reads the largest answer, is silent for shorter
+   * @defaultValue 15,000; starting, or parsing the largest response, takes less time than that
    */
   readonly longestSilenceMs?: number;
 }
@@ -29,9 +30,12 @@ export interface BlockingCall extends SerializedArguments {
   readonly timeoutMs: number;
 }
 
-/** Longest wait before the worker is asked to confirm that it still runs. */
-const sliceMs = 1_000;
-/** A worker that makes calls while this thread blocks. States: up, and over when it ended or fell silent. */
+/** Longest wait before the worker is pinged. */
+const pingIntervalMs = 1_000;
+/**
+ * A worker that makes calls while this thread blocks. States: running, and over once it has exited or stopped
+ * responding.
+ */
 export class BlockingWorker {
   readonly #worker: Worker;
   readonly #port: MessagePort;
@@ -40,10 +44,10 @@ export class BlockingWorker {
   readonly #longestSilenceMs: number;
   #silentMs = 0;
   #lastId = 0;
-  /** Why it is over. */
-  #over: string | undefined;
+  /** Why the worker is over; `undefined` while it runs. */
+  #endReason: string | undefined;
 
-  /** @throws {@link WorkerError} this process can't have one. */
+  /** @throws {@link WorkerError} if the worker can't be started. */
   constructor({ path, data, env, warn, longestSilenceMs = 15_000 }: WorkerStart) {
     const { port1, port2 } = new MessageChannel();
     const reports = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
@@ -56,32 +60,34 @@ export class BlockingWorker {
         name: "millrace-sync",
         workerData: { ...data, port: port2, reports } satisfies WorkerEnd,
         transferList: [port2],
-        // Preloads of the program would run in the worker too, and start workers of their own.
+        // Modules that the program preloads would run in this worker too, and start workers of their own.
         execArgv: [],
         env,
       });
     } catch (cause) {
       throw new WorkerError(
-        "The worker for blocking calls can't start, for the reason that is the cause: await the call of the client itself instead",
+        "The worker for blocking calls can't start; the error's cause is the reason. Use the client's asynchronous call and await it instead",
         { cause },
       );
     }
-    // A listener always: without one an error of the worker would end the program.
+    // Without a listener, an error of the worker would end the program.
     this.#worker.on("error", (error: Error) => this.#end(`it failed: ${error.message}`));
     this.#worker.on("exit", () => this.#end("it ended"));
-    // Whoever waits for an answer blocks the process; between calls nothing should hold it.
+    // A caller that waits for a result blocks the process anyway; between calls the worker must not keep it
+    // alive.
     this.#worker.unref();
   }
 
   get isOver(): boolean {
-    return this.#over !== undefined;
+    return this.#endReason !== undefined;
   }
 
   /**
-   * Blocks until the answer is there.
+   * Makes a call and blocks until its result has arrived.
    *
-   * @throws {@link TimeoutError} no response came in time; the call is cancelled and its response ignored.
-   * @throws {@link WorkerError} the worker ended.
+   * @throws {@link TimeoutError} if no result arrived in time. The call is cancelled, and a late result is
+   * ignored.
+   * @throws {@link WorkerError} if the worker ended.
    */
   call({ timeoutMs, ...call }: BlockingCall): Outcome {
     const name = `client.sync.${call.resource}.${call.method}`;
@@ -91,39 +97,39 @@ export class BlockingWorker {
     for (;;) {
       const reply = this.#nextReply(deadline);
       if (reply === undefined) {
-        throw this.#failureOf(name, { id, timeoutMs });
+        throw this.#toError(name, { id, timeoutMs });
       }
       if (reply.kind === "warned") {
         this.#warn(reply.message);
       } else if (reply.kind !== "pong" && reply.id === id) {
-        // Answers of calls that were given up are not this one's.
+        // Ignores late results of earlier calls that timed out.
         return reply;
       }
     }
   }
 
-  /** Ends the worker, and what it has under way. May be called twice. */
+  /** Terminates the worker and its calls in flight. May be called twice. */
   async close(): Promise<void> {
     this.#end("it was closed");
     await this.#worker.terminate();
   }
 
-  #failureOf(name: string, { id, timeoutMs }: { id: number; timeoutMs: number }): SdkError {
+  #toError(name: string, { id, timeoutMs }: { id: number; timeoutMs: number }): SdkError {
     const text = `Failed to make the call ${name}`;
-    const open = "what it asked for may have happened";
-    if (this.#over !== undefined) {
-      return new WorkerError(`${text}: its worker is gone, ${this.#over}; ${open}`);
+    const effect = "the server may have executed the request";
+    if (this.#endReason !== undefined) {
+      return new WorkerError(`${text}: the worker thread ended (${this.#endReason}); ${effect}`);
     }
     this.#post({ kind: "cancel", id });
     this.#post({ kind: "ping" });
-    return new TimeoutError(`${text}: no answer within ${timeoutMs} ms; ${open}`);
+    return new TimeoutError(`${text}: no response within ${timeoutMs} ms; ${effect}`);
   }
 
-  /** `undefined` at the deadline, or when the worker is over. */
+  /** Waits for the next message. Returns `undefined` at the deadline, or when the worker is over. */
   #nextReply(deadline: number): Exclude<SyncReply, { kind: "ended" }> | undefined {
-    while (this.#over === undefined) {
-      // Read before the port: a report that comes in between ends the wait at once.
-      const seen = Atomics.load(this.#reports, 0);
+    while (this.#endReason === undefined) {
+      // Read the counter before the port: if a message arrives in between, the wait below returns at once.
+      const reportCount = Atomics.load(this.#reports, 0);
       const reply = receiveMessageOnPort(this.#port)?.message as SyncReply | undefined;
       if (reply !== undefined) {
         this.#silentMs = 0;
@@ -133,21 +139,21 @@ export class BlockingWorker {
         this.#end(reply.reason);
         return undefined;
       }
-      const leftMs = deadline - performance.now();
-      if (leftMs <= 0) {
+      const remainingMs = deadline - performance.now();
+      if (remainingMs <= 0) {
         return undefined;
       }
-      this.#wait(seen, Math.min(leftMs, sliceMs));
+      this.#wait(reportCount, Math.min(remainingMs, pingIntervalMs));
     }
     return undefined;
   }
 
-  #wait(seen: number, waitMs: number): void {
-    if (Atomics.wait(this.#reports, 0, seen, waitMs) === "timed-out") {
+  #wait(reportCount: number, waitMs: number): void {
+    if (Atomics.wait(this.#reports, 0, reportCount, waitMs) === "timed-out") {
       this.#silentMs += waitMs;
       this.#post({ kind: "ping" });
       if (this.#silentMs >= this.#longestSilenceMs) {
-        this.#end(`it gave no sign of life for ${this.#longestSilenceMs} ms`);
+        this.#end(`it did not respond for ${this.#longestSilenceMs} ms`);
         void this.#worker.terminate();
       }
     }
@@ -157,13 +163,13 @@ export class BlockingWorker {
     try {
       this.#port.postMessage(request);
     } catch (cause) {
-      const text = "A blocking call can't take what can't cross to another thread";
+      const text = "A blocking call can't take an argument that can't be sent to another thread";
       throw new ValidationError(text, { cause });
     }
   }
 
   #end(reason: string): void {
-    this.#over ??= reason;
+    this.#endReason ??= reason;
     this.#port.close();
   }
 }

@@ -1,16 +1,19 @@
 import { errorClasses, SdkError } from "../../model/errors.ts";
 
-/** An error as it crosses between threads: a plain clone would lose its class, code and status. */
+/**
+ * An error in a form that can be sent to another thread: a structured clone would lose its class, code and
+ * status.
+ */
 export interface PackedError {
-  /** Name of a class of ours, or of the language's. */
+  /** Name of a class of this package, or of a built-in class. */
   readonly className: string;
-  readonly isOurs: boolean;
+  readonly isSdkError: boolean;
   readonly message: string;
   readonly stack: string;
-  /** Own members such as `code` and `status`, those that can cross. */
+  /** Own properties that can be sent to another thread, such as `code` and `status`. */
   readonly members: Readonly<Record<string, unknown>>;
   readonly cause?: PackedCause;
-  /** Of an `AggregateError`. */
+  /** The `errors` of an `AggregateError`. */
   readonly errors?: readonly PackedCause[];
 }
 
@@ -18,34 +21,34 @@ type PackedCause =
   | { readonly kind: "error"; readonly error: PackedError }
   | { readonly kind: "value"; readonly value: unknown };
 
-/** Longest chain of causes that crosses: a cause can be its own. */
-const causeLimit = 8;
+/** Maximum length of a chain of causes: an error can be its own cause. */
+const causeDepthLimit = 8;
 
-/** What was thrown, which need not be an error. */
+/** Packs a thrown value, which is not necessarily an error. */
 export function packError(thrown: unknown, depth = 0): PackedError {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-  const isOurs = error instanceof SdkError;
-  const members = Object.entries(error).filter(([, value]) => canCross(value));
+  const isSdkError = error instanceof SdkError;
+  const members = Object.entries(error).filter(([, value]) => canBeCloned(value));
   const inner: unknown = error instanceof AggregateError ? error.errors : undefined;
   return {
-    className: isOurs ? error.name : error.constructor.name,
-    isOurs,
+    className: isSdkError ? error.name : error.constructor.name,
+    isSdkError,
     message: error.message,
     stack: error.stack ?? String(error),
     members: { name: error.name, ...Object.fromEntries(members) },
     ...("cause" in error && { cause: packCause(error.cause, depth) }),
-    ...(Array.isArray(inner) && { errors: inner.map((one) => packCause(one, depth)) }),
+    ...(Array.isArray(inner) && { errors: inner.map((item) => packCause(item, depth)) }),
   };
 }
 
 function packCause(cause: unknown, depth: number): PackedCause {
-  if (cause instanceof Error && depth < causeLimit) {
+  if (cause instanceof Error && depth < causeDepthLimit) {
     return { kind: "error", error: packError(cause, depth + 1) };
   }
-  return { kind: "value", value: canCross(cause) ? cause : String(cause) };
+  return { kind: "value", value: canBeCloned(cause) ? cause : String(cause) };
 }
 
-function canCross(value: unknown): boolean {
+function canBeCloned(value: unknown): boolean {
   if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") {
     return true;
   }
@@ -53,17 +56,24 @@ function canCross(value: unknown): boolean {
     structuredClone(value);
     return true;
   } catch {
-    // This property is left out; the rest of the error is enough to identify it.
+    // The caller omits this property or sends its text; the rest of the error is enough to identify it.
     return false;
   }
 }
 
-/** The error again, of the same class, with the members, causes and stack that it had. */
-export function unpackError({ message, stack, members, cause, errors, ...of }: PackedError): Error {
-  // Not by the class's own constructor, which may make the message from other facts.
-  const error: Error = Reflect.construct(Error, [message], classOf(of));
+/** Restores an error: same class, properties, causes and stack. */
+export function unpackError({
+  message,
+  stack,
+  members,
+  cause,
+  errors,
+  ...type
+}: PackedError): Error {
+  // Does not call the class's own constructor, which may derive the message from other arguments.
+  const error: Error = Reflect.construct(Error, [message], classOf(type));
   for (const [name, value] of Object.entries(members)) {
-    define(error, name, { value, enumerable: name !== "name" || of.isOurs });
+    define(error, name, { value, enumerable: name !== "name" || type.isSdkError });
   }
   define(error, "stack", { value: stack });
   if (cause !== undefined) {
@@ -82,7 +92,7 @@ function define(error: Error, name: string, property: PropertyDescriptor): void 
   Object.defineProperty(error, name, { writable: true, configurable: true, ...property });
 }
 
-const languageClasses = [
+const builtInClasses = [
   AggregateError,
   EvalError,
   RangeError,
@@ -94,6 +104,6 @@ const languageClasses = [
 
 const classOf = ({
   className,
-  isOurs,
-}: Pick<PackedError, "className" | "isOurs">): new (...args: never[]) => Error =>
-  (isOurs ? errorClasses : languageClasses).find(({ name }) => name === className) ?? Error;
+  isSdkError,
+}: Pick<PackedError, "className" | "isSdkError">): new (...args: never[]) => Error =>
+  (isSdkError ? errorClasses : builtInClasses).find(({ name }) => name === className) ?? Error;

@@ -5,20 +5,21 @@ const inRequest = new AsyncLocalStorage<true>();
 let isWatching = false;
 
 /**
- * Has the requests of this process's HTTP servers marked from now on, with all that they start. Costs
- * nothing before the first call; later ones change nothing.
+ * Marks, from now on, everything that runs as part of a request to an HTTP server of this process. Costs
+ * nothing until it is called; further calls have no effect.
  */
 export function watchRequests(): void {
   if (!isWatching) {
     isWatching = true;
-    // Published where the request is then handled, by http and https servers alike.
+    // Node publishes this event for http and https servers, in the asynchronous context that then handles the
+    // request.
     subscribe("http.server.request.start", () => inRequest.enterWith(true));
   }
 }
 
 /**
- * Whether the caller handles a request. One that was under way before {@link watchRequests} is known
- * only as long as its handler did not wait for anything; those after it always.
+ * Whether the caller runs as part of handling an HTTP request. For a request that began before
+ * {@link watchRequests} was called, this is detected only until its handler first awaits something.
  */
 export const isHandlingRequest = (): boolean =>
   inRequest.getStore() === true ||

@@ -3,7 +3,7 @@ import { revive } from "./argument-serialization.ts";
 import { packError } from "./packed-error.ts";
 import type { ResourceCall, SyncRequest, Outcome, SyncReply, WorkerEnd } from "./protocol.ts";
 
-/** What the worker reports wakes the blocked thread. */
+/** Sends messages to the blocked thread, and wakes it for each of them. */
 export class ReplyChannel {
   readonly #port: MessagePort;
   readonly #reports: Int32Array;
@@ -11,40 +11,41 @@ export class ReplyChannel {
   constructor({ port, reports }: WorkerEnd) {
     this.#port = port;
     this.#reports = new Int32Array(reports);
-    // Reached at every end that runs code; of any other the blocked thread learns by the silence.
+    // These handlers run for every exit that can still run code. After any other exit the blocked thread
+    // receives no messages, and detects the end by a timeout.
     process.once("uncaughtExceptionMonitor", (error) => this.end(`it failed: ${error.message}`));
     process.once("exit", (code) => this.end(`it ended with ${code}`));
   }
 
-  /** @throws `DataCloneError` a part of it can't cross. */
+  /** @throws `DataCloneError` if a part of the message can't be cloned. */
   send(reply: SyncReply): void {
     this.#port.postMessage(reply);
     Atomics.add(this.#reports, 0, 1);
     Atomics.notify(this.#reports, 0);
   }
 
-  /** Says that it can't go on, and why. */
+  /** Reports that the worker is ending, and why. */
   end(reason: string): void {
     this.send({ kind: "ended", reason });
   }
 
-  onRequest(take: (order: SyncRequest) => void): void {
-    this.#port.on("message", take);
+  onRequest(handle: (request: SyncRequest) => void): void {
+    this.#port.on("message", handle);
   }
 }
 
-/** Makes a call, which ends when the signal aborts. */
+/** Makes a call, which is aborted with the signal. */
 export type MakeCall = (call: ResourceCall, signal: AbortSignal) => Promise<unknown>;
 
-/** Makes the calls that are ordered, and reports what they came to. */
-export function serveCalls(channel: ReplyChannel, make: MakeCall): void {
+/** Makes the calls that are requested over the channel, and sends back their results. */
+export function serveCalls(channel: ReplyChannel, makeCall: MakeCall): void {
   const inFlight = new Map<number, AbortController>();
 
   async function serve(request: SyncRequest & { readonly kind: "call" }): Promise<void> {
     const { id } = request;
     const cancel = new AbortController();
     inFlight.set(id, cancel);
-    const outcome = await outcomeOf(id, () => make(request, cancel.signal));
+    const outcome = await settle(id, () => makeCall(request, cancel.signal));
     inFlight.delete(id);
     if (!cancel.signal.aborted) {
       send(outcome);
@@ -72,7 +73,7 @@ export function serveCalls(channel: ReplyChannel, make: MakeCall): void {
   });
 }
 
-async function outcomeOf(id: number, work: () => Promise<unknown>): Promise<Outcome> {
+async function settle(id: number, work: () => Promise<unknown>): Promise<Outcome> {
   try {
     return { kind: "answered", id, value: await work() };
   } catch (error) {
@@ -81,26 +82,26 @@ async function outcomeOf(id: number, work: () => Promise<unknown>): Promise<Outc
 }
 
 /**
- * What `resource.method(...args)` comes to: a list becomes an array. Both names were taken from resources of
- * the same kind, in the thread that waits.
+ * Returns the result of `resource.method(...args)`; a list is returned as an array. The blocked thread took
+ * both names from resources of the same classes.
  */
 export async function resultOf(
   resources: object,
   { resource, method, args }: ResourceCall,
 ): Promise<unknown> {
   const target: unknown = Reflect.get(resources, resource);
-  const work: unknown = Reflect.get(Object(target), method);
-  if (typeof work !== "function") {
+  const callable: unknown = Reflect.get(Object(target), method);
+  if (typeof callable !== "function") {
     throw new TypeError(`There is no ${resource}.${method}`);
   }
-  const result: unknown = Reflect.apply(work, target, args);
-  return isAsyncIterable(result) ? arrayOf(result) : result;
+  const result: unknown = Reflect.apply(callable, target, args);
+  return isAsyncIterable(result) ? collect(result) : result;
 }
 
 const isAsyncIterable = (value: unknown): value is AsyncIterable<unknown> =>
   typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 
-async function arrayOf(items: AsyncIterable<unknown>): Promise<unknown[]> {
+async function collect(items: AsyncIterable<unknown>): Promise<unknown[]> {
   const array: unknown[] = [];
   for await (const item of items) {
     array.push(item);

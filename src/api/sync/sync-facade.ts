@@ -4,17 +4,21 @@ import type { BlockingCall } from "./blocking-worker.ts";
 import { unpackError } from "./packed-error.ts";
 import type { Outcome } from "./protocol.ts";
 
-/** Options of a blocking call. A time limit takes the place of a `signal`, which the blocked thread could not abort. */
+/**
+ * Options of a blocking call. They have a time limit instead of a `signal`, which a blocked thread could not
+ * abort.
+ */
 export interface BlockingOptions {
   /**
-   * Longest wait for the whole call, its tries and pages included: {@link TimeoutError}.
+   * Longest time in milliseconds for the whole call, including its retries and pages. After it the call throws
+   * {@link TimeoutError}.
    *
-   * @defaultValue the option `syncTimeoutMs`
+   * @defaultValue the client's option `syncTimeoutMs`
    */
   readonly timeoutMs?: number | undefined;
 }
 
-/** The calls of a resource, each blocking until the answer is there. */
+/** The methods of a resource, each blocking until its result has arrived. */
 export type BlockingResource<Resource> = {
   readonly [
     Name in keyof Resource as Resource[Name] extends (...args: never[]) => infer Result
@@ -27,17 +31,17 @@ export type BlockingResource<Resource> = {
     : never;
 };
 
-/** Every resource of a client, with calls that block. */
+/** Every resource of a client, with blocking methods. */
 export type BlockingResources<Resources> = {
   readonly [Name in keyof Resources]: BlockingResource<Resources[Name]>;
 };
 
-/** The same arguments, in the same places, less what can't cross to another thread. */
+/** The same arguments in the same positions, without values that can't be sent to another thread. */
 export type BlockingArgs<Args extends readonly unknown[]> = {
   [Index in keyof Args]: BlockingArg<Args[Index]>;
 };
 
-/** An argument that takes a `signal` takes {@link BlockingOptions} in its place. */
+/** An argument with a `signal` option has {@link BlockingOptions} instead of it. */
 export type BlockingArg<Arg> = Arg extends Uncrossable
   ? never
   : "signal" extends (string extends keyof Arg ? never : keyof Arg)
@@ -46,44 +50,47 @@ export type BlockingArg<Arg> = Arg extends Uncrossable
       } & BlockingOptions
     : Arg;
 
-/** Their other end is in the thread that blocks. */
+/** Types that can't be sent to another thread: they would have to run in the thread that blocks. */
 export type Uncrossable = ((...args: never[]) => unknown) | AsyncIterable<unknown>;
 
-/** A list is an array, a promise what it promises. */
+/** A list becomes an array; a promise becomes its value. */
 export type BlockingResult<Result> =
   Result extends AsyncIterable<infer Item> ? Item[] : Awaited<Result>;
 
 export interface SyncFacadeOptions {
-  /** For calls that say none. */
+  /** Time limit in milliseconds of calls that don't give one. */
   readonly timeoutMs: number;
-  /** What the `timeoutMs` of a call must be, where it is not. */
+  /** Returns what `timeoutMs` must be if the value is invalid, otherwise `undefined`. */
   readonly problemWithTimeout: (timeoutMs: unknown) => string | undefined;
-  /** Makes a call, and blocks meanwhile. */
+  /** Makes a call and blocks until it has ended. */
   readonly call: (call: BlockingCall) => Outcome;
 }
 
-/** The resources again, each of their methods blocking: made from what they are, so it has what they have. */
+/**
+ * Creates blocking versions of all methods of the resources. The methods are found by reflection, so every
+ * method of a resource class gets one.
+ */
 export function createSyncFacade<Resources extends object>(
   resources: Resources,
   options: SyncFacadeOptions,
 ): BlockingResources<Resources> {
   const facade: Record<string, object> = {};
   for (const [resource, target] of Object.entries(resources) as [string, object][]) {
-    const methods: Record<string, Blocking> = {};
-    for (const method of methodsOf(target)) {
-      methods[method] = blockingMethod({ resource, method }, options);
+    const methods: Record<string, BlockingMethod> = {};
+    for (const method of listMethods(target)) {
+      methods[method] = createBlockingMethod({ resource, method }, options);
     }
     facade[resource] = Object.freeze(methods);
   }
   return Object.freeze(facade) as BlockingResources<Resources>;
 }
 
-type Blocking = (...args: readonly unknown[]) => unknown;
+type BlockingMethod = (...args: readonly unknown[]) => unknown;
 
-function methodsOf(resource: object): Iterable<string> {
+function listMethods(resource: object): Iterable<string> {
   const methods = new Set<string>();
   let prototype = Object.getPrototypeOf(resource) as object;
-  // A resource's class may extend others.
+  // Also walks up the superclasses of a resource.
   while (prototype !== Object.prototype) {
     for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
       if (typeof value === "function" && name !== "constructor") {
@@ -95,18 +102,18 @@ function methodsOf(resource: object): Iterable<string> {
   return methods;
 }
 
-function blockingMethod(
+function createBlockingMethod(
   name: Pick<BlockingCall, "resource" | "method">,
   options: SyncFacadeOptions,
-): Blocking {
-  function blocking(...passed: readonly unknown[]): unknown {
+): BlockingMethod {
+  function blocking(...callArgs: readonly unknown[]): unknown {
     let outcome: Outcome;
     try {
-      const { args, timeoutMs = options.timeoutMs } = limited(passed, options);
+      const { args, timeoutMs = options.timeoutMs } = extractTimeout(callArgs, options);
       outcome = options.call({ ...name, ...serializeArguments(args), timeoutMs });
     } catch (error) {
       if (error instanceof SdkError) {
-        // It began in this thread: the caller need not see what lies between.
+        // The error was created in this thread. Drops the frames of this module from its stack.
         Error.captureStackTrace(error, blocking);
       }
       throw error;
@@ -121,8 +128,8 @@ function blockingMethod(
   return Object.defineProperty(blocking, "name", { value: name.method });
 }
 
-/** Takes the time limit out of the last argument, where options are. */
-function limited(
+/** Removes the time limit from the last argument, if that is an options object. */
+function extractTimeout(
   args: readonly unknown[],
   { problemWithTimeout }: SyncFacadeOptions,
 ): { readonly args: readonly unknown[]; readonly timeoutMs?: number | undefined } {
@@ -133,7 +140,7 @@ function limited(
   const { timeoutMs, signal, ...rest } = last as Readonly<Record<string, unknown>>;
   if (signal !== undefined) {
     throw new ValidationError(
-      "A blocking call takes no signal: nobody could abort it; give timeoutMs",
+      "A blocking call takes no signal, because the blocked thread could not abort it; pass timeoutMs instead",
     );
   }
   if (timeoutMs === undefined) {
@@ -146,9 +153,9 @@ function limited(
   return { args: [...args.slice(0, -1), rest], timeoutMs: Number(timeoutMs) };
 }
 
-/** Who called `method`, as a stack has it. */
+/** Returns the stack frames of the caller of `method`. */
 function framesAbove(method: (...args: never[]) => unknown): string {
-  const holder = { stack: "" };
-  Error.captureStackTrace(holder, method);
-  return holder.stack.slice(holder.stack.indexOf("\n") + 1);
+  const target = { stack: "" };
+  Error.captureStackTrace(target, method);
+  return target.stack.slice(target.stack.indexOf("\n") + 1);
 }
