@@ -232,7 +232,7 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
         [
           ["home", "/", "Nothing recorded yet"],
           ["projects", `${at}/projects`, "No project yet."],
-          ["datasets", `${at}/datasets`, "No datasets yet."],
+          ["datasets", `${at}/datasets`, "No datasets yet"],
           ["feedback", `${at}/feedback`, "No project yet."],
           ["queues", `${at}/annotation-queues`, "No annotation queue yet."],
           ["prompts", "/prompts", "No prompt yet."],
@@ -252,8 +252,8 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
         "bare",
         [
           ["runs", `${at}/projects/p/${project["id"]}`, "No trace here yet."],
-          ["examples", within, "No examples yet."],
-          ["versions", `${within}?tab=versions`, "No versions yet."],
+          ["examples", within, "No examples yet"],
+          ["versions", `${within}?tab=versions`, "No versions yet"],
           ["experiments", `${within}?tab=experiments`, "No experiments yet."],
           ["pairwise", `${within}?tab=comparisons`, "No pairwise comparisons yet."],
           ["compare", `${within}/compare`, "No experiments are chosen."],

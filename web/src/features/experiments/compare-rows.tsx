@@ -88,11 +88,11 @@ export const CompareRows = ({
                     {row.example === undefined ? (
                       `deleted since: ${row.exampleId}`
                     ) : (
-                      <PayloadText of={row.example.inputs} />
+                      <PayloadText preview={row.example.inputs} />
                     )}
                   </button>
                   <div className="compare-output compare-reference">
-                    <PayloadText of={row.example?.outputs} />
+                    <PayloadText preview={row.example?.outputs} />
                   </div>
                 </td>
                 {context.ids.map((id) => (

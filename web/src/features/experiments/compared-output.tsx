@@ -30,7 +30,7 @@ export const ComparedOutput = ({
         {first.hasError ? (
           <span className="bad">{toVisibleText(toErrorLine(first.error))}</span>
         ) : (
-          <PayloadText of={first.outputs} />
+          <PayloadText preview={first.outputs} />
         )}
       </div>
       <div className="compare-scores">

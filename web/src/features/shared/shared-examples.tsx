@@ -7,7 +7,7 @@ import { DataTable } from "../../components/table/data-table.tsx";
 import type { Column, RowLink } from "../../components/table/data-table.tsx";
 import { toJsonText } from "../../components/text/json-text.ts";
 import { pluralize } from "../../components/text/quantity.ts";
-import { SplitMarks } from "../datasets/examples/example-columns.tsx";
+import { SplitTags } from "../datasets/examples/example-columns.tsx";
 import { ExampleView } from "../datasets/examples/example-view.tsx";
 import type { Example } from "../datasets/examples/example.ts";
 import { sharedCountQuery, sharedExamplesQuery } from "./queries.ts";
@@ -117,6 +117,6 @@ const columns: readonly Column<Example>[] = [
     id: "splits",
     title: "Splits",
     width: 140,
-    cell: ({ splits }) => <SplitMarks names={splits} />,
+    cell: ({ splits }) => <SplitTags names={splits} />,
   },
 ];

@@ -4,17 +4,17 @@ import { Code } from "../../../components/code/code.tsx";
 import { formatJson } from "../../../components/text/json-text.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { formatTime } from "../../../components/time/time.ts";
-import { SplitMarks } from "./example-columns.tsx";
+import { SplitTags } from "./example-columns.tsx";
 import type { Example } from "./example.ts";
 import { runAddressQuery } from "./queries.ts";
 
-/** An example to read. */
+/** Shows an example, read-only. */
 export const ExampleView = ({
   example,
   tenantId,
 }: {
   readonly example: Example;
-  /** Absent: the reader sees nothing but this dataset. */
+  /** Absent on a shared page: its reader cannot open the source run. */
   readonly tenantId?: string;
 }) => {
   const { inputs, outputs, metadata, splits, files, sourceRunId } = example;
@@ -44,7 +44,7 @@ export const ExampleView = ({
       <dl className="times">
         <dt>Splits</dt>
         <dd>
-          <SplitMarks names={splits} />
+          <SplitTags names={splits} />
         </dd>
         {sourceRunId !== undefined && tenantId !== undefined && (
           <>
@@ -58,7 +58,7 @@ export const ExampleView = ({
         <dd>{formatTime(example.createdMs)}</dd>
         <dt>Modified</dt>
         <dd>{formatTime(example.modifiedMs)}</dd>
-        <dt>Id</dt>
+        <dt>ID</dt>
         <dd>{example.id}</dd>
       </dl>
     </>
@@ -72,11 +72,11 @@ const Part = ({ label, value }: { readonly label: string; readonly value: unknow
   </section>
 );
 
-/** The trace of a run, once the server has said where that is. */
+/** A run id that becomes a link to the run's trace when the server has returned its project and trace. */
 const RunLink = ({ runId, tenantId }: { readonly runId: string; readonly tenantId: string }) => {
   const { data: address, isError } = useQuery(runAddressQuery(runId));
   if (address === undefined) {
-    return <span className="quiet">{isError ? `${runId} (not here)` : runId}</span>;
+    return <span className="quiet">{isError ? `${runId} (not found)` : runId}</span>;
   }
   return (
     <Link

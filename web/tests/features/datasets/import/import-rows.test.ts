@@ -39,7 +39,7 @@ test("cells go to their parts without the prefix; splits are parted at commas; n
     metadata: { k: "" },
     split: ["train", "hard"],
   });
-  expect(() => toCsvRow(["Q"], shape)).toThrow("1 cell where the head has 5");
+  expect(() => toCsvRow(["Q"], shape)).toThrow("the row has 1 cell, but the header has 5");
 });
 
 test("a line is an example where it has inputs, else it is the inputs", () => {
