@@ -156,7 +156,7 @@ const ofLists = {
   "Search datasets by name": focuses(field),
   "Search examples": focuses(field),
   "Search queues by name": focuses(field),
-  "Find prompts by name or description": focuses(field),
+  "Search prompts by name or description": focuses(field),
   "Search all text": focuses("[data-search-input]"),
   "Filter the runs": focuses("[data-filter-input]"),
 } satisfies Readonly<Record<string, Effect>>;

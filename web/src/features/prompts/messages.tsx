@@ -5,16 +5,16 @@ import { Code } from "../../components/code/code.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { CommitEditor } from "./commit-editor.tsx";
-import { toManifestText, toPromptContent, variablesOf } from "./manifest.ts";
+import { toManifestText, toPromptContent, listVariables } from "./manifest.ts";
 import { MessageList } from "./message-list.tsx";
 import { PromptLink } from "./prompt-link.tsx";
-import { shortHash } from "./prompt.ts";
+import { shortenHash } from "./prompt.ts";
 import type { Prompt } from "./prompt.ts";
 import { commitQuery, commitTagsQuery } from "./queries.ts";
 import type { PromptAddress } from "./queries.ts";
 import { TryIt } from "./try-it.tsx";
 
-/** The content of a commit: its messages, its variables, and a try. */
+/** The content of a commit: its messages, its variables and a preview. */
 export const Messages = ({
   prompt,
   address,
@@ -27,11 +27,14 @@ export const Messages = ({
   readonly isOwn: boolean;
 }) => {
   const [isEditing, setIsEditing] = useState(false);
-  const [isRaw, setIsRaw] = useState(false);
+  const [isManifestShown, setIsManifestShown] = useState(false);
   const hasCommits = prompt.commits > 0;
-  const requested = useQuery({ ...commitQuery(address, commit ?? "latest"), enabled: hasCommits });
+  const commitResult = useQuery({
+    ...commitQuery(address, commit ?? "latest"),
+    enabled: hasCommits,
+  });
   const { data: tags = [] } = useQuery(commitTagsQuery(address));
-  const pulled = requested.data;
+  const pulled = commitResult.data;
   if (isEditing || (!hasCommits && isOwn)) {
     return (
       <CommitEditor
@@ -44,14 +47,14 @@ export const Messages = ({
     );
   }
   if (!hasCommits) {
-    return <Empty title="No commit yet." />;
+    return <Empty title="No commits yet" />;
   }
   if (pulled === undefined) {
-    return requested.error === null ? (
+    return commitResult.error === null ? (
       <Loading what="the commit" />
     ) : (
-      <Failure what="the commit" error={requested.error} onRetry={requested.refetch} isOne>
-        {commit !== undefined && <PromptLink commit={undefined}>See the latest commit</PromptLink>}
+      <Failure what="the commit" error={commitResult.error} onRetry={commitResult.refetch} isOne>
+        {commit !== undefined && <PromptLink commit={undefined}>View latest commit</PromptLink>}
       </Failure>
     );
   }
@@ -60,7 +63,7 @@ export const Messages = ({
   return (
     <>
       <div className="hub-commit">
-        <code>{shortHash(pulled.hash)}</code>
+        <code>{shortenHash(pulled.hash)}</code>
         {tags
           .filter(({ hash }) => hash === pulled.hash)
           .map(({ name }) => (
@@ -69,16 +72,20 @@ export const Messages = ({
             </span>
           ))}
         {isLatest ? (
-          <span>the latest commit</span>
+          <span>Latest commit</span>
         ) : (
           <span>
-            not the latest: <PromptLink commit={undefined}>see that</PromptLink>
+            Not the latest commit. <PromptLink commit={undefined}>View latest</PromptLink>
           </span>
         )}
         <span className="hub-commit-end">
           {content !== undefined && (
-            <Button size="compact-sm" variant="subtle" onClick={() => setIsRaw(!isRaw)}>
-              {isRaw ? "Messages" : "Manifest"}
+            <Button
+              size="compact-sm"
+              variant="subtle"
+              onClick={() => setIsManifestShown(!isManifestShown)}
+            >
+              {isManifestShown ? "Messages" : "Manifest"}
             </Button>
           )}
           {isOwn && (
@@ -88,10 +95,10 @@ export const Messages = ({
           )}
         </span>
       </div>
-      {content === undefined || isRaw ? (
+      {content === undefined || isManifestShown ? (
         <>
           {content === undefined && (
-            <p className="note">A manifest of a kind that this page does not know:</p>
+            <p className="note">This manifest has an unknown format, so it is shown as JSON.</p>
           )}
           <Code
             label="Manifest"
@@ -104,7 +111,7 @@ export const Messages = ({
       ) : (
         <div className="hub-columns">
           <MessageList content={content} />
-          <TryIt key={pulled.hash} content={content} variables={variablesOf(content)} />
+          <TryIt key={pulled.hash} content={content} variables={listVariables(content)} />
         </div>
       )}
     </>

@@ -9,7 +9,7 @@ import type { Prompt } from "./prompt.ts";
 import { updatePrompt } from "./queries.ts";
 import type { PromptAddress } from "./queries.ts";
 
-/** The README of a prompt, to read and to write. */
+/** Shows the README of a prompt, and lets its owner edit it. */
 export const Readme = ({
   prompt,
   address,
@@ -35,11 +35,11 @@ export const Readme = ({
   if (text === undefined) {
     const edit = isOwn && (
       <Button size="xs" variant="default" onClick={() => setText(prompt.readme)}>
-        {prompt.readme === "" ? "Write one" : "Edit"}
+        {prompt.readme === "" ? "Write README" : "Edit"}
       </Button>
     );
     return prompt.readme === "" ? (
-      <Empty title="No README yet.">{edit}</Empty>
+      <Empty title="No README yet">{edit}</Empty>
     ) : (
       <section className="hub-readme" aria-label="README">
         <Markdown text={prompt.readme} />
@@ -56,7 +56,7 @@ export const Readme = ({
       }}
     >
       <Code
-        label="README, Markdown"
+        label="README (Markdown)"
         language="markdown"
         value={text}
         minHeight={200}
