@@ -152,7 +152,7 @@ const ofLists = {
     start: toFirstRow,
     shows: (page) => page.locator("tr[aria-selected=true]").waitFor(),
   },
-  "Find projects by name": focuses(field),
+  "Search projects by name": focuses(field),
   "Search datasets by name": focuses(field),
   "Search examples": focuses(field),
   "Search queues by name": focuses(field),

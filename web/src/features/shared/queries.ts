@@ -8,7 +8,7 @@ import { parseSharedDataset } from "../datasets/dataset.ts";
 import { parseExamples } from "../datasets/examples/example.ts";
 import type { Example } from "../datasets/examples/example.ts";
 
-/** Whole examples: fewer at a time than of one's own, whose lists show beginnings. */
+/** Smaller than the pages of the tenant's own datasets: those contain shortened examples, these complete ones. */
 const pageSize = 50;
 
 export const sharedDatasetQuery = (token: string) =>
