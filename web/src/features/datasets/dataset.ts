@@ -2,10 +2,10 @@ import { requireItems, requireText, toNumber, toRecord, toText, toTexts } from "
 import type { Members } from "../../api/parse.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
 
-/** Shapes of a dataset's examples: key-value objects, one text in and one text out, or chat messages. */
+/** `kv`: examples are key-value objects. `llm`: one text in, one text out. `chat`: lists of messages. */
 export const dataTypes = ["kv", "llm", "chat"] as const;
 
-/** The fields of a dataset that its share link shows too. */
+/** The fields of a dataset that everyone with its share link can read. */
 export interface SharedDataset {
   readonly id: string;
   readonly name: string;

@@ -104,7 +104,7 @@ export const CompareFilters = ({
         <Checkbox
           size="xs"
           label="Lower is better"
-          checked={context.lower.has(search.key)}
+          checked={context.lowerIsBetterKeys.has(search.key)}
           onChange={() => changeSearch({ lower: toggleKey(search.lower, search.key ?? "") })}
         />
       )}

@@ -5,7 +5,7 @@ import { Code } from "../../components/code/code.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
 import { formatJson } from "../../components/text/json-text.ts";
 import { diffBases } from "./compare-search.ts";
-import { RunPart, formatOutputs } from "./compared-run.tsx";
+import { RunOutput, formatOutputs } from "./compared-run.tsx";
 import type { ComparisonContext } from "./comparison-context.ts";
 import { exampleRunsQuery } from "./queries.ts";
 import type { ExampleRun } from "./queries.ts";
@@ -71,7 +71,7 @@ export const ComparePanel = ({
             data.runs
               .filter(({ experimentId }) => experimentId === id)
               .map((run, index) => (
-                <RunPart
+                <RunOutput
                   key={run.id}
                   context={context}
                   run={run}

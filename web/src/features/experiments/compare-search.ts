@@ -44,7 +44,7 @@ export const parseCompareSearch = (search: Members): CompareSearch => {
   });
 };
 
-/** Most experiments in a comparison; the server rejects more. */
+/** Maximum number of experiments in a comparison; the server rejects more. */
 const maxExperiments = 20;
 
 /** Parses ids that are separated by commas. Drops invalid ids and duplicates. */

@@ -81,7 +81,7 @@ const TotalsRow = ({
             <ScoreMark
               score={summary?.mean}
               baseline={isBaseline ? undefined : experiments[context.baselineId]?.mean}
-              isLowerBetter={context.lower.has(key)}
+              isLowerBetter={context.lowerIsBetterKeys.has(key)}
             />
             {!isBaseline && summary !== undefined && <WinCounts {...summary} />}
           </td>

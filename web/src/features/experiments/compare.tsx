@@ -35,7 +35,7 @@ export const Compare = () => {
     ids,
     baselineId: search.baseline ?? ids[0] ?? "",
     names: new Map([...(names.data ?? [])].map(([id, name]) => [id, toVisibleText(name)])),
-    lower: new Set(parseKeys(search.lower)),
+    lowerIsBetterKeys: new Set(parseKeys(search.lower)),
     tenantId,
   };
   const title = search.comparative === undefined ? "Compare experiments" : "Pairwise comparison";

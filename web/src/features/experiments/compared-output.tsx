@@ -40,7 +40,7 @@ export const ComparedOutput = ({
             name={key}
             score={score}
             baseline={isBaseline ? undefined : row.scores[context.baselineId]?.[key]}
-            isLowerBetter={context.lower.has(key)}
+            isLowerBetter={context.lowerIsBetterKeys.has(key)}
           />
         ))}
       </div>

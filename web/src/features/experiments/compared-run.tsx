@@ -9,7 +9,7 @@ import type { ComparisonContext } from "./comparison-context.ts";
 import type { ExampleRun } from "./queries.ts";
 
 /** The output of one run, as a diff with another output or on its own. */
-export const RunPart = ({
+export const RunOutput = ({
   context,
   run,
   repetition,

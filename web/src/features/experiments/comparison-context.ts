@@ -6,7 +6,7 @@ export interface ComparisonContext {
   /** Experiment names by id. */
   readonly names: ReadonlyMap<string, string>;
   /** Feedback keys for which a lower score is better. */
-  readonly lower: ReadonlySet<string>;
+  readonly lowerIsBetterKeys: ReadonlySet<string>;
   readonly tenantId: string;
 }
 

@@ -46,7 +46,7 @@ export interface ComparedKey {
   readonly key: string;
   readonly min: number;
   readonly max: number;
-  /** By experiment id. */
+  /** Summaries by experiment id. */
   readonly experiments: Readonly<Record<string, KeySummary>>;
 }
 
@@ -56,7 +56,7 @@ export interface ExperimentTotals {
   readonly exampleCount: number;
   readonly runCount: number;
   readonly errorCount: number;
-  /** Mean over the examples. */
+  /** Mean latency over the examples. */
   readonly latencyMs: number | undefined;
 }
 

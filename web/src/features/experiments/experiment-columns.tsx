@@ -5,7 +5,7 @@ import { formatDuration } from "../../components/time/time.ts";
 import type { Experiment } from "./experiment.ts";
 import { ScoreMark } from "./score-mark.tsx";
 
-/** Most score columns that the table shows. */
+/** Maximum number of score columns in the table. */
 const maxScoreColumns = 12;
 
 /** The columns of the experiment list, with one column per score, compared with the baseline. */

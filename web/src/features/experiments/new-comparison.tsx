@@ -21,7 +21,7 @@ export const NewComparison = ({
 }: {
   readonly datasetId: string;
   readonly tenantId: string;
-  /** At least two. */
+  /** At least two experiments. */
   readonly experiments: readonly NamedExperiment[];
   readonly onClose: () => void;
 }) => {

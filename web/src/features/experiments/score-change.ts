@@ -1,7 +1,7 @@
 /** How a score differs from the score of the baseline. */
 export interface ScoreChange {
   readonly kind: "better" | "worse" | "same";
-  /** `▲ +0.25`, `▼ −0.5` or `=`. The arrow shows the direction of the score, even if lower is better. */
+  /** `▲ +0.25`, `▼ −0.5` or `=`. The arrow shows whether the score rose or fell, even if lower is better. */
   readonly text: string;
 }
 

@@ -41,13 +41,13 @@ export const FeedbackForm = () => {
           </Empty>
         </>
       ) : (
-        <OpenForm form={form} token={token} />
+        <ActiveForm form={form} token={token} />
       )}
     </div>
   );
 };
 
-const OpenForm = ({ form, token }: { readonly form: Form; readonly token: string }) => {
+const ActiveForm = ({ form, token }: { readonly form: Form; readonly token: string }) => {
   const [draft, setDraft] = useState<SubmittedFeedback>({});
   const [comment, setComment] = useState("");
   const { mutate, error, isPending, isSuccess, reset } = useMutation({

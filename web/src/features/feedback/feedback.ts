@@ -2,7 +2,7 @@ import { parseTimeMs } from "../../components/time/time.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** One feedback, as the list shows it. */
+/** A feedback entry, as the list shows it. */
 export interface FeedbackEntry {
   readonly id: string;
   readonly key: string;

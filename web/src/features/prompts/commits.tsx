@@ -21,11 +21,11 @@ interface CommitsProps {
   readonly commit: string | undefined;
   /** Hash of the commit to compare with; `undefined` for the parent. */
   readonly against: string | undefined;
-  readonly isOwn: boolean;
+  readonly isOwner: boolean;
 }
 
 /** The commits of a prompt, and the differences between two of them. */
-export const Commits = ({ prompt, address, commit, against, isOwn }: CommitsProps) => {
+export const Commits = ({ prompt, address, commit, against, isOwner }: CommitsProps) => {
   const pages = useInfiniteQuery(commitsQuery(address));
   const { data: tags = [] } = useQuery(commitTagsQuery(address));
   const [commitToTag, setCommitToTag] = useState<Commit>();
@@ -76,7 +76,7 @@ export const Commits = ({ prompt, address, commit, against, isOwn }: CommitsProp
                   Compare
                 </PromptLink>
               )}
-              {isOwn && (
+              {isOwner && (
                 <Button size="compact-xs" variant="subtle" onClick={() => setCommitToTag(listed)}>
                   Tag
                 </Button>

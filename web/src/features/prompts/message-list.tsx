@@ -19,7 +19,7 @@ export const MessageList = ({ content }: { readonly content: PromptContent }) =>
           </p>
         ) : (
           message.parts.map((part, partIndex) => (
-            <Part key={partIndex} part={part} format={content.format} />
+            <MessagePart key={partIndex} part={part} format={content.format} />
           ))
         )}
       </article>
@@ -39,7 +39,13 @@ export const MessageList = ({ content }: { readonly content: PromptContent }) =>
   </section>
 );
 
-const Part = ({ part, format }: { readonly part: PromptPart; readonly format: TemplateFormat }) => {
+const MessagePart = ({
+  part,
+  format,
+}: {
+  readonly part: PromptPart;
+  readonly format: TemplateFormat;
+}) => {
   switch (part.kind) {
     case "other":
       return <pre>{toVisibleText(toManifestText(part.value))}</pre>;

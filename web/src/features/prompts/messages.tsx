@@ -19,12 +19,12 @@ export const Messages = ({
   prompt,
   address,
   commit,
-  isOwn,
+  isOwner,
 }: {
   readonly prompt: Prompt;
   readonly address: PromptAddress;
   readonly commit: string | undefined;
-  readonly isOwn: boolean;
+  readonly isOwner: boolean;
 }) => {
   const [isEditing, setIsEditing] = useState(false);
   const [isManifestShown, setIsManifestShown] = useState(false);
@@ -34,14 +34,14 @@ export const Messages = ({
     enabled: hasCommits,
   });
   const { data: tags = [] } = useQuery(commitTagsQuery(address));
-  const pulled = commitResult.data;
-  if (isEditing || (!hasCommits && isOwn)) {
+  const pulledCommit = commitResult.data;
+  if (isEditing || (!hasCommits && isOwner)) {
     return (
       <CommitEditor
         key={prompt.lastHash ?? ""}
         address={address}
-        manifest={pulled?.manifest}
-        parent={pulled?.hash}
+        manifest={pulledCommit?.manifest}
+        parent={pulledCommit?.hash}
         onClose={hasCommits ? () => setIsEditing(false) : undefined}
       />
     );
@@ -49,7 +49,7 @@ export const Messages = ({
   if (!hasCommits) {
     return <Empty title="No commits yet" />;
   }
-  if (pulled === undefined) {
+  if (pulledCommit === undefined) {
     return commitResult.error === null ? (
       <Loading what="the commit" />
     ) : (
@@ -58,14 +58,14 @@ export const Messages = ({
       </Failure>
     );
   }
-  const content = toPromptContent(pulled.manifest);
-  const isLatest = pulled.hash === prompt.lastHash;
+  const content = toPromptContent(pulledCommit.manifest);
+  const isLatest = pulledCommit.hash === prompt.lastHash;
   return (
     <>
       <div className="hub-commit">
-        <code>{shortenHash(pulled.hash)}</code>
+        <code>{shortenHash(pulledCommit.hash)}</code>
         {tags
-          .filter(({ hash }) => hash === pulled.hash)
+          .filter(({ hash }) => hash === pulledCommit.hash)
           .map(({ name }) => (
             <span key={name} className="tag">
               {toVisibleText(name)}
@@ -88,7 +88,7 @@ export const Messages = ({
               {isManifestShown ? "Messages" : "Manifest"}
             </Button>
           )}
-          {isOwn && (
+          {isOwner && (
             <Button size="compact-sm" variant="default" onClick={() => setIsEditing(true)}>
               Edit
             </Button>
@@ -104,14 +104,14 @@ export const Messages = ({
             label="Manifest"
             language="json"
             readOnly
-            value={toManifestText(pulled.manifest)}
+            value={toManifestText(pulledCommit.manifest)}
             maxHeight={640}
           />
         </>
       ) : (
         <div className="hub-columns">
           <MessageList content={content} />
-          <TryIt key={pulled.hash} content={content} variables={listVariables(content)} />
+          <TryIt key={pulledCommit.hash} content={content} variables={listVariables(content)} />
         </div>
       )}
     </>

@@ -19,7 +19,7 @@ export const PromptLink = ({
   const { owner, repo } = address;
   const linkProps = {
     search,
-    // Links to the same path are distinguished by their search.
+    // Links to the same path differ only in their search parameters, so compare those too.
     activeOptions: { exact: true, includeSearch: true },
     "aria-current": isCurrent ? ("page" as const) : undefined,
     children,
@@ -38,7 +38,7 @@ export const PromptLink = ({
   );
 };
 
-/** Reads the prompt and the commit from the URL: `/prompts/…` for the tenant's own prompts, `/hub/…` for any. */
+/** Reads the prompt and the commit from the URL: `/prompts/…` for the tenant's own prompts, `/hub/…` for prompts of any tenant. */
 export function usePromptAddress(): {
   readonly address: PromptAddress;
   readonly commit: string | undefined;

@@ -38,8 +38,10 @@ export const PromptPage = () => {
       </AbsentView>
     );
   }
-  const isOwn = prompt.tenantId === tenant?.id;
-  const tabs = Object.keys(tabLabels).filter((name) => name !== "settings" || isOwn) as PromptTab[];
+  const isOwner = prompt.tenantId === tenant?.id;
+  const tabs = Object.keys(tabLabels).filter(
+    (name) => name !== "settings" || isOwner,
+  ) as PromptTab[];
   const shownTab = tabs.includes(tab) ? tab : "messages";
   return (
     <div>
@@ -72,7 +74,7 @@ export const PromptPage = () => {
       </nav>
       <div className="hub-body">
         {shownTab === "messages" && (
-          <Messages prompt={prompt} address={address} commit={commit} isOwn={isOwn} />
+          <Messages prompt={prompt} address={address} commit={commit} isOwner={isOwner} />
         )}
         {shownTab === "commits" && (
           <Commits
@@ -80,11 +82,11 @@ export const PromptPage = () => {
             address={address}
             commit={commit}
             against={against}
-            isOwn={isOwn}
+            isOwner={isOwner}
           />
         )}
-        {shownTab === "readme" && <Readme prompt={prompt} address={address} isOwn={isOwn} />}
-        {shownTab === "pull" && <PullCode prompt={prompt} commit={commit} isOwn={isOwn} />}
+        {shownTab === "readme" && <Readme prompt={prompt} address={address} isOwner={isOwner} />}
+        {shownTab === "pull" && <PullCode prompt={prompt} commit={commit} isOwner={isOwner} />}
         {shownTab === "settings" && <PromptSettings prompt={prompt} address={address} />}
       </div>
     </div>
@@ -116,16 +118,16 @@ const PromptFacts = ({ prompt }: { readonly prompt: Prompt }) => (
 const PullCode = ({
   prompt,
   commit,
-  isOwn,
+  isOwner,
 }: {
   readonly prompt: Prompt;
   /** The commit as the URL names it: by hash, by the beginning of a hash, or by tag. */
   readonly commit: string | undefined;
-  readonly isOwn: boolean;
+  readonly isOwner: boolean;
 }) => {
   const { owner, repo, lastHash } = prompt;
   const version = commit ?? (lastHash === undefined ? undefined : shortenHash(lastHash));
-  const fullName = isOwn || owner === undefined ? repo : `${owner}/${repo}`;
+  const fullName = isOwner || owner === undefined ? repo : `${owner}/${repo}`;
   const name = version === undefined ? fullName : `${fullName}:${version}`;
   return (
     <section className="hub-code" aria-label="Code">

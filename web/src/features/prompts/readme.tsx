@@ -13,11 +13,11 @@ import type { PromptAddress } from "./queries.ts";
 export const Readme = ({
   prompt,
   address,
-  isOwn,
+  isOwner,
 }: {
   readonly prompt: Prompt;
   readonly address: PromptAddress;
-  readonly isOwn: boolean;
+  readonly isOwner: boolean;
 }) => {
   const client = useQueryClient();
   const [text, setText] = useState<string>();
@@ -33,7 +33,7 @@ export const Readme = ({
     }
   };
   if (text === undefined) {
-    const edit = isOwn && (
+    const edit = isOwner && (
       <Button size="xs" variant="default" onClick={() => setText(prompt.readme)}>
         {prompt.readme === "" ? "Write README" : "Edit"}
       </Button>

@@ -14,7 +14,7 @@ export type Segment =
       readonly source: string;
     };
 
-/** Splits a template into its segments, in order. Anything else is text, such as an unpaired brace. */
+/** Splits a template into text, variables and tags, in order. Malformed syntax stays text, such as an unpaired brace. */
 export function toSegments(template: string, format: TemplateFormat): readonly Segment[] {
   return mergeAdjacentTexts(
     format === "f-string" ? parseFString(template) : parseMustache(template, format),
@@ -76,16 +76,16 @@ function splitByPattern(
 }
 
 function mergeAdjacentTexts(segments: readonly Segment[]): readonly Segment[] {
-  const joined: Segment[] = [];
+  const merged: Segment[] = [];
   for (const segment of segments) {
-    const last = joined.at(-1);
+    const last = merged.at(-1);
     if (segment.kind === "text" && last?.kind === "text") {
-      joined[joined.length - 1] = { kind: "text", text: last.text + segment.text };
+      merged[merged.length - 1] = { kind: "text", text: last.text + segment.text };
     } else if (segment.kind !== "text" || segment.text !== "") {
-      joined.push(segment);
+      merged.push(segment);
     }
   }
-  return joined;
+  return merged;
 }
 
 /** A variable that a template reads. */
@@ -95,7 +95,7 @@ export interface Variable {
   readonly isStructured: boolean;
 }
 
-/** The variables of a template, each once, in order. Leaves out names within a section: they read its value. */
+/** The variables of a template, each once, in order. Leaves out names inside a section, which refer to its value. */
 export function toVariables(template: string, format: TemplateFormat): readonly Variable[] {
   const found = new Map<string, boolean>();
   let depth = 0;
@@ -200,7 +200,7 @@ function toSectionContexts(mark: "#" | "^", value: unknown): readonly unknown[] 
   return Array.isArray(value) ? (value as readonly unknown[]) : [value];
 }
 
-/** Looks up a dotted name. The innermost context that has its first segment decides. */
+/** Looks up a dotted name in the innermost context that has the name's first segment. */
 function lookUp(name: string, stack: readonly unknown[]): unknown {
   if (name === ".") {
     return stack.at(-1);

@@ -116,12 +116,12 @@ export function validateQueueDraft({ name, questions }: QueueDraft): string | un
   if (keys.includes("")) {
     return "Enter a key for each question. Feedback is saved under this key.";
   }
-  const repeated = keys.find((key, index) => keys.indexOf(key) !== index);
-  if (repeated !== undefined) {
-    return `Two questions have the key ${repeated}. Use a different key for each.`;
+  const duplicateKey = keys.find((key, index) => keys.indexOf(key) !== index);
+  if (duplicateKey !== undefined) {
+    return `Two questions have the key ${duplicateKey}. Use a different key for each.`;
   }
-  const long = keys.find((key) => key.length > 180);
-  if (long !== undefined) {
+  const tooLongKey = keys.find((key) => key.length > 180);
+  if (tooLongKey !== undefined) {
     return "Use at most 180 characters in a key.";
   }
   return questions.map(validateQuestion).find((problem) => problem !== undefined);

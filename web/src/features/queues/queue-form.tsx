@@ -54,7 +54,7 @@ export const QueueForm = ({
           void save();
         }}
       >
-        <Fields draft={draft} onDraft={setDraft} />
+        <QueueFormFields draft={draft} onDraft={setDraft} />
         <RubricFields
           questions={draft.questions}
           onQuestions={(questions) => setDraft({ ...draft, questions })}
@@ -73,7 +73,7 @@ export const QueueForm = ({
   );
 };
 
-const Fields = ({
+const QueueFormFields = ({
   draft,
   onDraft,
 }: {

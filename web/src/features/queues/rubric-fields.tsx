@@ -76,7 +76,7 @@ const Question = (props: QuestionProps) => {
         value={question.about}
         onChange={({ currentTarget }) => onChange({ about: currentTarget.value })}
       />
-      <KindFields {...props} />
+      <AnswerTypeFields {...props} />
       <div className="queues-row queues-question-end">
         <Switch
           label="Required"
@@ -91,7 +91,7 @@ const Question = (props: QuestionProps) => {
   );
 };
 
-const KindFields = ({ question, onChange }: QuestionProps) => {
+const AnswerTypeFields = ({ question, onChange }: QuestionProps) => {
   if (question.kind === "categorical") {
     return (
       <Textarea

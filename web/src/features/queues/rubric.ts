@@ -48,9 +48,9 @@ export function toRubricQuestion(item: Members): RubricQuestion | undefined {
     about: toText(item["description"]) ?? "",
     isRequired: item["is_required"] === true,
   };
-  const configured = parseFeedbackConfig(toRecord(item["feedback_config"]), item);
-  if (configured !== undefined) {
-    return { ...base, ...configured };
+  const feedbackConfig = parseFeedbackConfig(toRecord(item["feedback_config"]), item);
+  if (feedbackConfig !== undefined) {
+    return { ...base, ...feedbackConfig };
   }
   const choices = parseDescribedChoices(item);
   if (choices.length > 0) {
@@ -145,8 +145,9 @@ export function toDigitAnswer(question: RubricQuestion, digit: number): Answer |
     }
     case "continuous": {
       const { min, max } = question;
-      const isScale = Number.isInteger(min) && Number.isInteger(max) && max - min > 1 && max < 10;
-      if (isScale) {
+      const isIntegerScale =
+        Number.isInteger(min) && Number.isInteger(max) && max - min > 1 && max < 10;
+      if (isIntegerScale) {
         return digit >= min && digit <= max ? { score: digit } : undefined;
       }
       const share = digit === 0 ? 1 : digit / 10;

@@ -8,7 +8,7 @@ import { parseSharedDataset } from "../datasets/dataset.ts";
 import { parseExamples } from "../datasets/examples/example.ts";
 import type { Example } from "../datasets/examples/example.ts";
 
-/** Smaller than the pages of the tenant's own datasets: those contain shortened examples, these complete ones. */
+/** Smaller than for the tenant's own datasets, because shared examples arrive complete instead of shortened. */
 const pageSize = 50;
 
 export const sharedDatasetQuery = (token: string) =>

@@ -3,7 +3,7 @@ import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { Ago } from "../../../components/time/ago.tsx";
 import type { ExamplePreview, TextPreview } from "./example.ts";
 
-/** Most characters of a payload that a cell shows; the example panel shows all of it. */
+/** Maximum number of characters of a payload that a cell shows; the example panel shows all of it. */
 const maxCellChars = 240;
 
 export const PayloadText = ({ preview }: { readonly preview: TextPreview | undefined }) =>

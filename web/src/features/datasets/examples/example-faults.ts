@@ -40,7 +40,7 @@ export function locateSchemaFaults(
   for (const fault of faults) {
     const [, name = "", path = "", reason = ""] =
       /^(inputs|outputs)((?:\/[^ ]*)?) (.*)$/s.exec(fault) ?? [];
-    const part = exampleParts.find((known) => known === name);
+    const part = exampleParts.find((candidate) => candidate === name);
     if (part !== undefined) {
       found[part].push({ ...findRange(texts[part], path), message: `${name}${path} ${reason}` });
     }

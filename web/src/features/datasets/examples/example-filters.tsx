@@ -36,13 +36,13 @@ export const ExampleFilters = ({
   const isLoaded = asOf === "" || loadedVersions.some((version) => version.asOf === asOf);
   return (
     <search className="example-filters">
-      <TypedFilter
+      <DebouncedFilter
         inputRef={searchField}
         label="Search inputs and outputs"
         value={q}
         onChange={(text) => setFilter("q", text)}
       />
-      <TypedFilter
+      <DebouncedFilter
         label='Metadata, e.g. {"source":"web"}'
         value={metadata}
         isValid={isMetadata}
@@ -78,7 +78,7 @@ export const ExampleFilters = ({
 };
 
 /** A text field that applies its filter when the user pauses typing, if the text is valid. */
-const TypedFilter = ({
+const DebouncedFilter = ({
   inputRef,
   label,
   value,

@@ -14,21 +14,21 @@ export const ExampleView = ({
   tenantId,
 }: {
   readonly example: Example;
-  /** Absent on a shared page: its reader cannot open the source run. */
+  /** Absent on a shared page, whose reader can't open the source run. */
   readonly tenantId?: string;
 }) => {
   const { inputs, outputs, metadata, splits, files, sourceRunId } = example;
   return (
     <>
-      <Part label="Inputs" value={inputs} />
+      <PayloadSection label="Inputs" value={inputs} />
       {outputs === undefined ? (
         <p className="absent">
           <span>Reference outputs</span>: none
         </p>
       ) : (
-        <Part label="Reference outputs" value={outputs} />
+        <PayloadSection label="Reference outputs" value={outputs} />
       )}
-      {Object.keys(metadata).length > 0 && <Part label="Metadata" value={metadata} />}
+      {Object.keys(metadata).length > 0 && <PayloadSection label="Metadata" value={metadata} />}
       {files.length > 0 && (
         <ul className="example-files" aria-label="Files">
           {files.map(({ name, url, mimeType }) => (
@@ -65,7 +65,7 @@ export const ExampleView = ({
   );
 };
 
-const Part = ({ label, value }: { readonly label: string; readonly value: unknown }) => (
+const PayloadSection = ({ label, value }: { readonly label: string; readonly value: unknown }) => (
   <section className="example-part">
     <h2>{label}</h2>
     <Code label={label} language="json" readOnly value={formatJson(value)} />

@@ -69,10 +69,16 @@ export function parsePreview(value: unknown): ExamplePreview {
   };
 }
 
-/** @throws SyntaxError `json` is not JSON. TypeError: it is not an example. */
+/**
+ * @throws SyntaxError `json` is not JSON.
+ * @throws TypeError it is not an example.
+ */
 export const parseExample = (json: string): Example => toExample(parseExactJson(json));
 
-/** @throws SyntaxError `json` is not JSON. TypeError: it is not a list of examples. */
+/**
+ * @throws SyntaxError `json` is not JSON.
+ * @throws TypeError it is not a list of examples.
+ */
 export const parseExamples = (json: string): readonly Example[] =>
   requireItems(parseExactJson(json), "examples").map(toExample);
 

@@ -27,7 +27,10 @@ export const ImportDialog = ({
   }>();
   const [fileError, setFileError] = useState<string>();
   const fileImport = useImport();
-  const target = useQuery({ ...datasetQuery(datasetId ?? ""), enabled: datasetId !== undefined });
+  const targetDataset = useQuery({
+    ...datasetQuery(datasetId ?? ""),
+    enabled: datasetId !== undefined,
+  });
   const selectFile = async (file: File): Promise<void> => {
     try {
       setSelectedFile({ file, preview: await previewFile(file) });
@@ -42,7 +45,9 @@ export const ImportDialog = ({
     onClose();
   };
   const title =
-    target.data === undefined ? "Import file" : `Import into ${toVisibleText(target.data.name)}`;
+    targetDataset.data === undefined
+      ? "Import file"
+      : `Import into ${toVisibleText(targetDataset.data.name)}`;
   return (
     <Dialog title={title} width={820} onClose={cancelAndClose}>
       {fileImport.step.kind === "idle" ? (

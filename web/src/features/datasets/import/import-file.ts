@@ -26,7 +26,8 @@ const previewRows = 20;
  * Reads the first rows of a file. Detects its format from the file name and the content, and maps CSV
  * columns to parts of an example by their names.
  *
- * @throws RangeError the file is empty or its first record is malformed. TypeError: it is not UTF-8.
+ * @throws RangeError the file is empty, its first record is malformed, or two columns have the same name.
+ * @throws TypeError the file is not UTF-8.
  */
 export async function previewFile(file: File): Promise<FilePreview> {
   const text = await readText(file.slice(0, previewBytes));

@@ -58,7 +58,7 @@ export const ImportPlan = ({
         </div>
       )}
       {shape.kind === "csv" && (
-        <Mapping
+        <ColumnMapping
           shape={shape}
           onTarget={(index, target) =>
             setShape({ ...shape, targets: shape.targets.with(index, target) })
@@ -87,7 +87,7 @@ export const ImportPlan = ({
   );
 };
 
-const Mapping = ({
+const ColumnMapping = ({
   shape: { columns, targets },
   onTarget,
 }: {
@@ -136,7 +136,7 @@ const PreviewRows = ({
       </thead>
       <tbody>
         {rows.map((row) => (
-          <PreviewRow key={row.line} row={remap(row, shape)} />
+          <PreviewRow key={row.line} row={applyMapping(row, shape)} />
         ))}
       </tbody>
     </table>
@@ -159,7 +159,7 @@ const PreviewRow = ({ row }: { readonly row: FileRow }) => (
 );
 
 /** Converts a CSV row again, with the currently selected column mapping. */
-const remap = (row: FileRow, shape: FileShape): FileRow =>
+const applyMapping = (row: FileRow, shape: FileShape): FileRow =>
   row.kind === "row" && row.cells !== undefined && shape.kind === "csv"
     ? { ...row, row: toCsvRow(row.cells, shape) }
     : row;

@@ -33,12 +33,14 @@ export const ImportProgress = ({
         rejected
       </output>
       <Progress
-        value={state.share * 100}
+        value={state.fractionRead * 100}
         aria-label="Import progress"
         animated={kind === "running"}
       />
       <FormError error={kind === "failed" ? step.reason : undefined} />
-      {state.rejected.length > 0 && <Rejected rows={state.rejected} total={state.rejectedCount} />}
+      {state.rejected.length > 0 && (
+        <RejectedRows rows={state.rejected} total={state.rejectedCount} />
+      )}
       <div className="dialog-end">
         {kind === "running" ? (
           <Button variant="default" onClick={onCancel}>
@@ -69,7 +71,7 @@ export const ImportProgress = ({
   );
 };
 
-const Rejected = ({
+const RejectedRows = ({
   rows,
   total,
 }: {

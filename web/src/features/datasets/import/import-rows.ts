@@ -87,7 +87,8 @@ const toFieldName = (column: string, target: string): string =>
  * Converts a line of a JSONL file to an example. The line is `{inputs, outputs, metadata, split}`, as in
  * an export of this server; an object without `inputs` becomes the inputs.
  *
- * @throws SyntaxError the line is not JSON. TypeError: it is not an object.
+ * @throws SyntaxError the line is not JSON.
+ * @throws TypeError the line is not a JSON object.
  */
 export function toJsonRow(line: string): ImportRow {
   const value = parseExactJson(line);

@@ -12,8 +12,8 @@ export interface RejectedRow {
 }
 
 export interface ImportState {
-  /** Fraction of the file that was read, 0 to 1. */
-  readonly share: number;
+  /** Fraction of the file that has been read, 0 to 1. */
+  readonly fractionRead: number;
   /** Examples created so far. */
   readonly count: number;
   readonly rejectedCount: number;
@@ -32,7 +32,8 @@ const busyDelayMs = 500;
  * Reads a file chunk by chunk and sends its rows. Examples that were created before an error or a
  * cancellation stay in the dataset.
  *
- * @throws {@link ApiError} the server refused a request or did not respond. TypeError: the file is not UTF-8.
+ * @throws {@link ApiError} the server refused a request or did not respond.
+ * @throws TypeError the file is not UTF-8.
  */
 export async function importFile({
   file,
@@ -51,18 +52,18 @@ export async function importFile({
   const sender = new RowSender(datasetId, signal);
   const reader = file.stream().getReader();
   const decoder = new TextDecoder("utf-8", { fatal: true });
-  let readBytes = 0;
+  let bytesRead = 0;
   for (;;) {
     signal.throwIfAborted();
     // Send before reading on, so that the file is read only as fast as the server accepts rows.
     const { value } = await reader.read();
-    readBytes += value?.byteLength ?? 0;
+    bytesRead += value?.byteLength ?? 0;
     const text = decoder.decode(value, { stream: value !== undefined });
     await sender.add(rows.read(text));
     if (value === undefined) {
       break;
     }
-    onState(sender.state(readBytes / file.size));
+    onState(sender.state(bytesRead / file.size));
   }
   await sender.add(rows.end());
   await sender.flush();
@@ -84,9 +85,9 @@ class RowSender {
     this.#signal = signal;
   }
 
-  state(share: number): ImportState {
+  state(fractionRead: number): ImportState {
     return {
-      share: Math.min(1, share),
+      fractionRead: Math.min(1, fractionRead),
       count: this.#count,
       rejectedCount: this.#rejectedCount,
       rejected: [...this.#rejected],

@@ -19,7 +19,7 @@ const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
 
 const kindLabels = { added: "+ added", removed: "− removed", modified: "~ changed" } as const;
 
-interface Props {
+interface VersionDiffProps {
   readonly datasetId: string;
   readonly from: string;
   readonly to: string;
@@ -27,7 +27,7 @@ interface Props {
 }
 
 /** The differences between two versions: counts by kind, the changed examples, and one of them field by field. */
-export const VersionDiff = ({ datasetId, from, to, kind }: Props) => {
+export const VersionDiff = ({ datasetId, from, to, kind }: VersionDiffProps) => {
   const params = route.useParams();
   const { example } = route.useSearch();
   const navigate = route.useNavigate();
@@ -143,7 +143,7 @@ const columns: readonly Column<ExampleDifference>[] = [
   },
 ];
 
-/** Selects for the two versions to compare. */
+/** Two select boxes for the versions to compare. */
 const VersionSelects = ({
   datasetId,
   from,
@@ -173,9 +173,9 @@ const VersionSelects = ({
       onChange={({ currentTarget }) => onChange(currentTarget.value)}
     />
   );
-  const setVersions = (ends: { readonly from?: string; readonly to?: string }): void =>
+  const setVersions = (changes: { readonly from?: string; readonly to?: string }): void =>
     void navigate({
-      search: ({ example: _closed, ...others }) => ({ ...others, ...ends }),
+      search: ({ example: _closed, ...others }) => ({ ...others, ...changes }),
       replace: true,
     });
   return (

@@ -3,14 +3,14 @@ import type { Members } from "../../../api/parse.ts";
 import { toFeedbackConfig } from "../rubric.ts";
 import type { Answer, RubricQuestion } from "../rubric.ts";
 
-/** The input of a reviewer for one run that is not fully saved on the server yet. */
+/** What a reviewer has entered for one run, until all of it is saved on the server. */
 export interface ReviewDraft {
   /** By feedback key. */
   readonly answers: Readonly<Record<string, Answer>>;
   readonly note: string;
   /** The corrected outputs as JSON text; `undefined` if the reviewer does not correct them. */
   readonly correction?: string;
-  /** The id of each feedback, by feedback key. Generated before the first request, so that a repeated one adds nothing. */
+  /** The id of each feedback entry, by feedback key. Generated before the first request, so that a repeated one adds nothing. */
   readonly ids: Readonly<Record<string, string>>;
   /** Keys of the feedback that the server already has. */
   readonly sent: readonly string[];
@@ -98,7 +98,7 @@ export const findMissingAnswers = (
     .filter(({ key, isRequired }) => isRequired && answers[key] === undefined)
     .map(({ key }) => key);
 
-/** One feedback to create, update or delete on the server. */
+/** A feedback entry to create, update or delete on the server. */
 export interface FeedbackWrite {
   readonly id: string;
   readonly key: string;

@@ -30,12 +30,17 @@ export const ScoreInput = (props: ScoreProps) => {
         {question.isRequired && <span className="review-required"> required</span>}
       </legend>
       {question.about !== "" && <p className="review-about">{toVisibleText(question.about)}</p>}
-      <Field {...props} label={key} />
+      <AnswerField {...props} label={key} />
     </fieldset>
   );
 };
 
-const Field = ({ question, answer, label, onAnswer }: ScoreProps & { readonly label: string }) => {
+const AnswerField = ({
+  question,
+  answer,
+  label,
+  onAnswer,
+}: ScoreProps & { readonly label: string }) => {
   switch (question.kind) {
     case "categorical":
       return (
@@ -58,7 +63,7 @@ const Field = ({ question, answer, label, onAnswer }: ScoreProps & { readonly la
         </div>
       );
     case "continuous":
-      return <Range question={question} answer={answer} label={label} onAnswer={onAnswer} />;
+      return <RangeInput question={question} answer={answer} label={label} onAnswer={onAnswer} />;
     case "freeform":
       return (
         <Textarea
@@ -74,7 +79,7 @@ const Field = ({ question, answer, label, onAnswer }: ScoreProps & { readonly la
   }
 };
 
-const Range = ({
+const RangeInput = ({
   question,
   answer,
   label,

@@ -18,7 +18,7 @@ export function useReviewKeys(onAction: (action: ReviewAction) => void): void {
   useActions(listedCommands);
   const runAction = useEffectEvent(onAction);
   /** `g` begins a sequence that navigates to another page: the key after it must not act on the review. */
-  const strokes = useRef(new KeySequence(["g"]));
+  const keySequence = useRef(new KeySequence(["g"]));
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       // An open dialog handles all keys itself, and another handler may already have handled this one.
@@ -29,7 +29,7 @@ export function useReviewKeys(onAction: (action: ReviewAction) => void): void {
       const target = toKeyTarget(event.composedPath()[0]);
       const stroke = toStroke(event);
       const isSingleKey =
-        stroke === undefined || strokes.current.press(stroke, event.timeStamp) === stroke;
+        stroke === undefined || keySequence.current.press(stroke, event.timeStamp) === stroke;
       if (!isSingleKey && target === "page") {
         return;
       }
