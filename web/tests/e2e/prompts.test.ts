@@ -62,8 +62,8 @@ describe.skipIf(browser === undefined)("the prompt hub, in Chromium", () => {
     await page.goto(`${server.url}/prompts?sort=repo_handle`);
     await page.getByRole("link", { name: "zebra" }).waitFor();
     expect(await names()).toEqual(["answer", "zebra"]);
-    await page.getByRole("button", { name: "Like answer (0 likes)" }).click();
-    await page.getByRole("button", { name: "Like answer (1 like)", pressed: true }).waitFor();
+    await page.getByRole("button", { name: "Like answer, 0 likes" }).click();
+    await page.getByRole("button", { name: "Like answer, 1 like", pressed: true }).waitFor();
     await page.getByRole("button", { name: "qa" }).click();
     await page.getByRole("link", { name: "zebra" }).waitFor({ state: "detached" });
     await page.reload();

@@ -16,7 +16,7 @@ export const LikeButton = ({ prompt }: { readonly prompt: Prompt }) => {
       type="button"
       className="hub-like"
       aria-pressed={isLiked}
-      aria-label={`Like ${repo} (${pluralize(likes, "like")})`}
+      aria-label={`Like ${repo}, ${pluralize(likes, "like")}`}
       disabled={like.isPending}
       title={like.error?.message}
       onClick={() => like.mutate()}

@@ -78,6 +78,6 @@ describe("a file", () => {
     await expect(previewFile(new File([" \n"], "a.csv"))).rejects.toThrow("empty");
     const bytes = new Uint8Array([0x50, 0x4b, 0x03, 0xff]);
     await expect(previewFile(new File([bytes], "a.csv"))).rejects.toThrow("not UTF-8");
-    await expect(previewFile(new File(["a,a\n1,2"], "a.csv"))).rejects.toThrow('called "a"');
+    await expect(previewFile(new File(["a,a\n1,2"], "a.csv"))).rejects.toThrow('named "a"');
   });
 });
