@@ -59,12 +59,12 @@ describe.skipIf(browser === undefined)("the screen of datasets, in Chromium", ()
   test("an empty list says what datasets are for, and makes one", async () => {
     const { page, faults } = watched;
     await page.goto(`${server.url}/o/${tenantId}/datasets`);
-    await page.getByText("No datasets yet.").waitFor();
+    await page.getByText("No datasets yet").waitFor();
     await page.getByRole("button", { name: "New dataset" }).first().click();
     await page.getByRole("dialog").getByLabel("Name").fill("made here");
     await page.getByRole("button", { name: "Create" }).click();
     await page.getByRole("heading", { name: "made here" }).waitFor();
-    await page.getByText("No examples yet.").waitFor();
+    await page.getByText("No examples yet").waitFor();
     expect(faults).toEqual([]);
   });
 
@@ -76,7 +76,7 @@ describe.skipIf(browser === undefined)("the screen of datasets, in Chromium", ()
     await page.getByRole("link", { name: "made here" }).waitFor();
     await watched.picture("datasets-list");
     expect(await watched.audit()).toEqual([]);
-    await page.getByLabel("Part of a name").fill("quest");
+    await page.getByLabel("Search datasets by name").fill("quest");
     await page.getByRole("link", { name: "made here" }).waitFor({ state: "detached" });
     expect(new URL(page.url()).searchParams.get("q")).toBe("quest");
     await page.getByRole("link", { name: "questions" }).click();
@@ -92,7 +92,7 @@ describe.skipIf(browser === undefined)("the screen of datasets, in Chromium", ()
     await page.getByText("10 examples").waitFor();
     await page.getByLabel("Metadata").fill('{"source":"web"}');
     await page.getByText("5 examples").waitFor();
-    await page.getByLabel("Text in inputs or outputs").fill("Question 38?");
+    await page.getByLabel("Search inputs and outputs").fill("Question 38?");
     await page.getByText("1 example", { exact: true }).waitFor();
     await page.reload();
     await page.getByText("1 example", { exact: true }).waitFor();
@@ -112,7 +112,7 @@ describe.skipIf(browser === undefined)("the screen of datasets, in Chromium", ()
     await panel.getByRole("button", { name: "Edit" }).click();
     const inputs = panel.getByRole("textbox", { name: "Inputs" });
     await inputs.fill('{"question": "Changed?", ');
-    await panel.getByText('a name in " is missing').waitFor();
+    await panel.getByText("expected a property name in double quotes").waitFor();
     expect(await panel.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
     await watched.picture("datasets-fault");
     await inputs.fill('{"question": "Changed?", "number": 12345678901234567890}');
@@ -146,11 +146,11 @@ describe.skipIf(browser === undefined)("the screen of datasets, in Chromium", ()
     await page.goto(addressOf(await makeQuestions("selected")));
     await page.getByLabel("Select row 1", { exact: true }).check();
     await page.getByLabel("Select row 2", { exact: true }).check();
-    await page.getByRole("button", { name: "Splits of 2" }).click();
+    await page.getByRole("button", { name: "Edit splits (2)" }).click();
     await page.getByRole("combobox", { name: "Split", exact: true }).last().fill("hard");
-    await page.getByRole("dialog").getByRole("button", { name: "Put in" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Add to split" }).click();
     await page.locator(".data-rows .tag", { hasText: "hard" }).nth(1).waitFor();
-    await page.getByRole("button", { name: "Delete 2" }).click();
+    await page.getByRole("button", { name: "Delete (2)" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete 2 examples" }).click();
     await page.getByText("38 examples").waitFor();
     expect(faults).toEqual([]);
@@ -168,10 +168,10 @@ describe.skipIf(browser === undefined)("the screen of datasets, in Chromium", ()
     await page.goto(`${addressOf(id)}?tab=versions`);
     await page.getByRole("button", { name: "Tag" }).nth(2).click();
     await page.getByRole("dialog").getByLabel("Tag").fill("start");
-    await page.getByRole("dialog").getByRole("button", { name: "Put the tag here" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Add tag" }).click();
     await page.locator(".tag", { hasText: "start" }).waitFor();
     await watched.picture("datasets-versions");
-    await page.getByRole("link", { name: "Since then" }).nth(2).click();
+    await page.getByRole("link", { name: "Compare with latest" }).nth(2).click();
     await page.getByRole("button", { name: "~ changed 1" }).waitFor();
     await page.getByRole("button", { name: "− removed 1" }).waitFor();
     await page.getByRole("link", { name: /~ changed$/ }).click();
@@ -195,14 +195,14 @@ describe.skipIf(browser === undefined)("the screen of datasets, in Chromium", ()
     }, csv);
     await page.locator(".file-drop").dispatchEvent("drop", { dataTransfer: dropped });
     const dialog = page.getByRole("dialog");
-    await dialog.getByText("1 cell where the head has 3").waitFor();
+    await dialog.getByText("the row has 1 cell, but the header has 3").waitFor();
     expect(await dialog.getByLabel("answer").inputValue()).toBe("outputs");
     await watched.picture("datasets-import");
     expect(await watched.audit()).toEqual([]);
     await dialog.getByRole("button", { name: "Import", exact: true }).click();
     await dialog.getByText("Imported. 2 examples, 1 row rejected").waitFor();
     await watched.picture("datasets-imported");
-    await dialog.getByRole("link", { name: "Open the dataset" }).click();
+    await dialog.getByRole("link", { name: "Open dataset" }).click();
     await page.getByRole("link", { name: "What, exactly?" }).waitFor();
     await page.getByText("2 examples").waitFor();
     expect(faults).toEqual([]);
@@ -233,7 +233,7 @@ describe.skipIf(browser === undefined)("the screen of datasets, in Chromium", ()
     const id = await makeQuestions("shared");
     await page.goto(addressOf(id));
     await page.getByRole("button", { name: "Share", exact: true }).click();
-    await page.getByRole("button", { name: "Make a link" }).click();
+    await page.getByRole("button", { name: "Create link" }).click();
     const link = await page.locator(".copy-text pre").textContent();
     expect(link).toMatch(/\/public\/[\da-f-]{36}\/d$/);
     await page.goto(link!);
@@ -247,7 +247,7 @@ describe.skipIf(browser === undefined)("the screen of datasets, in Chromium", ()
     await page.goto(addressOf(id));
     await page.getByRole("button", { name: "Shared", exact: true }).click();
     await page.getByRole("button", { name: "Stop sharing" }).click();
-    await page.getByRole("button", { name: "Make a link" }).waitFor();
+    await page.getByRole("button", { name: "Create link" }).waitFor();
     expect(faults).toEqual([]);
     await page.goto(link!);
     await page.getByRole("alert").getByText("no dataset is shared under this token").waitFor();
@@ -261,7 +261,7 @@ describe.skipIf(browser === undefined)("the screen of datasets, in Chromium", ()
     await dialog.getByLabel("Split").selectOption("test");
     const [download] = await Promise.all([
       page.waitForEvent("download"),
-      dialog.getByRole("button", { name: "Save file" }).click(),
+      dialog.getByRole("button", { name: "Download" }).click(),
     ]);
     expect(download.suggestedFilename()).toBe("saved.jsonl");
     const lines = readFileSync(await download.path(), "utf8")

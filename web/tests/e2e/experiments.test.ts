@@ -145,8 +145,8 @@ describe.skipIf(browser === undefined)("the screen of experiments, in Chromium",
     expect(await watched.audit()).toEqual([]);
     await page.getByLabel("Select row 1", { exact: true }).check();
     await page.getByLabel("Select row 2", { exact: true }).check();
-    await page.getByRole("link", { name: "Compare 2" }).click();
-    await page.getByRole("heading", { name: "Experiments compared" }).waitFor();
+    await page.getByRole("link", { name: "Compare (2)" }).click();
+    await page.getByRole("heading", { name: "Compare experiments" }).waitFor();
     await page.getByText("60 examples", { exact: true }).waitFor();
     expect(faults).toEqual([]);
   }, 30_000);
@@ -163,9 +163,9 @@ describe.skipIf(browser === undefined)("the screen of experiments, in Chromium",
     expect(await rows.nth(1).textContent()).toContain("2 runs");
     await watched.picture("experiments-compare");
     expect(await watched.audit()).toEqual([]);
-    await page.getByLabel("Which examples").selectOption("regressions");
+    await page.getByLabel("Filter examples").selectOption("regressions");
     await page.getByText("2 of 60 examples").waitFor();
-    await page.getByLabel("Which examples").selectOption("improvements");
+    await page.getByLabel("Filter examples").selectOption("improvements");
     await page.getByText("1 of 60 examples").waitFor();
     expect(await rows.nth(0).textContent()).toContain("▲ +1");
     await page.reload();
@@ -185,7 +185,7 @@ describe.skipIf(browser === undefined)("the screen of experiments, in Chromium",
     await panel.getByRole("button", { name: "Side by side" }).click();
     await panel.locator(".cm-mergeView").waitFor();
     await watched.picture("experiments-split");
-    await panel.getByRole("button", { name: "against reference" }).click();
+    await panel.getByRole("button", { name: "vs. reference" }).click();
     await panel.getByText("Output of first: no difference.").waitFor();
     expect(await watched.audit()).toEqual([]);
     await panel.getByRole("link", { name: "Open trace" }).first().click();
@@ -198,7 +198,7 @@ describe.skipIf(browser === undefined)("the screen of experiments, in Chromium",
     await page.goto(`${datasetAddress}?tab=comparisons`);
     await page.getByRole("link", { name: "which reads better" }).click();
     await page.getByRole("heading", { name: "Pairwise comparison" }).waitFor();
-    await page.getByText("2 better, 1 worse, 0 same · wins 67 %").waitFor();
+    await page.getByText("2 better, 1 worse, 0 same · win rate 67 %").waitFor();
     await watched.picture("experiments-pairwise");
     expect(await watched.audit()).toEqual([]);
     expect(faults).toEqual([]);

@@ -67,7 +67,7 @@ describe.skipIf(browser === undefined)("the experiments of a dataset, in Chromiu
     await page.getByLabel("Name").fill("which is kinder");
     await page.screenshot({ path: `${screenshots}/pairwise-new.png` });
     expect(await findFaults(page)).toEqual([]);
-    await page.getByRole("button", { name: "Make it" }).click();
+    await page.getByRole("button", { name: "Create" }).click();
     await page.waitForURL((url) => url.searchParams.has("comparative"));
     await page.getByRole("heading", { name: "Pairwise comparison" }).waitFor();
     const made = (await (

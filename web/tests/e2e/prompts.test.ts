@@ -62,14 +62,14 @@ describe.skipIf(browser === undefined)("the prompt hub, in Chromium", () => {
     await page.goto(`${server.url}/prompts?sort=repo_handle`);
     await page.getByRole("link", { name: "zebra" }).waitFor();
     expect(await names()).toEqual(["answer", "zebra"]);
-    await page.getByRole("button", { name: "Like answer, 0 so far" }).click();
-    await page.getByRole("button", { name: "Like answer, 1 so far", pressed: true }).waitFor();
+    await page.getByRole("button", { name: "Like answer, 0 likes" }).click();
+    await page.getByRole("button", { name: "Like answer, 1 like", pressed: true }).waitFor();
     await page.getByRole("button", { name: "qa" }).click();
     await page.getByRole("link", { name: "zebra" }).waitFor({ state: "detached" });
     await page.reload();
     await page.getByRole("link", { name: "answer" }).waitFor();
     expect(await names()).toEqual(["answer"]);
-    await page.getByRole("button", { name: "Without the tag qa" }).click();
+    await page.getByRole("button", { name: "Remove tag filter qa" }).click();
     await page.getByLabel("Search prompts").fill("zeb");
     await page.getByRole("link", { name: "answer" }).waitFor({ state: "detached" });
     expect(await names()).toEqual(["zebra"]);
@@ -97,7 +97,7 @@ describe.skipIf(browser === undefined)("the prompt hub, in Chromium", () => {
     expect(await filled.innerText()).toContain("Question: Quid <b>novi</b>?\nOn {braces}.");
     await watched.picture("hub-prompt");
     expect(await watched.audit()).toEqual([]);
-    await page.getByRole("link", { name: "Use it" }).click();
+    await page.getByRole("link", { name: "Code" }).click();
     const { commitHash } = await client.prompts.pull("answer");
     await page
       .getByText(`"answer:${commitHash.slice(0, 8)}"`)
@@ -120,9 +120,9 @@ describe.skipIf(browser === undefined)("the prompt hub, in Chromium", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Tag" }).click();
     await items.nth(1).getByText("first").waitFor();
     await items.nth(1).getByRole("link").first().click();
-    await page.getByText("the first commit").waitFor();
+    await page.getByText("(first commit)").waitFor();
     await page.getByRole("link", { name: "Prompt", exact: true }).click();
-    await page.getByText("not the latest").waitFor();
+    await page.getByText("Not the latest commit").waitFor();
     expect(watched.faults).toEqual([]);
   }, 60_000);
 
@@ -133,25 +133,25 @@ describe.skipIf(browser === undefined)("the prompt hub, in Chromium", () => {
     await dialog.getByLabel("Name").fill("from-the-page");
     await dialog.getByLabel("Text").last().fill("Greet {name}.");
     await page.screenshot({ path: "temp/web/hub-new.png" });
-    await dialog.getByRole("button", { name: "Make prompt" }).click();
+    await dialog.getByRole("button", { name: "Create prompt" }).click();
     await page.getByRole("heading", { name: "from-the-page" }).waitFor();
-    await page.getByText("the latest commit").waitFor();
+    await page.getByText("Latest commit").waitFor();
     const first = await client.prompts.pull("from-the-page");
     expect(first.manifest).toMatchObject({ kwargs: { input_variables: ["name"] } });
     await page.getByRole("button", { name: "Edit" }).click();
     await page.getByLabel("Text").last().fill("Greet {name} in {language}.");
-    await page.getByLabel("What changed").fill("language");
+    await page.getByLabel("Commit message").fill("language");
     await page.getByRole("button", { name: "Commit" }).click();
     await page.locator(".hub-messages").getByText("{language}").waitFor();
     const { commits } = await client.prompts.read("from-the-page");
     expect(commits).toBe(2);
     await page.getByRole("button", { name: "Edit" }).click();
     await page.getByRole("button", { name: "Commit" }).click();
-    await page.getByRole("alert").getByText("Either nothing was changed").waitFor();
+    await page.getByRole("alert").getByText("Either this commit changes nothing").waitFor();
     watched.faults.length = 0; // The refusal that the test asked for.
     await page.getByRole("link", { name: "README" }).click();
-    await page.getByRole("button", { name: "Write one" }).click();
-    await page.getByRole("textbox", { name: "README, Markdown" }).click();
+    await page.getByRole("button", { name: "Write README" }).click();
+    await page.getByRole("textbox", { name: "README (Markdown)" }).click();
     await page.keyboard.insertText("Says **hello**.");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("hello", { exact: true }).waitFor();
@@ -185,13 +185,13 @@ describe.skipIf(browser === undefined)("the prompt hub, in Chromium", () => {
     await page.getByLabel("Text").first().fill("Mine.");
     await client.prompts.commit("answer", { manifest: answerPrompt("Someone else's.") });
     await page.getByRole("button", { name: "Commit" }).click();
-    await page.getByRole("alert").getByText("there is a newer commit").waitFor();
+    await page.getByRole("alert").getByText("a newer commit exists").waitFor();
     expect(await page.getByLabel("Text").first().inputValue()).toBe("Mine.");
   }, 60_000);
 
   test("an unknown manifest is shown as text, and the list passes axe", async () => {
     await page.goto(`${server.url}/prompts/zebra`);
-    await page.getByText("of a kind that this page does not know").waitFor();
+    await page.getByText("This manifest has an unknown format").waitFor();
     await page.getByText("<script>alert(1)</script>").waitFor();
     await page.goto(`${server.url}/prompts`);
     await page.getByRole("link", { name: "zebra" }).waitFor();

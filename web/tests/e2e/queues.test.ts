@@ -95,7 +95,8 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
     await ann.goto(address);
   }
   const placeOf = (page: Page): string | null => new URL(page.url()).searchParams.get("run");
-  const statusOf = (page: Page): Promise<string> => page.locator(".queues-words").innerText();
+  const statusOf = (page: Page): Promise<string> =>
+    page.locator(".queues-progress-text").innerText();
 
   test("two reviewers go through a queue by keys and never meet; what they gave is feedback", async () => {
     const id = await makeQueue("doubtful answers", 4);
@@ -119,7 +120,7 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
       await page.getByRole("button", { name: "Done d" }).or(page.locator(".state-title")).waitFor();
     }
     expect(new Set(runIds).size).toBe(4);
-    await ann.getByText("All done.").waitFor();
+    await ann.getByText("All done").waitFor();
     await ann.getByText("4 of 4 done · 2 by you").waitFor();
     const { run } = await client.annotationQueues.readRun(id, { index: 0 });
     const given = await client.feedback.list({ runIds: [run.id] }).toArray();
@@ -177,7 +178,7 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
     expect(await moved("k")).toBe(second);
     expect(new Set([first, second, third]).size).toBe(3);
     await ann.keyboard.press("d");
-    await ann.getByText("To be answered: correct.").waitFor();
+    await ann.getByText("Answer the required questions: correct.").waitFor();
     for (const place of [second, third]) {
       expect(placeOf(ann)).toBe(place);
       await ann.keyboard.press("1");
@@ -192,16 +193,16 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
     await openAsAnn(addressOf(id));
     await ann.getByRole("button", { name: "Done d" }).waitFor();
     await ann.keyboard.press("1");
-    await ann.getByRole("button", { name: "Correct the outputs" }).click();
+    await ann.getByRole("button", { name: "Correct outputs" }).click();
     const editor = ann.getByRole("textbox", { name: "Corrected outputs" });
     await editor.click();
     await ann.keyboard.press("Control+A");
     await ann.keyboard.insertText('{"answer": "timeoutMs: 12,000"}');
     await ann.getByRole("button", { name: "Add to dataset" }).click();
-    await ann.getByRole("button", { name: "In the dataset" }).waitFor();
+    await ann.getByRole("button", { name: "In dataset" }).waitFor();
     await ann.screenshot({ path: `${screenshots}/queues-correction.png` });
     await ann.getByRole("button", { name: "Done d" }).click();
-    await ann.getByText("All done.").waitFor();
+    await ann.getByText("All done").waitFor();
     const { run } = await client.annotationQueues.readRun(id);
     const outputs = { answer: "timeoutMs: 12,000" };
     const [example] = await client.examples
@@ -220,16 +221,16 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
     await ann.getByRole("button", { name: "New queue" }).click();
     const dialog = ann.getByRole("dialog");
     await dialog.getByLabel("Name").fill("from the page");
-    await dialog.getByLabel("Answer", { exact: true }).selectOption("categorical");
-    await dialog.getByLabel("What is asked").fill("How good is it?");
+    await dialog.getByLabel("Answer type").selectOption("categorical");
+    await dialog.getByLabel("Question", { exact: true }).fill("How good is it?");
     await ann.screenshot({ path: `${screenshots}/queues-form.png` });
-    await dialog.getByRole("button", { name: "Make queue" }).click();
+    await dialog.getByRole("button", { name: "Create queue" }).click();
     await ann.getByRole("heading", { name: "from the page" }).waitFor();
-    await ann.getByText("No run in this queue yet.").waitFor();
+    await ann.getByText("No runs in this queue yet").waitFor();
     await ann.getByRole("link", { name: "Runs" }).click();
     const runId = await recordAnswer(client);
     await ann.getByRole("button", { name: "Add runs" }).click();
-    await dialog.getByLabel("Ids or addresses of runs").fill(`see ${runId}, please`);
+    await dialog.getByLabel("Run IDs or URLs").fill(`see ${runId}, please`);
     await dialog.getByRole("button", { name: "Add 1 run" }).click();
     await ann.getByRole("link", { name: "ask" }).waitFor();
     await ann.screenshot({ path: `${screenshots}/queues-runs.png` });
@@ -239,7 +240,7 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
     await ann.getByRole("row").nth(1).getByRole("checkbox").check();
     await ann.getByRole("button", { name: "Remove" }).click();
     await dialog.getByRole("button", { name: "Remove 1 run" }).click();
-    await ann.getByText("No run in this queue yet.").waitFor();
+    await ann.getByText("No runs in this queue yet").waitFor();
     await ann.getByRole("button", { name: "Edit" }).click();
     await dialog.getByLabel("Name").fill("renamed");
     await dialog.getByRole("button", { name: "Save" }).click();

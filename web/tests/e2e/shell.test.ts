@@ -131,7 +131,7 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     await page.getByRole("heading", { name: "What arrives now" }).waitFor();
     await page.keyboard.press("g");
     await page.keyboard.press("p");
-    await page.getByRole("searchbox", { name: "Find projects by name" }).waitFor();
+    await page.getByRole("searchbox", { name: "Search projects by name" }).waitFor();
     await page.keyboard.press("/");
     expect(new URL(page.url()).pathname).toBe(`/o/${tenantId}/projects`);
     await page.keyboard.type("ask g h ?");
@@ -178,7 +178,7 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     }
     await page.goto(`${server.url}/o/${tenantId}/feedback?key=quality`);
     await page.getByRole("button", { name: /^quality/ }).waitFor();
-    await page.getByText("How often each score was given").waitFor();
+    await page.getByText("Score distribution").waitFor();
     await page.getByText("note 3", { exact: true }).waitFor();
     await shoot("feedback");
     await page.getByRole("button", { name: /^tone/ }).click();
@@ -214,7 +214,7 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     await page.getByText("Helpful", { exact: true }).click();
     await page.getByLabel("Comment").fill("<b>thanks</b>");
     await shoot("feedback-form");
-    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByRole("button", { name: "Submit" }).click();
     await page.getByText("Your feedback was received.").waitFor();
     const [given] = (await (await fetch(`${server.url}/feedback?run=${run.id}`)).json()) as Record<
       string,
@@ -223,7 +223,7 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     expect(given).toMatchObject({ key: "user-rating", score: 1, comment: "<b>thanks</b>" });
     expect(faults).toEqual([]);
     await page.goto(`${server.url}/feedback/tokens/00000000-0000-4000-8000-000000000000`);
-    await page.getByText("This link leads to no form.").waitFor();
+    await page.getByText("This feedback link is not valid.").waitFor();
   }, 120_000);
 
   test("settings: retention is set after a question, the first key keeps this browser in", async () => {
@@ -231,21 +231,21 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     await page.goto(`${server.url}/o/${tenantId}/settings`);
     await page.getByRole("heading", { name: "Settings", exact: true }).waitFor();
     await page.getByText("Database").waitFor();
-    await page.getByRole("button", { name: "Set", exact: true }).click();
+    await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.getByRole("button", { name: "Delete old runs" }).click();
     await page.getByText("kept for 30 days").waitFor();
-    await page.getByLabel("Handle of the new tenant").fill("team-a");
-    await page.getByRole("button", { name: "Make a tenant" }).click();
+    await page.getByLabel("Tenant handle").fill("team-a");
+    await page.getByRole("button", { name: "Create tenant" }).click();
     await page.getByText("team-a").waitFor();
     await shoot("settings");
-    await page.getByLabel("Name of the new key").fill("laptop");
-    await page.getByRole("button", { name: "Make a key and close the server" }).click();
+    await page.getByLabel("Key name").fill("laptop");
+    await page.getByRole("button", { name: "Create key and require authentication" }).click();
     await page.getByText("Copy the key now").waitFor();
     await page.getByText("laptop").waitFor();
     expect((await fetch(`${server.url}/sessions`)).status).toBe(401);
     expect(faults).toEqual([]);
     const key = await page.evaluate(() => localStorage.getItem("millrace-api-key"));
-    await page.getByRole("button", { name: "Forget the key of this browser" }).click();
+    await page.getByRole("button", { name: "Sign out of this browser" }).click();
     await page.getByRole("heading", { name: "This server asks for a key" }).waitFor();
     await page.screenshot({ path: `${screenshots}/key-entry.png` });
     await page.getByLabel("API key").fill("wrong");

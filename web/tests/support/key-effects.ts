@@ -152,11 +152,11 @@ const ofLists = {
     start: toFirstRow,
     shows: (page) => page.locator("tr[aria-selected=true]").waitFor(),
   },
-  "Find projects by name": focuses(field),
-  "Find datasets by name": focuses(field),
-  "Find examples by a text in them": focuses(field),
-  "Find queues by name": focuses(field),
-  "Find prompts by name or description": focuses(field),
+  "Search projects by name": focuses(field),
+  "Search datasets by name": focuses(field),
+  "Search examples": focuses(field),
+  "Search queues by name": focuses(field),
+  "Search prompts by name or description": focuses(field),
   "Search all text": focuses("[data-search-input]"),
   "Filter the runs": focuses("[data-filter-input]"),
 } satisfies Readonly<Record<string, Effect>>;
@@ -221,12 +221,15 @@ const ofTrace = {
 
 const question = (page: Page, index: number) => page.locator(".review-question").nth(index);
 const hasMark = (page: Page, index: number) =>
-  until(() => question(page, index).getAttribute("data-marked")).toBe("true");
+  until(() => question(page, index).getAttribute("data-selected")).toBe("true");
 const isAnswered = (page: Page) => until(() => question(page, 0).getAttribute("data-answered"));
 
 const ofReview = {
-  "Answer the marked question": { presses: ["1"], shows: (page) => isAnswered(page).toBe("true") },
-  "Mark the next or previous question": {
+  "Answer the selected question": {
+    presses: ["1"],
+    shows: (page) => isAnswered(page).toBe("true"),
+  },
+  "Select next or previous question": {
     presses: ["ArrowDown"],
     shows: async (page) => {
       await hasMark(page, 1);
@@ -234,7 +237,7 @@ const ofReview = {
       await hasMark(page, 0);
     },
   },
-  "Take its answer away": {
+  "Clear the answer": {
     start: async (page) => {
       await press(page, "1", "ArrowUp");
       await isAnswered(page).toBe("true");
@@ -242,33 +245,33 @@ const ofReview = {
     shows: (page) => isAnswered(page).toBe("false"),
   },
   "Write a note": focuses("textarea"),
-  "Correct the outputs": {
-    shows: (page) => page.getByRole("button", { name: "Leave the outputs as they are" }).waitFor(),
+  "Correct outputs": {
+    shows: (page) => page.getByRole("button", { name: "Discard correction" }).waitFor(),
   },
-  "Add to the dataset": { shows: (page) => page.getByText("Added to the dataset.").waitFor() },
-  "Done, and on to the next run": { ...changes("run"), start: (page) => press(page, "1") },
-  "Skip: it comes back last": changes("run"),
-  "Reopen what was done last": {
+  "Add to dataset": { shows: (page) => page.getByText("Added to the dataset.").waitFor() },
+  "Done, go to next run": { ...changes("run"), start: (page) => press(page, "1") },
+  "Skip (the run returns at the end)": changes("run"),
+  "Reopen the last completed run": {
     ...changes("run"),
     start: (page) => page.locator("button:enabled", { hasText: "Undo" }).waitFor(),
   },
-  "Leave it for the next that waits": changes("run"),
-  "The run behind": changes("run"),
-  "The run before": {
+  "Next waiting run (wraps around)": changes("run"),
+  "Next run in the queue": changes("run"),
+  "Previous run in the queue": {
     ...changes("run"),
     start: async (page) => {
       await pressFor(page, "j", "run");
       await question(page, 0).waitFor();
     },
   },
-  "Open the trace": {
+  "Open trace": {
     shows: async (page) => {
       const context = page.context();
       await until(() => context.pages().at(-1)?.url()).toMatch(/[?&]trace=/);
       await context.pages().at(-1)?.close();
     },
   },
-  "Done, from within a text": {
+  "Done (from a text field)": {
     ...changes("run"),
     start: (page) => press(page, "1", "c"),
     presses: ["Control+Enter"],

@@ -3,7 +3,7 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import type { Dataset } from "./dataset.ts";
 
-/** The columns of a list of datasets. */
+/** The columns of the dataset list. */
 export const datasetColumns: readonly Column<Dataset>[] = [
   {
     id: "name",

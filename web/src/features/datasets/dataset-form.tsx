@@ -19,13 +19,13 @@ const toJson = (value: Members | undefined): string =>
 const fromJson = (json: string): Members | undefined =>
   json.trim() === "" ? undefined : toRecord(JSON.parse(json));
 
-/** Makes a dataset, or changes what one is called and what its examples have to look like. */
+/** Creates a dataset, or edits the name, description, schemas and metadata of an existing one. */
 export const DatasetForm = ({
   dataset,
   tenantId,
   onClose,
 }: {
-  /** Absent: a new one. */
+  /** The dataset to edit; absent to create one. */
   readonly dataset?: Dataset;
   readonly tenantId: string;
   readonly onClose: () => void;
@@ -38,14 +38,14 @@ export const DatasetForm = ({
     outputs: toJson(dataset?.outputsSchema),
     metadata: toJson(dataset?.metadata),
   });
-  const isFaulty = Object.values(texts).some((text) => findFaults(text, true).length > 0);
+  const hasFaults = Object.values(texts).some((text) => findFaults(text, true).length > 0);
   const save = useSave({ dataset, tenantId, onClose });
   const field = (part: keyof typeof texts, label: string) => (
     <JsonField
       label={label}
       value={texts[part]}
       mayBeEmpty
-      onChange={(text) => setTexts((now) => ({ ...now, [part]: text }))}
+      onChange={(text) => setTexts((current) => ({ ...current, [part]: text }))}
     />
   );
   return (
@@ -86,21 +86,21 @@ export const DatasetForm = ({
         {dataset === undefined && (
           <NativeSelect
             label="Type"
-            description="kv: members; llm: a text in and out; chat: messages"
+            description="kv: key-value; llm: text in/out; chat: messages"
             data={[...dataTypes]}
             value={dataType}
             onChange={({ currentTarget }) => setDataType(currentTarget.value)}
           />
         )}
-        {field("inputs", "JSON Schema of inputs")}
-        {field("outputs", "JSON Schema of outputs")}
+        {field("inputs", "Input JSON Schema")}
+        {field("outputs", "Output JSON Schema")}
         {field("metadata", "Metadata")}
         <FormError error={save.error?.message} />
         <div className="dialog-end">
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
-          <Button type="submit" loading={save.isPending} disabled={name.trim() === "" || isFaulty}>
+          <Button type="submit" loading={save.isPending} disabled={name.trim() === "" || hasFaults}>
             {dataset === undefined ? "Create" : "Save"}
           </Button>
         </div>

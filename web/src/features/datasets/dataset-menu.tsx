@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { Confirm } from "../../components/dialog/confirm.tsx";
+import { pluralize } from "../../components/text/quantity.ts";
 import { DatasetForm } from "./dataset-form.tsx";
 import type { Dataset } from "./dataset.ts";
 import { NewExample } from "./examples/example-editor.tsx";
@@ -13,9 +14,9 @@ import { ShareDialog } from "./share-dialog.tsx";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
 
-type Open = "add" | "import" | "export" | "share" | "edit" | "delete";
+type DialogName = "add" | "import" | "export" | "share" | "edit" | "delete";
 
-/** What can be done with a dataset. */
+/** The actions in the heading of a dataset's page, and the dialogs that they open. */
 export const DatasetMenu = ({
   dataset,
   tenantId,
@@ -24,11 +25,11 @@ export const DatasetMenu = ({
   readonly tenantId: string;
 }) => {
   const { asOf, split } = route.useSearch();
-  const [open, setOpen] = useState<Open>();
+  const [openDialog, setOpenDialog] = useState<DialogName>();
   const share = useQuery(shareQuery(dataset.id));
-  const close = (): void => setOpen(undefined);
-  const button = (name: Open, label: string) => (
-    <Button size="xs" variant="default" onClick={() => setOpen(name)}>
+  const close = (): void => setOpenDialog(undefined);
+  const button = (name: DialogName, label: string) => (
+    <Button size="xs" variant="default" onClick={() => setOpenDialog(name)}>
       {label}
     </Button>
   );
@@ -39,30 +40,36 @@ export const DatasetMenu = ({
       {button("share", typeof share.data === "string" ? "Shared" : "Share")}
       <Menu position="bottom-end" withinPortal={false}>
         <Menu.Target>
-          <Button size="xs" variant="default" aria-label="More about this dataset">
+          <Button size="xs" variant="default" aria-label="More dataset actions">
             ⋯
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Item onClick={() => setOpen("edit")}>Edit name, schemas, metadata</Menu.Item>
-          <Menu.Item color="red" onClick={() => setOpen("delete")}>
+          <Menu.Item onClick={() => setOpenDialog("edit")}>
+            Edit name, schemas and metadata
+          </Menu.Item>
+          <Menu.Item color="red" onClick={() => setOpenDialog("delete")}>
             Delete dataset
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      <Button size="xs" onClick={() => setOpen("add")}>
+      <Button size="xs" onClick={() => setOpenDialog("add")}>
         Add example
       </Button>
-      {open === "add" && <NewExample datasetId={dataset.id} onClose={close} />}
-      {open === "import" && (
+      {openDialog === "add" && <NewExample datasetId={dataset.id} onClose={close} />}
+      {openDialog === "import" && (
         <ImportDialog datasetId={dataset.id} tenantId={tenantId} onClose={close} />
       )}
-      {open === "export" && (
+      {openDialog === "export" && (
         <ExportDialog dataset={dataset} asOf={asOf} split={split} onClose={close} />
       )}
-      {open === "share" && <ShareDialog datasetId={dataset.id} onClose={close} />}
-      {open === "edit" && <DatasetForm dataset={dataset} tenantId={tenantId} onClose={close} />}
-      {open === "delete" && <DeleteDataset dataset={dataset} tenantId={tenantId} onClose={close} />}
+      {openDialog === "share" && <ShareDialog datasetId={dataset.id} onClose={close} />}
+      {openDialog === "edit" && (
+        <DatasetForm dataset={dataset} tenantId={tenantId} onClose={close} />
+      )}
+      {openDialog === "delete" && (
+        <DeleteDataset dataset={dataset} tenantId={tenantId} onClose={close} />
+      )}
     </div>
   );
 };
@@ -91,8 +98,8 @@ const DeleteDataset = ({
       }}
     >
       <p>
-        Its {dataset.exampleCount.toLocaleString("en")} examples and all versions of them go too.
-        Experiments on it stay as projects.
+        This deletes {pluralize(dataset.exampleCount, "example")} and all versions. Experiments on
+        this dataset are kept as projects.
       </p>
     </Confirm>
   );

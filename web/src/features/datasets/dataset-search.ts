@@ -1,7 +1,8 @@
 import { isId, oneOf, omitUndefined, toRecord, toSearchText } from "../../api/parse.ts";
 import type { Members } from "../../api/parse.ts";
 
-export const datasetColumns = [
+/** The columns by which the server can sort datasets. */
+export const datasetSortColumns = [
   "name",
   "example_count",
   "session_count",
@@ -10,14 +11,14 @@ export const datasetColumns = [
   "last_session_start_time",
 ] as const;
 
-export type DatasetColumn = (typeof datasetColumns)[number];
+export type DatasetSortColumn = (typeof datasetSortColumns)[number];
 
-/** The state of the list of datasets in the address. */
+/** Search parameters in the URL of the dataset list. */
 export interface DatasetsSearch {
-  /** Part of a name. */
+  /** Text that the name must contain. */
   readonly q?: string;
   /** @defaultValue "modified_at" */
-  readonly sort?: DatasetColumn;
+  readonly sort?: DatasetSortColumn;
   /** @defaultValue "desc" */
   readonly order?: "asc" | "desc";
 }
@@ -25,7 +26,7 @@ export interface DatasetsSearch {
 export const parseDatasetsSearch = (search: Members): DatasetsSearch =>
   omitUndefined({
     q: toSearchText(search["q"]),
-    sort: oneOf(search["sort"], datasetColumns),
+    sort: oneOf(search["sort"], datasetSortColumns),
     order: oneOf(search["order"], ["asc", "desc"] as const),
   });
 
@@ -39,31 +40,32 @@ export const diffKinds = ["removed", "modified", "added"] as const;
 
 export type DiffKind = (typeof diffKinds)[number];
 
-/** Which examples are shown. */
+/** Conditions that an example must meet to be listed. */
 export interface ExampleFilter {
-  /** A part of inputs or outputs. */
+  /** Text that the inputs or outputs must contain. */
   readonly q?: string;
   readonly split?: string;
-  /** A JSON object whose entries the metadata has. */
+  /** A JSON object, as text. The example's metadata must contain all its entries. */
   readonly metadata?: string;
-  /** A version: a tag, or a time. @defaultValue the newest */
+  /** The dataset version, by tag or timestamp. @defaultValue the newest version */
   readonly asOf?: string;
 }
 
-/** What the address of a dataset selects. */
+/** Search parameters in the URL of a dataset. */
 export interface DatasetSearch extends ExampleFilter {
   /** @defaultValue "examples" */
   readonly tab?: DatasetTab;
-  /** @defaultValue "recent" */
+  /** Sorts by the time of the last change (`recent`) or of creation. @defaultValue "recent" */
   readonly by?: (typeof exampleOrders)[number];
   /** @defaultValue "desc" */
   readonly order?: "asc" | "desc";
-  /** The example that is open. */
+  /** Id of the open example. */
   readonly example?: string;
-  /** The versions that are compared. */
+  /** The earlier of the two versions to compare, by tag or timestamp. */
   readonly from?: string;
+  /** The later of the two versions to compare, by tag or timestamp. */
   readonly to?: string;
-  /** Of what differs only this. */
+  /** Shows only the differences of this kind. */
   readonly kind?: DiffKind;
 }
 
@@ -82,7 +84,7 @@ export const parseDatasetSearch = (search: Members): DatasetSearch =>
     kind: oneOf(search["kind"], diffKinds),
   });
 
-/** What the address of a shared dataset selects. */
+/** Search parameters in the URL of a shared dataset. */
 export interface SharedSearch extends Pick<ExampleFilter, "q" | "split"> {
   readonly example?: string;
 }
@@ -92,33 +94,33 @@ export const parseSharedSearch = (search: Members): SharedSearch => {
   return omitUndefined({ q, split, example });
 };
 
-/** The router reads a JSON object in the address as an object. */
+/** Accepts an object too: the router parses a JSON object in the URL. */
 function toMetadata(value: unknown): string | undefined {
   const isObject = typeof value === "object" && value !== null;
   const json = isObject ? JSON.stringify(value) : toSearchText(value);
   return json !== undefined && isMetadata(json) ? json : undefined;
 }
 
-/** Whether a text is a JSON object that metadata can be held against. */
+/** Whether `json` is a JSON object with at least one entry, as a metadata filter must be. */
 export function isMetadata(json: string): boolean {
   try {
     const value: unknown = JSON.parse(json);
     return Object.keys(toRecord(value)).length > 0;
   } catch {
-    return false; // Still being typed.
+    return false; // The user may still be typing the JSON.
   }
 }
 
-/** The filter as the server takes it. */
+/** Converts the filter to the query parameters of the API. */
 export function toExampleParameters(filter: ExampleFilter): URLSearchParams {
   const parameters = new URLSearchParams();
-  const named = {
+  const values = {
     full_text_contains: filter.q,
     splits: filter.split,
     metadata: filter.metadata,
     as_of: filter.asOf,
   };
-  for (const [name, value] of Object.entries(named)) {
+  for (const [name, value] of Object.entries(values)) {
     if (value !== undefined) {
       parameters.set(name, value);
     }

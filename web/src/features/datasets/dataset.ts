@@ -2,10 +2,10 @@ import { requireItems, requireText, toNumber, toRecord, toText, toTexts } from "
 import type { Members } from "../../api/parse.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
 
-/** What its examples look like: members, a text in and out, or messages. */
+/** `kv`: examples are key-value objects. `llm`: one text in, one text out. `chat`: lists of messages. */
 export const dataTypes = ["kv", "llm", "chat"] as const;
 
-/** A dataset, as the holder of its link can see it too. */
+/** The fields of a dataset that everyone with its share link can read. */
 export interface SharedDataset {
   readonly id: string;
   readonly name: string;
@@ -24,15 +24,15 @@ export interface Dataset extends SharedDataset {
   readonly metadata: Members | undefined;
 }
 
-/** A version: a write to the examples. */
+/** A version of a dataset. Each write to the examples creates one. */
 export interface DatasetVersion {
-  /** Its time as the server writes it: whole, to the microsecond. */
+  /** The version's timestamp exactly as the server sent it, with microseconds. Requests identify the version by it. */
   readonly asOf: string;
   readonly atMs: number;
   readonly tags: readonly string[];
 }
 
-/** @throws TypeError it is no dataset. */
+/** @throws TypeError `value` is not a dataset. */
 export function parseSharedDataset(value: unknown): SharedDataset {
   const members = toRecord(value);
   return {
@@ -47,7 +47,7 @@ export function parseSharedDataset(value: unknown): SharedDataset {
   };
 }
 
-/** @throws TypeError it is no dataset. */
+/** @throws TypeError `value` is not a dataset. */
 export function parseDataset(value: unknown): Dataset {
   const members = toRecord(value);
   const shared = parseSharedDataset(value);
@@ -60,11 +60,11 @@ export function parseDataset(value: unknown): Dataset {
   };
 }
 
-/** @throws TypeError one is no dataset. */
+/** @throws TypeError `value` is not a list, or an item is not a dataset. */
 export const parseDatasets = (value: unknown): readonly Dataset[] =>
   requireItems(value, "datasets").map(parseDataset);
 
-/** @throws TypeError one is no version. */
+/** @throws TypeError `value` is not a list, or an item is not a version. */
 export const parseVersions = (value: unknown): readonly DatasetVersion[] =>
   requireItems(value, "versions").map((item) => {
     const members = toRecord(item);

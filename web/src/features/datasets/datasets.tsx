@@ -11,26 +11,26 @@ import type { RowLink } from "../../components/table/data-table.tsx";
 import { pluralize } from "../../components/text/quantity.ts";
 import { datasetColumns } from "./dataset-columns.tsx";
 import { DatasetForm } from "./dataset-form.tsx";
-import type { DatasetColumn } from "./dataset-search.ts";
+import type { DatasetSortColumn } from "./dataset-search.ts";
 import type { Dataset } from "./dataset.ts";
 import { ImportDialog } from "./import/import-dialog.tsx";
 import { datasetsQuery, deleteDatasets } from "./queries.ts";
 import "./datasets.css";
 
 const route = getRouteApi("/o/$tenantId/datasets");
-const none: ReadonlySet<string> = new Set();
+const noSelection: ReadonlySet<string> = new Set();
 
-/** `/o/{tenantId}/datasets`: the tenant's datasets. */
+/** The page `/o/{tenantId}/datasets`, which lists the datasets of a tenant. */
 export const Datasets = () => {
   const { tenantId } = route.useParams();
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const datasets = useInfiniteQuery(datasetsQuery(search));
-  const [selection, setSelection] = useState(none);
-  const [open, setOpen] = useState<"create" | "import" | "delete">();
-  const close = (): void => setOpen(undefined);
+  const [selection, setSelection] = useState(noSelection);
+  const [openDialog, setOpenDialog] = useState<"create" | "import" | "delete">();
+  const close = (): void => setOpenDialog(undefined);
   const rows = datasets.data?.pages.flat();
-  const field = useFindKey("Find datasets by name");
+  const searchField = useFindKey("Search datasets by name");
   return (
     <div className="fill">
       <title>Datasets · Millrace</title>
@@ -38,28 +38,28 @@ export const Datasets = () => {
         <h1>Datasets</h1>
         <div className="tools">
           {selection.size > 0 && (
-            <Button size="xs" color="red" variant="light" onClick={() => setOpen("delete")}>
-              Delete {selection.size}
+            <Button size="xs" color="red" variant="light" onClick={() => setOpenDialog("delete")}>
+              Delete ({selection.size})
             </Button>
           )}
           <TextInput
-            ref={field}
+            ref={searchField}
             size="xs"
             type="search"
-            aria-label="Part of a name"
+            aria-label="Search datasets by name"
             placeholder="Search names"
             value={search.q ?? ""}
             onChange={({ currentTarget: { value } }) =>
               void navigate({
-                search: ({ q: _q, ...rest }) => (value === "" ? rest : { ...rest, q: value }),
+                search: ({ q: _q, ...others }) => (value === "" ? others : { ...others, q: value }),
                 replace: true,
               })
             }
           />
-          <Button size="xs" variant="default" onClick={() => setOpen("import")}>
+          <Button size="xs" variant="default" onClick={() => setOpenDialog("import")}>
             Import file
           </Button>
-          <Button size="xs" onClick={() => setOpen("create")}>
+          <Button size="xs" onClick={() => setOpenDialog("create")}>
             New dataset
           </Button>
         </div>
@@ -73,7 +73,7 @@ export const Datasets = () => {
         sort={{ column: search.sort ?? "modified_at", order: search.order ?? "desc" }}
         onSort={({ column, order }) =>
           void navigate({
-            search: (now) => ({ ...now, sort: column as DatasetColumn, order }),
+            search: (current) => ({ ...current, sort: column as DatasetSortColumn, order }),
             replace: true,
           })
         }
@@ -84,13 +84,20 @@ export const Datasets = () => {
         error={datasets.error}
         onRetry={datasets.refetch}
         empty={
-          <NoDatasets isSearched={search.q !== undefined} onCreate={() => setOpen("create")} />
+          <NoDatasets
+            isSearched={search.q !== undefined}
+            onCreate={() => setOpenDialog("create")}
+          />
         }
       />
-      {open === "create" && <DatasetForm onClose={close} tenantId={tenantId} />}
-      {open === "import" && <ImportDialog onClose={close} tenantId={tenantId} />}
-      {open === "delete" && (
-        <DeleteDatasets ids={[...selection]} onClose={close} onDeleted={() => setSelection(none)} />
+      {openDialog === "create" && <DatasetForm onClose={close} tenantId={tenantId} />}
+      {openDialog === "import" && <ImportDialog onClose={close} tenantId={tenantId} />}
+      {openDialog === "delete" && (
+        <DeleteDatasets
+          ids={[...selection]}
+          onClose={close}
+          onDeleted={() => setSelection(noSelection)}
+        />
       )}
     </div>
   );
@@ -98,8 +105,8 @@ export const Datasets = () => {
 
 const toLink =
   (tenantId: string) =>
-  ({ id: datasetId }: Dataset, part: RowLink): ReactNode => (
-    <Link to="/o/$tenantId/datasets/$datasetId" params={{ tenantId, datasetId }} {...part} />
+  ({ id: datasetId }: Dataset, linkProps: RowLink): ReactNode => (
+    <Link to="/o/$tenantId/datasets/$datasetId" params={{ tenantId, datasetId }} {...linkProps} />
   );
 
 const NoDatasets = ({
@@ -110,10 +117,13 @@ const NoDatasets = ({
   readonly onCreate: () => void;
 }) =>
   isSearched ? (
-    <Empty title="No dataset has that in its name." />
+    <Empty title="No matching datasets" />
   ) : (
-    <Empty title="No datasets yet.">
-      <p>Examples to test an application on. Make one here, import a file, or add runs to one.</p>
+    <Empty title="No datasets yet">
+      <p>
+        A dataset holds examples for testing an application. Create one, import a file, or add runs
+        from a project.
+      </p>
       <Button size="xs" onClick={onCreate}>
         New dataset
       </Button>
@@ -130,11 +140,11 @@ const DeleteDatasets = ({
   readonly onDeleted: () => void;
 }) => {
   const queryClient = useQueryClient();
-  const what = pluralize(ids.length, "dataset");
+  const datasetCount = pluralize(ids.length, "dataset");
   return (
     <Confirm
-      title={`Delete ${what}?`}
-      action={`Delete ${what}`}
+      title={`Delete ${datasetCount}?`}
+      action={`Delete ${datasetCount}`}
       onClose={onClose}
       onConfirm={async () => {
         await deleteDatasets(ids);
@@ -142,7 +152,7 @@ const DeleteDatasets = ({
         await queryClient.invalidateQueries({ queryKey: ["datasets"] });
       }}
     >
-      <p>Their examples and all versions of them go too. Experiments on them stay as projects.</p>
+      <p>This deletes all their examples and versions. Experiments on them are kept as projects.</p>
     </Confirm>
   );
 };

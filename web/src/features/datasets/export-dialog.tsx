@@ -10,9 +10,9 @@ import type { Dataset } from "./dataset.ts";
 import { splitsQuery } from "./queries.ts";
 
 const formats = [
-  { value: "jsonl", label: "JSONL: a line of JSON for each example" },
-  { value: "csv", label: "CSV: a column for each member" },
-  { value: "openai_ft", label: "OpenAI fine-tuning: messages" },
+  { value: "jsonl", label: "JSONL: one example per line" },
+  { value: "csv", label: "CSV: one column per field" },
+  { value: "openai_ft", label: "OpenAI fine-tuning (JSONL of messages)" },
 ] as const;
 
 type ExportFormat = (typeof formats)[number]["value"];
@@ -20,11 +20,11 @@ type ExportFormat = (typeof formats)[number]["value"];
 const toFormat = (text: string): ExportFormat =>
   formats.find(({ value }) => value === text)?.value ?? formats[0].value;
 
-/** Saves a version of a dataset, or one split of it, as a file. */
+/** Downloads one version of a dataset, or one split of that version, as a file. */
 export const ExportDialog = ({
   dataset,
   asOf,
-  split: shownSplit = "",
+  split: initialSplit = "",
   onClose,
 }: {
   readonly dataset: Dataset;
@@ -33,13 +33,13 @@ export const ExportDialog = ({
   readonly onClose: () => void;
 }) => {
   const [format, setFormat] = useState<ExportFormat>(formats[0].value);
-  const [split, setSplit] = useState(shownSplit);
+  const [split, setSplit] = useState(initialSplit);
   const splits = useQuery(splitsQuery(dataset.id, asOf));
-  const control = useRef<AbortController>(undefined);
-  useEffect(() => () => control.current?.abort(), []);
-  const save = useMutation({
+  const abortController = useRef<AbortController>(undefined);
+  useEffect(() => () => abortController.current?.abort(), []);
+  const download = useMutation({
     mutationFn: async () => {
-      control.current = new AbortController();
+      abortController.current = new AbortController();
       const parameters = new URLSearchParams({
         ...(asOf === undefined ? {} : { as_of: asOf }),
         ...(split === "" ? {} : { splits: split }),
@@ -47,16 +47,16 @@ export const ExportDialog = ({
       const url = `${endpointPath(`/datasets/:id/${format}`, { id: dataset.id })}?${parameters.toString()}`;
       const extension = format === "csv" ? "csv" : "jsonl";
       saveFile(
-        await getBlob(url, control.current.signal),
+        await getBlob(url, abortController.current.signal),
         `${toFileName(dataset.name)}.${extension}`,
       );
     },
     onSuccess: onClose,
   });
   return (
-    <Dialog title="Export" onClose={onClose}>
+    <Dialog title="Export dataset" onClose={onClose}>
       <div className="form">
-        <p>{asOf === undefined ? "The newest version." : `The version ${asOf}.`}</p>
+        <p>{asOf === undefined ? "Newest version" : `Version ${asOf}`}</p>
         <NativeSelect
           label="Format"
           data={[...formats]}
@@ -66,19 +66,19 @@ export const ExportDialog = ({
         <NativeSelect
           label="Split"
           data={[
-            { value: "", label: "all of them" },
+            { value: "", label: "All splits" },
             ...(splits.data ?? []).map((name) => ({ value: name, label: toVisibleText(name) })),
           ]}
           value={split}
           onChange={({ currentTarget }) => setSplit(currentTarget.value)}
         />
-        <FormError error={save.error?.message} />
+        <FormError error={download.error?.message} />
         <div className="dialog-end">
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
-          <Button loading={save.isPending} onClick={() => save.mutate()}>
-            Save file
+          <Button loading={download.isPending} onClick={() => download.mutate()}>
+            Download
           </Button>
         </div>
       </div>
@@ -95,6 +95,6 @@ function saveFile(blob: Blob, name: string): void {
   link.href = url;
   link.download = name;
   link.click();
-  // The browser has taken it when the click is over; a moment more does no harm.
+  // Delay the revocation: the browser may start to read the URL only after the click event.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

@@ -7,13 +7,13 @@ import type { DatasetsSearch } from "./dataset-search.ts";
 import { parseDataset, parseDatasets, parseVersions } from "./dataset.ts";
 import type { Dataset, DatasetVersion } from "./dataset.ts";
 
-const path = endpointPath("/datasets");
-const listPage = 100;
-const versionPage = 100;
+const datasetsPath = endpointPath("/datasets");
+const listPageSize = 100;
+const versionPageSize = 100;
 
 const datasetPath = (id: string): string => endpointPath("/datasets/:id", { id });
 
-/** Datasets, page after page. */
+/** The tenant's datasets, in pages. */
 export const datasetsQuery = ({ q, sort = "modified_at", order = "desc" }: DatasetsSearch) =>
   infiniteQueryOptions({
     queryKey: ["datasets", "list", { q, sort, order }],
@@ -21,15 +21,15 @@ export const datasetsQuery = ({ q, sort = "modified_at", order = "desc" }: Datas
       const parameters = new URLSearchParams({
         sort_by: sort,
         sort_by_desc: String(order === "desc"),
-        limit: String(listPage),
+        limit: String(listPageSize),
         offset: String(pageParam),
         ...(q === undefined ? {} : { name_contains: q }),
       });
-      return parseDatasets(await getJson(`${path}?${parameters.toString()}`, signal));
+      return parseDatasets(await getJson(`${datasetsPath}?${parameters.toString()}`, signal));
     },
     initialPageParam: 0,
     getNextPageParam: (page: readonly Dataset[], pages) =>
-      page.length < listPage ? undefined : pages.length * listPage,
+      page.length < listPageSize ? undefined : pages.length * listPageSize,
     placeholderData: keepPreviousData,
   });
 
@@ -39,20 +39,20 @@ export const datasetQuery = (id: string) =>
     queryFn: async ({ signal }) => parseDataset(await getJson(datasetPath(id), signal)),
   });
 
-/** Versions, the newest first, page after page. */
+/** The versions of a dataset, newest first, in pages. */
 export const versionsQuery = (id: string) =>
   infiniteQueryOptions({
     queryKey: ["datasets", id, "versions"],
     queryFn: async ({ pageParam, signal }) =>
       parseVersions(
         await getJson(
-          `${endpointPath("/datasets/:id/versions", { id })}?limit=${versionPage}&offset=${pageParam}`,
+          `${endpointPath("/datasets/:id/versions", { id })}?limit=${versionPageSize}&offset=${pageParam}`,
           signal,
         ),
       ),
     initialPageParam: 0,
     getNextPageParam: (page: readonly DatasetVersion[], pages) =>
-      page.length < versionPage ? undefined : pages.length * versionPage,
+      page.length < versionPageSize ? undefined : pages.length * versionPageSize,
   });
 
 export const splitsQuery = (id: string, asOf: string | undefined) =>
@@ -66,7 +66,7 @@ export const splitsQuery = (id: string, asOf: string | undefined) =>
     },
   });
 
-/** The token of a dataset's link; `null` where it is not shared. */
+/** The token in a dataset's share link; `null` when the dataset is not shared. */
 export const shareQuery = (id: string) =>
   queryOptions({
     queryKey: ["datasets", id, "share"],
@@ -82,7 +82,7 @@ export const unshareDataset = async (id: string): Promise<unknown> =>
 
 const toToken = (value: unknown): string | null => toText(toRecord(value)["share_token"]) ?? null;
 
-/** What of a dataset is edited. */
+/** The fields of a dataset that a user can edit. */
 export interface DatasetFields {
   readonly name: string;
   readonly description: string;
@@ -98,23 +98,23 @@ const toBody = (fields: DatasetFields) => ({
   outputs_schema_definition: fields.outputsSchema,
 });
 
-/** @returns its id. */
+/** @returns the id of the new dataset. */
 export async function createDataset(fields: DatasetFields, dataType: string): Promise<string> {
   const { metadata } = fields;
-  const made = await postJson(path, {
+  const created = await postJson(datasetsPath, {
     ...toBody(fields),
     data_type: dataType,
     ...(metadata === undefined ? {} : { extra: { metadata } }),
   });
-  return parseDataset(made).id;
+  return parseDataset(created).id;
 }
 
 export const updateDataset = async (id: string, fields: DatasetFields): Promise<unknown> =>
   patchJson(datasetPath(id), { ...toBody(fields), metadata: fields.metadata ?? {} });
 
 export const deleteDatasets = async (ids: Iterable<string>): Promise<unknown> => {
-  const named = [...ids].filter(isId).map((id) => `dataset_ids=${id}`);
-  return deleteJson(`${path}?${named.join("&")}`);
+  const parameters = [...ids].filter(isId).map((id) => `dataset_ids=${id}`);
+  return deleteJson(`${datasetsPath}?${parameters.join("&")}`);
 };
 
 export const tagVersion = async (id: string, asOf: string, tag: string): Promise<unknown> =>

@@ -6,7 +6,7 @@ import { Loading } from "../../components/page/states.tsx";
 import { CopyText } from "../../components/text/copy-text.tsx";
 import { shareDataset, shareQuery, unshareDataset } from "./queries.ts";
 
-/** Makes, shows and takes back the link under which anyone may read a dataset. */
+/** Creates, shows and revokes the link with which anyone can read a dataset. */
 export const ShareDialog = ({
   datasetId,
   onClose,
@@ -23,13 +23,13 @@ export const ShareDialog = ({
   });
   const isShared = typeof token === "string";
   return (
-    <Dialog title={isShared ? "Shared by a link" : "Share by a link"} onClose={onClose}>
+    <Dialog title={isShared ? "Dataset shared by link" : "Share dataset"} onClose={onClose}>
       <div className="form">
         {token === undefined && error === null && <Loading what="the link" />}
         <p>
           {isShared
-            ? "Whoever has this link reads the dataset and its examples, without a key."
-            : "Whoever has the link will read the dataset and its examples, without a key. The runs that examples came from are not shown."}
+            ? "Anyone with this link can read the dataset and its examples without an API key."
+            : "Anyone with the link can read the dataset and its examples without an API key. Source runs are not shared."}
         </p>
         {isShared && (
           <CopyText label="Link" text={`${globalThis.location.origin}/public/${token}/d`} />
@@ -45,7 +45,7 @@ export const ShareDialog = ({
             disabled={token === undefined}
             onClick={() => change.mutate(isShared ? "unshare" : "share")}
           >
-            {isShared ? "Stop sharing" : "Make a link"}
+            {isShared ? "Stop sharing" : "Create link"}
           </Button>
         </div>
       </div>

@@ -3,54 +3,58 @@ import { getRouteApi } from "@tanstack/react-router";
 import { oneOf } from "../../api/parse.ts";
 import { pluralize } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { comparisonOrders, comparisonSubsets, toKeys } from "./compare-search.ts";
+import { comparisonOrders, comparisonSubsets, parseKeys } from "./compare-search.ts";
 import type { CompareSearch } from "./compare-search.ts";
-import { nameOf } from "./comparison-context.ts";
+import { getExperimentName } from "./comparison-context.ts";
 import type { ComparisonContext } from "./comparison-context.ts";
 import type { ComparisonPage } from "./comparison.ts";
 import type { Experiment } from "./experiment.ts";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId/compare");
 
-const orders = {
+const orderLabels = {
   regression: "Regressions first",
   improvement: "Improvements first",
-  run: "As they were run",
+  run: "Run order",
 } as const;
-const subsets = {
+const subsetLabels = {
   all: "All examples",
   regressions: "Only regressions",
   improvements: "Only improvements",
   errors: "Only errors",
 } as const;
 
-/** Which examples are shown, in which order, and by which score. */
+/** The settings of a comparison: baseline, deciding score, order and subset of the examples. */
 export const CompareFilters = ({
   context,
   page,
-  known,
+  experiments,
 }: {
   readonly context: ComparisonContext;
   readonly page: ComparisonPage;
-  readonly known: readonly Experiment[];
+  /** The experiments that can be added to the comparison. */
+  readonly experiments: readonly Experiment[];
 }) => {
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const set = (changes: CompareSearch): void =>
-    void navigate({ search: (now) => ({ ...now, ...changes }), replace: true });
-  const others = known.filter(({ id }) => !context.ids.includes(id));
+  const changeSearch = (changes: CompareSearch): void =>
+    void navigate({ search: (current) => ({ ...current, ...changes }), replace: true });
+  const otherExperiments = experiments.filter(({ id }) => !context.ids.includes(id));
   return (
     <search className="example-filters">
       <NativeSelect
         size="xs"
         aria-label="Baseline"
         value={context.baselineId}
-        data={context.ids.map((id) => ({ value: id, label: `Baseline: ${nameOf(context, id)}` }))}
-        onChange={({ currentTarget }) => set({ baseline: currentTarget.value })}
+        data={context.ids.map((id) => ({
+          value: id,
+          label: `Baseline: ${getExperimentName(context, id)}`,
+        }))}
+        onChange={({ currentTarget }) => changeSearch({ baseline: currentTarget.value })}
       />
       <NativeSelect
         size="xs"
-        aria-label="Score that decides"
+        aria-label="Deciding score"
         value={search.key ?? ""}
         data={[
           { value: "", label: "By all scores" },
@@ -58,49 +62,50 @@ export const CompareFilters = ({
         ]}
         onChange={({ currentTarget: { value } }) =>
           void navigate({
-            search: ({ key: _key, ...now }) => (value === "" ? now : { ...now, key: value }),
+            search: ({ key: _key, ...others }) =>
+              value === "" ? others : { ...others, key: value },
             replace: true,
           })
         }
       />
       <NativeSelect
         size="xs"
-        aria-label="Order"
+        aria-label="Sort order"
         value={search.order ?? "regression"}
-        data={comparisonOrders.map((value) => ({ value, label: orders[value] }))}
+        data={comparisonOrders.map((value) => ({ value, label: orderLabels[value] }))}
         onChange={({ currentTarget }) =>
-          set({ order: oneOf(currentTarget.value, comparisonOrders) ?? "regression" })
+          changeSearch({ order: oneOf(currentTarget.value, comparisonOrders) ?? "regression" })
         }
       />
       <NativeSelect
         size="xs"
-        aria-label="Which examples"
+        aria-label="Filter examples"
         value={search.only ?? "all"}
-        data={comparisonSubsets.map((value) => ({ value, label: subsets[value] }))}
+        data={comparisonSubsets.map((value) => ({ value, label: subsetLabels[value] }))}
         onChange={({ currentTarget }) =>
-          set({ only: oneOf(currentTarget.value, comparisonSubsets) ?? "all" })
+          changeSearch({ only: oneOf(currentTarget.value, comparisonSubsets) ?? "all" })
         }
       />
-      {others.length > 0 && search.comparative === undefined && (
+      {otherExperiments.length > 0 && search.comparative === undefined && (
         <NativeSelect
           size="xs"
-          aria-label="Add an experiment"
+          aria-label="Add experiment"
           value=""
           data={[
-            { value: "", label: "Add an experiment" },
-            ...others.map(({ id, name }) => ({ value: id, label: toVisibleText(name) })),
+            { value: "", label: "Add experiment" },
+            ...otherExperiments.map(({ id, name }) => ({ value: id, label: toVisibleText(name) })),
           ]}
           onChange={({ currentTarget }) =>
-            set({ experiments: [...context.ids, currentTarget.value].join(",") })
+            changeSearch({ experiments: [...context.ids, currentTarget.value].join(",") })
           }
         />
       )}
       {search.key !== undefined && (
         <Checkbox
           size="xs"
-          label="Less is better"
-          checked={context.lower.has(search.key)}
-          onChange={() => set({ lower: toggle(search.lower, search.key ?? "") })}
+          label="Lower is better"
+          checked={context.lowerIsBetterKeys.has(search.key)}
+          onChange={() => changeSearch({ lower: toggleKey(search.lower, search.key ?? "") })}
         />
       )}
       <output className="quiet">
@@ -112,7 +117,7 @@ export const CompareFilters = ({
   );
 };
 
-function toggle(lower: string | undefined, key: string): string {
-  const keys = toKeys(lower);
-  return (keys.includes(key) ? keys.filter((one) => one !== key) : [...keys, key]).join(",");
+function toggleKey(lower: string | undefined, key: string): string {
+  const keys = parseKeys(lower);
+  return (keys.includes(key) ? keys.filter((other) => other !== key) : [...keys, key]).join(",");
 }

@@ -5,14 +5,14 @@ import { Code } from "../../components/code/code.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
 import { formatJson } from "../../components/text/json-text.ts";
 import { diffBases } from "./compare-search.ts";
-import { RunPart, toText } from "./compared-run.tsx";
+import { RunOutput, formatOutputs } from "./compared-run.tsx";
 import type { ComparisonContext } from "./comparison-context.ts";
 import { exampleRunsQuery } from "./queries.ts";
 import type { ExampleRun } from "./queries.ts";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId/compare");
 
-/** One example: each answer whole, against the baseline's or the reference. */
+/** A panel with the complete outputs for one example, compared with the baseline or the reference outputs. */
 export const ComparePanel = ({
   context,
   datasetId,
@@ -43,14 +43,17 @@ export const ComparePanel = ({
               className="diff-kind"
               aria-pressed={base === against}
               onClick={() =>
-                void navigate({ search: (now) => ({ ...now, against: base }), replace: true })
+                void navigate({
+                  search: (current) => ({ ...current, against: base }),
+                  replace: true,
+                })
               }
             >
-              against {base}
+              vs. {base}
             </button>
           ))}
         </span>
-        <ActionIcon variant="subtle" color="gray" aria-label="Close the example" onClick={onClose}>
+        <ActionIcon variant="subtle" color="gray" aria-label="Close example" onClick={onClose}>
           ✕
         </ActionIcon>
       </div>
@@ -68,12 +71,12 @@ export const ComparePanel = ({
             data.runs
               .filter(({ experimentId }) => experimentId === id)
               .map((run, index) => (
-                <RunPart
+                <RunOutput
                   key={run.id}
                   context={context}
                   run={run}
                   repetition={index}
-                  before={toBefore({ against, run, baseline, reference: data.reference })}
+                  comparedWith={toDiffBase({ against, run, baseline, reference: data.reference })}
                 />
               )),
           )}
@@ -83,8 +86,8 @@ export const ComparePanel = ({
   );
 };
 
-/** What an answer is held against; `undefined`: it is shown as it is. */
-function toBefore({
+/** The text with which the output of a run is compared; `undefined` to show the output without a diff. */
+function toDiffBase({
   against,
   run,
   baseline,
@@ -96,7 +99,9 @@ function toBefore({
   readonly reference: unknown;
 }): string | undefined {
   if (against === "reference") {
-    return reference === undefined ? undefined : toText(reference);
+    return reference === undefined ? undefined : formatOutputs(reference);
   }
-  return baseline === undefined || baseline.id === run.id ? undefined : toText(baseline.outputs);
+  return baseline === undefined || baseline.id === run.id
+    ? undefined
+    : formatOutputs(baseline.outputs);
 }

@@ -3,14 +3,15 @@ import { useEffect, useRef } from "react";
 import { Empty } from "../../components/page/states.tsx";
 import { PayloadText } from "../datasets/examples/example-columns.tsx";
 import { ComparedOutput } from "./compared-output.tsx";
-import { colorOf, nameOf } from "./comparison-context.ts";
+import { getExperimentColor, getExperimentName } from "./comparison-context.ts";
 import type { ComparisonContext } from "./comparison-context.ts";
 import type { ComparedRow } from "./comparison.ts";
 
 const rowHeight = 132;
-const readAhead = 5;
+/** The next page is requested when this many rows remain below the visible ones. */
+const prefetchRows = 5;
 
-/** An example a row: what was asked, what is right, and what each experiment answered. */
+/** A virtual table with one row per example: its inputs and reference outputs, then each experiment's output. */
 export const CompareRows = ({
   context,
   rows,
@@ -35,20 +36,20 @@ export const CompareRows = ({
     overscan: 4,
   });
   const items = virtualizer.getVirtualItems();
-  const isNearEnd = hasMore && (items.at(-1)?.index ?? -1) >= rows.length - readAhead;
+  const isNearEnd = hasMore && (items.at(-1)?.index ?? -1) >= rows.length - prefetchRows;
   useEffect(() => {
     if (isNearEnd) {
       onMore();
     }
   });
   if (rows.length === 0) {
-    return <Empty title="No example is like that." />;
+    return <Empty title="No matching examples" />;
   }
   const tracks = `minmax(220px, 1fr) repeat(${context.ids.length}, minmax(220px, 1fr))`;
   return (
     <div className="compare-rows" ref={scroller}>
       <table
-        aria-label="Examples compared"
+        aria-label="Compared examples"
         aria-rowcount={hasMore ? -1 : rows.length + 1}
         style={{ ["--tracks" as string]: tracks, minWidth: 220 * (context.ids.length + 1) }}
       >
@@ -59,9 +60,9 @@ export const CompareRows = ({
               <th key={id} scope="col">
                 <span
                   className="experiment-label"
-                  style={{ borderColor: `var(${colorOf(context, id)})` }}
+                  style={{ borderColor: `var(${getExperimentColor(context, id)})` }}
                 >
-                  {nameOf(context, id)}
+                  {getExperimentName(context, id)}
                 </span>
                 {id === context.baselineId && <span className="tag">baseline</span>}
               </th>
@@ -86,13 +87,13 @@ export const CompareRows = ({
                     onClick={() => onOpen(row.exampleId)}
                   >
                     {row.example === undefined ? (
-                      `deleted since: ${row.exampleId}`
+                      `Deleted example ${row.exampleId}`
                     ) : (
-                      <PayloadText of={row.example.inputs} />
+                      <PayloadText preview={row.example.inputs} />
                     )}
                   </button>
                   <div className="compare-output compare-reference">
-                    <PayloadText of={row.example?.outputs} />
+                    <PayloadText preview={row.example?.outputs} />
                   </div>
                 </td>
                 {context.ids.map((id) => (

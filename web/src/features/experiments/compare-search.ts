@@ -5,31 +5,31 @@ export const comparisonOrders = ["regression", "improvement", "run"] as const;
 export const comparisonSubsets = ["all", "regressions", "improvements", "errors"] as const;
 export const diffBases = ["baseline", "reference"] as const;
 
-/** What the address of a comparison selects. */
+/** Search parameters in the URL of a comparison. */
 export interface CompareSearch {
-  /** Ids, joined by commas, in the order of the columns. */
+  /** Experiment ids, separated by commas, in the order of the columns. */
   readonly experiments?: string;
-  /** @defaultValue the first experiment */
+  /** Id of the baseline experiment. @defaultValue the first experiment */
   readonly baseline?: string;
-  /** Of the scores only this one decides. */
+  /** Only the scores under this key decide about the order and the subset. @defaultValue all keys */
   readonly key?: string;
-  /** Keys of which less is better, joined by commas. */
+  /** Keys for which a lower score is better, separated by commas. */
   readonly lower?: string;
-  /** @defaultValue "regression" */
+  /** Order of the examples. @defaultValue "regression" */
   readonly order?: (typeof comparisonOrders)[number];
-  /** @defaultValue "all" */
+  /** Subset of the examples. @defaultValue "all" */
   readonly only?: (typeof comparisonSubsets)[number];
-  /** Only the scores that were given in this comparison. */
+  /** Id of a pairwise comparison; shows only the scores that were given in it. */
   readonly comparative?: string;
-  /** The example that is open. */
+  /** Id of the open example. */
   readonly example?: string;
-  /** What outputs are held against. @defaultValue "baseline" */
+  /** What the outputs of the open example are compared with. @defaultValue "baseline" */
   readonly against?: (typeof diffBases)[number];
 }
 
 export const parseCompareSearch = (search: Members): CompareSearch => {
-  // Clients of LangSmith print links to `?selectedSessions=`.
-  const ids = toIds(toSearchText(search["experiments"] ?? search["selectedSessions"]));
+  // LangSmith clients print links to `?selectedSessions=`.
+  const ids = parseIds(toSearchText(search["experiments"] ?? search["selectedSessions"]));
   const { baseline, comparative, example } = search;
   return omitUndefined({
     experiments: ids.length === 0 ? undefined : ids.join(","),
@@ -44,12 +44,13 @@ export const parseCompareSearch = (search: Members): CompareSearch => {
   });
 };
 
-/** Experiments in one comparison; the server takes no more. */
-const experimentsMax = 20;
+/** Maximum number of experiments in a comparison; the server rejects more. */
+const maxExperiments = 20;
 
-/** The ids of an address, each once. */
-export const toIds = (text: string | undefined): readonly string[] =>
-  [...new Set((text ?? "").split(",").filter(isId))].slice(0, experimentsMax);
+/** Parses ids that are separated by commas. Drops invalid ids and duplicates. */
+export const parseIds = (text: string | undefined): readonly string[] =>
+  [...new Set((text ?? "").split(",").filter(isId))].slice(0, maxExperiments);
 
-export const toKeys = (text: string | undefined): readonly string[] =>
+/** Parses feedback keys that are separated by commas. */
+export const parseKeys = (text: string | undefined): readonly string[] =>
   (text ?? "").split(",").filter((key) => key !== "");

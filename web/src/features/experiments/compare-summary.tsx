@@ -3,13 +3,13 @@ import { pluralize } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatDuration } from "../../components/time/time.ts";
 import type { CompareSearch } from "./compare-search.ts";
-import { colorOf, nameOf } from "./comparison-context.ts";
+import { getExperimentColor, getExperimentName } from "./comparison-context.ts";
 import type { ComparisonContext } from "./comparison-context.ts";
 import type { ComparedKey, ComparisonPage } from "./comparison.ts";
 import { formatScore, formatWinRate } from "./score-change.ts";
 import { ScoreMark } from "./score-mark.tsx";
 
-/** What the experiments come to: by key means, wins against the baseline, and how scores spread. */
+/** Totals of the experiments: mean scores, wins against the baseline, and a chart of the score distribution. */
 export const CompareSummary = ({
   context,
   page,
@@ -19,10 +19,10 @@ export const CompareSummary = ({
   readonly page: ComparisonPage;
   readonly search: CompareSearch;
 }) => {
-  const charted = page.keys.find(({ key }) => key === search.key) ?? page.keys[0];
+  const chartedKey = page.keys.find(({ key }) => key === search.key) ?? page.keys[0];
   return (
     <div className="compare-summary">
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is in reach of the keyboard */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users can scroll it */}
       <section className="compare-totals" tabIndex={0} aria-label="Totals">
         <table>
           <thead>
@@ -34,7 +34,7 @@ export const CompareSummary = ({
                 </th>
               ))}
               <th scope="col">Errors</th>
-              <th scope="col">Latency</th>
+              <th scope="col">Mean latency</th>
               <th scope="col">Runs</th>
             </tr>
           </thead>
@@ -45,8 +45,8 @@ export const CompareSummary = ({
           </tbody>
         </table>
       </section>
-      {charted !== undefined && charted.max > charted.min && (
-        <Spread context={context} of={charted} />
+      {chartedKey !== undefined && chartedKey.max > chartedKey.min && (
+        <ScoreDistribution context={context} comparedKey={chartedKey} />
       )}
     </div>
   );
@@ -61,26 +61,29 @@ const TotalsRow = ({
   readonly context: ComparisonContext;
   readonly page: ComparisonPage;
 }) => {
-  const totals = page.experiments.find((one) => one.id === id);
+  const totals = page.experiments.find((experiment) => experiment.id === id);
   const isBaseline = id === context.baselineId;
   return (
     <tr>
       <th scope="row">
-        <span className="experiment-label" style={{ borderColor: `var(${colorOf(context, id)})` }}>
-          {nameOf(context, id)}
+        <span
+          className="experiment-label"
+          style={{ borderColor: `var(${getExperimentColor(context, id)})` }}
+        >
+          {getExperimentName(context, id)}
         </span>
         {isBaseline && <span className="tag">baseline</span>}
       </th>
       {page.keys.map(({ key, experiments }) => {
-        const own = experiments[id];
+        const summary = experiments[id];
         return (
           <td key={key}>
             <ScoreMark
-              score={own?.mean}
+              score={summary?.mean}
               baseline={isBaseline ? undefined : experiments[context.baselineId]?.mean}
-              isLowerBetter={context.lower.has(key)}
+              isLowerBetter={context.lowerIsBetterKeys.has(key)}
             />
-            {!isBaseline && own !== undefined && <Wins {...own} />}
+            {!isBaseline && summary !== undefined && <WinCounts {...summary} />}
           </td>
         );
       })}
@@ -91,7 +94,7 @@ const TotalsRow = ({
   );
 };
 
-const Wins = ({
+const WinCounts = ({
   better,
   worse,
   same,
@@ -100,20 +103,20 @@ const Wins = ({
   readonly worse: number;
   readonly same: number;
 }) => (
-  <span className="wins" title="Against the baseline, by example">
-    {`${better} better, ${worse} worse, ${same} same · wins ${formatWinRate(better, worse)}`}
+  <span className="wins" title="Examples compared with the baseline">
+    {`${better} better, ${worse} worse, ${same} same · win rate ${formatWinRate(better, worse)}`}
   </span>
 );
 
-/** How many examples got a score in each tenth of what the key spans. */
-const Spread = ({
+/** A chart of the number of examples in each tenth of the key's score range. */
+const ScoreDistribution = ({
   context,
-  of,
+  comparedKey,
 }: {
   readonly context: ComparisonContext;
-  readonly of: ComparedKey;
+  readonly comparedKey: ComparedKey;
 }) => {
-  const { min, max, key, experiments } = of;
+  const { min, max, key, experiments } = comparedKey;
   const tenth = (max - min) / 10;
   return (
     <div className="compare-chart">
@@ -125,14 +128,17 @@ const Spread = ({
         height={120}
         format={formatScore}
         series={context.ids.map((id) => ({
-          label: nameOf(context, id),
-          color: colorOf(context, id),
+          label: getExperimentName(context, id),
+          color: getExperimentColor(context, id),
           values: experiments[id]?.bins ?? [],
         }))}
       />
       <p className="unseen">
         {context.ids
-          .map((id) => `${nameOf(context, id)}: ${pluralize(experiments[id]?.count ?? 0, "score")}`)
+          .map(
+            (id) =>
+              `${getExperimentName(context, id)}: ${pluralize(experiments[id]?.count ?? 0, "score")}`,
+          )
           .join(", ")}
       </p>
     </div>

@@ -8,7 +8,7 @@ import { datasetQuery } from "../datasets/queries.ts";
 import { CompareFilters } from "./compare-filters.tsx";
 import { ComparePanel } from "./compare-panel.tsx";
 import { CompareRows } from "./compare-rows.tsx";
-import { toIds, toKeys } from "./compare-search.ts";
+import { parseIds, parseKeys } from "./compare-search.ts";
 import { CompareSummary } from "./compare-summary.tsx";
 import type { ComparisonContext } from "./comparison-context.ts";
 import { comparisonQuery, experimentNamesQuery, experimentsQuery } from "./queries.ts";
@@ -17,28 +17,28 @@ import "./experiments.css";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId/compare");
 
-/** `/o/{tenantId}/datasets/{datasetId}/compare`: experiments on one dataset, side by side. */
+/** The page `/o/{tenantId}/datasets/{datasetId}/compare`, which shows experiments on one dataset side by side. */
 export const Compare = () => {
   const { tenantId, datasetId } = route.useParams();
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const ids = toIds(search.experiments);
+  const ids = parseIds(search.experiments);
   const dataset = useQuery(datasetQuery(datasetId));
-  const known = useInfiniteQuery(experimentsQuery(datasetId));
-  const named = useQuery(experimentNamesQuery(ids));
+  const listed = useInfiniteQuery(experimentsQuery(datasetId));
+  const names = useQuery(experimentNamesQuery(ids));
   const pages = useInfiniteQuery({
     ...comparisonQuery(datasetId, search),
     enabled: ids.length > 0,
   });
-  const first = pages.data?.pages[0];
+  const firstPage = pages.data?.pages[0];
   const context: ComparisonContext = {
     ids,
     baselineId: search.baseline ?? ids[0] ?? "",
-    names: new Map([...(named.data ?? [])].map(([id, name]) => [id, toVisibleText(name)])),
-    lower: new Set(toKeys(search.lower)),
+    names: new Map([...(names.data ?? [])].map(([id, name]) => [id, toVisibleText(name)])),
+    lowerIsBetterKeys: new Set(parseKeys(search.lower)),
     tenantId,
   };
-  const title = search.comparative === undefined ? "Experiments compared" : "Pairwise comparison";
+  const title = search.comparative === undefined ? "Compare experiments" : "Pairwise comparison";
   if (dataset.data === undefined && isMissing(dataset.error)) {
     return (
       <AbsentView title={title} what="the dataset" error={dataset.error} onRetry={dataset.refetch}>
@@ -66,32 +66,38 @@ export const Compare = () => {
         </div>
       </div>
       {ids.length === 0 && (
-        <Empty title="No experiments are chosen.">
+        <Empty title="No experiments selected">
           <Link
             to="/o/$tenantId/datasets/$datasetId"
             params={{ tenantId, datasetId }}
             search={{ tab: "experiments" }}
           >
-            Choose some
+            Select experiments
           </Link>
         </Empty>
       )}
-      {ids.length > 0 && first === undefined && pages.error === null && (
+      {ids.length > 0 && firstPage === undefined && pages.error === null && (
         <Loading what="the comparison" />
       )}
-      {first === undefined && pages.error !== null && (
+      {firstPage === undefined && pages.error !== null && (
         <Failure what="the comparison" error={pages.error} onRetry={pages.refetch} />
       )}
-      {first !== undefined && (
+      {firstPage !== undefined && (
         <div className="dataset-body">
           <div className="dataset-list compare-list">
-            <CompareSummary context={context} page={first} search={search} />
-            <CompareFilters context={context} page={first} known={known.data?.pages.flat() ?? []} />
+            <CompareSummary context={context} page={firstPage} search={search} />
+            <CompareFilters
+              context={context}
+              page={firstPage}
+              experiments={listed.data?.pages.flat() ?? []}
+            />
             <CompareRows
               context={context}
               rows={pages.data?.pages.flatMap(({ rows }) => rows) ?? []}
               openId={search.example}
-              onOpen={(example) => void navigate({ search: (now) => ({ ...now, example }) })}
+              onOpen={(example) =>
+                void navigate({ search: (current) => ({ ...current, example }) })
+              }
               hasMore={pages.hasNextPage}
               onMore={() => void (pages.isFetching ? undefined : pages.fetchNextPage())}
             />
@@ -102,7 +108,7 @@ export const Compare = () => {
               context={context}
               datasetId={datasetId}
               exampleId={search.example}
-              onClose={() => void navigate({ search: ({ example: _gone, ...rest }) => rest })}
+              onClose={() => void navigate({ search: ({ example: _closed, ...others }) => others })}
             />
           )}
         </div>

@@ -8,7 +8,7 @@ import { toErrorLine } from "./comparison.ts";
 import type { ComparedRow, ComparedRun } from "./comparison.ts";
 import { ScoreMark } from "./score-mark.tsx";
 
-/** What an experiment answered for an example, its scores, and where its trace is. */
+/** An experiment's output for an example, with its scores and a link to its trace. */
 export const ComparedOutput = ({
   context,
   row,
@@ -19,18 +19,18 @@ export const ComparedOutput = ({
   readonly id: string;
 }) => {
   const runs = row.runs[id] ?? [];
-  const [first] = runs;
-  if (first === undefined) {
-    return <span className="quiet">not run</span>;
+  const [firstRun] = runs;
+  if (firstRun === undefined) {
+    return <span className="quiet">Not run</span>;
   }
   const isBaseline = id === context.baselineId;
   return (
     <>
       <div className="compare-output">
-        {first.hasError ? (
-          <span className="bad">{toVisibleText(toErrorLine(first.error))}</span>
+        {firstRun.hasError ? (
+          <span className="bad">{toVisibleText(toErrorLine(firstRun.error))}</span>
         ) : (
-          <PayloadText of={first.outputs} />
+          <PayloadText preview={firstRun.outputs} />
         )}
       </div>
       <div className="compare-scores">
@@ -40,17 +40,17 @@ export const ComparedOutput = ({
             name={key}
             score={score}
             baseline={isBaseline ? undefined : row.scores[context.baselineId]?.[key]}
-            isLowerBetter={context.lower.has(key)}
+            isLowerBetter={context.lowerIsBetterKeys.has(key)}
           />
         ))}
       </div>
       <div className="compare-facts">
-        <RunFacts run={first} />
-        {runs.length > 1 && <span>{pluralize(runs.length, "run")}, means</span>}
+        <RunFacts run={firstRun} />
+        {runs.length > 1 && <span>{pluralize(runs.length, "run")} (mean scores)</span>}
         <Link
           to="/o/$tenantId/projects/p/$projectId"
           params={{ tenantId: context.tenantId, projectId: id }}
-          search={{ trace: first.traceId, run: first.id }}
+          search={{ trace: firstRun.traceId, run: firstRun.id }}
         >
           Trace
         </Link>

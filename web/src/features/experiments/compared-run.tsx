@@ -4,30 +4,32 @@ import { Code } from "../../components/code/code.tsx";
 import { TextDiff } from "../../components/code/text-diff.tsx";
 import { formatJson } from "../../components/text/json-text.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { colorOf, nameOf } from "./comparison-context.ts";
+import { getExperimentColor, getExperimentName } from "./comparison-context.ts";
 import type { ComparisonContext } from "./comparison-context.ts";
 import type { ExampleRun } from "./queries.ts";
 
-/** One answer, against another or as it is. */
-export const RunPart = ({
+/** The output of one run, as a diff with another output or on its own. */
+export const RunOutput = ({
   context,
   run,
   repetition,
-  before,
+  comparedWith,
 }: {
   readonly context: ComparisonContext;
   readonly run: ExampleRun;
+  /** Index among the experiment's runs on this example. */
   readonly repetition: number;
-  readonly before: string | undefined;
+  /** The text to diff the output with; `undefined` to show only the output. */
+  readonly comparedWith: string | undefined;
 }) => {
-  const name = nameOf(context, run.experimentId);
-  const after = toText(run.outputs);
+  const name = getExperimentName(context, run.experimentId);
+  const output = formatOutputs(run.outputs);
   return (
     <section className="example-part">
       <h2 className="run-part-head">
         <span
           className="experiment-label"
-          style={{ borderColor: `var(${colorOf(context, run.experimentId)})` }}
+          style={{ borderColor: `var(${getExperimentColor(context, run.experimentId)})` }}
         >
           {name}
           {repetition > 0 && `, run ${repetition + 1}`}
@@ -43,21 +45,21 @@ export const RunPart = ({
       {run.error !== undefined && (
         <p className="bad run-error">{toVisibleText(run.error.slice(0, 2_000))}</p>
       )}
-      {before === undefined ? (
-        <Code label={`Output of ${name}`} readOnly value={after} />
+      {comparedWith === undefined ? (
+        <Code label={`Output of ${name}`} readOnly value={output} />
       ) : (
-        <TextDiff label={`Output of ${name}`} before={before} after={after} />
+        <TextDiff label={`Output of ${name}`} before={comparedWith} after={output} />
       )}
     </section>
   );
 };
 
-/** An answer that is one text is compared as it reads, not as JSON. */
-export function toText(outputs: unknown): string {
+/** Formats outputs for a diff. Outputs with a single string are compared as plain text, others as JSON. */
+export function formatOutputs(outputs: unknown): string {
   const values = Object.values(toRecord(outputs));
-  const [only] = values;
-  if (values.length === 1 && typeof only === "string") {
-    return only;
+  const [value] = values;
+  if (values.length === 1 && typeof value === "string") {
+    return value;
   }
   return outputs === undefined ? "" : formatJson(outputs);
 }

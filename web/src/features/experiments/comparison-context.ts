@@ -1,11 +1,12 @@
-/** What is compared, and how. */
+/** The experiments of a comparison, and how their scores are compared. */
 export interface ComparisonContext {
-  /** Experiments in the order of the columns. */
+  /** Ids of the experiments, in the order of the columns. */
   readonly ids: readonly string[];
   readonly baselineId: string;
+  /** Experiment names by id. */
   readonly names: ReadonlyMap<string, string>;
-  /** Keys of which less is better. */
-  readonly lower: ReadonlySet<string>;
+  /** Feedback keys for which a lower score is better. */
+  readonly lowerIsBetterKeys: ReadonlySet<string>;
   readonly tenantId: string;
 }
 
@@ -19,9 +20,9 @@ const colors = [
   "--type-chain",
 ] as const;
 
-/** The colour of an experiment: its place, so that it stays while others are added. */
-export const colorOf = ({ ids }: ComparisonContext, id: string): string =>
+/** The color of an experiment. Depends on its column, so that it stays when experiments are added. */
+export const getExperimentColor = ({ ids }: ComparisonContext, id: string): string =>
   colors[ids.indexOf(id) % colors.length] ?? colors[0];
 
-export const nameOf = ({ names }: ComparisonContext, id: string): string =>
+export const getExperimentName = ({ names }: ComparisonContext, id: string): string =>
   names.get(id) ?? id.slice(0, 8);

@@ -2,9 +2,10 @@ import { requireItems, requireText, toItems, toNumber, toRecord, toText } from "
 import { parsePreview } from "../datasets/examples/example.ts";
 import type { ExamplePreview, TextPreview } from "../datasets/examples/example.ts";
 
+/** Scores by feedback key. */
 type Scores = Readonly<Record<string, number>>;
 
-/** One run of an experiment on an example, as a list shows it. */
+/** One run of an experiment on an example, with a shortened payload. */
 export interface ComparedRun {
   readonly id: string;
   readonly traceId: string;
@@ -16,49 +17,61 @@ export interface ComparedRun {
   readonly scores: Scores;
 }
 
-/** One example, with what each experiment made of it. */
+/** One example, with the scores and runs of each experiment. */
 export interface ComparedRow {
   readonly exampleId: string;
-  /** Absent where the example was deleted since. */
+  /** Absent if the example was deleted after the experiment. */
   readonly example: ExamplePreview | undefined;
-  /** By experiment: means over its runs. */
+  /** By experiment id: mean scores of its runs on this example. */
   readonly scores: Readonly<Record<string, Scores>>;
+  /** By experiment id: its runs on this example. */
   readonly runs: Readonly<Record<string, readonly ComparedRun[]>>;
 }
 
+/** The scores of one experiment under one feedback key. */
 export interface KeySummary {
   readonly mean: number | undefined;
+  /** Number of examples with a score. */
   readonly count: number;
+  /** Numbers of examples whose score is better than, worse than, or the same as in the baseline. */
   readonly better: number;
   readonly worse: number;
   readonly same: number;
+  /** Number of examples in each tenth of the range from `min` to `max` of the key. */
   readonly bins: readonly number[];
 }
 
+/** A feedback key, with the range of its scores over all compared experiments. */
 export interface ComparedKey {
   readonly key: string;
   readonly min: number;
   readonly max: number;
+  /** Summaries by experiment id. */
   readonly experiments: Readonly<Record<string, KeySummary>>;
 }
 
+/** Totals of one experiment over the compared examples. */
 export interface ExperimentTotals {
   readonly id: string;
   readonly exampleCount: number;
   readonly runCount: number;
   readonly errorCount: number;
+  /** Mean latency over the examples. */
   readonly latencyMs: number | undefined;
 }
 
+/** One page of a comparison. The totals and keys cover all pages. */
 export interface ComparisonPage {
+  /** Number of examples that are compared. */
   readonly total: number;
+  /** Number of those that belong to the requested subset, such as regressions only. */
   readonly matching: number;
   readonly experiments: readonly ExperimentTotals[];
   readonly keys: readonly ComparedKey[];
   readonly rows: readonly ComparedRow[];
 }
 
-/** @throws TypeError the server answered something else. */
+/** @throws TypeError `value` is not a comparison. */
 export function parseComparison(value: unknown): ComparisonPage {
   const { total, matching, experiments, keys, rows } = toRecord(value);
   return {
@@ -141,11 +154,13 @@ const mapMembers = <Result>(
 
 function toPreview(value: unknown): TextPreview | undefined {
   const { text, chars } = toRecord(value);
-  const shown = toText(text);
-  return shown === undefined ? undefined : { text: shown, chars: toNumber(chars) ?? shown.length };
+  const previewText = toText(text);
+  return previewText === undefined
+    ? undefined
+    : { text: previewText, chars: toNumber(chars) ?? previewText.length };
 }
 
-/** The first line of an error, of which the beginning of its JSON text is known. */
+/** The first line of an error, whose preview is the beginning of a JSON string. */
 export const toErrorLine = (error: TextPreview | undefined): string =>
   error?.text
     .replace(/^"/, "")

@@ -10,7 +10,7 @@ import type { PairwiseComparison } from "./experiment.ts";
 import { pairwiseQuery } from "./queries.ts";
 import "./experiments.css";
 
-/** The comparative experiments over a dataset: which answer was preferred. */
+/** The pairwise comparisons of a dataset's experiments. */
 export const Comparisons = ({
   datasetId,
   tenantId,
@@ -32,16 +32,16 @@ export const Comparisons = ({
         error={pages.error}
         onRetry={pages.refetch}
         empty={
-          <Empty title="No pairwise comparisons yet.">
+          <Empty title="No pairwise comparisons yet">
             <p>
-              <code>evaluateComparative</code> judges the answers of experiments side by side.
+              <code>evaluateComparative</code> judges the outputs of experiments side by side.
             </p>
             <Link
               to="/o/$tenantId/datasets/$datasetId"
               params={{ tenantId, datasetId }}
               search={{ tab: "experiments" }}
             >
-              Choose two experiments for one
+              Select two experiments to compare
             </Link>
           </Empty>
         }
@@ -52,12 +52,15 @@ export const Comparisons = ({
 
 const toLink =
   (params: { readonly tenantId: string; readonly datasetId: string }) =>
-  ({ id, experiments }: PairwiseComparison, part: RowLink): ReactNode => (
+  ({ id, experiments }: PairwiseComparison, linkProps: RowLink): ReactNode => (
     <Link
       to="/o/$tenantId/datasets/$datasetId/compare"
       params={params}
-      search={{ experiments: experiments.map((one) => one.id).join(","), comparative: id }}
-      {...part}
+      search={{
+        experiments: experiments.map((experiment) => experiment.id).join(","),
+        comparative: id,
+      }}
+      {...linkProps}
     />
   );
 
@@ -81,7 +84,7 @@ const columns: readonly Column<PairwiseComparison>[] = [
   },
   {
     id: "keys",
-    title: "Judged by",
+    title: "Feedback keys",
     width: 160,
     grow: 1,
     cell: ({ keys }) => keys.map(toVisibleText).join(", ") || "–",

@@ -5,10 +5,10 @@ import { formatDuration } from "../../components/time/time.ts";
 import type { Experiment } from "./experiment.ts";
 import { ScoreMark } from "./score-mark.tsx";
 
-/** Columns of scores; a table of more is read sideways. */
-const keysShown = 12;
+/** Maximum number of score columns in the table. */
+const maxScoreColumns = 12;
 
-/** The columns of a list of experiments: one for each score, held against the baseline. */
+/** The columns of the experiment list, with one column per score, compared with the baseline. */
 export function toExperimentColumns(
   experiments: readonly Experiment[],
   baseline: Experiment | undefined,
@@ -29,7 +29,7 @@ export function toExperimentColumns(
         </>
       ),
     },
-    ...keys.slice(0, keysShown).map((key, index): Column<Experiment> => ({
+    ...keys.slice(0, maxScoreColumns).map((key, index): Column<Experiment> => ({
       id: `score ${key}`,
       title: toVisibleText(key),
       width: 132,
@@ -42,11 +42,11 @@ export function toExperimentColumns(
         />
       ),
     })),
-    ...plainColumns,
+    ...statisticColumns,
   ];
 }
 
-const plainColumns: readonly Column<Experiment>[] = [
+const statisticColumns: readonly Column<Experiment>[] = [
   {
     id: "errors",
     title: "Errors",
@@ -58,8 +58,8 @@ const plainColumns: readonly Column<Experiment>[] = [
   },
   {
     id: "latency",
-    title: "p50",
-    width: 84,
+    title: "p50 latency",
+    width: 104,
     align: "end",
     note: "Median latency",
     cell: ({ latencyP50Ms }) => (latencyP50Ms === undefined ? "–" : formatDuration(latencyP50Ms)),

@@ -1,7 +1,7 @@
 import { requireItems, requireText, toItems, toNumber, toRecord, toText } from "../../api/parse.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
 
-/** An experiment of a dataset, with what its runs come to. */
+/** An experiment on a dataset, with statistics of its runs. */
 export interface Experiment {
   readonly id: string;
   readonly name: string;
@@ -11,20 +11,21 @@ export interface Experiment {
   readonly latencyP50Ms: number | undefined;
   readonly tokens: number | undefined;
   readonly cost: number | undefined;
-  /** Mean score by key. */
+  /** Mean score by feedback key. */
   readonly scores: Readonly<Record<string, number>>;
 }
 
-/** Experiments that are judged side by side. */
+/** A comparison in which the outputs of experiments are judged side by side. */
 export interface PairwiseComparison {
   readonly id: string;
   readonly name: string;
   readonly createdMs: number;
   readonly experiments: readonly { readonly id: string; readonly name: string }[];
+  /** Keys of the feedback that was given in the comparison. */
   readonly keys: readonly string[];
 }
 
-/** @throws TypeError one is no experiment. */
+/** @throws TypeError `value` is not a list, or an item is not an experiment. */
 export const parseExperiments = (value: unknown): readonly Experiment[] =>
   requireItems(value, "experiments").map((item) => {
     const members = toRecord(item);
@@ -36,7 +37,7 @@ export const parseExperiments = (value: unknown): readonly Experiment[] =>
       startMs: parseTimeMs(members["start_time"]) ?? 0,
       runCount: toNumber(members["run_count"]) ?? 0,
       errorRate: toNumber(members["error_rate"]),
-      // Seconds on the wire.
+      // The server sends seconds.
       latencyP50Ms: latency === undefined ? undefined : latency * 1_000,
       tokens: toNumber(members["total_tokens"]),
       cost: typeof cost === "string" ? Number(cost) : toNumber(cost),
@@ -49,7 +50,7 @@ export const parseExperiments = (value: unknown): readonly Experiment[] =>
     };
   });
 
-/** @throws TypeError one is no comparison. */
+/** @throws TypeError `value` is not a list, or an item is not a pairwise comparison. */
 export const parsePairwise = (value: unknown): readonly PairwiseComparison[] =>
   requireItems(value, "comparisons").map((item) => {
     const members = toRecord(item);
@@ -58,9 +59,9 @@ export const parsePairwise = (value: unknown): readonly PairwiseComparison[] =>
       id,
       name: toText(members["name"]) ?? id.slice(0, 8),
       createdMs: parseTimeMs(members["created_at"]) ?? 0,
-      experiments: toItems(members["experiments_info"]).map((one) => ({
-        id: requireText(toRecord(one), "id"),
-        name: toText(toRecord(one)["name"]) ?? "",
+      experiments: toItems(members["experiments_info"]).map((experiment) => ({
+        id: requireText(toRecord(experiment), "id"),
+        name: toText(toRecord(experiment)["name"]) ?? "",
       })),
       keys: Object.keys(toRecord(members["feedback_stats"])),
     };

@@ -13,9 +13,9 @@ import { NewComparison } from "./new-comparison.tsx";
 import { experimentsQuery } from "./queries.ts";
 import "./experiments.css";
 
-const none: ReadonlySet<string> = new Set();
+const noSelection: ReadonlySet<string> = new Set();
 
-/** The experiments over a dataset, their scores against one of them. */
+/** The experiments on a dataset, with their scores compared with a baseline. */
 export const Experiments = ({
   datasetId,
   tenantId,
@@ -25,23 +25,23 @@ export const Experiments = ({
 }) => {
   const pages = useInfiniteQuery(experimentsQuery(datasetId));
   const experiments = useMemo(() => pages.data?.pages.flat(), [pages.data]);
-  const [isMaking, setIsMaking] = useState(false);
-  const [selection, setSelection] = useState(none);
-  const [chosen, setBaseline] = useState("");
-  const baseline = experiments?.find(({ id }) => id === chosen);
+  const [isDialogOpen, setIsDialogOpen] = useState(false);
+  const [selection, setSelection] = useState(noSelection);
+  const [baselineId, setBaselineId] = useState("");
+  const baseline = experiments?.find(({ id }) => id === baselineId);
   const columns = useMemo(
     () => toExperimentColumns(experiments ?? [], baseline),
     [experiments, baseline],
   );
-  // The baseline first: the others are held against it.
-  const ids = [...selection].toSorted((one) => (one === chosen ? -1 : 0));
+  // The comparison uses the first experiment as its baseline.
+  const ids = [...selection].toSorted((id) => (id === baselineId ? -1 : 0));
   return (
     <div className="dataset-list">
       <div className="example-filters">
         <NativeSelect
           size="xs"
           aria-label="Baseline"
-          value={chosen}
+          value={baselineId}
           data={[
             { value: "", label: "No baseline" },
             ...(experiments ?? []).map(({ id, name }) => ({
@@ -49,7 +49,7 @@ export const Experiments = ({
               label: `Baseline: ${toVisibleText(name)}`,
             })),
           ]}
-          onChange={({ currentTarget }) => setBaseline(currentTarget.value)}
+          onChange={({ currentTarget }) => setBaselineId(currentTarget.value)}
         />
         {selection.size > 0 && (
           <Button
@@ -63,11 +63,11 @@ export const Experiments = ({
               />
             )}
           >
-            Compare {selection.size}
+            Compare ({selection.size})
           </Button>
         )}
         {selection.size > 1 && (
-          <Button size="xs" variant="default" onClick={() => setIsMaking(true)}>
+          <Button size="xs" variant="default" onClick={() => setIsDialogOpen(true)}>
             New pairwise comparison
           </Button>
         )}
@@ -85,22 +85,23 @@ export const Experiments = ({
         error={pages.error}
         onRetry={pages.refetch}
         empty={
-          <Empty title="No experiments yet.">
+          <Empty title="No experiments yet">
             <p>
-              Run an application on the examples with <code>evaluate</code>; each time is one.
+              Run an application on the examples with <code>evaluate</code>. Each evaluation creates
+              an experiment.
             </p>
           </Empty>
         }
       />
-      {isMaking && (
+      {isDialogOpen && (
         <NewComparison
           datasetId={datasetId}
           tenantId={tenantId}
           experiments={ids.map((id) => ({
             id,
-            name: experiments?.find((one) => one.id === id)?.name ?? id,
+            name: experiments?.find((experiment) => experiment.id === id)?.name ?? id,
           }))}
-          onClose={() => setIsMaking(false)}
+          onClose={() => setIsDialogOpen(false)}
         />
       )}
     </div>
@@ -117,14 +118,14 @@ const toLink =
     readonly datasetId: string;
     readonly baseline: string | undefined;
   }) =>
-  ({ id }: Experiment, part: RowLink): ReactNode => {
+  ({ id }: Experiment, linkProps: RowLink): ReactNode => {
     const experiments = baseline === undefined || baseline === id ? id : `${baseline},${id}`;
     return (
       <Link
         to="/o/$tenantId/datasets/$datasetId/compare"
         params={{ tenantId, datasetId }}
         search={{ experiments }}
-        {...part}
+        {...linkProps}
       />
     );
   };

@@ -7,12 +7,12 @@ import { FormError } from "../../components/dialog/form.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { createComparison, pairwiseQuery } from "./queries.ts";
 
-interface Named {
+interface NamedExperiment {
   readonly id: string;
   readonly name: string;
 }
 
-/** Names a comparison of the chosen experiments, makes it and opens it. */
+/** A dialog that creates a pairwise comparison of the selected experiments and opens it. */
 export const NewComparison = ({
   datasetId,
   tenantId,
@@ -21,8 +21,8 @@ export const NewComparison = ({
 }: {
   readonly datasetId: string;
   readonly tenantId: string;
-  /** Two or more. */
-  readonly experiments: readonly Named[];
+  /** At least two experiments. */
+  readonly experiments: readonly NamedExperiment[];
   readonly onClose: () => void;
 }) => {
   const [id] = useState(() => crypto.randomUUID());
@@ -30,8 +30,8 @@ export const NewComparison = ({
   const [description, setDescription] = useState("");
   const queryClient = useQueryClient();
   const navigate = useNavigate();
-  const experimentIds = experiments.map((one) => one.id);
-  const make = useMutation({
+  const experimentIds = experiments.map((experiment) => experiment.id);
+  const create = useMutation({
     mutationFn: async () =>
       createComparison({
         id,
@@ -55,17 +55,17 @@ export const NewComparison = ({
         className="form"
         onSubmit={(event) => {
           event.preventDefault();
-          make.mutate();
+          create.mutate();
         }}
       >
         <p className="form-about">
-          Their answers are judged against each other: by a program with{" "}
+          The outputs of these experiments are compared by a program with{" "}
           <code>evaluateComparative</code>, or by feedback that names this comparison.
         </p>
         <ul className="new-comparison">
-          {experiments.map((one) => (
-            <li key={one.id}>
-              <bdi>{toVisibleText(one.name)}</bdi>
+          {experiments.map((experiment) => (
+            <li key={experiment.id}>
+              <bdi>{toVisibleText(experiment.name)}</bdi>
             </li>
           ))}
         </ul>
@@ -80,13 +80,13 @@ export const NewComparison = ({
           value={description}
           onChange={({ currentTarget }) => setDescription(currentTarget.value)}
         />
-        <FormError error={make.error?.message} />
+        <FormError error={create.error?.message} />
         <div className="dialog-end">
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
-          <Button type="submit" loading={make.isPending} disabled={name.trim() === ""}>
-            Make it
+          <Button type="submit" loading={create.isPending} disabled={name.trim() === ""}>
+            Create
           </Button>
         </div>
       </form>
@@ -94,10 +94,10 @@ export const NewComparison = ({
   );
 };
 
-const nameChars = 200;
+const maxNameChars = 200;
 
-const proposeName = (experiments: readonly Named[]): string =>
+const proposeName = (experiments: readonly NamedExperiment[]): string =>
   experiments
     .map(({ name }) => name)
     .join(" vs. ")
-    .slice(0, nameChars);
+    .slice(0, maxNameChars);

@@ -1,20 +1,20 @@
-/** How a score stands to another one. */
+/** How a score differs from the score of the baseline. */
 export interface ScoreChange {
   readonly kind: "better" | "worse" | "same";
-  /** `▲ +0.25`, `▼ −0.5`, `=`: the arrow is the score's own way, whatever is better. */
+  /** `▲ +0.25`, `▼ −0.5` or `=`. The arrow shows whether the score rose or fell, even if lower is better. */
   readonly text: string;
 }
 
-/** Means of equal scores may differ in their last digit. */
+/** Means of equal scores may differ in the last digit because of rounding. */
 const tolerance = 1e-9;
 
-/** A score: `1`, `0.25`, `0.333`, `1,200`. */
+/** Formats a score: `1`, `0.25`, `0.333`, `1,200`. */
 export const formatScore = (score: number): string =>
   new Intl.NumberFormat("en", {
     maximumFractionDigits: Math.abs(score) >= 100 ? 0 : 3,
   }).format(score);
 
-/** `undefined` where one of them is missing. */
+/** Compares two scores. Returns `undefined` if one of them is missing. */
 export function toScoreChange(
   before: number | undefined,
   after: number | undefined,
@@ -27,15 +27,15 @@ export function toScoreChange(
   if (Math.abs(change) < tolerance) {
     return { kind: "same", text: "=" };
   }
-  const size = formatScore(Math.abs(change));
+  const amount = formatScore(Math.abs(change));
   return {
     kind: change > 0 === isLowerBetter ? "worse" : "better",
-    text: change > 0 ? `▲ +${size}` : `▼ −${size}`,
+    text: change > 0 ? `▲ +${amount}` : `▼ −${amount}`,
   };
 }
 
-/** Of those that differ, the share that is better, as a percentage; ties apart. */
+/** The percentage of better scores among those that differ, without ties; `–` if none differs. */
 export function formatWinRate(better: number, worse: number): string {
-  const decided = better + worse;
-  return decided === 0 ? "–" : `${((better / decided) * 100).toFixed(0)} %`;
+  const differing = better + worse;
+  return differing === 0 ? "–" : `${((better / differing) * 100).toFixed(0)} %`;
 }

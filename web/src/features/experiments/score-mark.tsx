@@ -1,17 +1,17 @@
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatScore, toScoreChange } from "./score-change.ts";
 
-/** A score, and how it stands to the baseline's: by arrow and sign, and by colour. */
+/** A score, and its difference from the baseline as an arrow, a signed number and a color. */
 export const ScoreMark = ({
   name,
   score,
   baseline,
   isLowerBetter,
 }: {
-  /** Left out where the column already has it. */
+  /** Feedback key; absent if the column header shows it. */
   readonly name?: string;
   readonly score: number | undefined;
-  /** Absent: it is the baseline, or nothing to hold it against. */
+  /** The baseline's score; absent for the baseline itself, or if there is nothing to compare with. */
   readonly baseline?: number | undefined;
   readonly isLowerBetter: boolean;
 }) => {

@@ -15,7 +15,7 @@ import "./feedback.css";
 
 const route = getRouteApi("/feedback/tokens/$token");
 
-/** `/feedback/tokens/{token}`: for everyone with the link; needs no key. */
+/** The page `/feedback/tokens/{token}`: a feedback form for everyone with the link, without an API key. */
 export const FeedbackForm = () => {
   const { token } = route.useParams();
   const { data: form, error, refetch } = useQuery(feedbackFormQuery(token));
@@ -26,7 +26,7 @@ export const FeedbackForm = () => {
         what="the form"
         error={error}
         onRetry={refetch}
-        missing="This link leads to no form. It may have been cut off, or what it was about was deleted."
+        missing="This feedback link is not valid. It may be incomplete, or its run or project was deleted."
       />
     );
   }
@@ -36,26 +36,26 @@ export const FeedbackForm = () => {
       {form.isExpired ? (
         <>
           <h1>Feedback</h1>
-          <Empty title="This link has expired.">
-            <p>Ask whoever gave it to you for another one.</p>
+          <Empty title="This link has expired">
+            <p>Ask the sender for a new link.</p>
           </Empty>
         </>
       ) : (
-        <OpenForm form={form} token={token} />
+        <ActiveForm form={form} token={token} />
       )}
     </div>
   );
 };
 
-const OpenForm = ({ form, token }: { readonly form: Form; readonly token: string }) => {
+const ActiveForm = ({ form, token }: { readonly form: Form; readonly token: string }) => {
   const [draft, setDraft] = useState<SubmittedFeedback>({});
   const [comment, setComment] = useState("");
   const { mutate, error, isPending, isSuccess, reset } = useMutation({
-    mutationFn: (all: SubmittedFeedback) => submitFeedback(token, all),
+    mutationFn: (feedback: SubmittedFeedback) => submitFeedback(token, feedback),
   });
   if (isSuccess) {
     return (
-      <Empty title="Thank you.">
+      <Empty title="Thank you">
         <h1>{toVisibleText(form.key)}</h1>
         <p>Your feedback was received.</p>
         <Button
@@ -66,26 +66,26 @@ const OpenForm = ({ form, token }: { readonly form: Form; readonly token: string
             reset();
           }}
         >
-          Give more
+          Submit more feedback
         </Button>
       </Empty>
     );
   }
-  const words = comment.trim();
-  const isEmpty = Object.keys(draft).length === 0 && words === "";
+  const trimmedComment = comment.trim();
+  const isEmpty = Object.keys(draft).length === 0 && trimmedComment === "";
   return (
     <form
       className="form"
       onSubmit={(event) => {
         event.preventDefault();
-        mutate({ ...draft, ...(words === "" ? {} : { comment: words }) });
+        mutate({ ...draft, ...(trimmedComment === "" ? {} : { comment: trimmedComment }) });
       }}
     >
       <h1>{toVisibleText(form.key)}</h1>
       <ScoreField input={form.input} draft={draft} onChange={setDraft} />
       <Textarea
-        label={form.input.kind === "text" ? "Your words" : "Comment"}
-        description={form.input.kind === "text" ? undefined : "If you like"}
+        label={form.input.kind === "text" ? "Your feedback" : "Comment"}
+        description={form.input.kind === "text" ? undefined : "Optional"}
         autosize
         minRows={3}
         maxRows={12}
@@ -93,17 +93,15 @@ const OpenForm = ({ form, token }: { readonly form: Form; readonly token: string
         value={comment}
         onChange={({ currentTarget }) => setComment(currentTarget.value)}
       />
-      <FormError error={error === null ? undefined : messageOf(error)} />
+      <FormError error={error === null ? undefined : toMessage(error)} />
       <div>
         <Button type="submit" loading={isPending} disabled={isEmpty}>
-          Send
+          Submit
         </Button>
       </div>
     </form>
   );
 };
 
-const messageOf = (error: Error): string =>
-  error instanceof ApiError && error.status === 410
-    ? "This link has expired meanwhile."
-    : error.message;
+const toMessage = (error: Error): string =>
+  error instanceof ApiError && error.status === 410 ? "This link has expired." : error.message;

@@ -16,33 +16,38 @@ import "./feedback.css";
 
 const route = getRouteApi("/o/$tenantId/feedback");
 
-/** `/o/{tenantId}/feedback`: how a project was judged, by key, over time. */
+/** The page `/o/{tenantId}/feedback`, which shows the feedback on a project by key and over time. */
 export const FeedbackPage = () => {
   const { data: projects, error, refetch } = useQuery(projectSearchQuery(""));
   const { tenantId } = route.useParams();
   const search = route.useSearch();
   const projectId = search.project ?? projects?.[0]?.id;
-  // The list may be too long to hold the one that the address names; or there is none of that id.
+  // The list is limited, so the URL may name a project that is not in it, or that doesn't exist.
   const isListed =
     projectId === undefined || (projects?.some(({ id }) => id === projectId) ?? true);
-  const named = useQuery({ ...projectQuery(projectId ?? ""), enabled: !isListed });
-  if (!isListed && named.data === undefined) {
+  const unlisted = useQuery({ ...projectQuery(projectId ?? ""), enabled: !isListed });
+  if (!isListed && unlisted.data === undefined) {
     return (
-      <AbsentView title="Feedback" what="the project" error={named.error} onRetry={named.refetch}>
+      <AbsentView
+        title="Feedback"
+        what="the project"
+        error={unlisted.error}
+        onRetry={unlisted.refetch}
+      >
         <Link to="/o/$tenantId/feedback" params={{ tenantId }} search={{}}>
-          Feedback of another project
+          Show another project
         </Link>
       </AbsentView>
     );
   }
-  const known = named.data === undefined ? projects : [...(projects ?? []), named.data];
+  const selectable = unlisted.data === undefined ? projects : [...(projects ?? []), unlisted.data];
   return (
     <div className="page">
       <title>Feedback · Millrace</title>
       <div className="page-head">
         <h1>Feedback</h1>
-        {known !== undefined && known.length > 0 && (
-          <Choices projects={known} search={search} projectId={projectId} />
+        {selectable !== undefined && selectable.length > 0 && (
+          <FeedbackFilters projects={selectable} search={search} projectId={projectId} />
         )}
       </div>
       {projects === undefined && error === null && <Loading what="projects" />}
@@ -50,19 +55,22 @@ export const FeedbackPage = () => {
         <Failure what="the projects" error={error} onRetry={refetch} />
       )}
       {projects !== undefined && projectId === undefined && (
-        <Empty title="No project yet.">
-          <p>Record runs, then judge them: here, from a program, or by a link for your users.</p>
-          <Link to="/">How to record a first run</Link>
+        <Empty title="No projects yet">
+          <p>
+            Record runs, then add feedback in the UI, with the SDK, or through a feedback link for
+            your users.
+          </p>
+          <Link to="/">Record your first run</Link>
         </Empty>
       )}
       {projectId !== undefined && projects !== undefined && (
-        <ScoredCount key={projectId} projectId={projectId} search={search} />
+        <ProjectFeedback key={projectId} projectId={projectId} search={search} />
       )}
     </div>
   );
 };
 
-const Choices = ({
+const FeedbackFilters = ({
   projects,
   search,
   projectId,
@@ -71,13 +79,13 @@ const Choices = ({
   readonly search: FeedbackSearch;
   readonly projectId: string | undefined;
 }) => {
-  const go = useSearchChange();
+  const changeSearch = useSearchChange();
   return (
     <div className="tools">
       <NativeSelect
         aria-label="Project"
         value={projectId}
-        onChange={({ target: { value } }) => go({ ...toDays(search), project: value })}
+        onChange={({ target: { value } }) => changeSearch({ ...keepDays(search), project: value })}
       >
         {projects.map(({ id, name }) => (
           <option key={id} value={id}>
@@ -86,11 +94,11 @@ const Choices = ({
         ))}
       </NativeSelect>
       <NativeSelect
-        aria-label="Days"
+        aria-label="Time range"
         value={search.days ?? 30}
         onChange={({ target: { value } }) => {
-          const days = feedbackDays.find((one) => String(one) === value);
-          go(days === undefined ? search : { ...search, days });
+          const days = feedbackDays.find((option) => String(option) === value);
+          changeSearch(days === undefined ? search : { ...search, days });
         }}
       >
         {feedbackDays.map((days) => (
@@ -103,9 +111,9 @@ const Choices = ({
   );
 };
 
-const toDays = ({ days }: FeedbackSearch): FeedbackSearch => (days === undefined ? {} : { days });
+const keepDays = ({ days }: FeedbackSearch): FeedbackSearch => (days === undefined ? {} : { days });
 
-const ScoredCount = ({
+const ProjectFeedback = ({
   projectId,
   search,
 }: {
@@ -116,7 +124,7 @@ const ScoredCount = ({
   const days = search.days ?? 30;
   const request = { projectId, key: search.key, days };
   const { data: trend, error, refetch } = useQuery(trendQuery(request));
-  const go = useSearchChange();
+  const changeSearch = useSearchChange();
   if (trend === undefined) {
     return error === null ? (
       <Loading what="feedback" />
@@ -129,16 +137,19 @@ const ScoredCount = ({
       {trend.keys.length === 0 ? (
         <Empty
           title={
-            days === 1 ? "No feedback in the last day." : `No feedback in the last ${days} days.`
+            days === 1 ? "No feedback in the last day" : `No feedback in the last ${days} days`
           }
         >
-          <p>Judge a run on its page, send scores from a program, or give your users a link.</p>
+          <p>
+            Add feedback on a run's page, send it with the SDK, or create a feedback link for your
+            users.
+          </p>
           <Link
             to="/o/$tenantId/projects/p/$projectId"
             params={{ tenantId, projectId }}
             search={{}}
           >
-            The runs of the project
+            View the runs of this project
           </Link>
         </Empty>
       ) : (
@@ -146,7 +157,7 @@ const ScoredCount = ({
           <KeyList
             keys={trend.keys}
             selected={trend.key}
-            onSelect={(key) => go({ ...search, key })}
+            onSelect={(key) => changeSearch({ ...search, key })}
           />
           <TrendCharts trend={trend} />
         </div>
@@ -162,7 +173,7 @@ function useSearchChange(): (search: FeedbackSearch) => void {
   return (search) => void navigate({ to: "/o/$tenantId/feedback", params: { tenantId }, search });
 }
 
-/** Keys that the project was judged under, the most frequent first. */
+/** The feedback keys of the project, most frequent first. */
 const KeyList = ({
   keys,
   selected,
@@ -172,7 +183,7 @@ const KeyList = ({
   readonly selected: string;
   readonly onSelect: (key: string) => void;
 }) => (
-  <ul className="feedback-keys" aria-label="Keys">
+  <ul className="feedback-keys" aria-label="Feedback keys">
     {keys.map(({ key, n, mean }) => (
       <li key={key}>
         <button type="button" aria-pressed={key === selected} onClick={() => onSelect(key)}>

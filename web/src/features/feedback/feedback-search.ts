@@ -1,26 +1,26 @@
-/** Days that the page of feedback looks back. */
+/** The time ranges that the feedback page offers, in days up to now. */
 export const feedbackDays = [1, 7, 30, 90] as const;
 
 export type FeedbackDays = (typeof feedbackDays)[number];
 
-/** The state of the feedback page in the address. */
+/** Search parameters in the URL of the feedback page. */
 export interface FeedbackSearch {
-  /** @defaultValue the first */
+  /** Project id. @defaultValue the first project */
   readonly project?: string;
-  /** @defaultValue the one given last */
+  /** Feedback key. @defaultValue the key of the latest feedback */
   readonly key?: string;
   /** @defaultValue 30 */
   readonly days?: FeedbackDays;
 }
 
-/** Reads the query of an address; what can't be is left out. */
+/** Parses the search parameters of a URL. Leaves out invalid values. */
 export function parseFeedbackSearch(search: Readonly<Record<string, unknown>>): FeedbackSearch {
   const { project, days } = search;
   const key = typeof search["key"] === "number" ? String(search["key"]) : search["key"];
-  const known = feedbackDays.find((one) => one === days);
+  const knownDays = feedbackDays.find((option) => option === days);
   return {
     ...(typeof project === "string" && /^[\da-f-]{36}$/i.test(project) ? { project } : {}),
     ...(typeof key === "string" && key !== "" && key.length <= 180 ? { key } : {}),
-    ...(known === undefined ? {} : { days: known }),
+    ...(knownDays === undefined ? {} : { days: knownDays }),
   };
 }

@@ -2,39 +2,46 @@ import { parseTimeMs } from "../../components/time/time.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** One judgement, as a list shows it. */
+/** A feedback entry, as the list shows it. */
 export interface FeedbackEntry {
   readonly id: string;
   readonly key: string;
   readonly runId: string | undefined;
   readonly traceId: string | undefined;
   readonly projectId: string | undefined;
-  /** Score and value, as texts; empty without. */
+  /** Score and value as text; empty if there is neither. */
   readonly scoreText: string;
   readonly comment: string;
+  /** Type of the source, such as `api` or `app`. */
   readonly source: string;
   readonly atMs: number;
 }
 
-/** How a project was judged under one key. */
+/** The feedback on a project over time, for one key. */
 export interface FeedbackTrend {
   readonly key: string;
+  /** Whether the server read all feedback in the time range; it stops after a maximum. */
   readonly isComplete: boolean;
   readonly fromMs: number;
   readonly toMs: number;
+  /** All keys of the project, with the count `n` of their feedback. */
   readonly keys: readonly {
     readonly key: string;
     readonly n: number;
     readonly mean: number | null;
   }[];
+  /** Equal time intervals from `fromMs` to `toMs`. */
   readonly buckets: readonly {
     readonly n: number;
     readonly mean: number | null;
     readonly p10: number | null;
     readonly p90: number | null;
+    /** Number of times that each of the listed values was given. */
     readonly values: Readonly<Record<string, number>>;
   }[];
+  /** Number of scores in equal steps from the lowest to the highest score. */
   readonly histogram: readonly { readonly from: number; readonly to: number; readonly n: number }[];
+  /** The most frequent values. */
   readonly values: readonly string[];
 }
 
@@ -52,51 +59,52 @@ export function parseTrend(value: unknown): FeedbackTrend {
   };
 }
 
-/** @throws TypeError the server answered something else. */
+/** @throws TypeError `value` is not a list. */
 export function parseFeedbackList(value: unknown): readonly FeedbackEntry[] {
   if (!Array.isArray(value)) {
-    throw new TypeError("the server's answer is no list of feedback");
+    throw new TypeError("the server's response is not a list of feedback");
   }
   return (value as readonly Json[]).map((entry) => ({
     id: String(entry["id"]),
     key: String(entry["key"]),
-    runId: textOf(entry["run_id"]),
-    traceId: textOf(entry["trace_id"]),
-    projectId: textOf(entry["session_id"]),
-    scoreText: [entry["score"], entry["value"]].map(showJson).filter(Boolean).join(" · "),
-    comment: textOf(entry["comment"]) ?? "",
-    source: textOf((entry["feedback_source"] as Json | null)?.["type"]) ?? "",
+    runId: toText(entry["run_id"]),
+    traceId: toText(entry["trace_id"]),
+    projectId: toText(entry["session_id"]),
+    scoreText: [entry["score"], entry["value"]].map(formatValue).filter(Boolean).join(" · "),
+    comment: toText(entry["comment"]) ?? "",
+    source: toText((entry["feedback_source"] as Json | null)?.["type"]) ?? "",
     atMs: parseTimeMs(entry["created_at"]) ?? 0,
   }));
 }
 
-/** A text as it is, anything else as JSON, long ones cut. */
-function showJson(value: unknown): string {
+/** Formats a string unchanged and any other value as JSON, cut to 200 characters. */
+function formatValue(value: unknown): string {
   if (value === null || value === undefined) {
     return "";
   }
   return (typeof value === "string" ? value : JSON.stringify(value)).slice(0, 200);
 }
 
-const textOf = (value: unknown): string | undefined =>
+const toText = (value: unknown): string | undefined =>
   typeof value === "string" ? value : undefined;
 
-/** What the holder of a token is asked for. */
+/** The form that a feedback link opens. */
 export interface FeedbackForm {
+  /** Key of the feedback that the form creates. */
   readonly key: string;
   readonly isExpired: boolean;
   readonly input:
     | { readonly kind: "score"; readonly min: number | undefined; readonly max: number | undefined }
     | { readonly kind: "choice"; readonly choices: readonly { score: number; label: string }[] }
     | { readonly kind: "text" }
-    /** The token does not say: a thumb up or down, or words. */
+    /** The token has no feedback configuration: the user rates with good or bad. */
     | { readonly kind: "thumb" };
 }
 
 export function parseFeedbackForm(value: unknown): FeedbackForm {
   const { key, config, is_expired: isExpired } = value as Json;
   if (typeof key !== "string") {
-    throw new TypeError("the server's answer is no form");
+    throw new TypeError("the server's response is not a feedback form");
   }
   return { key, isExpired: isExpired === true, input: parseInput(config) };
 }
@@ -105,12 +113,12 @@ function parseInput(config: unknown): FeedbackForm["input"] {
   const { type, min, max, categories } = (config ?? {}) as Json;
   switch (type) {
     case "continuous":
-      return { kind: "score", min: numberOf(min), max: numberOf(max) };
+      return { kind: "score", min: toNumber(min), max: toNumber(max) };
     case "categorical":
       return {
         kind: "choice",
         choices: (Array.isArray(categories) ? (categories as readonly Json[]) : []).map(
-          ({ value, label }) => ({ score: Number(value), label: textOf(label) ?? String(value) }),
+          ({ value, label }) => ({ score: Number(value), label: toText(label) ?? String(value) }),
         ),
       };
     case "freeform":
@@ -120,5 +128,5 @@ function parseInput(config: unknown): FeedbackForm["input"] {
   }
 }
 
-const numberOf = (value: unknown): number | undefined =>
+const toNumber = (value: unknown): number | undefined =>
   typeof value === "number" ? value : undefined;

@@ -3,17 +3,18 @@ import { endpointPath } from "../../api/endpoint-path.ts";
 import { getJson, postJson } from "../../api/http.ts";
 import { parseFeedbackForm, parseFeedbackList, parseTrend } from "./feedback.ts";
 
-const refetchMs = 30_000;
+const refetchIntervalMs = 30_000;
 const dayMs = 86_400_000;
 const bucketCount = 30;
 
 export interface TrendRequest {
   readonly projectId: string;
+  /** `undefined` for the key of the latest feedback. */
   readonly key: string | undefined;
   readonly days: number;
 }
 
-/** How a project was judged in the last days. */
+/** The feedback on a project in the last days, over time. */
 export const trendQuery = ({ projectId, key, days }: TrendRequest) =>
   queryOptions({
     queryKey: ["feedback", "trend", projectId, key ?? null, days],
@@ -28,10 +29,10 @@ export const trendQuery = ({ projectId, key, days }: TrendRequest) =>
       });
       return parseTrend(await getJson(`${endpointPath("/ui/feedback")}?${query}`, signal));
     },
-    refetchInterval: refetchMs,
+    refetchInterval: refetchIntervalMs,
   });
 
-/** The latest judgements of a project, at most a hundred. */
+/** The latest feedback on a project, at most 100 entries. */
 export const recentFeedbackQuery = (projectId: string, key: string | undefined) =>
   queryOptions({
     queryKey: ["feedback", "recent", projectId, key ?? null],
@@ -43,7 +44,7 @@ export const recentFeedbackQuery = (projectId: string, key: string | undefined) 
       });
       return parseFeedbackList(await getJson(`${endpointPath("/feedback")}?${query}`, signal));
     },
-    refetchInterval: refetchMs,
+    refetchInterval: refetchIntervalMs,
   });
 
 export const feedbackFormQuery = (token: string) =>
@@ -56,12 +57,13 @@ export const feedbackFormQuery = (token: string) =>
     refetchOnWindowFocus: false,
   });
 
+/** The feedback that a user submits with a feedback form. */
 export interface SubmittedFeedback {
   readonly score?: number | boolean;
   readonly value?: string;
   readonly comment?: string;
 }
 
-/** Gives feedback by a token. */
+/** Submits feedback with the token of a feedback link. */
 export const submitFeedback = async (token: string, draft: SubmittedFeedback): Promise<unknown> =>
   postJson(endpointPath("/feedback/tokens/:token", { token }), draft);

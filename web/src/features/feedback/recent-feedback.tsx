@@ -8,7 +8,7 @@ import { Ago } from "../../components/time/ago.tsx";
 import type { FeedbackEntry } from "./feedback.ts";
 import { recentFeedbackQuery } from "./queries.ts";
 
-/** The latest judgements, with the runs that they are on. */
+/** A table of the latest feedback, with links to its runs. */
 export const RecentFeedback = ({
   projectId,
   keyName,
@@ -26,16 +26,16 @@ export const RecentFeedback = ({
   }
   return data.length === 0 ? null : (
     <section className="feedback-recent">
-      <h2>Latest</h2>
-      <ScrollX label="The latest feedback">
+      <h2>Latest feedback</h2>
+      <ScrollX label="Latest feedback">
         <table className="projects">
           <thead>
             <tr>
-              <th scope="col">Given</th>
+              <th scope="col">When</th>
               <th scope="col">Key</th>
-              <th scope="col">Judged</th>
+              <th scope="col">Score</th>
               <th scope="col">Comment</th>
-              <th scope="col">By</th>
+              <th scope="col">Source</th>
               <th scope="col">Run</th>
             </tr>
           </thead>
@@ -64,10 +64,10 @@ export const RecentFeedback = ({
 const RunLink = ({ entry: { runId, traceId, projectId } }: { readonly entry: FeedbackEntry }) => {
   const tenantId = useTenantId();
   if (runId === undefined) {
-    return <span className="absent">the project</span>;
+    return <span className="absent">Whole project</span>;
   }
   return traceId === undefined || projectId === undefined || tenantId === undefined ? (
-    <span className="absent">not received</span>
+    <span className="absent">Run not received</span>
   ) : (
     <Link
       to="/o/$tenantId/projects/p/$projectId"

@@ -8,20 +8,20 @@ interface ScoreFieldProps {
   readonly onChange: (draft: SubmittedFeedback) => void;
 }
 
-/** The control that the form asks for: a score within its range, one of its categories, or a thumb. */
+/** The input for the kind of feedback that the form requests: a number, a category, or good/bad. */
 export const ScoreField = ({
   input,
-  ...rest
+  ...fieldProps
 }: ScoreFieldProps & { readonly input: FeedbackForm["input"] }) => {
   switch (input.kind) {
     case "score":
-      return <Score {...rest} min={input.min} max={input.max} />;
+      return <Score {...fieldProps} min={input.min} max={input.max} />;
     case "choice":
-      return <Choice {...rest} choices={input.choices} />;
+      return <Choice {...fieldProps} choices={input.choices} />;
     case "thumb":
       return (
         <Choice
-          {...rest}
+          {...fieldProps}
           choices={[
             { score: 1, label: "Good" },
             { score: 0, label: "Bad" },
@@ -68,7 +68,7 @@ const Choice = ({
   readonly choices: readonly { readonly score: number; readonly label: string }[];
 }) => (
   <SegmentedControl
-    aria-label="Your judgement"
+    aria-label="Your rating"
     orientation={choices.length > 4 ? "vertical" : "horizontal"}
     data={choices.map(({ score, label }) => ({
       value: String(score),
@@ -78,7 +78,7 @@ const Choice = ({
     onChange={(value) => {
       const choice = choices.find(({ score }) => String(score) === value);
       if (choice !== undefined) {
-        // What a category is called goes with its number.
+        // Submit the label of the category together with its score.
         onChange({ score: choice.score, value: choice.label });
       }
     }}

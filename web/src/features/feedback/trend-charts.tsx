@@ -5,7 +5,7 @@ import { Chart } from "../../components/chart/chart.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import type { FeedbackTrend } from "./feedback.ts";
 
-/** One for each value that is listed. */
+/** Colors of the listed values, in the order of the list. */
 const colors = [
   "--type-llm",
   "--type-tool",
@@ -17,7 +17,7 @@ const colors = [
   "--type-chain",
 ];
 
-/** Scores as a mean and a band, and how they are spread; values as counts. */
+/** Charts for one feedback key: scores with mean, p10 and p90 and their distribution, and counts of values. */
 export const TrendCharts = ({ trend }: { readonly trend: FeedbackTrend }) => {
   const { at, range, scores, values } = useMemo(() => toCharts(trend), [trend]);
   return (
@@ -42,10 +42,14 @@ export const TrendCharts = ({ trend }: { readonly trend: FeedbackTrend }) => {
         />
       )}
       {scores === undefined && values === undefined && (
-        <p className="form-about">Comments and corrections only: they are in the list below.</p>
+        <p className="form-about">
+          This key has only comments and corrections. See the list below.
+        </p>
       )}
       {!trend.isComplete && (
-        <p className="form-about">Of the latest 20,000 judgements of the server.</p>
+        <p className="form-about">
+          Based only on the latest 20,000 feedback entries of all projects.
+        </p>
       )}
     </div>
   );
@@ -54,9 +58,9 @@ export const TrendCharts = ({ trend }: { readonly trend: FeedbackTrend }) => {
 function toCharts({ fromMs, toMs, buckets, values, histogram }: FeedbackTrend) {
   const stepMs = (toMs - fromMs) / buckets.length;
   const scores: readonly ChartSeries[] = [
-    { label: "90 %", color: "--ink-2", values: buckets.map(({ p90 }) => p90) },
+    { label: "p90", color: "--ink-2", values: buckets.map(({ p90 }) => p90) },
     { label: "mean", color: "--accent", values: buckets.map(({ mean }) => mean) },
-    { label: "10 %", color: "--ink-2", values: buckets.map(({ p10 }) => p10) },
+    { label: "p10", color: "--ink-2", values: buckets.map(({ p10 }) => p10) },
   ];
   const counts = values.map((value, index): ChartSeries => ({
     label: toVisibleText(value.slice(0, 60)),
@@ -73,18 +77,18 @@ function toCharts({ fromMs, toMs, buckets, values, histogram }: FeedbackTrend) {
 }
 
 const Histogram = ({ steps }: { readonly steps: FeedbackTrend["histogram"] }) => {
-  const most = steps.reduce((high, { n }) => Math.max(high, n), 1);
+  const maxCount = steps.reduce((highest, { n }) => Math.max(highest, n), 1);
   return (
     <table className="feedback-histogram">
-      <caption>How often each score was given</caption>
+      <caption>Score distribution</caption>
       <tbody>
         {steps.map(({ from, to, n }) => (
           <tr key={from}>
             <th scope="row">
               {from === to ? formatCount(from) : `${formatCount(from)} – ${formatCount(to)}`}
             </th>
-            <td aria-label={`${Math.round((n / most) * 100)} % of the most`}>
-              <span className="feedback-bar" style={{ width: `${(n / most) * 100}%` }} />
+            <td aria-label={`${Math.round((n / maxCount) * 100)} % of the highest count`}>
+              <span className="feedback-bar" style={{ width: `${(n / maxCount) * 100}%` }} />
             </td>
             <td className="number">{n.toLocaleString("en")}</td>
           </tr>

@@ -8,9 +8,9 @@ import { formatDuration } from "../../components/time/time.ts";
 import type { Project } from "./project.ts";
 import "./projects.css";
 
-const columns = ["Runs a second", "Errors", "p50", "p99", "Tokens", "Cost"];
+const columns = ["Runs/s", "Error rate", "p50 latency", "p99 latency", "Tokens", "Cost"];
 
-/** Projects, the busiest first, with what arrived in the last five minutes. */
+/** A table of projects, busiest first, with statistics of the last five minutes. */
 export const ProjectTable = ({
   title,
   projects,
@@ -35,23 +35,25 @@ export const ProjectTable = ({
           </tr>
         </thead>
         <tbody>
-          {byActivity(projects, live).map((project) => (
+          {sortByActivity(projects, live).map((project) => (
             <ProjectRow key={project.id} project={project} live={live} />
           ))}
         </tbody>
       </table>
     </ScrollX>
-    <p className="note">Numbers are of the last five minutes.</p>
+    <p className="note">Statistics of the last 5 minutes</p>
   </section>
 );
 
-function byActivity(
+function sortByActivity(
   projects: readonly Project[],
   live: LiveReport | undefined,
 ): readonly Project[] {
-  const active = new Map((live === undefined ? [] : activeProjects(live)).map((id, n) => [id, n]));
-  const placeOf = ({ id }: Project): number => active.get(id) ?? active.size;
-  return projects.toSorted((one, other) => placeOf(one) - placeOf(other));
+  const ranks = new Map(
+    (live === undefined ? [] : activeProjects(live)).map((id, rank) => [id, rank]),
+  );
+  const rankOf = ({ id }: Project): number => ranks.get(id) ?? ranks.size;
+  return projects.toSorted((left, right) => rankOf(left) - rankOf(right));
 }
 
 const ProjectRow = ({

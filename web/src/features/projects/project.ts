@@ -1,45 +1,45 @@
-/** Where runs are filed. */
+/** A project, which groups runs. */
 export interface Project {
   readonly id: string;
   readonly tenantId: string;
   readonly name: string;
 }
 
-/** A project with what else is kept of it. */
+/** A project with its description and metadata. */
 export interface ProjectDetails extends Project {
-  /** Empty where the project has none. */
+  /** Empty if the project has no description. */
   readonly description: string;
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** What the metadata are a part of. */
+  /** The object that contains `metadata`; an update must send all of it. */
   readonly extra: Readonly<Record<string, unknown>>;
 }
 
-/** What a project's traces were like, within a time. Latencies are milliseconds. */
+/** Statistics of a project's traces within a time range. */
 export interface ProjectStats {
   readonly traceCount: number;
-  /** 0 to 1; absent without traces. */
+  /** Share of failed traces, 0 to 1; absent if there are no traces. */
   readonly errorRate: number | undefined;
   readonly latencyP50Ms: number | undefined;
   readonly latencyP99Ms: number | undefined;
 }
 
-/** @throws TypeError the server answered something else. */
+/** @throws TypeError `value` is not a list of projects. */
 export function parseProjects(value: unknown): readonly Project[] {
   if (!Array.isArray(value)) {
-    throw new TypeError("the server's answer is no list of projects");
+    throw new TypeError("the server's response is not a list of projects");
   }
   return value.map(parseProject);
 }
 
-/** @throws TypeError it is no project. */
+/** @throws TypeError `value` is not a project. */
 export function parseProjectDetails(value: unknown): ProjectDetails {
   const { description, extra } = value as Readonly<Record<string, unknown>>;
-  const kept = toRecord(extra);
+  const extraMembers = toRecord(extra);
   return {
     ...parseProject(value),
     description: typeof description === "string" ? description : "",
-    metadata: toRecord(kept["metadata"]),
-    extra: kept,
+    metadata: toRecord(extraMembers["metadata"]),
+    extra: extraMembers,
   };
 }
 
@@ -61,7 +61,7 @@ export function parseProjectStats(value: unknown): ProjectStats {
 function parseProject(value: unknown): Project {
   const { id, tenant_id, name } = value as Readonly<Record<string, unknown>>;
   if (typeof id !== "string" || typeof tenant_id !== "string" || typeof name !== "string") {
-    throw new TypeError("the server's answer holds a project without id, tenant or name");
+    throw new TypeError("the server's response contains a project without id, tenant or name");
   }
   return { id, tenantId: tenant_id, name };
 }

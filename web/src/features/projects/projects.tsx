@@ -9,25 +9,25 @@ import { projectSearchQuery } from "./queries.ts";
 
 const route = getRouteApi("/o/$tenantId/projects");
 
-/** `/o/{tenantId}/projects`: the tenant's projects, found by name. */
+/** The page `/o/{tenantId}/projects`, which lists the tenant's projects and searches them by name. */
 export const Projects = () => {
   const { name = "" } = route.useSearch();
   const { tenantId } = route.useParams();
   const navigate = useNavigate();
   const { live } = useLiveReport();
-  const field = useFindKey("Find projects by name");
-  const found = useQuery({ ...projectSearchQuery(name), placeholderData: keepPreviousData });
-  const { data: projects, error, refetch } = found;
+  const searchField = useFindKey("Search projects by name");
+  const result = useQuery({ ...projectSearchQuery(name), placeholderData: keepPreviousData });
+  const { data: projects, error, refetch } = result;
   return (
     <div className="page">
       <title>Projects · Millrace</title>
       <div className="page-head">
         <h1>Projects</h1>
         <TextInput
-          ref={field}
+          ref={searchField}
           type="search"
-          aria-label="Find projects by name"
-          placeholder="Find by name"
+          aria-label="Search projects by name"
+          placeholder="Search names"
           value={name}
           onChange={({ currentTarget: { value } }) =>
             void navigate({
@@ -44,8 +44,8 @@ export const Projects = () => {
         <Failure what="the projects" error={error} onRetry={refetch} />
       )}
       {projects?.length === 0 && (
-        <Empty title={name === "" ? "No project yet." : "No project has that in its name."}>
-          {name === "" && <Link to="/">How to record a first run</Link>}
+        <Empty title={name === "" ? "No projects yet" : "No matching projects"}>
+          {name === "" && <Link to="/">Record your first run</Link>}
         </Empty>
       )}
       {projects !== undefined && projects.length > 0 && (
@@ -55,11 +55,13 @@ export const Projects = () => {
           live={live}
         />
       )}
-      {projects?.length === projectsMax && (
-        <p className="note">Only the first {projectsMax} are shown; find others by name.</p>
+      {projects?.length === maxProjects && (
+        <p className="note">
+          Showing the first {maxProjects} projects. Search by name to find others.
+        </p>
       )}
     </div>
   );
 };
 
-const projectsMax = 500;
+const maxProjects = 500;

@@ -8,51 +8,52 @@ const listPath = endpointPath("/sessions");
 
 const statsPath = endpointPath("/runs/stats");
 
-const refetchMs = 5_000;
-const statsMs = 30_000;
+const refetchIntervalMs = 5_000;
+const statsRefetchIntervalMs = 30_000;
 const hourMs = 3_600_000;
 
 export const projectsQuery = queryOptions({
   queryKey: ["projects"],
   queryFn: async ({ signal }) => parseProjects(await getJson(`${listPath}?limit=100`, signal)),
-  refetchInterval: refetchMs,
+  refetchInterval: refetchIntervalMs,
 });
 
-/** Projects that have a text in their name; all of them without one. */
+/** The projects whose names contain a text; with an empty text, all projects. At most 500. */
 export const projectSearchQuery = (name: string) =>
   queryOptions({
-    queryKey: ["projects", "found", name],
+    queryKey: ["projects", "search", name],
     queryFn: async ({ signal }) => {
       const query = new URLSearchParams({ limit: "500", ...(name && { name_contains: name }) });
       return parseProjects(await getJson(`${listPath}?${query}`, signal));
     },
   });
 
-const pathOf = (id: string): string => endpointPath("/sessions/:id", { id });
+const projectPath = (id: string): string => endpointPath("/sessions/:id", { id });
 
 /** One project, with its description and metadata. */
 export const projectQuery = (projectId: string) =>
   queryOptions({
     queryKey: ["projects", projectId, "details"],
-    queryFn: async ({ signal }) => parseProjectDetails(await getJson(pathOf(projectId), signal)),
+    queryFn: async ({ signal }) =>
+      parseProjectDetails(await getJson(projectPath(projectId), signal)),
   });
 
-/** What else `extra` holds stays. */
+/** Updates a project. Keeps the members of `extra` other than `metadata`. */
 export async function updateProject(
   { id, extra }: ProjectDetails,
   changes: { readonly name: string; readonly description: string; readonly metadata: unknown },
 ): Promise<void> {
   const { name, description, metadata } = changes;
   if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata)) {
-    throw new TypeError("The metadata are no JSON object.");
+    throw new TypeError("The metadata must be a JSON object.");
   }
-  await patchJson(pathOf(id), { name, description, extra: { ...extra, metadata } });
+  await patchJson(projectPath(id), { name, description, extra: { ...extra, metadata } });
 }
 
-/** The project, its runs and their feedback. */
-export const deleteProject = async (id: string): Promise<unknown> => deleteJson(pathOf(id));
+/** Deletes a project with its runs and their feedback. */
+export const deleteProject = async (id: string): Promise<unknown> => deleteJson(projectPath(id));
 
-/** Traces of the last hour: all of a large store would take long to count. */
+/** Statistics of the traces of the last hour; those of all time would take long to compute in a large project. */
 export const projectStatsQuery = (projectId: string) =>
   queryOptions({
     queryKey: ["projects", projectId, "stats"],
@@ -61,5 +62,5 @@ export const projectStatsQuery = (projectId: string) =>
       const body = { session: [projectId], is_root: true, start_time };
       return parseProjectStats(await postJson(statsPath, body, signal));
     },
-    refetchInterval: statsMs,
+    refetchInterval: statsRefetchIntervalMs,
   });

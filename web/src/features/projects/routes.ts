@@ -13,13 +13,13 @@ export const projectsRoutes = [
   }),
 ] as const;
 
-/** The state of the list of projects in the address. */
+/** Search parameters in the URL of the project list. */
 interface ProjectsSearch {
-  /** What their names contain. */
+  /** Text that the name must contain. */
   readonly name?: string;
 }
 
-/** Reads the query of an address; what is no text is left out. */
+/** Parses the search parameters of a URL. Leaves out a name that is not a text. */
 export function parseProjectsSearch(search: Readonly<Record<string, unknown>>): ProjectsSearch {
   const { name } = search;
   const text = typeof name === "number" ? String(name) : name;

@@ -9,11 +9,11 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 import { firstDraft, toManifest, toPromptDraft, withDraft } from "./manifest-edit.ts";
 import { toManifestText } from "./manifest.ts";
 import { MessageEditor } from "./message-editor.tsx";
-import { shortHash } from "./prompt.ts";
+import { shortenHash } from "./prompt.ts";
 import { commitManifest } from "./queries.ts";
 import type { PromptAddress } from "./queries.ts";
 
-/** Writes the next commit: its messages, or its manifest as JSON. */
+/** A form for a new commit, which edits the messages or the manifest as JSON. */
 export const CommitEditor = ({
   address,
   manifest,
@@ -21,23 +21,24 @@ export const CommitEditor = ({
   onClose,
 }: {
   readonly address: PromptAddress;
-  /** What is changed; `undefined`: this is the first commit. */
+  /** The manifest to edit; `undefined` for the first commit. */
   readonly manifest: unknown;
+  /** Hash of the commit that has this manifest. */
   readonly parent: string | undefined;
   readonly onClose: (() => void) | undefined;
 }) => {
   const client = useQueryClient();
   const navigate = useNavigate();
-  const known = manifest === undefined ? firstDraft : toPromptDraft(manifest);
-  const [draft, setDraft] = useState(known);
-  const [raw, setRaw] = useState(() =>
-    known === undefined ? toManifestText(manifest) : undefined,
+  const initialDraft = manifest === undefined ? firstDraft : toPromptDraft(manifest);
+  const [draft, setDraft] = useState(initialDraft);
+  const [manifestText, setManifestText] = useState(() =>
+    initialDraft === undefined ? toManifestText(manifest) : undefined,
   );
   const [description, setDescription] = useState("");
   const [state, setState] = useState<{ readonly isBusy: boolean; readonly error?: string }>({
     isBusy: false,
   });
-  const toJson = (): unknown =>
+  const buildManifest = (): unknown =>
     manifest === undefined || draft === undefined
       ? toManifest(draft ?? firstDraft)
       : withDraft(manifest, draft);
@@ -45,7 +46,7 @@ export const CommitEditor = ({
     setState({ isBusy: true });
     try {
       await commitManifest(address, {
-        manifest: raw === undefined ? toJson() : parseObject(raw),
+        manifest: manifestText === undefined ? buildManifest() : parseObject(manifestText),
         ...(parent === undefined ? {} : { parent_commit: parent }),
         ...(description === "" ? {} : { description }),
       });
@@ -53,7 +54,7 @@ export const CommitEditor = ({
       onClose?.();
       await navigate({ to: "/prompts/$repo", params: { repo: address.repo } });
     } catch (cause) {
-      setState({ isBusy: false, error: explain(cause) });
+      setState({ isBusy: false, error: explainError(cause) });
     }
   };
   return (
@@ -66,32 +67,37 @@ export const CommitEditor = ({
     >
       <p className="note">
         {parent === undefined
-          ? `The first commit of ${toVisibleText(address.repo)}.`
-          : `On top of ${shortHash(parent)}.`}{" "}
-        {known !== undefined && (
+          ? `First commit of ${toVisibleText(address.repo)}.`
+          : `Based on ${shortenHash(parent)}.`}{" "}
+        {initialDraft !== undefined && (
           <Button
             size="compact-xs"
             variant="subtle"
-            onClick={() => setRaw(raw === undefined ? toManifestText(toJson()) : undefined)}
+            onClick={() =>
+              setManifestText(
+                manifestText === undefined ? toManifestText(buildManifest()) : undefined,
+              )
+            }
           >
-            {raw === undefined ? "Edit the manifest" : "Edit the messages"}
+            {manifestText === undefined ? "Edit manifest (JSON)" : "Edit messages"}
           </Button>
         )}
-        {known === undefined && "It holds what only its manifest can say."}
+        {initialDraft === undefined &&
+          "The message editor does not support this manifest. Edit its JSON instead."}
       </p>
-      {raw === undefined && draft !== undefined ? (
+      {manifestText === undefined && draft !== undefined ? (
         <MessageEditor draft={draft} onDraft={setDraft} />
       ) : (
         <Code
           label="Manifest"
           language="json"
-          value={raw ?? ""}
+          value={manifestText ?? ""}
           maxHeight={520}
-          onChange={setRaw}
+          onChange={setManifestText}
         />
       )}
       <TextInput
-        label="What changed"
+        label="Commit message"
         value={description}
         onChange={({ currentTarget }) => setDescription(currentTarget.value)}
       />
@@ -113,15 +119,15 @@ export const CommitEditor = ({
 function parseObject(text: string): unknown {
   const value: unknown = JSON.parse(text);
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new TypeError("A manifest is a JSON object.");
+    throw new TypeError("The manifest must be a JSON object.");
   }
   return value;
 }
 
-/** What is to be done about a refusal, where that is known. */
-function explain(cause: unknown): string {
+/** The message of an error, with advice if the server refused the commit with 409. */
+function explainError(cause: unknown): string {
   const message = cause instanceof Error ? cause.message : String(cause);
   return cause instanceof ApiError && cause.status === 409
-    ? `${message}. Either nothing was changed, or there is a newer commit: what is written here stays; open the latest commit in another tab and take over what is new.`
+    ? `${message}. Either this commit changes nothing, or a newer commit exists. Your text is kept here: open the latest commit in another tab and merge its changes.`
     : message;
 }

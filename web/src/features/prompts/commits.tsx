@@ -9,7 +9,7 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import { toDiffText } from "./manifest.ts";
 import { PromptLink } from "./prompt-link.tsx";
-import { shortHash } from "./prompt.ts";
+import { shortenHash } from "./prompt.ts";
 import type { Commit, CommitTag, Prompt } from "./prompt.ts";
 import { commitQuery, commitsQuery, commitTagsQuery, tagCommit, untagCommit } from "./queries.ts";
 import type { PromptAddress } from "./queries.ts";
@@ -17,18 +17,18 @@ import type { PromptAddress } from "./queries.ts";
 interface CommitsProps {
   readonly prompt: Prompt;
   readonly address: PromptAddress;
-  /** The one of the address; the latest where it names none. */
+  /** Hash of the commit that the URL names; `undefined` for the latest commit. */
   readonly commit: string | undefined;
-  /** The one that it is compared with. */
+  /** Hash of the commit to compare with; `undefined` for the parent. */
   readonly against: string | undefined;
-  readonly isOwn: boolean;
+  readonly isOwner: boolean;
 }
 
-/** The commits of a prompt, and what differs between two of them. */
-export const Commits = ({ prompt, address, commit, against, isOwn }: CommitsProps) => {
+/** The commits of a prompt, and the differences between two of them. */
+export const Commits = ({ prompt, address, commit, against, isOwner }: CommitsProps) => {
   const pages = useInfiniteQuery(commitsQuery(address));
   const { data: tags = [] } = useQuery(commitTagsQuery(address));
-  const [tagged, setTagged] = useState<Commit>();
+  const [commitToTag, setCommitToTag] = useState<Commit>();
   const commits = pages.data?.pages.flatMap((page) => page.commits);
   if (commits === undefined) {
     return pages.error === null ? (
@@ -38,46 +38,46 @@ export const Commits = ({ prompt, address, commit, against, isOwn }: CommitsProp
     );
   }
   if (commits.length === 0) {
-    return <Empty title="No commit yet." />;
+    return <Empty title="No commits yet" />;
   }
-  const shown =
+  const shownCommit =
     commits.find(({ hash }) => commit !== undefined && hash.startsWith(commit)) ??
     (commit === undefined ? commits[0] : undefined);
-  const before = against ?? shown?.parentHash;
+  const baseHash = against ?? shownCommit?.parentHash;
   return (
     <div className="hub-history">
       <ol className="hub-commits" aria-label="Commits">
-        {commits.map((one) => (
-          <li key={one.hash} data-open={one === shown}>
+        {commits.map((listed) => (
+          <li key={listed.hash} data-open={listed === shownCommit}>
             <span className="hub-commit">
               <PromptLink
-                commit={shortHash(one.hash)}
+                commit={shortenHash(listed.hash)}
                 search={{ tab: "commits" }}
-                isCurrent={one === shown}
+                isCurrent={listed === shownCommit}
               >
-                <code>{shortHash(one.hash)}</code>
+                <code>{shortenHash(listed.hash)}</code>
               </PromptLink>
               {tags
-                .filter(({ hash }) => hash === one.hash)
+                .filter(({ hash }) => hash === listed.hash)
                 .map(({ name }) => (
                   <span key={name} className="tag">
                     {toVisibleText(name)}
                   </span>
                 ))}
-              {one.createdMs !== undefined && <Ago at={one.createdMs} />}
+              {listed.createdMs !== undefined && <Ago at={listed.createdMs} />}
             </span>
-            {one.description !== "" && <span>{toVisibleText(one.description)}</span>}
+            {listed.description !== "" && <span>{toVisibleText(listed.description)}</span>}
             <span className="hub-commit-end">
-              {shown !== undefined && one !== shown && (
+              {shownCommit !== undefined && listed !== shownCommit && (
                 <PromptLink
-                  commit={shortHash(shown.hash)}
-                  search={{ tab: "commits", against: shortHash(one.hash) }}
+                  commit={shortenHash(shownCommit.hash)}
+                  search={{ tab: "commits", against: shortenHash(listed.hash) }}
                 >
                   Compare
                 </PromptLink>
               )}
-              {isOwn && (
-                <Button size="compact-xs" variant="subtle" onClick={() => setTagged(one)}>
+              {isOwner && (
+                <Button size="compact-xs" variant="subtle" onClick={() => setCommitToTag(listed)}>
                   Tag
                 </Button>
               )}
@@ -87,22 +87,22 @@ export const Commits = ({ prompt, address, commit, against, isOwn }: CommitsProp
         {pages.hasNextPage && (
           <li>
             <Button size="xs" variant="default" onClick={() => void pages.fetchNextPage()}>
-              Earlier commits
+              Show earlier commits
             </Button>
           </li>
         )}
       </ol>
       <CommitDiff
         address={address}
-        commit={shown?.hash ?? commit ?? prompt.lastHash ?? "latest"}
-        before={before}
+        commit={shownCommit?.hash ?? commit ?? prompt.lastHash ?? "latest"}
+        baseHash={baseHash}
       />
-      {tagged !== undefined && (
+      {commitToTag !== undefined && (
         <TagDialog
           address={address}
-          commit={tagged}
+          commit={commitToTag}
           tags={tags}
-          onClose={() => setTagged(undefined)}
+          onClose={() => setCommitToTag(undefined)}
         />
       )}
     </div>
@@ -112,44 +112,45 @@ export const Commits = ({ prompt, address, commit, against, isOwn }: CommitsProp
 const CommitDiff = ({
   address,
   commit,
-  before,
+  baseHash,
 }: {
   readonly address: PromptAddress;
   readonly commit: string;
-  readonly before: string | undefined;
+  /** Hash of the commit to compare with; `undefined` if `commit` is the first one. */
+  readonly baseHash: string | undefined;
 }) => {
   const after = useQuery(commitQuery(address, commit));
-  const old = useQuery({
-    ...commitQuery(address, before ?? "latest"),
-    enabled: before !== undefined,
+  const base = useQuery({
+    ...commitQuery(address, baseHash ?? "latest"),
+    enabled: baseHash !== undefined,
   });
-  const error = after.error ?? old.error;
+  const error = after.error ?? base.error;
   if (error !== null) {
     return (
       <Failure
         what="the commits"
         error={error}
-        onRetry={async () => Promise.all([after.refetch(), old.refetch()])}
+        onRetry={async () => Promise.all([after.refetch(), base.refetch()])}
         isOne
       >
         <PromptLink commit={undefined} search={{ tab: "commits" }}>
-          See the latest commit
+          View latest commit
         </PromptLink>
       </Failure>
     );
   }
-  if (after.data === undefined || (before !== undefined && old.data === undefined)) {
-    return <Loading what="the difference" />;
+  if (after.data === undefined || (baseHash !== undefined && base.data === undefined)) {
+    return <Loading what="the changes" />;
   }
-  const names =
-    old.data === undefined || before === undefined
-      ? `${shortHash(after.data.hash)}, the first commit`
-      : `${shortHash(old.data.hash)} → ${shortHash(after.data.hash)}`;
+  const label =
+    base.data === undefined || baseHash === undefined
+      ? `${shortenHash(after.data.hash)} (first commit)`
+      : `${shortenHash(base.data.hash)} → ${shortenHash(after.data.hash)}`;
   return (
-    <section className="hub-diff" aria-label="Difference">
+    <section className="hub-diff" aria-label="Changes">
       <TextDiff
-        label={names}
-        before={before === undefined ? "" : toDiffText(old.data?.manifest)}
+        label={label}
+        before={baseHash === undefined ? "" : toDiffText(base.data?.manifest)}
         after={toDiffText(after.data.manifest)}
       />
     </section>
@@ -170,8 +171,8 @@ const TagDialog = ({
   const client = useQueryClient();
   const [name, setName] = useState("");
   const [error, setError] = useState<string>();
-  const own = tags.filter(({ hash }) => hash === commit.hash);
-  const attempt = async (action: () => Promise<unknown>): Promise<void> => {
+  const commitTags = tags.filter(({ hash }) => hash === commit.hash);
+  const runAction = async (action: () => Promise<unknown>): Promise<void> => {
     try {
       await action();
       await client.invalidateQueries({ queryKey: ["prompts"] });
@@ -181,22 +182,22 @@ const TagDialog = ({
     }
   };
   return (
-    <Dialog title={`Tags of ${shortHash(commit.hash)}`} onClose={onClose}>
+    <Dialog title={`Tags of ${shortenHash(commit.hash)}`} onClose={onClose}>
       <form
         className="form"
         onSubmit={(event) => {
           event.preventDefault();
-          void attempt(async () => tagCommit(address, { tag_name: name, commit_id: commit.id }));
+          void runAction(async () => tagCommit(address, { tag_name: name, commit_id: commit.id }));
         }}
       >
-        {own.map((tag) => (
+        {commitTags.map((tag) => (
           <div key={tag.name} className="hub-draft-head">
             <span className="tag">{toVisibleText(tag.name)}</span>
             <Button
               size="compact-xs"
               variant="subtle"
               color="red"
-              onClick={() => void attempt(async () => untagCommit(address, tag.name))}
+              onClick={() => void runAction(async () => untagCommit(address, tag.name))}
             >
               Remove
             </Button>
@@ -204,7 +205,7 @@ const TagDialog = ({
         ))}
         <TextInput
           label="Tag"
-          description="Letters, digits, . - and _. A tag that another commit has moves here."
+          description="Letters, digits, . - and _. If another commit has this tag, it moves here."
           required
           value={name}
           onChange={({ currentTarget }) => setName(currentTarget.value)}
@@ -214,7 +215,7 @@ const TagDialog = ({
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
-          <Button type="submit">Tag</Button>
+          <Button type="submit">Add tag</Button>
         </div>
       </form>
     </Dialog>

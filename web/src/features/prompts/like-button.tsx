@@ -1,8 +1,9 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { pluralize } from "../../components/text/quantity.ts";
 import type { Prompt } from "./prompt.ts";
 import { likePrompt } from "./queries.ts";
 
-/** How many like a prompt, and whether the tenant does; a click changes that. */
+/** Shows the number of likes of a prompt; a click adds or removes the like of the current tenant. */
 export const LikeButton = ({ prompt }: { readonly prompt: Prompt }) => {
   const client = useQueryClient();
   const { owner = "-", repo, isLiked, likes } = prompt;
@@ -15,7 +16,7 @@ export const LikeButton = ({ prompt }: { readonly prompt: Prompt }) => {
       type="button"
       className="hub-like"
       aria-pressed={isLiked}
-      aria-label={`Like ${repo}, ${likes} so far`}
+      aria-label={`Like ${repo}, ${pluralize(likes, "like")}`}
       disabled={like.isPending}
       title={like.error?.message}
       onClick={() => like.mutate()}

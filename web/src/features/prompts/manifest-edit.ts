@@ -1,19 +1,20 @@
 import { toRecord } from "../../api/parse.ts";
 import type { Members } from "../../api/parse.ts";
-import { templateRole, toPromptContent, variablesOf } from "./manifest.ts";
+import { templateRole, toPromptContent, listVariables } from "./manifest.ts";
 import type { PromptContent, PromptMessage } from "./manifest.ts";
 import type { TemplateFormat } from "./template.ts";
 
-/** A message as the editor has it. */
+/** The state of a message in the editor. */
 export interface DraftMessage {
-  /** Of this page: keeps a message's field while others come and go. */
+  /** Used only in the editor: identifies the message while others are added, moved and removed. */
   readonly id: string;
-  /** `placeholder`: its text is the name of the variable. */
+  /** If it is `placeholder`, `text` is the name of a variable with a list of messages. */
   readonly role: string;
   readonly text: string;
   readonly isOptional?: boolean;
 }
 
+/** The state of a prompt in the editor. */
 export interface PromptDraft {
   readonly kind: PromptContent["kind"];
   readonly format: TemplateFormat;
@@ -24,6 +25,7 @@ export const placeholderRole = "placeholder";
 /** Roles that the editor offers. */
 export const draftRoles = ["system", "human", "ai", placeholderRole] as const;
 
+/** The draft with which a new prompt starts. */
 export const firstDraft: PromptDraft = {
   kind: "chat",
   format: "f-string",
@@ -33,7 +35,7 @@ export const firstDraft: PromptDraft = {
   ],
 };
 
-/** The messages of a manifest to edit; `undefined`: it holds what only its JSON can say. */
+/** Converts a manifest to a draft. Returns `undefined` if it has content that the message editor can't show. */
 export function toPromptDraft(manifest: unknown): PromptDraft | undefined {
   const content = toPromptContent(manifest);
   if (content === undefined) {
@@ -54,14 +56,15 @@ function toDraftMessage(message: PromptMessage, index: number): DraftMessage | u
   if (message.kind === "placeholder") {
     return { id, role: placeholderRole, text: message.variable, isOptional: message.isOptional };
   }
-  const [part, ...more] = message.parts;
-  const isKnown = message.role === templateRole || classes[message.role] !== undefined;
-  return isKnown && part?.kind === "text" && more.length === 0
+  const [part, ...otherParts] = message.parts;
+  const isEditableRole =
+    message.role === templateRole || messageClasses[message.role] !== undefined;
+  return isEditableRole && part?.kind === "text" && otherParts.length === 0
     ? { id, role: message.role, text: part.text }
     : undefined;
 }
 
-/** A manifest with a draft's messages; what else it holds, its model and schema among it, stays. */
+/** Replaces the messages of a manifest with those of a draft. Keeps the rest, such as its model and schema. */
 export function withDraft(manifest: unknown, draft: PromptDraft): Members {
   const node = toRecord(manifest);
   const name: unknown = Array.isArray(node["id"]) ? node["id"].at(-1) : undefined;
@@ -69,18 +72,18 @@ export function withDraft(manifest: unknown, draft: PromptDraft): Members {
   if (name === "RunnableSequence") {
     return { ...node, kwargs: { ...kwargs, first: withDraft(kwargs["first"], draft) } };
   }
-  const made = toManifest(draft);
+  const newManifest = toManifest(draft);
   return toPromptContent(manifest)?.kind === draft.kind
-    ? { ...node, kwargs: { ...kwargs, ...toRecord(made["kwargs"]) } }
-    : made;
+    ? { ...node, kwargs: { ...kwargs, ...toRecord(newManifest["kwargs"]) } }
+    : newManifest;
 }
 
-/** The manifest of a draft, as LangChain serialises it. */
+/** Converts a draft to a manifest in LangChain's serialization format. */
 export function toManifest(draft: PromptDraft): Members {
   const { format, kind, messages } = draft;
-  const variables = variablesOf(toContent(draft)).map(({ name }) => name);
+  const variables = listVariables(toContent(draft)).map(({ name }) => name);
   if (kind === "text") {
-    return promptNode(messages[0]?.text ?? "", format);
+    return toPromptNode(messages[0]?.text ?? "", format);
   }
   return {
     lc: 1,
@@ -91,7 +94,7 @@ export function toManifest(draft: PromptDraft): Members {
         : ["langchain_core", "prompts", "chat", "ChatPromptTemplate"],
     kwargs: {
       input_variables: variables,
-      messages: messages.map((one) => messageNode(one, format)),
+      messages: messages.map((message) => toMessageNode(message, format)),
     },
   };
 }
@@ -108,13 +111,13 @@ const toContent = ({ kind, format, messages }: PromptDraft): PromptContent => ({
   ),
 });
 
-const classes: Readonly<Record<string, string>> = {
+const messageClasses: Readonly<Record<string, string>> = {
   system: "SystemMessagePromptTemplate",
   human: "HumanMessagePromptTemplate",
   ai: "AIMessagePromptTemplate",
 };
 
-function messageNode({ role, text, isOptional }: DraftMessage, format: TemplateFormat): Members {
+function toMessageNode({ role, text, isOptional }: DraftMessage, format: TemplateFormat): Members {
   if (role === placeholderRole) {
     return {
       lc: 1,
@@ -126,17 +129,17 @@ function messageNode({ role, text, isOptional }: DraftMessage, format: TemplateF
   return {
     lc: 1,
     type: "constructor",
-    id: ["langchain_core", "prompts", "chat", classes[role] ?? "HumanMessagePromptTemplate"],
-    kwargs: { prompt: promptNode(text, format) },
+    id: ["langchain_core", "prompts", "chat", messageClasses[role] ?? "HumanMessagePromptTemplate"],
+    kwargs: { prompt: toPromptNode(text, format) },
   };
 }
 
-const promptNode = (template: string, format: TemplateFormat): Members => ({
+const toPromptNode = (template: string, format: TemplateFormat): Members => ({
   lc: 1,
   type: "constructor",
   id: ["langchain_core", "prompts", "prompt", "PromptTemplate"],
   kwargs: {
-    input_variables: variablesOf({
+    input_variables: listVariables({
       kind: "text",
       format,
       schema: undefined,

@@ -3,43 +3,43 @@ import type { Members } from "../../api/parse.ts";
 import { toVariables } from "./template.ts";
 import type { TemplateFormat, Variable } from "./template.ts";
 
-/** A piece of a message. */
+/** A part of a message. */
 export type PromptPart =
   | { readonly kind: "text"; readonly text: string }
-  /** Its address, which may have variables. */
+  /** `text` is the URL of the image, which may contain variables. */
   | { readonly kind: "image"; readonly text: string }
   | { readonly kind: "other"; readonly value: unknown };
 
 export type PromptMessage =
   | { readonly kind: "message"; readonly role: string; readonly parts: readonly PromptPart[] }
-  /** Where a list of messages goes. */
+  /** A variable whose value is a list of messages. */
   | { readonly kind: "placeholder"; readonly variable: string; readonly isOptional: boolean };
 
-/** The content of a prompt, from any of the committed formats. */
+/** The content of a prompt, parsed from any supported manifest format. */
 export interface PromptContent {
   readonly kind: "chat" | "structured" | "text";
   readonly format: TemplateFormat;
   readonly messages: readonly PromptMessage[];
-  /** What the answer must be like, as JSON Schema; of structured prompts. */
+  /** JSON Schema of the response; `undefined` unless the prompt is structured. */
   readonly schema: unknown;
-  /** The model that it was saved with. */
+  /** The model that was saved with the prompt. */
   readonly model: Members | undefined;
 }
 
-/** A node of LangChain's serialised form. */
-interface Node {
-  /** The last of its `id`. */
+/** A node of LangChain's serialization format. */
+interface LangChainNode {
+  /** The class name: the last item of the node's `id`. */
   readonly name: string;
   readonly kwargs: Members;
 }
 
-const chatNames: Readonly<Record<string, PromptContent["kind"]>> = {
+const kindsByClass: Readonly<Record<string, PromptContent["kind"]>> = {
   ChatPromptTemplate: "chat",
   StructuredPrompt: "structured",
   PromptTemplate: "text",
 };
 
-/** The prompt of a manifest; `undefined`: it is of no known kind. */
+/** Parses a manifest. Returns `undefined` if its format is unknown. */
 export function toPromptContent(manifest: unknown): PromptContent | undefined {
   const node = toNode(manifest);
   if (node === undefined) {
@@ -49,12 +49,12 @@ export function toPromptContent(manifest: unknown): PromptContent | undefined {
     const content = toPromptContent(node.kwargs["first"]);
     return content && { ...content, model: toRecord(node.kwargs["last"]) };
   }
-  const kind = chatNames[node.name];
+  const kind = kindsByClass[node.name];
   if (kind === undefined) {
     return undefined;
   }
-  const messages = kind === "text" ? [textMessage(node)] : toMessages(node.kwargs["messages"]);
-  const formats = kind === "text" ? [formatOf(node.kwargs)] : formatsOf(node.kwargs);
+  const messages = kind === "text" ? [toTextMessage(node)] : toMessages(node.kwargs["messages"]);
+  const formats = kind === "text" ? [readFormat(node.kwargs)] : readMessageFormats(node.kwargs);
   return messages === undefined
     ? undefined
     : {
@@ -66,10 +66,10 @@ export function toPromptContent(manifest: unknown): PromptContent | undefined {
       };
 }
 
-/** The role under which a template without one is shown. */
+/** The role that is shown for a text template, which has no role. */
 export const templateRole = "template";
 
-const textMessage = ({ kwargs }: Node): PromptMessage => ({
+const toTextMessage = ({ kwargs }: LangChainNode): PromptMessage => ({
   kind: "message",
   role: templateRole,
   parts: [{ kind: "text", text: toText(kwargs["template"]) ?? "" }],
@@ -79,7 +79,7 @@ function toMessages(value: unknown): readonly PromptMessage[] | undefined {
   return Array.isArray(value) ? value.map(toMessage) : undefined;
 }
 
-const roles: Readonly<Record<string, string>> = {
+const rolesByPrefix: Readonly<Record<string, string>> = {
   System: "system",
   Human: "human",
   AI: "ai",
@@ -100,8 +100,8 @@ function toMessage(value: unknown): PromptMessage {
       isOptional: kwargs["optional"] === true,
     };
   }
-  const [, known = ""] = /^(.*?)Message(?:Chunk)?(?:PromptTemplate)?$/.exec(name) ?? [];
-  const role = toText(kwargs["role"]) ?? roles[known] ?? name;
+  const [, prefix = ""] = /^(.*?)Message(?:Chunk)?(?:PromptTemplate)?$/.exec(name) ?? [];
+  const role = toText(kwargs["role"]) ?? rolesByPrefix[prefix] ?? name;
   const content = kwargs["prompt"] ?? kwargs["content"];
   return { kind: "message", role, parts: [content].flat().map(toPart) };
 }
@@ -116,27 +116,27 @@ function toPart(value: unknown): PromptPart {
     return { kind: "text", text };
   }
   const image = toRecord(kwargs["template"] ?? kwargs["image_url"]);
-  const address = toText(image["url"]);
-  return address === undefined ? { kind: "other", value } : { kind: "image", text: address };
+  const url = toText(image["url"]);
+  return url === undefined ? { kind: "other", value } : { kind: "image", text: url };
 }
 
-function formatsOf(kwargs: Members): readonly TemplateFormat[] {
+function readMessageFormats(kwargs: Members): readonly TemplateFormat[] {
   const messages = Array.isArray(kwargs["messages"]) ? (kwargs["messages"] as unknown[]) : [];
   const inner = messages
     .flatMap((message) => [toNode(message)?.kwargs["prompt"]].flat())
     .flatMap((prompt) => {
       const node = toNode(prompt);
-      return node === undefined ? [] : [formatOf(node.kwargs)];
+      return node === undefined ? [] : [readFormat(node.kwargs)];
     });
-  return inner.length > 0 ? inner : [formatOf(kwargs)];
+  return inner.length > 0 ? inner : [readFormat(kwargs)];
 }
 
-function formatOf(kwargs: Members): TemplateFormat {
+function readFormat(kwargs: Members): TemplateFormat {
   const format = kwargs["template_format"] ?? kwargs["templateFormat"];
   return format === "mustache" || format === "jinja2" ? format : "f-string";
 }
 
-function toNode(value: unknown): Node | undefined {
+function toNode(value: unknown): LangChainNode | undefined {
   const { lc, id, kwargs } = toRecord(value);
   const name: unknown = Array.isArray(id) ? id.at(-1) : undefined;
   return lc === undefined || typeof name !== "string"
@@ -144,32 +144,35 @@ function toNode(value: unknown): Node | undefined {
     : { name, kwargs: toRecord(kwargs) };
 }
 
-/** What a prompt asks for: its variables, each once, in order. */
-export function variablesOf({ messages, format }: PromptContent): readonly PromptVariable[] {
+/** The variables of a prompt, each once, in order. */
+export function listVariables({ messages, format }: PromptContent): readonly PromptVariable[] {
   const found = new Map<string, PromptVariable>();
   for (const message of messages) {
-    const own: readonly PromptVariable[] =
+    const messageVariables: readonly PromptVariable[] =
       message.kind === "placeholder"
         ? [{ name: message.variable, isStructured: true, isMessages: true }]
         : message.parts.flatMap((part) =>
-            part.kind === "other" ? [] : toVariables(part.text, format).map(plain),
+            part.kind === "other" ? [] : toVariables(part.text, format).map(toPlainVariable),
           );
-    for (const variable of own) {
-      const known = found.get(variable.name);
-      found.set(variable.name, known?.isStructured === true ? known : variable);
+    for (const variable of messageVariables) {
+      const earlier = found.get(variable.name);
+      found.set(variable.name, earlier?.isStructured === true ? earlier : variable);
     }
   }
   return [...found.values()];
 }
 
 export interface PromptVariable extends Variable {
-  /** Whether it is a list of messages. */
+  /** Whether its value is a list of messages. */
   readonly isMessages: boolean;
 }
 
-const plain = (variable: Variable): PromptVariable => ({ ...variable, isMessages: false });
+const toPlainVariable = (variable: Variable): PromptVariable => ({
+  ...variable,
+  isMessages: false,
+});
 
-/** A prompt as a text, to compare one commit with another. */
+/** Formats a prompt as text, to compare it with another commit. */
 export function toDiffText(manifest: unknown): string {
   const content = toPromptContent(manifest);
   if (content === undefined) {
@@ -177,19 +180,19 @@ export function toDiffText(manifest: unknown): string {
   }
   const blocks = content.messages.map((message) =>
     message.kind === "placeholder"
-      ? `— messages of {${message.variable}}${message.isOptional ? ", if there are any" : ""}`
-      : `— ${message.role}\n${message.parts.map(partText).join("\n")}`,
+      ? `— messages from {${message.variable}}${message.isOptional ? " (optional)" : ""}`
+      : `— ${message.role}\n${message.parts.map(formatPart).join("\n")}`,
   );
-  const rest = [
+  const settings = [
     ...(content.schema === undefined ? [] : [`— schema\n${toManifestText(content.schema)}`]),
     ...(content.model === undefined ? [] : [`— model\n${toManifestText(content.model)}`]),
   ];
-  return `${[...blocks, ...rest].join("\n\n")}\n`;
+  return `${[...blocks, ...settings].join("\n\n")}\n`;
 }
 
-const partText = (part: PromptPart): string =>
+const formatPart = (part: PromptPart): string =>
   part.kind === "other" ? toManifestText(part.value) : part.text;
 
-/** Any manifest, as JSON. */
+/** Formats any manifest as JSON. */
 export const toManifestText = (manifest: unknown): string =>
   JSON.stringify(manifest, undefined, 2) ?? "";

@@ -8,13 +8,15 @@ interface EditorProps {
   readonly onDraft: (draft: PromptDraft) => void;
 }
 
-/** The messages of a prompt, to write. */
+/** Edits the messages of a prompt and the syntax of its variables. */
 export const MessageEditor = ({ draft, onDraft }: EditorProps) => {
   const { messages, format, kind } = draft;
-  const replace = (id: string, changes: Partial<DraftMessage>): void =>
+  const changeMessage = (id: string, changes: Partial<DraftMessage>): void =>
     onDraft({
       ...draft,
-      messages: messages.map((one) => (one.id === id ? { ...one, ...changes } : one)),
+      messages: messages.map((message) =>
+        message.id === id ? { ...message, ...changes } : message,
+      ),
     });
   return (
     <div className="hub-editor">
@@ -27,16 +29,20 @@ export const MessageEditor = ({ draft, onDraft }: EditorProps) => {
                 aria-label="Role"
                 value={message.role}
                 data={[...draftRoles]}
-                onChange={({ currentTarget }) => replace(message.id, { role: currentTarget.value })}
+                onChange={({ currentTarget }) =>
+                  changeMessage(message.id, { role: currentTarget.value })
+                }
               />
-              <MessageMoves index={index} draft={draft} onDraft={onDraft} />
+              <MessageButtons index={index} draft={draft} onDraft={onDraft} />
             </div>
           )}
           <Textarea
-            aria-label={message.role === placeholderRole ? "Variable of the messages" : "Text"}
+            aria-label={message.role === placeholderRole ? "Messages variable" : "Text"}
             rows={Math.min(12, Math.max(2, message.text.split("\n").length + 1))}
             value={message.text}
-            onChange={({ currentTarget }) => replace(message.id, { text: currentTarget.value })}
+            onChange={({ currentTarget }) =>
+              changeMessage(message.id, { text: currentTarget.value })
+            }
           />
         </fieldset>
       ))}
@@ -52,12 +58,12 @@ export const MessageEditor = ({ draft, onDraft }: EditorProps) => {
               })
             }
           >
-            Add a message
+            Add message
           </Button>
         )}
         <NativeSelect
           size="xs"
-          aria-label="How variables are written"
+          aria-label="Variable syntax"
           value={format}
           data={[
             { value: "f-string", label: "{variable}" },
@@ -77,15 +83,15 @@ export const MessageEditor = ({ draft, onDraft }: EditorProps) => {
   );
 };
 
-const MessageMoves = ({ index, draft, onDraft }: EditorProps & { readonly index: number }) => {
+const MessageButtons = ({ index, draft, onDraft }: EditorProps & { readonly index: number }) => {
   const { messages } = draft;
   const role = toVisibleText(messages[index]?.role ?? "");
   const move = (to: number): void => {
-    const moved = messages.filter((_, address) => address !== index);
-    const [one] = messages.slice(index, index + 1);
+    const others = messages.filter((_, position) => position !== index);
+    const [moved] = messages.slice(index, index + 1);
     onDraft({
       ...draft,
-      messages: one === undefined ? moved : [...moved.slice(0, to), one, ...moved.slice(to)],
+      messages: moved === undefined ? others : [...others.slice(0, to), moved, ...others.slice(to)],
     });
   };
   return (
@@ -94,7 +100,7 @@ const MessageMoves = ({ index, draft, onDraft }: EditorProps & { readonly index:
         size="compact-xs"
         variant="subtle"
         disabled={index === 0}
-        aria-label={`Move message ${index + 1}, ${role}, up`}
+        aria-label={`Move message ${index + 1} (${role}) up`}
         onClick={() => move(index - 1)}
       >
         ↑
@@ -103,7 +109,7 @@ const MessageMoves = ({ index, draft, onDraft }: EditorProps & { readonly index:
         size="compact-xs"
         variant="subtle"
         disabled={index === messages.length - 1}
-        aria-label={`Move message ${index + 1}, ${role}, down`}
+        aria-label={`Move message ${index + 1} (${role}) down`}
         onClick={() => move(index + 1)}
       >
         ↓
@@ -113,9 +119,9 @@ const MessageMoves = ({ index, draft, onDraft }: EditorProps & { readonly index:
         variant="subtle"
         color="red"
         disabled={messages.length === 1}
-        aria-label={`Remove message ${index + 1}, ${role}`}
+        aria-label={`Remove message ${index + 1} (${role})`}
         onClick={() =>
-          onDraft({ ...draft, messages: messages.filter((_, address) => address !== index) })
+          onDraft({ ...draft, messages: messages.filter((_, position) => position !== index) })
         }
       >
         Remove

@@ -5,28 +5,28 @@ import type { PromptContent, PromptPart } from "./manifest.ts";
 import { toSegments } from "./template.ts";
 import type { TemplateFormat } from "./template.ts";
 
-/** The messages of a prompt as they are written, their variables marked. */
+/** The messages of a prompt as written, with highlighted variables. */
 export const MessageList = ({ content }: { readonly content: PromptContent }) => (
   <section className="hub-messages" aria-label="Messages">
     {content.messages.map((message, index) => (
-      // What stands at a place is what it is: a commit never changes.
+      // The index is a stable key, because the messages of a commit never change.
       <article key={index} className="hub-message">
-        <h2>{message.kind === "placeholder" ? "messages" : toVisibleText(message.role)}</h2>
+        <h2>{message.kind === "placeholder" ? "message list" : toVisibleText(message.role)}</h2>
         {message.kind === "placeholder" ? (
           <p>
             <mark>{`{${toVisibleText(message.variable)}}`}</mark>
-            {message.isOptional && " where there are any"}
+            {message.isOptional && " (optional)"}
           </p>
         ) : (
-          message.parts.map((part, address) => (
-            <Part key={address} part={part} format={content.format} />
+          message.parts.map((part, partIndex) => (
+            <MessagePart key={partIndex} part={part} format={content.format} />
           ))
         )}
       </article>
     ))}
     {content.schema !== undefined && (
       <article className="hub-message">
-        <h2>Schema of the answer</h2>
+        <h2>Response schema</h2>
         <Code label="Schema" language="json" readOnly value={toManifestText(content.schema)} />
       </article>
     )}
@@ -39,7 +39,13 @@ export const MessageList = ({ content }: { readonly content: PromptContent }) =>
   </section>
 );
 
-const Part = ({ part, format }: { readonly part: PromptPart; readonly format: TemplateFormat }) => {
+const MessagePart = ({
+  part,
+  format,
+}: {
+  readonly part: PromptPart;
+  readonly format: TemplateFormat;
+}) => {
   switch (part.kind) {
     case "other":
       return <pre>{toVisibleText(toManifestText(part.value))}</pre>;
@@ -47,7 +53,7 @@ const Part = ({ part, format }: { readonly part: PromptPart; readonly format: Te
     case "text":
       return (
         <p>
-          {part.kind === "image" && "image: "}
+          {part.kind === "image" && "Image: "}
           {toSegments(part.text, format).map((segment, index) =>
             segment.kind === "text" ? (
               toVisibleText(segment.text)

@@ -5,106 +5,113 @@ import { Code } from "../../components/code/code.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { CommitEditor } from "./commit-editor.tsx";
-import { toManifestText, toPromptContent, variablesOf } from "./manifest.ts";
+import { toManifestText, toPromptContent, listVariables } from "./manifest.ts";
 import { MessageList } from "./message-list.tsx";
 import { PromptLink } from "./prompt-link.tsx";
-import { shortHash } from "./prompt.ts";
+import { shortenHash } from "./prompt.ts";
 import type { Prompt } from "./prompt.ts";
 import { commitQuery, commitTagsQuery } from "./queries.ts";
 import type { PromptAddress } from "./queries.ts";
 import { TryIt } from "./try-it.tsx";
 
-/** The content of a commit: its messages, its variables, and a try. */
+/** The content of a commit: its messages, its variables and a preview. */
 export const Messages = ({
   prompt,
   address,
   commit,
-  isOwn,
+  isOwner,
 }: {
   readonly prompt: Prompt;
   readonly address: PromptAddress;
   readonly commit: string | undefined;
-  readonly isOwn: boolean;
+  readonly isOwner: boolean;
 }) => {
   const [isEditing, setIsEditing] = useState(false);
-  const [isRaw, setIsRaw] = useState(false);
+  const [isManifestShown, setIsManifestShown] = useState(false);
   const hasCommits = prompt.commits > 0;
-  const requested = useQuery({ ...commitQuery(address, commit ?? "latest"), enabled: hasCommits });
+  const commitResult = useQuery({
+    ...commitQuery(address, commit ?? "latest"),
+    enabled: hasCommits,
+  });
   const { data: tags = [] } = useQuery(commitTagsQuery(address));
-  const pulled = requested.data;
-  if (isEditing || (!hasCommits && isOwn)) {
+  const pulledCommit = commitResult.data;
+  if (isEditing || (!hasCommits && isOwner)) {
     return (
       <CommitEditor
         key={prompt.lastHash ?? ""}
         address={address}
-        manifest={pulled?.manifest}
-        parent={pulled?.hash}
+        manifest={pulledCommit?.manifest}
+        parent={pulledCommit?.hash}
         onClose={hasCommits ? () => setIsEditing(false) : undefined}
       />
     );
   }
   if (!hasCommits) {
-    return <Empty title="No commit yet." />;
+    return <Empty title="No commits yet" />;
   }
-  if (pulled === undefined) {
-    return requested.error === null ? (
+  if (pulledCommit === undefined) {
+    return commitResult.error === null ? (
       <Loading what="the commit" />
     ) : (
-      <Failure what="the commit" error={requested.error} onRetry={requested.refetch} isOne>
-        {commit !== undefined && <PromptLink commit={undefined}>See the latest commit</PromptLink>}
+      <Failure what="the commit" error={commitResult.error} onRetry={commitResult.refetch} isOne>
+        {commit !== undefined && <PromptLink commit={undefined}>View latest commit</PromptLink>}
       </Failure>
     );
   }
-  const content = toPromptContent(pulled.manifest);
-  const isLatest = pulled.hash === prompt.lastHash;
+  const content = toPromptContent(pulledCommit.manifest);
+  const isLatest = pulledCommit.hash === prompt.lastHash;
   return (
     <>
       <div className="hub-commit">
-        <code>{shortHash(pulled.hash)}</code>
+        <code>{shortenHash(pulledCommit.hash)}</code>
         {tags
-          .filter(({ hash }) => hash === pulled.hash)
+          .filter(({ hash }) => hash === pulledCommit.hash)
           .map(({ name }) => (
             <span key={name} className="tag">
               {toVisibleText(name)}
             </span>
           ))}
         {isLatest ? (
-          <span>the latest commit</span>
+          <span>Latest commit</span>
         ) : (
           <span>
-            not the latest: <PromptLink commit={undefined}>see that</PromptLink>
+            Not the latest commit. <PromptLink commit={undefined}>View latest</PromptLink>
           </span>
         )}
         <span className="hub-commit-end">
           {content !== undefined && (
-            <Button size="compact-sm" variant="subtle" onClick={() => setIsRaw(!isRaw)}>
-              {isRaw ? "Messages" : "Manifest"}
+            <Button
+              size="compact-sm"
+              variant="subtle"
+              onClick={() => setIsManifestShown(!isManifestShown)}
+            >
+              {isManifestShown ? "Messages" : "Manifest"}
             </Button>
           )}
-          {isOwn && (
+          {isOwner && (
             <Button size="compact-sm" variant="default" onClick={() => setIsEditing(true)}>
               Edit
             </Button>
           )}
         </span>
       </div>
-      {content === undefined || isRaw ? (
+      {content === undefined || isManifestShown ? (
         <>
           {content === undefined && (
-            <p className="note">A manifest of a kind that this page does not know:</p>
+            <p className="note">This manifest has an unknown format, so it is shown as JSON.</p>
           )}
           <Code
             label="Manifest"
             language="json"
             readOnly
-            value={toManifestText(pulled.manifest)}
+            value={toManifestText(pulledCommit.manifest)}
             maxHeight={640}
           />
         </>
       ) : (
         <div className="hub-columns">
           <MessageList content={content} />
-          <TryIt key={pulled.hash} content={content} variables={variablesOf(content)} />
+          <TryIt key={pulledCommit.hash} content={content} variables={listVariables(content)} />
         </div>
       )}
     </>

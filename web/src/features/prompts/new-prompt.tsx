@@ -10,7 +10,7 @@ import { MessageEditor } from "./message-editor.tsx";
 import { parseTags } from "./prompt.ts";
 import { commitManifest, createPrompt } from "./queries.ts";
 
-/** Makes a prompt, with its first commit. */
+/** A dialog that creates a prompt and its first commit. */
 export const NewPrompt = ({ onClose }: { readonly onClose: () => void }) => {
   const client = useQueryClient();
   const navigate = useNavigate();
@@ -19,22 +19,22 @@ export const NewPrompt = ({ onClose }: { readonly onClose: () => void }) => {
   const [tags, setTags] = useState("");
   const [isPublic, setIsPublic] = useState(false);
   const [draft, setDraft] = useState(firstDraft);
-  /** Made, where only its commit failed: trying again must not make it once more. */
-  const [made, setMade] = useState<string>();
+  /** Name of the prompt that was created although its commit failed: a second try must only commit. */
+  const [createdRepo, setCreatedRepo] = useState<string>();
   const [state, setState] = useState<{ readonly isBusy: boolean; readonly error?: string }>({
     isBusy: false,
   });
-  const make = async (): Promise<void> => {
+  const createWithCommit = async (): Promise<void> => {
     setState({ isBusy: true });
     try {
-      if (made !== repo) {
+      if (createdRepo !== repo) {
         await createPrompt({
           repo_handle: repo,
           description,
           tags: parseTags(tags),
           is_public: isPublic,
         });
-        setMade(repo);
+        setCreatedRepo(repo);
       }
       await commitManifest({ owner: "-", repo }, { manifest: toManifest(draft) });
       await client.invalidateQueries({ queryKey: ["prompts"] });
@@ -43,7 +43,10 @@ export const NewPrompt = ({ onClose }: { readonly onClose: () => void }) => {
     } catch (cause) {
       const isTaken = cause instanceof ApiError && cause.status === 409;
       const message = cause instanceof Error ? cause.message : String(cause);
-      setState({ isBusy: false, error: isTaken ? `${repo} is taken: ${message}` : message });
+      setState({
+        isBusy: false,
+        error: isTaken ? `The name ${repo} is taken: ${message}` : message,
+      });
     }
   };
   return (
@@ -52,12 +55,12 @@ export const NewPrompt = ({ onClose }: { readonly onClose: () => void }) => {
         className="form"
         onSubmit={(event) => {
           event.preventDefault();
-          void make();
+          void createWithCommit();
         }}
       >
         <TextInput
           label="Name"
-          description="Lower-case letters, digits, - and _, beginning with a letter. It can't be changed."
+          description="Lowercase letters, digits, - and _, starting with a letter. Can't be changed later."
           required
           pattern="[a-z][a-z0-9_\-]{0,99}"
           value={repo}
@@ -71,12 +74,12 @@ export const NewPrompt = ({ onClose }: { readonly onClose: () => void }) => {
         />
         <TextInput
           label="Tags"
-          description="Parted by commas or spaces."
+          description="Separated by commas or spaces."
           value={tags}
           onChange={({ currentTarget }) => setTags(currentTarget.value)}
         />
         <Switch
-          label="Public: every tenant of this server may read it"
+          label="Public (all tenants of this server can read it)"
           checked={isPublic}
           onChange={({ currentTarget }) => setIsPublic(currentTarget.checked)}
         />
@@ -87,7 +90,7 @@ export const NewPrompt = ({ onClose }: { readonly onClose: () => void }) => {
             Cancel
           </Button>
           <Button type="submit" loading={state.isBusy}>
-            Make prompt
+            Create prompt
           </Button>
         </div>
       </form>

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import type { PromptSearch } from "./prompts-search.ts";
 import type { PromptAddress } from "./queries.ts";
 
-/** A link to a commit of the prompt that is open, or without one to the latest. */
+/** A link to a commit of the open prompt; without `commit`, to the latest one. */
 export const PromptLink = ({
   commit,
   search = {},
@@ -17,28 +17,28 @@ export const PromptLink = ({
 }) => {
   const { address, isHub } = usePromptAddress();
   const { owner, repo } = address;
-  const rest = {
+  const linkProps = {
     search,
-    // Links to the same path are distinguished by their search.
+    // Links to the same path differ only in their search parameters, so compare those too.
     activeOptions: { exact: true, includeSearch: true },
     "aria-current": isCurrent ? ("page" as const) : undefined,
     children,
   };
   if (isHub) {
     return commit === undefined ? (
-      <Link to="/hub/$owner/$repo" params={{ owner, repo }} {...rest} />
+      <Link to="/hub/$owner/$repo" params={{ owner, repo }} {...linkProps} />
     ) : (
-      <Link to="/hub/$owner/$repo/$commit" params={{ owner, repo, commit }} {...rest} />
+      <Link to="/hub/$owner/$repo/$commit" params={{ owner, repo, commit }} {...linkProps} />
     );
   }
   return commit === undefined ? (
-    <Link to="/prompts/$repo" params={{ repo }} {...rest} />
+    <Link to="/prompts/$repo" params={{ repo }} {...linkProps} />
   ) : (
-    <Link to="/prompts/$repo/$commit" params={{ repo, commit }} {...rest} />
+    <Link to="/prompts/$repo/$commit" params={{ repo, commit }} {...linkProps} />
   );
 };
 
-/** What an address of a prompt's page names: `/prompts/…` one's own, `/hub/…` anyone's. */
+/** Reads the prompt and the commit from the URL: `/prompts/…` for the tenant's own prompts, `/hub/…` for prompts of any tenant. */
 export function usePromptAddress(): {
   readonly address: PromptAddress;
   readonly commit: string | undefined;

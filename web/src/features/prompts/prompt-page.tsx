@@ -9,7 +9,7 @@ import { LikeButton } from "./like-button.tsx";
 import { Messages } from "./messages.tsx";
 import { PromptLink, usePromptAddress } from "./prompt-link.tsx";
 import { PromptSettings } from "./prompt-settings.tsx";
-import { langchainProgram, pullProgram, shortHash } from "./prompt.ts";
+import { toLangChainCode, toPullCode, shortenHash } from "./prompt.ts";
 import type { Prompt } from "./prompt.ts";
 import { parsePromptSearch } from "./prompts-search.ts";
 import type { PromptTab } from "./prompts-search.ts";
@@ -17,15 +17,15 @@ import { promptQuery } from "./queries.ts";
 import { Readme } from "./readme.tsx";
 import "./prompts.css";
 
-const tabNames: { readonly [Tab in PromptTab]: string } = {
+const tabLabels: { readonly [Tab in PromptTab]: string } = {
   messages: "Prompt",
   commits: "Commits",
   readme: "README",
-  pull: "Use it",
+  pull: "Code",
   settings: "Settings",
 };
 
-/** `/prompts/{repo}[/{commit}]` and `/hub/{owner}/{repo}[/{commit}]`: one prompt. */
+/** The pages `/prompts/{repo}[/{commit}]` and `/hub/{owner}/{repo}[/{commit}]`, which show one prompt. */
 export const PromptPage = () => {
   const { address, commit, isHub } = usePromptAddress();
   const { tab = "messages", against } = parsePromptSearch(useSearch({ strict: false }));
@@ -38,9 +38,11 @@ export const PromptPage = () => {
       </AbsentView>
     );
   }
-  const isOwn = prompt.tenantId === tenant?.id;
-  const tabs = Object.keys(tabNames).filter((name) => name !== "settings" || isOwn) as PromptTab[];
-  const shown = tabs.includes(tab) ? tab : "messages";
+  const isOwner = prompt.tenantId === tenant?.id;
+  const tabs = Object.keys(tabLabels).filter(
+    (name) => name !== "settings" || isOwner,
+  ) as PromptTab[];
+  const shownTab = tabs.includes(tab) ? tab : "messages";
   return (
     <div>
       <title>{`${toVisibleText(prompt.repo)} · Millrace`}</title>
@@ -54,44 +56,44 @@ export const PromptPage = () => {
               {toVisibleText(isHub ? `${prompt.owner ?? "-"}/${prompt.repo}` : prompt.repo)}
             </bdi>
           </h1>
-          <Facts prompt={prompt} />
+          <PromptFacts prompt={prompt} />
         </div>
         <LikeButton prompt={prompt} />
       </header>
-      <nav className="tabs" aria-label="Parts of the prompt">
+      <nav className="tabs" aria-label="Prompt sections">
         {tabs.map((name) => (
           <PromptLink
             key={name}
             commit={commit}
             search={name === "messages" ? {} : { tab: name }}
-            isCurrent={name === shown}
+            isCurrent={name === shownTab}
           >
-            {tabNames[name]}
+            {tabLabels[name]}
           </PromptLink>
         ))}
       </nav>
       <div className="hub-body">
-        {shown === "messages" && (
-          <Messages prompt={prompt} address={address} commit={commit} isOwn={isOwn} />
+        {shownTab === "messages" && (
+          <Messages prompt={prompt} address={address} commit={commit} isOwner={isOwner} />
         )}
-        {shown === "commits" && (
+        {shownTab === "commits" && (
           <Commits
             prompt={prompt}
             address={address}
             commit={commit}
             against={against}
-            isOwn={isOwn}
+            isOwner={isOwner}
           />
         )}
-        {shown === "readme" && <Readme prompt={prompt} address={address} isOwn={isOwn} />}
-        {shown === "pull" && <PullCode prompt={prompt} commit={commit} isOwn={isOwn} />}
-        {shown === "settings" && <PromptSettings prompt={prompt} address={address} />}
+        {shownTab === "readme" && <Readme prompt={prompt} address={address} isOwner={isOwner} />}
+        {shownTab === "pull" && <PullCode prompt={prompt} commit={commit} isOwner={isOwner} />}
+        {shownTab === "settings" && <PromptSettings prompt={prompt} address={address} />}
       </div>
     </div>
   );
 };
 
-const Facts = ({ prompt }: { readonly prompt: Prompt }) => (
+const PromptFacts = ({ prompt }: { readonly prompt: Prompt }) => (
   <>
     {prompt.description !== "" && <p className="about">{toVisibleText(prompt.description)}</p>}
     <p className="summary hub-facts">
@@ -112,28 +114,28 @@ const Facts = ({ prompt }: { readonly prompt: Prompt }) => (
   </>
 );
 
-/** The programs that pull this commit. */
+/** Code that pulls the commit. */
 const PullCode = ({
   prompt,
   commit,
-  isOwn,
+  isOwner,
 }: {
   readonly prompt: Prompt;
-  /** As the address names it: a hash, the beginning of one, or a tag. */
+  /** The commit as the URL names it: by hash, by the beginning of a hash, or by tag. */
   readonly commit: string | undefined;
-  readonly isOwn: boolean;
+  readonly isOwner: boolean;
 }) => {
   const { owner, repo, lastHash } = prompt;
-  const version = commit ?? (lastHash === undefined ? undefined : shortHash(lastHash));
-  const whole = isOwn || owner === undefined ? repo : `${owner}/${repo}`;
-  const name = version === undefined ? whole : `${whole}:${version}`;
+  const version = commit ?? (lastHash === undefined ? undefined : shortenHash(lastHash));
+  const fullName = isOwner || owner === undefined ? repo : `${owner}/${repo}`;
+  const name = version === undefined ? fullName : `${fullName}:${version}`;
   return (
-    <section className="hub-code" aria-label="Use it">
-      <CopyText label="TypeScript, this commit" text={pullProgram(name, location.origin)} />
-      <CopyText label="As a prompt of LangChain" text={langchainProgram(name, location.origin)} />
+    <section className="hub-code" aria-label="Code">
+      <CopyText label="TypeScript" text={toPullCode(name, location.origin)} />
+      <CopyText label="LangChain" text={toLangChainCode(name, location.origin)} />
       <p className="note">
-        Without <code>:{version ?? "commit"}</code> the latest commit is pulled; a tag in its place
-        pulls whatever the tag is at.
+        Without <code>:{version ?? "commit"}</code>, the latest commit is pulled. Replace the hash
+        with a tag to pull the tagged commit.
       </p>
     </section>
   );

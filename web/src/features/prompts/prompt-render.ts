@@ -2,16 +2,16 @@ import { toRecord, toText } from "../../api/parse.ts";
 import type { PromptContent, PromptVariable } from "./manifest.ts";
 import { fillTemplate } from "./template.ts";
 
-/** A message with its values in it. */
+/** A message whose variables are replaced with values. */
 export interface FilledMessage {
   readonly role: string;
   readonly text: string;
 }
 
-/** What a person typed for each variable. */
-export type TypedValues = Readonly<Record<string, string>>;
+/** The text that the user entered for each variable, by name. */
+export type EnteredValues = Readonly<Record<string, string>>;
 
-/** A typed value, as the template takes it: JSON where it is asked for lists or objects, else the text. */
+/** Converts entered text to a value: for a structured variable the parsed JSON, else the text. */
 function toValue(text: string, { isStructured }: Pick<PromptVariable, "isStructured">): unknown {
   if (!isStructured) {
     return text;
@@ -20,25 +20,25 @@ function toValue(text: string, { isStructured }: Pick<PromptVariable, "isStructu
     const value: unknown = JSON.parse(text);
     return value;
   } catch {
-    return text; // Not JSON (yet): as it is.
+    return text; // The user may still be typing the JSON: use the text until it is valid.
   }
 }
 
-/** The messages of a prompt with values; variables without one stay as they are written. */
+/** Replaces the variables in the messages of a prompt. A variable without a value stays as written. */
 export function fillPrompt(
   { messages, format }: PromptContent,
   variables: readonly PromptVariable[],
-  typed: TypedValues,
+  entered: EnteredValues,
 ): readonly FilledMessage[] {
   const values = Object.fromEntries(
     variables.flatMap((variable) => {
-      const text = typed[variable.name];
+      const text = entered[variable.name];
       return text === undefined || text === "" ? [] : [[variable.name, toValue(text, variable)]];
     }),
   );
   return messages.flatMap((message): readonly FilledMessage[] => {
     if (message.kind === "placeholder") {
-      return listOf(values[message.variable], message);
+      return toPlaceholderMessages(values[message.variable], message);
     }
     const text = message.parts
       .map((part) =>
@@ -51,18 +51,18 @@ export function fillPrompt(
   });
 }
 
-function listOf(
+function toPlaceholderMessages(
   value: unknown,
   { variable, isOptional }: { readonly variable: string; readonly isOptional: boolean },
 ): readonly FilledMessage[] {
   if (value === undefined) {
     return isOptional ? [] : [{ role: "placeholder", text: `{${variable}}` }];
   }
-  return [value].flat().map((one) => {
-    const { role, type, content } = toRecord(one);
+  return [value].flat().map((item) => {
+    const { role, type, content } = toRecord(item);
     return {
       role: toText(role) ?? toText(type) ?? "human",
-      text: toText(content) ?? toText(one) ?? JSON.stringify(content ?? one),
+      text: toText(content) ?? toText(item) ?? JSON.stringify(content ?? item),
     };
   });
 }

@@ -9,7 +9,7 @@ import type { Prompt } from "./prompt.ts";
 import { deletePrompt, updatePrompt } from "./queries.ts";
 import type { PromptFields, PromptAddress } from "./queries.ts";
 
-/** What of a prompt its tenant can change. */
+/** The settings of a prompt, which only its tenant can change. */
 export const PromptSettings = ({
   prompt,
   address,
@@ -49,7 +49,7 @@ export const PromptSettings = ({
         />
         <TextInput
           label="Tags"
-          description="Parted by commas or spaces."
+          description="Separated by commas or spaces."
           value={tags}
           onChange={({ currentTarget }) => setTags(currentTarget.value)}
         />
@@ -60,14 +60,14 @@ export const PromptSettings = ({
         </div>
       </form>
       <FormError error={error} />
-      <FormSection title="Who sees it">
+      <FormSection title="Visibility">
         <Switch
-          label="Public: every tenant of this server may read it"
+          label="Public (all tenants of this server can read it)"
           checked={prompt.isPublic}
           onChange={({ currentTarget }) => void change({ is_public: currentTarget.checked })}
         />
         <Switch
-          label="Archived: out of the lists, still there for whoever pulls it"
+          label="Archived (hidden from lists, can still be pulled)"
           checked={prompt.isArchived}
           onChange={({ currentTarget }) => void change({ is_archived: currentTarget.checked })}
         />
@@ -79,7 +79,7 @@ export const PromptSettings = ({
       </FormSection>
       {isDeleting && (
         <Confirm
-          title="Delete the prompt?"
+          title="Delete this prompt?"
           action="Delete prompt"
           typed={prompt.repo}
           onClose={() => setIsDeleting(false)}
@@ -89,7 +89,7 @@ export const PromptSettings = ({
             await client.invalidateQueries({ queryKey: ["prompts", "list"] });
           }}
         >
-          <p>Its commits, tags and likes go with it; programs that pull it fail.</p>
+          <p>This deletes its commits, tags and likes. Programs that pull it will fail.</p>
         </Confirm>
       )}
     </div>

@@ -42,9 +42,9 @@ const toColumns = (isHub: boolean, onTag: (tag: string) => void): readonly Colum
   },
   {
     id: "is_public",
-    title: "Seen by",
-    cell: ({ isPublic }) => (isPublic ? "All" : "You"),
-    width: 76,
+    title: "Visibility",
+    cell: ({ isPublic }) => (isPublic ? "Public" : "Private"),
+    width: 88,
   },
   {
     id: "num_commits",
@@ -63,7 +63,7 @@ const toColumns = (isHub: boolean, onTag: (tag: string) => void): readonly Colum
   },
   {
     id: "updated_at",
-    title: "Changed",
+    title: "Updated",
     cell: ({ updatedMs }) => (updatedMs === undefined ? "" : <Ago at={updatedMs} />),
     width: 96,
     sort: "desc",
@@ -79,15 +79,15 @@ const toColumns = (isHub: boolean, onTag: (tag: string) => void): readonly Colum
 ];
 
 const toLink = (isHub: boolean) =>
-  function link({ owner, repo }: Prompt, part: RowLink) {
+  function link({ owner, repo }: Prompt, linkProps: RowLink) {
     return isHub && owner !== undefined ? (
-      <Link to="/hub/$owner/$repo" params={{ owner, repo }} {...part} />
+      <Link to="/hub/$owner/$repo" params={{ owner, repo }} {...linkProps} />
     ) : (
-      <Link to="/prompts/$repo" params={{ repo }} {...part} />
+      <Link to="/prompts/$repo" params={{ repo }} {...linkProps} />
     );
   };
 
-/** Prompts, sorted by the server. */
+/** A table of prompts in the order of the server. */
 export const PromptTable = ({
   prompts,
   isHub,

@@ -2,11 +2,11 @@ import { requireItems, toRecord, toText } from "../../api/parse.ts";
 import type { Members } from "../../api/parse.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
 
-/** A prompt of the hub. */
+/** A prompt: a repository of commits, with a description and a README. */
 export interface Prompt {
   readonly id: string;
   readonly tenantId: string;
-  /** Absent where its tenant has no handle. */
+  /** Handle of the tenant; absent if the tenant has none. */
   readonly owner: string | undefined;
   readonly repo: string;
   readonly description: string;
@@ -48,21 +48,21 @@ export interface PulledCommit {
   readonly manifest: unknown;
 }
 
-/** A name for one commit. */
+/** A tag, which names one commit. */
 export interface CommitTag {
   readonly name: string;
   readonly hash: string;
 }
 
-/** Of a hash, so much is shown and is enough to find it. */
-export const shortHash = (hash: string): string => hash.slice(0, 8);
+/** Shortens a hash for display. The server finds a commit by this beginning of its hash. */
+export const shortenHash = (hash: string): string => hash.slice(0, 8);
 
-/** @throws TypeError the server answered something else. */
+/** @throws TypeError `value` is not a prompt. */
 export function parsePrompt(value: unknown): Prompt {
   const prompt = toRecord(value);
   const [id, repo] = [toText(prompt["id"]), toText(prompt["repo_handle"])];
   if (id === undefined || repo === undefined) {
-    throw new TypeError("the server's answer holds no prompt");
+    throw new TypeError("the server's response is not a prompt");
   }
   return {
     id,
@@ -84,7 +84,7 @@ export function parsePrompt(value: unknown): Prompt {
   };
 }
 
-/** @throws TypeError the server answered something else. */
+/** @throws TypeError `value` is not a list of prompts. */
 export function parsePromptPage(value: unknown): PromptListPage {
   const { repos, total } = toRecord(value);
   return {
@@ -125,8 +125,8 @@ export const parseCommitTags = (value: unknown): readonly CommitTag[] =>
 
 const toNumber = (value: unknown): number => (typeof value === "number" ? value : 0);
 
-/** A program that pulls a commit; `name` is the prompt's, as `prompts.pull` takes it. */
-export const pullProgram = (
+/** A program that pulls a commit. `name` is the argument of `prompts.pull`: the prompt, or `prompt:commit`. */
+export const toPullCode = (
   name: string,
   endpoint: string,
 ): string => `import { Client } from "millrace";
@@ -137,8 +137,8 @@ console.log(commitHash, manifest);
 await client.close();
 `;
 
-/** The same prompt as an object of LangChain. */
-export const langchainProgram = (
+/** A program that pulls a commit and loads it as a LangChain prompt. */
+export const toLangChainCode = (
   name: string,
   endpoint: string,
 ): string => `import { load } from "@langchain/core/load";
@@ -150,7 +150,7 @@ const prompt = await load(JSON.stringify(manifest));
 await client.close();
 `;
 
-/** Tags in a field, parted by commas or spaces; each once. */
+/** Parses tags that are separated by commas or spaces. Removes duplicates. */
 export const parseTags = (text: string): readonly string[] => [
   ...new Set(text.split(/[\s,]+/).filter((tag) => tag !== "")),
 ];

@@ -1,40 +1,41 @@
 import { toItems, toSearchText } from "../../api/parse.ts";
 
-/** What a list of prompts is sorted by, as the server calls it. */
+/** The fields by which the server can sort prompts. */
 export const promptSorts = ["updated_at", "repo_handle", "num_likes", "num_downloads"] as const;
 export type PromptSortField = (typeof promptSorts)[number];
 
-/** What the address of a list of prompts narrows and sorts it by. */
+/** Search parameters in the URL of a prompt list. */
 export interface PromptsSearch {
+  /** Text that the name or the description must contain. */
   readonly q?: string;
   readonly tags?: readonly string[];
   readonly sort?: PromptSortField;
   readonly order?: "asc" | "desc";
-  /** Archived ones, instead of the others. */
+  /** Lists archived prompts instead of active ones. */
   readonly archived?: true;
 }
 
-/** Reads the query of an address; what means nothing is left out. */
+/** Parses the search parameters of a URL. Leaves out invalid values. */
 export function parsePromptsSearch(search: Readonly<Record<string, unknown>>): PromptsSearch {
   const { q, tags, sort, order, archived } = search;
-  const field = promptSorts.find((one) => one === sort);
+  const field = promptSorts.find((name) => name === sort);
   const text = toSearchText(q);
-  const texts = toItems(Array.isArray(tags) ? tags : [tags]).flatMap(
+  const tagNames = toItems(Array.isArray(tags) ? tags : [tags]).flatMap(
     (tag) => toSearchText(tag) ?? [],
   );
   return {
     ...(text === undefined ? {} : { q: text }),
-    ...(texts.length > 0 ? { tags: texts } : {}),
+    ...(tagNames.length > 0 ? { tags: tagNames } : {}),
     ...(field === undefined ? {} : { sort: field }),
     ...(order === "asc" || order === "desc" ? { order } : {}),
     ...(archived === true ? { archived } : {}),
   };
 }
 
-/** The query of the server's list. */
+/** The query string of the request that lists prompts; without a tenant, the public prompts of all tenants. */
 export function toPromptQuery(
   search: PromptsSearch,
-  address: { readonly tenantId?: string },
+  scope: { readonly tenantId?: string },
 ): string {
   const { q, tags = [], sort = "updated_at", archived } = search;
   const order = search.order ?? (sort === "repo_handle" ? "asc" : "desc");
@@ -44,10 +45,10 @@ export function toPromptQuery(
   }
   tags.forEach((tag) => query.append("tags", tag));
   query.set("is_archived", archived === true ? "true" : "false");
-  if (address.tenantId === undefined) {
+  if (scope.tenantId === undefined) {
     query.set("is_public", "true");
   } else {
-    query.set("tenant_id", address.tenantId);
+    query.set("tenant_id", scope.tenantId);
   }
   return query.toString();
 }
@@ -55,20 +56,20 @@ export function toPromptQuery(
 export const promptTabs = ["messages", "commits", "readme", "pull", "settings"] as const;
 export type PromptTab = (typeof promptTabs)[number];
 
-/** What the address of a prompt's page selects. */
+/** Search parameters in the URL of a prompt's page. */
 export interface PromptSearch {
   readonly tab?: PromptTab;
-  /** The commit that the one of the address is compared with. */
+  /** Hash of the commit to compare with. */
   readonly against?: string;
-  /** Whose prompt it is, in addresses that clients make. */
+  /** Id of the prompt's tenant, which the URLs of SDKs contain; `api/access.ts` selects the tenant by it. */
   readonly organizationId?: string;
 }
 
 export function parsePromptSearch(search: Readonly<Record<string, unknown>>): PromptSearch {
   const { tab, against, organizationId } = search;
-  const known = promptTabs.find((one) => one === tab);
+  const knownTab = promptTabs.find((name) => name === tab);
   return {
-    ...(known === undefined ? {} : { tab: known }),
+    ...(knownTab === undefined ? {} : { tab: knownTab }),
     ...(typeof against === "string" && /^[\da-f]{4,64}$/i.test(against) ? { against } : {}),
     ...(typeof organizationId === "string" ? { organizationId } : {}),
   };

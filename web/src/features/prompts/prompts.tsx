@@ -14,14 +14,14 @@ import type { PromptsSearch } from "./prompts-search.ts";
 import { promptsQuery } from "./queries.ts";
 import "./prompts.css";
 
-const sortNames: { readonly [Sort in (typeof promptSorts)[number]]: string } = {
-  updated_at: "Last changed",
+const sortLabels: { readonly [Sort in (typeof promptSorts)[number]]: string } = {
+  updated_at: "Last updated",
   repo_handle: "Name",
   num_likes: "Likes",
   num_downloads: "Downloads",
 };
 
-/** `/prompts`: the tenant's prompts; `/hub`: the public ones of all. */
+/** The page `/prompts`, which lists the tenant's prompts, and the page `/hub`, which lists the public prompts of all tenants. */
 export const Prompts = () => {
   const { pathname } = useLocation();
   const isHub = pathname.startsWith("/hub");
@@ -29,7 +29,7 @@ export const Prompts = () => {
   const navigate = useNavigate();
   const tenantId = useTenantId();
   const tenant = useQuery({ ...tenantQuery, enabled: tenantId === undefined && !isHub });
-  const [isMaking, setIsMaking] = useState(false);
+  const [isFormOpen, setIsFormOpen] = useState(false);
   const pages = useInfiniteQuery({
     ...promptsQuery(search, isHub || tenantId === undefined ? {} : { tenantId }),
     enabled: isHub || tenantId !== undefined,
@@ -40,7 +40,7 @@ export const Prompts = () => {
       search: parsePromptsSearch({ ...search, ...changes }),
       replace: true,
     });
-  const failed = [pages, tenant].find(({ error }) => error !== null);
+  const failedQuery = [pages, tenant].find(({ error }) => error !== null);
   const prompts = pages.data?.pages.flatMap((page) => page.prompts);
   return (
     <div className="fill">
@@ -48,7 +48,7 @@ export const Prompts = () => {
       <div className="heading">
         <h1>{isHub ? "Prompt hub" : "Prompts"}</h1>
         <div className="tools">
-          <nav className="segments" aria-label="Whose prompts">
+          <nav className="segments" aria-label="Prompt lists">
             <Link
               to="/prompts"
               activeOptions={{ exact: true, includeSearch: true }}
@@ -64,17 +64,17 @@ export const Prompts = () => {
               Public
             </Link>
           </nav>
-          <Button size="xs" onClick={() => setIsMaking(true)}>
+          <Button size="xs" onClick={() => setIsFormOpen(true)}>
             New prompt
           </Button>
         </div>
       </div>
       <Filters search={search} onChange={change} />
-      {prompts === undefined && failed === undefined && <Loading what="prompts" />}
-      {prompts === undefined && failed?.error && (
-        <Failure what="the prompts" error={failed.error} onRetry={failed.refetch} />
+      {prompts === undefined && failedQuery === undefined && <Loading what="prompts" />}
+      {prompts === undefined && failedQuery?.error && (
+        <Failure what="the prompts" error={failedQuery.error} onRetry={failedQuery.refetch} />
       )}
-      {prompts?.length === 0 && <NoPrompt isHub={isHub} search={search} />}
+      {prompts?.length === 0 && <NoPrompts isHub={isHub} search={search} />}
       {prompts !== undefined && prompts.length > 0 && (
         <PromptTable
           prompts={prompts}
@@ -86,7 +86,7 @@ export const Prompts = () => {
           onMore={() => void (pages.isFetchingNextPage || pages.fetchNextPage())}
         />
       )}
-      {isMaking && <NewPrompt onClose={() => setIsMaking(false)} />}
+      {isFormOpen && <NewPrompt onClose={() => setIsFormOpen(false)} />}
     </div>
   );
 };
@@ -100,7 +100,7 @@ const Filters = ({
 }) => (
   <search className="hub-filters">
     <TextInput
-      ref={useFindKey("Find prompts by name or description")}
+      ref={useFindKey("Search prompts by name or description")}
       size="xs"
       type="search"
       aria-label="Search prompts"
@@ -112,7 +112,7 @@ const Filters = ({
       size="xs"
       aria-label="Sort by"
       value={search.sort ?? "updated_at"}
-      data={promptSorts.map((value) => ({ value, label: sortNames[value] }))}
+      data={promptSorts.map((value) => ({ value, label: sortLabels[value] }))}
       onChange={({ currentTarget }) => onChange({ sort: currentTarget.value, order: undefined })}
     />
     <Switch
@@ -126,8 +126,8 @@ const Filters = ({
         key={tag}
         size="compact-xs"
         variant="default"
-        aria-label={`Without the tag ${toVisibleText(tag)}`}
-        onClick={() => onChange({ tags: search.tags?.filter((one) => one !== tag) })}
+        aria-label={`Remove tag filter ${toVisibleText(tag)}`}
+        onClick={() => onChange({ tags: search.tags?.filter((other) => other !== tag) })}
       >
         {toVisibleText(tag)} ×
       </Button>
@@ -135,11 +135,11 @@ const Filters = ({
   </search>
 );
 
-const program = `await client.prompts.push("greeting", {
+const sdkExample = `await client.prompts.push("greeting", {
   manifest: ChatPromptTemplate.fromMessages([["human", "Greet {name}."]]),
 });`;
 
-const NoPrompt = ({
+const NoPrompts = ({
   isHub,
   search,
 }: {
@@ -147,16 +147,16 @@ const NoPrompt = ({
   readonly search: PromptsSearch;
 }) => {
   if (search.q !== undefined || search.tags !== undefined || search.archived === true) {
-    return <Empty title="No prompt is like that." />;
+    return <Empty title="No matching prompts" />;
   }
   return isHub ? (
-    <Empty title="No public prompt yet.">
-      <p>A prompt is made public on its own page.</p>
+    <Empty title="No public prompts yet">
+      <p>To publish a prompt, open its settings and turn on Public.</p>
     </Empty>
   ) : (
-    <Empty title="No prompt yet.">
-      <p>Make one here, or push one from a program.</p>
-      <CopyText label="From a program" text={program} />
+    <Empty title="No prompts yet">
+      <p>Create a prompt here, or push one with the SDK.</p>
+      <CopyText label="Push a prompt with the SDK" text={sdkExample} />
     </Empty>
   );
 };

@@ -17,20 +17,20 @@ import type { PromptsSearch } from "./prompts-search.ts";
 const reposPath = endpointPath("/repos");
 const pageSize = 50;
 
-/** The address of a prompt: the owner `-` is the caller. */
+/** The owner and the name of a prompt. The owner `-` is the current tenant. */
 export interface PromptAddress {
   readonly owner: string;
   readonly repo: string;
 }
 
-/** Prompts, page after page: a tenant's own, or the public ones of all. */
-export const promptsQuery = (search: PromptsSearch, address: { readonly tenantId?: string }) =>
+/** The prompts of a tenant, or without one the public prompts of all tenants, in pages. */
+export const promptsQuery = (search: PromptsSearch, scope: { readonly tenantId?: string }) =>
   infiniteQueryOptions({
-    queryKey: ["prompts", "list", search, address.tenantId],
+    queryKey: ["prompts", "list", search, scope.tenantId],
     queryFn: async ({ pageParam, signal }) =>
       parsePromptPage(
         await getJson(
-          `${reposPath}?${toPromptQuery(search, address)}&limit=${pageSize}&offset=${pageParam}`,
+          `${reposPath}?${toPromptQuery(search, scope)}&limit=${pageSize}&offset=${pageParam}`,
           signal,
         ),
       ),
@@ -49,7 +49,7 @@ export const promptQuery = (address: PromptAddress) =>
       ),
   });
 
-/** Commits, the latest first, page after page. */
+/** The commits of a prompt, newest first, in pages. */
 export const commitsQuery = (address: PromptAddress) =>
   infiniteQueryOptions({
     queryKey: ["prompts", address.owner, address.repo, "commits"],
@@ -65,7 +65,7 @@ export const commitsQuery = (address: PromptAddress) =>
       page.commits.length < pageSize ? undefined : pages.length * pageSize,
   });
 
-/** A commit with its manifest, by hash, the beginning of one, tag or `latest`. Counted as a view. */
+/** A commit with its manifest, by hash, by the beginning of a hash, by tag, or `latest`. The server counts a view. */
 export const commitQuery = (address: PromptAddress, commit: string) =>
   queryOptions({
     queryKey: ["prompts", address.owner, address.repo, "commit", commit],
@@ -86,7 +86,7 @@ export const commitTagsQuery = (address: PromptAddress) =>
       parseCommitTags(await getJson(endpointPath("/repos/:owner/:repo/tags", address), signal)),
   });
 
-/** What of a prompt a person writes; what is left out stays. */
+/** The fields of a prompt that a user can edit. An update keeps the fields that are left out. */
 export interface PromptFields {
   readonly description?: string;
   readonly readme?: string;
@@ -125,7 +125,7 @@ export const commitManifest = async (
     ),
   );
 
-/** Puts a tag at a commit; one of that name moves. */
+/** Tags a commit. A tag that another commit has moves to this one. */
 export const tagCommit = async (
   address: PromptAddress,
   tag: { readonly tag_name: string; readonly commit_id: string },

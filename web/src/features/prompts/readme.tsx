@@ -9,15 +9,15 @@ import type { Prompt } from "./prompt.ts";
 import { updatePrompt } from "./queries.ts";
 import type { PromptAddress } from "./queries.ts";
 
-/** The README of a prompt, to read and to write. */
+/** Shows the README of a prompt, and lets its owner edit it. */
 export const Readme = ({
   prompt,
   address,
-  isOwn,
+  isOwner,
 }: {
   readonly prompt: Prompt;
   readonly address: PromptAddress;
-  readonly isOwn: boolean;
+  readonly isOwner: boolean;
 }) => {
   const client = useQueryClient();
   const [text, setText] = useState<string>();
@@ -33,13 +33,13 @@ export const Readme = ({
     }
   };
   if (text === undefined) {
-    const edit = isOwn && (
+    const edit = isOwner && (
       <Button size="xs" variant="default" onClick={() => setText(prompt.readme)}>
-        {prompt.readme === "" ? "Write one" : "Edit"}
+        {prompt.readme === "" ? "Write README" : "Edit"}
       </Button>
     );
     return prompt.readme === "" ? (
-      <Empty title="No README yet.">{edit}</Empty>
+      <Empty title="No README yet">{edit}</Empty>
     ) : (
       <section className="hub-readme" aria-label="README">
         <Markdown text={prompt.readme} />
@@ -56,7 +56,7 @@ export const Readme = ({
       }}
     >
       <Code
-        label="README, Markdown"
+        label="README (Markdown)"
         language="markdown"
         value={text}
         minHeight={200}

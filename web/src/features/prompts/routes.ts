@@ -6,14 +6,14 @@ import { parsePromptSearch, parsePromptsSearch } from "./prompts-search.ts";
 const getParentRoute = () => rootRoute;
 const prompts = lazyView(async () => import("./prompts.tsx"), "Prompts");
 const prompt = lazyView(async () => import("./prompt-page.tsx"), "PromptPage");
-const list = { getParentRoute, validateSearch: parsePromptsSearch, component: prompts };
-const one = { getParentRoute, validateSearch: parsePromptSearch, component: prompt };
+const listOptions = { getParentRoute, validateSearch: parsePromptsSearch, component: prompts };
+const pageOptions = { getParentRoute, validateSearch: parsePromptSearch, component: prompt };
 
 export const promptsRoutes = [
-  createRoute({ ...list, path: "/prompts" }),
-  createRoute({ ...one, path: "/prompts/$repo" }),
-  createRoute({ ...one, path: "/prompts/$repo/$commit" }),
-  createRoute({ ...list, path: "/hub" }),
-  createRoute({ ...one, path: "/hub/$owner/$repo" }),
-  createRoute({ ...one, path: "/hub/$owner/$repo/$commit" }),
+  createRoute({ ...listOptions, path: "/prompts" }),
+  createRoute({ ...pageOptions, path: "/prompts/$repo" }),
+  createRoute({ ...pageOptions, path: "/prompts/$repo/$commit" }),
+  createRoute({ ...listOptions, path: "/hub" }),
+  createRoute({ ...pageOptions, path: "/hub/$owner/$repo" }),
+  createRoute({ ...pageOptions, path: "/hub/$owner/$repo/$commit" }),
 ] as const;

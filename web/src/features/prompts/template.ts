@@ -1,12 +1,12 @@
-/** How a template marks its variables. */
+/** The syntax of the variables in a template. */
 export type TemplateFormat = "f-string" | "mustache" | "jinja2";
 
-/** A piece of a template. */
+/** A part of a template. */
 export type Segment =
   | { readonly kind: "text"; readonly text: string }
-  /** Where a value goes. */
+  /** A variable. `source` is its text in the template, such as `{name}`. */
   | { readonly kind: "variable"; readonly name: string; readonly source: string }
-  /** What is repeated or left out by a value: the head or the end of a section, a comment. */
+  /** A Mustache tag without a value: start (`#`, `^`) or end (`/`) of a section, comment (`!`), partial (`>`). */
   | {
       readonly kind: "mark";
       readonly mark: "#" | "^" | "/" | "!" | ">";
@@ -14,46 +14,52 @@ export type Segment =
       readonly source: string;
     };
 
-/** The pieces of a template, in order. What is no variable is text, braces without a fellow too. */
+/** Splits a template into text, variables and tags, in order. Malformed syntax stays text, such as an unpaired brace. */
 export function toSegments(template: string, format: TemplateFormat): readonly Segment[] {
-  return joinTexts(format === "f-string" ? fromFString(template) : fromMustache(template, format));
+  return mergeAdjacentTexts(
+    format === "f-string" ? parseFString(template) : parseMustache(template, format),
+  );
 }
 
-// A doubled brace stands for itself; a name may have a conversion and a format behind it.
-const fPattern = /\{\{|\}\}|\{([^{}!:]+)(?:![rsa])?(?::[^{}]*)?\}/g;
+// `{{` and `}}` are literal braces. A conversion and a format may follow a name: `{price!s:>10}`.
+const fStringPattern = /\{\{|\}\}|\{([^{}!:]+)(?:![rsa])?(?::[^{}]*)?\}/g;
 
-function fromFString(template: string): Segment[] {
-  return split(template, fPattern, (source, [name]) => {
-    const plain = name?.trim();
-    return plain === undefined || plain === ""
+function parseFString(template: string): Segment[] {
+  return splitByPattern(template, fStringPattern, (source, [name]) => {
+    const trimmedName = name?.trim();
+    return trimmedName === undefined || trimmedName === ""
       ? { kind: "text", text: name === undefined ? source.slice(1) : source }
-      : { kind: "variable", name: plain, source };
+      : { kind: "variable", name: trimmedName, source };
   });
 }
 
 const mustachePattern = /\{\{\{\s*([^{}]+?)\s*\}\}\}|\{\{\s*([#^/!>&]?)\s*([^{}]*?)\s*\}\}/g;
 
-function fromMustache(template: string, format: "mustache" | "jinja2"): Segment[] {
-  return split(template, mustachePattern, (source, [triple, sign, rest]) => {
-    const name = (triple ?? rest ?? "").trim();
-    if (name === "" && sign !== "!") {
-      return { kind: "text", text: source };
-    }
-    if (format === "mustache" && isMark(sign)) {
-      return { kind: "mark", mark: sign, name, source };
-    }
-    // What Jinja2 has behind a name are filters and calls.
-    const own = format === "jinja2" ? (/^[\w.]+/.exec(name)?.[0] ?? name) : name;
-    return { kind: "variable", name: own, source };
-  });
+function parseMustache(template: string, format: "mustache" | "jinja2"): Segment[] {
+  return splitByPattern(
+    template,
+    mustachePattern,
+    (source, [tripleBraceName, sign, doubleBraceName]) => {
+      const name = (tripleBraceName ?? doubleBraceName ?? "").trim();
+      if (name === "" && sign !== "!") {
+        return { kind: "text", text: source };
+      }
+      if (format === "mustache" && isTagSign(sign)) {
+        return { kind: "mark", mark: sign, name, source };
+      }
+      // In Jinja2, filters and calls may follow the name.
+      const variableName = format === "jinja2" ? (/^[\w.]+/.exec(name)?.[0] ?? name) : name;
+      return { kind: "variable", name: variableName, source };
+    },
+  );
 }
 
-const isMark = (sign: string | undefined): sign is "#" | "^" | "/" | "!" | ">" =>
+const isTagSign = (sign: string | undefined): sign is "#" | "^" | "/" | "!" | ">" =>
   sign !== undefined && sign !== "" && "#^/!>".includes(sign);
 
 type Groups = readonly (string | undefined)[];
 
-function split(
+function splitByPattern(
   template: string,
   pattern: RegExp,
   toSegment: (source: string, groups: Groups) => Segment,
@@ -69,27 +75,27 @@ function split(
   return segments;
 }
 
-function joinTexts(segments: readonly Segment[]): readonly Segment[] {
-  const joined: Segment[] = [];
+function mergeAdjacentTexts(segments: readonly Segment[]): readonly Segment[] {
+  const merged: Segment[] = [];
   for (const segment of segments) {
-    const last = joined.at(-1);
+    const last = merged.at(-1);
     if (segment.kind === "text" && last?.kind === "text") {
-      joined[joined.length - 1] = { kind: "text", text: last.text + segment.text };
+      merged[merged.length - 1] = { kind: "text", text: last.text + segment.text };
     } else if (segment.kind !== "text" || segment.text !== "") {
-      joined.push(segment);
+      merged.push(segment);
     }
   }
-  return joined;
+  return merged;
 }
 
-/** A value that a template asks for. */
+/** A variable that a template reads. */
 export interface Variable {
   readonly name: string;
-  /** Whether it is a list or an object: what a section or a dotted name reads. */
+  /** Whether its value must be a list or an object, because a section or a dotted name reads it. */
   readonly isStructured: boolean;
 }
 
-/** The variables of a template, each once, in order. What a section reads of its own value is none. */
+/** The variables of a template, each once, in order. Leaves out names inside a section, which refer to its value. */
 export function toVariables(template: string, format: TemplateFormat): readonly Variable[] {
   const found = new Map<string, boolean>();
   let depth = 0;
@@ -99,10 +105,10 @@ export function toVariables(template: string, format: TemplateFormat): readonly 
       depth -= 1;
     }
     if ((segment.kind === "variable" || isSection) && depth <= 0) {
-      const [head = ""] = segment.name.split(".");
-      if (head !== "") {
+      const [variableName = ""] = segment.name.split(".");
+      if (variableName !== "") {
         const isStructured = format !== "f-string" && (isSection || segment.name.includes("."));
-        found.set(head, (found.get(head) ?? false) || isStructured);
+        found.set(variableName, (found.get(variableName) ?? false) || isStructured);
       }
     }
     if (isSection) {
@@ -114,7 +120,7 @@ export function toVariables(template: string, format: TemplateFormat): readonly 
 
 export type TemplateValues = Readonly<Record<string, unknown>>;
 
-/** A template with its values; a variable without one stays as it is written. */
+/** Replaces the variables of a template with values. A variable without a value stays as written. */
 export function fillTemplate(
   template: string,
   format: TemplateFormat,
@@ -134,21 +140,24 @@ function fillSegment(segment: Segment, stack: readonly unknown[]): string {
       return "";
     case "variable": {
       const value = lookUp(segment.name, stack);
-      return value === undefined ? segment.source : showValue(value);
+      return value === undefined ? segment.source : formatValue(value);
     }
   }
 }
 
-/** Sections of Mustache: over each item of a list, within an object, or as often as a value is there. */
+/**
+ * Renders Mustache segments. A section renders once for each item of a list, and once for any other value that is not
+ * empty, with the value as the innermost context. An inverted section renders once if its value is empty.
+ */
 function fillBlock(segments: readonly Segment[], stack: readonly unknown[]): string {
   let filled = "";
   let index = 0;
   while (index < segments.length) {
     const segment = segments[index] as Segment;
     if (segment.kind === "mark" && (segment.mark === "#" || segment.mark === "^")) {
-      const end = endOf(segments, index);
+      const end = findSectionEnd(segments, index);
       const inner = segments.slice(index + 1, end);
-      filled += contextsOf(segment.mark, lookUp(segment.name, stack))
+      filled += toSectionContexts(segment.mark, lookUp(segment.name, stack))
         .map((context) => fillBlock(inner, [...stack, context]))
         .join("");
       index = end + 1;
@@ -160,7 +169,7 @@ function fillBlock(segments: readonly Segment[], stack: readonly unknown[]): str
   return filled;
 }
 
-function endOf(segments: readonly Segment[], start: number): number {
+function findSectionEnd(segments: readonly Segment[], start: number): number {
   let depth = 0;
   for (let index = start; index < segments.length; index += 1) {
     const segment = segments[index];
@@ -174,7 +183,7 @@ function endOf(segments: readonly Segment[], start: number): number {
   return segments.length;
 }
 
-function contextsOf(mark: "#" | "^", value: unknown): readonly unknown[] {
+function toSectionContexts(mark: "#" | "^", value: unknown): readonly unknown[] {
   const isEmpty =
     value === undefined ||
     value === null ||
@@ -191,24 +200,25 @@ function contextsOf(mark: "#" | "^", value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as readonly unknown[]) : [value];
 }
 
+/** Looks up a dotted name in the innermost context that has the name's first segment. */
 function lookUp(name: string, stack: readonly unknown[]): unknown {
   if (name === ".") {
     return stack.at(-1);
   }
-  const [head = "", ...rest] = name.split(".");
+  const [firstName = "", ...innerNames] = name.split(".");
   for (let index = stack.length - 1; index >= 0; index -= 1) {
-    const found = memberOf(stack[index], head);
+    const found = getMember(stack[index], firstName);
     if (found !== undefined) {
-      return rest.reduce(memberOf, found);
+      return innerNames.reduce(getMember, found);
     }
   }
   return undefined;
 }
 
-const memberOf = (value: unknown, name: string): unknown =>
+const getMember = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null && Object.hasOwn(value, name)
     ? (value as Readonly<Record<string, unknown>>)[name]
     : undefined;
 
-const showValue = (value: unknown): string =>
+const formatValue = (value: unknown): string =>
   typeof value === "string" ? value : (JSON.stringify(value) ?? "");

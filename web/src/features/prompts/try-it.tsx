@@ -3,9 +3,9 @@ import { useMemo, useState } from "react";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import type { PromptContent, PromptVariable } from "./manifest.ts";
 import { fillPrompt } from "./prompt-render.ts";
-import type { TypedValues } from "./prompt-render.ts";
+import type { EnteredValues } from "./prompt-render.ts";
 
-/** The variables of a prompt, and its text with values for them. Nothing is sent anywhere. */
+/** The variables of a prompt, and a preview with the values that the user enters. Nothing is sent to a model. */
 export const TryIt = ({
   content,
   variables,
@@ -13,23 +13,26 @@ export const TryIt = ({
   readonly content: PromptContent;
   readonly variables: readonly PromptVariable[];
 }) => {
-  const [typed, setTyped] = useState<TypedValues>({});
-  const filled = useMemo(() => fillPrompt(content, variables, typed), [content, variables, typed]);
+  const [entered, setEntered] = useState<EnteredValues>({});
+  const filled = useMemo(
+    () => fillPrompt(content, variables, entered),
+    [content, variables, entered],
+  );
   if (content.format === "jinja2") {
     return (
       <section className="hub-try" aria-label="Variables">
         <h2>Variables</h2>
         <p className="note">
-          {variables.map(({ name }) => toVisibleText(name)).join(", ")}. Jinja2 templates are shown,
-          not filled.
+          {variables.map(({ name }) => toVisibleText(name)).join(", ")}. Jinja2 templates have no
+          preview.
         </p>
       </section>
     );
   }
   return (
-    <section className="hub-try" aria-label="Try it">
+    <section className="hub-try" aria-label="Variables and preview">
       <h2>Variables</h2>
-      {variables.length === 0 && <p className="note">This prompt asks for none.</p>}
+      {variables.length === 0 && <p className="note">This prompt has no variables.</p>}
       {variables.map(({ name, isStructured, isMessages }) => (
         <Textarea
           key={name}
@@ -37,15 +40,15 @@ export const TryIt = ({
           {...(isMessages
             ? { description: 'A list of messages: [{"role": "human", "content": "…"}]' }
             : {})}
-          {...(isStructured && !isMessages ? { description: "JSON: a list or an object" } : {})}
+          {...(isStructured && !isMessages ? { description: "JSON list or object" } : {})}
           rows={2}
-          value={typed[name] ?? ""}
-          onChange={({ currentTarget: { value } }) => setTyped({ ...typed, [name]: value })}
+          value={entered[name] ?? ""}
+          onChange={({ currentTarget: { value } }) => setEntered({ ...entered, [name]: value })}
         />
       ))}
       {variables.length > 0 && (
         <>
-          <h2>Filled in</h2>
+          <h2>Preview</h2>
           <div className="hub-filled">
             {filled.map(({ role, text }, index) => (
               <article key={index} className="hub-message">

@@ -1,22 +1,22 @@
 import type { QueueProgress } from "./queue.ts";
 
-/** How many runs of a queue are done, as a bar and in words. */
+/** How many runs of a queue are reviewed, as a bar and as text. */
 export const ProgressBar = ({
   progress: { total, completed, mine },
-  withWords = true,
+  hasText = true,
 }: {
   readonly progress: QueueProgress;
-  readonly withWords?: boolean;
+  readonly hasText?: boolean;
 }) => (
   <span className="queues-progress">
     <progress
       className="queues-track"
-      aria-label="Runs that are done"
+      aria-label="Reviewed runs"
       max={Math.max(total, 1)}
       value={completed}
     />
-    {withWords && (
-      <span className="queues-words">
+    {hasText && (
+      <span className="queues-progress-text">
         {completed.toLocaleString("en")} of {total.toLocaleString("en")} done
         {mine > 0 && ` · ${mine.toLocaleString("en")} by you`}
       </span>

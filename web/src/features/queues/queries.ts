@@ -11,15 +11,15 @@ import {
 } from "./queue.ts";
 import type { Claim, ListedQueue, Queue, QueuedRun } from "./queue.ts";
 
-const path = endpointPath("/annotation-queues");
-const uiPath = endpointPath("/ui/annotation-queues");
+const queuesPath = endpointPath("/annotation-queues");
+const listPath = endpointPath("/ui/annotation-queues");
 
 const pageSize = 100;
-const refetchMs = 5_000;
+const refetchIntervalMs = 5_000;
 
 const queuePath = (id: string): string => endpointPath("/annotation-queues/:id", { id });
 
-/** The queues with how far each is, the latest first, page after page. */
+/** The tenant's queues with their progress, newest first, in pages. */
 export const queuesQuery = (name: string | undefined, reviewer: string | undefined) =>
   infiniteQueryOptions({
     queryKey: ["queues", "list", { name, reviewer }],
@@ -30,13 +30,13 @@ export const queuesQuery = (name: string | undefined, reviewer: string | undefin
         ...(name === undefined ? {} : { name_contains: name }),
         ...(reviewer === undefined ? {} : { reviewer }),
       });
-      return parseListedQueues(await getJson(`${uiPath}?${query.toString()}`, signal));
+      return parseListedQueues(await getJson(`${listPath}?${query.toString()}`, signal));
     },
     initialPageParam: 0,
     getNextPageParam: (page: readonly ListedQueue[], pages) =>
       page.length < pageSize ? undefined : pages.length * pageSize,
     placeholderData: keepPreviousData,
-    refetchInterval: refetchMs * 2,
+    refetchInterval: refetchIntervalMs * 2,
   });
 
 export const queueQuery = (id: string) =>
@@ -57,10 +57,10 @@ export const progressQuery = (id: string, reviewer: string) =>
         ),
       );
     },
-    refetchInterval: refetchMs,
+    refetchInterval: refetchIntervalMs,
   });
 
-/** The runs of a queue in its order, page after page. */
+/** The runs of a queue in queue order, in pages. */
 export const queuedRunsQuery = (id: string) =>
   infiniteQueryOptions({
     queryKey: ["queues", id, "runs"],
@@ -74,12 +74,12 @@ export const queuedRunsQuery = (id: string) =>
     initialPageParam: 0,
     getNextPageParam: (page: readonly QueuedRun[], pages) =>
       page.length < pageSize ? undefined : pages.length * pageSize,
-    refetchInterval: refetchMs * 2,
+    refetchInterval: refetchIntervalMs * 2,
   });
 
-/** `id` is made before it is sent: what is sent again is made once. */
+/** The caller generates `id`, so that repeating the request does not create a second queue. */
 export const createQueue = async (id: string, fields: QueueFields): Promise<Queue> =>
-  parseQueue(await postJson(path, { id, ...fields }));
+  parseQueue(await postJson(queuesPath, { id, ...fields }));
 
 export const updateQueue = async (id: string, fields: QueueFields): Promise<Queue> =>
   parseQueue(await patchJson(queuePath(id), fields));
@@ -94,20 +94,23 @@ export const removeQueueRun = async (id: string, positionId: string): Promise<un
     endpointPath("/annotation-queues/:id/runs/:queueRunId", { id, queueRunId: positionId }),
   );
 
-/** Which run a reviewer asks for; none named: the next that waits for them. */
+/** Which run a reviewer requests; without fields, the next run that waits for this reviewer. */
 export interface ClaimRequest {
+  /** Requests the run at this queue position. */
   readonly queue_run_id?: string;
+  /** Requests the first waiting run after this queue position. */
   readonly after?: string;
+  /** Requests the last waiting run before this queue position. */
   readonly before?: string;
 }
 
-/** One reviewer at one queue. */
+/** A reviewer who works through a queue. */
 export interface ReviewSession {
   readonly queueId: string;
   readonly reviewer: string;
 }
 
-/** Claims a run, or renews the claim. `null`: none waits. */
+/** Claims a run, or renews the claim. Returns `null` if no run is waiting. */
 export const claimRun = async (
   { queueId, reviewer }: ReviewSession,
   request: ClaimRequest,

@@ -1,9 +1,9 @@
 import type { Members } from "../../api/parse.ts";
 import type { Queue } from "./queue.ts";
-import { toRubricItem, yesOrNo } from "./rubric.ts";
-import type { Choice, ScoreInput } from "./rubric.ts";
+import { toRubricItem, yesNoChoices } from "./rubric.ts";
+import type { Choice, RubricQuestion } from "./rubric.ts";
 
-/** What of a queue a person writes. */
+/** The fields of a queue that a user can edit, in the server's format. */
 export interface QueueFields {
   readonly name: string;
   readonly description: string;
@@ -15,9 +15,9 @@ export interface QueueFields {
   readonly reservation_minutes: number;
 }
 
-/** A question as a form has it. */
+/** The form state of a question. */
 export interface QuestionDraft {
-  /** Of this page: keeps a question's fields while others come and go. */
+  /** Used only in the form: identifies the question while others are added and removed. */
   readonly id: string;
   readonly key: string;
   readonly about: string;
@@ -25,16 +25,16 @@ export interface QuestionDraft {
   readonly kind: "yesno" | "categorical" | "continuous" | "freeform";
   readonly min: number;
   readonly max: number;
-  /** One choice a line: `2 = good`, or `good`. */
+  /** One choice per line: `2 = good` with a score, or `good`. */
   readonly choices: string;
 }
 
-/** A queue as a form has it. */
+/** The form state of a queue. */
 export interface QueueDraft {
   readonly name: string;
   readonly description: string;
   readonly instructions: string;
-  /** Empty: none. */
+  /** Empty if the queue has no dataset. */
   readonly datasetId: string;
   readonly reviewersPerRun: number;
   readonly hasClaims: boolean;
@@ -55,7 +55,7 @@ export const newQuestion = (id: string, key = ""): QuestionDraft => ({
   choices: "0 = bad\n1 = fair\n2 = good",
 });
 
-/** The form of a queue; without one, that of a new one. */
+/** The form state for a queue; without a queue, for a new one. */
 export const toQueueDraft = (queue: Queue | undefined): QueueDraft => ({
   name: queue?.name ?? "",
   description: queue?.description ?? "",
@@ -64,35 +64,35 @@ export const toQueueDraft = (queue: Queue | undefined): QueueDraft => ({
   reviewersPerRun: queue?.reviewersPerRun ?? 1,
   hasClaims: queue === undefined || queue.claimMinutes !== undefined,
   claimMinutes: queue?.claimMinutes ?? defaultClaimMinutes,
-  questions: queue?.inputs.map(toQuestion) ?? [newQuestion("0", "correct")],
+  questions: queue?.questions.map(toQuestionDraft) ?? [newQuestion("0", "correct")],
 });
 
-function toQuestion(input: ScoreInput, index: number): QuestionDraft {
-  const { key, about, isRequired } = input;
+function toQuestionDraft(question: RubricQuestion, index: number): QuestionDraft {
+  const { key, about, isRequired } = question;
   const base = { ...newQuestion(String(index), key), about, isRequired };
-  switch (input.kind) {
+  switch (question.kind) {
     case "freeform":
       return { ...base, kind: "freeform" };
     case "continuous":
-      return { ...base, kind: "continuous", min: input.min, max: input.max };
+      return { ...base, kind: "continuous", min: question.min, max: question.max };
     case "categorical":
-      return isYesOrNo(input.choices)
+      return isYesNo(question.choices)
         ? { ...base, kind: "yesno" }
-        : { ...base, kind: "categorical", choices: input.choices.map(toLine).join("\n") };
+        : { ...base, kind: "categorical", choices: question.choices.map(formatChoice).join("\n") };
   }
 }
 
-const isYesOrNo = (choices: readonly Choice[]): boolean =>
+const isYesNo = (choices: readonly Choice[]): boolean =>
   choices.length === 2 &&
   choices.every(({ label, score }, index) => {
-    const known = yesOrNo[index];
-    return known?.label === label && known.score === score;
+    const expected = yesNoChoices[index];
+    return expected?.label === label && expected.score === score;
   });
 
-const toLine = ({ label, score }: Choice): string =>
+const formatChoice = ({ label, score }: Choice): string =>
   score === undefined || String(score) === label ? label : `${score} = ${label}`;
 
-/** The choices of a question's lines. A number is a score; where no line has one, places count from 0. */
+/** Parses one choice per line. A leading number is its score; a choice without one has its line index, from 0. */
 export function parseChoices(text: string): readonly Choice[] {
   const lines = text.split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trim()]));
   return lines.map((line, index): Choice => {
@@ -107,58 +107,60 @@ export function parseChoices(text: string): readonly Choice[] {
   });
 }
 
-/** Why a form can't be sent; `undefined`: it can. */
+/** Returns why a form can't be submitted, or `undefined` if it is valid. */
 export function validateQueueDraft({ name, questions }: QueueDraft): string | undefined {
   if (name.trim() === "") {
-    return "A queue has a name.";
+    return "Enter a name for the queue.";
   }
   const keys = questions.map(({ key }) => key.trim());
   if (keys.includes("")) {
-    return "Each question has a key, under which its feedback is kept.";
+    return "Enter a key for each question. Feedback is saved under this key.";
   }
-  const repeated = keys.find((key, index) => keys.indexOf(key) !== index);
-  if (repeated !== undefined) {
-    return `Two questions have the key ${repeated}.`;
+  const duplicateKey = keys.find((key, index) => keys.indexOf(key) !== index);
+  if (duplicateKey !== undefined) {
+    return `Two questions have the key ${duplicateKey}. Use a different key for each.`;
   }
-  const long = keys.find((key) => key.length > 180);
-  if (long !== undefined) {
-    return "A key has at most 180 characters.";
+  const tooLongKey = keys.find((key) => key.length > 180);
+  if (tooLongKey !== undefined) {
+    return "Use at most 180 characters in a key.";
   }
-  return questions.map(validateQuestion).find((fault) => fault !== undefined);
+  return questions.map(validateQuestion).find((problem) => problem !== undefined);
 }
 
 function validateQuestion({ key, kind, min, max, choices }: QuestionDraft): string | undefined {
   if (kind === "continuous" && !(max > min)) {
-    return `The range of ${key} ends above where it begins.`;
+    return `Enter a maximum for ${key} that is greater than its minimum.`;
   }
   if (kind !== "categorical") {
     return undefined;
   }
   const scores = parseChoices(choices).map(({ score }) => score);
   if (scores.length < 2) {
-    return `${key} has at least two choices.`;
+    return `Enter at least two choices for ${key}.`;
   }
-  return new Set(scores).size < scores.length ? `Two choices of ${key} have one score.` : undefined;
+  return new Set(scores).size < scores.length
+    ? `Two choices of ${key} have the same score. Use a different score for each.`
+    : undefined;
 }
 
-/** The body of the request. */
+/** Converts the form state to the body of the request. */
 export const toQueueFields = (draft: QueueDraft): QueueFields => ({
   name: draft.name.trim(),
   description: draft.description,
   rubric_instructions: draft.instructions,
-  rubric_items: draft.questions.map((question) => toRubricItem(toInput(question))),
+  rubric_items: draft.questions.map((question) => toRubricItem(toQuestion(question))),
   default_dataset: draft.datasetId === "" ? null : draft.datasetId,
   num_reviewers_per_item: draft.reviewersPerRun,
   enable_reservations: draft.hasClaims,
   reservation_minutes: draft.claimMinutes,
 });
 
-function toInput(question: QuestionDraft): ScoreInput {
+function toQuestion(question: QuestionDraft): RubricQuestion {
   const { about, isRequired, kind, min, max } = question;
   const base = { key: question.key.trim(), about, isRequired };
   switch (kind) {
     case "yesno":
-      return { ...base, kind: "categorical", choices: yesOrNo };
+      return { ...base, kind: "categorical", choices: yesNoChoices };
     case "categorical":
       return { ...base, kind, choices: parseChoices(question.choices) };
     case "continuous":

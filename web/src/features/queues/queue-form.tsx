@@ -11,13 +11,13 @@ import type { Queue } from "./queue.ts";
 import { datasetNamesQuery } from "./review/queries.ts";
 import { RubricFields } from "./rubric-fields.tsx";
 
-/** Makes a queue, or changes one. */
+/** Creates a queue, or edits an existing one. */
 export const QueueForm = ({
   queue,
   onClose,
   onSaved,
 }: {
-  /** The one to change. */
+  /** The queue to edit; absent to create one. */
   readonly queue?: Queue;
   readonly onClose: () => void;
   readonly onSaved?: (queue: Queue) => void;
@@ -29,9 +29,9 @@ export const QueueForm = ({
     isBusy: false,
   });
   const save = async (): Promise<void> => {
-    const fault = validateQueueDraft(draft);
-    if (fault !== undefined) {
-      setState({ isBusy: false, error: fault });
+    const problem = validateQueueDraft(draft);
+    if (problem !== undefined) {
+      setState({ isBusy: false, error: problem });
       return;
     }
     setState({ isBusy: true });
@@ -54,7 +54,7 @@ export const QueueForm = ({
           void save();
         }}
       >
-        <Fields draft={draft} onDraft={setDraft} />
+        <QueueFormFields draft={draft} onDraft={setDraft} />
         <RubricFields
           questions={draft.questions}
           onQuestions={(questions) => setDraft({ ...draft, questions })}
@@ -65,7 +65,7 @@ export const QueueForm = ({
             Cancel
           </Button>
           <Button type="submit" loading={state.isBusy}>
-            {queue === undefined ? "Make queue" : "Save"}
+            {queue === undefined ? "Create queue" : "Save"}
           </Button>
         </div>
       </form>
@@ -73,7 +73,7 @@ export const QueueForm = ({
   );
 };
 
-const Fields = ({
+const QueueFormFields = ({
   draft,
   onDraft,
 }: {
@@ -97,7 +97,7 @@ const Fields = ({
       />
       <Textarea
         label="Instructions for reviewers"
-        description="Markdown; shown beside each run."
+        description="Markdown, shown next to each run."
         rows={3}
         value={draft.instructions}
         onChange={({ currentTarget }) => change({ instructions: currentTarget.value })}
@@ -113,7 +113,7 @@ const Fields = ({
       />
       <div className="queues-row">
         <NumberInput
-          label="Reviewers of each run"
+          label="Reviews per run"
           min={1}
           max={100}
           allowDecimal={false}
@@ -121,7 +121,7 @@ const Fields = ({
           onChange={(value) => change({ reviewersPerRun: Number(value) })}
         />
         <NumberInput
-          label="Minutes that a run is claimed"
+          label="Claim timeout (min)"
           min={1}
           max={1_440}
           allowDecimal={false}
@@ -131,7 +131,8 @@ const Fields = ({
         />
       </div>
       <Switch
-        label="Claim a run for whoever opens it, so that reviewers don't meet"
+        label="Prevent duplicate reviews"
+        description="Claims a run for the reviewer who opens it."
         checked={draft.hasClaims}
         onChange={({ currentTarget }) => change({ hasClaims: currentTarget.checked })}
       />

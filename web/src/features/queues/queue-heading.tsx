@@ -11,7 +11,7 @@ import { QueueForm } from "./queue-form.tsx";
 import type { Queue } from "./queue.ts";
 import { ReviewerEntry } from "./reviewer-entry.tsx";
 
-/** The queue's name, how far it is, and what can be done with it as a whole. */
+/** The name, description, progress and actions of a queue. */
 export const QueueHeading = ({
   queue,
   tenantId,
@@ -45,7 +45,7 @@ export const QueueHeading = ({
       </div>
       <div className="tools">
         {progress !== undefined && <ProgressBar progress={progress} />}
-        <nav className="segments" aria-label="Views of the queue">
+        <nav className="segments" aria-label="Queue views">
           <Link
             to="."
             search={{}}
@@ -77,9 +77,9 @@ export const QueueHeading = ({
       </div>
       {dialog === "edit" && <QueueForm queue={queue} onClose={close} />}
       {dialog === "name" && (
-        <Dialog title="Who reviews?" onClose={close}>
+        <Dialog title="Change reviewer name" onClose={close}>
           <ReviewerEntry
-            current={reviewer}
+            currentName={reviewer}
             onName={(name) => {
               onReviewer(name);
               close();
@@ -99,7 +99,10 @@ export const QueueHeading = ({
             await client.invalidateQueries({ queryKey: ["queues", "list"] });
           }}
         >
-          <p>Its runs stay, and the feedback on them. Who has claimed and reviewed them is lost.</p>
+          <p>
+            The runs and their feedback are kept. The claims and the record of who reviewed which
+            run are deleted.
+          </p>
         </Confirm>
       )}
     </div>

@@ -12,7 +12,7 @@ import "./review/review.css";
 
 const route = getRouteApi("/o/$tenantId/annotation-queues/$queueId");
 
-/** `/o/{tenantId}/annotation-queues/{queueId}`: the review page of one queue. */
+/** The page `/o/{tenantId}/annotation-queues/{queueId}`: reviews the runs of a queue, or lists them. */
 export const QueuePage = () => {
   const { tenantId, queueId } = route.useParams();
   const { run, view } = route.useSearch();
@@ -41,7 +41,7 @@ export const QueuePage = () => {
       {view === undefined && reviewer === "" && <ReviewerEntry onName={setReviewer} />}
       {view === undefined && reviewer !== "" && (
         <ReviewSessionView
-          // Another name is another reviewer: nothing of the first is theirs.
+          // The key resets all state when the reviewer changes, so that nobody sees another's drafts.
           key={reviewer}
           queue={queue}
           session={{ queueId, reviewer }}

@@ -15,9 +15,9 @@ import { queuedRunsQuery, removeQueueRun, addQueueRuns } from "./queries.ts";
 import { parseRunIds } from "./queue.ts";
 import type { Queue, QueuedRun } from "./queue.ts";
 
-const namesOf = (run: QueuedRun, has: "doneMs" | "claimedUntilMs"): string =>
+const joinReviewerNames = (run: QueuedRun, timeField: "doneMs" | "claimedUntilMs"): string =>
   run.reviews
-    .filter((review) => review[has] !== undefined)
+    .filter((review) => review[timeField] !== undefined)
     .map(({ reviewer }) => (reviewer === "" ? "API" : toVisibleText(reviewer)))
     .join(", ");
 
@@ -45,8 +45,20 @@ const columns: readonly Column<QueuedRun>[] = [
     width: 76,
     isNarrow: true,
   },
-  { id: "by", title: "Done by", cell: (run) => namesOf(run, "doneMs"), width: 120, grow: 1 },
-  { id: "now", title: "With", cell: (run) => namesOf(run, "claimedUntilMs"), width: 120, grow: 1 },
+  {
+    id: "by",
+    title: "Reviewed by",
+    cell: (run) => joinReviewerNames(run, "doneMs"),
+    width: 120,
+    grow: 1,
+  },
+  {
+    id: "now",
+    title: "Claimed by",
+    cell: (run) => joinReviewerNames(run, "claimedUntilMs"),
+    width: 120,
+    grow: 1,
+  },
   {
     id: "added",
     title: "Added",
@@ -55,20 +67,20 @@ const columns: readonly Column<QueuedRun>[] = [
   },
 ];
 
-/** A row leads to its review. */
+/** Links a row to the review of its run. */
 const toLink = (tenantId: string, queueId: string) =>
-  function link({ id }: QueuedRun, part: RowLink) {
+  function link({ id }: QueuedRun, linkProps: RowLink) {
     return (
       <Link
         to="/o/$tenantId/annotation-queues/$queueId"
         params={{ tenantId, queueId }}
         search={{ run: id }}
-        {...part}
+        {...linkProps}
       />
     );
   };
 
-/** The runs of a queue in its order; to add some, and to take some out. */
+/** The runs of a queue in queue order, with actions to add and remove runs. */
 export const QueueRuns = ({
   queue,
   tenantId,
@@ -82,11 +94,11 @@ export const QueueRuns = ({
   const [dialog, setDialog] = useState<"add" | "remove">();
   const refresh = async (): Promise<void> =>
     client.invalidateQueries({ queryKey: ["queues", queue.id] });
-  const words = pluralize(selection.size, "run");
+  const selectedRuns = pluralize(selection.size, "run");
   return (
     <>
       <div className="heading">
-        <span>{selection.size === 0 ? "" : `${words} selected`}</span>
+        <span>{selection.size === 0 ? "" : `${selectedRuns} selected`}</span>
         <div className="tools">
           <Button
             size="xs"
@@ -102,7 +114,7 @@ export const QueueRuns = ({
         </div>
       </div>
       <DataTable
-        what="runs of the queue"
+        what="runs in the queue"
         rows={pages.data?.pages.flat()}
         rowId={({ id }) => id}
         columns={columns}
@@ -113,15 +125,15 @@ export const QueueRuns = ({
         selection={selection}
         onSelection={setSelection}
         link={toLink(tenantId, queue.id)}
-        empty={<Empty title="No run in this queue yet." />}
+        empty={<Empty title="No runs in this queue yet" />}
       />
       {dialog === "add" && (
         <AddRuns queueId={queue.id} onAdded={refresh} onClose={() => setDialog(undefined)} />
       )}
       {dialog === "remove" && (
         <Confirm
-          title={`Take ${words} out of the queue?`}
-          action={`Remove ${words}`}
+          title={`Remove ${selectedRuns} from the queue?`}
+          action={`Remove ${selectedRuns}`}
           onClose={() => setDialog(undefined)}
           onConfirm={async () => {
             await Promise.all([...selection].map(async (id) => removeQueueRun(queue.id, id)));
@@ -129,14 +141,14 @@ export const QueueRuns = ({
             await refresh();
           }}
         >
-          <p>The runs themselves stay, and the feedback on them.</p>
+          <p>The runs and their feedback are kept.</p>
         </Confirm>
       )}
     </>
   );
 };
 
-/** Puts runs into a queue, by their ids or addresses. */
+/** A dialog that adds runs to a queue by their ids or URLs. */
 const AddRuns = ({
   queueId,
   onAdded,
@@ -160,8 +172,8 @@ const AddRuns = ({
       onClose={onClose}
     >
       <Textarea
-        label="Ids or addresses of runs"
-        description="One after the other; what is around them is passed over."
+        label="Run IDs or URLs"
+        description="Separate them by spaces or line breaks. Other text is ignored."
         rows={6}
         value={text}
         onChange={({ currentTarget }) => setText(currentTarget.value)}

@@ -1,24 +1,26 @@
 import { requireItems, toItems, toRecord, toText } from "../../api/parse.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
-import { toScoreInput } from "./rubric.ts";
-import type { ScoreInput } from "./rubric.ts";
+import { toRubricQuestion } from "./rubric.ts";
+import type { RubricQuestion } from "./rubric.ts";
 
-/** One who reviews a queue, or did. */
+/** A person who reviews a queue, or has reviewed runs of it. */
 export interface Reviewer {
   readonly name: string;
+  /** Number of runs that this person has reviewed. */
   readonly done: number;
-  /** Runs that they have claimed now. */
+  /** Number of runs that this person has claimed at the moment. */
   readonly claimed: number;
 }
 
-/** How far a queue is. */
+/** How many runs of a queue are reviewed, and by whom. */
 export interface QueueProgress {
   readonly total: number;
+  /** Runs that have as many reviews as the queue requires. */
   readonly completed: number;
-  /** Runs that the one who asks is done with. */
+  /** Runs that the requesting reviewer has reviewed. */
   readonly mine: number;
   readonly claimedByOthers: number;
-  /** The place that they were done with last. */
+  /** Id of the queue position that the requesting reviewer completed last. */
   readonly lastDone: string | undefined;
   readonly reviewers: readonly Reviewer[];
 }
@@ -30,9 +32,9 @@ export interface Queue {
   readonly description: string;
   readonly instructions: string;
   readonly defaultDatasetId: string | undefined;
-  readonly inputs: readonly ScoreInput[];
+  readonly questions: readonly RubricQuestion[];
   readonly reviewersPerRun: number;
-  /** `undefined`: runs are not claimed. */
+  /** Minutes until a claim expires; `undefined` if runs are not claimed in this queue. */
   readonly claimMinutes: number | undefined;
   readonly createdMs: number | undefined;
 }
@@ -41,15 +43,16 @@ export interface ListedQueue extends Queue {
   readonly progress: QueueProgress;
 }
 
-/** One reviewer's part in a run. */
+/** One reviewer's state for a run: claimed until a time, done, or neither. */
 export interface Review {
   readonly reviewer: string;
   readonly claimedUntilMs: number | undefined;
   readonly doneMs: number | undefined;
 }
 
-/** A run's place in a queue. */
+/** The position of a run in a queue. */
 export interface QueuePosition {
+  /** Id of the position, not of the run. */
   readonly id: string;
   readonly runId: string;
   readonly isCompleted: boolean;
@@ -57,15 +60,15 @@ export interface QueuePosition {
   readonly reviews: readonly Review[];
 }
 
-/** A run that is a reviewer's for the time being. */
+/** A run that was claimed for a reviewer, who has it until the claim expires. */
 export interface Claim extends QueuePosition {
-  /** How many stand before it. */
+  /** Number of runs before it in the queue. */
   readonly index: number;
-  /** `undefined`: there is no claim to renew. */
+  /** When the claim expires; `undefined` if there is no claim to renew. */
   readonly untilMs: number | undefined;
 }
 
-/** A run in a queue, as a list shows it. */
+/** A run in a queue, as the list of its runs shows it. */
 export interface QueuedRun extends QueuePosition {
   readonly name: string;
   readonly runType: string;
@@ -74,12 +77,12 @@ export interface QueuedRun extends QueuePosition {
   readonly endMs: number | undefined;
 }
 
-/** @throws TypeError the server answered something else. */
+/** @throws TypeError `value` is not an annotation queue. */
 export function parseQueue(value: unknown): Queue {
   const queue = toRecord(value);
   const id = toText(queue["id"]);
   if (id === undefined) {
-    throw new TypeError("the server's answer is no annotation queue");
+    throw new TypeError("the server's response is not an annotation queue");
   }
   const minutes = toCount(queue["reservation_minutes"]);
   return {
@@ -88,16 +91,16 @@ export function parseQueue(value: unknown): Queue {
     description: toText(queue["description"]) ?? "",
     instructions: toText(queue["rubric_instructions"]) ?? "",
     defaultDatasetId: toText(queue["default_dataset"]),
-    inputs: toItems(queue["rubric_items"])
+    questions: toItems(queue["rubric_items"])
       .map(toRecord)
-      .flatMap((item) => toScoreInput(item) ?? []),
+      .flatMap((item) => toRubricQuestion(item) ?? []),
     reviewersPerRun: toCount(queue["num_reviewers_per_item"]),
     claimMinutes: queue["enable_reservations"] === false ? undefined : minutes,
     createdMs: parseTimeMs(queue["created_at"]),
   };
 }
 
-/** @throws TypeError the server answered something else. */
+/** @throws TypeError `value` is not a list of annotation queues. */
 export function parseListedQueues(value: unknown): readonly ListedQueue[] {
   return requireItems(value, "queues")
     .map(toRecord)
@@ -125,7 +128,7 @@ export function parseProgress(value: unknown): QueueProgress {
   };
 }
 
-/** The run of `{ run }`; `null`: none waits. */
+/** Parses `{ run }`. Returns `null` if no run is waiting for review. */
 export function parseClaim(value: unknown): Claim | null {
   const { run } = toRecord(value);
   if (run === null || run === undefined) {
@@ -175,11 +178,11 @@ function parsePosition(fields: Readonly<Record<string, unknown>>): QueuePosition
 const toCount = (value: unknown): number => (typeof value === "number" && value >= 1 ? value : 1);
 
 const uuid = "[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}";
-/** The address of a run's page names its project and trace too: the run is what `run=` names, else the trace. */
-const address = new RegExp(`\\S*[?&](?:trace=${uuid}&)?(?:run|trace)=(${uuid})\\S*`, "gi");
+/** Matches the URL of a trace or run page. `run=` names the run; without it, the root run has the id in `trace=`. */
+const runPageUrl = new RegExp(`\\S*[?&](?:trace=${uuid}&)?(?:run|trace)=(${uuid})\\S*`, "gi");
 
-/** The ids of runs in a text: alone, or in addresses of their pages. Each once, in order. */
+/** Finds the run ids in a text, bare or in URLs of run pages. Returns each id once, in order. */
 export function parseRunIds(text: string): readonly string[] {
-  const alone = text.replace(address, " $1 ");
-  return [...new Set((alone.match(new RegExp(uuid, "gi")) ?? []).map((id) => id.toLowerCase()))];
+  const bareIds = text.replace(runPageUrl, " $1 ");
+  return [...new Set((bareIds.match(new RegExp(uuid, "gi")) ?? []).map((id) => id.toLowerCase()))];
 }

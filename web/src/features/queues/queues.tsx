@@ -31,7 +31,7 @@ const columns: readonly Column<ListedQueue>[] = [
   {
     id: "progress",
     title: "Progress",
-    cell: ({ progress }) => <ProgressBar progress={progress} withWords={false} />,
+    cell: ({ progress }) => <ProgressBar progress={progress} hasText={false} />,
     width: 120,
     grow: 1,
   },
@@ -64,32 +64,32 @@ const columns: readonly Column<ListedQueue>[] = [
   },
   {
     id: "created",
-    title: "Made",
+    title: "Created",
     cell: ({ createdMs }) => (createdMs === undefined ? "" : <Ago at={createdMs} />),
     width: 96,
   },
 ];
 
-/** A row leads to its queue. */
+/** Links a row to its queue. */
 const toLink = (tenantId: string) =>
-  function link({ id }: ListedQueue, part: RowLink) {
+  function link({ id }: ListedQueue, linkProps: RowLink) {
     return (
       <Link
         to="/o/$tenantId/annotation-queues/$queueId"
         params={{ tenantId, queueId: id }}
-        {...part}
+        {...linkProps}
       />
     );
   };
 
-/** `/o/{tenantId}/annotation-queues`: the queues, with how far each has come. */
+/** The page `/o/{tenantId}/annotation-queues`, which lists the queues with their progress. */
 export const Queues = () => {
   const { tenantId } = route.useParams();
   const { name } = route.useSearch();
   const navigate = useNavigate();
   const [reviewer] = useReviewer();
-  const [isMaking, setIsMaking] = useState(false);
-  const field = useFindKey("Find queues by name");
+  const [isFormOpen, setIsFormOpen] = useState(false);
+  const searchField = useFindKey("Search queues by name");
   const pages = useInfiniteQuery(queuesQuery(name, reviewer === "" ? undefined : reviewer));
   return (
     <div className="fill">
@@ -98,11 +98,11 @@ export const Queues = () => {
         <h1>Annotation queues</h1>
         <div className="tools">
           <TextInput
-            ref={field}
+            ref={searchField}
             size="xs"
             type="search"
-            aria-label="Search by name"
-            placeholder="Search by name"
+            aria-label="Search queues by name"
+            placeholder="Search names"
             value={name ?? ""}
             onChange={({ currentTarget: { value } }) =>
               void navigate({
@@ -112,7 +112,7 @@ export const Queues = () => {
               })
             }
           />
-          <Button size="xs" onClick={() => setIsMaking(true)}>
+          <Button size="xs" onClick={() => setIsFormOpen(true)}>
             New queue
           </Button>
         </div>
@@ -127,11 +127,11 @@ export const Queues = () => {
         hasMore={pages.hasNextPage}
         onMore={() => void (pages.isFetchingNextPage || pages.fetchNextPage())}
         link={toLink(tenantId)}
-        empty={<NoQueue isSearch={name !== undefined} />}
+        empty={<NoQueues isSearched={name !== undefined} />}
       />
-      {isMaking && (
+      {isFormOpen && (
         <QueueForm
-          onClose={() => setIsMaking(false)}
+          onClose={() => setIsFormOpen(false)}
           onSaved={({ id }) =>
             void navigate({
               to: "/o/$tenantId/annotation-queues/$queueId",
@@ -144,15 +144,15 @@ export const Queues = () => {
   );
 };
 
-const program = `const queue = await client.annotationQueues.create({ name: "doubtful answers" });
+const sdkExample = `const queue = await client.annotationQueues.create({ name: "doubtful answers" });
 await client.annotationQueues.addRuns(queue.id, { runIds });`;
 
-const NoQueue = ({ isSearch }: { readonly isSearch: boolean }) =>
-  isSearch ? (
-    <Empty title="No queue has that in its name." />
+const NoQueues = ({ isSearched }: { readonly isSearched: boolean }) =>
+  isSearched ? (
+    <Empty title="No matching queues" />
   ) : (
-    <Empty title="No annotation queue yet.">
-      <p>A queue is a line of runs that people judge, one after the other.</p>
-      <CopyText label="From a program" text={program} />
+    <Empty title="No annotation queues yet">
+      <p>An annotation queue is a list of runs that people review one by one.</p>
+      <CopyText label="Create a queue with the SDK" text={sdkExample} />
     </Empty>
   );

@@ -3,37 +3,37 @@ import { useLocalStorage } from "@mantine/hooks";
 import { useState } from "react";
 import { FormError } from "../../components/dialog/form.tsx";
 
-/** Asks once who reviews: the name is kept in this browser, and others see it. */
+/** A form for the reviewer's name, which this browser stores and other reviewers see. */
 export const ReviewerEntry = ({
-  current = "",
+  currentName = "",
   onName,
 }: {
-  readonly current?: string;
+  readonly currentName?: string;
   readonly onName: (name: string) => void;
 }) => {
-  const [text, setText] = useState(current);
-  const [fault, setFault] = useState<string>();
+  const [text, setText] = useState(currentName);
+  const [error, setError] = useState<string>();
   return (
     <form
       className="form queues-name"
       onSubmit={(event) => {
         event.preventDefault();
-        const found = faultOfName(text);
-        setFault(found);
-        if (found === undefined) {
+        const problem = validateName(text);
+        setError(problem);
+        if (problem === undefined) {
           onName(text.trim());
         }
       }}
     >
       <TextInput
         label="Your name"
-        description="Shown to others who review here, and kept with your feedback. This browser remembers it."
+        description="Shown to other reviewers and saved with your feedback. This browser remembers it."
         autoComplete="nickname"
         data-autofocus
         value={text}
         onChange={({ currentTarget }) => setText(currentTarget.value)}
       />
-      <FormError error={fault} />
+      <FormError error={error} />
       <div className="dialog-end">
         <Button type="submit">Review</Button>
       </div>
@@ -41,7 +41,7 @@ export const ReviewerEntry = ({
   );
 };
 
-/** The name that this browser's user reviews under; empty until they said. There are no accounts. */
+/** The reviewer name that this browser stores; empty until the user enters one. There are no user accounts. */
 export const useReviewer = (): readonly [string, (name: string) => void] => {
   const [name, setName] = useLocalStorage({
     key: "millrace-reviewer",
@@ -51,14 +51,14 @@ export const useReviewer = (): readonly [string, (name: string) => void] => {
   return [typeof name === "string" ? name : "", setName];
 };
 
-/** Why a text can't be a reviewer's name; `undefined`: it can. The rule is the server's. */
-function faultOfName(text: string): string | undefined {
+/** Returns why a text is not a valid reviewer name, or `undefined` if it is. The server has the same rules. */
+function validateName(text: string): string | undefined {
   const name = text.trim();
   if (name === "") {
-    return "A name is needed, so that others see who has a run.";
+    return "Enter a name, so that other reviewers see who is reviewing a run.";
   }
   if (name.length > 64) {
-    return "A name has at most 64 characters.";
+    return "Use at most 64 characters.";
   }
-  return /[\p{Cc}\p{Cs}]/u.test(name) ? "A name has no control characters." : undefined;
+  return /[\p{Cc}\p{Cs}]/u.test(name) ? "Remove the control characters from the name." : undefined;
 }

@@ -20,15 +20,15 @@ export const queuesRoutes = [
   }),
 ] as const;
 
-/** What the address of a queue's page selects. */
+/** Search parameters in the URL of a queue's page. */
 interface QueueSearch {
-  /** The place of the run under review. */
+  /** Id of the queue position whose run is under review. */
   readonly run?: string;
-  /** The list of its runs instead of the review. */
+  /** Shows the list of the queue's runs instead of the review. */
   readonly view?: "runs";
 }
 
-/** Reads the query of an address; malformed values are ignored. */
+/** Parses the search parameters of a URL. Ignores malformed values. */
 export function parseQueueSearch(search: Readonly<Record<string, unknown>>): QueueSearch {
   const { run, view } = search;
   return {
@@ -37,8 +37,9 @@ export function parseQueueSearch(search: Readonly<Record<string, unknown>>): Que
   };
 }
 
-/** What the address of the list of queues narrows it by. */
+/** Search parameters in the URL of the queue list. */
 interface QueuesSearch {
+  /** Text that the name must contain. */
   readonly name?: string;
 }
 

@@ -9,7 +9,7 @@ const kinds = [
   { value: "freeform", label: "Text" },
 ] as const;
 
-/** The questions that a queue asks of each run. */
+/** Form fields for the questions of a queue's rubric. */
 export const RubricFields = ({
   questions,
   onQuestions,
@@ -17,8 +17,10 @@ export const RubricFields = ({
   readonly questions: readonly QuestionDraft[];
   readonly onQuestions: (questions: readonly QuestionDraft[]) => void;
 }) => {
-  const replace = (id: string, changes: Partial<QuestionDraft>): void =>
-    onQuestions(questions.map((one) => (one.id === id ? { ...one, ...changes } : one)));
+  const changeQuestion = (id: string, changes: Partial<QuestionDraft>): void =>
+    onQuestions(
+      questions.map((question) => (question.id === id ? { ...question, ...changes } : question)),
+    );
   return (
     <fieldset className="queues-questions">
       <legend>Questions</legend>
@@ -27,7 +29,7 @@ export const RubricFields = ({
           key={question.id}
           question={question}
           number={index + 1}
-          onChange={(changes) => replace(question.id, changes)}
+          onChange={(changes) => changeQuestion(question.id, changes)}
           onRemove={() => onQuestions(questions.filter(({ id }) => id !== question.id))}
         />
       ))}
@@ -36,7 +38,7 @@ export const RubricFields = ({
         variant="default"
         onClick={() => onQuestions([...questions, newQuestion(crypto.randomUUID())])}
       >
-        Add a question
+        Add question
       </Button>
     </fieldset>
   );
@@ -60,7 +62,7 @@ const Question = (props: QuestionProps) => {
           onChange={({ currentTarget }) => onChange({ key: currentTarget.value })}
         />
         <NativeSelect
-          label="Answer"
+          label="Answer type"
           value={question.kind}
           data={kinds.map((kind) => ({ ...kind }))}
           onChange={({ currentTarget }) => {
@@ -70,14 +72,14 @@ const Question = (props: QuestionProps) => {
         />
       </div>
       <TextInput
-        label="What is asked"
+        label="Question"
         value={question.about}
         onChange={({ currentTarget }) => onChange({ about: currentTarget.value })}
       />
-      <Details {...props} />
+      <AnswerTypeFields {...props} />
       <div className="queues-row queues-question-end">
         <Switch
-          label="Must be answered"
+          label="Required"
           checked={question.isRequired}
           onChange={({ currentTarget }) => onChange({ isRequired: currentTarget.checked })}
         />
@@ -89,12 +91,12 @@ const Question = (props: QuestionProps) => {
   );
 };
 
-const Details = ({ question, onChange }: QuestionProps) => {
+const AnswerTypeFields = ({ question, onChange }: QuestionProps) => {
   if (question.kind === "categorical") {
     return (
       <Textarea
         label="Choices"
-        description="One a line: a score, an equals sign and its name; or a name alone."
+        description='One per line: "score = name", or only a name.'
         rows={3}
         value={question.choices}
         onChange={({ currentTarget }) => onChange({ choices: currentTarget.value })}
@@ -104,12 +106,12 @@ const Details = ({ question, onChange }: QuestionProps) => {
   return question.kind === "continuous" ? (
     <div className="queues-row">
       <NumberInput
-        label="From"
+        label="Minimum"
         value={question.min}
         onChange={(value) => onChange({ min: Number(value) })}
       />
       <NumberInput
-        label="To"
+        label="Maximum"
         value={question.max}
         onChange={(value) => onChange({ max: Number(value) })}
       />

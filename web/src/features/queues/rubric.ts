@@ -1,66 +1,68 @@
 import { toItems, toRecord, toText } from "../../api/parse.ts";
 import type { Members } from "../../api/parse.ts";
 
-/** One of the answers that a question offers. */
+/** One of the choices that a question offers. */
 export interface Choice {
   readonly label: string;
-  /** What is recorded: a score, a value, or both. */
+  /** Recorded as feedback if chosen; `value` may be recorded as well or instead. */
   readonly score?: number;
   readonly value?: string;
-  /** What it means. */
+  /** Explains the choice. */
   readonly about?: string;
 }
 
-interface InputBase {
-  /** The key of the feedback. */
+interface QuestionBase {
+  /** Key of the feedback that records the answer. */
   readonly key: string;
+  /** Explains the question; may be empty. */
   readonly about: string;
   readonly isRequired: boolean;
 }
 
-/** One question of a queue's rubric, as the review page asks it. */
-export type ScoreInput = InputBase &
+/** One question of a queue's rubric. */
+export type RubricQuestion = QuestionBase &
   (
     | { readonly kind: "continuous"; readonly min: number; readonly max: number }
     | { readonly kind: "categorical"; readonly choices: readonly Choice[] }
     | { readonly kind: "freeform" }
   );
 
-/** What a reviewer answered. */
+/** A reviewer's answer to a question. */
 export interface Answer {
   readonly score?: number;
   readonly value?: string;
 }
 
 /**
- * How a rubric item is asked: as its `feedback_config` says, else by the scores or values that it describes; an
- * assertion is yes or no, and what says nothing a number from 0 to 1. `undefined`: it has no key.
+ * Converts a rubric item to a question. Its `feedback_config` decides the kind of answer. Without one, described scores
+ * or values become choices, an assertion becomes yes or no, and anything else a number from 0 to 1. Returns `undefined`
+ * if the item has no feedback key.
  */
-export function toScoreInput(item: Members): ScoreInput | undefined {
+export function toRubricQuestion(item: Members): RubricQuestion | undefined {
   const key = toText(item["feedback_key"]);
   if (key === undefined || key === "") {
     return undefined;
   }
-  const base: InputBase = {
+  const base: QuestionBase = {
     key,
     about: toText(item["description"]) ?? "",
     isRequired: item["is_required"] === true,
   };
-  const configured = fromConfig(toRecord(item["feedback_config"]), item);
-  if (configured !== undefined) {
-    return { ...base, ...configured };
+  const feedbackConfig = parseFeedbackConfig(toRecord(item["feedback_config"]), item);
+  if (feedbackConfig !== undefined) {
+    return { ...base, ...feedbackConfig };
   }
-  const choices = describedChoices(item);
+  const choices = parseDescribedChoices(item);
   if (choices.length > 0) {
     return { ...base, kind: "categorical", choices };
   }
   return item["is_assertion"] === true
-    ? { ...base, kind: "categorical", choices: yesOrNo }
+    ? { ...base, kind: "categorical", choices: yesNoChoices }
     : { ...base, kind: "continuous", min: 0, max: 1 };
 }
 
-/** The answers of a question that is true or false. */
-export const yesOrNo: readonly Choice[] = [
+/** The choices of a yes/no question. */
+export const yesNoChoices: readonly Choice[] = [
   { label: "Yes", score: 1 },
   { label: "No", score: 0 },
 ];
@@ -70,7 +72,7 @@ type FeedbackConfig =
   | { readonly kind: "categorical"; readonly choices: readonly Choice[] }
   | { readonly kind: "freeform" };
 
-function fromConfig(config: Members, item: Members): FeedbackConfig | undefined {
+function parseFeedbackConfig(config: Members, item: Members): FeedbackConfig | undefined {
   switch (config["type"]) {
     case "freeform":
       return { kind: "freeform" };
@@ -104,11 +106,11 @@ function fromConfig(config: Members, item: Members): FeedbackConfig | undefined 
   }
 }
 
-function describedChoices(item: Members): readonly Choice[] {
+function parseDescribedChoices(item: Members): readonly Choice[] {
   const scores = Object.entries(toRecord(item["score_descriptions"]))
     .filter(([score]) => score.trim() !== "" && Number.isFinite(Number(score)))
     .map(([score, about]): Choice => ({ label: score, score: Number(score), about: String(about) }))
-    .toSorted((one, other) => (one.score ?? 0) - (other.score ?? 0));
+    .toSorted((left, right) => (left.score ?? 0) - (right.score ?? 0));
   return scores.length > 0
     ? scores
     : Object.entries(toRecord(item["value_descriptions"])).map(([value, about]) => ({
@@ -118,32 +120,34 @@ function describedChoices(item: Members): readonly Choice[] {
       }));
 }
 
-/** Whether an answer is this choice. */
+/** Whether `answer` is what `choice` records. */
 export const isChosen = (choice: Choice, answer: Answer | undefined): boolean =>
   answer !== undefined && answer.score === choice.score && answer.value === choice.value;
 
-/** The answer that a choice stands for. */
+/** The answer that a choice records. */
 export const toAnswer = ({ score, value }: Choice): Answer => ({
   ...(score === undefined ? {} : { score }),
   ...(value === undefined ? {} : { value }),
 });
 
 /**
- * What a number key answers: the choice at that place from 1, the number itself where the range holds it, else so many
- * tenths of the range, 0 being all of it. `undefined`: nothing.
+ * The answer that a number key gives. For choices it is the choice at that position, counted from 1, with 0 for the
+ * tenth. On a scale of whole numbers below 10 it is the number itself. In any other range it is that many tenths of the
+ * range, with 0 for its maximum. Returns `undefined` if the key gives no answer.
  */
-export function answerOfDigit(input: ScoreInput, digit: number): Answer | undefined {
-  switch (input.kind) {
+export function toDigitAnswer(question: RubricQuestion, digit: number): Answer | undefined {
+  switch (question.kind) {
     case "freeform":
       return undefined;
     case "categorical": {
-      const choice = input.choices[(digit + 9) % 10];
+      const choice = question.choices[(digit + 9) % 10];
       return choice === undefined ? undefined : toAnswer(choice);
     }
     case "continuous": {
-      const { min, max } = input;
-      const isScale = Number.isInteger(min) && Number.isInteger(max) && max - min > 1 && max < 10;
-      if (isScale) {
+      const { min, max } = question;
+      const isIntegerScale =
+        Number.isInteger(min) && Number.isInteger(max) && max - min > 1 && max < 10;
+      if (isIntegerScale) {
         return digit >= min && digit <= max ? { score: digit } : undefined;
       }
       const share = digit === 0 ? 1 : digit / 10;
@@ -152,40 +156,46 @@ export function answerOfDigit(input: ScoreInput, digit: number): Answer | undefi
   }
 }
 
-/** The steps of a range: whole numbers where it spans more than two, else hundredths of it. */
-export const stepOf = ({ min, max }: { readonly min: number; readonly max: number }): number =>
+/** The step of a slider: 1 in a range of whole numbers that spans more than 2, else a hundredth of the range. */
+export const toSliderStep = ({
+  min,
+  max,
+}: {
+  readonly min: number;
+  readonly max: number;
+}): number =>
   Number.isInteger(min) && Number.isInteger(max) && max - min > 2 ? 1 : (max - min) / 100;
 
-/** How feedback describes its scores. */
-export function toFeedbackConfig(input: ScoreInput): Members | undefined {
-  switch (input.kind) {
+/** The `feedback_config` of a question. Returns `undefined` if a choice has no score, which the format requires. */
+export function toFeedbackConfig(question: RubricQuestion): Members | undefined {
+  switch (question.kind) {
     case "freeform":
       return { type: "freeform" };
     case "continuous":
-      return { type: "continuous", min: input.min, max: input.max };
+      return { type: "continuous", min: question.min, max: question.max };
     case "categorical": {
-      const categories = input.choices.flatMap(({ score, label }) =>
+      const categories = question.choices.flatMap(({ score, label }) =>
         score === undefined ? [] : [{ value: score, label }],
       );
-      return categories.length === input.choices.length
+      return categories.length === question.choices.length
         ? { type: "categorical", categories }
         : undefined;
     }
   }
 }
 
-/** The rubric item of a question, as the server keeps it. */
-export function toRubricItem(input: ScoreInput): Members {
+/** Converts a question to a rubric item in the server's format. */
+export function toRubricItem(question: RubricQuestion): Members {
   const item = {
-    feedback_key: input.key,
-    ...(input.about === "" ? {} : { description: input.about }),
-    is_required: input.isRequired,
+    feedback_key: question.key,
+    ...(question.about === "" ? {} : { description: question.about }),
+    is_required: question.isRequired,
   };
-  const config = toFeedbackConfig(input);
+  const config = toFeedbackConfig(question);
   if (config !== undefined) {
     return { ...item, feedback_config: config };
   }
-  const choices = input.kind === "categorical" ? input.choices : [];
-  const described = choices.map(({ label, about }) => [label, about ?? ""]);
-  return { ...item, value_descriptions: Object.fromEntries(described) as Members };
+  const choices = question.kind === "categorical" ? question.choices : [];
+  const descriptions = choices.map(({ label, about }) => [label, about ?? ""]);
+  return { ...item, value_descriptions: Object.fromEntries(descriptions) as Members };
 }

@@ -13,24 +13,24 @@ import { parseTimeMs } from "../../components/time/time.ts";
 import { createKey, keysQuery, revokeKey } from "./queries.ts";
 import type { ListedKey, ServerFacts } from "./queries.ts";
 
-const openServer =
-  "This server asks for no key: every program on this machine may use it. The first key you make closes it to all who have none; this browser goes on with the key you made.";
-const closedServer =
-  "Programs send a key in the header x-api-key. A key is shown once, when it is made.";
+const openServerHint =
+  "This server does not require an API key: every program on this machine can use it. Creating a key requires one for all requests. This browser will use the new key.";
+const keyRequiredHint =
+  "Programs send an API key in the x-api-key header. A key is shown only once, when it is created.";
 
-/** Keys: what there is, a new one, and the one that this browser uses. */
+/** The API keys of the tenant: list, create and revoke them, and remove the key that this browser stores. */
 export const Keys = ({ facts }: { readonly facts: ServerFacts }) => {
   const { data: keys, error, refetch } = useQuery(keysQuery);
-  const [revoking, setRevoking] = useState<ListedKey>();
+  const [keyToRevoke, setKeyToRevoke] = useState<ListedKey>();
   const queryClient = useQueryClient();
   return (
-    <FormSection title="Keys" about={facts.needsKey ? closedServer : openServer}>
+    <FormSection title="API keys" about={facts.needsKey ? keyRequiredHint : openServerHint}>
       <NewKey facts={facts} />
-      {keys === undefined && error === null && <Loading what="keys" />}
+      {keys === undefined && error === null && <Loading what="API keys" />}
       {keys === undefined && error !== null && (
-        <Failure what="the keys" error={error} onRetry={refetch} />
+        <Failure what="the API keys" error={error} onRetry={refetch} />
       )}
-      {keys !== undefined && keys.length > 0 && <KeyTable keys={keys} onRevoke={setRevoking} />}
+      {keys !== undefined && keys.length > 0 && <KeyTable keys={keys} onRevoke={setKeyToRevoke} />}
       {readKey() !== undefined && (
         <Button
           variant="default"
@@ -39,24 +39,24 @@ export const Keys = ({ facts }: { readonly facts: ServerFacts }) => {
             void queryClient.resetQueries();
           }}
         >
-          Forget the key of this browser
+          Sign out of this browser
         </Button>
       )}
-      {revoking !== undefined && (
+      {keyToRevoke !== undefined && (
         <Confirm
-          title={`Revoke ${toVisibleText(revoking.name) || "the key"} …${revoking.hint}?`}
+          title={`Revoke ${toVisibleText(keyToRevoke.name) || "the key"} …${keyToRevoke.hint}?`}
           action="Revoke"
           onConfirm={async () => {
-            await revokeKey(revoking.id);
+            await revokeKey(keyToRevoke.id);
             await queryClient.invalidateQueries({ queryKey: keysQuery.queryKey });
           }}
-          onClose={() => setRevoking(undefined)}
+          onClose={() => setKeyToRevoke(undefined)}
         >
           <p>
-            {readKey()?.endsWith(revoking.hint) === true
-              ? "This browser uses it, and will ask for another key."
-              : "Programs that use it are refused from now on."}{" "}
-            The server goes on asking for a key, even when none is left.
+            {readKey()?.endsWith(keyToRevoke.hint) === true
+              ? "This browser uses this key and will ask for another one."
+              : "Programs that use this key will be rejected."}{" "}
+            The server keeps requiring a key, even if no key is left.
           </p>
         </Confirm>
       )}
@@ -69,7 +69,7 @@ const NewKey = ({ facts }: { readonly facts: ServerFacts }) => {
   const queryClient = useQueryClient();
   const {
     mutate,
-    data: made,
+    data: newKey,
     error,
     isPending,
   } = useMutation({
@@ -77,7 +77,7 @@ const NewKey = ({ facts }: { readonly facts: ServerFacts }) => {
     onSuccess: async (key) => {
       setName("");
       if (!facts.needsKey) {
-        // From now on the server asks for one: this browser stays in.
+        // The server requires a key from now on. Store the new one, so that this browser keeps its access.
         storeKey(key);
       }
       await queryClient.invalidateQueries();
@@ -93,28 +93,28 @@ const NewKey = ({ facts }: { readonly facts: ServerFacts }) => {
         }}
       >
         <TextInput
-          label="Name of the new key"
+          label="Key name"
           placeholder="laptop, CI, …"
           maxLength={200}
           value={name}
           onChange={({ currentTarget }) => setName(currentTarget.value)}
         />
         <Button type="submit" loading={isPending}>
-          {facts.needsKey ? "Make a key" : "Make a key and close the server"}
+          {facts.needsKey ? "Create key" : "Create key and require authentication"}
         </Button>
       </form>
       <FormError error={error?.message} />
-      {made !== undefined && (
-        <output className="settings-made">
-          <p>Copy the key now: it is not shown again.</p>
-          <CopyText label="New key" text={made} />
+      {newKey !== undefined && (
+        <output className="settings-new-key">
+          <p>Copy the key now. It will not be shown again.</p>
+          <CopyText label="New key" text={newKey} />
         </output>
       )}
     </>
   );
 };
 
-/** The keys, revoked ones too. */
+/** A table of all API keys, including revoked ones. */
 const KeyTable = ({
   keys,
   onRevoke,
@@ -122,13 +122,13 @@ const KeyTable = ({
   readonly keys: readonly ListedKey[];
   readonly onRevoke: (key: ListedKey) => void;
 }) => (
-  <ScrollX label="Keys">
+  <ScrollX label="API keys">
     <table className="projects">
       <thead>
         <tr>
           <th scope="col">Name</th>
           <th scope="col">Ends in</th>
-          <th scope="col">Made</th>
+          <th scope="col">Created</th>
           <th scope="col">
             <span className="unseen">Revoke</span>
           </th>
@@ -155,7 +155,7 @@ const KeyTable = ({
                   Revoke
                 </Button>
               ) : (
-                <span className="absent">revoked</span>
+                <span className="absent">Revoked</span>
               )}
             </td>
           </tr>

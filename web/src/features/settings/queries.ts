@@ -2,16 +2,18 @@ import { queryOptions } from "@tanstack/react-query";
 import { endpointPath } from "../../api/endpoint-path.ts";
 import { deleteJson, getJson, postJson, putJson } from "../../api/http.ts";
 
-/** The description of the server. */
+/** Facts about the server. */
 export interface ServerFacts {
   readonly version: string;
+  /** Whether requests need an API key. */
   readonly needsKey: boolean;
   /** Whether this browser may manage other tenants. */
   readonly isOperator: boolean;
-  /** Said on the server's own machine only. */
+  /** Folder of the data; only sent to browsers on the server's own machine. */
   readonly dataDir: string | undefined;
 }
 
+/** An API key as the list shows it, without its secret. */
 export interface ListedKey {
   readonly id: string;
   readonly tenantId: string;
@@ -28,28 +30,36 @@ export interface ListedTenant {
   readonly displayName: string;
 }
 
-export interface ProjectUse {
+/** The stored runs of a project. */
+export interface ProjectUsage {
   readonly projectId: string;
   readonly name: string;
   readonly count: number;
+  /** Whether the server counted all runs; it stops at a maximum. */
   readonly isComplete: boolean;
+  /** Start time of the oldest run. */
   readonly oldest: string | undefined;
 }
 
-export interface StorageUse {
+/** Disk usage of the server. */
+export interface StorageUsage {
   readonly databaseBytes: number;
+  /** Bytes within the database that new data can reuse. */
   readonly freeBytes: number;
   readonly attachments: {
     readonly count: number;
     readonly bytes: number;
+    /** Whether the server counted all attachments; it stops at a maximum. */
     readonly isComplete: boolean;
   };
-  readonly projects: readonly ProjectUse[];
+  readonly projects: readonly ProjectUsage[];
 }
 
-/** For how long runs are kept; `null`: for ever. */
+/** How long runs are kept. */
 export interface RetentionRule {
+  /** `null` for all projects that have no rule themselves. */
   readonly projectId: string | null;
+  /** `null` to keep the runs forever. */
   readonly days: number | null;
 }
 
@@ -63,7 +73,7 @@ export const serverFactsQuery = queryOptions({
       version: String(facts["version"]),
       needsKey: facts["needs_key"] === true,
       isOperator: facts["is_operator"] === true,
-      dataDir: textOf(facts["data_dir"]),
+      dataDir: toText(facts["data_dir"]),
     };
   },
 });
@@ -77,7 +87,7 @@ export const keysQuery = queryOptions({
       name: String(key["name"]),
       hint: String(key["hint"]),
       createdAt: String(key["created_at"]),
-      revokedAt: textOf(key["revoked_at"]),
+      revokedAt: toText(key["revoked_at"]),
     })),
 });
 
@@ -86,35 +96,35 @@ export const tenantsQuery = queryOptions({
   queryFn: async ({ signal }): Promise<readonly ListedTenant[]> =>
     ((await getJson(endpointPath("/ui/tenants"), signal)) as readonly Json[]).map((tenant) => ({
       id: String(tenant["id"]),
-      handle: textOf(tenant["handle"]),
+      handle: toText(tenant["handle"]),
       displayName: String(tenant["display_name"]),
     })),
 });
 
 /** Projects in one page of {@link storageQuery}. */
-export const storagePage = 20;
+export const storagePageSize = 20;
 
 export const storageQuery = (offset: number) =>
   queryOptions({
     queryKey: ["storage", offset],
-    queryFn: async ({ signal }): Promise<StorageUse> => {
-      const path = `${endpointPath("/ui/storage")}?limit=${storagePage}&offset=${offset}`;
-      const use = (await getJson(path, signal)) as Json;
-      const files = use["attachments"] as Json;
+    queryFn: async ({ signal }): Promise<StorageUsage> => {
+      const path = `${endpointPath("/ui/storage")}?limit=${storagePageSize}&offset=${offset}`;
+      const usage = (await getJson(path, signal)) as Json;
+      const files = usage["attachments"] as Json;
       return {
-        databaseBytes: Number(use["database_bytes"]),
-        freeBytes: Number(use["free_bytes"]),
+        databaseBytes: Number(usage["database_bytes"]),
+        freeBytes: Number(usage["free_bytes"]),
         attachments: {
           count: Number(files["count"]),
           bytes: Number(files["bytes"]),
           isComplete: files["is_complete"] === true,
         },
-        projects: (use["projects"] as readonly Json[]).map((project) => ({
+        projects: (usage["projects"] as readonly Json[]).map((project) => ({
           projectId: String(project["project_id"]),
           name: String(project["name"]),
           count: Number(project["count"]),
           isComplete: project["is_complete"] === true,
-          oldest: textOf(project["oldest"]),
+          oldest: toText(project["oldest"]),
         })),
       };
     },
@@ -126,7 +136,7 @@ export const retentionQuery = queryOptions({
     parseRules(await getJson(endpointPath("/ui/retention"), signal)),
 });
 
-/** The key in clear: the server returns it only once. */
+/** Creates an API key and returns it in plain text. The server never returns it again. */
 export async function createKey(draft: {
   readonly name: string;
   readonly tenantId?: string;
@@ -148,7 +158,7 @@ export const createTenant = async (draft: {
 }): Promise<unknown> =>
   postJson(endpointPath("/ui/tenants"), { handle: draft.handle, display_name: draft.displayName });
 
-/** Without days the rule is taken away. */
+/** Sets the retention rule of a project, or of all projects if `projectId` is `null`. Without `days`, removes it. */
 export const setRetention = async (
   projectId: string | null,
   days: number | null | undefined,
@@ -162,9 +172,9 @@ export const setRetention = async (
 
 const parseRules = (value: unknown): readonly RetentionRule[] =>
   (value as readonly Json[]).map((rule) => ({
-    projectId: textOf(rule["project_id"]) ?? null,
+    projectId: toText(rule["project_id"]) ?? null,
     days: typeof rule["days"] === "number" ? rule["days"] : null,
   }));
 
-const textOf = (value: unknown): string | undefined =>
+const toText = (value: unknown): string | undefined =>
   typeof value === "string" ? value : undefined;

@@ -9,47 +9,49 @@ import { projectSearchQuery } from "../projects/queries.ts";
 import { retentionQuery, setRetention } from "./queries.ts";
 import type { RetentionRule } from "./queries.ts";
 
-interface Change {
+interface NewRetention {
   readonly projectId: string | null;
   readonly days: number;
 }
 
-const daysMax = 36_500;
+const maxDays = 36_500;
 
-/** For how long runs are kept: all of them, and those of single projects. */
+/** How long runs are kept: the rule for all projects, and the rules of single projects. */
 export const Retention = () => {
   const { data: rules, error, refetch } = useQuery(retentionQuery);
   const { data: projects } = useQuery(projectSearchQuery(""));
   const queryClient = useQueryClient();
-  const [asked, setAsked] = useState<Change>();
+  const [unconfirmed, setUnconfirmed] = useState<NewRetention>();
   const { mutateAsync } = useMutation({
     mutationFn: (rule: { projectId: string | null; days: number | null | undefined }) =>
       setRetention(rule.projectId, rule.days),
     onSuccess: (changed) => queryClient.setQueryData(retentionQuery.queryKey, changed),
   });
-  const nameOf = (id: string | null): string =>
+  const formatProject = (id: string | null): string =>
     id === null
       ? "All projects"
       : toVisibleText(projects?.find((project) => project.id === id)?.name ?? id);
   return (
     <FormSection
       title="Retention"
-      about="Runs are kept for ever unless you say otherwise. Those that began earlier than the days you set are deleted, with their feedback, attachments and places in queues; a project's own rule comes before that of all projects."
+      about="Runs are kept forever unless you set a retention period. Runs that started before that period are deleted, with their feedback, attachments and queue entries. The rule of a project overrides the rule for all projects."
     >
-      {rules === undefined && error === null && <Loading what="the rules" />}
+      {rules === undefined && error === null && <Loading what="the retention rules" />}
       {rules === undefined && error !== null && (
-        <Failure what="the rules" error={error} onRetry={refetch} />
+        <Failure what="the retention rules" error={error} onRetry={refetch} />
       )}
-      {rules?.length === 0 && <p className="form-about">Everything is kept for ever.</p>}
+      {rules?.length === 0 && (
+        <p className="form-about">No retention rules. Runs are kept forever.</p>
+      )}
       <ul className="settings-list">
         {rules?.map((rule) => (
           <li key={rule.projectId ?? ""}>
-            <b>{nameOf(rule.projectId)}</b>
-            <span>{describe(rule)}</span>
+            <b>{formatProject(rule.projectId)}</b>
+            <span>{formatRule(rule)}</span>
             <Button
               size="compact-xs"
               variant="default"
-              aria-label={`Remove the rule of ${nameOf(rule.projectId)}`}
+              aria-label={`Remove the rule for ${formatProject(rule.projectId)}`}
               onClick={() => void mutateAsync({ projectId: rule.projectId, days: undefined })}
             >
               Remove
@@ -59,19 +61,19 @@ export const Retention = () => {
       </ul>
       <NewRule
         projects={projects ?? []}
-        onAsk={setAsked}
-        onKeep={(projectId) => void mutateAsync({ projectId, days: null })}
+        onSubmit={setUnconfirmed}
+        onKeepForever={(projectId) => void mutateAsync({ projectId, days: null })}
       />
-      {asked !== undefined && (
+      {unconfirmed !== undefined && (
         <Confirm
-          title={`Delete runs older than ${asked.days} days?`}
+          title={`Delete runs older than ${unconfirmed.days} days?`}
           action="Delete old runs"
-          onConfirm={() => mutateAsync(asked)}
-          onClose={() => setAsked(undefined)}
+          onConfirm={() => mutateAsync(unconfirmed)}
+          onClose={() => setUnconfirmed(undefined)}
         >
           <p>
-            {nameOf(asked.projectId)}: what is older goes within minutes, and can&apos;t be brought
-            back.
+            {formatProject(unconfirmed.projectId)}: older runs are deleted within minutes. This
+            can&apos;t be undone.
           </p>
         </Confirm>
       )}
@@ -79,21 +81,21 @@ export const Retention = () => {
   );
 };
 
-const describe = ({ days }: RetentionRule): string =>
-  days === null ? "kept for ever" : `kept for ${days} ${days === 1 ? "day" : "days"}`;
+const formatRule = ({ days }: RetentionRule): string =>
+  days === null ? "kept forever" : `kept for ${days} ${days === 1 ? "day" : "days"}`;
 
 const NewRule = ({
   projects,
-  onAsk,
-  onKeep,
+  onSubmit,
+  onKeepForever,
 }: {
   readonly projects: readonly { readonly id: string; readonly name: string }[];
-  readonly onAsk: (change: Change) => void;
-  readonly onKeep: (projectId: string | null) => void;
+  readonly onSubmit: (change: NewRetention) => void;
+  readonly onKeepForever: (projectId: string | null) => void;
 }) => {
   const [projectId, setProjectId] = useState("");
   const [days, setDays] = useState<number | string>(30);
-  const target = projectId === "" ? null : projectId;
+  const targetId = projectId === "" ? null : projectId;
   const isValid = typeof days === "number" && Number.isInteger(days) && days >= 1;
   return (
     <form
@@ -101,12 +103,12 @@ const NewRule = ({
       onSubmit={(event) => {
         event.preventDefault();
         if (isValid) {
-          onAsk({ projectId: target, days });
+          onSubmit({ projectId: targetId, days });
         }
       }}
     >
       <NativeSelect
-        label="Runs of"
+        label="Project"
         value={projectId}
         onChange={({ target: { value } }) => setProjectId(value)}
       >
@@ -118,20 +120,20 @@ const NewRule = ({
         ))}
       </NativeSelect>
       <NumberInput
-        label="Keep for days"
+        label="Retention (days)"
         min={1}
-        max={daysMax}
+        max={maxDays}
         allowDecimal={false}
         clampBehavior="strict"
         value={days}
         onChange={setDays}
       />
       <Button type="submit" variant="default" disabled={!isValid}>
-        Set
+        Save
       </Button>
-      {target !== null && (
-        <Button variant="default" onClick={() => onKeep(target)}>
-          Keep for ever
+      {targetId !== null && (
+        <Button variant="default" onClick={() => onKeepForever(targetId)}>
+          Keep forever
         </Button>
       )}
     </form>

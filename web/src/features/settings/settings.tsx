@@ -10,7 +10,7 @@ import { Storage } from "./storage.tsx";
 import { Tenants } from "./tenants.tsx";
 import "./settings.css";
 
-/** `/o/{tenantId}/settings`: keys, tenants, storage, retention and appearance. */
+/** The page `/o/{tenantId}/settings`: appearance, API keys, tenants, retention and storage. */
 export const Settings = () => {
   const { data: facts, error, refetch } = useQuery(serverFactsQuery);
   return (
@@ -35,7 +35,7 @@ export const Settings = () => {
   );
 };
 
-/** The server's version, and where its data lies for who is at its machine. */
+/** The server's version and access rules and, in browsers on its own machine, the folder of its data. */
 const About = ({ facts: { version, dataDir, needsKey } }: { readonly facts: ServerFacts }) => (
   <FormSection title="About">
     <dl className="settings-facts">
@@ -44,35 +44,35 @@ const About = ({ facts: { version, dataDir, needsKey } }: { readonly facts: Serv
       <dt>Address</dt>
       <dd>{location.origin}</dd>
       <dt>Access</dt>
-      <dd>{needsKey ? "with a key" : "open to this machine"}</dd>
+      <dd>{needsKey ? "API key required" : "Open to this machine"}</dd>
       {dataDir !== undefined && (
         <>
           <dt>Data</dt>
-          <dd>{dataDir === ":memory:" ? "gone when the server closes" : dataDir}</dd>
+          <dd>{dataDir === ":memory:" ? "In memory (deleted when the server stops)" : dataDir}</dd>
         </>
       )}
-      <dt>Calls</dt>
+      <dt>API</dt>
       <dd>
-        <a href="/docs">The calls of this server</a>
+        <a href="/docs">API reference</a>
       </dd>
     </dl>
   </FormSection>
 );
 
-const schemes = [
+const colorSchemes = [
   { value: "light", label: "Light" },
   { value: "dark", label: "Dark" },
   { value: "auto", label: "System" },
 ];
 
-/** The colours, kept for this browser. */
+/** Selects the color theme, which this browser stores. */
 const Appearance = () => {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   return (
     <FormSection title="Appearance">
       <SegmentedControl
-        aria-label="Colours"
-        data={schemes}
+        aria-label="Color theme"
+        data={colorSchemes}
         value={colorScheme}
         onChange={(value) => {
           if (value === "light" || value === "dark" || value === "auto") {

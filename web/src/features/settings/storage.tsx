@@ -7,10 +7,10 @@ import { Failure, Loading } from "../../components/page/states.tsx";
 import { formatBytes } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatTime, parseTimeMs } from "../../components/time/time.ts";
-import { storagePage, storageQuery } from "./queries.ts";
-import type { StorageUse } from "./queries.ts";
+import { storagePageSize, storageQuery } from "./queries.ts";
+import type { StorageUsage } from "./queries.ts";
 
-/** What takes room on the server's disk. */
+/** The disk usage of the server, and the number of runs by project. */
 export const Storage = () => {
   const [offset, setOffset] = useState(0);
   const { data, error, refetch } = useQuery({
@@ -19,27 +19,27 @@ export const Storage = () => {
   });
   return (
     <FormSection title="Storage">
-      {data === undefined && error === null && <Loading what="what is stored" />}
+      {data === undefined && error === null && <Loading what="the storage usage" />}
       {data === undefined && error !== null && (
-        <Failure what="what is stored" error={error} onRetry={refetch} />
+        <Failure what="the storage usage" error={error} onRetry={refetch} />
       )}
       {data !== undefined && (
         <>
-          <Totals use={data} />
-          <Projects use={data} />
-          {(offset > 0 || data.projects.length === storagePage) && (
+          <Totals usage={data} />
+          <ProjectRunCounts usage={data} />
+          {(offset > 0 || data.projects.length === storagePageSize) && (
             <div className="settings-row">
               <Button
                 variant="default"
                 disabled={offset === 0}
-                onClick={() => setOffset(offset - storagePage)}
+                onClick={() => setOffset(offset - storagePageSize)}
               >
-                Before
+                Previous
               </Button>
               <Button
                 variant="default"
-                disabled={data.projects.length < storagePage}
-                onClick={() => setOffset(offset + storagePage)}
+                disabled={data.projects.length < storagePageSize}
+                onClick={() => setOffset(offset + storagePageSize)}
               >
                 Next
               </Button>
@@ -52,15 +52,15 @@ export const Storage = () => {
 };
 
 const Totals = ({
-  use: { databaseBytes, freeBytes, attachments },
+  usage: { databaseBytes, freeBytes, attachments },
 }: {
-  readonly use: StorageUse;
+  readonly usage: StorageUsage;
 }) => (
   <dl className="settings-facts">
     <dt>Database</dt>
     <dd>
       {formatBytes(databaseBytes)}
-      {freeBytes > 0 && `, ${formatBytes(freeBytes)} of it free for what comes`}
+      {freeBytes > 0 && `, ${formatBytes(freeBytes)} of it free for new data`}
     </dd>
     <dt>Attachments</dt>
     <dd>
@@ -70,7 +70,7 @@ const Totals = ({
   </dl>
 );
 
-const Projects = ({ use: { projects } }: { readonly use: StorageUse }) => (
+const ProjectRunCounts = ({ usage: { projects } }: { readonly usage: StorageUsage }) => (
   <ScrollX label="Runs by project">
     <table className="projects">
       <thead>

@@ -8,14 +8,14 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 import { createTenant, tenantsQuery } from "./queries.ts";
 import type { ServerFacts } from "./queries.ts";
 
-/** Tenants: each has its own projects, datasets, prompts and keys. */
+/** The tenants of the server, with a form for a new one if this browser may manage tenants. */
 export const Tenants = ({ facts }: { readonly facts: ServerFacts }) => {
   const { data: tenants, error, refetch } = useQuery(tenantsQuery);
-  const current = useTenantId();
+  const currentId = useTenantId();
   return (
     <FormSection
       title="Tenants"
-      about="A tenant has its own projects, datasets, prompts and keys, and sees nothing of another's."
+      about="Each tenant has its own projects, datasets, prompts and keys, and can't access those of other tenants."
     >
       {tenants === undefined && error === null && <Loading what="tenants" />}
       {tenants === undefined && error !== null && (
@@ -28,9 +28,9 @@ export const Tenants = ({ facts }: { readonly facts: ServerFacts }) => {
             {handle !== undefined && handle !== displayName && (
               <span className="absent">{toVisibleText(displayName)}</span>
             )}
-            {id === current && <span className="absent">shown now</span>}
-            {/* Another tenant's page starts anew: nothing of this one stays in memory. */}
-            {id !== current && !facts.needsKey && <a href={`/o/${id}/projects`}>Open</a>}
+            {id === currentId && <span className="absent">current</span>}
+            {/* A plain link reloads the page, so that no data of this tenant stays in memory. */}
+            {id !== currentId && !facts.needsKey && <a href={`/o/${id}/projects`}>Open</a>}
           </li>
         ))}
       </ul>
@@ -59,7 +59,7 @@ const NewTenant = () => {
         }}
       >
         <TextInput
-          label="Handle of the new tenant"
+          label="Tenant handle"
           placeholder="team-a"
           maxLength={64}
           required
@@ -67,7 +67,7 @@ const NewTenant = () => {
           onChange={({ currentTarget }) => setHandle(currentTarget.value)}
         />
         <Button type="submit" variant="default" loading={isPending} disabled={handle.trim() === ""}>
-          Make a tenant
+          Create tenant
         </Button>
       </form>
       <FormError error={error?.message} />

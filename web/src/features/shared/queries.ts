@@ -8,7 +8,7 @@ import { parseSharedDataset } from "../datasets/dataset.ts";
 import { parseExamples } from "../datasets/examples/example.ts";
 import type { Example } from "../datasets/examples/example.ts";
 
-/** Whole examples: fewer at a time than of one's own, whose lists show beginnings. */
+/** Smaller than for the tenant's own datasets, because shared examples arrive complete instead of shortened. */
 const pageSize = 50;
 
 export const sharedDatasetQuery = (token: string) =>

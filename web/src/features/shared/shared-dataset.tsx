@@ -8,7 +8,7 @@ import "../datasets/datasets.css";
 
 const route = getRouteApi("/public/$token/d");
 
-/** `/public/{token}/d`: a shared dataset, for everyone with the link. */
+/** The page `/public/{token}/d`: a shared dataset, for everyone with the link. */
 export const SharedDataset = () => {
   const { token } = route.useParams();
   const { data: dataset, error, refetch } = useQuery(sharedDatasetQuery(token));
@@ -19,7 +19,7 @@ export const SharedDataset = () => {
         what="the shared dataset"
         error={error}
         onRetry={refetch}
-        missing="Whoever shared it may have ended that, or the link was cut off."
+        missing="The dataset may no longer be shared, or the link is incomplete."
       />
     );
   }

@@ -7,21 +7,21 @@ import { DataTable } from "../../components/table/data-table.tsx";
 import type { Column, RowLink } from "../../components/table/data-table.tsx";
 import { toJsonText } from "../../components/text/json-text.ts";
 import { pluralize } from "../../components/text/quantity.ts";
-import { SplitMarks } from "../datasets/examples/example-columns.tsx";
+import { SplitTags } from "../datasets/examples/example-columns.tsx";
 import { ExampleView } from "../datasets/examples/example-view.tsx";
 import type { Example } from "../datasets/examples/example.ts";
 import { sharedCountQuery, sharedExamplesQuery } from "./queries.ts";
 
 const route = getRouteApi("/public/$token/d");
 
-/** The examples of a shared dataset, and the one that is opened. */
+/** The list of a shared dataset's examples, with a panel for the open example. */
 export const SharedExamples = ({ token }: { readonly token: string }) => {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const pages = useInfiniteQuery(sharedExamplesQuery(token, search));
   const count = useQuery(sharedCountQuery(token, search));
   const rows = pages.data?.pages.flat();
-  const open = rows?.find(({ id }) => id === search.example);
+  const openExample = rows?.find(({ id }) => id === search.example);
   return (
     <div className="dataset-body">
       <div className="dataset-list">
@@ -29,12 +29,12 @@ export const SharedExamples = ({ token }: { readonly token: string }) => {
           <TextInput
             size="xs"
             type="search"
-            aria-label="Text in inputs or outputs"
-            placeholder="Text in inputs or outputs"
+            aria-label="Search inputs and outputs"
+            placeholder="Search inputs and outputs"
             value={search.q ?? ""}
             onChange={({ currentTarget: { value } }) =>
               void navigate({
-                search: ({ q: _q, ...rest }) => (value === "" ? rest : { ...rest, q: value }),
+                search: ({ q: _q, ...others }) => (value === "" ? others : { ...others, q: value }),
                 replace: true,
               })
             }
@@ -54,23 +54,23 @@ export const SharedExamples = ({ token }: { readonly token: string }) => {
           onMore={() => void (pages.isFetching ? undefined : pages.fetchNextPage())}
           error={pages.error}
           onRetry={pages.refetch}
-          empty={<Empty title="No examples." />}
+          empty={<Empty title="No examples" />}
         />
       </div>
-      {open !== undefined && (
+      {openExample !== undefined && (
         <aside className="panel example-panel" aria-label="Example">
           <div className="example-panel-head">
             <h1>Example</h1>
             <ActionIcon
               variant="subtle"
               color="gray"
-              aria-label="Close the example"
-              onClick={() => void navigate({ search: ({ example: _gone, ...rest }) => rest })}
+              aria-label="Close example"
+              onClick={() => void navigate({ search: ({ example: _closed, ...others }) => others })}
             >
               ✕
             </ActionIcon>
           </div>
-          <ExampleView example={open} />
+          <ExampleView example={openExample} />
         </aside>
       )}
     </div>
@@ -79,17 +79,17 @@ export const SharedExamples = ({ token }: { readonly token: string }) => {
 
 const toLink =
   (token: string) =>
-  ({ id }: Example, part: RowLink): ReactNode => (
+  ({ id }: Example, linkProps: RowLink): ReactNode => (
     <Link
       from="/public/$token/d"
       to="/public/$token/d"
       params={{ token }}
-      search={(now) => ({ ...now, example: id })}
-      {...part}
+      search={(current) => ({ ...current, example: id })}
+      {...linkProps}
     />
   );
 
-const Text = ({ value }: { readonly value: unknown }) =>
+const PayloadCell = ({ value }: { readonly value: unknown }) =>
   value === undefined ? (
     "–"
   ) : (
@@ -103,7 +103,7 @@ const columns: readonly Column<Example>[] = [
     width: 200,
     grow: 1,
     isNarrow: true,
-    cell: ({ inputs }) => <Text value={inputs} />,
+    cell: ({ inputs }) => <PayloadCell value={inputs} />,
   },
   {
     id: "outputs",
@@ -111,12 +111,12 @@ const columns: readonly Column<Example>[] = [
     width: 200,
     grow: 1,
     isNarrow: true,
-    cell: ({ outputs }) => <Text value={outputs} />,
+    cell: ({ outputs }) => <PayloadCell value={outputs} />,
   },
   {
     id: "splits",
     title: "Splits",
     width: 140,
-    cell: ({ splits }) => <SplitMarks names={splits} />,
+    cell: ({ splits }) => <SplitTags names={splits} />,
   },
 ];

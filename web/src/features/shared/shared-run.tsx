@@ -17,7 +17,10 @@ import "../trace/trace.css";
 
 const route = getRouteApi("/public/$token/r");
 
-/** `/public/{token}/r`: a shared run, for everyone with the link. Of a shared trace the root. What is below it is not shown. */
+/**
+ * The page `/public/{token}/r`: a shared run, or the root run of a shared trace, for everyone with the link.
+ * Its child runs are not shown.
+ */
 export const SharedRun = () => {
   const { token } = route.useParams();
   const { data: run, error, refetch } = useQuery(sharedRunQuery(token));
@@ -28,7 +31,7 @@ export const SharedRun = () => {
         what="the shared run"
         error={error}
         onRetry={refetch}
-        missing="Whoever shared it may have ended that, or the link was cut off."
+        missing="The run may no longer be shared, or the link is incomplete."
       />
     );
   }
@@ -37,12 +40,12 @@ export const SharedRun = () => {
       <title>{`${toVisibleText(run.name.slice(0, 200))} · Millrace`}</title>
       <RunHead details={run} />
       <p className="absent">Shared run, recorded {formatTime(run.startMs)}</p>
-      <Fields run={run} />
+      <RunTabs run={run} />
     </div>
   );
 };
 
-const Fields = ({ run }: { readonly run: TraceRunDetails }) => {
+const RunTabs = ({ run }: { readonly run: TraceRunDetails }) => {
   const [view, setView] = useState<PayloadMode>();
   return (
     <Tabs defaultValue="data" keepMounted={false}>

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import {
   parseCompareSearch,
-  toIds,
-  toKeys,
+  parseIds,
+  parseKeys,
 } from "../../../src/features/experiments/compare-search.ts";
 import { parseComparison, toErrorLine } from "../../../src/features/experiments/comparison.ts";
 import { formatWinRate, toScoreChange } from "../../../src/features/experiments/score-change.ts";
@@ -46,9 +46,9 @@ describe("the address of a comparison", () => {
 
   test("names at most 20 experiments", () => {
     const many = Array.from({ length: 30 }, (_, index) => id.slice(0, -2) + String(10 + index));
-    expect(toIds(many.join(","))).toHaveLength(20);
-    expect(toKeys("a,,b")).toEqual(["a", "b"]);
-    expect(toKeys(undefined)).toEqual([]);
+    expect(parseIds(many.join(","))).toHaveLength(20);
+    expect(parseKeys("a,,b")).toEqual(["a", "b"]);
+    expect(parseKeys(undefined)).toEqual([]);
   });
 });
 

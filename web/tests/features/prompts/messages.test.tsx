@@ -5,7 +5,7 @@ import { useState } from "react";
 import { afterEach, expect, test } from "vitest";
 import { firstDraft, toManifest } from "../../../src/features/prompts/manifest-edit.ts";
 import type { PromptDraft } from "../../../src/features/prompts/manifest-edit.ts";
-import { toPromptContent, variablesOf } from "../../../src/features/prompts/manifest.ts";
+import { toPromptContent, listVariables } from "../../../src/features/prompts/manifest.ts";
 import { MessageEditor } from "../../../src/features/prompts/message-editor.tsx";
 import { MessageList } from "../../../src/features/prompts/message-list.tsx";
 import { TryIt } from "../../../src/features/prompts/try-it.tsx";
@@ -30,10 +30,10 @@ const Editor = ({ onDraft }: { readonly onDraft: (draft: PromptDraft) => void })
 test("messages are added, moved, changed and removed, all but the last", () => {
   let draft: PromptDraft = firstDraft;
   render(<Editor onDraft={(next) => (draft = next)} />);
-  fireEvent.click(screen.getByRole("button", { name: "Add a message" }));
+  fireEvent.click(screen.getByRole("button", { name: "Add message" }));
   fireEvent.change(screen.getAllByLabelText("Text")[2]!, { target: { value: "third" } });
   fireEvent.change(screen.getAllByLabelText("Role")[2]!, { target: { value: "ai" } });
-  fireEvent.click(screen.getByRole("button", { name: /Move message 3, ai, up/ }));
+  fireEvent.click(screen.getByRole("button", { name: /Move message 3 \(ai\) up/ }));
   expect(draft.messages.map(({ role }) => role)).toEqual(["system", "ai", "human"]);
   fireEvent.click(screen.getByRole("button", { name: /Remove message 1/ }));
   fireEvent.click(screen.getByRole("button", { name: /Remove message 2/ }));
@@ -48,7 +48,7 @@ test("a prompt shows its variables marked and fills them as they are typed, as t
   render(
     <MantineProvider withCssVariables={false}>
       <MessageList content={content} />
-      <TryIt content={content} variables={variablesOf(content)} />
+      <TryIt content={content} variables={listVariables(content)} />
     </MantineProvider>,
   );
   expect(document.querySelector("mark")?.textContent).toBe("{question}");

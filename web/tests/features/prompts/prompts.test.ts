@@ -14,9 +14,9 @@ import {
 import {
   toDiffText,
   toPromptContent,
-  variablesOf,
+  listVariables,
 } from "../../../src/features/prompts/manifest.ts";
-import { parseTags, pullProgram } from "../../../src/features/prompts/prompt.ts";
+import { parseTags, toPullCode } from "../../../src/features/prompts/prompt.ts";
 import { fillPrompt } from "../../../src/features/prompts/prompt-render.ts";
 import { fillTemplate, toSegments, toVariables } from "../../../src/features/prompts/template.ts";
 
@@ -79,7 +79,7 @@ describe("manifests", () => {
         { role: "human" },
       ],
     });
-    expect(variablesOf(content)).toEqual([
+    expect(listVariables(content)).toEqual([
       { name: "language", isStructured: false, isMessages: false },
       { name: "history", isStructured: true, isMessages: true },
       { name: "question", isStructured: false, isMessages: false },
@@ -116,7 +116,7 @@ describe("manifests", () => {
       question: "Quid?",
       history: '[{"role": "ai", "content": "Salve"}]',
     };
-    const filled = fillPrompt(content, variablesOf(content), typed);
+    const filled = fillPrompt(content, listVariables(content), typed);
     const template = ChatPromptTemplate.fromMessages([
       ["system", "You speak {language}."],
       ["placeholder", "{history}"],
@@ -129,7 +129,7 @@ describe("manifests", () => {
     expect(filled).toEqual(
       theirs.map((message) => ({ role: message.getType(), text: message.content })),
     );
-    expect(fillPrompt(content, variablesOf(content), {})).toHaveLength(2);
+    expect(fillPrompt(content, listVariables(content), {})).toHaveLength(2);
   });
 
   test("the editor's manifest is one that LangChain would have made, and edits keep what it does not show", () => {
@@ -186,6 +186,6 @@ test("an address becomes the server's query; what means nothing is left out", ()
 });
 
 test("the program to pull a prompt quotes its name, and tags are parted by commas or spaces", () => {
-  expect(pullProgram('a"b', "http://h")).toContain('pull("a\\"b")');
+  expect(toPullCode('a"b', "http://h")).toContain('pull("a\\"b")');
   expect(parseTags(" a, b  a,")).toEqual(["a", "b"]);
 });

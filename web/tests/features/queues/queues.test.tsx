@@ -3,7 +3,7 @@ import { MantineProvider } from "@mantine/core";
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { useState } from "react";
 import { afterEach, expect, test } from "vitest";
-import { toScoreInput } from "../../../src/features/queues/rubric.ts";
+import { toRubricQuestion } from "../../../src/features/queues/rubric.ts";
 import type { Answer } from "../../../src/features/queues/rubric.ts";
 import { ReviewerEntry } from "../../../src/features/queues/reviewer-entry.tsx";
 import { ScoreInput } from "../../../src/features/queues/review/score-input.tsx";
@@ -13,14 +13,14 @@ afterEach(cleanup);
 
 const Question = ({ item }: { readonly item: object }) => {
   const [answer, setAnswer] = useState<Answer>();
-  const input = toScoreInput({ feedback_key: "correct", ...item })!;
+  const question = toRubricQuestion({ feedback_key: "correct", ...item })!;
   return (
     <MantineProvider withCssVariables={false}>
       <ScoreInput
-        input={input}
+        question={question}
         answer={answer}
-        isMarked
-        onMark={() => undefined}
+        isSelected
+        onSelect={() => undefined}
         onAnswer={setAnswer}
       />
       <output>{JSON.stringify(answer)}</output>
@@ -68,7 +68,7 @@ test("a name that the server would refuse is refused here, and spaces around one
     fireEvent.click(screen.getByRole("button", { name: "Review" }));
   };
   enter("  ");
-  expect(screen.getByRole("alert").textContent).toMatch(/A name is needed/);
+  expect(screen.getByRole("alert").textContent).toMatch(/Enter a name/);
   enter("a".repeat(65));
   expect(screen.getByRole("alert").textContent).toMatch(/at most 64/);
   enter(" Ann ");

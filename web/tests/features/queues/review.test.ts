@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { heartbeatMs } from "../../../src/features/queues/review/use-claim.ts";
+import { renewalDelayMs } from "../../../src/features/queues/review/use-claim.ts";
 import {
   parseClaim,
   parseQueue,
@@ -15,23 +15,23 @@ import {
 } from "../../../src/features/queues/queue-draft.ts";
 import { parseQueueSearch } from "../../../src/features/queues/routes.ts";
 import {
-  answerIn,
-  correctedOutputs,
-  draftOfFeedback,
+  withAnswer,
+  parseCorrectedOutputs,
+  restoreDraft,
   emptyDraft,
   deleteDraft,
   deleteOldDrafts,
   saveDraft,
-  missingAnswers,
+  findMissingAnswers,
   readDraft,
   toFeedbackWrites,
 } from "../../../src/features/queues/review/review-draft.ts";
 import type { DraftStorage } from "../../../src/features/queues/review/review-draft.ts";
 import { toReviewAction } from "../../../src/features/queues/review/review-keys.ts";
-import { answerOfDigit, toScoreInput } from "../../../src/features/queues/rubric.ts";
-import type { ScoreInput } from "../../../src/features/queues/rubric.ts";
+import { toDigitAnswer, toRubricQuestion } from "../../../src/features/queues/rubric.ts";
+import type { RubricQuestion } from "../../../src/features/queues/rubric.ts";
 
-const input = (item: object): ScoreInput => toScoreInput({ feedback_key: "k", ...item })!;
+const input = (item: object): RubricQuestion => toRubricQuestion({ feedback_key: "k", ...item })!;
 
 /** A browser's storage that holds at most so many characters. */
 function storageOf(room = 10_000): DraftStorage {
@@ -74,27 +74,27 @@ describe("questions", () => {
       min: 0,
       max: 1,
     });
-    expect(toScoreInput({ feedback_key: "" })).toBeUndefined();
+    expect(toRubricQuestion({ feedback_key: "" })).toBeUndefined();
   });
 
   test("a number key is a choice's place, a score of a short scale, or tenths of a range", () => {
     const choices = input({ is_assertion: true });
-    expect([1, 2, 3, 0].map((digit) => answerOfDigit(choices, digit))).toEqual([
+    expect([1, 2, 3, 0].map((digit) => toDigitAnswer(choices, digit))).toEqual([
       { score: 1 },
       { score: 0 },
       undefined,
       undefined,
     ]);
     const scale = input({ feedback_config: { type: "continuous", min: 1, max: 5 } });
-    expect([1, 5, 6, 0].map((digit) => answerOfDigit(scale, digit)?.score)).toEqual([
+    expect([1, 5, 6, 0].map((digit) => toDigitAnswer(scale, digit)?.score)).toEqual([
       1,
       5,
       undefined,
       undefined,
     ]);
     const share = input({});
-    expect([1, 7, 0].map((digit) => answerOfDigit(share, digit)?.score)).toEqual([0.1, 0.7, 1]);
-    expect(answerOfDigit(input({ feedback_config: { type: "freeform" } }), 1)).toBeUndefined();
+    expect([1, 7, 0].map((digit) => toDigitAnswer(share, digit)?.score)).toEqual([0.1, 0.7, 1]);
+    expect(toDigitAnswer(input({ feedback_config: { type: "freeform" } }), 1)).toBeUndefined();
   });
 
   test("a queue goes into its form and comes out as it was", () => {
@@ -137,17 +137,20 @@ describe("questions", () => {
   });
 
   test.each([
-    [{ name: " " }, /has a name/],
-    [{ questions: [newQuestion("0")] }, /has a key/],
+    [{ name: " " }, /Enter a name/],
+    [{ questions: [newQuestion("0")] }, /Enter a key/],
     [{ questions: [newQuestion("0", "a"), newQuestion("1", "a")] }, /have the key a/],
-    [{ questions: [{ ...newQuestion("0", "a"), kind: "continuous", max: 0 }] }, /ends above/],
+    [
+      { questions: [{ ...newQuestion("0", "a"), kind: "continuous", max: 0 }] },
+      /greater than its minimum/,
+    ],
     [
       { questions: [{ ...newQuestion("0", "a"), kind: "categorical", choices: "1" }] },
       /two choices/,
     ],
     [
       { questions: [{ ...newQuestion("0", "a"), kind: "categorical", choices: "1=a\n1=b" }] },
-      /one score/,
+      /same score/,
     ],
   ] as const)("a form with %j says why it can't be sent", (changes, fault) => {
     const draft = { ...toQueueDraft(undefined), name: "n", ...changes };
@@ -161,7 +164,7 @@ describe("drafts", () => {
 
   test("what is kept is read back, and is nobody else's", () => {
     const storage = storageOf();
-    const draft = { ...answerIn(emptyDraft, "k", { score: 1 }), note: "n", correction: "{}" };
+    const draft = { ...withAnswer(emptyDraft, "k", { score: 1 }), note: "n", correction: "{}" };
     expect(saveDraft(storage, key, { draft, nowMs: 5 })).toBe(true);
     expect(readDraft(storage, key)).toEqual(draft);
     expect(readDraft(storage, { ...key, reviewer: "bob" })).toBeUndefined();
@@ -189,9 +192,9 @@ describe("drafts", () => {
 
   test("a draft becomes feedback whose ids stay the same, and takes back what was cleared", () => {
     const inputs = [input({ is_required: true })];
-    expect(missingAnswers(inputs, emptyDraft)).toEqual(["k"]);
+    expect(findMissingAnswers(inputs, emptyDraft)).toEqual(["k"]);
     const draft = {
-      ...answerIn(emptyDraft, "k", { score: 0.5 }),
+      ...withAnswer(emptyDraft, "k", { score: 0.5 }),
       note: "n",
       correction: "no JSON",
       ids: { k: "kept", gone: "old" },
@@ -205,9 +208,9 @@ describe("drafts", () => {
       { id: "new 2", key: "correction", body: { correction: "no JSON" } },
       { id: "old", key: "gone", isSent: true, body: undefined },
     ]);
-    expect(missingAnswers(inputs, draft)).toEqual([]);
-    expect(correctedOutputs('{"a":1}')).toEqual({ a: 1 });
-    expect(correctedOutputs("[1]")).toBeUndefined();
+    expect(findMissingAnswers(inputs, draft)).toEqual([]);
+    expect(parseCorrectedOutputs('{"a":1}')).toEqual({ a: 1 });
+    expect(parseCorrectedOutputs("[1]")).toBeUndefined();
   });
 
   test("feedback that was given leads back to the draft: one's own, of this queue, the latest", () => {
@@ -221,7 +224,7 @@ describe("drafts", () => {
       { id: "3", key: "correction", correction: { a: 1 }, ...source("ann") },
       { id: "4", key: "other", score: 1, ...source("bob") },
     ];
-    expect(draftOfFeedback(feedback, key)).toEqual({
+    expect(restoreDraft(feedback, key)).toEqual({
       answers: { k: { score: 1 } },
       note: "n",
       correction: '{\n  "a": 1\n}',
@@ -237,29 +240,29 @@ test("keys act on the page, and are a text's or a slider's where they are typed 
     ctrlKey: false,
     metaKey: false,
     altKey: false,
-    into: "page",
+    target: "page",
   } as const;
   expect(toReviewAction(pressed)).toEqual({ kind: "done" });
-  expect(toReviewAction({ ...pressed, into: "text" })).toBeUndefined();
+  expect(toReviewAction({ ...pressed, target: "text" })).toBeUndefined();
   expect(toReviewAction({ ...pressed, ctrlKey: true })).toBeUndefined();
-  expect(toReviewAction({ ...pressed, key: "Enter", ctrlKey: true, into: "text" })).toEqual({
+  expect(toReviewAction({ ...pressed, key: "Enter", ctrlKey: true, target: "text" })).toEqual({
     kind: "done",
   });
-  expect(toReviewAction({ ...pressed, key: "7", into: "slider" })).toEqual({
+  expect(toReviewAction({ ...pressed, key: "7", target: "slider" })).toEqual({
     kind: "digit",
     digit: 7,
   });
-  expect(toReviewAction({ ...pressed, key: "ArrowUp", into: "slider" })).toBeUndefined();
+  expect(toReviewAction({ ...pressed, key: "ArrowUp", target: "slider" })).toBeUndefined();
   expect(toReviewAction({ ...pressed, key: "ArrowUp" })).toEqual({ kind: "question", step: -1 });
 });
 
 test("a claim is renewed after a third of its time, and asked for again where none was free", () => {
   const claim = { id: "p", runId: "r", isCompleted: false, addedMs: 0, reviews: [], index: 0 };
-  expect(heartbeatMs({ ...claim, untilMs: 61_000 }, 1_000)).toBe(20_000);
-  expect(heartbeatMs({ ...claim, untilMs: 0 }, 1_000)).toBe(2_000);
-  expect(heartbeatMs({ ...claim, untilMs: 9_000_000 }, 0)).toBe(60_000);
-  expect(heartbeatMs({ ...claim, untilMs: undefined }, 0)).toBe(false);
-  expect(heartbeatMs(null, 0)).toBe(5_000);
+  expect(renewalDelayMs({ ...claim, untilMs: 61_000 }, 1_000)).toBe(20_000);
+  expect(renewalDelayMs({ ...claim, untilMs: 0 }, 1_000)).toBe(2_000);
+  expect(renewalDelayMs({ ...claim, untilMs: 9_000_000 }, 0)).toBe(60_000);
+  expect(renewalDelayMs({ ...claim, untilMs: undefined }, 0)).toBe(false);
+  expect(renewalDelayMs(null, 0)).toBe(5_000);
 });
 
 test("ids of runs are found in lists and in addresses of their pages", () => {
@@ -280,7 +283,7 @@ test("answers of the server and addresses are read as far as they are what they 
     untilMs: undefined,
     reviews: [],
   });
-  expect(() => parseQueue([])).toThrow(/no annotation queue/);
+  expect(() => parseQueue([])).toThrow(/not an annotation queue/);
   expect(parseQueuedRuns([{ end_time: null }, { end_time: 5, has_error: true }])).toMatchObject([
     { status: "pending" },
     { status: "error" },

@@ -3,7 +3,7 @@ import { Confirm } from "../../../components/dialog/confirm.tsx";
 import { pluralize } from "../../../components/text/quantity.ts";
 import { deleteExamples } from "./queries.ts";
 
-/** Asks before examples go from the newest version. */
+/** Asks for confirmation, then deletes examples from the newest version. */
 export const DeleteExamples = ({
   ids,
   datasetId,
@@ -16,11 +16,11 @@ export const DeleteExamples = ({
   readonly onDeleted: () => void;
 }) => {
   const queryClient = useQueryClient();
-  const what = pluralize(ids.length, "example");
+  const exampleCount = pluralize(ids.length, "example");
   return (
     <Confirm
-      title={`Delete ${what}?`}
-      action={`Delete ${what}`}
+      title={`Delete ${exampleCount}?`}
+      action={`Delete ${exampleCount}`}
       onClose={onClose}
       onConfirm={async () => {
         await deleteExamples(ids);
@@ -28,7 +28,7 @@ export const DeleteExamples = ({
         await queryClient.invalidateQueries({ queryKey: ["datasets", datasetId] });
       }}
     >
-      <p>Earlier versions still have {ids.length === 1 ? "it" : "them"}.</p>
+      <p>Earlier versions keep {ids.length === 1 ? "it" : "them"}.</p>
     </Confirm>
   );
 };

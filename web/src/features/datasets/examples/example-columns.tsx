@@ -3,19 +3,19 @@ import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { Ago } from "../../../components/time/ago.tsx";
 import type { ExamplePreview, TextPreview } from "./example.ts";
 
-/** What a row shows of a payload; the rest is in the panel. */
-const shownChars = 240;
+/** Maximum number of characters of a payload that a cell shows; the example panel shows all of it. */
+const maxCellChars = 240;
 
-export const PayloadText = ({ of }: { readonly of: TextPreview | undefined }) =>
-  of === undefined ? (
+export const PayloadText = ({ preview }: { readonly preview: TextPreview | undefined }) =>
+  preview === undefined ? (
     <span className="quiet">–</span>
   ) : (
     <span className="example-text">
-      {toVisibleText(of.text.slice(0, shownChars).replaceAll(/\s+/g, " "))}
+      {toVisibleText(preview.text.slice(0, maxCellChars).replaceAll(/\s+/g, " "))}
     </span>
   );
 
-export const SplitMarks = ({ names }: { readonly names: readonly string[] }) => (
+export const SplitTags = ({ names }: { readonly names: readonly string[] }) => (
   <>
     {names.map((name) => (
       <span key={name} className="tag">
@@ -25,7 +25,7 @@ export const SplitMarks = ({ names }: { readonly names: readonly string[] }) => 
   </>
 );
 
-/** The columns of a list of examples. */
+/** The columns of the example list. */
 export const exampleColumns: readonly Column<ExamplePreview>[] = [
   {
     id: "inputs",
@@ -34,7 +34,7 @@ export const exampleColumns: readonly Column<ExamplePreview>[] = [
     grow: 4,
     isFixed: true,
     isNarrow: true,
-    cell: ({ inputs }) => <PayloadText of={inputs} />,
+    cell: ({ inputs }) => <PayloadText preview={inputs} />,
   },
   {
     id: "outputs",
@@ -42,13 +42,13 @@ export const exampleColumns: readonly Column<ExamplePreview>[] = [
     width: 180,
     grow: 4,
     isNarrow: true,
-    cell: ({ outputs }) => <PayloadText of={outputs} />,
+    cell: ({ outputs }) => <PayloadText preview={outputs} />,
   },
   {
     id: "splits",
     title: "Splits",
     width: 130,
-    cell: ({ splits }) => <SplitMarks names={splits} />,
+    cell: ({ splits }) => <SplitTags names={splits} />,
   },
   {
     id: "metadata",
@@ -56,7 +56,7 @@ export const exampleColumns: readonly Column<ExamplePreview>[] = [
     width: 140,
     grow: 2,
     isShown: false,
-    cell: ({ metadata }) => <PayloadText of={metadata} />,
+    cell: ({ metadata }) => <PayloadText preview={metadata} />,
   },
   {
     id: "files",
@@ -71,7 +71,7 @@ export const exampleColumns: readonly Column<ExamplePreview>[] = [
     title: "Size",
     width: 80,
     align: "end",
-    note: "Characters of inputs and outputs",
+    note: "Characters in inputs and outputs",
     isShown: false,
     cell: ({ inputs, outputs }) => (inputs.chars + (outputs?.chars ?? 0)).toLocaleString("en"),
   },

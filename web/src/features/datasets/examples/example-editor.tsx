@@ -6,42 +6,42 @@ import { FormError } from "../../../components/dialog/form.tsx";
 import { splitsQuery } from "../queries.ts";
 import { exampleParts, findFaults, locateSchemaFaults } from "./example-faults.ts";
 import type { ExamplePart } from "./example-faults.ts";
-import { parseExact } from "./example.ts";
+import { parseExactJson } from "./example.ts";
 import { JsonField } from "./json-field.tsx";
 import { createExample } from "./queries.ts";
 import type { ExampleChange } from "./queries.ts";
 
-/** What of an example is edited: three JSON texts, and names of splits. */
+/** The state of the editor: the JSON text of each part of an example, and the names of its splits. */
 export interface ExampleTexts extends Readonly<Record<ExamplePart, string>> {
   readonly splits: readonly string[];
 }
 
 const labels = { inputs: "Inputs", outputs: "Reference outputs", metadata: "Metadata" } as const;
 
-/** Edits an example; what is wrong with it, by JSON or by the dataset's schema, stands where it is. */
+/** Edits an example. Marks invalid JSON and violations of the dataset's schema where they occur. */
 export const ExampleEditor = ({
   datasetId,
-  texts: start,
+  texts: initialTexts,
   action,
   onSave,
   onCancel,
 }: {
   readonly datasetId: string;
   readonly texts: ExampleTexts;
-  /** Label of the button. */
+  /** Label of the submit button. */
   readonly action: string;
   readonly onSave: (change: ExampleChange) => Promise<unknown>;
   readonly onCancel: () => void;
 }) => {
-  const [texts, setTexts] = useState(start);
+  const [texts, setTexts] = useState(initialTexts);
   const splits = useQuery(splitsQuery(datasetId, undefined));
   const save = useMutation({ mutationFn: async () => onSave(toChange(texts)) });
-  const isFaulty = exampleParts.some(
+  const hasFaults = exampleParts.some(
     (part) => findFaults(texts[part], part !== "inputs").length > 0,
   );
-  const refused = save.error?.message ?? "";
-  const faults = locateSchemaFaults(refused, texts);
-  const isLocated = exampleParts.some((part) => faults[part].length > 0);
+  const errorMessage = save.error?.message ?? "";
+  const schemaFaults = locateSchemaFaults(errorMessage, texts);
+  const hasSchemaFaults = exampleParts.some((part) => schemaFaults[part].length > 0);
   return (
     <form
       className="form"
@@ -56,28 +56,28 @@ export const ExampleEditor = ({
           label={labels[part]}
           value={texts[part]}
           mayBeEmpty={part !== "inputs"}
-          faults={faults[part]}
+          faults={schemaFaults[part]}
           onChange={(text) => {
             save.reset();
-            setTexts((now) => ({ ...now, [part]: text }));
+            setTexts((current) => ({ ...current, [part]: text }));
           }}
         />
       ))}
       <TagsInput
         size="xs"
         label="Splits"
-        description="Enter adds a name; without any it is in base"
+        description='Press Enter to add a split. Defaults to "base".'
         data={[...(splits.data ?? [])]}
         value={[...texts.splits]}
-        onChange={(names) => setTexts((now) => ({ ...now, splits: names }))}
+        onChange={(names) => setTexts((current) => ({ ...current, splits: names }))}
         comboboxProps={{ withinPortal: false }}
       />
-      <FormError error={save.error === null || isLocated ? undefined : refused} />
+      <FormError error={save.error === null || hasSchemaFaults ? undefined : errorMessage} />
       <div className="dialog-end">
         <Button size="xs" variant="default" onClick={onCancel}>
           Cancel
         </Button>
-        <Button size="xs" type="submit" loading={save.isPending} disabled={isFaulty}>
+        <Button size="xs" type="submit" loading={save.isPending} disabled={hasFaults}>
           {action}
         </Button>
       </div>
@@ -86,15 +86,15 @@ export const ExampleEditor = ({
 };
 
 const toChange = ({ inputs, outputs, metadata, splits }: ExampleTexts): ExampleChange => ({
-  inputs: parseExact(inputs),
-  outputs: outputs.trim() === "" ? null : parseExact(outputs),
-  metadata: metadata.trim() === "" ? {} : parseExact(metadata),
+  inputs: parseExactJson(inputs),
+  outputs: outputs.trim() === "" ? null : parseExactJson(outputs),
+  metadata: metadata.trim() === "" ? {} : parseExactJson(metadata),
   split: splits.length === 0 ? ["base"] : splits,
 });
 
-const blank = { inputs: "{\n  \n}", outputs: "", metadata: "", splits: [] };
+const emptyExample = { inputs: "{\n  \n}", outputs: "", metadata: "", splits: [] };
 
-/** Adds an example that is written here. */
+/** A dialog in which the user writes a new example. */
 export const NewExample = ({
   datasetId,
   onClose,
@@ -104,10 +104,10 @@ export const NewExample = ({
 }) => {
   const queryClient = useQueryClient();
   return (
-    <Dialog title="Add an example" width={680} onClose={onClose}>
+    <Dialog title="Add example" width={680} onClose={onClose}>
       <ExampleEditor
         datasetId={datasetId}
-        texts={blank}
+        texts={emptyExample}
         action="Add"
         onCancel={onClose}
         onSave={async (change) => {

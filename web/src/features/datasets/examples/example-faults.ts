@@ -1,7 +1,7 @@
 import { mapJson } from "./json-map.ts";
 import type { TextRange } from "./json-map.ts";
 
-/** What is wrong with a text in an editor, and where. */
+/** An error in the text of an editor, and the range that it concerns. */
 export interface TextFault extends TextRange {
   readonly message: string;
 }
@@ -11,22 +11,22 @@ export const exampleParts = ["inputs", "outputs", "metadata"] as const;
 
 export type ExamplePart = (typeof exampleParts)[number];
 
-/** Why a text is not a JSON object. An empty text has no faults. */
+/** Checks that a text is a JSON object. An empty text passes only when `mayBeEmpty` is set. */
 export function findFaults(json: string, mayBeEmpty: boolean): readonly TextFault[] {
   if (json.trim() === "") {
-    return mayBeEmpty ? [] : [{ from: 0, to: 1, message: "a JSON object is missing" }];
+    return mayBeEmpty ? [] : [{ from: 0, to: 1, message: "enter a JSON object" }];
   }
   const map = mapJson(json);
   if (map.kind === "fault") {
     return [map.fault];
   }
-  const whole = map.ranges.get("") ?? { from: 0, to: json.length };
-  return json[whole.from] === "{" ? [] : [{ ...whole, message: "a JSON object is needed" }];
+  const root = map.ranges.get("") ?? { from: 0, to: json.length };
+  return json[root.from] === "{" ? [] : [{ ...root, message: "must be a JSON object" }];
 }
 
 /**
- * The faults that the server found with the dataset's schema, by the part and at the value they are
- * about. Its message names them so: `example <id>: inputs/a/0 must be string; …`.
+ * Assigns the schema violations in a server's error message to the parts of the example and to the
+ * ranges of the invalid values. The message lists them as `example <id>: inputs/a/0 must be string; …`.
  */
 export function locateSchemaFaults(
   message: string,
@@ -36,21 +36,21 @@ export function locateSchemaFaults(
   const faults = message
     .replace(/^.*do not fit the dataset's schema: /s, "")
     .split("; ")
-    .map((one) => one.replace(/^example [\da-f-]{36}: /i, ""));
+    .map((fault) => fault.replace(/^example [\da-f-]{36}: /i, ""));
   for (const fault of faults) {
     const [, name = "", path = "", reason = ""] =
       /^(inputs|outputs)((?:\/[^ ]*)?) (.*)$/s.exec(fault) ?? [];
-    const part = exampleParts.find((one) => one === name);
+    const part = exampleParts.find((candidate) => candidate === name);
     if (part !== undefined) {
-      found[part].push({ ...rangeOf(texts[part], path), message: `${name}${path} ${reason}` });
+      found[part].push({ ...findRange(texts[part], path), message: `${name}${path} ${reason}` });
     }
   }
   return found;
 }
 
-function rangeOf(json: string, path: string): TextRange {
+function findRange(json: string, path: string): TextRange {
   const map = mapJson(json);
   const range = map.kind === "json" ? map.ranges.get(path) : undefined;
-  // For a fault of the whole, mark only the bracket: underlining everything would show nothing.
+  // When the object as a whole is invalid, mark only its opening bracket instead of all the text.
   return range === undefined || path === "" ? { from: 0, to: 1 } : range;
 }

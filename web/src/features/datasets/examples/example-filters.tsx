@@ -10,10 +10,10 @@ import { isMetadata } from "../dataset-search.ts";
 import { splitsQuery, versionsQuery } from "../queries.ts";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
-/** A pause in the typing; each letter would be a search through all examples. */
-const pauseMs = 250;
+/** Debounce delay: without it, each keystroke would start a search through all examples. */
+const debounceMs = 250;
 
-/** Which examples are shown: of which version, in which split, with which text and metadata. */
+/** The filters of the example list: text, metadata, split and version. */
 export const ExampleFilters = ({
   datasetId,
   children,
@@ -25,28 +25,28 @@ export const ExampleFilters = ({
   const navigate = route.useNavigate();
   const splits = useQuery(splitsQuery(datasetId, asOf === "" ? undefined : asOf));
   const versions = useInfiniteQuery(versionsQuery(datasetId));
-  const set = (name: "q" | "split" | "metadata" | "asOf", value: string): void =>
+  const setFilter = (name: "q" | "split" | "metadata" | "asOf", value: string): void =>
     void navigate({
-      search: ({ [name]: _before, example: _open, ...rest }) =>
-        value === "" ? rest : { ...rest, [name]: value },
+      search: ({ [name]: _previous, example: _open, ...others }) =>
+        value === "" ? others : { ...others, [name]: value },
       replace: true,
     });
-  const field = useFindKey("Find examples by a text in them");
-  const known = versions.data?.pages.flat() ?? [];
-  const isKnown = asOf === "" || known.some((one) => one.asOf === asOf);
+  const searchField = useFindKey("Search examples");
+  const loadedVersions = versions.data?.pages.flat() ?? [];
+  const isLoaded = asOf === "" || loadedVersions.some((version) => version.asOf === asOf);
   return (
     <search className="example-filters">
-      <TypedFilter
-        field={field}
-        label="Text in inputs or outputs"
+      <DebouncedFilter
+        inputRef={searchField}
+        label="Search inputs and outputs"
         value={q}
-        onChange={(text) => set("q", text)}
+        onChange={(text) => setFilter("q", text)}
       />
-      <TypedFilter
-        label='Metadata, {"source":"web"}'
+      <DebouncedFilter
+        label='Metadata, e.g. {"source":"web"}'
         value={metadata}
         isValid={isMetadata}
-        onChange={(text) => set("metadata", text)}
+        onChange={(text) => setFilter("metadata", text)}
       />
       <NativeSelect
         size="xs"
@@ -56,7 +56,7 @@ export const ExampleFilters = ({
           { value: "", label: "All splits" },
           ...(splits.data ?? []).map((name) => ({ value: name, label: toVisibleText(name) })),
         ]}
-        onChange={({ currentTarget }) => set("split", currentTarget.value)}
+        onChange={({ currentTarget }) => setFilter("split", currentTarget.value)}
       />
       <NativeSelect
         size="xs"
@@ -64,60 +64,60 @@ export const ExampleFilters = ({
         value={asOf}
         data={[
           { value: "", label: "Newest version" },
-          ...(isKnown ? [] : [{ value: asOf, label: toVisibleText(asOf) }]),
-          ...known.map((one) => ({
-            value: one.asOf,
-            label: [formatTime(one.atMs), ...one.tags.map(toVisibleText)].join(" · "),
+          ...(isLoaded ? [] : [{ value: asOf, label: toVisibleText(asOf) }]),
+          ...loadedVersions.map((version) => ({
+            value: version.asOf,
+            label: [formatTime(version.atMs), ...version.tags.map(toVisibleText)].join(" · "),
           })),
         ]}
-        onChange={({ currentTarget }) => set("asOf", currentTarget.value)}
+        onChange={({ currentTarget }) => setFilter("asOf", currentTarget.value)}
       />
       {children}
     </search>
   );
 };
 
-/** A text that takes effect when whoever types it pauses, if it is one that means something. */
-const TypedFilter = ({
-  field,
+/** A text field that applies its filter when the user pauses typing, if the text is valid. */
+const DebouncedFilter = ({
+  inputRef,
   label,
   value,
-  isValid = always,
+  isValid = acceptAny,
   onChange,
 }: {
-  readonly field?: RefObject<HTMLInputElement | null>;
+  readonly inputRef?: RefObject<HTMLInputElement | null>;
   readonly label: string;
   readonly value: string;
   readonly isValid?: (text: string) => boolean;
   readonly onChange: (text: string) => void;
 }) => {
-  const [typed, setTyped] = useState(value);
-  const [seen, setSeen] = useState(value);
-  if (seen !== value) {
-    // The address changed: by this field, or by a link.
-    setSeen(value);
-    setTyped(value);
+  const [draft, setDraft] = useState(value);
+  const [appliedValue, setAppliedValue] = useState(value);
+  if (appliedValue !== value) {
+    // The filter in the URL changed, through this field or through a link.
+    setAppliedValue(value);
+    setDraft(value);
   }
-  const isFit = typed === "" || isValid(typed);
+  const isDraftValid = draft === "" || isValid(draft);
   useEffect(() => {
-    if (typed === value || !isFit) {
+    if (draft === value || !isDraftValid) {
       return undefined;
     }
-    const timer = setTimeout(() => onChange(typed), pauseMs);
+    const timer = setTimeout(() => onChange(draft), debounceMs);
     return () => clearTimeout(timer);
   });
   return (
     <TextInput
-      {...(field === undefined ? {} : { ref: field })}
+      {...(inputRef === undefined ? {} : { ref: inputRef })}
       size="xs"
       type="search"
       aria-label={label}
       placeholder={label}
-      value={typed}
-      error={!isFit}
-      onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+      value={draft}
+      error={!isDraftValid}
+      onChange={({ currentTarget }) => setDraft(currentTarget.value)}
     />
   );
 };
 
-const always = (): boolean => true;
+const acceptAny = (): boolean => true;

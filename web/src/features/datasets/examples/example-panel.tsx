@@ -9,7 +9,7 @@ import { ExampleView } from "./example-view.tsx";
 import type { Example } from "./example.ts";
 import { exampleQuery, updateExample } from "./queries.ts";
 
-/** One example beside the list: what it holds, where it came from; to edit where it is the newest. */
+/** A panel next to the list that shows one example. It can be edited and deleted only in the newest version. */
 export const ExamplePanel = ({
   datasetId,
   exampleId,
@@ -26,7 +26,7 @@ export const ExamplePanel = ({
   const { data: example, error, refetch } = useQuery(exampleQuery(datasetId, exampleId, asOf));
   const queryClient = useQueryClient();
   const [mode, setMode] = useState<"read" | "edit" | "delete">("read");
-  const read = (): void => setMode("read");
+  const showExample = (): void => setMode("read");
   return (
     <aside className="panel example-panel" aria-label="Example">
       <div className="example-panel-head">
@@ -46,7 +46,7 @@ export const ExamplePanel = ({
             </Button>
           </span>
         )}
-        <ActionIcon variant="subtle" color="gray" aria-label="Close the example" onClick={onClose}>
+        <ActionIcon variant="subtle" color="gray" aria-label="Close example" onClick={onClose}>
           ✕
         </ActionIcon>
       </div>
@@ -60,13 +60,13 @@ export const ExamplePanel = ({
       {example !== undefined && mode === "edit" && (
         <ExampleEditor
           datasetId={datasetId}
-          texts={toTexts(example)}
+          texts={toEditorTexts(example)}
           action="Save"
-          onCancel={read}
+          onCancel={showExample}
           onSave={async (change) => {
             await updateExample(exampleId, change);
             await queryClient.invalidateQueries({ queryKey: ["datasets", datasetId] });
-            read();
+            showExample();
           }}
         />
       )}
@@ -74,7 +74,7 @@ export const ExamplePanel = ({
         <DeleteExamples
           ids={[exampleId]}
           datasetId={datasetId}
-          onClose={read}
+          onClose={showExample}
           onDeleted={onClose}
         />
       )}
@@ -82,7 +82,7 @@ export const ExamplePanel = ({
   );
 };
 
-const toTexts = ({ inputs, outputs, metadata, splits }: Example) => ({
+const toEditorTexts = ({ inputs, outputs, metadata, splits }: Example) => ({
   inputs: formatJson(inputs),
   outputs: outputs === undefined ? "" : formatJson(outputs),
   metadata: Object.keys(metadata).length === 0 ? "" : formatJson(metadata),

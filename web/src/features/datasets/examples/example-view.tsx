@@ -4,31 +4,31 @@ import { Code } from "../../../components/code/code.tsx";
 import { formatJson } from "../../../components/text/json-text.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { formatTime } from "../../../components/time/time.ts";
-import { SplitMarks } from "./example-columns.tsx";
+import { SplitTags } from "./example-columns.tsx";
 import type { Example } from "./example.ts";
 import { runAddressQuery } from "./queries.ts";
 
-/** An example to read. */
+/** Shows an example, read-only. */
 export const ExampleView = ({
   example,
   tenantId,
 }: {
   readonly example: Example;
-  /** Absent: the reader sees nothing but this dataset. */
+  /** Absent on a shared page, whose reader can't open the source run. */
   readonly tenantId?: string;
 }) => {
   const { inputs, outputs, metadata, splits, files, sourceRunId } = example;
   return (
     <>
-      <Part label="Inputs" value={inputs} />
+      <PayloadSection label="Inputs" value={inputs} />
       {outputs === undefined ? (
         <p className="absent">
           <span>Reference outputs</span>: none
         </p>
       ) : (
-        <Part label="Reference outputs" value={outputs} />
+        <PayloadSection label="Reference outputs" value={outputs} />
       )}
-      {Object.keys(metadata).length > 0 && <Part label="Metadata" value={metadata} />}
+      {Object.keys(metadata).length > 0 && <PayloadSection label="Metadata" value={metadata} />}
       {files.length > 0 && (
         <ul className="example-files" aria-label="Files">
           {files.map(({ name, url, mimeType }) => (
@@ -44,7 +44,7 @@ export const ExampleView = ({
       <dl className="times">
         <dt>Splits</dt>
         <dd>
-          <SplitMarks names={splits} />
+          <SplitTags names={splits} />
         </dd>
         {sourceRunId !== undefined && tenantId !== undefined && (
           <>
@@ -58,25 +58,25 @@ export const ExampleView = ({
         <dd>{formatTime(example.createdMs)}</dd>
         <dt>Modified</dt>
         <dd>{formatTime(example.modifiedMs)}</dd>
-        <dt>Id</dt>
+        <dt>ID</dt>
         <dd>{example.id}</dd>
       </dl>
     </>
   );
 };
 
-const Part = ({ label, value }: { readonly label: string; readonly value: unknown }) => (
+const PayloadSection = ({ label, value }: { readonly label: string; readonly value: unknown }) => (
   <section className="example-part">
     <h2>{label}</h2>
     <Code label={label} language="json" readOnly value={formatJson(value)} />
   </section>
 );
 
-/** The trace of a run, once the server has said where that is. */
+/** A run id that becomes a link to the run's trace when the server has returned its project and trace. */
 const RunLink = ({ runId, tenantId }: { readonly runId: string; readonly tenantId: string }) => {
   const { data: address, isError } = useQuery(runAddressQuery(runId));
   if (address === undefined) {
-    return <span className="quiet">{isError ? `${runId} (not here)` : runId}</span>;
+    return <span className="quiet">{isError ? `${runId} (not found)` : runId}</span>;
   }
   return (
     <Link

@@ -9,13 +9,13 @@ import {
 import type { Members } from "../../../api/parse.ts";
 import { parseTimeMs } from "../../../components/time/time.ts";
 
-/** The beginning of a payload, and how long all of it is. */
+/** The beginning of a payload, and the length of the whole payload in characters. */
 export interface TextPreview {
   readonly text: string;
   readonly chars: number;
 }
 
-/** An example as a list shows it. */
+/** An example as the list shows it, with shortened payloads. */
 export interface ExamplePreview {
   readonly id: string;
   readonly createdMs: number;
@@ -28,14 +28,14 @@ export interface ExamplePreview {
   readonly attachmentCount: number;
 }
 
-/** A file of an example. */
+/** An attachment of an example. */
 export interface ExampleFile {
   readonly name: string;
   readonly mimeType: string;
   readonly url: string;
 }
 
-/** An example with all that it holds. */
+/** A complete example. */
 export interface Example {
   readonly id: string;
   readonly createdMs: number;
@@ -43,17 +43,17 @@ export interface Example {
   readonly sourceRunId: string | undefined;
   readonly inputs: unknown;
   readonly outputs: unknown;
-  /** Without the splits. */
+  /** Without the server's `dataset_split` entry, which is in `splits`. */
   readonly metadata: Members;
   readonly splits: readonly string[];
   readonly files: readonly ExampleFile[];
 }
 
-/** @throws TypeError one is no preview. */
+/** @throws TypeError `value` is not a list, or an item is not a preview. */
 export const parsePreviews = (value: unknown): readonly ExamplePreview[] =>
   requireItems(value, "examples").map(parsePreview);
 
-/** @throws TypeError it is no preview. */
+/** @throws TypeError `value` is not a preview. */
 export function parsePreview(value: unknown): ExamplePreview {
   const members = toRecord(value);
   return {
@@ -69,12 +69,18 @@ export function parsePreview(value: unknown): ExamplePreview {
   };
 }
 
-/** @throws an error where the text is no example. */
-export const parseExample = (json: string): Example => toExample(parseExact(json));
+/**
+ * @throws SyntaxError `json` is not JSON.
+ * @throws TypeError it is not an example.
+ */
+export const parseExample = (json: string): Example => toExample(parseExactJson(json));
 
-/** @throws an error where the text is no list of examples. */
+/**
+ * @throws SyntaxError `json` is not JSON.
+ * @throws TypeError it is not a list of examples.
+ */
 export const parseExamples = (json: string): readonly Example[] =>
-  requireItems(parseExact(json), "examples").map(toExample);
+  requireItems(parseExactJson(json), "examples").map(toExample);
 
 function toExample(value: unknown): Example {
   const members = toRecord(value);
@@ -101,7 +107,7 @@ const toPreview = (value: unknown): TextPreview => {
   return { text: toText(text) ?? "", chars: toNumber(chars) ?? 0 };
 };
 
-/** Newer than the types: `JSON.rawJSON`, and what a number looked like in the text. */
+/** Newer parts of `JSON` that TypeScript's library types lack: `rawJSON`, and the `source` text of a number. */
 interface ExactJson {
   readonly rawJSON?: (text: string) => unknown;
   readonly parse: (
@@ -110,18 +116,18 @@ interface ExactJson {
   ) => unknown;
 }
 
-const exact = JSON as unknown as ExactJson;
+const exactJson = JSON as unknown as ExactJson;
 
 /**
- * A JSON text as a value that `JSON.stringify` writes back with every number as it stood: an id of 20
- * digits, 1.0 and 1e400 too. A browser that knows no raw numbers reads them as numbers.
+ * Parses JSON so that `JSON.stringify` writes back every number exactly as it was in the text, such as
+ * an id of 20 digits, `1.0` and `1e400`. Browsers without `JSON.rawJSON` round them to plain numbers.
  *
- * @throws SyntaxError it is not JSON.
+ * @throws SyntaxError `text` is not JSON.
  */
-export const parseExact = (text: string): unknown =>
-  exact.parse(text, (_key, value, context) => {
+export const parseExactJson = (text: string): unknown =>
+  exactJson.parse(text, (_key, value, context) => {
     const source = context?.source;
     return typeof value === "number" && source !== undefined && String(value) !== source
-      ? (exact.rawJSON?.(source) ?? value)
+      ? (exactJson.rawJSON?.(source) ?? value)
       : value;
   });

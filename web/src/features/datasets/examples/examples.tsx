@@ -20,9 +20,9 @@ import { countQuery, previewsQuery } from "./queries.ts";
 import { SplitDialog } from "./split-dialog.tsx";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
-const none: ReadonlySet<string> = new Set();
+const noSelection: ReadonlySet<string> = new Set();
 
-/** The examples of a dataset, as they are or as they were in a version. */
+/** The examples of a dataset, in the newest version or in the version that the URL names. */
 export const Examples = ({ dataset: { id: datasetId } }: { readonly dataset: Dataset }) => {
   const params = route.useParams();
   const { q, split, metadata, asOf, by, order, example } = route.useSearch();
@@ -31,24 +31,24 @@ export const Examples = ({ dataset: { id: datasetId } }: { readonly dataset: Dat
   const pages = useInfiniteQuery(previewsQuery(datasetId, omitUndefined({ ...filter, by, order })));
   const count = useQuery(countQuery(datasetId, filter));
   const [layout, setLayout] = useColumnLayout("examples");
-  const [selection, setSelection] = useState(none);
-  const [open, setOpen] = useState<"split" | "delete">();
+  const [selection, setSelection] = useState(noSelection);
+  const [openDialog, setOpenDialog] = useState<"split" | "delete">();
   const ids = [...selection];
   const isFiltered = q !== undefined || split !== undefined || metadata !== undefined;
-  const isNow = asOf === undefined;
+  const isNewestVersion = asOf === undefined;
   return (
     <div className="dataset-list">
       <ExampleFilters datasetId={datasetId}>
         <output className="quiet nowrap">
           {count.data === undefined ? "" : pluralize(count.data, "example")}
         </output>
-        {selection.size > 0 && isNow && (
+        {selection.size > 0 && isNewestVersion && (
           <>
-            <Button size="xs" variant="default" onClick={() => setOpen("split")}>
-              Splits of {selection.size}
+            <Button size="xs" variant="default" onClick={() => setOpenDialog("split")}>
+              Edit splits ({selection.size})
             </Button>
-            <Button size="xs" variant="light" color="red" onClick={() => setOpen("delete")}>
-              Delete {selection.size}
+            <Button size="xs" variant="light" color="red" onClick={() => setOpenDialog("delete")}>
+              Delete ({selection.size})
             </Button>
           </>
         )}
@@ -69,38 +69,38 @@ export const Examples = ({ dataset: { id: datasetId } }: { readonly dataset: Dat
         }}
         onSort={(sort) =>
           void navigate({
-            search: (now) => ({
-              ...now,
+            search: (current) => ({
+              ...current,
               by: sort.column === "created" ? "recently_created" : "recent",
               order: sort.order,
             }),
             replace: true,
           })
         }
-        {...(isNow ? { selection, onSelection: setSelection } : {})}
+        {...(isNewestVersion ? { selection, onSelection: setSelection } : {})}
         hasMore={pages.hasNextPage}
         onMore={() => void (pages.isFetching ? undefined : pages.fetchNextPage())}
         error={pages.error}
         onRetry={pages.refetch}
         empty={
           isFiltered ? (
-            <Empty title="No example is like that." />
+            <Empty title="No matching examples" />
           ) : (
-            <Empty title={isNow ? "No examples yet." : "This version has no examples."}>
-              {isNow && <p>Add one, import a file, or add runs of a project.</p>}
+            <Empty title={isNewestVersion ? "No examples yet" : "This version has no examples"}>
+              {isNewestVersion && <p>Add an example, import a file, or add runs from a project.</p>}
             </Empty>
           )
         }
       />
-      {open === "split" && (
-        <SplitDialog datasetId={datasetId} ids={ids} onClose={() => setOpen(undefined)} />
+      {openDialog === "split" && (
+        <SplitDialog datasetId={datasetId} ids={ids} onClose={() => setOpenDialog(undefined)} />
       )}
-      {open === "delete" && (
+      {openDialog === "delete" && (
         <DeleteExamples
           ids={ids}
           datasetId={datasetId}
-          onClose={() => setOpen(undefined)}
-          onDeleted={() => setSelection(none)}
+          onClose={() => setOpenDialog(undefined)}
+          onDeleted={() => setSelection(noSelection)}
         />
       )}
     </div>
@@ -109,12 +109,12 @@ export const Examples = ({ dataset: { id: datasetId } }: { readonly dataset: Dat
 
 const toLink =
   (params: { readonly tenantId: string; readonly datasetId: string }) =>
-  ({ id }: ExamplePreview, part: RowLink): ReactNode => (
+  ({ id }: ExamplePreview, linkProps: RowLink): ReactNode => (
     <Link
       from="/o/$tenantId/datasets/$datasetId"
       to="/o/$tenantId/datasets/$datasetId"
       params={params}
-      search={(now) => ({ ...now, example: id })}
-      {...part}
+      search={(current) => ({ ...current, example: id })}
+      {...linkProps}
     />
   );

@@ -5,7 +5,7 @@ import type { TextFault } from "./example-faults.ts";
 
 const noFaults: readonly TextFault[] = [];
 
-/** A JSON object to edit, with what is wrong with it, underlined and said below. */
+/** A field to edit a JSON object. Underlines errors in the text and lists them below it. */
 export const JsonField = ({
   label,
   value,
@@ -17,34 +17,34 @@ export const JsonField = ({
   readonly label: string;
   readonly value: string;
   readonly onChange: (value: string) => void;
-  /** Whether there may be none. @defaultValue false */
+  /** Whether the field may be left empty. @defaultValue false */
   readonly mayBeEmpty?: boolean;
-  /** What the server found, beside what is no JSON. */
+  /** Errors that the server found; shown when the text has no JSON syntax errors. */
   readonly faults?: readonly TextFault[];
   readonly minHeight?: number;
 }) => {
-  const own = useMemo(() => findFaults(value, mayBeEmpty), [value, mayBeEmpty]);
-  const all = own.length > 0 ? own : faults;
+  const syntaxFaults = useMemo(() => findFaults(value, mayBeEmpty), [value, mayBeEmpty]);
+  const shownFaults = syntaxFaults.length > 0 ? syntaxFaults : faults;
   return (
     <fieldset className="json-field">
       <legend className="json-field-label">
         {label}
-        {mayBeEmpty && <span className="quiet"> (may be empty)</span>}
+        {mayBeEmpty && <span className="quiet"> (optional)</span>}
       </legend>
       <Code
         language="json"
         label={label}
         value={value}
         onChange={onChange}
-        faults={all}
+        faults={shownFaults}
         minHeight={minHeight}
         maxHeight={320}
       />
-      {all.length > 0 && (
+      {shownFaults.length > 0 && (
         <ul className="json-field-faults" role="alert">
-          {all.map(({ from, message }) => (
+          {shownFaults.map(({ from, message }) => (
             <li key={`${from} ${message}`}>
-              {message} <span className="quiet">{placeOf(value, from)}</span>
+              {message} <span className="quiet">{formatPosition(value, from)}</span>
             </li>
           ))}
         </ul>
@@ -53,7 +53,7 @@ export const JsonField = ({
   );
 };
 
-function placeOf(text: string, at: number): string {
-  const lines = text.slice(0, at).split("\n");
+function formatPosition(text: string, offset: number): string {
+  const lines = text.slice(0, offset).split("\n");
   return `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
 }

@@ -1,139 +1,145 @@
-/** From a character up to another. */
+/** A range of characters in a text, by offset; `to` is exclusive. */
 export interface TextRange {
   readonly from: number;
   readonly to: number;
 }
 
-/** Where each value of a JSON text stands, or what is wrong with the text. */
+/** The range of each value in a JSON text, or the first syntax error in the text. */
 export type JsonMap =
-  /** By JSON pointer: `""` is the whole, `/a/0` the first item of `a`. */
+  /** Keyed by JSON pointer: `""` is the root value, `/a/0` is the first item of `a`. */
   | { readonly kind: "json"; readonly ranges: ReadonlyMap<string, TextRange> }
   | { readonly kind: "fault"; readonly fault: TextRange & { readonly message: string } };
 
-/** Levels that are followed; deeper is refused, as the server would. */
+/** Deepest nesting that is accepted; the server rejects deeper values too. */
 const maxDepth = 500;
-const literal = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-// oxlint-disable-next-line no-control-regex -- what JSON's texts may not hold
-const text = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/y;
+const literalPattern = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+// oxlint-disable-next-line no-control-regex -- JSON strings must not contain control characters
+const stringPattern = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/y;
 
-/** Reads a JSON text for the places in it: an editor marks them. */
+/** Finds the range of each value in a JSON text, so that an editor can mark values. */
 export function mapJson(json: string): JsonMap {
-  const reader = new Reader(json);
+  const reader = new JsonReader(json);
   try {
-    reader.readWhole();
+    reader.readDocument();
   } catch (cause) {
-    if (cause instanceof Fault) {
-      const { at, message } = cause;
-      return { kind: "fault", fault: { from: at, to: at + 1, message } };
+    if (cause instanceof JsonSyntaxError) {
+      const { offset, message } = cause;
+      return { kind: "fault", fault: { from: offset, to: offset + 1, message } };
     }
     throw cause;
   }
   return { kind: "json", ranges: reader.ranges };
 }
 
-class Fault extends Error {
-  readonly at: number;
+class JsonSyntaxError extends Error {
+  readonly offset: number;
 
-  constructor(at: number, message: string) {
+  constructor(offset: number, message: string) {
     super(message);
-    this.at = at;
+    this.offset = offset;
   }
 }
 
-class Reader {
+class JsonReader {
   readonly ranges = new Map<string, TextRange>();
   readonly #json: string;
-  #at = 0;
+  #offset = 0;
 
   constructor(json: string) {
     this.#json = json;
   }
 
-  readWhole(): void {
+  readDocument(): void {
     this.#readValue("", 0);
     this.#skipSpace();
-    if (this.#at < this.#json.length) {
-      throw new Fault(this.#at, "there is more behind the value");
+    if (this.#offset < this.#json.length) {
+      throw new JsonSyntaxError(this.#offset, "unexpected text after the value");
     }
   }
 
   #readValue(path: string, depth: number): void {
     this.#skipSpace();
-    const from = this.#at;
+    const from = this.#offset;
     if (depth > maxDepth) {
-      throw new Fault(from, `more than ${maxDepth} levels`);
+      throw new JsonSyntaxError(from, `more than ${maxDepth} nested levels`);
     }
-    const head = this.#json[from];
-    if (head === "{") {
-      this.#readList("}", () => this.#readMember(path, depth));
-    } else if (head === "[") {
+    const first = this.#json[from];
+    if (first === "{") {
+      this.#readItems("}", () => this.#readMember(path, depth));
+    } else if (first === "[") {
       let index = 0;
-      this.#readList("]", () => {
+      this.#readItems("]", () => {
         this.#readValue(`${path}/${index}`, depth + 1);
         index += 1;
       });
-    } else if (head === '"') {
-      this.#readText();
-    } else if (this.#match(literal) === undefined) {
-      throw new Fault(from, head === undefined ? "a value is missing" : "this is no JSON value");
+    } else if (first === '"') {
+      this.#readString();
+    } else if (this.#match(literalPattern) === undefined) {
+      throw new JsonSyntaxError(
+        from,
+        first === undefined ? "expected a value" : "not a JSON value",
+      );
     }
-    this.ranges.set(path, { from, to: this.#at });
+    this.ranges.set(path, { from, to: this.#offset });
   }
 
   #readMember(path: string, depth: number): void {
     this.#skipSpace();
-    if (this.#json[this.#at] !== '"') {
-      throw new Fault(this.#at, 'a name in " is missing');
+    if (this.#json[this.#offset] !== '"') {
+      throw new JsonSyntaxError(this.#offset, "expected a property name in double quotes");
     }
-    const name = String(JSON.parse(this.#readText()));
+    const name = String(JSON.parse(this.#readString()));
     this.#skipSpace();
-    if (this.#json[this.#at] !== ":") {
-      throw new Fault(this.#at, "a : is missing behind the name");
+    if (this.#json[this.#offset] !== ":") {
+      throw new JsonSyntaxError(this.#offset, 'expected ":" after the property name');
     }
-    this.#at += 1;
+    this.#offset += 1;
     this.#readValue(`${path}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`, depth + 1);
   }
 
-  /** Items between brackets, with commas between them. */
-  #readList(end: "}" | "]", readItem: () => void): void {
-    this.#at += 1;
+  /** Reads the comma-separated items up to the closing bracket `end`. */
+  #readItems(end: "}" | "]", readItem: () => void): void {
+    this.#offset += 1;
     this.#skipSpace();
-    if (this.#json[this.#at] === end) {
-      this.#at += 1;
+    if (this.#json[this.#offset] === end) {
+      this.#offset += 1;
       return;
     }
     for (;;) {
       readItem();
       this.#skipSpace();
-      const next = this.#json[this.#at];
+      const next = this.#json[this.#offset];
       if (next !== "," && next !== end) {
-        throw new Fault(this.#at, `a , or ${end} is missing`);
+        throw new JsonSyntaxError(this.#offset, `expected "," or "${end}"`);
       }
-      this.#at += 1;
+      this.#offset += 1;
       if (next === end) {
         return;
       }
     }
   }
 
-  #readText(): string {
-    const found = this.#match(text);
+  #readString(): string {
+    const found = this.#match(stringPattern);
     if (found === undefined) {
-      throw new Fault(this.#at, "this text has no end, or an escape in it is wrong");
+      throw new JsonSyntaxError(
+        this.#offset,
+        "this string is not closed, or has an invalid character or escape",
+      );
     }
     return found;
   }
 
   #match(pattern: RegExp): string | undefined {
-    pattern.lastIndex = this.#at;
+    pattern.lastIndex = this.#offset;
     const found = pattern.exec(this.#json)?.[0];
-    this.#at += found?.length ?? 0;
+    this.#offset += found?.length ?? 0;
     return found;
   }
 
   #skipSpace(): void {
-    while (" \t\n\r".includes(this.#json[this.#at] ?? "x")) {
-      this.#at += 1;
+    while (" \t\n\r".includes(this.#json[this.#offset] ?? "x")) {
+      this.#offset += 1;
     }
   }
 }

@@ -15,12 +15,12 @@ import { parseExample, parsePreview, parsePreviews } from "./example.ts";
 import type { ExamplePreview } from "./example.ts";
 
 const examplesPath = endpointPath("/examples");
-const removePath = endpointPath("/v1/platform/datasets/examples/delete");
+const deletePath = endpointPath("/v1/platform/datasets/examples/delete");
 
 const pageSize = 200;
-const diffPage = 100;
+const diffPageSize = 100;
 
-/** Examples as a list shows them, page after page. */
+/** The examples that match a filter, shortened for the list, in pages. */
 export const previewsQuery = (
   datasetId: string,
   filter: ExampleFilter & Pick<DatasetSearch, "by" | "order">,
@@ -53,7 +53,7 @@ export const countQuery = (datasetId: string, filter: ExampleFilter) =>
     placeholderData: keepPreviousData,
   });
 
-/** One example, whole, as it was in a version. */
+/** One complete example, as it was in a version; without `asOf`, in the newest version. */
 export const exampleQuery = (datasetId: string, id: string, asOf: string | undefined) =>
   queryOptions({
     queryKey: ["datasets", datasetId, "example", id, asOf],
@@ -67,7 +67,7 @@ export const exampleQuery = (datasetId: string, id: string, asOf: string | undef
     },
   });
 
-/** What differs of one example; one side is absent where it was added or removed. */
+/** How one example differs between two versions. `before` is absent if it was added, `after` if it was removed. */
 export interface ExampleDifference {
   readonly id: string;
   readonly kind: DiffKind;
@@ -80,7 +80,7 @@ export interface DiffPage {
   readonly changes: readonly ExampleDifference[];
 }
 
-/** What differs between two versions, page after page. */
+/** The examples that differ between two versions, in pages. */
 export const diffQuery = (
   datasetId: string,
   { from, to, kind }: { readonly from: string; readonly to: string; readonly kind?: DiffKind },
@@ -91,7 +91,7 @@ export const diffQuery = (
       const parameters = new URLSearchParams({
         from,
         to,
-        limit: String(diffPage),
+        limit: String(diffPageSize),
         offset: String(pageParam),
         ...(kind === undefined ? {} : { kind }),
       });
@@ -100,7 +100,7 @@ export const diffQuery = (
     },
     initialPageParam: 0,
     getNextPageParam: ({ changes }: DiffPage, pages) =>
-      changes.length < diffPage ? undefined : pages.length * diffPage,
+      changes.length < diffPageSize ? undefined : pages.length * diffPageSize,
     placeholderData: keepPreviousData,
   });
 
@@ -118,20 +118,20 @@ function parseDiff(value: unknown): DiffPage {
       return {
         id: requireText(members, "id"),
         kind: oneOf(members["kind"], diffKinds) ?? "modified",
-        before: previewOf(members["before"]),
-        after: previewOf(members["after"]),
+        before: toPreview(members["before"]),
+        after: toPreview(members["after"]),
       };
     }),
   };
 }
 
-const previewOf = (value: unknown): ExamplePreview | undefined =>
+const toPreview = (value: unknown): ExamplePreview | undefined =>
   value === null ? undefined : parsePreview(value);
 
-/** What is written of an example. */
+/** The values that an edit writes to an example. */
 export interface ExampleChange {
   readonly inputs: unknown;
-  /** `null`: none. */
+  /** `null` for an example without reference outputs. */
   readonly outputs: unknown;
   readonly metadata: unknown;
   readonly split: readonly string[];
@@ -144,9 +144,9 @@ export const createExample = async (datasetId: string, change: ExampleChange): P
   requireText(toRecord(await postJson(examplesPath, { ...change, dataset_id: datasetId })), "id");
 
 export const deleteExamples = async (ids: readonly string[]): Promise<unknown> =>
-  postJson(removePath, { example_ids: ids, hard_delete: false });
+  postJson(deletePath, { example_ids: ids, hard_delete: false });
 
-/** Puts examples into a split, or takes them out. */
+/** Adds examples to a split, or removes them from it. */
 export const changeSplit = async (
   datasetId: string,
   change: { readonly name: string; readonly ids: readonly string[]; readonly remove: boolean },
@@ -157,21 +157,21 @@ export const changeSplit = async (
     remove: change.remove,
   });
 
-const path = endpointPath("/runs/query");
+const runsQueryPath = endpointPath("/runs/query");
 
-/** Where a run is shown. */
+/** The ids in the URL of a run's page. */
 interface RunAddress {
   readonly traceId: string;
   readonly projectId: string;
 }
 
-/** Fails where there is no such run. */
+/** Finds the trace and project of a run. Fails when the run does not exist. */
 export const runAddressQuery = (id: string) =>
   queryOptions({
-    queryKey: ["run", id, "place"],
+    queryKey: ["run", id, "address"],
     queryFn: async ({ signal }): Promise<RunAddress> => {
       const body = { id: [id], select: ["trace_id", "session_id"], limit: 1 };
-      const { runs } = toRecord(await postJson(path, body, signal));
+      const { runs } = toRecord(await postJson(runsQueryPath, body, signal));
       const run = toRecord(toItems(runs)[0]);
       return { traceId: requireText(run, "trace_id"), projectId: requireText(run, "session_id") };
     },

@@ -7,7 +7,7 @@ import { pluralize } from "../../../components/text/quantity.ts";
 import { splitsQuery } from "../queries.ts";
 import { changeSplit } from "./queries.ts";
 
-/** Puts examples into a split, or takes them out of it. */
+/** Adds examples to a split, or removes them from it. */
 export const SplitDialog = ({
   datasetId,
   ids,
@@ -29,7 +29,7 @@ export const SplitDialog = ({
     },
   });
   return (
-    <Dialog title={`Splits of ${pluralize(ids.length, "example")}`} onClose={onClose}>
+    <Dialog title={`Edit splits of ${pluralize(ids.length, "example")}`} onClose={onClose}>
       <form
         className="form"
         onSubmit={(event) => {
@@ -39,7 +39,7 @@ export const SplitDialog = ({
       >
         <Autocomplete
           label="Split"
-          description="One that is there, or a new one"
+          description="Choose a split or enter a new name"
           data={[...(splits.data ?? [])]}
           value={name}
           onChange={setName}
@@ -56,10 +56,10 @@ export const SplitDialog = ({
             disabled={name.trim() === "" || change.isPending}
             onClick={() => change.mutate(true)}
           >
-            Take out
+            Remove from split
           </Button>
           <Button type="submit" disabled={name.trim() === ""} loading={change.isPending}>
-            Put in
+            Add to split
           </Button>
         </div>
       </form>

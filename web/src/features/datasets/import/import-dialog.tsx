@@ -10,58 +10,66 @@ import { ImportPlan } from "./import-plan.tsx";
 import { ImportProgress } from "./import-progress.tsx";
 import { useImport } from "./use-import.ts";
 
-/** Takes a file in: choose it, see how it is meant, watch it go, read what was refused. */
+/** Imports a file into a dataset: file selection, column mapping with preview, progress, rejected rows. */
 export const ImportDialog = ({
   datasetId,
   tenantId,
   onClose,
 }: {
-  /** Absent: the reader chooses, or makes a new dataset. */
+  /** The dataset to import into; absent to let the user choose one or create a new one. */
   readonly datasetId?: string;
   readonly tenantId: string;
   readonly onClose: () => void;
 }) => {
-  const [chosen, setChosen] = useState<{ readonly file: File; readonly preview: FilePreview }>();
-  const [fault, setFault] = useState<string>();
-  const work = useImport();
-  const into = useQuery({ ...datasetQuery(datasetId ?? ""), enabled: datasetId !== undefined });
-  const choose = async (file: File): Promise<void> => {
+  const [selectedFile, setSelectedFile] = useState<{
+    readonly file: File;
+    readonly preview: FilePreview;
+  }>();
+  const [fileError, setFileError] = useState<string>();
+  const fileImport = useImport();
+  const targetDataset = useQuery({
+    ...datasetQuery(datasetId ?? ""),
+    enabled: datasetId !== undefined,
+  });
+  const selectFile = async (file: File): Promise<void> => {
     try {
-      setChosen({ file, preview: await previewFile(file) });
-      setFault(undefined);
+      setSelectedFile({ file, preview: await previewFile(file) });
+      setFileError(undefined);
     } catch (cause) {
-      setChosen(undefined);
-      setFault(`${file.name}: ${cause instanceof Error ? cause.message : String(cause)}`);
+      setSelectedFile(undefined);
+      setFileError(`${file.name}: ${cause instanceof Error ? cause.message : String(cause)}`);
     }
   };
-  const leave = (): void => {
-    work.cancel();
+  const cancelAndClose = (): void => {
+    fileImport.cancel();
     onClose();
   };
   const title =
-    into.data === undefined ? "Import a file" : `Import into ${toVisibleText(into.data.name)}`;
+    targetDataset.data === undefined
+      ? "Import file"
+      : `Import into ${toVisibleText(targetDataset.data.name)}`;
   return (
-    <Dialog title={title} width={820} onClose={leave}>
-      {work.step.kind === "idle" ? (
+    <Dialog title={title} width={820} onClose={cancelAndClose}>
+      {fileImport.step.kind === "idle" ? (
         <div className="form">
-          <FileDrop fileName={chosen?.file.name} onFile={(file) => void choose(file)} />
-          <FormError error={fault} />
-          {chosen !== undefined && (
+          <FileDrop fileName={selectedFile?.file.name} onFile={(file) => void selectFile(file)} />
+          <FormError error={fileError} />
+          {selectedFile !== undefined && (
             <ImportPlan
-              key={`${chosen.file.name} ${chosen.file.size} ${chosen.file.lastModified}`}
-              file={chosen.file}
-              preview={chosen.preview}
+              key={`${selectedFile.file.name} ${selectedFile.file.size} ${selectedFile.file.lastModified}`}
+              file={selectedFile.file}
+              preview={selectedFile.preview}
               datasetId={datasetId}
-              onClose={leave}
-              onStart={(plan) => void work.start({ ...plan, file: chosen.file })}
+              onClose={cancelAndClose}
+              onStart={(plan) => void fileImport.start({ ...plan, file: selectedFile.file })}
             />
           )}
         </div>
       ) : (
         <ImportProgress
-          step={work.step}
+          step={fileImport.step}
           tenantId={tenantId}
-          onCancel={work.cancel}
+          onCancel={fileImport.cancel}
           onClose={onClose}
         />
       )}
@@ -69,7 +77,7 @@ export const ImportDialog = ({
   );
 };
 
-/** The area to drop a file on, or to pick one without dragging. */
+/** An area on which the user can drop a file, or which opens the file picker on a click. */
 const FileDrop = ({
   fileName,
   onFile,
@@ -78,28 +86,28 @@ const FileDrop = ({
   readonly onFile: (file: File) => void;
 }) => {
   const id = useId();
-  const [isOver, setIsOver] = useState(false);
-  const take = (files: FileList | null): void => {
+  const [isDragOver, setIsDragOver] = useState(false);
+  const passFirstFile = (files: FileList | null): void => {
     const file = files?.[0];
     if (file !== undefined) {
       onFile(file);
     }
   };
   return (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- the input is for the keyboard
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- keyboard users reach the file input inside
     <label
       className="file-drop"
       htmlFor={id}
-      data-over={isOver || undefined}
+      data-drag-over={isDragOver || undefined}
       onDragOver={(event) => {
         event.preventDefault();
-        setIsOver(true);
+        setIsDragOver(true);
       }}
-      onDragLeave={() => setIsOver(false)}
+      onDragLeave={() => setIsDragOver(false)}
       onDrop={(event) => {
         event.preventDefault();
-        setIsOver(false);
-        take(event.dataTransfer.files);
+        setIsDragOver(false);
+        passFirstFile(event.dataTransfer.files);
       }}
     >
       <input
@@ -107,13 +115,13 @@ const FileDrop = ({
         type="file"
         className="unseen"
         accept=".csv,.jsonl,.ndjson,text/csv,application/x-ndjson"
-        onChange={({ currentTarget }) => take(currentTarget.files)}
+        onChange={({ currentTarget }) => passFirstFile(currentTarget.files)}
       />
       {fileName === undefined ? (
-        <span>Drop a CSV or JSONL file here, or choose one</span>
+        <span>Drop a CSV or JSONL file here, or click to choose one</span>
       ) : (
         <span>
-          <b>{toVisibleText(fileName)}</b> · choose another
+          <b>{toVisibleText(fileName)}</b> · Choose another file
         </span>
       )}
     </label>

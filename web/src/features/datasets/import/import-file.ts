@@ -2,18 +2,18 @@ import { CsvReader } from "./csv-records.ts";
 import { guessTarget, toCsvRow, toJsonRow } from "./import-rows.ts";
 import type { FileShape, ImportRow } from "./import-rows.ts";
 
-/** A row of a file, or the reason why it can't be read. */
+/** A parsed row of a file, or the reason why the row can't be parsed. */
 export type FileRow =
   | {
       readonly kind: "row";
       readonly line: number;
       readonly row: ImportRow;
-      /** Of a CSV file: from which it was made. */
+      /** The CSV cells from which `row` was built; absent in a JSONL file. */
       readonly cells?: readonly string[];
     }
   | { readonly kind: "fault"; readonly line: number; readonly reason: string };
 
-/** What a page shows of a file before it is taken in. */
+/** The format and the first rows of a file, shown before the import. */
 export interface FilePreview {
   readonly shape: FileShape;
   readonly rows: readonly FileRow[];
@@ -23,9 +23,11 @@ const previewBytes = 262_144;
 const previewRows = 20;
 
 /**
- * The first rows of a file and how it is meant, by its name and by the names of its columns.
+ * Reads the first rows of a file. Detects its format from the file name and the content, and maps CSV
+ * columns to parts of an example by their names.
  *
- * @throws an error saying what is wrong with the file.
+ * @throws RangeError the file is empty, its first record is malformed, or two columns have the same name.
+ * @throws TypeError the file is not UTF-8.
  */
 export async function previewFile(file: File): Promise<FilePreview> {
   const text = await readText(file.slice(0, previewBytes));
@@ -33,15 +35,15 @@ export async function previewFile(file: File): Promise<FilePreview> {
     throw new RangeError("the file is empty");
   }
   const isWhole = file.size <= previewBytes;
-  const shape = findShape(file, text);
+  const shape = detectShape(file, text);
   const reader = new RowReader(shape);
   const rows = [...reader.read(text), ...(isWhole ? reader.end() : [])];
   return { shape, rows: rows.slice(0, previewRows) };
 }
 
-/** The beginning of a file: a letter of several bytes may be cut at its end. */
-async function readText(part: Blob): Promise<string> {
-  const bytes = await part.arrayBuffer();
+/** Decodes the beginning of a file. `stream` allows a multi-byte character to be cut off at the end. */
+async function readText(blob: Blob): Promise<string> {
+  const bytes = await blob.arrayBuffer();
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true });
   } catch (cause) {
@@ -49,39 +51,39 @@ async function readText(part: Blob): Promise<string> {
   }
 }
 
-function findShape({ name }: File, text: string): FileShape {
+function detectShape({ name }: File, text: string): FileShape {
   if (/\.(jsonl|ndjson)$/i.test(name) || (!/\.csv$/i.test(name) && text.trimStart()[0] === "{")) {
     return { kind: "jsonl" };
   }
   const reader = new CsvReader();
-  const [head] = [...reader.read(text), ...reader.end()];
-  if (head?.fault !== undefined) {
-    throw new RangeError(`line ${head.line}: ${head.fault}`);
+  const [header] = [...reader.read(text), ...reader.end()];
+  if (header?.fault !== undefined) {
+    throw new RangeError(`line ${header.line}: ${header.fault}`);
   }
-  const columns = head?.cells ?? [];
-  const twice = columns.find((column, index) => columns.indexOf(column) !== index);
-  if (twice !== undefined) {
-    throw new RangeError(`two columns are called ${JSON.stringify(twice)}`);
+  const columns = header?.cells ?? [];
+  const duplicate = columns.find((column, index) => columns.indexOf(column) !== index);
+  if (duplicate !== undefined) {
+    throw new RangeError(`two columns are named ${JSON.stringify(duplicate)}`);
   }
   return { kind: "csv", columns, targets: columns.map(guessTarget) };
 }
 
-/** Turns the text of a file into rows, piece by piece. */
+/** Parses the text of a file into rows, chunk by chunk. */
 export class RowReader {
   readonly #shape: FileShape;
   readonly #csv = new CsvReader();
   #pending = "";
   #line = 1;
-  #isHead = true;
+  #isAtHeader = true;
 
   constructor(shape: FileShape) {
     this.#shape = shape;
   }
 
-  read(piece: string): readonly FileRow[] {
+  read(chunk: string): readonly FileRow[] {
     return this.#shape.kind === "csv"
-      ? this.#readCsv(this.#csv.read(piece))
-      : this.#readLines(piece);
+      ? this.#readCsv(this.#csv.read(chunk))
+      : this.#readLines(chunk);
   }
 
   end(): readonly FileRow[] {
@@ -89,32 +91,32 @@ export class RowReader {
   }
 
   #readCsv(records: ReturnType<CsvReader["read"]>): readonly FileRow[] {
-    const shape = this.#shape.kind === "csv" ? this.#shape : emptyShape;
-    const rows = this.#isHead ? records.slice(1) : records;
-    this.#isHead &&= records.length === 0;
+    const shape = this.#shape.kind === "csv" ? this.#shape : emptyCsvShape;
+    const rows = this.#isAtHeader ? records.slice(1) : records;
+    this.#isAtHeader &&= records.length === 0;
     return rows.map(({ line, cells, fault }) => {
       if (fault !== undefined) {
         return { kind: "fault", line, reason: fault };
       }
-      const row = attempt(line, () => toCsvRow(cells, shape));
+      const row = tryParseRow(line, () => toCsvRow(cells, shape));
       return row.kind === "row" ? { ...row, cells } : row;
     });
   }
 
-  #readLines(piece: string): readonly FileRow[] {
-    const lines = (this.#pending + piece).split("\n");
+  #readLines(chunk: string): readonly FileRow[] {
+    const lines = (this.#pending + chunk).split("\n");
     this.#pending = lines.pop() ?? "";
-    const first = this.#line;
+    const firstLine = this.#line;
     this.#line += lines.length;
     return lines.flatMap((text, index) =>
-      text.trim() === "" ? [] : [attempt(first + index, () => toJsonRow(text))],
+      text.trim() === "" ? [] : [tryParseRow(firstLine + index, () => toJsonRow(text))],
     );
   }
 }
 
-const emptyShape = { kind: "csv", columns: [], targets: [] } as const;
+const emptyCsvShape = { kind: "csv", columns: [], targets: [] } as const;
 
-function attempt(line: number, toRow: () => ImportRow): FileRow {
+function tryParseRow(line: number, toRow: () => ImportRow): FileRow {
   try {
     return { kind: "row", line, row: toRow() };
   } catch (cause) {

@@ -7,11 +7,12 @@ import { datasetsQuery } from "../queries.ts";
 import type { FilePreview, FileRow } from "./import-file.ts";
 import { columnTargets, toCsvRow } from "./import-rows.ts";
 import type { ColumnTarget, FileShape } from "./import-rows.ts";
-import type { ImportPlanned } from "./use-import.ts";
+import type { ImportRequest } from "./use-import.ts";
 
-const newDataset = "";
+/** The value of the select's option that creates a dataset. */
+const newDatasetValue = "";
 
-/** How a file is meant: which dataset, which column is what, and the first rows as they would be. */
+/** The settings of an import: target dataset and column mapping, with a preview of the first rows. */
 export const ImportPlan = ({
   file,
   preview,
@@ -22,34 +23,34 @@ export const ImportPlan = ({
   readonly file: File;
   readonly preview: FilePreview;
   readonly datasetId: string | undefined;
-  readonly onStart: (plan: ImportPlanned) => void;
+  readonly onStart: (plan: ImportRequest) => void;
   readonly onClose: () => void;
 }) => {
   const [shape, setShape] = useState<FileShape>(preview.shape);
-  const [into, setInto] = useState(datasetId ?? newDataset);
+  const [destination, setDestination] = useState(datasetId ?? newDatasetValue);
   const [newName, setNewName] = useState(file.name.replace(/\.\w+$/, ""));
-  const known = useInfiniteQuery({
+  const loadedDatasets = useInfiniteQuery({
     ...datasetsQuery({ sort: "name", order: "asc" }),
     enabled: datasetId === undefined,
   });
-  const datasets = known.data?.pages.flat() ?? [];
+  const datasets = loadedDatasets.data?.pages.flat() ?? [];
   const hasInputs = shape.kind === "jsonl" || shape.targets.includes("inputs");
   return (
     <>
       {datasetId === undefined && (
         <div className="import-into">
           <NativeSelect
-            label="Into"
-            value={into}
-            onChange={({ currentTarget }) => setInto(currentTarget.value)}
+            label="Dataset"
+            value={destination}
+            onChange={({ currentTarget }) => setDestination(currentTarget.value)}
             data={[
-              { value: newDataset, label: "a new dataset" },
+              { value: newDatasetValue, label: "New dataset" },
               ...datasets.map(({ id, name }) => ({ value: id, label: toVisibleText(name) })),
             ]}
           />
-          {into === newDataset && (
+          {destination === newDatasetValue && (
             <TextInput
-              label="Name"
+              label="Dataset name"
               value={newName}
               onChange={({ currentTarget }) => setNewName(currentTarget.value)}
             />
@@ -57,22 +58,27 @@ export const ImportPlan = ({
         </div>
       )}
       {shape.kind === "csv" && (
-        <Mapping
+        <ColumnMapping
           shape={shape}
           onTarget={(index, target) =>
             setShape({ ...shape, targets: shape.targets.with(index, target) })
           }
         />
       )}
-      {!hasInputs && <p className="form-fault">At least one column has to go to inputs.</p>}
+      {!hasInputs && <p className="form-fault">Map at least one column to inputs.</p>}
       <PreviewRows rows={preview.rows} shape={shape} />
       <div className="dialog-end">
         <Button variant="default" onClick={onClose}>
           Cancel
         </Button>
         <Button
-          disabled={!hasInputs || (into === newDataset && newName.trim() === "")}
-          onClick={() => onStart({ shape, into: into === newDataset ? { newName } : { id: into } })}
+          disabled={!hasInputs || (destination === newDatasetValue && newName.trim() === "")}
+          onClick={() =>
+            onStart({
+              shape,
+              destination: destination === newDatasetValue ? { newName } : { id: destination },
+            })
+          }
         >
           Import
         </Button>
@@ -81,7 +87,7 @@ export const ImportPlan = ({
   );
 };
 
-const Mapping = ({
+const ColumnMapping = ({
   shape: { columns, targets },
   onTarget,
 }: {
@@ -97,18 +103,18 @@ const Mapping = ({
         label={toVisibleText(column)}
         data={columnTargets.map((target) => ({
           value: target,
-          label: target === "none" ? "left out" : target,
+          label: target === "none" ? "skip" : target,
         }))}
         value={targets[index] ?? "none"}
         onChange={({ currentTarget }) =>
-          onTarget(index, columnTargets.find((one) => one === currentTarget.value) ?? "none")
+          onTarget(index, columnTargets.find((target) => target === currentTarget.value) ?? "none")
         }
       />
     ))}
   </fieldset>
 );
 
-/** The first rows of a file, as they would be imported. */
+/** Previews the first rows of the file as examples. */
 const PreviewRows = ({
   rows,
   shape,
@@ -116,8 +122,8 @@ const PreviewRows = ({
   readonly rows: readonly FileRow[];
   readonly shape: FileShape;
 }) => (
-  // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is in reach of the keyboard
-  <section className="import-preview" tabIndex={0} aria-label="First rows">
+  // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users can scroll it
+  <section className="import-preview" tabIndex={0} aria-label="Preview of the first rows">
     <table>
       <thead>
         <tr>
@@ -130,7 +136,7 @@ const PreviewRows = ({
       </thead>
       <tbody>
         {rows.map((row) => (
-          <PreviewRow key={row.line} row={remap(row, shape)} />
+          <PreviewRow key={row.line} row={applyMapping(row, shape)} />
         ))}
       </tbody>
     </table>
@@ -152,8 +158,8 @@ const PreviewRow = ({ row }: { readonly row: FileRow }) => (
   </tr>
 );
 
-/** A row as it would be under the mapping that is chosen now. */
-const remap = (row: FileRow, shape: FileShape): FileRow =>
+/** Converts a CSV row again, with the currently selected column mapping. */
+const applyMapping = (row: FileRow, shape: FileShape): FileRow =>
   row.kind === "row" && row.cells !== undefined && shape.kind === "csv"
     ? { ...row, row: toCsvRow(row.cells, shape) }
     : row;

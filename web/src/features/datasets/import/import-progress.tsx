@@ -9,11 +9,11 @@ import type { ImportStep } from "./use-import.ts";
 const titles = {
   running: "Importing…",
   done: "Imported.",
-  cancelled: "Cancelled. What was imported before stays.",
-  failed: "Stopped. What was imported before stays.",
+  cancelled: "Cancelled. Examples imported so far are kept:",
+  failed: "Import failed. Examples imported so far are kept:",
 } as const;
 
-/** How far an import is, and what became of it. */
+/** The progress of an import, then its result with the rejected rows. */
 export const ImportProgress = ({
   step,
   tenantId,
@@ -33,12 +33,14 @@ export const ImportProgress = ({
         rejected
       </output>
       <Progress
-        value={state.share * 100}
-        aria-label="Share of the file"
+        value={state.fractionRead * 100}
+        aria-label="Import progress"
         animated={kind === "running"}
       />
       <FormError error={kind === "failed" ? step.reason : undefined} />
-      {state.rejected.length > 0 && <Rejected rows={state.rejected} total={state.rejectedCount} />}
+      {state.rejected.length > 0 && (
+        <RejectedRows rows={state.rejected} total={state.rejectedCount} />
+      )}
       <div className="dialog-end">
         {kind === "running" ? (
           <Button variant="default" onClick={onCancel}>
@@ -58,7 +60,7 @@ export const ImportProgress = ({
                 )}
                 onClick={onClose}
               >
-                Open the dataset
+                Open dataset
               </Button>
             )}
             <Button onClick={onClose}>Close</Button>
@@ -69,20 +71,20 @@ export const ImportProgress = ({
   );
 };
 
-const Rejected = ({
+const RejectedRows = ({
   rows,
   total,
 }: {
   readonly rows: readonly RejectedRow[];
   readonly total: number;
 }) => (
-  // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is in reach of the keyboard
+  // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users can scroll it
   <section className="import-preview" tabIndex={0} aria-label="Rejected rows">
     <table>
       <thead>
         <tr>
           <th scope="col">Line</th>
-          <th scope="col">Why it was not taken</th>
+          <th scope="col">Reason</th>
         </tr>
       </thead>
       <tbody>
@@ -94,6 +96,6 @@ const Rejected = ({
         ))}
       </tbody>
     </table>
-    {total > rows.length && <p>And {(total - rows.length).toLocaleString("en")} more.</p>}
+    {total > rows.length && <p>{pluralize(total - rows.length, "more row")}</p>}
   </section>
 );

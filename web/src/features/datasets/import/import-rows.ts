@@ -1,13 +1,13 @@
 import { toRecord } from "../../../api/parse.ts";
 import { pluralize } from "../../../components/text/quantity.ts";
-import { parseExact } from "../examples/example.ts";
+import { parseExactJson } from "../examples/example.ts";
 
-/** Where a column of a CSV file goes. */
+/** The part of an example that a CSV column fills; `none` skips the column. */
 export const columnTargets = ["inputs", "outputs", "metadata", "split", "none"] as const;
 
 export type ColumnTarget = (typeof columnTargets)[number];
 
-/** How a file becomes examples. */
+/** The format of a file and, for CSV, how its columns map to parts of an example. */
 export type FileShape =
   | {
       readonly kind: "csv";
@@ -16,7 +16,7 @@ export type FileShape =
     }
   | { readonly kind: "jsonl" };
 
-/** An example as the server imports it. */
+/** An example in the format of the import request. */
 export interface ImportRow {
   readonly inputs?: unknown;
   readonly outputs?: unknown;
@@ -27,10 +27,10 @@ export interface ImportRow {
 const outputNames =
   /^(outputs?|answers?|expected|labels?|targets?|reference|completion|response|ideal)$/i;
 
-/** What a column is likely to be, by its name: `outputs.answer`, `metadata.source`, `split`, `answer`. */
+/** Guesses the target of a column from its name, such as `outputs.answer`, `metadata.source`, `split` or `answer`. */
 export function guessTarget(column: string): ColumnTarget {
-  const [head = ""] = column.split(".");
-  const prefix = columnTargets.find((target) => target === head && column.includes("."));
+  const [firstSegment = ""] = column.split(".");
+  const prefix = columnTargets.find((target) => target === firstSegment && column.includes("."));
   if (prefix !== undefined && prefix !== "none" && prefix !== "split") {
     return prefix;
   }
@@ -44,17 +44,19 @@ export function guessTarget(column: string): ColumnTarget {
 }
 
 /**
- * A record of a CSV file as an example. All cells are texts; the prefix of a column's name that says
- * where it goes is not part of the member's name.
+ * Converts a CSV record to an example. All values are strings. If a column's name begins with its target,
+ * as in `inputs.question`, the rest is the field name (`question`).
  *
- * @throws RangeError the record has another length than the head.
+ * @throws RangeError the record and the header row differ in length.
  */
 export function toCsvRow(
   cells: readonly string[],
   { columns, targets }: Extract<FileShape, { readonly kind: "csv" }>,
 ): ImportRow {
   if (cells.length !== columns.length) {
-    throw new RangeError(`${pluralize(cells.length, "cell")} where the head has ${columns.length}`);
+    throw new RangeError(
+      `the row has ${pluralize(cells.length, "cell")}, but the header has ${columns.length}`,
+    );
   }
   const parts: Record<"inputs" | "outputs" | "metadata", [string, string][]> = {
     inputs: [],
@@ -67,7 +69,7 @@ export function toCsvRow(
     if (target === "split") {
       splits.push(...cell.split(",").flatMap((name) => name.trim() || []));
     } else if (target !== "none") {
-      parts[target].push([memberOf(columns[index] ?? "", target), cell]);
+      parts[target].push([toFieldName(columns[index] ?? "", target), cell]);
     }
   }
   return {
@@ -78,17 +80,18 @@ export function toCsvRow(
   };
 }
 
-const memberOf = (column: string, target: string): string =>
+const toFieldName = (column: string, target: string): string =>
   column.startsWith(`${target}.`) ? column.slice(target.length + 1) : column;
 
 /**
- * A line of a JSONL file as an example: `{inputs, outputs, metadata, split}`, as this server exports
- * them; an object without `inputs` is the inputs themselves.
+ * Converts a line of a JSONL file to an example. The line is `{inputs, outputs, metadata, split}`, as in
+ * an export of this server; an object without `inputs` becomes the inputs.
  *
- * @throws an error: it is no JSON object.
+ * @throws SyntaxError the line is not JSON.
+ * @throws TypeError the line is not a JSON object.
  */
 export function toJsonRow(line: string): ImportRow {
-  const value = parseExact(line);
+  const value = parseExactJson(line);
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new TypeError("not a JSON object");
   }

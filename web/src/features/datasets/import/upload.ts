@@ -5,33 +5,35 @@ import { RowReader } from "./import-file.ts";
 import type { FileRow } from "./import-file.ts";
 import type { FileShape } from "./import-rows.ts";
 
-/** A row that was not taken. */
+/** A row that was not imported. */
 export interface RejectedRow {
   readonly line: number;
   readonly reason: string;
 }
 
 export interface ImportState {
-  /** Of the file, 0 to 1. */
-  readonly share: number;
-  /** Examples made so far. */
+  /** Fraction of the file that has been read, 0 to 1. */
+  readonly fractionRead: number;
+  /** Examples created so far. */
   readonly count: number;
   readonly rejectedCount: number;
-  /** The first of them. */
+  /** The first rejected rows, at most 500. */
   readonly rejected: readonly RejectedRow[];
 }
 
-/** Rows of one request, and characters of its body; each request is one version. */
+/** Row and character counts that fill a request. Each request creates one version of the dataset. */
 const batchRows = 5_000;
 const batchChars = 4 * 1_048_576;
-const rejectedKept = 500;
-const busyWaits = 20;
-const busyWaitMs = 500;
+const maxRejectedListed = 500;
+const busyRetries = 20;
+const busyDelayMs = 500;
 
 /**
- * Reads a file piece by piece and sends its rows. What was sent before an error or a cancel stays.
+ * Reads a file chunk by chunk and sends its rows. Examples that were created before an error or a
+ * cancellation stay in the dataset.
  *
- * @throws {@link ApiError} the server refused or does not answer. TypeError: the file is not UTF-8.
+ * @throws {@link ApiError} the server refused a request or did not respond.
+ * @throws TypeError the file is not UTF-8.
  */
 export async function importFile({
   file,
@@ -47,32 +49,32 @@ export async function importFile({
   readonly onState: (state: ImportState) => void;
 }): Promise<ImportState> {
   const rows = new RowReader(shape);
-  const sender = new Sender(datasetId, signal);
+  const sender = new RowSender(datasetId, signal);
   const reader = file.stream().getReader();
   const decoder = new TextDecoder("utf-8", { fatal: true });
-  let readBytes = 0;
+  let bytesRead = 0;
   for (;;) {
     signal.throwIfAborted();
-    // One after the other: the file is read only as fast as the server takes it.
+    // Send before reading on, so that the file is read only as fast as the server accepts rows.
     const { value } = await reader.read();
-    readBytes += value?.byteLength ?? 0;
+    bytesRead += value?.byteLength ?? 0;
     const text = decoder.decode(value, { stream: value !== undefined });
     await sender.add(rows.read(text));
     if (value === undefined) {
       break;
     }
-    onState(sender.state(readBytes / file.size));
+    onState(sender.state(bytesRead / file.size));
   }
   await sender.add(rows.end());
   await sender.flush();
   return sender.state(1);
 }
 
-class Sender {
+class RowSender {
   readonly #datasetId: string;
   readonly #signal: AbortSignal;
-  #lines: number[] = [];
-  #bodies: unknown[] = [];
+  #lineNumbers: number[] = [];
+  #rows: unknown[] = [];
   #chars = 0;
   #count = 0;
   #rejectedCount = 0;
@@ -83,9 +85,9 @@ class Sender {
     this.#signal = signal;
   }
 
-  state(share: number): ImportState {
+  state(fractionRead: number): ImportState {
     return {
-      share: Math.min(1, share),
+      fractionRead: Math.min(1, fractionRead),
       count: this.#count,
       rejectedCount: this.#rejectedCount,
       rejected: [...this.#rejected],
@@ -97,10 +99,10 @@ class Sender {
       if (row.kind === "fault") {
         this.#reject(row);
       } else {
-        this.#lines.push(row.line);
-        this.#bodies.push(row.row);
+        this.#lineNumbers.push(row.line);
+        this.#rows.push(row.row);
         this.#chars += JSON.stringify(row.row).length;
-        if (this.#lines.length >= batchRows || this.#chars >= batchChars) {
+        if (this.#lineNumbers.length >= batchRows || this.#chars >= batchChars) {
           await this.flush();
         }
       }
@@ -108,36 +110,36 @@ class Sender {
   }
 
   async flush(): Promise<void> {
-    if (this.#bodies.length === 0) {
+    if (this.#rows.length === 0) {
       return;
     }
-    const lines = this.#lines;
-    const answer = toRecord(await this.#post(this.#bodies));
-    this.#lines = [];
-    this.#bodies = [];
+    const lineNumbers = this.#lineNumbers;
+    const response = toRecord(await this.#post(this.#rows));
+    this.#lineNumbers = [];
+    this.#rows = [];
     this.#chars = 0;
-    this.#count += toNumber(answer["count"]) ?? 0;
-    for (const item of toItems(answer["rejected"])) {
+    this.#count += toNumber(response["count"]) ?? 0;
+    for (const item of toItems(response["rejected"])) {
       const { index, reason } = toRecord(item);
-      this.#reject({ line: lines[toNumber(index) ?? 0] ?? 0, reason: toText(reason) ?? "" });
+      this.#reject({ line: lineNumbers[toNumber(index) ?? 0] ?? 0, reason: toText(reason) ?? "" });
     }
   }
 
-  /** A busy server answers 429, and accepts the request a little later. */
-  async #post(body: readonly unknown[]): Promise<unknown> {
+  /** Sends a request. Retries while the server responds with 429, which means that it is busy. */
+  async #post(rows: readonly unknown[]): Promise<unknown> {
     for (let attempt = 0; ; attempt += 1) {
       try {
         return await postJson(
           endpointPath("/ui/datasets/:id/import", { id: this.#datasetId }),
-          body,
+          rows,
           this.#signal,
         );
       } catch (cause) {
-        if (!(cause instanceof ApiError) || cause.status !== 429 || attempt >= busyWaits) {
+        if (!(cause instanceof ApiError) || cause.status !== 429 || attempt >= busyRetries) {
           throw cause;
         }
         await new Promise((resolve) => {
-          setTimeout(resolve, busyWaitMs);
+          setTimeout(resolve, busyDelayMs);
         });
       }
     }
@@ -145,7 +147,7 @@ class Sender {
 
   #reject(row: RejectedRow): void {
     this.#rejectedCount += 1;
-    if (this.#rejected.length < rejectedKept) {
+    if (this.#rejected.length < maxRejectedListed) {
       this.#rejected.push({ line: row.line, reason: row.reason });
     }
   }

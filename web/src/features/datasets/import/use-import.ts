@@ -5,13 +5,16 @@ import type { FileShape } from "./import-rows.ts";
 import { importFile } from "./upload.ts";
 import type { ImportState } from "./upload.ts";
 
-/** Where a file goes, and how. */
-export interface ImportPlanned {
+/** The target dataset of an import, and how the file maps to examples. */
+export interface ImportRequest {
   readonly shape: FileShape;
-  readonly into: { readonly id: string } | { readonly newName: string };
+  readonly destination: { readonly id: string } | { readonly newName: string };
 }
 
-/** `idle` → `running` → `done` or `failed`; a cancel ends a run as `cancelled`, what was sent stays. */
+/**
+ * `idle` → `running` → `done` or `failed`. A cancelled import ends as `cancelled`; examples that were
+ * created before stay in the dataset.
+ */
 export type ImportStep =
   | { readonly kind: "idle" }
   | {
@@ -26,46 +29,49 @@ export type ImportStep =
       readonly reason: string;
     };
 
-const nothing: ImportState = { share: 0, count: 0, rejectedCount: 0, rejected: [] };
+const initialState: ImportState = { fractionRead: 0, count: 0, rejectedCount: 0, rejected: [] };
 
-/** Takes a file in while the dialog is open. */
+/** Runs an import while the dialog is open; cancels it when the dialog is unmounted. */
 export function useImport() {
   const [step, setStep] = useState<ImportStep>({ kind: "idle" });
-  const running = useRef<AbortController>(undefined);
+  const abortController = useRef<AbortController>(undefined);
   const queryClient = useQueryClient();
-  useEffect(() => () => running.current?.abort(), []);
+  useEffect(() => () => abortController.current?.abort(), []);
 
   const start = async ({
     file,
     shape,
-    into,
-  }: ImportPlanned & { readonly file: File }): Promise<void> => {
-    const control = new AbortController();
-    running.current = control;
+    destination,
+  }: ImportRequest & { readonly file: File }): Promise<void> => {
+    const controller = new AbortController();
+    abortController.current = controller;
     let datasetId: string | undefined;
-    let state = nothing;
+    let state = initialState;
     try {
-      datasetId = "id" in into ? into.id : await createImportDataset(into.newName, file.name);
-      const target = datasetId;
-      const onState = (next: ImportState): void => {
-        state = next;
-        setStep({ kind: "running", datasetId: target, state });
+      datasetId =
+        "id" in destination
+          ? destination.id
+          : await createImportDataset(destination.newName, file.name);
+      const targetId = datasetId;
+      const onState = (newState: ImportState): void => {
+        state = newState;
+        setStep({ kind: "running", datasetId: targetId, state });
       };
-      onState(nothing);
-      const signal = control.signal;
-      state = await importFile({ file, shape, datasetId: target, signal, onState });
-      setStep({ kind: "done", datasetId: target, state });
+      onState(initialState);
+      const signal = controller.signal;
+      state = await importFile({ file, shape, datasetId: targetId, signal, onState });
+      setStep({ kind: "done", datasetId: targetId, state });
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
       setStep(
-        control.signal.aborted && datasetId !== undefined
+        controller.signal.aborted && datasetId !== undefined
           ? { kind: "cancelled", datasetId, state }
           : { kind: "failed", datasetId, state, reason },
       );
     }
     await queryClient.invalidateQueries({ queryKey: ["datasets"] });
   };
-  return { step, start, cancel: () => running.current?.abort() };
+  return { step, start, cancel: () => abortController.current?.abort() };
 }
 
 const createImportDataset = async (name: string, fileName: string): Promise<string> =>

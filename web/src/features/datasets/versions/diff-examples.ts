@@ -1,16 +1,17 @@
 import { toRecord } from "../../../api/parse.ts";
 
-/** A member of an example that differs between two versions. */
+/** A field of an example that differs between two versions. */
 export interface FieldChange {
-  /** `inputs.question`; the part alone where it is no object on both sides. */
+  /** Such as `inputs.question`; only `inputs` if the inputs are not an object in both versions. */
   readonly path: string;
   readonly kind: "added" | "removed" | "modified";
-  /** `undefined` where it is not there. */
+  /** The value in the earlier version; `undefined` if the field is absent there. */
   readonly before: unknown;
+  /** The value in the later version; `undefined` if the field is absent there. */
   readonly after: unknown;
 }
 
-interface Sides {
+interface ComparableExample {
   readonly inputs: unknown;
   readonly outputs: unknown;
   readonly metadata: unknown;
@@ -19,10 +20,10 @@ interface Sides {
 
 const parts = ["inputs", "outputs", "metadata", "splits"] as const;
 
-/** What differs of an example, member by member, in the order of parts and of their members. */
+/** Lists the fields of an example that differ, in the order of the parts and of the fields within them. */
 export const diffExamples = (
-  before: Sides | undefined,
-  after: Sides | undefined,
+  before: ComparableExample | undefined,
+  after: ComparableExample | undefined,
 ): readonly FieldChange[] =>
   parts.flatMap((part) => diffPart(part, { before: before?.[part], after: after?.[part] }));
 
@@ -36,10 +37,15 @@ function diffPart(
   if (!isObject(before) || !isObject(after)) {
     return [toChange(path, { before, after })];
   }
-  const [was, is] = [toRecord(before), toRecord(after)];
-  return [...new Set([...Object.keys(was), ...Object.keys(is)])]
-    .filter((name) => !isSameJson(own(was, name), own(is, name)))
-    .map((name) => toChange(`${path}.${name}`, { before: own(was, name), after: own(is, name) }));
+  const [oldMembers, newMembers] = [toRecord(before), toRecord(after)];
+  return [...new Set([...Object.keys(oldMembers), ...Object.keys(newMembers)])]
+    .filter((name) => !isSameJson(getOwn(oldMembers, name), getOwn(newMembers, name)))
+    .map((name) =>
+      toChange(`${path}.${name}`, {
+        before: getOwn(oldMembers, name),
+        after: getOwn(newMembers, name),
+      }),
+    );
 }
 
 function toChange(
@@ -52,27 +58,27 @@ function toChange(
   return { path, kind: after === undefined ? "removed" : "modified", before, after };
 }
 
-const own = (members: Readonly<Record<string, unknown>>, name: string): unknown =>
+const getOwn = (members: Readonly<Record<string, unknown>>, name: string): unknown =>
   Object.hasOwn(members, name) ? members[name] : undefined;
 
 const isObject = (value: unknown): boolean =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Whether two values are the same JSON, whatever the order of members. */
-function isSameJson(one: unknown, other: unknown): boolean {
-  if (one === other) {
+/** Whether two values are equal as JSON. The order of object keys does not matter. */
+function isSameJson(left: unknown, right: unknown): boolean {
+  if (left === right) {
     return true;
   }
-  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) {
+  if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) {
     return false;
   }
-  // Raw numbers are objects without members, so compare their texts.
-  const names = Object.keys(one);
-  if (Array.isArray(one) !== Array.isArray(other) || names.length !== Object.keys(other).length) {
+  // A `JSON.rawJSON` number is an object too: its only key is `rawJSON`, whose value is the text of the number.
+  const names = Object.keys(left);
+  if (Array.isArray(left) !== Array.isArray(right) || names.length !== Object.keys(right).length) {
     return false;
   }
   return names.every(
     (name) =>
-      Object.hasOwn(other, name) && isSameJson(Reflect.get(one, name), Reflect.get(other, name)),
+      Object.hasOwn(right, name) && isSameJson(Reflect.get(left, name), Reflect.get(right, name)),
   );
 }

@@ -8,7 +8,7 @@ import { exampleQuery } from "../examples/queries.ts";
 import type { ExampleDifference } from "../examples/queries.ts";
 import { diffExamples } from "./diff-examples.ts";
 
-/** One example that differs, member by member. */
+/** A panel that shows how one example differs between two versions, field by field. */
 export const DiffPanel = ({
   datasetId,
   change: { id, kind },
@@ -25,14 +25,14 @@ export const DiffPanel = ({
   const before = useQuery({ ...exampleQuery(datasetId, id, from), enabled: kind !== "added" });
   const after = useQuery({ ...exampleQuery(datasetId, id, to), enabled: kind !== "removed" });
   const error = before.error ?? after.error;
-  const isHere =
+  const isLoaded =
     (kind === "added" || before.data !== undefined) &&
     (kind === "removed" || after.data !== undefined);
   return (
-    <aside className="panel example-panel" aria-label="What differs">
+    <aside className="panel example-panel" aria-label="Changes to the example">
       <div className="example-panel-head">
         <h1>Example {id.slice(0, 8)}</h1>
-        <ActionIcon variant="subtle" color="gray" aria-label="Close the example" onClick={onClose}>
+        <ActionIcon variant="subtle" color="gray" aria-label="Close example" onClick={onClose}>
           ✕
         </ActionIcon>
       </div>
@@ -43,8 +43,8 @@ export const DiffPanel = ({
           onRetry={async () => Promise.all([before.refetch(), after.refetch()])}
         />
       )}
-      {!isHere && error === null && <Loading what="the example" />}
-      {isHere &&
+      {!isLoaded && error === null && <Loading what="the example" />}
+      {isLoaded &&
         diffExamples(before.data, after.data).map((field) => (
           <section key={field.path} className="example-part">
             <h2>{toVisibleText(field.path)}</h2>
@@ -60,7 +60,7 @@ export const DiffPanel = ({
   );
 };
 
-/** A text as it is, so that its lines are compared; all else as JSON. */
+/** Returns a string unchanged, so that the diff compares its lines, and any other value as JSON. */
 function toText(value: unknown): string {
   if (value === undefined) {
     return "";

@@ -7,7 +7,7 @@ import { formatTime } from "../../../components/time/time.ts";
 import type { DatasetVersion } from "../dataset.ts";
 import { tagVersion } from "../queries.ts";
 
-/** Puts a tag at a version, wherever it was before. */
+/** Tags a version. A tag that another version has moves to this one. */
 export const TagDialog = ({
   datasetId,
   version,
@@ -19,7 +19,7 @@ export const TagDialog = ({
 }) => {
   const [tag, setTag] = useState("");
   const queryClient = useQueryClient();
-  const put = useMutation({
+  const addTag = useMutation({
     mutationFn: async () => tagVersion(datasetId, version.asOf, tag.trim()),
     onSuccess: async () => {
       await queryClient.invalidateQueries({ queryKey: ["datasets", datasetId, "versions"] });
@@ -27,27 +27,27 @@ export const TagDialog = ({
     },
   });
   return (
-    <Dialog title={`Tag the version of ${formatTime(version.atMs)}`} onClose={onClose}>
+    <Dialog title={`Tag version ${formatTime(version.atMs)}`} onClose={onClose}>
       <form
         className="form"
         onSubmit={(event) => {
           event.preventDefault();
-          put.mutate();
+          addTag.mutate();
         }}
       >
         <TextInput
           label="Tag"
-          description="A tag is at one version: if another has it, it moves here"
+          description="A tag marks one version. If another version has this tag, the tag moves here."
           value={tag}
           onChange={({ currentTarget }) => setTag(currentTarget.value)}
         />
-        <FormError error={put.error?.message} />
+        <FormError error={addTag.error?.message} />
         <div className="dialog-end">
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
-          <Button type="submit" loading={put.isPending} disabled={tag.trim() === ""}>
-            Put the tag here
+          <Button type="submit" loading={addTag.isPending} disabled={tag.trim() === ""}>
+            Add tag
           </Button>
         </div>
       </form>

@@ -17,45 +17,46 @@ import { DiffPanel } from "./diff-panel.tsx";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
 
-const words = { added: "+ added", removed: "− removed", modified: "~ changed" } as const;
+const kindLabels = { added: "+ added", removed: "− removed", modified: "~ changed" } as const;
 
-interface Props {
+interface VersionDiffProps {
   readonly datasetId: string;
   readonly from: string;
   readonly to: string;
   readonly kind: DiffKind | undefined;
 }
 
-/** What differs from one version to another: counts, the examples, and one of them member by member. */
-export const VersionDiff = ({ datasetId, from, to, kind }: Props) => {
+/** The differences between two versions: counts by kind, the changed examples, and one of them field by field. */
+export const VersionDiff = ({ datasetId, from, to, kind }: VersionDiffProps) => {
   const params = route.useParams();
   const { example } = route.useSearch();
   const navigate = route.useNavigate();
   const diff = useInfiniteQuery(diffQuery(datasetId, { from, to, ...omitUndefined({ kind }) }));
   const counts = diff.data?.pages[0]?.counts;
   const rows = diff.data?.pages.flatMap(({ changes }) => changes);
-  const open = rows?.find(({ id }) => id === example);
+  const openChange = rows?.find(({ id }) => id === example);
   return (
     <>
       <div className="dataset-list">
         <div className="example-filters">
-          <Ends datasetId={datasetId} from={from} to={to} />
+          <VersionSelects datasetId={datasetId} from={from} to={to} />
           <div className="tools">
-            {[undefined, ...diffKinds].map((one) => (
+            {[undefined, ...diffKinds].map((kindFilter) => (
               <button
-                key={one ?? "all"}
+                key={kindFilter ?? "all"}
                 type="button"
                 className="diff-kind"
-                data-kind={one}
-                aria-pressed={one === kind}
+                data-kind={kindFilter}
+                aria-pressed={kindFilter === kind}
                 onClick={() =>
                   void navigate({
-                    search: { tab: "versions", from, to, ...omitUndefined({ kind: one }) },
+                    search: { tab: "versions", from, to, ...omitUndefined({ kind: kindFilter }) },
                     replace: true,
                   })
                 }
               >
-                {one === undefined ? "all" : words[one]} {toCount(counts, one)}
+                {kindFilter === undefined ? "All" : kindLabels[kindFilter]}{" "}
+                {formatCount(counts, kindFilter)}
               </button>
             ))}
           </div>
@@ -71,24 +72,24 @@ export const VersionDiff = ({ datasetId, from, to, kind }: Props) => {
           onMore={() => void (diff.isFetching ? undefined : diff.fetchNextPage())}
           error={diff.error}
           onRetry={diff.refetch}
-          empty={<Empty title="Nothing differs between these versions." />}
+          empty={<Empty title="No differences between these versions" />}
         />
       </div>
-      {open !== undefined && (
+      {openChange !== undefined && (
         <DiffPanel
-          key={open.id}
+          key={openChange.id}
           datasetId={datasetId}
-          change={open}
+          change={openChange}
           from={from}
           to={to}
-          onClose={() => void navigate({ search: ({ example: _gone, ...rest }) => rest })}
+          onClose={() => void navigate({ search: ({ example: _closed, ...others }) => others })}
         />
       )}
     </>
   );
 };
 
-function toCount(
+function formatCount(
   counts: Readonly<Record<DiffKind, number>> | undefined,
   kind: DiffKind | undefined,
 ): string {
@@ -96,19 +97,19 @@ function toCount(
     return "";
   }
   const count =
-    kind === undefined ? diffKinds.reduce((sum, one) => sum + counts[one], 0) : counts[kind];
+    kind === undefined ? diffKinds.reduce((sum, each) => sum + counts[each], 0) : counts[kind];
   return count.toLocaleString("en");
 }
 
 const toLink =
   (params: { readonly tenantId: string; readonly datasetId: string }) =>
-  ({ id }: ExampleDifference, part: RowLink) => (
+  ({ id }: ExampleDifference, linkProps: RowLink) => (
     <Link
       from="/o/$tenantId/datasets/$datasetId"
       to="/o/$tenantId/datasets/$datasetId"
       params={params}
-      search={(now) => ({ ...now, example: id })}
-      {...part}
+      search={(current) => ({ ...current, example: id })}
+      {...linkProps}
     />
   );
 
@@ -121,7 +122,7 @@ const columns: readonly Column<ExampleDifference>[] = [
     isNarrow: true,
     cell: ({ kind }) => (
       <span className="diff-kind" data-kind={kind}>
-        {words[kind]}
+        {kindLabels[kind]}
       </span>
     ),
   },
@@ -130,7 +131,7 @@ const columns: readonly Column<ExampleDifference>[] = [
     title: "Inputs before",
     width: 160,
     grow: 1,
-    cell: ({ before }) => <PayloadText of={before?.inputs} />,
+    cell: ({ before }) => <PayloadText preview={before?.inputs} />,
   },
   {
     id: "after",
@@ -138,12 +139,12 @@ const columns: readonly Column<ExampleDifference>[] = [
     width: 160,
     grow: 1,
     isNarrow: true,
-    cell: ({ after }) => <PayloadText of={after?.inputs} />,
+    cell: ({ after }) => <PayloadText preview={after?.inputs} />,
   },
 ];
 
-/** The two versions that are compared. */
-const Ends = ({
+/** Two select boxes for the versions to compare. */
+const VersionSelects = ({
   datasetId,
   from,
   to,
@@ -154,31 +155,34 @@ const Ends = ({
 }) => {
   const navigate = route.useNavigate();
   const versions = useInfiniteQuery(versionsQuery(datasetId));
-  const known = (versions.data?.pages.flat() ?? []).map((one) => ({
-    value: one.asOf,
-    label: [formatTime(one.atMs), ...one.tags.map(toVisibleText)].join(" · "),
+  const options = (versions.data?.pages.flat() ?? []).map((version) => ({
+    value: version.asOf,
+    label: [formatTime(version.atMs), ...version.tags.map(toVisibleText)].join(" · "),
   }));
-  const choose = (label: string, value: string, onChange: (next: string) => void) => (
+  const renderSelect = (label: string, value: string, onChange: (next: string) => void) => (
     <NativeSelect
       size="xs"
       aria-label={label}
       value={value}
       data={[
-        ...(known.some((one) => one.value === value)
+        ...(options.some((option) => option.value === value)
           ? []
           : [{ value, label: toVisibleText(value) }]),
-        ...known,
+        ...options,
       ]}
       onChange={({ currentTarget }) => onChange(currentTarget.value)}
     />
   );
-  const set = (ends: { readonly from?: string; readonly to?: string }): void =>
-    void navigate({ search: ({ example: _gone, ...now }) => ({ ...now, ...ends }), replace: true });
+  const setVersions = (changes: { readonly from?: string; readonly to?: string }): void =>
+    void navigate({
+      search: ({ example: _closed, ...others }) => ({ ...others, ...changes }),
+      replace: true,
+    });
   return (
     <>
-      {choose("From version", from, (next) => set({ from: next }))}
+      {renderSelect("From version", from, (next) => setVersions({ from: next }))}
       <span aria-hidden="true">→</span>
-      {choose("To version", to, (next) => set({ to: next }))}
+      {renderSelect("To version", to, (next) => setVersions({ to: next }))}
     </>
   );
 };

@@ -15,16 +15,16 @@ import { VersionDiff } from "./version-diff.tsx";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
 
-/** The versions of a dataset, and what differs between two of them. */
+/** The list of a dataset's versions, or the differences between two of them if the URL names two. */
 export const Versions = ({ datasetId }: { readonly datasetId: string }) => {
   const { from, to, kind } = route.useSearch();
   const params = route.useParams();
   const versions = useInfiniteQuery(versionsQuery(datasetId));
-  const [tagged, setTagged] = useState<DatasetVersion>();
+  const [versionToTag, setVersionToTag] = useState<DatasetVersion>();
   const rows = versions.data?.pages.flat();
   if (from !== undefined && to !== undefined) {
     return (
-      // Of other versions nothing is kept, not even while the answer is on its way.
+      // The key discards rows of other versions, which would otherwise stay as placeholders during loading.
       <VersionDiff key={`${from} ${to}`} datasetId={datasetId} from={from} to={to} kind={kind} />
     );
   }
@@ -34,19 +34,23 @@ export const Versions = ({ datasetId }: { readonly datasetId: string }) => {
         what="versions"
         rows={rows}
         rowId={({ asOf }) => asOf}
-        columns={toColumns({ params, rows: rows ?? [], onTag: setTagged })}
+        columns={toColumns({ params, rows: rows ?? [], onTag: setVersionToTag })}
         hasMore={versions.hasNextPage}
         onMore={() => void (versions.isFetching ? undefined : versions.fetchNextPage())}
         error={versions.error}
         onRetry={versions.refetch}
         empty={
-          <Empty title="No versions yet.">
-            <p>Each write to the examples makes one.</p>
+          <Empty title="No versions yet">
+            <p>Each write to the examples creates a version.</p>
           </Empty>
         }
       />
-      {tagged !== undefined && (
-        <TagDialog datasetId={datasetId} version={tagged} onClose={() => setTagged(undefined)} />
+      {versionToTag !== undefined && (
+        <TagDialog
+          datasetId={datasetId}
+          version={versionToTag}
+          onClose={() => setVersionToTag(undefined)}
+        />
       )}
     </div>
   );
@@ -88,7 +92,7 @@ const toColumns = ({
     width: 320,
     isNarrow: true,
     cell: (version) => {
-      const before = rows[rows.indexOf(version) + 1];
+      const previous = rows[rows.indexOf(version) + 1];
       return (
         <span className="tools">
           <Link
@@ -98,11 +102,11 @@ const toColumns = ({
           >
             Examples
           </Link>
-          {before !== undefined && (
+          {previous !== undefined && (
             <Link
               to="/o/$tenantId/datasets/$datasetId"
               params={params}
-              search={{ tab: "versions", from: before.asOf, to: version.asOf }}
+              search={{ tab: "versions", from: previous.asOf, to: version.asOf }}
             >
               Changes
             </Link>
@@ -112,7 +116,7 @@ const toColumns = ({
             params={params}
             search={{ tab: "versions", from: version.asOf, to: "latest" }}
           >
-            Since then
+            Compare with latest
           </Link>
           <Button size="compact-xs" variant="subtle" onClick={() => onTag(version)}>
             Tag

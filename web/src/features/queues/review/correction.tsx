@@ -1,10 +1,10 @@
 import { Button } from "@mantine/core";
 import { Code } from "../../../components/code/code.tsx";
-import { correctedOutputs } from "./review-draft.ts";
+import { parseCorrectedOutputs } from "./review-draft.ts";
 import type { DraftState } from "./use-draft.ts";
 import type { ReviewActions } from "./use-review.ts";
 
-/** The outputs as they should have been; they go into the feedback, and into the dataset. */
+/** An editor for corrected outputs, which are saved as feedback and used for the example in the dataset. */
 export const Correction = ({
   draftState: { draft, change },
   hasDataset,
@@ -26,8 +26,8 @@ export const Correction = ({
             maxHeight={260}
             onChange={(text) => change({ ...draft, correction: text })}
           />
-          {correctedOutputs(correction) === undefined && (
-            <p className="review-about">No JSON object: kept as a text.</p>
+          {parseCorrectedOutputs(correction) === undefined && (
+            <p className="review-about">Not a JSON object: saved as text.</p>
           )}
         </>
       )}
@@ -39,18 +39,18 @@ export const Correction = ({
             if (correction === undefined) {
               actions.correct();
             } else {
-              const { correction: _before, ...rest } = draft;
-              change(rest);
+              const { correction: _discarded, ...others } = draft;
+              change(others);
             }
           }}
         >
           {correction === undefined ? (
             <>
-              Correct the outputs <kbd>e</kbd>
+              Correct outputs <kbd>e</kbd>
             </>
           ) : (
-            // No key: what was written would be gone with one press.
-            "Leave the outputs as they are"
+            // No keyboard shortcut: one accidental press would lose the correction.
+            "Discard correction"
           )}
         </Button>
         {hasDataset && (
@@ -60,7 +60,7 @@ export const Correction = ({
             disabled={actions.isBusy || exampleId !== undefined}
             onClick={actions.addToDataset}
           >
-            {exampleId === undefined ? "Add to dataset" : "In the dataset"} <kbd>a</kbd>
+            {exampleId === undefined ? "Add to dataset" : "In dataset"} <kbd>a</kbd>
           </Button>
         )}
       </div>

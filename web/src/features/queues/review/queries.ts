@@ -4,48 +4,49 @@ import { ApiError, deleteJson, getJson, patchJson, postJson } from "../../../api
 import { toItems, toRecord, toText } from "../../../api/parse.ts";
 import type { Members } from "../../../api/parse.ts";
 import type { ReviewSession } from "../queries.ts";
-import { draftOfFeedback } from "./review-draft.ts";
+import { restoreDraft } from "./review-draft.ts";
 import type { FeedbackWrite } from "./review-draft.ts";
 
 const feedbackPath = endpointPath("/feedback");
 const examplesPath = endpointPath("/examples");
 const datasetsPath = endpointPath("/datasets");
 
-/** What a reviewer said of a run before, as the draft that leads to it. */
+/** The feedback that a reviewer has already submitted for a run, restored as a draft. */
 export const submittedReviewQuery = (runId: string, session: ReviewSession) =>
   queryOptions({
     queryKey: ["run", runId, "review", session.queueId, session.reviewer],
     queryFn: async ({ signal }) => {
       const query = new URLSearchParams({ run: runId, source: "app", limit: "100" });
-      const answer = await getJson(`${feedbackPath}?${query.toString()}`, signal);
-      return draftOfFeedback(answer, session);
+      const feedback = await getJson(`${feedbackPath}?${query.toString()}`, signal);
+      return restoreDraft(feedback, session);
     },
     staleTime: Infinity,
     gcTime: 0,
   });
 
 /**
- * Writes the feedback of a review, one after the other. Repeated, it leads to the same: each has an id of its own.
+ * Sends the feedback of a review. It can be repeated after a failure: feedback that was already sent is identified by its
+ * id and not created twice.
  *
- * @throws {@link ApiError} what was written before the fault stays.
+ * @throws {@link ApiError} a request failed; the feedback sent before it stays.
  */
 export async function sendFeedback(
   writes: readonly FeedbackWrite[],
   { runId, session }: { readonly runId: string; readonly session: ReviewSession },
 ): Promise<void> {
   for (const write of writes) {
-    // One after the other: what fails is the last that was tried.
-    await sendOne(write, { runId, session });
+    // One at a time, so that nothing is sent after a failed request.
+    await sendWrite(write, { runId, session });
   }
 }
 
-async function sendOne(
+async function sendWrite(
   { id, key, body, isSent }: FeedbackWrite,
   { runId, session }: { readonly runId: string; readonly session: ReviewSession },
 ): Promise<void> {
   const path = `${feedbackPath}/${encodeURIComponent(id)}`;
   if (body === undefined) {
-    await orElse(
+    await withFallback(
       404,
       () => deleteJson(path),
       () => undefined,
@@ -53,29 +54,30 @@ async function sendOne(
     return;
   }
   const metadata = { reviewer: session.reviewer, annotation_queue_id: session.queueId };
-  const whole = { id, key, run_id: runId, feedback_source: { type: "app", metadata }, ...body };
-  const create = async () => postJson(feedbackPath, whole);
+  const feedback = { id, key, run_id: runId, feedback_source: { type: "app", metadata }, ...body };
+  const create = async () => postJson(feedbackPath, feedback);
   const update = async () => patchJson(path, body);
-  // Sent before and changed since, without an answer: the id is there, with other content.
-  await (isSent ? orElse(404, update, create) : orElse(409, create, update));
+  // An earlier request may have succeeded although its response was lost: then the id exists, maybe with older content.
+  await (isSent ? withFallback(404, update, create) : withFallback(409, create, update));
 }
 
-async function orElse(
+/** Calls `request`; if it fails with the given HTTP status, calls `fallback` instead. */
+async function withFallback(
   status: number,
-  first: () => Promise<unknown>,
-  second: () => unknown,
+  request: () => Promise<unknown>,
+  fallback: () => unknown,
 ): Promise<void> {
   try {
-    await first();
+    await request();
   } catch (cause) {
     if (!(cause instanceof ApiError) || cause.status !== status) {
       throw cause;
     }
-    await second();
+    await fallback();
   }
 }
 
-/** A run as an example of a dataset. `id` is made before: what is sent again is made once. */
+/** Creates an example from a run. The caller generates `id`, so that repeating the request creates only one. */
 export const addExample = async (example: {
   readonly id: string;
   readonly datasetId: string;
@@ -87,12 +89,12 @@ export const addExample = async (example: {
     id: example.id,
     dataset_id: example.datasetId,
     source_run_id: example.runId,
-    inputs: asObject(example.inputs, "input"),
-    outputs: asObject(example.outputs, "output"),
+    inputs: toObject(example.inputs, "input"),
+    outputs: toObject(example.outputs, "output"),
   });
 
-/** Examples hold objects. */
-const asObject = (value: unknown, name: string): Members =>
+/** Wraps a value that is not an object in one, because examples hold only objects. */
+const toObject = (value: unknown, name: string): Members =>
   typeof value === "object" && value !== null && !Array.isArray(value)
     ? toRecord(value)
     : { [name]: value };
@@ -102,7 +104,7 @@ export interface NamedDataset {
   readonly name: string;
 }
 
-/** Datasets to choose from: the hundred that were changed last. */
+/** Datasets to choose from: the 100 that changed last. */
 export const datasetNamesQuery = queryOptions({
   queryKey: ["datasets", "names"],
   queryFn: async ({ signal }): Promise<readonly NamedDataset[]> =>

@@ -1,32 +1,32 @@
 import { toItems, toRecord, toText } from "../../../api/parse.ts";
 import type { Members } from "../../../api/parse.ts";
 import { toFeedbackConfig } from "../rubric.ts";
-import type { Answer, ScoreInput } from "../rubric.ts";
+import type { Answer, RubricQuestion } from "../rubric.ts";
 
-/** What a reviewer has entered for one run, until the server has it. */
+/** What a reviewer has entered for one run, until all of it is saved on the server. */
 export interface ReviewDraft {
   /** By feedback key. */
   readonly answers: Readonly<Record<string, Answer>>;
   readonly note: string;
-  /** The outputs as they should have been, as JSON text; `undefined`: they are right. */
+  /** The corrected outputs as JSON text; `undefined` if the reviewer does not correct them. */
   readonly correction?: string;
-  /** The id of each feedback, made before it is sent, so that what is sent again counts once. By feedback key. */
+  /** The id of each feedback entry, by feedback key. Generated before the first request, so that a repeated one adds nothing. */
   readonly ids: Readonly<Record<string, string>>;
-  /** Keys that the server has feedback of already. */
+  /** Keys of the feedback that the server already has. */
   readonly sent: readonly string[];
-  /** The example that was made of the run. */
+  /** Id of the example that was created from the run. */
   readonly exampleId?: string;
 }
 
-/** Where a draft belongs. */
+/** Identifies a draft. */
 export interface DraftKey {
   readonly queueId: string;
-  /** Of the run's place in the queue. */
+  /** Id of the run's position in the queue. */
   readonly positionId: string;
   readonly reviewer: string;
 }
 
-/** Keys of what is not a question of the rubric. */
+/** Keys of feedback that does not come from a question of the rubric. */
 const noteKey = "note";
 const correctionKey = "correction";
 
@@ -39,39 +39,39 @@ const prefix = "millrace-review:";
 /** Drafts without a change for this long are deleted. */
 const retentionMs = 30 * 86_400_000;
 
-const nameOf = ({ queueId, positionId, reviewer }: DraftKey): string =>
+const toStorageKey = ({ queueId, positionId, reviewer }: DraftKey): string =>
   `${prefix}${queueId}:${positionId}:${reviewer}`;
 
-/** What of a browser's storage drafts need. */
+/** The part of the Web Storage API that drafts use. */
 export type DraftStorage = Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">;
 
-/** The draft of a run that this browser keeps; a draft that can't be read counts as absent. */
+/** Reads a draft from this browser's storage. A malformed draft counts as absent. */
 export function readDraft(storage: DraftStorage, key: DraftKey): ReviewDraft | undefined {
-  const kept = parseStored(storage.getItem(nameOf(key)));
-  return kept?.draft;
+  const stored = parseStored(storage.getItem(toStorageKey(key)));
+  return stored?.draft;
 }
 
-/** Keeps a draft. `false`: the browser has no room for it. */
+/** Stores a draft. Returns `false` if the browser refuses, for example because its storage is full. */
 export function saveDraft(
   storage: DraftStorage,
   key: DraftKey,
   { draft, nowMs }: { readonly draft: ReviewDraft; readonly nowMs: number },
 ): boolean {
   try {
-    storage.setItem(nameOf(key), JSON.stringify({ at: nowMs, draft }));
+    storage.setItem(toStorageKey(key), JSON.stringify({ at: nowMs, draft }));
     return true;
   } catch {
-    return false; // The page says so: nothing else knows of it.
+    return false; // The review panel then warns the reviewer; nothing else reports this failure.
   }
 }
 
 export const deleteDraft = (storage: DraftStorage, key: DraftKey): void =>
-  storage.removeItem(nameOf(key));
+  storage.removeItem(toStorageKey(key));
 
-/** Throws away what was left behind long ago. */
+/** Deletes the drafts that have not changed for `retentionMs`. */
 export function deleteOldDrafts(storage: DraftStorage, nowMs: number): void {
   const names = Array.from({ length: storage.length }, (_, index) => storage.key(index) ?? "");
-  for (const name of names.filter((one) => one.startsWith(prefix))) {
+  for (const name of names.filter((key) => key.startsWith(prefix))) {
     const at = parseStored(storage.getItem(name))?.at ?? 0;
     if (nowMs - at > retentionMs) {
       storage.removeItem(name);
@@ -79,41 +79,45 @@ export function deleteOldDrafts(storage: DraftStorage, nowMs: number): void {
   }
 }
 
-/** A draft with one answer changed; `undefined` takes it away. */
-export function answerIn(draft: ReviewDraft, key: string, answer: Answer | undefined): ReviewDraft {
-  const { [key]: _before, ...others } = draft.answers;
+/** Returns a draft with one answer replaced, or removed if `answer` is `undefined`. */
+export function withAnswer(
+  draft: ReviewDraft,
+  key: string,
+  answer: Answer | undefined,
+): ReviewDraft {
+  const { [key]: _previous, ...others } = draft.answers;
   return { ...draft, answers: answer === undefined ? others : { ...others, [key]: answer } };
 }
 
-/** Keys of required questions without an answer. */
-export const missingAnswers = (
-  inputs: readonly ScoreInput[],
+/** Keys of the required questions that have no answer. */
+export const findMissingAnswers = (
+  questions: readonly RubricQuestion[],
   { answers }: ReviewDraft,
 ): readonly string[] =>
-  inputs
+  questions
     .filter(({ key, isRequired }) => isRequired && answers[key] === undefined)
     .map(({ key }) => key);
 
-/** One feedback to write. */
+/** A feedback entry to create, update or delete on the server. */
 export interface FeedbackWrite {
   readonly id: string;
   readonly key: string;
-  /** `undefined`: it is taken back. */
+  /** `undefined` to delete the feedback. */
   readonly body: Members | undefined;
-  /** Whether the server has it already. */
+  /** Whether the server already has the feedback. */
   readonly isSent: boolean;
 }
 
-/** What a draft means for the server, with an id for each feedback that has none yet. */
+/** Converts a draft to feedback writes. Feedback without an id gets one from `createId`. */
 export function toFeedbackWrites(
   draft: ReviewDraft,
-  inputs: readonly ScoreInput[],
-  makeId: () => string,
+  questions: readonly RubricQuestion[],
+  createId: () => string,
 ): readonly FeedbackWrite[] {
   const bodies = new Map<string, Members>();
   for (const [key, answer] of Object.entries(draft.answers)) {
-    const input = inputs.find((one) => one.key === key);
-    const config = input === undefined ? undefined : toFeedbackConfig(input);
+    const question = questions.find((each) => each.key === key);
+    const config = question === undefined ? undefined : toFeedbackConfig(question);
     bodies.set(key, {
       score: answer.score ?? null,
       value: answer.value ?? null,
@@ -131,14 +135,14 @@ export function toFeedbackWrites(
   }
   const keys = new Set([...bodies.keys(), ...draft.sent]);
   return [...keys].map((key) => ({
-    id: draft.ids[key] ?? makeId(),
+    id: draft.ids[key] ?? createId(),
     key,
     body: bodies.get(key),
     isSent: draft.sent.includes(key),
   }));
 }
 
-/** A correction is an object, or a text that describes what is wrong. */
+/** Returns a JSON object as an object, and any other correction as text. */
 function parseCorrection(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
@@ -148,32 +152,32 @@ function parseCorrection(text: string): unknown {
   }
 }
 
-/** The outputs that a correction stands for; `undefined`: it is no JSON object. */
-export function correctedOutputs(text: string): Members | undefined {
+/** Parses a correction as corrected outputs. Returns `undefined` if it is not a JSON object. */
+export function parseCorrectedOutputs(text: string): Members | undefined {
   const value = parseCorrection(text);
   return typeof value === "string" ? undefined : toRecord(value);
 }
 
-/** The draft that leads to the feedback which a reviewer gave on a run in this queue. */
-export function draftOfFeedback(
+/** Restores a draft from the feedback that a reviewer has submitted for a run of this queue. */
+export function restoreDraft(
   feedback: unknown,
   { queueId, reviewer }: Pick<DraftKey, "queueId" | "reviewer">,
 ): ReviewDraft {
-  const own = toItems(feedback)
+  const submitted = toItems(feedback)
     .map(toRecord)
     .filter(({ feedback_source: source }) => {
       const metadata = toRecord(toRecord(source)["metadata"]);
       return metadata["reviewer"] === reviewer && metadata["annotation_queue_id"] === queueId;
     });
   let draft = emptyDraft;
-  for (const given of own) {
-    const key = toText(given["key"]) ?? "";
-    const id = toText(given["id"]) ?? "";
+  for (const item of submitted) {
+    const key = toText(item["key"]) ?? "";
+    const id = toText(item["id"]) ?? "";
     if (draft.sent.includes(key)) {
-      continue; // The latest comes first.
+      continue; // The server lists the newest feedback first, and only that one counts.
     }
     draft = {
-      ...withFields(draft, key, given),
+      ...withFeedback(draft, key, item),
       ids: { ...draft.ids, [key]: id },
       sent: [...draft.sent, key],
     };
@@ -181,21 +185,23 @@ export function draftOfFeedback(
   return draft;
 }
 
-function withFields(draft: ReviewDraft, key: string, given: Members): ReviewDraft {
-  const { score, value, comment, correction } = given;
+function withFeedback(draft: ReviewDraft, key: string, feedback: Members): ReviewDraft {
+  const { score, value, comment, correction } = feedback;
   const answer: Answer = {
     ...(typeof score === "number" || typeof score === "boolean" ? { score: Number(score) } : {}),
     ...(typeof value === "string" ? { value } : {}),
   };
-  const answered = Object.keys(answer).length === 0 ? draft : answerIn(draft, key, answer);
-  const noted =
-    key === noteKey && typeof comment === "string" ? { ...answered, note: comment } : answered;
+  const draftWithAnswer = Object.keys(answer).length === 0 ? draft : withAnswer(draft, key, answer);
+  const draftWithNote =
+    key === noteKey && typeof comment === "string"
+      ? { ...draftWithAnswer, note: comment }
+      : draftWithAnswer;
   if (key !== correctionKey || correction === null || correction === undefined) {
-    return noted;
+    return draftWithNote;
   }
   const text =
     typeof correction === "string" ? correction : JSON.stringify(correction, undefined, 2);
-  return { ...noted, correction: text };
+  return { ...draftWithNote, correction: text };
 }
 
 function parseStored(
@@ -219,6 +225,6 @@ function parseStored(
       },
     };
   } catch {
-    return undefined; // Something else wrote there.
+    return undefined; // Not JSON: other code has written to this key.
   }
 }

@@ -1,4 +1,4 @@
-/** What a key does on the review page. */
+/** An action that a key triggers during a review. */
 export type ReviewAction =
   | { readonly kind: "digit"; readonly digit: number }
   | { readonly kind: "question"; readonly step: 1 | -1 }
@@ -17,25 +17,25 @@ export type ReviewAction =
         | "trace";
     };
 
-/** The keys, in the order in which the page lists them. */
+/** The keyboard shortcuts of a review, in the order of the list that shows them. */
 export const reviewKeys = [
-  { keys: ["1", "…", "9", "0"], about: "Answer the marked question" },
-  { keys: ["↓", "↑"], about: "Mark the next or previous question" },
-  { keys: ["x"], about: "Take its answer away" },
+  { keys: ["1", "…", "9", "0"], about: "Answer the selected question" },
+  { keys: ["↓", "↑"], about: "Select next or previous question" },
+  { keys: ["x"], about: "Clear the answer" },
   { keys: ["c"], about: "Write a note" },
-  { keys: ["e"], about: "Correct the outputs" },
-  { keys: ["a"], about: "Add to the dataset" },
-  { keys: ["d"], about: "Done, and on to the next run" },
-  { keys: ["s"], about: "Skip: it comes back last" },
-  { keys: ["u"], about: "Reopen what was done last" },
-  { keys: ["n"], about: "Leave it for the next that waits" },
-  { keys: ["j"], about: "The run behind" },
-  { keys: ["k"], about: "The run before" },
-  { keys: ["t"], about: "Open the trace" },
-  { keys: ["Ctrl+Enter"], about: "Done, from within a text" },
+  { keys: ["e"], about: "Correct outputs" },
+  { keys: ["a"], about: "Add to dataset" },
+  { keys: ["d"], about: "Done, go to next run" },
+  { keys: ["s"], about: "Skip (the run returns at the end)" },
+  { keys: ["u"], about: "Reopen the last completed run" },
+  { keys: ["n"], about: "Next waiting run (wraps around)" },
+  { keys: ["j"], about: "Next run in the queue" },
+  { keys: ["k"], about: "Previous run in the queue" },
+  { keys: ["t"], about: "Open trace" },
+  { keys: ["Ctrl+Enter"], about: "Done (from a text field)" },
 ] as const;
 
-const letters: Readonly<Record<string, ReviewAction>> = {
+const actionsByKey: Readonly<Record<string, ReviewAction>> = {
   d: { kind: "done" },
   n: { kind: "next" },
   s: { kind: "skip" },
@@ -51,27 +51,27 @@ const letters: Readonly<Record<string, ReviewAction>> = {
   ArrowUp: { kind: "question", step: -1 },
 };
 
-/** A key event of the browser, with its target. */
+/** The fields of a keyboard event that select an action. */
 export interface PressedKey {
   readonly key: string;
   readonly ctrlKey: boolean;
   readonly metaKey: boolean;
   readonly altKey: boolean;
-  /** Into a text, which keeps it; into a slider, which keeps the arrows. */
-  readonly into: "text" | "slider" | "page";
+  /** What has the focus. A text field keeps all keys to itself, a slider the arrow keys. */
+  readonly target: "text" | "slider" | "page";
 }
 
-/** `undefined`: the key is the browser's, or the text's that is written. */
+/** Returns the action for a key, or `undefined` to leave the key to the browser or to the focused text field. */
 export function toReviewAction(pressed: PressedKey): ReviewAction | undefined {
-  const { key, ctrlKey, metaKey, altKey, into } = pressed;
+  const { key, ctrlKey, metaKey, altKey, target } = pressed;
   if ((ctrlKey || metaKey) && key === "Enter") {
     return { kind: "done" };
   }
-  if (into === "text" || ctrlKey || metaKey || altKey) {
+  if (target === "text" || ctrlKey || metaKey || altKey) {
     return undefined;
   }
-  if (into === "slider" && key.startsWith("Arrow")) {
+  if (target === "slider" && key.startsWith("Arrow")) {
     return undefined;
   }
-  return /^\d$/.test(key) ? { kind: "digit", digit: Number(key) } : letters[key];
+  return /^\d$/.test(key) ? { kind: "digit", digit: Number(key) } : actionsByKey[key];
 }

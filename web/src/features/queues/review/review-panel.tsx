@@ -4,32 +4,32 @@ import { FormError } from "../../../components/dialog/form.tsx";
 import { Markdown } from "../../../components/text/markdown.tsx";
 import type { Queue } from "../queue.ts";
 import { Correction } from "./correction.tsx";
-import { answerIn } from "./review-draft.ts";
+import { withAnswer } from "./review-draft.ts";
 import { reviewKeys } from "./review-keys.ts";
 import { ScoreInput } from "./score-input.tsx";
 import type { DraftState } from "./use-draft.ts";
 import type { ReviewActions } from "./use-review.ts";
 
-/** What is asked of a run, and what is done with it. */
+/** The questions, note, correction and buttons with which a reviewer reviews a run. */
 export const ReviewPanel = ({
   queue,
   draftState,
   actions,
-  marked,
-  onMark,
+  selectedIndex,
+  onSelect,
   note,
   lastDone,
 }: {
   readonly queue: Queue;
   readonly draftState: DraftState;
   readonly actions: ReviewActions;
-  /** Place of the question that number keys answer. */
-  readonly marked: number;
-  readonly onMark: (index: number) => void;
+  /** Index of the question that number keys answer. */
+  readonly selectedIndex: number;
+  readonly onSelect: (index: number) => void;
   readonly note: RefObject<HTMLTextAreaElement | null>;
   readonly lastDone: string | undefined;
 }) => {
-  const { draft, change, isKept } = draftState;
+  const { draft, change, isStored } = draftState;
   return (
     <>
       {queue.instructions !== "" && (
@@ -37,14 +37,14 @@ export const ReviewPanel = ({
           <Markdown text={queue.instructions} />
         </section>
       )}
-      {queue.inputs.map((input, index) => (
+      {queue.questions.map((question, index) => (
         <ScoreInput
-          key={input.key}
-          input={input}
-          answer={draft.answers[input.key]}
-          isMarked={index === marked}
-          onMark={() => onMark(index)}
-          onAnswer={(answer) => change(answerIn(draft, input.key, answer))}
+          key={question.key}
+          question={question}
+          answer={draft.answers[question.key]}
+          isSelected={index === selectedIndex}
+          onSelect={() => onSelect(index)}
+          onAnswer={(answer) => change(withAnswer(draft, question.key, answer))}
         />
       ))}
       <Textarea
@@ -59,14 +59,14 @@ export const ReviewPanel = ({
         hasDataset={queue.defaultDatasetId !== undefined}
         actions={actions}
       />
-      {!isKept && (
+      {!isStored && (
         <p className="bad" role="alert">
-          This browser has no room to keep what you enter: a reload would lose it.
+          Could not save your draft in this browser. Reloading the page would lose it.
         </p>
       )}
       <ReviewButtons actions={actions} lastDone={lastDone} />
       <details className="review-keys">
-        <summary>Keys</summary>
+        <summary>Keyboard shortcuts</summary>
         <dl>
           {reviewKeys.map(({ keys, about }) => (
             <div key={about}>
@@ -84,7 +84,7 @@ export const ReviewPanel = ({
   );
 };
 
-/** Always in view: what ends a review. */
+/** The buttons that end or leave a review; they stay in view. */
 const ReviewButtons = ({
   actions,
   lastDone,
@@ -106,7 +106,7 @@ const ReviewButtons = ({
         size="sm"
         variant="default"
         disabled={actions.isBusy}
-        onClick={() => actions.walk("next")}
+        onClick={() => actions.goTo("next")}
       >
         Next <kbd>n</kbd>
       </Button>

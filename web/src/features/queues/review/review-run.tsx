@@ -9,7 +9,7 @@ import { RunTypeBadge, StatusBadge } from "../../runs/run-badges.tsx";
 import { traceRunQuery } from "../../trace/queries.ts";
 import type { Claim } from "../queue.ts";
 
-/** The run under review, as it was recorded. */
+/** Shows the run under review as it was recorded. */
 export const ReviewRun = ({
   claim,
   tenantId,
@@ -34,7 +34,7 @@ export const ReviewRun = ({
         {run.endMs !== undefined && <span>{formatDuration(run.endMs - run.startMs)}</span>}
         <span>{formatTime(run.startMs)}</span>
         {run.projectId !== undefined && (
-          // Beside the review, which stays as it is.
+          // Opens a new tab, so that the review stays open.
           <Link
             to="/o/$tenantId/projects/p/$projectId"
             params={{ tenantId, projectId: run.projectId }}

@@ -3,15 +3,16 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { ApiError } from "../../../api/http.ts";
 import { Empty, Failure, Loading } from "../../../components/page/states.tsx";
+import { pluralize } from "../../../components/text/quantity.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { progressQuery } from "../queries.ts";
 import type { ReviewSession } from "../queries.ts";
 import type { Queue, QueueProgress } from "../queue.ts";
 import { deleteOldDrafts } from "./review-draft.ts";
 import { Review } from "./review.tsx";
-import { useClaim, useOpen } from "./use-claim.ts";
+import { useClaim, useOpenClaim } from "./use-claim.ts";
 
-/** Claims a run and shows it, or the reason why there is no run. */
+/** Claims a run and shows it for review, or shows why there is none. */
 export const ReviewSessionView = ({
   queue,
   session,
@@ -25,13 +26,13 @@ export const ReviewSessionView = ({
 }) => {
   const { data: claim, error, refetch } = useClaim(session, positionId);
   const progress = useQuery(progressQuery(session.queueId, session.reviewer));
-  const open = useOpen(session);
+  const openClaim = useOpenClaim(session);
   useEffect(() => deleteOldDrafts(localStorage, Date.now()), []);
   if (error instanceof ApiError && (error.status === 409 || error.status === 404)) {
     return (
       <Empty title={toVisibleText(error.message.replace(/^\d+: /, ""))}>
-        <p>What you entered for it is kept in this browser.</p>
-        <Button onClick={() => void open(null)}>Next run</Button>
+        <p>Your draft for this run is saved in this browser.</p>
+        <Button onClick={() => void openClaim(null)}>Next run</Button>
       </Empty>
     );
   }
@@ -44,7 +45,7 @@ export const ReviewSessionView = ({
   }
   if (claim === null || positionId === undefined) {
     if (claim === null && progress.data !== undefined) {
-      return <Nothing progress={progress.data} />;
+      return <NoRunToReview progress={progress.data} />;
     }
     return progress.error === null || claim !== null ? (
       <Loading what="the next run" />
@@ -64,30 +65,30 @@ export const ReviewSessionView = ({
   );
 };
 
-const Nothing = ({ progress }: { readonly progress: QueueProgress }) => {
+const NoRunToReview = ({ progress }: { readonly progress: QueueProgress }) => {
   const { total, completed, claimedByOthers } = progress;
   if (total === 0) {
     return (
-      <Empty title="No run in this queue yet.">
-        <p>Add some under Runs, or from the list of a project; they show here as they arrive.</p>
+      <Empty title="No runs in this queue yet">
+        <p>
+          Add runs in the Runs view or from the list of a project. They appear here automatically.
+        </p>
       </Empty>
     );
   }
   if (completed === total) {
     return (
-      <Empty title="All done.">
-        <p>Every run of this queue is reviewed. New ones show here as they arrive.</p>
+      <Empty title="All done">
+        <p>All runs in this queue are reviewed. New runs appear here automatically.</p>
       </Empty>
     );
   }
   return (
-    <Empty title="Nothing waits for you.">
+    <Empty title="No runs to review">
       <p>
-        {claimedByOthers > 0
-          ? `${claimedByOthers.toLocaleString("en")} with other reviewers now. `
-          : ""}
-        The {(total - completed).toLocaleString("en")} that are open wait for others; what becomes
-        free shows here.
+        {pluralize(total - completed, "run")} left for other reviewers
+        {claimedByOthers > 0 ? `, ${claimedByOthers.toLocaleString("en")} in review now` : ""}. Runs
+        that become available appear here automatically.
       </p>
     </Empty>
   );

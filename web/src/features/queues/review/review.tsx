@@ -5,8 +5,8 @@ import { traceRunQuery } from "../../trace/queries.ts";
 import { progressQuery } from "../queries.ts";
 import type { ReviewSession } from "../queries.ts";
 import type { Claim, Queue } from "../queue.ts";
-import { answerOfDigit } from "../rubric.ts";
-import { answerIn } from "./review-draft.ts";
+import { toDigitAnswer } from "../rubric.ts";
+import { withAnswer } from "./review-draft.ts";
 import type { ReviewAction } from "./review-keys.ts";
 import { ReviewPanel } from "./review-panel.tsx";
 import { ReviewRun } from "./review-run.tsx";
@@ -23,34 +23,37 @@ interface ReviewProps {
   readonly error: Error | null;
 }
 
-/** One run under review: it on the left, what is asked of it on the right. */
+/** The review of one run: the run on the left, the questions on the right. */
 export const Review = ({ queue, session, claim, tenantId, error }: ReviewProps) => {
   const { data: run } = useQuery(traceRunQuery(claim.runId));
   const { data: progress } = useQuery(progressQuery(session.queueId, session.reviewer));
   const draftState = useDraft(session, claim);
   const actions = useReview({ queue, session, claim, draftState, run });
-  const [marked, setMarked] = useState(0);
+  const [selectedIndex, setSelectedIndex] = useState(0);
   const note = useRef<HTMLTextAreaElement>(null);
-  const page = useRef<HTMLDivElement>(null);
-  const answer = (action: ReviewAction & { readonly kind: "digit" | "clear" }): void => {
-    const input = queue.inputs[marked];
-    const given = input && action.kind === "digit" ? answerOfDigit(input, action.digit) : undefined;
-    if (input === undefined || (action.kind === "digit" && given === undefined)) {
+  const container = useRef<HTMLDivElement>(null);
+  const changeAnswer = (action: ReviewAction & { readonly kind: "digit" | "clear" }): void => {
+    const question = queue.questions[selectedIndex];
+    const answer =
+      question && action.kind === "digit" ? toDigitAnswer(question, action.digit) : undefined;
+    if (question === undefined || (action.kind === "digit" && answer === undefined)) {
       return;
     }
-    draftState.change(answerIn(draftState.draft, input.key, given));
+    draftState.change(withAnswer(draftState.draft, question.key, answer));
     if (action.kind === "digit") {
-      setMarked(Math.min(marked + 1, queue.inputs.length - 1));
+      setSelectedIndex(Math.min(selectedIndex + 1, queue.questions.length - 1));
     }
   };
   useReviewKeys((action) => {
     switch (action.kind) {
       case "digit":
       case "clear":
-        answer(action);
+        changeAnswer(action);
         break;
       case "question":
-        setMarked(Math.max(0, Math.min(queue.inputs.length - 1, marked + action.step)));
+        setSelectedIndex(
+          Math.max(0, Math.min(queue.questions.length - 1, selectedIndex + action.step)),
+        );
         break;
       case "note":
         note.current?.focus();
@@ -62,7 +65,7 @@ export const Review = ({ queue, session, claim, tenantId, error }: ReviewProps) 
         actions.addToDataset();
         break;
       case "trace":
-        page.current?.querySelector<HTMLAnchorElement>(".review-trace")?.click();
+        container.current?.querySelector<HTMLAnchorElement>(".review-trace")?.click();
         break;
       case "undo":
         actions.reopen(progress?.lastDone);
@@ -74,7 +77,7 @@ export const Review = ({ queue, session, claim, tenantId, error }: ReviewProps) 
       case "next":
       case "after":
       case "before":
-        actions.walk(action.kind);
+        actions.goTo(action.kind);
         break;
     }
   });
@@ -82,31 +85,32 @@ export const Review = ({ queue, session, claim, tenantId, error }: ReviewProps) 
     ({ reviewer, doneMs }) => reviewer === session.reviewer && doneMs !== undefined,
   );
   return (
-    <div className="review" ref={page}>
+    <div className="review" ref={container}>
       <section className="review-run" aria-label="Run">
         <ReviewRun claim={claim} tenantId={tenantId} />
       </section>
       <section className="review-panel" aria-label="Review">
         {error !== null && (
           <p className="bad" role="alert">
-            The claim could not be renewed: {error.message}. What you enter is kept here.
+            Could not renew your claim on this run: {error.message}. Your draft is saved in this
+            browser.
           </p>
         )}
         {isDone ? (
           <div className="review-finished">
-            <p>You are done with this run.</p>
+            <p>You have reviewed this run.</p>
             <Button variant="default" onClick={() => actions.reopen(claim.id)}>
               Reopen
             </Button>
-            <Button onClick={() => actions.walk("next")}>Next run</Button>
+            <Button onClick={() => actions.goTo("next")}>Next run</Button>
           </div>
         ) : (
           <ReviewPanel
             queue={queue}
             draftState={draftState}
             actions={actions}
-            marked={marked}
-            onMark={setMarked}
+            selectedIndex={selectedIndex}
+            onSelect={setSelectedIndex}
             note={note}
             lastDone={progress?.lastDone}
           />

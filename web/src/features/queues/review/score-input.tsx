@@ -1,46 +1,51 @@
 import { NumberInput, Textarea } from "@mantine/core";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
-import { isChosen, stepOf, toAnswer } from "../rubric.ts";
-import type { Answer, ScoreInput as Asked } from "../rubric.ts";
+import { isChosen, toAnswer, toSliderStep } from "../rubric.ts";
+import type { Answer, RubricQuestion } from "../rubric.ts";
 
 interface ScoreProps {
-  readonly input: Asked;
+  readonly question: RubricQuestion;
   readonly answer: Answer | undefined;
-  /** Whether number keys answer it. */
-  readonly isMarked: boolean;
-  readonly onMark: () => void;
+  /** Whether number keys answer this question. */
+  readonly isSelected: boolean;
+  readonly onSelect: () => void;
   readonly onAnswer: (answer: Answer | undefined) => void;
 }
 
 /** One question of the rubric, and its answer. */
 export const ScoreInput = (props: ScoreProps) => {
-  const { input, answer, isMarked, onMark } = props;
-  const key = toVisibleText(input.key);
+  const { question, answer, isSelected, onSelect } = props;
+  const key = toVisibleText(question.key);
   return (
-    // Whatever of it takes the focus marks it; it takes none itself.
+    // The fieldset is not focusable: it is selected when the focus enters one of its controls.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
     <fieldset
       className="review-question"
-      data-marked={isMarked}
+      data-selected={isSelected}
       data-answered={answer !== undefined}
-      onFocus={onMark}
+      onFocus={onSelect}
     >
       <legend>
         {key}
-        {input.isRequired && <span className="review-required"> must be answered</span>}
+        {question.isRequired && <span className="review-required"> required</span>}
       </legend>
-      {input.about !== "" && <p className="review-about">{toVisibleText(input.about)}</p>}
-      <Field {...props} label={key} />
+      {question.about !== "" && <p className="review-about">{toVisibleText(question.about)}</p>}
+      <AnswerField {...props} label={key} />
     </fieldset>
   );
 };
 
-const Field = ({ input, answer, label, onAnswer }: ScoreProps & { readonly label: string }) => {
-  switch (input.kind) {
+const AnswerField = ({
+  question,
+  answer,
+  label,
+  onAnswer,
+}: ScoreProps & { readonly label: string }) => {
+  switch (question.kind) {
     case "categorical":
       return (
         <div className="review-choices">
-          {input.choices.map((choice, index) => (
+          {question.choices.map((choice, index) => (
             <button
               key={`${choice.label} ${choice.score ?? ""}`}
               type="button"
@@ -58,7 +63,7 @@ const Field = ({ input, answer, label, onAnswer }: ScoreProps & { readonly label
         </div>
       );
     case "continuous":
-      return <Range input={input} answer={answer} label={label} onAnswer={onAnswer} />;
+      return <RangeInput question={question} answer={answer} label={label} onAnswer={onAnswer} />;
     case "freeform":
       return (
         <Textarea
@@ -74,18 +79,18 @@ const Field = ({ input, answer, label, onAnswer }: ScoreProps & { readonly label
   }
 };
 
-const Range = ({
-  input,
+const RangeInput = ({
+  question,
   answer,
   label,
   onAnswer,
 }: {
-  readonly input: Asked & { readonly kind: "continuous" };
+  readonly question: RubricQuestion & { readonly kind: "continuous" };
   readonly answer: Answer | undefined;
   readonly label: string;
   readonly onAnswer: (answer: Answer | undefined) => void;
 }) => {
-  const { min, max } = input;
+  const { min, max } = question;
   return (
     <div className="review-range">
       <input
@@ -94,7 +99,7 @@ const Range = ({
         aria-valuetext={answer?.score === undefined ? "not answered" : String(answer.score)}
         min={min}
         max={max}
-        step={stepOf(input)}
+        step={toSliderStep(question)}
         value={answer?.score ?? min}
         data-answered={answer !== undefined}
         onChange={({ currentTarget }) => onAnswer({ score: Number(currentTarget.value) })}
@@ -104,7 +109,7 @@ const Range = ({
         size="xs"
         min={min}
         max={max}
-        step={stepOf(input)}
+        step={toSliderStep(question)}
         value={answer?.score ?? ""}
         onChange={(value) => onAnswer(value === "" ? undefined : { score: Number(value) })}
       />

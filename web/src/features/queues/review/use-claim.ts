@@ -5,44 +5,44 @@ import { claimRun } from "../queries.ts";
 import type { ReviewSession } from "../queries.ts";
 import type { Claim } from "../queue.ts";
 
-const keyOf = ({ queueId, reviewer }: ReviewSession, positionId: string | undefined) =>
+const toQueryKey = ({ queueId, reviewer }: ReviewSession, positionId: string | undefined) =>
   ["claims", queueId, reviewer, positionId ?? "next"] as const;
 
 /**
- * The run that the address names, or the next one: claimed, and claimed anew again and again while the page is open.
- * `null`: none waits.
+ * Claims the run at the queue position `positionId`, or the next waiting run, and renews the claim while the page is
+ * open. The data is `null` if no run is waiting.
  */
 export function useClaim(session: ReviewSession, positionId: string | undefined) {
-  const open = useOpen(session);
+  const openClaim = useOpenClaim(session);
   const claim = useQuery({
-    queryKey: keyOf(session, positionId),
+    queryKey: toQueryKey(session, positionId),
     queryFn: async ({ signal }) =>
       claimRun(session, positionId === undefined ? {} : { queue_run_id: positionId }, signal),
-    refetchInterval: ({ state: { data } }) => heartbeatMs(data, Date.now()),
+    refetchInterval: ({ state: { data } }) => renewalDelayMs(data, Date.now()),
     refetchIntervalInBackground: true,
-    // What another reviewer may have meanwhile is no memory to show.
+    // Never show a cached claim: another reviewer may have claimed the run since.
     gcTime: 0,
   });
-  const next = positionId === undefined ? claim.data : undefined;
+  const nextClaim = positionId === undefined ? claim.data : undefined;
   useEffect(() => {
-    if (next !== undefined && next !== null) {
-      void open(next);
+    if (nextClaim !== undefined && nextClaim !== null) {
+      void openClaim(nextClaim);
     }
-  }, [next, open]);
+  }, [nextClaim, openClaim]);
   return claim;
 }
 
-/** Goes to a run that was claimed just now; `null`: to the end of the queue. */
-export function useOpen(session: ReviewSession): (claim: Claim | null) => Promise<void> {
+/** Returns a function that opens a claimed run; with `null` it opens the message that no run is waiting. */
+export function useOpenClaim(session: ReviewSession): (claim: Claim | null) => Promise<void> {
   const client = useQueryClient();
   const navigate = useNavigate();
   const { queueId, reviewer } = session;
   return useCallback(
     async (claim) => {
       if (claim !== null) {
-        client.setQueryData(keyOf({ queueId, reviewer }, claim.id), claim);
+        client.setQueryData(toQueryKey({ queueId, reviewer }, claim.id), claim);
       }
-      // One step in the history for a whole review.
+      // Replace the history entry, so that Back leaves the review instead of going through its runs.
       const search = claim === null ? {} : { run: claim.id };
       await navigate({ to: ".", search, replace: true });
     },
@@ -50,19 +50,19 @@ export function useOpen(session: ReviewSession): (claim: Claim | null) => Promis
   );
 }
 
-const waitingMs = 5_000;
-const longestMs = 60_000;
-const shortestMs = 2_000;
+const emptyQueuePollMs = 5_000;
+const maxRenewalMs = 60_000;
+const minRenewalMs = 2_000;
 
 /**
- * When a claim is to be renewed: after a third of the time that is left of it, so that one answer may fail. Where no run
- * waited, when to ask again. `false`: there is nothing to renew.
+ * Milliseconds until the claim is requested again: a third of its remaining time, so that it survives a failed request.
+ * If no run was waiting (`null`), the interval at which to check for one. `false` if there is nothing to renew.
  */
-export function heartbeatMs(claim: Claim | null | undefined, nowMs: number): number | false {
+export function renewalDelayMs(claim: Claim | null | undefined, nowMs: number): number | false {
   if (claim === null) {
-    return waitingMs;
+    return emptyQueuePollMs;
   }
   return claim?.untilMs === undefined
     ? false
-    : Math.min(longestMs, Math.max(shortestMs, (claim.untilMs - nowMs) / 3));
+    : Math.min(maxRenewalMs, Math.max(minRenewalMs, (claim.untilMs - nowMs) / 3));
 }

@@ -6,36 +6,37 @@ import { submittedReviewQuery } from "./queries.ts";
 import { emptyDraft, deleteDraft, isEmptyDraft, saveDraft, readDraft } from "./review-draft.ts";
 import type { ReviewDraft } from "./review-draft.ts";
 
-/** A draft in this browser, under way to the server. */
+/** A reviewer's draft for a run, and how to change it. */
 export interface DraftState {
   readonly draft: ReviewDraft;
-  /** Whether this browser keeps it; `false`: a reload would lose it. */
-  readonly isKept: boolean;
-  /** Whether it is known what the server has of it. */
+  /** Whether this browser has stored the draft; if `false`, a reload would lose it. */
+  readonly isStored: boolean;
+  /** Whether the draft includes the feedback that the server already has. */
   readonly isReady: boolean;
   readonly change: (draft: ReviewDraft) => void;
-  readonly forget: () => void;
+  /** Deletes the draft from this browser. */
+  readonly deleteStored: () => void;
 }
 
-/** What the reviewer enters for a run: kept at each change, taken up again after a reload. */
+/** Keeps the draft for a run: stores it in this browser at each change, and restores it after a reload. */
 export function useDraft(session: ReviewSession, claim: Claim): DraftState {
   const key = { ...session, positionId: claim.id };
-  const [own, setOwn] = useState(() => readDraft(localStorage, key));
-  const [isKept, setIsKept] = useState(true);
-  const given = useQuery(submittedReviewQuery(claim.runId, session));
+  const [localDraft, setLocalDraft] = useState(() => readDraft(localStorage, key));
+  const [isStored, setIsStored] = useState(true);
+  const submitted = useQuery(submittedReviewQuery(claim.runId, session));
   return {
-    draft: own ?? given.data ?? emptyDraft,
-    isKept,
-    isReady: own !== undefined || !given.isPending,
+    draft: localDraft ?? submitted.data ?? emptyDraft,
+    isStored,
+    isReady: localDraft !== undefined || !submitted.isPending,
     change: (draft) => {
-      setOwn(draft);
+      setLocalDraft(draft);
       if (isEmptyDraft(draft) && draft.sent.length === 0) {
         deleteDraft(localStorage, key);
-        setIsKept(true);
+        setIsStored(true);
       } else {
-        setIsKept(saveDraft(localStorage, key, { draft, nowMs: Date.now() }));
+        setIsStored(saveDraft(localStorage, key, { draft, nowMs: Date.now() }));
       }
     },
-    forget: () => deleteDraft(localStorage, key),
+    deleteStored: () => deleteDraft(localStorage, key),
   };
 }

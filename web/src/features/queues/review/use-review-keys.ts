@@ -5,38 +5,38 @@ import { KeySequence, toStroke } from "../../../components/keyboard/shortcut.ts"
 import { reviewKeys, toReviewAction } from "./review-keys.ts";
 import type { PressedKey, ReviewAction } from "./review-keys.ts";
 
-/** For the keyboard map only: this page handles its keys itself. */
-const named: readonly Command[] = reviewKeys.map(({ keys, about }) => ({
+/** Only for the list of keyboard shortcuts: the hook below handles the keys itself. */
+const listedCommands: readonly Command[] = reviewKeys.map(({ keys, about }) => ({
   id: `review ${about}`,
   group: "This page",
   label: about,
   keys: keys.join(" "),
 }));
 
-/** Calls `onAction` for the keys of the review page, wherever on it the focus is. */
+/** Calls `onAction` for the keys of a review, wherever the focus is on the page. */
 export function useReviewKeys(onAction: (action: ReviewAction) => void): void {
-  useActions(named);
-  const act = useEffectEvent(onAction);
-  /** `g` begins a sequence that leads elsewhere: what follows it is none of these keys. */
-  const strokes = useRef(new KeySequence(["g"]));
+  useActions(listedCommands);
+  const runAction = useEffectEvent(onAction);
+  /** `g` begins a sequence that navigates to another page: the key after it must not act on the review. */
+  const keySequence = useRef(new KeySequence(["g"]));
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
-      // A dialog handles its own keys, and another handler may have taken this one.
+      // An open dialog handles all keys itself, and another handler may already have handled this one.
       if (event.defaultPrevented || document.querySelector("dialog[open]") !== null) {
         return;
       }
       const { key, ctrlKey, metaKey, altKey } = event;
-      const into = intoOf(event.composedPath()[0]);
+      const target = toKeyTarget(event.composedPath()[0]);
       const stroke = toStroke(event);
-      const isAlone =
-        stroke === undefined || strokes.current.press(stroke, event.timeStamp) === stroke;
-      if (!isAlone && into === "page") {
+      const isSingleKey =
+        stroke === undefined || keySequence.current.press(stroke, event.timeStamp) === stroke;
+      if (!isSingleKey && target === "page") {
         return;
       }
-      const action = toReviewAction({ key, ctrlKey, metaKey, altKey, into });
+      const action = toReviewAction({ key, ctrlKey, metaKey, altKey, target });
       if (action !== undefined) {
         event.preventDefault();
-        act(action);
+        runAction(action);
       }
     };
     document.addEventListener("keydown", onKey);
@@ -44,8 +44,8 @@ export function useReviewKeys(onAction: (action: ReviewAction) => void): void {
   }, []);
 }
 
-/** The first of the path: an editor is behind the border of its shadow root. */
-function intoOf(target: EventTarget | undefined): PressedKey["into"] {
+/** Classifies the first target of the composed path, which is inside the shadow root of a code editor. */
+function toKeyTarget(target: EventTarget | undefined): PressedKey["target"] {
   if (target instanceof HTMLInputElement) {
     return target.type === "range" ? "slider" : "text";
   }

@@ -5,26 +5,26 @@ import { claimRun, finishRun, releaseRun, reopenRun } from "../queries.ts";
 import type { ClaimRequest, ReviewSession } from "../queries.ts";
 import type { Claim, Queue } from "../queue.ts";
 import { addExample, sendFeedback } from "./queries.ts";
-import { correctedOutputs, missingAnswers, toFeedbackWrites } from "./review-draft.ts";
-import { useOpen } from "./use-claim.ts";
+import { parseCorrectedOutputs, findMissingAnswers, toFeedbackWrites } from "./review-draft.ts";
+import { useOpenClaim } from "./use-claim.ts";
 import type { DraftState } from "./use-draft.ts";
 
-/** The actions of a reviewer on a run. Each reports its failure and can be repeated. */
+/** The actions of a reviewer on a run. A failed action sets `error` and can be repeated. */
 export interface ReviewActions {
   readonly isBusy: boolean;
   readonly error: string | undefined;
-  /** What was done, for screen readers. */
+  /** The result of the last action, which is shown and announced by screen readers. */
   readonly notice: string | undefined;
   readonly done: () => void;
   readonly skip: () => void;
-  readonly walk: (to: "next" | "after" | "before") => void;
+  readonly goTo: (to: "next" | "after" | "before") => void;
   readonly reopen: (positionId: string | undefined) => void;
   readonly addToDataset: () => void;
-  /** Begins a correction with the outputs as they are. */
+  /** Starts a correction with a copy of the recorded outputs. */
   readonly correct: () => void;
 }
 
-interface Review {
+interface ReviewContext {
   readonly queue: Queue;
   readonly session: ReviewSession;
   readonly claim: Claim;
@@ -34,18 +34,24 @@ interface Review {
     | undefined;
 }
 
-const notYet = "The run has not come yet: try again once it shows.";
+const runNotLoaded = "The run has not loaded yet. Try again when it is shown.";
 
-export function useReview({ queue, session, claim, draftState, run }: Review): ReviewActions {
+export function useReview({
+  queue,
+  session,
+  claim,
+  draftState,
+  run,
+}: ReviewContext): ReviewActions {
   const client = useQueryClient();
-  const open = useOpen(session);
+  const openClaim = useOpenClaim(session);
   const [state, setState] = useState<Pick<ReviewActions, "isBusy" | "error" | "notice">>({
     isBusy: false,
     error: undefined,
     notice: undefined,
   });
   const fail = (error: string): void => setState({ isBusy: false, error, notice: undefined });
-  const attempt = (action: () => Promise<string | undefined>): void => {
+  const runAction = (action: () => Promise<string | undefined>): void => {
     if (state.isBusy) {
       return;
     }
@@ -56,7 +62,7 @@ export function useReview({ queue, session, claim, draftState, run }: Review): R
   };
   const refresh = async (): Promise<void> =>
     client.invalidateQueries({ queryKey: ["queues", session.queueId] });
-  const leaveFor = async (request: ClaimRequest): Promise<boolean> => {
+  const moveTo = async (request: ClaimRequest): Promise<boolean> => {
     const next = await claimRun(session, request);
     if (next === null) {
       return false;
@@ -64,70 +70,76 @@ export function useReview({ queue, session, claim, draftState, run }: Review): R
     if (next.id !== claim.id) {
       await releaseRun(session, claim.id, { isSkipped: false });
     }
-    await open(next);
+    await openClaim(next);
     return true;
   };
   return {
     ...state,
     done: () =>
-      attempt(async () => {
-        const missing = missingAnswers(queue.inputs, draftState.draft);
+      runAction(async () => {
+        const missing = findMissingAnswers(queue.questions, draftState.draft);
         if (missing.length > 0) {
-          throw new Error(`To be answered: ${missing.join(", ")}.`);
+          throw new Error(`Answer the required questions: ${missing.join(", ")}.`);
         }
-        const writes = toFeedbackWrites(draftState.draft, queue.inputs, () => crypto.randomUUID());
+        const writes = toFeedbackWrites(draftState.draft, queue.questions, () =>
+          crypto.randomUUID(),
+        );
         const ids = Object.fromEntries(writes.map(({ key, id }) => [key, id]));
-        // Before it is sent: should the page end here, what is sent again has the same ids.
+        // Store the ids before sending: if the page closes during the requests, repeating them uses the same ids.
         draftState.change({ ...draftState.draft, ids: { ...draftState.draft.ids, ...ids } });
         await sendFeedback(writes, { runId: claim.runId, session });
         await finishRun(session, claim.id);
-        draftState.forget();
+        draftState.deleteStored();
         client.removeQueries({ queryKey: ["run", claim.runId, "review"] });
-        await Promise.all([refresh(), open(await claimRun(session, {}))]);
+        await Promise.all([refresh(), openClaim(await claimRun(session, {}))]);
         return undefined;
       }),
     skip: () =>
-      attempt(async () => {
+      runAction(async () => {
         await releaseRun(session, claim.id, { isSkipped: true });
-        await open(await claimRun(session, {}));
+        await openClaim(await claimRun(session, {}));
         return undefined;
       }),
-    walk: (to) =>
-      attempt(async () => {
+    goTo: (to) =>
+      runAction(async () => {
         const request = { after: { after: claim.id }, before: { before: claim.id } };
-        // Behind the last that waits comes the first.
+        // After the last waiting run, continue with the first.
         const isFound =
           to === "next"
-            ? (await leaveFor(request.after)) || (await leaveFor({}))
-            : await leaveFor(request[to]);
-        return isFound ? undefined : "No other run waits there.";
+            ? (await moveTo(request.after)) || (await moveTo({}))
+            : await moveTo(request[to]);
+        return isFound ? undefined : "No other run is waiting there.";
       }),
     reopen: (positionId) =>
-      attempt(async () => {
+      runAction(async () => {
         if (positionId === undefined) {
-          return "You are done with none yet.";
+          return "You have not reviewed a run of this queue yet.";
         }
-        const again = await reopenRun(session, positionId);
+        const reopened = await reopenRun(session, positionId);
         if (positionId !== claim.id) {
           await releaseRun(session, claim.id, { isSkipped: false });
         }
-        await Promise.all([refresh(), open(again)]);
+        await Promise.all([refresh(), openClaim(reopened)]);
         return undefined;
       }),
     addToDataset: () =>
-      attempt(async () => {
+      runAction(async () => {
         const { defaultDatasetId: datasetId } = queue;
         if (datasetId === undefined) {
-          throw new Error("The queue has no dataset: its form names one.");
+          throw new Error("This queue has no dataset. Edit the queue to choose one.");
         }
         if (run === undefined) {
-          throw new Error(notYet);
+          throw new Error(runNotLoaded);
         }
         const { correction, exampleId: id = crypto.randomUUID() } = draftState.draft;
         const outputs =
-          correction === undefined ? await toWholeValue(run.outputs) : correctedOutputs(correction);
+          correction === undefined
+            ? await toWholeValue(run.outputs)
+            : parseCorrectedOutputs(correction);
         if (correction !== undefined && outputs === undefined) {
-          throw new Error("The corrected outputs are no JSON object: an example needs one.");
+          throw new Error(
+            "The corrected outputs must be a JSON object to add them to the dataset.",
+          );
         }
         const inputs = await toWholeValue(run.inputs);
         await addExample({ id, datasetId, runId: run.id, inputs, outputs });
@@ -135,9 +147,9 @@ export function useReview({ queue, session, claim, draftState, run }: Review): R
         return "Added to the dataset.";
       }),
     correct: () =>
-      attempt(async () => {
+      runAction(async () => {
         if (run === undefined) {
-          throw new Error(notYet);
+          throw new Error(runNotLoaded);
         }
         if (draftState.draft.correction === undefined) {
           draftState.change({ ...draftState.draft, correction: await toWholeText(run.outputs) });
@@ -147,11 +159,11 @@ export function useReview({ queue, session, claim, draftState, run }: Review): R
   };
 }
 
-/** A value as JSON text, also where a worker holds it; an empty object where nothing was recorded. */
+/** The JSON text of a payload, even if only a worker has the whole payload; `{}` if nothing was recorded. */
 const toWholeText = async (value: unknown): Promise<string> =>
   value === undefined ? "{}" : toSource(value).json();
 
-/** The value itself, however large; `undefined` where nothing was recorded. */
+/** The whole value of a payload, however large; `undefined` if nothing was recorded. */
 async function toWholeValue(value: unknown): Promise<unknown> {
   const whole: unknown = value === undefined ? undefined : JSON.parse(await toWholeText(value));
   return whole;

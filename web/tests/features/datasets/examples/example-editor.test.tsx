@@ -58,7 +58,7 @@ test("a text that is no JSON can't be saved, and is said with its place", async 
   await writeInputs('{\n"n": }');
   await waitFor(() => expect(save().disabled).toBe(true));
   expect(screen.getByRole("alert", { hidden: false }).textContent).toBe(
-    "this is no JSON value line 2, column 6",
+    "not a JSON value line 2, column 6",
   );
   await writeInputs('{"n": 2}');
   await waitFor(() => expect(save().disabled).toBe(false));

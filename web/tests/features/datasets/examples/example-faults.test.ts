@@ -39,16 +39,18 @@ test("every value is found by its pointer, names with slashes and tildes too", (
 
 test("a fault stands where the text is wrong, and says what is missing", () => {
   expect(mapJson('{"a": 1,}')).toMatchObject({
-    fault: { from: 8, message: 'a name in " is missing' },
+    fault: { from: 8, message: "expected a property name in double quotes" },
   });
-  expect(mapJson("[1 2]")).toMatchObject({ fault: { from: 3, message: "a , or ] is missing" } });
-  expect(mapJson("[".repeat(600))).toMatchObject({ fault: { message: "more than 500 levels" } });
+  expect(mapJson("[1 2]")).toMatchObject({ fault: { from: 3, message: 'expected "," or "]"' } });
+  expect(mapJson("[".repeat(600))).toMatchObject({
+    fault: { message: "more than 500 nested levels" },
+  });
 });
 
 test("only an object will do; nothing will do where there may be none", () => {
-  expect(findFaults("[1]", true)).toMatchObject([{ message: "a JSON object is needed" }]);
+  expect(findFaults("[1]", true)).toMatchObject([{ message: "must be a JSON object" }]);
   expect(findFaults(" \n", true)).toEqual([]);
-  expect(findFaults(" \n", false)).toMatchObject([{ message: "a JSON object is missing" }]);
+  expect(findFaults(" \n", false)).toMatchObject([{ message: "enter a JSON object" }]);
   expect(findFaults('{"a":1}', false)).toEqual([]);
 });
 

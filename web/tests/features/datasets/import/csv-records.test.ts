@@ -16,7 +16,7 @@ test("quotes hold commas, line ends and themselves doubled; lines are counted th
 });
 
 test("a quote that is open until the end is a fault that names its line", () => {
-  expect(() => readAll(['a,b\n1,"open\n2,3\n'])).toThrow("line 2: a quote is open");
+  expect(() => readAll(['a,b\n1,"open\n2,3\n'])).toThrow("line 2: a quote is not closed");
 });
 
 test("text behind a closing quote is a fault of its record alone", () => {

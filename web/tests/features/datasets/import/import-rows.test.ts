@@ -39,7 +39,7 @@ test("cells go to their parts without the prefix; splits are parted at commas; n
     metadata: { k: "" },
     split: ["train", "hard"],
   });
-  expect(() => toCsvRow(["Q"], shape)).toThrow("1 cell where the head has 5");
+  expect(() => toCsvRow(["Q"], shape)).toThrow("the row has 1 cell, but the header has 5");
 });
 
 test("a line is an example where it has inputs, else it is the inputs", () => {
@@ -78,6 +78,6 @@ describe("a file", () => {
     await expect(previewFile(new File([" \n"], "a.csv"))).rejects.toThrow("empty");
     const bytes = new Uint8Array([0x50, 0x4b, 0x03, 0xff]);
     await expect(previewFile(new File([bytes], "a.csv"))).rejects.toThrow("not UTF-8");
-    await expect(previewFile(new File(["a,a\n1,2"], "a.csv"))).rejects.toThrow('called "a"');
+    await expect(previewFile(new File(["a,a\n1,2"], "a.csv"))).rejects.toThrow('named "a"');
   });
 });
