@@ -144,7 +144,7 @@ describe.skipIf(browser === undefined)("the pages, in Chromium", () => {
   test("an address without a trace says so, and a server that is gone too", async () => {
     const unknown = "00000000-0000-4000-8000-000000000000";
     await page.goto(`${await projectAddress()}?trace=${unknown}`);
-    await page.getByText("There is no such trace.").waitFor();
+    await page.getByText("Trace not found").waitFor();
     await page.route("**/sessions*", (route) => route.abort());
     await page.goto(server.url);
     await page.getByRole("alert").getByText("The server does not answer.").waitFor();

@@ -201,7 +201,7 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
         ["project", `${at}/projects/p/${none}`, "Could not find the project"],
         ["project-of-others", `${at}/projects/p/${project["id"]}`, "Could not find the project"],
         ["cut-off", `${at}/projects/p/${none.slice(0, 12)}`, "Could not find the project"],
-        ["trace", `${own}?trace=${none}`, "There is no such trace."],
+        ["trace", `${own}?trace=${none}`, "Trace not found"],
         ["run", `${own}/r/${none}`, "Could not find the run"],
         ["dataset", `${at}/datasets/${none}`, "Could not find the dataset"],
         ["dataset-of-others", `${at}/datasets/${dataset["id"]}`, "Could not find the dataset"],

@@ -190,7 +190,7 @@ const search: Effect["start"] = async (page) => {
 const runCount = (page: Page) => until(() => page.getByRole("treeitem").count());
 
 const ofTrace = {
-  "Close or open the run": {
+  "Collapse or expand the run": {
     presses: ["ArrowLeft"],
     shows: async (page) => {
       await runCount(page).toBe(1);
@@ -199,21 +199,21 @@ const ofTrace = {
     },
     undo: stays,
   },
-  "Search in the trace": focuses(".trace-search"),
-  "Next run that was searched for": selects(search),
-  "Previous run that was searched for": selects(search),
+  "Search this trace": focuses(".trace-search"),
+  "Next match": selects(search),
+  "Previous match": selects(search),
   "Next error": selects(),
   "Previous error": selects(),
   "Next slowest run": selects(),
-  "Back among the slowest runs": selects(),
-  "Show or hide the critical path": toggles("p", "path"),
-  "Show errors only, or all": toggles("x", "errors"),
-  "Show less time": zooms(),
-  "Show more time": zooms("+"),
-  "Show all of the time": zooms("+"),
-  Earlier: zooms("+"),
-  Later: zooms("+"),
-  "Show the time of the selected run": {
+  "Previous slowest run": selects(),
+  "Toggle the critical path": toggles("p", "path"),
+  "Toggle errors only": toggles("x", "errors"),
+  "Zoom in": zooms(),
+  "Zoom out": zooms("+"),
+  "Reset zoom": zooms("+"),
+  "Pan to earlier": zooms("+"),
+  "Pan to later": zooms("+"),
+  "Zoom to the selected run": {
     ...zooms(),
     start: (page) => pressFor(page, "e", "run"),
   },
