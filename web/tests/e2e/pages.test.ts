@@ -60,7 +60,7 @@ describe.skipIf(browser === undefined)("the pages, in Chromium", () => {
 
   test("an empty server says how to record a first run, then shows its project", async () => {
     await page.goto(server.url);
-    await page.getByText("Nothing recorded yet").waitFor();
+    await page.getByText("No runs yet").waitFor();
     expect(await page.locator("pre").nth(1).textContent()).toContain(server.url);
     await recordAnswer(client);
     await page.getByRole("link", { name: "ask-the-docs" }).click();

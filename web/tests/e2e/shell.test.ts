@@ -107,17 +107,17 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
 
   test("home shows what arrives, live, and what the sender has counted", async () => {
     await page.goto(server.url);
-    await page.getByText("Nothing recorded yet").waitFor();
+    await page.getByText("No runs yet").waitFor();
     await record(20);
-    await page.getByRole("heading", { name: "What arrives now" }).waitFor();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
     const tiles = page.locator(".tiles");
     await expect
       .poll(async () => tiles.textContent(), { timeout: 20_000 })
-      .toMatch(/Tokens a minute500/);
-    await page.getByRole("heading", { name: "Senders" }).waitFor();
+      .toMatch(/Tokens\/min500/);
+    await page.getByRole("heading", { name: "SDK clients" }).waitFor();
     await expect
       .poll(async () =>
-        page.locator("section", { hasText: "Senders" }).locator("tbody").textContent(),
+        page.locator("section", { hasText: "SDK clients" }).locator("tbody").textContent(),
       )
       .toContain("ask-the-docs");
     const rows = await page.getByRole("link", { name: "ask-the-docs" }).count();
@@ -128,7 +128,7 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
 
   test("keys go to screens and to a project by its name, and none fires while one types", async () => {
     await page.goto(server.url);
-    await page.getByRole("heading", { name: "What arrives now" }).waitFor();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
     await page.keyboard.press("g");
     await page.keyboard.press("p");
     await page.getByRole("searchbox", { name: "Find projects by name" }).waitFor();

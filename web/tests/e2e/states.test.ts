@@ -230,7 +230,7 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
       const first = await read(
         "empty",
         [
-          ["home", "/", "Nothing recorded yet"],
+          ["home", "/", "No runs yet"],
           ["projects", `${at}/projects`, "No project yet."],
           ["datasets", `${at}/datasets`, "No datasets yet."],
           ["feedback", `${at}/feedback`, "No project yet."],
@@ -251,7 +251,7 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
       const bare = await read(
         "bare",
         [
-          ["runs", `${at}/projects/p/${project["id"]}`, "No trace here yet."],
+          ["runs", `${at}/projects/p/${project["id"]}`, "No traces yet"],
           ["examples", within, "No examples yet."],
           ["versions", `${within}?tab=versions`, "No versions yet."],
           ["experiments", `${within}?tab=experiments`, "No experiments yet."],

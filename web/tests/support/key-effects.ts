@@ -158,7 +158,7 @@ const ofLists = {
   "Find queues by name": focuses(field),
   "Find prompts by name or description": focuses(field),
   "Search all text": focuses("[data-search-input]"),
-  "Filter the runs": focuses("[data-filter-input]"),
+  "Filter runs": focuses("[data-filter-input]"),
 } satisfies Readonly<Record<string, Effect>>;
 
 /** Each goes on where the one before it left the trace, but for the selected run, which is the root again. */
