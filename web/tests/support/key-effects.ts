@@ -130,25 +130,25 @@ const everywhere = {
 const field = "input[type=search]";
 const ofLists = {
   "Move in a list or a tree": moves,
-  "Go to the list, next row": {
+  "Next row": {
     shows: async (page) => {
       await atRow(page, 0);
       await press(page, "j");
       await atRow(page, 1);
     },
   },
-  "Go to the list, previous row": {
+  "Previous row": {
     shows: async (page) => {
       await atRow(page, 0);
       await press(page, "j", "k");
       await atRow(page, 0);
     },
   },
-  "Open the row": {
+  "Open row": {
     start: toFirstRow,
     shows: (page, { href }) => until(() => page.url()).not.toBe(href),
   },
-  "Select the row, or not": {
+  "Select or deselect row": {
     start: toFirstRow,
     shows: (page) => page.locator("tr[aria-selected=true]").waitFor(),
   },
