@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { kindOfAttachment, parseAttachments } from "../../../src/components/payload/attachment.ts";
+import {
+  classifyAttachment,
+  parseAttachments,
+} from "../../../src/components/payload/attachment.ts";
 import {
   LocalPayload,
   PayloadStore,
@@ -85,7 +88,7 @@ describe("what may be shown and followed", () => {
       "text/html",
       "application/pdf",
     ];
-    expect(kinds.map((mimeType) => kindOfAttachment({ mimeType }))).toEqual([
+    expect(kinds.map((mimeType) => classifyAttachment({ mimeType }))).toEqual([
       "image",
       "other",
       "audio",

@@ -139,7 +139,7 @@ test("a column that is chosen shows, and still does after a reload", () => {
   expect(screen.queryByRole("columnheader", { name: "Colour" })).toBeNull();
   fireEvent.click(screen.getByRole("button", { name: "Columns" }));
   fireEvent.click(screen.getByRole("checkbox", { name: "Colour" }));
-  fireEvent.click(screen.getByRole("button", { name: "Move Colour before" }));
+  fireEvent.click(screen.getByRole("button", { name: "Move Colour up" }));
   const titles = () =>
     within(screen.getByRole("table"))
       .getAllByRole("columnheader")
