@@ -147,7 +147,7 @@ describe.skipIf(browser === undefined)("the pages, in Chromium", () => {
     await page.getByText("Trace not found").waitFor();
     await page.route("**/sessions*", (route) => route.abort());
     await page.goto(server.url);
-    await page.getByRole("alert").getByText("The server does not answer.").waitFor();
+    await page.getByRole("alert").getByText("The server is not responding.").waitFor();
     await page.unroute("**/sessions*");
     await page
       .getByRole("button", { name: "Try again" })

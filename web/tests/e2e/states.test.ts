@@ -196,8 +196,8 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
       "missing",
       [
         ["page", "/nowhere", "Nothing is at this address."],
-        ["tenant", `/o/${none}/settings`, "There is no such tenant"],
-        ["no-tenant-id", "/o/nobody/datasets", "There is no such tenant"],
+        ["tenant", `/o/${none}/settings`, "Tenant not found"],
+        ["no-tenant-id", "/o/nobody/datasets", "Tenant not found"],
         ["project", `${at}/projects/p/${none}`, "Could not find the project"],
         ["project-of-others", `${at}/projects/p/${project["id"]}`, "Could not find the project"],
         ["cut-off", `${at}/projects/p/${none.slice(0, 12)}`, "Could not find the project"],

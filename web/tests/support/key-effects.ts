@@ -104,11 +104,12 @@ const everywhere = {
     shows: (page) => page.getByRole("dialog").getByRole("combobox").waitFor(),
     undo: closes,
   },
-  "These keys": {
-    shows: (page) => page.getByRole("dialog", { name: "Keys", exact: true }).waitFor(),
+  "Show keyboard shortcuts": {
+    shows: (page) =>
+      page.getByRole("dialog", { name: "Keyboard shortcuts", exact: true }).waitFor(),
     undo: closes,
   },
-  "Close what is open above the page": {
+  "Close the dialog": {
     start: async (page) => {
       await press(page, "?");
       await dialogCount(page).toBe(1);

@@ -20,7 +20,7 @@ import type { ProjectAddress } from "./run-list-search.ts";
 
 interface AddRunsDialogProps {
   readonly title: string;
-  /** "dataset" or "queue", as searchText of the labels. */
+  /** "dataset" or "queue", as part of the labels. */
   readonly resource: string;
   readonly count: number;
   readonly targets: (

@@ -55,7 +55,7 @@ export const TraceRow = memo((props: TraceRowProps) => {
         <Name {...props} />
         {status === "error" && <span className="error-mark">Error</span>}
         {props.slowRank !== undefined && (
-          <span className="slowRank-mark" title={`#${props.slowRank} slowest by self time`}>
+          <span className="slow-mark" title={`#${props.slowRank} slowest by self time`}>
             {props.slowRank}
             <span className="unseen"> (rank by self time)</span>
           </span>
@@ -109,7 +109,7 @@ const Bar = ({ model, run, now, window, criticalIntervals }: TraceRowProps) => {
         return section.isVisible ? (
           <span
             key={from}
-            className="bar-criticalIntervals"
+            className="bar-path"
             style={{ left: `${section.left * 100}%`, width: `${section.width * 100}%` }}
           />
         ) : null;

@@ -33,7 +33,7 @@ describe("values of a run", () => {
     expect(store.call(document, "prose", [])).toBe(inputs.text);
     expect(store.call(document, "count", [])).toBe(1);
     store.close(document);
-    expect(() => store.call(document, "count", [])).toThrow("let go");
+    expect(() => store.call(document, "count", [])).toThrow("no longer loaded");
   });
 });
 
