@@ -1,7 +1,7 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
-/** What the server answers itself; `vite` passes it on to a server started with `millrace serve`. */
+/** The paths of the server's API. Vite's development server proxies them to a server started with `millrace serve`. */
 const apiPaths = [
   "/info",
   "/runs",
@@ -24,13 +24,13 @@ const apiTarget = "http://127.0.0.1:1984";
 export default defineConfig({
   plugins: [react()],
   build: {
-    // The server serves what lies there.
+    // The server serves the files in this folder.
     outDir: "../server/dist/web",
     emptyOutDir: true,
-    // The policy of the page allows files only: nothing inline, no `data:`.
+    // The Content-Security-Policy allows only files: no inline code and no `data:` URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // Their licences ask to be named wherever their code goes. The server does not serve this file.
+    // The licences of the bundled packages must be distributed with their code. The server does not serve this file.
     license: { fileName: "THIRD-PARTY-LICENSES.md" },
   },
   server: { proxy: Object.fromEntries(apiPaths.map((path) => [path, apiTarget])) },

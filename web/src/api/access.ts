@@ -13,7 +13,7 @@ const listeners = new Set<() => void>();
 /** The key in localStorage. It is not encrypted: anyone who can read the browser profile can read it. */
 export const readKey = (): string | undefined => localStorage.getItem(keyName) ?? undefined;
 
-/** Stores a key for this browser, after which rejected requests may be repeated. */
+/** Stores a key in this browser. Requests that were rejected without it can then be repeated. */
 export function storeKey(key: string): void {
   localStorage.setItem(keyName, key);
   sessionStorage.removeItem(tenantName);
@@ -47,28 +47,28 @@ function setAccess(next: Access): void {
 }
 
 /**
- * The tenant whose rows the UI shows: the one in the address, else the last one in this tab.
- * `undefined`: the server derives the tenant from the key.
+ * The tenant whose data the UI shows: the one in the URL, or else the last one in this tab. If it is
+ * `undefined`, the server derives the tenant from the key.
  */
 export function currentTenantId(): string | undefined {
   const { pathname, search } = globalThis.location;
   return parseTenantId(pathname, search) ?? sessionStorage.getItem(tenantName) ?? undefined;
 }
 
-/** Stores the tenant for addresses in this tab that name none. Call it only for a tenant that the server has confirmed. */
+/** Stores the tenant for URLs in this tab that don't contain one. Call it only for a tenant that the server has confirmed. */
 export const storeTenant = (id: string): void => sessionStorage.setItem(tenantName, id);
 
 /** Removes the tenant of this tab. */
 export const removeTenant = (): void => sessionStorage.removeItem(tenantName);
 
-/** What an address names as its tenant, whatever it is: `/o/{tenantId}/…`, or a prompt's `?organizationId=`. */
+/** The tenant segment of a URL, not validated: from `/o/{tenantId}/…`, or from a prompt's `?organizationId=`. */
 export const tenantSegmentOf = (pathname: string, search: string): string | undefined =>
   /^\/o\/([^/]+)/.exec(pathname)?.[1] ??
   new URLSearchParams(search).get("organizationId") ??
   undefined;
 
-/** The tenant that an address names; `undefined` where it names none, or none that there can be. */
+/** The tenant id in a URL; `undefined` if there is none or it is not a valid id. */
 export function parseTenantId(pathname: string, search: string): string | undefined {
-  const named = tenantSegmentOf(pathname, search) ?? "";
-  return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(named) ? named : undefined;
+  const segment = tenantSegmentOf(pathname, search) ?? "";
+  return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(segment) ? segment : undefined;
 }

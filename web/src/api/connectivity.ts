@@ -9,10 +9,10 @@ export function subscribeToConnectivity(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Must be called after each request, with whether the server responded. */
-export function reportConnectivity(answered: boolean): void {
-  if (isOffline === answered) {
-    isOffline = !answered;
+/** Must be called after each request. */
+export function reportConnectivity(hasResponse: boolean): void {
+  if (isOffline === hasResponse) {
+    isOffline = !hasResponse;
     listeners.forEach((listener) => listener());
   }
 }

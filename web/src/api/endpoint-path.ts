@@ -15,10 +15,12 @@ type Parameters<P extends string> = [Parameter<P>] extends [never]
   : readonly [parameters: Readonly<Record<Parameter<P>, string>>];
 
 /**
- * A path of the shared endpoint tables with its parameters encoded and filled in. A path that the tables
- * lack does not compile.
+ * Fills the parameters into a path of the shared endpoint tables, percent-encoded. Only paths in these tables
+ * type-check.
  */
 export function endpointPath<P extends Path>(path: P, ...[parameters]: Parameters<P>): string {
   const values: Readonly<Record<string, string>> = parameters ?? {};
-  return path.replaceAll(/:(\w+)/g, (_all, name: string) => encodeURIComponent(values[name] ?? ""));
+  return path.replaceAll(/:(\w+)/g, (_match, name: string) =>
+    encodeURIComponent(values[name] ?? ""),
+  );
 }

@@ -5,25 +5,25 @@ export interface ServerEvent {
   readonly data: string;
 }
 
-/** Longest event that is kept; a stream with a longer one is no stream of ours. */
+/** The longest accepted event, in characters. The server never sends a longer one. */
 const eventMax = 4_000_000;
 
-/** Cuts the text of a `text/event-stream` into events, however it arrives. */
+/** Parses a `text/event-stream` that arrives in chunks of any size. */
 export class EventStreamReader {
-  #rest = "";
+  #incomplete = "";
 
-  /** The events that end in what has come so far. @throws RangeError an event has no end. */
+  /** Adds a chunk and returns the events that it completes. @throws RangeError an event is too long. */
   read(text: string): readonly ServerEvent[] {
-    const blocks = (this.#rest + text).replaceAll("\r\n", "\n").split("\n\n");
-    this.#rest = blocks.pop() ?? "";
-    if (this.#rest.length > eventMax) {
-      throw new RangeError("the server's stream holds an event without end");
+    const blocks = (this.#incomplete + text).replaceAll("\r\n", "\n").split("\n\n");
+    this.#incomplete = blocks.pop() ?? "";
+    if (this.#incomplete.length > eventMax) {
+      throw new RangeError("The server's event stream contains an event that is too long.");
     }
     return blocks.flatMap(parseEvent);
   }
 }
 
-/** Nothing for a block of comments, which keep the connection open. */
+/** Parses one block. Returns no event for a block of comments, which the server sends to keep the connection open. */
 function parseEvent(block: string): readonly ServerEvent[] {
   const data: string[] = [];
   let name = "message";

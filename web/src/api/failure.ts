@@ -23,13 +23,13 @@ export interface CallFailure {
 /** Describes an error for the UI. `isOne`: the request was for one resource by its id. */
 export function describeFailure(error: Error, { isOne }: { readonly isOne: boolean }): CallFailure {
   if (error instanceof RequestTimeoutError) {
-    return { kind: "timeout", message: `${error.message} It may be busy: try again in a while.` };
+    return { kind: "timeout", message: `${error.message} It may be busy. Try again later.` };
   }
   if (!(error instanceof ApiError)) {
     return {
       kind: "malformed",
       message:
-        "The server's answer could not be read. It may be of another version than this page: load the page anew, or look at what stands between it and the server.",
+        "The response could not be parsed. The server may have been updated: reload the page. Otherwise, check the proxies between the browser and the server.",
       detail: error.message,
     };
   }
@@ -40,15 +40,15 @@ export function describeFailure(error: Error, { isOne }: { readonly isOne: boole
   if (status === 404 || (isOne && isMissing(error))) {
     return {
       kind: "missing",
-      message: "It may have been deleted, belong to another tenant, or the address is not whole.",
+      message: "It may have been deleted or belong to another tenant, or the URL is incomplete.",
       detail: message,
     };
   }
   return status >= 500
-    ? { kind: "failed", message: "The server could not answer.", detail: message }
+    ? { kind: "failed", message: "The server failed to process the request.", detail: message }
     : { kind: "refused", message: message };
 }
 
-/** Whether a resource does not exist: it was deleted, or the id in the address is incomplete. */
+/** Whether a resource does not exist: it was deleted (404), or its id in the URL is invalid (422). */
 export const isMissing = (error: Error | null): boolean =>
   error instanceof ApiError && (error.status === 404 || error.status === 422);

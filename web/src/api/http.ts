@@ -6,7 +6,7 @@ import type { ServerEvent } from "./event-stream.ts";
 
 /** The server responded with a status other than 2xx, or did not respond. */
 export class ApiError extends Error {
-  /** 0: no response. */
+  /** The HTTP status; 0 without a response. */
   readonly status: number;
 
   constructor(status: number, message: string, options?: ErrorOptions) {
@@ -19,14 +19,14 @@ export class ApiError extends Error {
 /** No response within the deadline. The server may be busy, so repeating the request at once would add to its load. */
 export class RequestTimeoutError extends ApiError {
   constructor(options?: ErrorOptions) {
-    super(0, `The server did not answer within ${timeoutMs / 1_000} seconds.`, options);
-    this.name = "LateError";
+    super(0, `The server did not respond within ${timeoutMs / 1_000} seconds.`, options);
+    this.name = "RequestTimeoutError";
   }
 }
 
-/** Longest wait for one response. */
+/** The longest wait for one response. */
 const timeoutMs = 30_000;
-/** Longest wait for a file download. */
+/** The longest wait for a file download. */
 const fileTimeoutMs = 120_000;
 
 type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
@@ -79,8 +79,8 @@ export async function getBlob(path: string, signal?: AbortSignal): Promise<Blob>
 }
 
 /**
- * The events of a `text/event-stream`, until `signal` or the server ends it. Not `EventSource`, which
- * cannot send the key as a header.
+ * Reads the events of a `text/event-stream` until `signal` aborts or the server ends the stream. It does not
+ * use `EventSource`, which can't send the key as a header.
  *
  * @throws {@link ApiError}
  */
@@ -123,7 +123,7 @@ export async function verifyKey(key: string): Promise<void> {
     await callText(endpointPath("/settings"), { method: "GET", key });
   } catch (cause) {
     throw cause instanceof ApiError && cause.status === 401
-      ? new ApiError(401, "The server does not know this key.", { cause })
+      ? new ApiError(401, "Invalid API key.", { cause })
       : cause;
   }
 }
@@ -151,13 +151,13 @@ async function callText(path: string, call: Call): Promise<string> {
   }
 }
 
-/** A 2xx response. Without `limit` there is no deadline. */
+/** Sends a request and returns its 2xx response; throws for any other. `limit` is the deadline, if there is one. */
 async function send(path: string, call: Call, limit?: AbortSignal): Promise<Response> {
   const { method, body, accept = "application/json", signal } = call;
-  const ends = [signal, limit].filter((end) => end !== undefined);
+  const signals = [signal, limit].filter((candidate) => candidate !== undefined);
   const init: RequestInit = {
     method,
-    signal: AbortSignal.any(ends),
+    signal: AbortSignal.any(signals),
     headers: {
       ...(call.key === undefined ? authHeaders() : { "x-api-key": call.key }),
       accept,
@@ -166,10 +166,10 @@ async function send(path: string, call: Call, limit?: AbortSignal): Promise<Resp
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   };
   let response: Response;
-  let fault = "";
+  let errorBody = "";
   try {
     response = await fetch(path, init);
-    fault = response.ok ? "" : await response.text();
+    errorBody = response.ok ? "" : await response.text();
   } catch (cause) {
     throw toRequestError(cause, { signal, limit });
   }
@@ -178,7 +178,7 @@ async function send(path: string, call: Call, limit?: AbortSignal): Promise<Resp
     if (response.status === 401 && call.key === undefined) {
       reportUnauthorized();
     }
-    throw new ApiError(response.status, describe(response.status, fault));
+    throw new ApiError(response.status, describeError(response.status, errorBody));
   }
   return response;
 }
@@ -201,19 +201,19 @@ function parseBody(text: string): unknown {
 /** The error of a request without a response: the caller aborted it, the deadline passed, or the connection failed. */
 function toRequestError(
   cause: unknown,
-  ends: { readonly signal?: AbortSignal | undefined; readonly limit?: AbortSignal | undefined },
+  signals: { readonly signal?: AbortSignal | undefined; readonly limit?: AbortSignal | undefined },
 ): unknown {
-  if (ends.signal?.aborted === true) {
+  if (signals.signal?.aborted === true) {
     return cause;
   }
-  if (ends.limit?.aborted === true) {
+  if (signals.limit?.aborted === true) {
     return new RequestTimeoutError({ cause });
   }
   reportConnectivity(false);
-  return new ApiError(0, "The server does not answer. Is it still running?", { cause });
+  return new ApiError(0, "The server is not responding. Check that it is running.", { cause });
 }
 
-const describe = (status: number, text: string): string => `${status}: ${readDetail(text)}`;
+const describeError = (status: number, text: string): string => `${status}: ${readDetail(text)}`;
 
 /** The `detail` of an error response, else the beginning of its body. */
 function readDetail(text: string): string {
@@ -223,7 +223,7 @@ function readDetail(text: string): string {
       return typeof value.detail === "string" ? value.detail : JSON.stringify(value.detail);
     }
   } catch {
-    // Not JSON: a proxy between the browser and the server may have responded. Show its text.
+    // Not JSON: perhaps a proxy between the browser and the server responded. Show its text.
   }
   return text.slice(0, 300);
 }

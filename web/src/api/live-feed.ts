@@ -9,7 +9,7 @@ const path = endpointPath("/ui/live");
 const firstWaitMs = 1_000;
 const longestWaitMs = 15_000;
 
-/** Holds the live report in the query cache. {@link useLiveReport} writes it; it is never fetched. */
+/** The live report in the query cache. It is never fetched; {@link useLiveReport} writes it from the event stream. */
 const liveQuery = queryOptions({
   queryKey: ["live"],
   queryFn: (): LiveReport => emptyReport,
@@ -26,8 +26,8 @@ export function useLiveReport(): {
   useEffect(() => {
     const controller = new AbortController();
     const store = (report: LiveReport): void => {
-      queryClient.setQueryData(liveQuery.queryKey, (known = emptyReport) =>
-        mergeReports(known, report),
+      queryClient.setQueryData(liveQuery.queryKey, (previous = emptyReport) =>
+        mergeReports(previous, report),
       );
     };
     const fail = (error: Error | undefined): void => {
@@ -48,14 +48,15 @@ export function useLiveReport(): {
 
 const errorKey = ["live", "error"];
 
-interface Watch {
+/** The callbacks and the lifetime of the stream's reader. */
+interface WatchOptions {
   readonly signal: AbortSignal;
   readonly store: (report: LiveReport) => void;
   readonly fail: (error: Error | undefined) => void;
 }
 
 /** Reads the stream until `signal` aborts, and reconnects with a growing delay. */
-async function watch({ signal, store, fail }: Watch): Promise<void> {
+async function watch({ signal, store, fail }: WatchOptions): Promise<void> {
   let waitMs = firstWaitMs;
   while (!signal.aborted) {
     try {
@@ -69,12 +70,12 @@ async function watch({ signal, store, fail }: Watch): Promise<void> {
         fail(cause instanceof Error ? cause : new ApiError(0, String(cause)));
       }
     }
-    await pause(waitMs, signal);
+    await delay(waitMs, signal);
     waitMs = Math.min(waitMs * 2, longestWaitMs);
   }
 }
 
-const pause = (delayMs: number, signal: AbortSignal): Promise<void> =>
+const delay = (delayMs: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const timer = setTimeout(resolve, delayMs);
     signal.addEventListener("abort", () => {

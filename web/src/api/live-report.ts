@@ -5,12 +5,12 @@ export interface LiveCounts {
   readonly errors: number;
   readonly tokens: number;
   readonly cost: number;
-  /** Latencies of traces: how many end in which bucket; bucket `n` reaches to `1.05 ** n` microseconds. */
+  /** A histogram of trace latencies. The upper bound of bucket `n` is `1.05 ** n` microseconds. */
   readonly latencies: readonly (readonly [bucket: number, count: number])[];
 }
 
 export interface LiveSecond {
-  /** Seconds since the epoch. */
+  /** Seconds since the Unix epoch. */
   readonly at: number;
   readonly projects: Readonly<Record<string, LiveCounts>>;
 }
@@ -27,18 +27,20 @@ export interface SdkClient {
   readonly dropped: number;
   readonly spooled: number;
   readonly pending: number;
+  /** The time of the report, in milliseconds since the Unix epoch. */
   readonly atMs: number;
 }
 
 /** Activity of the last five minutes. */
 export interface LiveReport {
-  /** The current second; those before it are complete. */
+  /** The current second, in seconds since the Unix epoch. Earlier seconds are complete. */
   readonly now: number;
   readonly seconds: readonly LiveSecond[];
+  /** The SDK clients that reported recently. */
   readonly senders: readonly SdkClient[];
 }
 
-/** Activity of an interval. Latencies are milliseconds; absent without traces. */
+/** Activity of an interval. Latencies are in milliseconds and `undefined` without traces. */
 export interface LiveSummary {
   readonly runsPerSecond: number;
   readonly runs: number;
@@ -51,8 +53,9 @@ export interface LiveSummary {
   readonly cost: number;
 }
 
-/** Seconds of history; the server stores as many. */
+/** The length of the history, in seconds. The server keeps the same. */
 const liveSeconds = 300;
+/** The ratio of the upper bounds of two adjacent latency buckets. */
 const growth = 1.05;
 
 export const emptyReport: LiveReport = { now: 0, seconds: [], senders: [] };
@@ -62,7 +65,7 @@ export function parseLiveReport(text: string): LiveReport {
   const value: unknown = JSON.parse(text);
   const { now, seconds, senders } = value as Partial<LiveReport>;
   if (typeof now !== "number" || !Array.isArray(seconds) || !Array.isArray(senders)) {
-    throw new TypeError("the server tells something else than what arrives");
+    throw new TypeError("The message is not a live report.");
   }
   return {
     now,
@@ -71,17 +74,17 @@ export function parseLiveReport(text: string): LiveReport {
   };
 }
 
-/** Merges a new report. After a reconnect the server repeats its history, so seconds in both are taken from `latest`. */
-export function mergeReports(known: LiveReport, latest: LiveReport): LiveReport {
+/** Merges a new report into the previous ones. After a reconnect the server repeats its history, so `latest` takes precedence. */
+export function mergeReports(previous: LiveReport, latest: LiveReport): LiveReport {
   const first = latest.seconds[0]?.at ?? latest.now;
-  const older = known.seconds.filter(({ at }) => at >= latest.now - liveSeconds && at < first);
+  const older = previous.seconds.filter(({ at }) => at >= latest.now - liveSeconds && at < first);
   return { ...latest, seconds: [...older, ...latest.seconds] };
 }
 
-/** The last seconds, of one project or of all. */
+/** Summarizes the last seconds, of one project or of all projects. */
 export function summarize(live: LiveReport, lastSeconds: number, projectId?: string): LiveSummary {
   const since = live.now - lastSeconds;
-  return sum(
+  return summarizeCounts(
     countsOf(
       live.seconds.filter(({ at }) => at >= since),
       projectId,
@@ -90,7 +93,7 @@ export function summarize(live: LiveReport, lastSeconds: number, projectId?: str
   );
 }
 
-/** Projects with activity, the busiest of the last minute first. */
+/** The ids of projects with activity, sorted by the runs of the last minute, the busiest first. */
 export function activeProjects(live: LiveReport): readonly string[] {
   const runs = new Map<string, number>();
   for (const { at, projects } of live.seconds) {
@@ -98,16 +101,16 @@ export function activeProjects(live: LiveReport): readonly string[] {
       runs.set(id, (runs.get(id) ?? 0) + (at >= live.now - 60 ? counts.runs : 0));
     }
   }
-  return [...runs].toSorted(([, one], [, other]) => other - one).map(([id]) => id);
+  return [...runs].toSorted(([, a], [, b]) => b - a).map(([id]) => id);
 }
 
 export interface LiveSeries {
-  /** Beginnings of the steps, milliseconds since the epoch. */
+  /** The start of each step, in milliseconds since the Unix epoch. */
   readonly at: readonly number[];
   readonly steps: readonly LiveSummary[];
 }
 
-/** The last minutes in steps of some seconds, the empty ones too. */
+/** Divides the last five minutes into steps and summarizes each, including empty ones. */
 export function toSeries(live: LiveReport, stepSeconds: number): LiveSeries {
   const end = Math.floor(live.now / stepSeconds) * stepSeconds;
   const count = Math.floor(liveSeconds / stepSeconds);
@@ -117,7 +120,7 @@ export function toSeries(live: LiveReport, stepSeconds: number): LiveSeries {
   }
   return {
     at: steps.map((_, index) => (end - (count - index) * stepSeconds) * 1_000),
-    steps: steps.map((seconds) => sum(countsOf(seconds), stepSeconds)),
+    steps: steps.map((seconds) => summarizeCounts(countsOf(seconds), stepSeconds)),
   };
 }
 
@@ -130,15 +133,15 @@ const countsOf = (seconds: readonly LiveSecond[], projectId?: string): readonly 
     return counts === undefined ? [] : [counts];
   });
 
-function sum(all: readonly LiveCounts[], seconds: number): LiveSummary {
+function summarizeCounts(allCounts: readonly LiveCounts[], seconds: number): LiveSummary {
   const total = (name: "runs" | "traces" | "errors" | "tokens" | "cost"): number =>
-    all.reduce((count, counts) => count + counts[name], 0);
+    allCounts.reduce((count, counts) => count + counts[name], 0);
   const traces = total("traces");
   const buckets = new Map<number, number>();
-  for (const [bucket, count] of all.flatMap(({ latencies }) => latencies)) {
+  for (const [bucket, count] of allCounts.flatMap(({ latencies }) => latencies)) {
     buckets.set(bucket, (buckets.get(bucket) ?? 0) + count);
   }
-  const sorted = [...buckets].toSorted(([one], [other]) => one - other);
+  const sorted = [...buckets].toSorted(([a], [b]) => a - b);
   return {
     runs: total("runs"),
     runsPerSecond: total("runs") / seconds,
@@ -151,7 +154,7 @@ function sum(all: readonly LiveCounts[], seconds: number): LiveSummary {
   };
 }
 
-/** The middle of the bucket in which the latency of a rank lies. */
+/** The middle of the bucket that contains the latency with the given rank, in milliseconds. */
 function quantile(
   sorted: readonly (readonly [bucket: number, count: number])[],
   rank: number,
@@ -166,11 +169,11 @@ function quantile(
   return undefined;
 }
 
-/** `4.2 %`. */
+/** Formats a share as a percentage: `4.2 %`. */
 export const formatShare = (share: number): string =>
   `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`;
 
-/** Money as models report it: US dollars. */
+/** Formats a cost in US dollars. */
 export function formatCost(cost: number): string {
   return `$${cost === 0 || cost >= 100 ? cost.toFixed(0) : cost.toPrecision(2)}`;
 }

@@ -1,8 +1,8 @@
-// What an answer or an address holds, read member by member: nothing of it is known before.
+// Parsers for untrusted values: responses of the server, and the queries of URLs.
 
 export type Members = Readonly<Record<string, unknown>>;
 
-/** The members of an object; none where it is no object. */
+/** The members of an object; empty if the value is not an object. */
 export const toRecord = (value: unknown): Members =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Members) : {};
 
@@ -13,35 +13,35 @@ export const toNumber = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isFinite(value) ? value : undefined;
 
 /**
- * The items of a list that an answer is made of.
+ * The items of a response that must be an array. `what` describes the items in the error message.
  *
- * @throws TypeError it is no list: not the server of this page said so.
+ * @throws TypeError the response is not an array.
  */
 export function requireItems(value: unknown, what: string): readonly unknown[] {
   if (!Array.isArray(value)) {
-    throw new TypeError(`the server's answer holds no list of ${what}`);
+    throw new TypeError(`The response contains no list of ${what}.`);
   }
   return value;
 }
 
-/** The items of a list; none where it is no list. */
+/** The items of an array; empty if the value is not an array. */
 export const toItems = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 export const toTexts = (value: unknown): readonly string[] =>
-  toItems(value).filter((one) => typeof one === "string");
+  toItems(value).filter((item) => typeof item === "string");
 
-/** @throws TypeError the server's answer holds no such text. */
+/** @throws TypeError the member is not a string. */
 export function requireText(members: Members, name: string): string {
   const text = toText(members[name]);
   if (text === undefined) {
-    throw new TypeError(`the server's answer holds no ${name}`);
+    throw new TypeError(`The response contains no text "${name}".`);
   }
   return text;
 }
 
 /**
- * A text of an address. The router reads `?q=12` as a number and `?q=true` as a boolean: they were
- * meant as they stand. Empty is as good as absent.
+ * A text in the URL's query. The router parses `?q=12` as a number and `?q=true` as a boolean, which this
+ * function converts back. Returns `undefined` for an empty text.
  */
 export function toSearchText(value: unknown): string | undefined {
   const text =
@@ -49,17 +49,17 @@ export function toSearchText(value: unknown): string | undefined {
   return text === "" ? undefined : text;
 }
 
-/** Whether a value of an address can be the id of something. */
+/** Whether a value in a URL is a valid id (a UUID). */
 export const isId = (value: unknown): value is string =>
   typeof value === "string" && /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value);
 
-/** The value where it is one of a few. */
+/** Returns the value if it is one of `values`, else `undefined`. */
 export const oneOf = <Value extends string>(
   value: unknown,
   values: readonly Value[],
-): Value | undefined => values.find((one) => one === value);
+): Value | undefined => values.find((candidate) => candidate === value);
 
-/** What is not `undefined`: under exact optional types an absent member is left out. */
+/** Removes the members that are `undefined`: `exactOptionalPropertyTypes` does not accept them for optional members. */
 export const omitUndefined = <Row extends object>(
   row: Row,
 ): { [Name in keyof Row]?: Exclude<Row[Name], undefined> } =>

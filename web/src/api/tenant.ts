@@ -6,15 +6,15 @@ import { getJson } from "./http.ts";
 
 const path = endpointPath("/settings");
 
-/** The tenant whose rows the UI shows. */
+/** The tenant whose data the UI shows. */
 export interface TenantSettings {
   readonly id: string;
   readonly displayName: string;
-  /** The name that its public prompts stand under; absent until it has one. */
+  /** The owner name of its public prompts; `undefined` until one is set. */
   readonly handle: string | undefined;
 }
 
-/** Changes rarely; mutations of the tenant invalidate it. */
+/** The current tenant. It changes rarely, and mutations of the tenant invalidate the query. */
 export const tenantQuery = queryOptions({
   queryKey: ["tenant"],
   queryFn: async ({ signal }) => {
@@ -33,7 +33,7 @@ export const tenantQuery = queryOptions({
 function parseTenant(value: unknown): TenantSettings {
   const { id, display_name, tenant_handle } = value as Readonly<Record<string, unknown>>;
   if (typeof id !== "string") {
-    throw new TypeError("the server's answer holds no tenant");
+    throw new TypeError("The response contains no tenant.");
   }
   return {
     id,

@@ -7,13 +7,13 @@ import { createQueryClient } from "../api/query-client.ts";
 import { repairNavigatorLanguage } from "./navigator-language.ts";
 import { router } from "./router.tsx";
 
-// Colours, spacing and type sizes are in theme.css, since the page's policy allows no style elements.
+// Colours, spacing and type sizes are in theme.css: the Content-Security-Policy forbids style elements.
 const theme = createTheme({
   cursorType: "pointer",
   respectReducedMotion: true,
   variantColorResolver: (input) => {
     const colors = defaultVariantColorsResolver(input);
-    // The accent of the dark scheme is light: what stands on it is dark.
+    // The accent is light in the dark scheme, so text on it must be dark.
     return input.variant === "filled" && input.color === input.theme.primaryColor
       ? { ...colors, color: "var(--on-accent)" }
       : colors;

@@ -1,6 +1,7 @@
 /**
- * A Chromium on a system whose locale is POSIX says that its language is `en-US@posix`, which its own
- * `Intl` refuses. The charts' library asks `Intl` for it as it is loaded; it gets English then.
+ * Replaces an invalid browser language by English. On a system with the POSIX locale, Chromium reports the
+ * language `en-US@posix`, for which its own `Intl` throws. The chart library passes the language to `Intl`
+ * when it is loaded.
  */
 export function repairNavigatorLanguage(navigator: { readonly language: string }): void {
   try {

@@ -18,10 +18,10 @@ import { ViewFailure } from "./shell/view-failure.tsx";
 
 rootRoute.update({ component: Shell, notFoundComponent: PageNotFound });
 
-/** A view that comes sooner takes the place of the last one without a word. */
+/** A view that loads faster than this replaces the previous one without a loading state. */
 const pendingMs = 300;
 
-// The page of each address is a chunk of its own; what is here is only where it lies.
+// Each view is a separate chunk, which is loaded on demand. The main chunk contains only the routes.
 export const router = createRouter({
   routeTree: rootRoute.addChildren([
     ...overviewRoutes,
@@ -36,7 +36,7 @@ export const router = createRouter({
     ...sharedRoutes,
     ...settingsRoutes,
   ]),
-  // What a view holds, such as a selection, is of the thing that its address names.
+  // A view is mounted again when a path parameter changes, since its state belongs to the resource in the URL.
   defaultRemountDeps: ({ params }) => params,
   defaultPendingMs: pendingMs,
   defaultPendingComponent: PageLoading,

@@ -180,13 +180,13 @@ describe.skipIf(browser === undefined)("the screen of experiments, in Chromium",
     const panel = page.getByRole("complementary", { name: "Example" });
     await panel.getByText("second, run 2").waitFor();
     await panel.locator(".cm-changedLine").first().waitFor();
-    await panel.getByText("Output of second: no difference.").waitFor();
+    await panel.getByText("Output of second: no differences").waitFor();
     await watched.picture("experiments-panel");
     await panel.getByRole("button", { name: "Side by side" }).click();
     await panel.locator(".cm-mergeView").waitFor();
     await watched.picture("experiments-split");
     await panel.getByRole("button", { name: "vs. reference" }).click();
-    await panel.getByText("Output of first: no difference.").waitFor();
+    await panel.getByText("Output of first: no differences").waitFor();
     expect(await watched.audit()).toEqual([]);
     await panel.getByRole("link", { name: "Open trace" }).first().click();
     await page.waitForURL(/projects\/p\/.*trace=/);

@@ -113,7 +113,7 @@ describe.skipIf(browser === undefined)("the keys that the map names, in Chromium
   /** Keys and words of the map, as it shows them. */
   const readMap = async (): Promise<readonly (readonly [keys: string, what: string])[]> => {
     await press(page, "?");
-    await page.getByRole("dialog", { name: "Keys", exact: true }).waitFor();
+    await page.getByRole("dialog", { name: "Keyboard shortcuts", exact: true }).waitFor();
     const keys = await page.locator("dialog[open] dt").allInnerTexts();
     const words = await page.locator("dialog[open] dd").allInnerTexts();
     return keys.map((key, index) => [key, words[index] ?? ""]);

@@ -60,7 +60,7 @@ describe.skipIf(browser === undefined)("the pages, in Chromium", () => {
 
   test("an empty server says how to record a first run, then shows its project", async () => {
     await page.goto(server.url);
-    await page.getByText("Nothing recorded yet").waitFor();
+    await page.getByText("No runs yet").waitFor();
     expect(await page.locator("pre").nth(1).textContent()).toContain(server.url);
     await recordAnswer(client);
     await page.getByRole("link", { name: "ask-the-docs" }).click();
@@ -144,10 +144,10 @@ describe.skipIf(browser === undefined)("the pages, in Chromium", () => {
   test("an address without a trace says so, and a server that is gone too", async () => {
     const unknown = "00000000-0000-4000-8000-000000000000";
     await page.goto(`${await projectAddress()}?trace=${unknown}`);
-    await page.getByText("There is no such trace.").waitFor();
+    await page.getByText("Trace not found").waitFor();
     await page.route("**/sessions*", (route) => route.abort());
     await page.goto(server.url);
-    await page.getByRole("alert").getByText("The server does not answer.").waitFor();
+    await page.getByRole("alert").getByText("The server is not responding.").waitFor();
     await page.unroute("**/sessions*");
     await page
       .getByRole("button", { name: "Try again" })

@@ -86,7 +86,7 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
     await row("came in live").waitFor();
     await page.locator(".data-table").hover();
     await page.mouse.wheel(0, 900);
-    await page.getByText("Held", { exact: true }).waitFor();
+    await page.getByText("Paused", { exact: true }).waitFor();
     const before = await page.locator("tbody tr").allTextContents();
     client.startRun({ name: "came in later" }).end();
     await client.flush();
@@ -164,14 +164,14 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
     await page.keyboard.press("j");
     await page.keyboard.press("x");
     await page.getByText("2 selected").waitFor();
-    await page.getByRole("button", { name: "Compare two" }).click();
-    await page.getByRole("heading", { name: "Two runs" }).waitFor();
+    await page.getByRole("button", { name: "Compare" }).click();
+    await page.getByRole("heading", { name: "Compare runs" }).waitFor();
     await page.getByText("order 237", { exact: false }).first().waitFor();
     await page.reload();
-    await page.getByRole("heading", { name: "Two runs" }).waitFor();
+    await page.getByRole("heading", { name: "Compare runs" }).waitFor();
     await page.getByText("order 234", { exact: false }).first().waitFor();
     await shot("compare");
-    await page.getByRole("button", { name: "Back to the list" }).click();
+    await page.getByRole("button", { name: "Back to list" }).click();
     await page.getByText("2 selected").waitFor();
     expect(faults).toEqual([]);
   }, 40_000);
@@ -184,8 +184,10 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
       .getByRole("checkbox", { name: "Select row 3", exact: true })
       .click({ modifiers: ["Shift"] });
     await page.getByRole("button", { name: "Add to dataset" }).click();
-    await page.getByRole("textbox", { name: "Find a dataset, or name a new one" }).fill("refunds");
-    await page.getByRole("button", { name: "Make it and add 3" }).click();
+    await page
+      .getByRole("textbox", { name: "Search for a dataset or enter a new name" })
+      .fill("refunds");
+    await page.getByRole("button", { name: "Create and add 3" }).click();
     await page.getByText("3 runs added to").waitFor();
     await page.getByRole("button", { name: "Done" }).click();
     const [dataset] = (await call("/datasets?name=refunds")) as readonly { id: string }[];
@@ -196,8 +198,10 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
     expect(examples.map(({ inputs }) => inputs.question).toSorted()).toHaveLength(3);
     expect(examples.every(({ outputs }) => outputs.answer.startsWith("It is on"))).toBe(true);
     await page.getByRole("button", { name: "Add to queue" }).click();
-    await page.getByRole("textbox", { name: "Find a queue, or name a new one" }).fill("check");
-    await page.getByRole("button", { name: "Make it and add 3" }).click();
+    await page
+      .getByRole("textbox", { name: "Search for a queue or enter a new name" })
+      .fill("check");
+    await page.getByRole("button", { name: "Create and add 3" }).click();
     await page.getByText("3 runs added to").waitFor();
     await shot("added");
     const [queue] = (await call("/annotation-queues?name=check")) as readonly { id: string }[];
@@ -218,7 +222,7 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
       ]);
       return readFileSync(await download.path(), "utf8");
     };
-    const lines = (await save("Export all that match", "JSON lines")).trim().split("\n");
+    const lines = (await save("Export all matches", "JSON Lines")).trim().split("\n");
     expect(lines).toHaveLength(23);
     expect(JSON.parse(lines[0] ?? "")).toMatchObject({ status: "error" });
     await page.getByRole("checkbox", { name: "Select row 2", exact: true }).click();
@@ -232,7 +236,7 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
     await call("/sessions", { name: "short-lived" });
     const [found] = (await call("/sessions?name=short-lived")) as readonly { id: string }[];
     await page.goto(address.replace(/[^/]+$/, found?.id ?? ""));
-    await page.getByText("No trace here yet.").waitFor();
+    await page.getByText("No traces yet").waitFor();
     await page.getByRole("button", { name: "Edit" }).click();
     await page.getByRole("textbox", { name: "Name" }).fill("renamed");
     await page.getByRole("textbox", { name: "Description" }).fill("what it is for");
@@ -242,7 +246,7 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
     await page.getByText("what it is for").waitFor();
     await page.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("textbox", { name: /Type renamed/ }).fill("renamed");
-    await page.getByRole("button", { name: "Delete it and its runs" }).click();
+    await page.getByRole("button", { name: "Delete project and runs" }).click();
     await expect.poll(async () => call("/sessions?name=renamed")).toEqual([]);
     expect(faults.filter((fault) => !fault.includes("404"))).toEqual([]);
   }, 40_000);

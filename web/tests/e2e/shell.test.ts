@@ -107,17 +107,17 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
 
   test("home shows what arrives, live, and what the sender has counted", async () => {
     await page.goto(server.url);
-    await page.getByText("Nothing recorded yet").waitFor();
+    await page.getByText("No runs yet").waitFor();
     await record(20);
-    await page.getByRole("heading", { name: "What arrives now" }).waitFor();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
     const tiles = page.locator(".tiles");
     await expect
       .poll(async () => tiles.textContent(), { timeout: 20_000 })
-      .toMatch(/Tokens a minute500/);
-    await page.getByRole("heading", { name: "Senders" }).waitFor();
+      .toMatch(/Tokens\/min500/);
+    await page.getByRole("heading", { name: "SDK clients" }).waitFor();
     await expect
       .poll(async () =>
-        page.locator("section", { hasText: "Senders" }).locator("tbody").textContent(),
+        page.locator("section", { hasText: "SDK clients" }).locator("tbody").textContent(),
       )
       .toContain("ask-the-docs");
     const rows = await page.getByRole("link", { name: "ask-the-docs" }).count();
@@ -128,7 +128,7 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
 
   test("keys go to screens and to a project by its name, and none fires while one types", async () => {
     await page.goto(server.url);
-    await page.getByRole("heading", { name: "What arrives now" }).waitFor();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
     await page.keyboard.press("g");
     await page.keyboard.press("p");
     await page.getByRole("searchbox", { name: "Search projects by name" }).waitFor();
@@ -145,7 +145,7 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     await page.waitForURL(/\/projects\/p\//);
     await page.locator("main").focus();
     await page.keyboard.press("?");
-    await page.getByRole("heading", { name: "Keys" }).waitFor();
+    await page.getByRole("heading", { name: "Keyboard shortcuts" }).waitFor();
     await page.keyboard.press("Escape");
     expect(await page.locator("dialog").count()).toBe(0);
     expect(faults).toEqual([]);
@@ -246,13 +246,13 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     expect(faults).toEqual([]);
     const key = await page.evaluate(() => localStorage.getItem("millrace-api-key"));
     await page.getByRole("button", { name: "Sign out of this browser" }).click();
-    await page.getByRole("heading", { name: "This server asks for a key" }).waitFor();
+    await page.getByRole("heading", { name: "API key required" }).waitFor();
     await page.screenshot({ path: `${screenshots}/key-entry.png` });
     await page.getByLabel("API key").fill("wrong");
-    await page.getByRole("button", { name: "Use this key" }).click();
-    await page.getByText("The server does not know this key.").waitFor();
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("Invalid API key.").waitFor();
     await page.getByLabel("API key").fill(key ?? "");
-    await page.getByRole("button", { name: "Use this key" }).click();
+    await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("heading", { name: "Settings", exact: true }).waitFor();
   }, 120_000);
 
@@ -263,9 +263,9 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     await page.getByText("Live", { exact: true }).waitFor();
     const { port } = server;
     await server.close();
-    await page.getByText("This page goes on by itself").waitFor();
+    await page.getByText("The UI reconnects automatically").waitFor();
     server = await startServer({ port, dataDir });
-    await page.getByText("This page goes on by itself").waitFor({ state: "hidden" });
+    await page.getByText("The UI reconnects automatically").waitFor({ state: "hidden" });
     await page.getByText("Live", { exact: true }).waitFor();
   }, 120_000);
 });

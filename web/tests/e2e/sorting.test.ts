@@ -212,7 +212,7 @@ describe.skipIf(browser === undefined)("lists are sorted as chosen, in Chromium"
     await page.goto(runsAddress);
     await page.getByText("Live", { exact: true }).waitFor();
     await page.getByRole("checkbox", { name: "Select row 3", exact: true }).click();
-    await page.getByText("Held", { exact: true }).waitFor();
+    await page.getByText("Paused", { exact: true }).waitFor();
     for (const [sort, order] of [...runOrders, ["start", "desc"] as const]) {
       await sortBy(sort, order);
       await expectRows("name", namesOf((await runNames(sort, order))["runs"]));

@@ -196,12 +196,12 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
       "missing",
       [
         ["page", "/nowhere", "Nothing is at this address."],
-        ["tenant", `/o/${none}/settings`, "There is no such tenant"],
-        ["no-tenant-id", "/o/nobody/datasets", "There is no such tenant"],
+        ["tenant", `/o/${none}/settings`, "Tenant not found"],
+        ["no-tenant-id", "/o/nobody/datasets", "Tenant not found"],
         ["project", `${at}/projects/p/${none}`, "Could not find the project"],
         ["project-of-others", `${at}/projects/p/${project["id"]}`, "Could not find the project"],
         ["cut-off", `${at}/projects/p/${none.slice(0, 12)}`, "Could not find the project"],
-        ["trace", `${own}?trace=${none}`, "There is no such trace."],
+        ["trace", `${own}?trace=${none}`, "Trace not found"],
         ["run", `${own}/r/${none}`, "Could not find the run"],
         ["dataset", `${at}/datasets/${none}`, "Could not find the dataset"],
         ["dataset-of-others", `${at}/datasets/${dataset["id"]}`, "Could not find the dataset"],
@@ -230,7 +230,7 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
       const first = await read(
         "empty",
         [
-          ["home", "/", "Nothing recorded yet"],
+          ["home", "/", "No runs yet"],
           ["projects", `${at}/projects`, "No projects yet"],
           ["datasets", `${at}/datasets`, "No datasets yet"],
           ["feedback", `${at}/feedback`, "No projects yet"],
@@ -251,7 +251,7 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
       const bare = await read(
         "bare",
         [
-          ["runs", `${at}/projects/p/${project["id"]}`, "No trace here yet."],
+          ["runs", `${at}/projects/p/${project["id"]}`, "No traces yet"],
           ["examples", within, "No examples yet"],
           ["versions", `${within}?tab=versions`, "No versions yet"],
           ["experiments", `${within}?tab=experiments`, "No experiments yet"],

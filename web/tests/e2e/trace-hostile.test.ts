@@ -130,11 +130,11 @@ describe.skipIf(browser === undefined)("what would do harm in a trace, in Chromi
     await page.getByRole("figure", { name: "Inputs" }).waitFor();
     await page.getByRole("group", { name: "Show Inputs as" }).getByText("JSON").click();
     const inputs = page.getByRole("tree", { name: "Inputs" });
-    await inputs.getByText("show more: 10,000,000 characters").click();
+    await inputs.getByText("Show all 10,000,000 characters").click();
     await expect.poll(() => inputs.getByRole("treeitem").count()).toBeGreaterThan(3);
     const outputs = page.getByRole("figure", { name: "Outputs" });
-    await outputs.getByLabel("Search in the value").fill("word 123456");
-    await outputs.getByLabel("Search in the value").press("Enter");
+    await outputs.getByLabel("Search this value").fill("word 123456");
+    await outputs.getByLabel("Search this value").press("Enter");
     await outputs.getByText("1 of 1").waitFor();
     await outputs.locator("mark").getByText("word 123456").waitFor();
     expect(await page.getByRole("treeitem").count()).toBeLessThan(200);

@@ -86,11 +86,11 @@ describe.skipIf(browser === undefined)("a trace of 50,000 runs, in Chromium", ()
       await heading("call 49999");
     });
     await measure("search a name", async () => {
-      await page.getByLabel("Search in the trace").fill("step 40");
+      await page.getByLabel("Search this trace").fill("step 40");
       await page.getByText("23", { exact: true }).waitFor();
     });
     await measure("search what runs hold", async () => {
-      await page.getByLabel("Search in the trace").fill("needle-in-the-payload");
+      await page.getByLabel("Search this trace").fill("needle-in-the-payload");
       await page.getByText("1", { exact: true }).waitFor();
       await page.keyboard.press("Enter");
       await heading("call 43210");

@@ -100,7 +100,7 @@ describe.skipIf(browser === undefined)("a trace, in Chromium", () => {
     await page.mouse.wheel(0, -300);
     await page.keyboard.up("Control");
     await expect.poll(() => param("zoom")).not.toBeNull();
-    await page.getByRole("button", { name: "Whole time" }).click();
+    await page.getByRole("button", { name: "Reset zoom" }).click();
     await expect.poll(() => param("zoom")).toBeNull();
     for (const place of [".ruler-scale", ".minimap"]) {
       const box = await page.locator(place).boundingBox();
@@ -126,7 +126,7 @@ describe.skipIf(browser === undefined)("a trace, in Chromium", () => {
     const choice = page.getByRole("radiogroup", { name: "Runs of type tool" });
     await choice.getByText("Hide").click();
     await expect.poll(names).not.toContain("weather");
-    await choice.getByText("Fold").click();
+    await choice.getByText("Collapse").click();
     await expect.poll(names).toContain("weather");
     await expect.poll(names).not.toContain("http-get");
     expect(param("close")).toBe("tool");
@@ -150,15 +150,15 @@ describe.skipIf(browser === undefined)("a trace, in Chromium", () => {
     await page.getByRole("button", { name: "Show as text" }).click();
     await page.getByText("sunny", { exact: true }).waitFor();
     await page.getByRole("tab", { name: "Timing" }).click();
-    await page.getByText("Own time").waitFor();
+    await page.getByText("Self time").waitFor();
     await page.getByText("172").first().waitFor();
     await page.getByRole("tab", { name: "Code" }).click();
     await page.getByText("new OpenAI().chat.completions.create").waitFor();
     expect(param("panel")).toBe("code");
     await page.getByRole("tab", { name: "Compare" }).click();
-    await page.getByLabel("Id of the run to compare with").fill(traceId);
+    await page.getByLabel("ID of the run to compare with").fill(traceId);
     await page.getByRole("button", { name: "Compare", exact: true }).click();
-    await page.getByText("against").waitFor();
+    await page.getByText("compared to").waitFor();
     expect(param("vs")).toBe(traceId);
     await page.screenshot({ path: `${screenshots}/trace-compare.png` });
     expect(faults).toEqual([]);
@@ -167,22 +167,22 @@ describe.skipIf(browser === undefined)("a trace, in Chromium", () => {
   test("feedback is given, changed and taken back beside the run", async () => {
     const { page, faults } = opened;
     await page.goto(`${address}&panel=feedback`);
-    await page.getByRole("button", { name: "Give feedback" }).click();
-    await page.getByRole("button", { name: "Give", exact: true }).click();
-    await page.getByText("Say what is judged").waitFor();
+    await page.getByRole("button", { name: "Add feedback" }).click();
+    await page.getByRole("button", { name: "Submit", exact: true }).click();
+    await page.getByText("Enter a key").waitFor();
     await page.getByLabel("Key").fill("correctness");
     await page.getByLabel("Score").fill("0.5");
     await page.getByLabel("Comment").fill("half right");
-    await page.getByRole("button", { name: "Give", exact: true }).click();
+    await page.getByRole("button", { name: "Submit", exact: true }).click();
     await page.getByText("half right").waitFor();
-    await page.getByRole("button", { name: "Change correctness" }).click();
+    await page.getByRole("button", { name: "Edit correctness" }).click();
     await page.getByLabel("Score").fill("1");
     await page.getByRole("button", { name: "Save" }).click();
     await page.locator(".feedback-line b").getByText("1", { exact: true }).waitFor();
     await page.screenshot({ path: `${screenshots}/trace-feedback.png` });
     await page.getByRole("button", { name: "Delete correctness" }).click();
     await page.getByRole("button", { name: "Delete feedback" }).click();
-    await page.getByText("Nothing was said of this run yet.").waitFor();
+    await page.getByText("No feedback yet").waitFor();
     expect(faults).toEqual([]);
   });
 

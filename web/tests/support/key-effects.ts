@@ -104,11 +104,12 @@ const everywhere = {
     shows: (page) => page.getByRole("dialog").getByRole("combobox").waitFor(),
     undo: closes,
   },
-  "These keys": {
-    shows: (page) => page.getByRole("dialog", { name: "Keys", exact: true }).waitFor(),
+  "Show keyboard shortcuts": {
+    shows: (page) =>
+      page.getByRole("dialog", { name: "Keyboard shortcuts", exact: true }).waitFor(),
     undo: closes,
   },
-  "Close what is open above the page": {
+  "Close the dialog": {
     start: async (page) => {
       await press(page, "?");
       await dialogCount(page).toBe(1);
@@ -130,25 +131,25 @@ const everywhere = {
 const field = "input[type=search]";
 const ofLists = {
   "Move in a list or a tree": moves,
-  "Go to the list, next row": {
+  "Next row": {
     shows: async (page) => {
       await atRow(page, 0);
       await press(page, "j");
       await atRow(page, 1);
     },
   },
-  "Go to the list, previous row": {
+  "Previous row": {
     shows: async (page) => {
       await atRow(page, 0);
       await press(page, "j", "k");
       await atRow(page, 0);
     },
   },
-  "Open the row": {
+  "Open row": {
     start: toFirstRow,
     shows: (page, { href }) => until(() => page.url()).not.toBe(href),
   },
-  "Select the row, or not": {
+  "Select or deselect row": {
     start: toFirstRow,
     shows: (page) => page.locator("tr[aria-selected=true]").waitFor(),
   },
@@ -158,7 +159,7 @@ const ofLists = {
   "Search queues by name": focuses(field),
   "Search prompts by name or description": focuses(field),
   "Search all text": focuses("[data-search-input]"),
-  "Filter the runs": focuses("[data-filter-input]"),
+  "Filter runs": focuses("[data-filter-input]"),
 } satisfies Readonly<Record<string, Effect>>;
 
 /** Each goes on where the one before it left the trace, but for the selected run, which is the root again. */
@@ -190,7 +191,7 @@ const search: Effect["start"] = async (page) => {
 const runCount = (page: Page) => until(() => page.getByRole("treeitem").count());
 
 const ofTrace = {
-  "Close or open the run": {
+  "Collapse or expand the run": {
     presses: ["ArrowLeft"],
     shows: async (page) => {
       await runCount(page).toBe(1);
@@ -199,21 +200,21 @@ const ofTrace = {
     },
     undo: stays,
   },
-  "Search in the trace": focuses(".trace-search"),
-  "Next run that was searched for": selects(search),
-  "Previous run that was searched for": selects(search),
+  "Search this trace": focuses(".trace-search"),
+  "Next match": selects(search),
+  "Previous match": selects(search),
   "Next error": selects(),
   "Previous error": selects(),
   "Next slowest run": selects(),
-  "Back among the slowest runs": selects(),
-  "Show or hide the critical path": toggles("p", "path"),
-  "Show errors only, or all": toggles("x", "errors"),
-  "Show less time": zooms(),
-  "Show more time": zooms("+"),
-  "Show all of the time": zooms("+"),
-  Earlier: zooms("+"),
-  Later: zooms("+"),
-  "Show the time of the selected run": {
+  "Previous slowest run": selects(),
+  "Toggle the critical path": toggles("p", "path"),
+  "Toggle errors only": toggles("x", "errors"),
+  "Zoom in": zooms(),
+  "Zoom out": zooms("+"),
+  "Reset zoom": zooms("+"),
+  "Pan to earlier": zooms("+"),
+  "Pan to later": zooms("+"),
+  "Zoom to the selected run": {
     ...zooms(),
     start: (page) => pressFor(page, "e", "run"),
   },

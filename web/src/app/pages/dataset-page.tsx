@@ -5,7 +5,7 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 import { DatasetMenu } from "../../features/datasets/dataset-menu.tsx";
 import { datasetTabs } from "../../features/datasets/dataset-search.ts";
 import type { DatasetTab } from "../../features/datasets/dataset-search.ts";
-import type { Dataset as DatasetFacts } from "../../features/datasets/dataset.ts";
+import type { Dataset } from "../../features/datasets/dataset.ts";
 import { ExamplePanel } from "../../features/datasets/examples/example-panel.tsx";
 import { Examples } from "../../features/datasets/examples/examples.tsx";
 import { datasetQuery } from "../../features/datasets/queries.ts";
@@ -16,14 +16,14 @@ import "../../features/datasets/datasets.css";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
 
-const titles: { readonly [Tab in DatasetTab]: string } = {
+const tabLabels: { readonly [Tab in DatasetTab]: string } = {
   examples: "Examples",
   experiments: "Experiments",
   versions: "Versions",
   comparisons: "Pairwise",
 };
 
-/** `/o/{tenantId}/datasets/{datasetId}`: one dataset. */
+/** The view of `/o/{tenantId}/datasets/{datasetId}`: one dataset. */
 export const DatasetPage = () => {
   const { tenantId, datasetId } = route.useParams();
   const { tab = "examples", example, asOf } = route.useSearch();
@@ -42,8 +42,8 @@ export const DatasetPage = () => {
     <div className="fill">
       <title>{`${toVisibleText(dataset.name)} · Millrace`}</title>
       <DatasetHead dataset={dataset} tenantId={tenantId} />
-      <nav className="tabs" aria-label="Parts of the dataset">
-        {/* Each names its tab: a link without one would call itself current on all of them. */}
+      <nav className="tabs" aria-label="Dataset views">
+        {/* Each link has a `tab`, also the default one: the router would mark a link without it as current on all tabs. */}
         {datasetTabs.map((name) => (
           <Link
             key={name}
@@ -52,7 +52,7 @@ export const DatasetPage = () => {
             search={{ tab: name }}
             aria-current={name === tab ? "page" : undefined}
           >
-            {titles[name]}
+            {tabLabels[name]}
             {name === "examples" && <Count value={dataset.exampleCount} />}
             {name === "experiments" && <Count value={dataset.experimentCount} />}
           </Link>
@@ -70,7 +70,7 @@ export const DatasetPage = () => {
             exampleId={example}
             asOf={asOf}
             tenantId={tenantId}
-            onClose={() => void navigate({ search: ({ example: _gone, ...rest }) => rest })}
+            onClose={() => void navigate({ search: ({ example: _closed, ...search }) => search })}
           />
         )}
       </div>
@@ -86,7 +86,7 @@ const DatasetHead = ({
   dataset,
   tenantId,
 }: {
-  readonly dataset: DatasetFacts;
+  readonly dataset: Dataset;
   readonly tenantId: string;
 }) => (
   <div className="heading">

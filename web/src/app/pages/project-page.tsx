@@ -14,7 +14,7 @@ const Trace = lazy(async () =>
 
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
 
-/** `/o/{tenantId}/projects/p/{projectId}`: the project's traces, or the one that the address selects. */
+/** The view of `/o/{tenantId}/projects/p/{projectId}`: the project's runs, or the trace that the URL selects. */
 export const ProjectPage = () => {
   const { tenantId, projectId } = route.useParams();
   const search = route.useSearch();

@@ -6,7 +6,7 @@ import { parseRunsSearch } from "../../features/trace/project-search.ts";
 
 const getParentRoute = () => rootRoute;
 
-/** Pages that show the parts of several features; features do not import each other for them. */
+/** The routes of views that combine several features. They are defined here so that features need not import each other. */
 export const sharedPageRoutes = [
   createRoute({
     getParentRoute,

@@ -8,8 +8,8 @@ import { describeFailure } from "../../api/failure.ts";
 import { getJson } from "../../api/http.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 
-const askFirstMs = 300;
-const askAgainMs = 2_000;
+const firstCheckMs = 300;
+const checkIntervalMs = 2_000;
 
 /** Shows that the server does not respond, checks for it, and reloads what failed when it is back. */
 export const OfflineBanner = () => {
@@ -19,42 +19,42 @@ export const OfflineBanner = () => {
     if (!isOffline) {
       return undefined;
     }
-    const ask = (): void => {
-      // That it does not answer yet is known; that it does is noted where the answer comes in.
+    const check = (): void => {
+      // `getJson` itself reports the connectivity, so its result and its error are not needed here.
       getJson(endpointPath("/info")).catch(() => undefined);
     };
-    // It may have been one connection that broke.
-    const soon = setTimeout(ask, askFirstMs);
-    const timer = setInterval(ask, askAgainMs);
+    // The first check is early: perhaps only a single connection failed.
+    const firstCheck = setTimeout(check, firstCheckMs);
+    const timer = setInterval(check, checkIntervalMs);
     return () => {
-      clearTimeout(soon);
+      clearTimeout(firstCheck);
       clearInterval(timer);
       void queryClient.invalidateQueries();
     };
   }, [isOffline, queryClient]);
   return (
     <output className="banner" hidden={!isOffline}>
-      {isOffline && "The server does not answer. This page goes on by itself when it is back."}
+      {isOffline && "The server is not responding. The UI reconnects automatically."}
     </output>
   );
 };
 
-/** Data on the page could not be refreshed. Further pages of a list report their failure in the list. */
+/** Whether a query's displayed data could not be refreshed. Failures to load more rows are shown in the list itself. */
 const isStale = (query: Query): boolean => {
   const { data, error, fetchMeta } = query.state;
   return (
     data !== undefined &&
     error !== null &&
     fetchMeta?.fetchMore === undefined &&
-    kinds.has(describeFailure(error, { isOne: false }).kind) &&
+    staleKinds.has(describeFailure(error, { isOne: false }).kind) &&
     query.isActive()
   );
 };
 
-/** The offline banner reports a missing server, and the view reports a refusal. */
-const kinds: ReadonlySet<string> = new Set(["failed", "malformed", "timeout"]);
+/** The failures that this banner reports. The offline banner reports a missing server, and the view a rejected request. */
+const staleKinds: ReadonlySet<string> = new Set(["failed", "malformed", "timeout"]);
 
-/** Shows that the data on the page may be stale, since refreshing it fails. */
+/** Shows that displayed data may be outdated because refreshing it failed. */
 export const StaleBanner = () => {
   const queryClient = useQueryClient();
   const cache = queryClient.getQueryCache();
@@ -67,7 +67,7 @@ export const StaleBanner = () => {
     <output className="banner" hidden={reason === undefined}>
       {reason !== undefined && (
         <>
-          Parts of this page could not be read again, and may be old: {toVisibleText(reason)}{" "}
+          Some data could not be refreshed and may be outdated: {toVisibleText(reason)}{" "}
           <Button
             size="compact-xs"
             variant="default"
@@ -83,7 +83,7 @@ export const StaleBanner = () => {
 
 const diskCheckMs = 15_000;
 
-/** Whether the server takes only deletions, as its disk is full. */
+/** Whether the server accepts only deletions because its disk is full. */
 const readOnlyQuery = queryOptions({
   queryKey: ["read-only"],
   queryFn: async ({ signal }): Promise<boolean> => {
@@ -101,7 +101,7 @@ export const ReadOnlyBanner = () => {
   return (
     <output className="banner" hidden={!isReadOnly}>
       {isReadOnly &&
-        "The server's disk is full: nothing new is stored. Delete projects or datasets, or free disk space."}
+        "The server's disk is full. New data is not stored. Delete projects or datasets, or free disk space."}
     </output>
   );
 };

@@ -4,17 +4,17 @@ import { useEffect, useRef, useState } from "react";
 import { storeKey } from "../../api/access.ts";
 import { verifyKey } from "../../api/http.ts";
 
-/** Shown while the server asks for a key: takes one, tries it, and keeps it for this browser. */
+/** Shown while the server requires an API key. It verifies the entered key and stores it in this browser. */
 export const KeyEntry = ({ hadKey }: { readonly hadKey: boolean }) => {
   const [key, setKey] = useState("");
   const field = useRef<HTMLInputElement>(null);
   const queryClient = useQueryClient();
-  // The only thing to do here, and nothing before it is passed over.
+  // The field is the only content of the view, so focusing it skips nothing for screen readers.
   useEffect(() => field.current?.focus(), []);
   const { mutate, error, isPending } = useMutation({
     mutationFn: verifyKey,
-    onSuccess: async (_, tried) => {
-      storeKey(tried);
+    onSuccess: async (_, verifiedKey) => {
+      storeKey(verifiedKey);
       await queryClient.resetQueries();
     },
   });
@@ -26,12 +26,12 @@ export const KeyEntry = ({ hadKey }: { readonly hadKey: boolean }) => {
         mutate(key.trim());
       }}
     >
-      <title>Key needed · Millrace</title>
-      <h1>This server asks for a key</h1>
+      <title>Sign in · Millrace</title>
+      <h1>API key required</h1>
       <p>
         {hadKey
-          ? "The key that this browser keeps is not, or no longer, one of this server's."
-          : "Enter an API key of this server. This browser keeps it until you forget it in the settings."}
+          ? "The server rejected the stored key. It may have been deleted."
+          : "Enter an API key of this server. It is stored in this browser until you sign out in the settings."}
       </p>
       <PasswordInput
         label="API key"
@@ -43,7 +43,7 @@ export const KeyEntry = ({ hadKey }: { readonly hadKey: boolean }) => {
         onChange={({ currentTarget }) => setKey(currentTarget.value)}
       />
       <Button type="submit" loading={isPending} disabled={key.trim() === ""}>
-        Use this key
+        Sign in
       </Button>
     </form>
   );

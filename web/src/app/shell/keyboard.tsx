@@ -8,12 +8,12 @@ import { KeySequence, takesText, toStroke } from "../../components/keyboard/shor
 import { Palette } from "./palette.tsx";
 import { ShortcutList, paletteKeys } from "./shortcut-list.tsx";
 
-/** The command palette, the map of keys, and the keys themselves. */
+/** Handles all keyboard shortcuts, and shows the command palette and the list of shortcuts. */
 export const Keyboard = () => {
   const [open, setOpen] = useState<"palette" | "keys">();
-  const screens = useScreens();
+  const globalCommands = useGlobalCommands();
   const actions = useSyncExternalStore(onActions, readActions);
-  const commands = [...actions, ...screens];
+  const commands = [...actions, ...globalCommands];
   const strokes = useRef(new KeySequence(["g"]));
   const close = (): void => setOpen(undefined);
   const onKey = useEffectEvent((event: KeyboardEvent) => {
@@ -26,12 +26,12 @@ export const Keyboard = () => {
       setOpen("palette");
       return;
     }
-    const isBusy = document.querySelector("dialog[open]") !== null;
-    if (stroke.startsWith("mod+") || isBusy || takesText(document.activeElement)) {
+    const isDialogOpen = document.querySelector("dialog[open]") !== null;
+    if (stroke.startsWith("mod+") || isDialogOpen || takesText(document.activeElement)) {
       return;
     }
     const keys = strokes.current.press(stroke, event.timeStamp);
-    const command = commands.find((one) => one.keys === keys);
+    const command = commands.find((candidate) => candidate.keys === keys);
     if (keys === "?") {
       setOpen("keys");
     } else if (keys !== undefined && command?.run !== undefined) {
@@ -64,46 +64,54 @@ export const Keyboard = () => {
   );
 };
 
-/** What can be done from everywhere: go to a screen, change the colours. */
-function useScreens(): readonly Command[] {
+/** The commands that are available in every view: going to a screen and changing the theme. */
+function useGlobalCommands(): readonly Command[] {
   const navigate = useNavigate();
   const tenantId = useTenantId();
   const { setColorScheme } = useMantineColorScheme();
   return useMemo(() => {
-    const screen = (label: string, keys: string, run: () => unknown): Command => ({
+    const screenCommand = (label: string, keys: string, run: () => unknown): Command => ({
       id: `screen ${label}`,
       label,
       group: "Screens",
       keys,
       run,
     });
-    const scheme = (label: string, value: "light" | "dark" | "auto"): Command => ({
-      id: `colours ${value}`,
+    const themeCommand = (label: string, value: "light" | "dark" | "auto"): Command => ({
+      id: `theme ${value}`,
       label,
-      group: "Colours",
+      group: "Theme",
       run: () => setColorScheme(value),
     });
     const params = { tenantId: tenantId ?? "" };
-    const ofTenant: readonly Command[] =
+    const tenantScreens: readonly Command[] =
       tenantId === undefined
         ? []
         : [
-            screen("Projects", "g p", () => navigate({ to: "/o/$tenantId/projects", params })),
-            screen("Datasets", "g d", () => navigate({ to: "/o/$tenantId/datasets", params })),
-            screen("Annotation queues", "g q", () =>
+            screenCommand("Projects", "g p", () =>
+              navigate({ to: "/o/$tenantId/projects", params }),
+            ),
+            screenCommand("Datasets", "g d", () =>
+              navigate({ to: "/o/$tenantId/datasets", params }),
+            ),
+            screenCommand("Annotation queues", "g q", () =>
               navigate({ to: "/o/$tenantId/annotation-queues", params }),
             ),
-            screen("Feedback", "g f", () => navigate({ to: "/o/$tenantId/feedback", params })),
-            screen("Settings", "g s", () => navigate({ to: "/o/$tenantId/settings", params })),
+            screenCommand("Feedback", "g f", () =>
+              navigate({ to: "/o/$tenantId/feedback", params }),
+            ),
+            screenCommand("Settings", "g s", () =>
+              navigate({ to: "/o/$tenantId/settings", params }),
+            ),
           ];
     return [
-      screen("Home", "g h", () => navigate({ to: "/" })),
-      ...ofTenant,
-      screen("Prompts", "g m", () => navigate({ to: "/prompts" })),
-      screen("Public prompts", "g u", () => navigate({ to: "/hub" })),
-      scheme("Light colours", "light"),
-      scheme("Dark colours", "dark"),
-      scheme("Colours of the system", "auto"),
+      screenCommand("Home", "g h", () => navigate({ to: "/" })),
+      ...tenantScreens,
+      screenCommand("Prompts", "g m", () => navigate({ to: "/prompts" })),
+      screenCommand("Public prompts", "g u", () => navigate({ to: "/hub" })),
+      themeCommand("Light theme", "light"),
+      themeCommand("Dark theme", "dark"),
+      themeCommand("System theme", "auto"),
     ];
   }, [navigate, tenantId, setColorScheme]);
 }

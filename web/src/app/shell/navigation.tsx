@@ -2,10 +2,10 @@ import { Link, useLocation } from "@tanstack/react-router";
 import { useState } from "react";
 import { useTenantId } from "../../api/tenant.ts";
 
-/** The links to the screens; on a narrow page they fold behind a button. */
+/** The links to the screens. On narrow screens a button shows and hides them. */
 export const Navigation = () => {
   const { pathname } = useLocation();
-  // Open for one address only: following a link closes it.
+  // The path at which the menu was opened: following a link changes the path and so closes the menu.
   const [openAt, setOpenAt] = useState<string>();
   const isOpen = openAt === pathname;
   return (

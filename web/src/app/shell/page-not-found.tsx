@@ -4,21 +4,21 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 
 const pathChars = 200;
 
-/** Shown at an address that no route matches. */
+/** Shown for a URL that no route matches. */
 export const PageNotFound = () => {
   const { pathname } = useLocation();
   return (
     <div className="absent-view">
-      <title>No such page · Millrace</title>
+      <title>Page not found · Millrace</title>
       <div className="heading">
-        <h1>There is no such page</h1>
+        <h1>Page not found</h1>
       </div>
-      <Empty title="Nothing is at this address.">
+      <Empty title="This URL does not exist.">
         <p>
           <code>{toVisibleText(pathname.slice(0, pathChars))}</code>
         </p>
-        <p>It may have been cut off.</p>
-        <Link to="/">Go to the first page</Link>
+        <p>The URL may be incomplete.</p>
+        <Link to="/">Go to Home</Link>
       </Empty>
     </div>
   );

@@ -2,29 +2,30 @@ import { queryOptions } from "@tanstack/react-query";
 import { endpointPath } from "../../api/endpoint-path.ts";
 import { getJson } from "../../api/http.ts";
 
-/** Something with a name that the palette can go to. */
+/** A named resource that the palette can open. */
 export interface SearchResult {
   readonly kind: "project" | "dataset" | "queue" | "prompt";
   readonly id: string;
   readonly name: string;
 }
 
+/** The most results of each kind. */
 const resultMax = 6;
 
-/** Projects, datasets, queues and prompts that have a text in their name. */
+/** Projects, datasets, queues and prompts whose name contains the text. */
 export const searchQuery = (text: string) =>
   queryOptions({
-    queryKey: ["found", text],
+    queryKey: ["palette", text],
     queryFn: async ({ signal }): Promise<readonly SearchResult[]> => {
-      const named = (path: string): Promise<unknown> => {
+      const searchByName = (path: string): Promise<unknown> => {
         const query = new URLSearchParams({ name_contains: text, limit: String(resultMax) });
         return getJson(`${path}?${query}`, signal);
       };
       const prompts = new URLSearchParams({ query: text, limit: String(resultMax) });
       const [projects, datasets, queues, hub] = await Promise.all([
-        named(endpointPath("/sessions")),
-        named(endpointPath("/datasets")),
-        named(endpointPath("/annotation-queues")),
+        searchByName(endpointPath("/sessions")),
+        searchByName(endpointPath("/datasets")),
+        searchByName(endpointPath("/annotation-queues")),
         getJson(`${endpointPath("/repos")}?${prompts}`, signal),
       ]);
       return [
@@ -44,5 +45,5 @@ function toSearchResults(
 ): readonly SearchResult[] {
   return (Array.isArray(list) ? (list as readonly Readonly<Record<string, unknown>>[]) : [])
     .slice(0, resultMax)
-    .map((one) => ({ kind, id: String(one["id"]), name: String(one[nameField]) }));
+    .map((item) => ({ kind, id: String(item["id"]), name: String(item[nameField]) }));
 }

@@ -16,7 +16,7 @@ import "./palette.css";
 const searchDelayMs = 120;
 const scrollTo = (row: HTMLElement | null): void => row?.scrollIntoView({ block: "nearest" });
 
-/** Goes to a screen, project, dataset, queue or prompt by its name, or does what the page offers. */
+/** The command palette: goes to a screen, project, dataset, queue or prompt by name, or runs a command of the view. */
 export const Palette = ({
   commands,
   onClose,
@@ -26,13 +26,17 @@ export const Palette = ({
 }) => {
   const [text, setText] = useState("");
   const [selected, setSelected] = useState(0);
-  const named = useNamed(text);
-  const shown = useMemo(() => [...findCommands(commands, text), ...named], [commands, text, named]);
-  const current = Math.min(selected, shown.length - 1);
+  const searchResults = useSearchResults(text);
+  const results = useMemo(
+    () => [...findCommands(commands, text), ...searchResults],
+    [commands, text, searchResults],
+  );
+  const current = Math.min(selected, results.length - 1);
   const id = useId();
   const run = (command: Command | undefined): void => {
     if (command?.run !== undefined) {
-      // While the dialog is open all behind it is inert, and closing it gives the focus back: only then may the command move it.
+      // Close the dialog first. While it is open, everything behind it is inert; and closing it restores the
+      // previous focus, which would undo a focus that the command has set.
       flushSync(onClose);
       void command.run();
     }
@@ -57,27 +61,27 @@ export const Palette = ({
         onKeyDown={(event) => {
           const isMove = event.key === "ArrowDown" || event.key === "ArrowUp";
           const next = isMove
-            ? toNextRow(event.key, { current, count: shown.length, page: 8 })
+            ? toNextRow(event.key, { current, count: results.length, page: 8 })
             : undefined;
           if (event.key === "Enter" || next !== undefined) {
             event.preventDefault();
           }
           if (event.key === "Enter") {
-            run(shown[current]);
+            run(results[current]);
           } else if (next !== undefined) {
             setSelected(next);
           }
         }}
       />
       {/* oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- a datalist can't show groups and keys */}
-      <div className="palette-list" id={id} role="listbox" aria-label="Found">
-        {shown.map((command, index) => (
+      <div className="palette-list" id={id} role="listbox" aria-label="Results">
+        {results.map((command, index) => (
           <div
             key={command.id}
             ref={index === current ? scrollTo : undefined}
             id={`${id}-${index}`}
             className="palette-row"
-            // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- as the list around it
+            // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- as for the list around it
             role="option"
             aria-selected={index === current}
             tabIndex={-1}
@@ -89,31 +93,31 @@ export const Palette = ({
             {command.keys !== undefined && <kbd>{command.keys}</kbd>}
           </div>
         ))}
-        {shown.length === 0 && <p className="palette-none">Nothing has that in its name.</p>}
+        {results.length === 0 && <p className="palette-none">No matches</p>}
       </div>
     </Dialog>
   );
 };
 
-const groups: { readonly [Kind in SearchResult["kind"]]: string } = {
+const kindLabels: { readonly [Kind in SearchResult["kind"]]: string } = {
   project: "Project",
   dataset: "Dataset",
   queue: "Queue",
   prompt: "Prompt",
 };
 
-/** What the server has by that name. */
-function useNamed(text: string): readonly Command[] {
-  const [asked] = useDebouncedValue(text.trim(), searchDelayMs);
+/** Commands that open the projects, datasets, queues and prompts whose name contains the text. */
+function useSearchResults(text: string): readonly Command[] {
+  const [query] = useDebouncedValue(text.trim(), searchDelayMs);
   const { data } = useQuery({
-    ...searchQuery(asked),
-    enabled: asked !== "",
+    ...searchQuery(query),
+    enabled: query !== "",
     placeholderData: keepPreviousData,
   });
   const navigate = useNavigate();
   const tenantId = useTenantId();
   return useMemo(() => {
-    if (asked === "" || data === undefined || tenantId === undefined) {
+    if (query === "" || data === undefined || tenantId === undefined) {
       return [];
     }
     const open = ({ kind, id, name }: SearchResult): unknown => {
@@ -138,11 +142,11 @@ function useNamed(text: string): readonly Command[] {
           return navigate({ to: "/prompts/$repo", params: { repo: name } });
       }
     };
-    return data.map((found) => ({
-      id: `${found.kind} ${found.id}`,
-      label: found.name,
-      group: groups[found.kind],
-      run: () => open(found),
+    return data.map((result) => ({
+      id: `${result.kind} ${result.id}`,
+      label: result.name,
+      group: kindLabels[result.kind],
+      run: () => open(result),
     }));
-  }, [asked, data, navigate, tenantId]);
+  }, [query, data, navigate, tenantId]);
 }

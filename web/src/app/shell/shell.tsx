@@ -9,15 +9,15 @@ import { Keyboard } from "./keyboard.tsx";
 import { Navigation } from "./navigation.tsx";
 import { TenantGate } from "./tenant-gate.tsx";
 
-/** What stands around every view. */
+/** The frame around every view: header, navigation and banners. */
 export const Shell = () => {
   const access = useSyncExternalStore(subscribeToAccess, readAccess);
   const { pathname } = useLocation();
-  const main = useFocusOnMove();
+  const main = useFocusOnNavigation();
   return (
     <div className="shell">
       <a className="skip" href="#view" onClick={() => main.current?.focus()}>
-        Skip to the page
+        Skip to content
       </a>
       <header className="bar">
         <Brand />
@@ -52,7 +52,7 @@ const Brand = () => (
   </Link>
 );
 
-/** Changes between the light and the dark colours; the settings can also follow the system. */
+/** Switches between the light and the dark theme. The settings also offer the system's theme. */
 const SchemeButton = () => {
   const { setColorScheme } = useMantineColorScheme();
   const other = useComputedColorScheme("light") === "light" ? "dark" : "light";
@@ -60,8 +60,8 @@ const SchemeButton = () => {
     <ActionIcon
       variant="subtle"
       color="gray"
-      aria-label={`Use the ${other} colours`}
-      title={`Use the ${other} colours`}
+      aria-label={other === "dark" ? "Dark theme" : "Light theme"}
+      title={other === "dark" ? "Dark theme" : "Light theme"}
       onClick={() => setColorScheme(other)}
     >
       <svg className="icon" viewBox="0 0 16 16" aria-hidden="true">
@@ -76,16 +76,16 @@ const sun =
   "M8 5a3 3 0 1 0 0 6 3 3 0 0 0 0-6ZM8 1v1.5M8 13.5V15M1 8h1.5M13.5 8H15M3 3l1 1M12 12l1 1M3 13l1-1M12 4l1-1";
 
 /**
- * Puts the focus on the page when the address leads to another one, so that a screen reader and the
- * next Tab begin there. Not at the first page, and not while only what is selected changes.
+ * Focuses the main element after the path has changed, so that screen readers and the next Tab start at the
+ * new view. The first view, and changes of the query such as a selection, leave the focus alone.
  */
-function useFocusOnMove(): RefObject<HTMLElement | null> {
+function useFocusOnNavigation(): RefObject<HTMLElement | null> {
   const main = useRef<HTMLElement>(null);
   const { pathname } = useLocation();
-  const last = useRef(pathname);
+  const lastPath = useRef(pathname);
   useEffect(() => {
-    if (last.current !== pathname) {
-      last.current = pathname;
+    if (lastPath.current !== pathname) {
+      lastPath.current = pathname;
       main.current?.focus({ preventScroll: true });
       main.current?.scrollTo(0, 0);
     }
@@ -93,6 +93,6 @@ function useFocusOnMove(): RefObject<HTMLElement | null> {
   return main;
 }
 
-/** Whether an address is public: it needs no key, and shows no navigation to pages that need one. */
+/** Whether a URL is public. Public views need no key and show no navigation to views that need one. */
 const isPublicAddress = (pathname: string): boolean =>
   /^\/(public|feedback\/tokens)\//.test(pathname);

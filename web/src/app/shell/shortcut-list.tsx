@@ -2,20 +2,20 @@ import { useState } from "react";
 import { Dialog } from "../../components/dialog/dialog.tsx";
 import type { Command } from "../../components/keyboard/commands.ts";
 
-type KeyLine = readonly [keys: string, what: string];
+type Shortcut = readonly [keys: string, description: string];
 
-/** The keys that open the palette, as they are printed on this machine's keyboard. */
+/** The shortcut of the palette, as written on the keyboards of this operating system. */
 export const paletteKeys = /Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘K" : "Ctrl K";
 
-const general: readonly KeyLine[] = [
+const globalShortcuts: readonly Shortcut[] = [
   [paletteKeys, "Go to a screen, project, dataset, queue or prompt"],
-  ["?", "These keys"],
-  ["Esc", "Close what is open above the page"],
+  ["?", "Show keyboard shortcuts"],
+  ["Esc", "Close the dialog"],
 ];
-const ofLists: KeyLine = ["↑ ↓ PgUp PgDn", "Move in a list or a tree"];
-const lists = "main .data-table, main [role=tree]";
+const listShortcut: Shortcut = ["↑ ↓ PgUp PgDn", "Move through a list or tree"];
+const listSelector = "main .data-table, main [role=tree]";
 
-/** The keys that do something here. */
+/** The list of the shortcuts that work in the current view. */
 export const ShortcutList = ({
   commands,
   onClose,
@@ -23,51 +23,62 @@ export const ShortcutList = ({
   readonly commands: readonly Command[];
   readonly onClose: () => void;
 }) => {
-  const [hasList] = useState(() => document.querySelector(lists) !== null);
-  const here = toLines(commands.filter((command) => !isScreen(command)));
-  const screens = toLines(commands.filter(isScreen)).map(([keys, label]): KeyLine => [
+  const [hasList] = useState(() => document.querySelector(listSelector) !== null);
+  const viewShortcuts = toShortcuts(commands.filter((command) => !isScreen(command)));
+  const screens = toShortcuts(commands.filter(isScreen)).map(([keys, label]): Shortcut => [
     keys,
     `Go to ${label}`,
   ]);
   return (
-    <Dialog title="Keys" width={840} onClose={onClose}>
+    <Dialog title="Keyboard shortcuts" width={840} onClose={onClose}>
       <div className="key-map">
-        <KeyLines title="Everywhere" lines={[...general, ...screens]} />
-        <KeyLines title="This page" lines={[...(hasList ? [ofLists] : []), ...here]} />
+        <ShortcutGroup title="Everywhere" shortcuts={[...globalShortcuts, ...screens]} />
+        <ShortcutGroup
+          title="This page"
+          shortcuts={[...(hasList ? [listShortcut] : []), ...viewShortcuts]}
+        />
       </div>
-      <p className="absent">Two letters are pressed one after the other.</p>
+      <p className="absent">
+        Press the keys of a sequence such as <kbd>g h</kbd> one after the other.
+      </p>
     </Dialog>
   );
 };
 
 const isScreen = ({ group }: Command): boolean => group === "Screens";
 
-const toLines = (commands: readonly Command[]): readonly KeyLine[] =>
+const toShortcuts = (commands: readonly Command[]): readonly Shortcut[] =>
   commands.flatMap(({ keys, label }) => (keys === undefined ? [] : [[keys, label] as const]));
 
-const KeyLines = ({
+const ShortcutGroup = ({
   title,
-  lines,
+  shortcuts,
 }: {
   readonly title: string;
-  readonly lines: readonly KeyLine[];
+  readonly shortcuts: readonly Shortcut[];
 }) =>
-  lines.length === 0 ? null : (
+  shortcuts.length === 0 ? null : (
     <section>
       <h3>{title}</h3>
       <dl className="keys">
-        {lines.map(([keys, what]) => (
-          <KeyRow key={what} keys={keys} what={what} />
+        {shortcuts.map(([keys, description]) => (
+          <ShortcutRow key={description} keys={keys} description={description} />
         ))}
       </dl>
     </section>
   );
 
-const KeyRow = ({ keys, what }: { readonly keys: string; readonly what: string }) => (
+const ShortcutRow = ({
+  keys,
+  description,
+}: {
+  readonly keys: string;
+  readonly description: string;
+}) => (
   <>
     <dt>
       <kbd>{keys}</kbd>
     </dt>
-    <dd>{what}</dd>
+    <dd>{description}</dd>
   </>
 );

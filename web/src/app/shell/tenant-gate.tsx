@@ -8,36 +8,39 @@ import { PageLoading } from "../../components/page/absent-view.tsx";
 import { Empty } from "../../components/page/states.tsx";
 
 /**
- * Shows a page whose address names a tenant once the server has said that it is there, and whose. Where
- * it asks for no key it would answer for its first tenant in place of one that it does not know.
+ * Shows a view whose URL contains a tenant id only after the server has confirmed that this tenant exists and
+ * that the key may read it. A server without keys would return the data of its first tenant for an unknown id.
  */
 export const TenantGate = ({ children }: { readonly children: ReactNode }) => {
   const { pathname, searchStr } = useLocation();
-  const named = tenantSegmentOf(pathname, searchStr);
-  const { data, error, failureReason } = useQuery({ ...tenantQuery, enabled: named !== undefined });
-  if (named === undefined) {
+  const tenantSegment = tenantSegmentOf(pathname, searchStr);
+  const { data, error, failureReason } = useQuery({
+    ...tenantQuery,
+    enabled: tenantSegment !== undefined,
+  });
+  if (tenantSegment === undefined) {
     return children;
   }
   if (data === undefined && failureReason === null) {
     return <PageLoading />;
   }
-  const isAnothers =
-    (data !== undefined && data.id !== named.toLowerCase()) ||
+  const isOtherTenant =
+    (data !== undefined && data.id !== tenantSegment.toLowerCase()) ||
     (error instanceof ApiError && error.status === 403);
-  // A server that can't say whose page it is can't show the page either: the page says so itself.
-  return isAnothers ? <NoTenant /> : children;
+  // On any other error the view is shown: its own requests fail too, and it shows their errors.
+  return isOtherTenant ? <TenantNotFound /> : children;
 };
 
-const NoTenant = () => (
+const TenantNotFound = () => (
   <div className="absent-view">
-    <title>No such tenant · Millrace</title>
+    <title>Tenant not found · Millrace</title>
     <div className="heading">
-      <h1>There is no such tenant</h1>
+      <h1>Tenant not found</h1>
     </div>
-    <Empty title="This server has no tenant of that id, or not for you.">
-      <p>The address may have been cut off, or be one of another server.</p>
-      {/* Another tenant's page starts anew: nothing of this one stays in memory. */}
-      <a href="/">Go to the first page</a>
+    <Empty title="This server has no tenant with this ID, or your key has no access to it.">
+      <p>The URL may be incomplete, or belong to another server.</p>
+      {/* A plain link reloads the page, so that no data of one tenant stays in memory for another. */}
+      <a href="/">Go to Home</a>
     </Empty>
   </div>
 );

@@ -9,20 +9,30 @@ import { getJson } from "../../api/http.ts";
 import { ChunkLoadError } from "../../components/page/load-chunk.ts";
 import { Problem } from "../../components/page/states.tsx";
 
-/** Shown in the place of a view that threw, or that did not come; the navigation around it stays. */
+/** Shown in place of a view that threw an error or whose chunk did not load. The navigation stays. */
 export const ViewFailure = ({ error, reset }: ErrorComponentProps) =>
-  error instanceof ChunkLoadError ? <NotLoaded /> : <Thrown error={error} onReset={reset} />;
+  error instanceof ChunkLoadError ? (
+    <ChunkNotLoaded />
+  ) : (
+    <RenderError error={error} onReset={reset} />
+  );
 
-const Thrown = ({ error, onReset }: { readonly error: unknown; readonly onReset: () => void }) => {
+const RenderError = ({
+  error,
+  onReset,
+}: {
+  readonly error: unknown;
+  readonly onReset: () => void;
+}) => {
   const queryClient = useQueryClient();
   return (
-    <FailedView title="This page failed">
+    <FailedView title="Error">
       <Problem
         title="Could not show this page"
-        message="The server's answer, or the page itself, is not what it should be."
+        message="The server sent an unexpected response, or the UI has a bug."
         detail={error instanceof Error ? error.message : String(error)}
         onRetry={() => {
-          // What it could not show is asked for anew.
+          // Load the data again: the view may have failed because of it.
           void queryClient.resetQueries();
           onReset();
         }}
@@ -31,12 +41,12 @@ const Thrown = ({ error, onReset }: { readonly error: unknown; readonly onReset:
   );
 };
 
-/** A file of the page is missing: only a reload brings it, and a reload needs the server. */
-const NotLoaded = () => {
+/** A chunk of the UI did not load. Only reloading the page loads it again, which requires the server. */
+const ChunkNotLoaded = () => {
   const isOffline = useSyncExternalStore(subscribeToConnectivity, readIsOffline);
   const wasOffline = useRef(false);
   useEffect(() => {
-    // Reports whether the server responds to this view and to the banner above, which goes on checking.
+    // This request finds out whether the server responds. If it does not, the offline banner continues to check.
     getJson(endpointPath("/info")).catch(() => undefined);
   }, []);
   useEffect(() => {
@@ -47,16 +57,16 @@ const NotLoaded = () => {
     }
   }, [isOffline]);
   return (
-    <FailedView title="This page did not load">
+    <FailedView title="Page not loaded">
       <Problem
         title="Could not load this page"
         message={
           isOffline
-            ? "The server does not answer. The page loads by itself when it is back."
-            : "The server may have another version of the page by now."
+            ? "The server is not responding. The page reloads automatically when it is back."
+            : "The server may have been updated. Reload the page to get the current version."
         }
         onRetry={async () => {
-          // Without the server a reload would leave nothing of the page.
+          // Reload only if the server responds: without it, the reload would leave a blank page.
           await getJson(endpointPath("/info")).then(
             () => location.reload(),
             () => undefined,

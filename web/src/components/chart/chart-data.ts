@@ -1,26 +1,30 @@
-/** Values over one scale, one for each place on it. */
+/** One series of a chart: a value for each position on the horizontal scale. */
 export interface ChartSeries {
   readonly label: string;
-  /** `null` without a value: the line has a gap there. */
+  /** `null` for a missing value, which leaves a gap in the line. */
   readonly values: readonly (number | null)[];
   /** A colour of theme.css, such as `--accent`. */
   readonly color: string;
   /**
-   * `stack`: a bar on top of the stack of the series after it. @defaultValue "line"
+   * How the series is drawn. `stack` draws bars on top of the stacked series that follow it in the list.
+   *
+   * @defaultValue "line"
    */
   readonly kind?: "line" | "area" | "bars" | "stack";
 }
 
-/** What is drawn: of a stack, each series holds what the ones after it add up to as well. */
-export function toDrawn(series: readonly ChartSeries[]): readonly (readonly (number | null)[])[] {
+/** Converts series to the values to draw: to each stacked series, the sum of the stacked series after it is added. */
+export function stackSeries(
+  series: readonly ChartSeries[],
+): readonly (readonly (number | null)[])[] {
   const drawn: (readonly (number | null)[])[] = [];
   let below: readonly (number | null)[] | undefined;
   for (const { kind, values } of series.toReversed()) {
     if (kind === "stack") {
-      const floor = below;
+      const lower = below;
       below = values.map((value, index) => {
-        const under = floor?.[index] ?? null;
-        return value === null && under === null ? null : (value ?? 0) + (under ?? 0);
+        const lowerValue = lower?.[index] ?? null;
+        return value === null && lowerValue === null ? null : (value ?? 0) + (lowerValue ?? 0);
       });
       drawn.push(below);
     } else {
@@ -30,26 +34,26 @@ export function toDrawn(series: readonly ChartSeries[]): readonly (readonly (num
   return drawn.toReversed();
 }
 
-/** What a chart shows, said in words: the last, the lowest and the highest value of each series. */
+/** Describes a chart for screen readers: the last, the lowest and the highest value of each series. */
 export function describeSeries(
   series: readonly ChartSeries[],
   format: (value: number) => string,
 ): string {
   return series
     .map(({ label, values }) => {
-      const known = values.filter((value) => value !== null);
-      const last = known.at(-1);
+      const present = values.filter((value) => value !== null);
+      const last = present.at(-1);
       if (last === undefined) {
-        return `${label}: no value.`;
+        return `${label}: no values.`;
       }
-      const low = known.reduce((least, value) => Math.min(least, value));
-      const high = known.reduce((most, value) => Math.max(most, value));
+      const low = present.reduce((least, value) => Math.min(least, value));
+      const high = present.reduce((most, value) => Math.max(most, value));
       return `${label}: last ${format(last)}, lowest ${format(low)}, highest ${format(high)}.`;
     })
     .join(" ");
 }
 
-/** A number for an axis or a legend: `0`, `0.02`, `7.5`, `1,200`, `34k`, `1.2M`. */
+/** Formats a number for an axis or a legend: `0`, `0.02`, `7.5`, `1,200`, `34k`, `1.2M`. */
 export function formatCount(value: number): string {
   const size = Math.abs(value);
   if (size >= 1e4) {

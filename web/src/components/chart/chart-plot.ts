@@ -6,63 +6,72 @@ export interface PlotOptions {
   readonly scale: "time" | "number";
   readonly height: number;
   readonly format: (value: number) => string;
-  /** Called with the index under the pointer; `undefined`: the pointer left. */
+  /** Called with the index under the pointer, or `undefined` when the pointer leaves the plot. */
   readonly onPoint: (index: number | undefined) => void;
+  /** Called with the range on the horizontal scale that the user dragged across. */
   readonly onSelect: ((from: number, to: number) => void) | undefined;
 }
 
-/** A plot on a canvas, in the colours and the width of what it stands in. */
+/** A plot on a canvas. It follows the width and the colours of its container. */
 export interface ChartPlot {
-  /** The places, then the values of each line. @defaultValue range the first and the last place */
+  /**
+   * Draws new data: first the positions on the horizontal scale, then the values of each series. `range`
+   * limits the horizontal scale.
+   *
+   * @defaultValue range from the first to the last position
+   */
   show(
     data: readonly (readonly (number | null)[])[],
     range?: readonly [from: number, to: number],
   ): void;
-  end(): void;
+  /** Removes the plot and its observers. */
+  destroy(): void;
 }
 
 const font = "11px system-ui, sans-serif";
-/** Pixels that a drag must be long to be meant. */
-const dragMin = 4;
+/** A drag of fewer pixels counts as a click. */
+const dragMinPixels = 4;
 
-/** `undefined` where nothing can be drawn; the chart then shows only its text. */
-export function drawChart(holder: HTMLElement, options: PlotOptions): ChartPlot | undefined {
+/** Creates the plot. Returns `undefined` if the browser has no canvas; the chart then shows only its text. */
+export function drawChart(container: HTMLElement, options: PlotOptions): ChartPlot | undefined {
   if (document.createElement("canvas").getContext("2d") === null) {
     return undefined;
   }
   let shownRange: readonly [from: number, to: number] | undefined;
   const plot = new uPlot(
-    toOptions(holder, options, () => shownRange),
+    toOptions(container, options, () => shownRange),
     undefined,
-    holder,
+    container,
   );
-  const resized = new ResizeObserver(() =>
-    plot.setSize({ width: holder.clientWidth, height: options.height }),
+  const resizeObserver = new ResizeObserver(() =>
+    plot.setSize({ width: container.clientWidth, height: options.height }),
   );
-  resized.observe(holder);
-  const themed = new MutationObserver(() => plot.redraw(false));
-  themed.observe(document.documentElement, { attributeFilter: ["data-mantine-color-scheme"] });
+  resizeObserver.observe(container);
+  const themeObserver = new MutationObserver(() => plot.redraw(false));
+  themeObserver.observe(document.documentElement, {
+    attributeFilter: ["data-mantine-color-scheme"],
+  });
   return {
     show: (data, range) => {
       shownRange = range;
       plot.setData(data.map((values) => [...values]) as uPlot.AlignedData);
     },
-    end: () => {
-      resized.disconnect();
-      themed.disconnect();
+    destroy: () => {
+      resizeObserver.disconnect();
+      themeObserver.disconnect();
       plot.destroy();
     },
   };
 }
 
 function toOptions(
-  holder: HTMLElement,
+  container: HTMLElement,
   options: PlotOptions,
   range: () => readonly [from: number, to: number] | undefined,
 ): uPlot.Options {
   const { lines, scale, height, format, onPoint, onSelect } = options;
   const color = (name: string): string =>
-    getComputedStyle(holder).getPropertyValue(name) || "currentcolor";
+    getComputedStyle(container).getPropertyValue(name) || "currentcolor";
   const axis: uPlot.Axis = {
     font,
     stroke: () => color("--ink-2"),
@@ -70,21 +79,21 @@ function toOptions(
     ticks: { show: false },
   };
   return {
-    width: holder.clientWidth,
+    width: container.clientWidth,
     height,
     ms: 1,
     padding: [8, 8, 0, 0],
     legend: { show: false },
     cursor: {
       y: false,
-      drag: { x: onSelect !== undefined, y: false, setScale: false, dist: dragMin },
+      drag: { x: onSelect !== undefined, y: false, setScale: false, dist: dragMinPixels },
       points: { size: 6 },
     },
     select: { show: onSelect !== undefined, left: 0, top: 0, width: 0, height: 0 },
     scales: {
       x: {
         time: scale === "time",
-        range: (_, from, to) => [...(range() ?? spread(from, to))],
+        range: (_, from, to) => [...(range() ?? widenRange(from, to))],
       },
       y: { range: (_, __, top) => [0, top > 0 ? top * 1.08 : 1] },
     },
@@ -98,7 +107,7 @@ function toOptions(
       setSelect: [
         (plot) => {
           const { left, width } = plot.select;
-          if (width >= dragMin) {
+          if (width >= dragMinPixels) {
             onSelect?.(plot.posToVal(left, "x"), plot.posToVal(left + width, "x"));
             plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
           }
@@ -120,7 +129,7 @@ function toSeries(
     stroke: () => color(name),
     points: isBars
       ? { show: false }
-      : { show: true, size: 5, fill: () => color(name), filter: findAlone },
+      : { show: true, size: 5, fill: () => color(name), filter: findIsolated },
     ...(bars === undefined ? {} : { paths: bars }),
     ...(isBars ? { fill: () => color(name) } : {}),
     ...(kind === "area"
@@ -129,20 +138,21 @@ function toSeries(
   };
 }
 
-/** Values without a neighbour: no line leads to them. */
-function findAlone(plot: uPlot, index: number): number[] {
+/** The indexes of values without a neighbour. No line reaches them, so they are drawn as points. */
+function findIsolated(plot: uPlot, index: number): number[] {
   const values = plot.data[index] ?? [];
-  const isThere = (at: number): boolean => typeof values[at] === "number";
-  return [...values.keys()].filter((at) => isThere(at) && !isThere(at - 1) && !isThere(at + 1));
+  const hasValue = (at: number): boolean => typeof values[at] === "number";
+  return [...values.keys()].filter((at) => hasValue(at) && !hasValue(at - 1) && !hasValue(at + 1));
 }
 
-/** One place alone still has a scale. */
-const spread = (from: number, to: number): readonly [number, number] =>
+/** Widens the range of a single position, which would have no width. */
+const widenRange = (from: number, to: number): readonly [number, number] =>
   from === to ? [from - 1, to + 1] : [from, to];
 
-/** Clock times; where they are days apart, dates. */
-function timeLabels(_: uPlot, ticks: readonly number[], ...rest: readonly number[]): string[] {
-  const stepMs = rest.at(-1) ?? 0;
+/** Labels of the time axis: clock times, or dates if the ticks are days apart. */
+function timeLabels(_: uPlot, ticks: readonly number[], ...others: readonly number[]): string[] {
+  // uPlot passes the distance of two ticks as the last argument.
+  const stepMs = others.at(-1) ?? 0;
   const format: Intl.DateTimeFormatOptions =
     stepMs >= 86_400_000
       ? { month: "short", day: "numeric" }

@@ -2,12 +2,12 @@ import { EditorState } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { useEffect, useRef } from "react";
 import { faultField, showFaults } from "./code-faults.ts";
-import { editExtensions, readExtensions, shadowOf, viewExtensions } from "./code-view.ts";
+import { editExtensions, readExtensions, getShadowRoot, viewExtensions } from "./code-view.ts";
 import type { CodeProps } from "./code.tsx";
 
 const noFaults: NonNullable<CodeProps["faults"]> = [];
 
-/** CodeMirror in a shadow root; a chunk of its own, which `code.tsx` loads. */
+/** CodeMirror in a shadow root. This file is a separate chunk, which `code.tsx` loads on demand. */
 export const CodeEditor = ({
   value,
   language = "text",
@@ -27,7 +27,7 @@ export const CodeEditor = ({
     if (host.current === null) {
       return undefined;
     }
-    const root = shadowOf(host.current);
+    const root = getShadowRoot(host.current);
     const created = new EditorView({
       root,
       parent: root,

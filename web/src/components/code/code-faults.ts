@@ -3,23 +3,24 @@ import type { EditorState, Range } from "@codemirror/state";
 import { Decoration, EditorView } from "@codemirror/view";
 import type { DecorationSet } from "@codemirror/view";
 
-/** A range of a text that is wrong, and why. */
+/** An invalid range of a text, with the reason. */
 export interface CodeFault {
   readonly from: number;
   readonly to: number;
   readonly message: string;
 }
 
+/** Replaces the faults that an editor underlines. */
 export const showFaults = StateEffect.define<readonly CodeFault[]>();
 
-/** Underlines the faults that were shown last; they move along with the text until they are shown anew. */
+/** Underlines the current faults. They move along with edits of the text until {@link showFaults} replaces them. */
 export const faultField = StateField.define<DecorationSet>({
   create: () => Decoration.none,
   update(marks, transaction) {
-    const shown = transaction.effects.find((effect) => effect.is(showFaults));
-    return shown === undefined
+    const update = transaction.effects.find((effect) => effect.is(showFaults));
+    return update === undefined
       ? marks.map(transaction.changes)
-      : toMarks(shown.value, transaction.state);
+      : toMarks(update.value, transaction.state);
   },
   provide: (field) => EditorView.decorations.from(field),
 });
@@ -27,7 +28,7 @@ export const faultField = StateField.define<DecorationSet>({
 function toMarks(faults: readonly CodeFault[], { doc }: EditorState): DecorationSet {
   const marks: Range<Decoration>[] = [];
   for (const { from, to, message } of faults) {
-    // A fault at the very end has no character of its own: the one before it stands for it.
+    // A fault at the very end of the text covers no character; underline the last one instead.
     const end = Math.min(Math.max(to, from + 1), doc.length);
     const start = Math.max(0, Math.min(from, end - 1));
     if (start < end) {

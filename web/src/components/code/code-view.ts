@@ -22,7 +22,7 @@ import {
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
-/** What a text is written in. */
+/** The language of a text, for highlighting. */
 export type CodeLanguage = "json" | "markdown" | "text";
 
 const languages: { readonly [Name in CodeLanguage]: () => Extension } = {
@@ -41,7 +41,7 @@ const highlights = HighlightStyle.define([
   { tag: [tags.quote, tags.meta, tags.processingInstruction], color: "var(--ink-2)" },
 ]);
 
-// Custom properties reach into the shadow root, so that a change of the scheme needs nothing here.
+// CSS custom properties are inherited by the shadow root, so a change of the color scheme needs no code here.
 const theme = EditorView.theme({
   "&": {
     maxHeight: "var(--code-max, 420px)",
@@ -93,14 +93,14 @@ const theme = EditorView.theme({
   },
 });
 
-// Marks that turn or hide the text around them, beyond those that CodeMirror shows of itself.
-const turningMarks = /[\u00ad\u061c\u180e\u202a-\u202c\u2060-\u2064\u2068\u{e0000}-\u{e007f}]/gu;
+// Characters that are invisible or reorder text, in addition to those that CodeMirror makes visible by default.
+const hiddenChars = /[\u00ad\u061c\u180e\u202a-\u202c\u2060-\u2064\u2068\u{e0000}-\u{e007f}]/gu;
 
-/** What every view of a text has. */
+/** The extensions of every view, read-only or editable. */
 export const viewExtensions = (language: CodeLanguage, label: string): Extension => [
   theme,
   syntaxHighlighting(highlights),
-  highlightSpecialChars({ addSpecialChars: turningMarks }),
+  highlightSpecialChars({ addSpecialChars: hiddenChars }),
   lineNumbers(),
   drawSelection(),
   highlightSelectionMatches(),
@@ -108,14 +108,14 @@ export const viewExtensions = (language: CodeLanguage, label: string): Extension
   EditorView.lineWrapping,
   EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
   languages[language](),
-  // Tab leaves the text: the keyboard is never caught in it.
+  // Tab is not bound, so it moves the focus out of the editor: keyboard users must not be trapped in it.
   keymap.of([...searchKeymap, ...foldKeymap, ...defaultKeymap]),
 ];
 
-/** What a text that is edited has besides. */
+/** The additional extensions of an editable view. */
 export const editExtensions = (): Extension => [history(), keymap.of(historyKeymap)];
 
-/** A text that is only read; it takes the focus, so that the arrow keys scroll it. */
+/** The additional extensions of a read-only view. It can have the focus, so that the arrow keys scroll it. */
 export const readExtensions = (): Extension => [
   EditorState.readOnly.of(true),
   EditorView.editable.of(false),
@@ -123,8 +123,8 @@ export const readExtensions = (): Extension => [
 ];
 
 /**
- * Where a CodeMirror is mounted. In a shadow root its styles are adopted sheets, which the page's policy
- * allows; style elements are not.
+ * Returns the shadow root in which to mount CodeMirror. There it uses adopted style sheets, which the
+ * Content-Security-Policy allows; elsewhere it would insert style elements, which the policy forbids.
  */
-export const shadowOf = (host: HTMLElement): ShadowRoot =>
+export const getShadowRoot = (host: HTMLElement): ShadowRoot =>
   host.shadowRoot ?? host.attachShadow({ mode: "open" });

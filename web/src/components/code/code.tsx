@@ -14,13 +14,13 @@ export interface CodeProps {
   readonly readOnly?: boolean;
   /** Called with the whole text after each change that the user makes. */
   readonly onChange?: (value: string) => void;
-  /** The name of the text for screen readers. */
+  /** The text's name for screen readers. */
   readonly label: string;
-  /** Pixels. @defaultValue as high as the text */
+  /** Pixels. @defaultValue the height of the text */
   readonly minHeight?: number;
   /** Pixels; a longer text scrolls. @defaultValue 420 */
   readonly maxHeight?: number;
-  /** Underlined, with the reason as a hint; say the reasons beside the text too. */
+  /** Underlined, each with its message as a tooltip. Show the messages next to the text as well: a tooltip is easily missed. */
   readonly faults?: readonly CodeFault[];
 }
 
@@ -28,10 +28,10 @@ const CodeEditor = lazy(async () =>
   loadChunk(async () => ({ default: (await import("./code-editor.tsx")).CodeEditor })),
 );
 
-/** Characters shown until the editor is there. */
+/** The number of characters shown until the editor is loaded. */
 const previewLength = 2_000;
 
-/** A text to read or to edit, highlighted, with search and folding. */
+/** A text, read-only or editable, with highlighting, search and folding. */
 export const Code = (props: CodeProps) => (
   <div className="code" style={toSizes(props)}>
     <Suspense fallback={<pre className="code-wait">{preview(props.value)}</pre>}>
@@ -42,7 +42,7 @@ export const Code = (props: CodeProps) => (
 
 const preview = (text: string): string => toVisibleText(text.slice(0, previewLength));
 
-/** Read by the editor's theme, through the border of its shadow root. */
+/** CSS custom properties, which the theme reads within the editor's shadow root. */
 const toSizes = ({ minHeight, maxHeight }: CodeProps): CSSProperties =>
   ({
     ...(minHeight === undefined ? {} : { "--code-min": `${minHeight}px` }),

@@ -2,15 +2,15 @@ import { MergeView, unifiedMergeView } from "@codemirror/merge";
 import type { MergeConfig } from "@codemirror/merge";
 import { EditorView } from "@codemirror/view";
 import { useEffect, useRef } from "react";
-import { readExtensions, shadowOf, viewExtensions } from "./code-view.ts";
+import { readExtensions, getShadowRoot, viewExtensions } from "./code-view.ts";
 import type { TextDiffProps } from "./text-diff.tsx";
 
 interface DiffViewProps extends TextDiffProps {
   readonly layout: "unified" | "split";
-  readonly isFolded: boolean;
+  readonly isCollapsed: boolean;
 }
 
-// Words that differ are looked for within this; beyond it lines are marked whole.
+// Limits of the search for differing words within changed lines. Beyond them, whole lines are marked.
 const diffConfig = { scanLimit: 1_000, timeout: 300 } as const;
 
 const diffTheme = EditorView.theme({
@@ -27,32 +27,32 @@ const diffTheme = EditorView.theme({
   "&.cm-merge-a .cm-changedText, .cm-deletedChunk .cm-deletedText, .cm-deletedText": {
     background: "color-mix(in srgb, var(--bad) 30%, transparent)",
   },
-  // Without colours too: the marks of a text diff stand in the gutter.
+  // The marks in the gutter show changed lines to users who can't distinguish the colours.
   ".cm-changedLineGutter, &.cm-merge-b .cm-changedLineGutter": { backgroundColor: "var(--good)" },
   ".cm-deletedLineGutter, &.cm-merge-a .cm-changedLineGutter": { backgroundColor: "var(--bad)" },
   ".cm-insertedLine": { textDecoration: "none" },
   ".cm-deletedLine, .cm-deletedLine del": { textDecoration: "none" },
 });
 
-/** CodeMirror's merge view in a shadow root; a chunk of its own, which `text-diff.tsx` loads. */
+/** CodeMirror's merge view in a shadow root. This file is a separate chunk, which `text-diff.tsx` loads on demand. */
 export const DiffView = ({
   before,
   after,
   label,
   language = "text",
   layout,
-  isFolded,
+  isCollapsed,
 }: DiffViewProps) => {
   const host = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (host.current === null) {
       return undefined;
     }
-    const root = shadowOf(host.current);
+    const root = getShadowRoot(host.current);
     const config: MergeConfig = {
       gutter: true,
       diffConfig,
-      ...(isFolded ? { collapseUnchanged: { margin: 3, minSize: 6 } } : {}),
+      ...(isCollapsed ? { collapseUnchanged: { margin: 3, minSize: 6 } } : {}),
     };
     const extensions = (side: string) => [
       viewExtensions(language, side === "" ? label : `${label}, ${side}`),
@@ -78,6 +78,6 @@ export const DiffView = ({
             ],
           });
     return () => view.destroy();
-  }, [before, after, label, language, layout, isFolded]);
+  }, [before, after, label, language, layout, isCollapsed]);
   return <div ref={host} className="diff-host" />;
 };

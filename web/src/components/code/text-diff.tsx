@@ -9,7 +9,7 @@ import "./code.css";
 export interface TextDiffProps {
   readonly before: string;
   readonly after: string;
-  /** What is compared with what, for screen readers. */
+  /** The name of the compared texts, shown above the diff and read by screen readers. */
   readonly label: string;
   /** @defaultValue "text" */
   readonly language?: CodeLanguage;
@@ -19,10 +19,10 @@ const DiffView = lazy(async () =>
   loadChunk(async () => ({ default: (await import("./diff-view.tsx")).DiffView })),
 );
 
-/** Characters of each side shown where a comparison would take too long. */
+/** The number of characters shown of each text if the texts are too long to compare. */
 const plainLength = 50_000;
 
-/** Two texts and what differs, one under the other or side by side; unchanged lines are folded. */
+/** The diff of two texts, unified or side by side. Unchanged lines are collapsed. */
 export const TextDiff = (props: TextDiffProps) => {
   const { before, after, label } = props;
   const [preferred, setPreferred] = useLocalStorage<"unified" | "split">({
@@ -30,11 +30,11 @@ export const TextDiff = (props: TextDiffProps) => {
     defaultValue: "unified",
     getInitialValueInEffect: false,
   });
-  const [isWhole, setIsWhole] = useState(false);
-  // Two columns of a phone's width are unreadable.
+  const [isExpanded, setIsExpanded] = useState(false);
+  // On a phone, two columns would be too narrow to read.
   const isNarrow = useMediaQuery("(max-width: 760px)", false, { getInitialValueInEffect: false });
   if (before === after) {
-    return <p className="code text-diff-note">{label}: no difference.</p>;
+    return <p className="code text-diff-note">{label}: no differences</p>;
   }
   if (!isDiffable(before, after)) {
     return <PlainPair {...props} />;
@@ -45,8 +45,8 @@ export const TextDiff = (props: TextDiffProps) => {
       <div className="text-diff-bar">
         <span>{label}</span>
         <span>
-          <Button size="compact-xs" variant="subtle" onClick={() => setIsWhole(!isWhole)}>
-            {isWhole ? "Fold unchanged" : "Show unchanged"}
+          <Button size="compact-xs" variant="subtle" onClick={() => setIsExpanded(!isExpanded)}>
+            {isExpanded ? "Collapse unchanged" : "Show unchanged"}
           </Button>
           {!isNarrow && (
             <Button
@@ -60,7 +60,7 @@ export const TextDiff = (props: TextDiffProps) => {
         </span>
       </div>
       <Suspense fallback={<pre className="code-wait">…</pre>}>
-        <DiffView {...props} layout={layout} isFolded={!isWhole} />
+        <DiffView {...props} layout={layout} isCollapsed={!isExpanded} />
       </Suspense>
     </div>
   );
@@ -69,12 +69,12 @@ export const TextDiff = (props: TextDiffProps) => {
 const PlainPair = ({ before, after, label }: TextDiffProps) => (
   <div className="code text-diff">
     <p className="text-diff-note" role="note">
-      {label}: too long to compare here, {before.length.toLocaleString("en")} and{" "}
-      {after.length.toLocaleString("en")} characters. The beginnings, side by side:
+      {label}: too long to compare ({before.length.toLocaleString("en")} and{" "}
+      {after.length.toLocaleString("en")} characters). Only the beginnings are shown.
     </p>
     <div className="text-diff-plain">
       {[before, after].map((text, side) => (
-        // A region that scrolls must be in reach of the keyboard.
+        // The keyboard must be able to scroll it.
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         <pre key={side === 0 ? "before" : "after"} tabIndex={0} aria-label={`${label}, beginning`}>
           {toVisibleText(text.slice(0, plainLength))}
@@ -84,13 +84,13 @@ const PlainPair = ({ before, after, label }: TextDiffProps) => (
   </div>
 );
 
-/** Characters and lines of both texts together that are compared without a pause. */
+/** The most characters and lines, of both texts together, that are compared without a noticeable pause. */
 const diffLimits: { readonly characters: number; readonly lines: number } = {
   characters: 400_000,
   lines: 20_000,
 };
 
-/** Whether two texts are short enough to be compared line by line on the page's own thread. */
+/** Whether two texts are short enough to be compared line by line on the UI's thread. */
 export function isDiffable(before: string, after: string, limits = diffLimits): boolean {
   return (
     before.length + after.length <= limits.characters &&

@@ -3,7 +3,7 @@ import { useState } from "react";
 import type { ReactNode } from "react";
 import { DialogForm } from "./dialog-form.tsx";
 
-/** Asks before something that can't be undone. What `onConfirm` throws is said, and can be tried again. */
+/** Asks for confirmation of an irreversible action. If `onConfirm` throws, the dialog shows the error and stays open. */
 export const Confirm = ({
   title,
   action,
@@ -13,9 +13,9 @@ export const Confirm = ({
   children,
 }: {
   readonly title: string;
-  /** Label of the button: `Delete 3 runs`. */
+  /** Label of the button, such as `Delete 3 runs`. */
   readonly action: string;
-  /** Must be typed first, where much would be lost. */
+  /** A text, such as a name, that the user must type to enable the button. For actions that delete much. */
   readonly typed?: string;
   readonly onConfirm: () => unknown;
   readonly onClose: () => void;

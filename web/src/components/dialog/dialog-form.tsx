@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { Dialog } from "./dialog.tsx";
 import { FormError } from "./form.tsx";
 
-/** A dialog that does one thing and closes. What `onSubmit` throws is said, and can be tried again. */
+/** A dialog with a form. It closes after `onSubmit`; if `onSubmit` throws, it shows the error and stays open. */
 export const DialogForm = ({
   title,
   action,
@@ -15,7 +15,7 @@ export const DialogForm = ({
   children,
 }: {
   readonly title: string;
-  /** Label of the button: `Delete 3 runs`. */
+  /** Label of the button, such as `Delete 3 runs`. */
   readonly action: string;
   readonly color?: "red";
   readonly isDisabled?: boolean;

@@ -3,8 +3,8 @@ import type { ReactNode } from "react";
 import "./dialog.css";
 
 /**
- * What is asked or shown above the page, until it is answered or left with Escape. The browser's own
- * dialog: it keeps the focus, gives it back, and needs no style elements, which the page's policy forbids.
+ * A modal dialog, which Escape or a click outside closes. It uses the browser's `<dialog>`, which traps and
+ * restores the focus and needs no style elements: the Content-Security-Policy forbids those.
  */
 export const Dialog = ({
   title,
@@ -13,7 +13,7 @@ export const Dialog = ({
   children,
 }: {
   readonly title: string;
-  /** Pixels, where there is room. @defaultValue 480 */
+  /** Pixels; less on narrow screens. @defaultValue 480 */
   readonly width?: number;
   readonly onClose: () => void;
   readonly children: ReactNode;
@@ -22,8 +22,8 @@ export const Dialog = ({
   const id = useId();
   const close = useEffectEvent(onClose);
   useLayoutEffect(() => {
-    const shown = dialog.current;
-    if (shown === null) {
+    const element = dialog.current;
+    if (element === null) {
       return undefined;
     }
     const onCancel = (event: Event): void => {
@@ -31,20 +31,20 @@ export const Dialog = ({
       close();
     };
     const onPress = ({ target }: Event): void => {
-      // The dialog itself, and nothing in it: what is around it.
-      if (target === shown) {
+      // Only a press on the backdrop has the dialog itself as its target; others have an element within it.
+      if (target === element) {
         close();
       }
     };
-    shown.addEventListener("cancel", onCancel);
-    shown.addEventListener("mousedown", onPress);
-    if (!shown.open) {
-      shown.showModal();
+    element.addEventListener("cancel", onCancel);
+    element.addEventListener("mousedown", onPress);
+    if (!element.open) {
+      element.showModal();
     }
     return () => {
-      shown.removeEventListener("cancel", onCancel);
-      shown.removeEventListener("mousedown", onPress);
-      shown.close();
+      element.removeEventListener("cancel", onCancel);
+      element.removeEventListener("mousedown", onPress);
+      element.close();
     };
   }, []);
   return (

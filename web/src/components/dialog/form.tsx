@@ -1,13 +1,13 @@
 import type { ReactNode } from "react";
 
-/** What went wrong with a form, beside its button; announced when it appears. */
+/** The error of a form, next to its buttons. Screen readers announce it when it appears. */
 export const FormError = ({ error }: { readonly error?: string | undefined }) => (
   <p className="form-fault" role="alert" hidden={error === undefined}>
     {error}
   </p>
 );
 
-/** Fields under one title, with a sentence that explains them. */
+/** A group of fields with a title and a description. */
 export const FormSection = ({
   title,
   about,

@@ -4,7 +4,7 @@ import { useId, useRef, useState } from "react";
 import type { KeyboardEvent, ReactNode } from "react";
 import { toVisibleText } from "../text/visible-text.ts";
 import { applySuggestion } from "./filter-completion.ts";
-import type { Suggestion, WantedWords } from "./filter-completion.ts";
+import type { Suggestion, ValueRequest } from "./filter-completion.ts";
 import { describePart, toFilterParts, withoutFilterParts } from "./filter-parts.ts";
 import { Suggestions, useSuggestions } from "./filter-suggestions.tsx";
 import { filterFaultQuery, filterWordsQuery } from "./queries.ts";
@@ -12,84 +12,89 @@ import type { FilterFault } from "./queries.ts";
 import "./filter-bar.css";
 
 export interface FilterBarProps {
-  /** What is filtered. */
-  readonly of: "runs" | "examples";
-  /** The filter that counts now. */
+  /** The resource whose list is filtered. */
+  readonly resource: "runs" | "examples";
+  /** The applied filter. */
   readonly value: string;
   readonly onApply: (filter: string) => void;
-  /** Words that the things filtered have, for the completion. */
-  readonly readWords?: (wants: WantedWords, signal: AbortSignal) => Promise<readonly string[]>;
-  /** Names the words in the query cache: the project, the dataset. */
-  readonly wordsKey?: string;
-  /** Quick filters, which put conditions into the same filter. */
+  /** Reads values that occur in the filtered resource, for suggestions. */
+  readonly readValues?: (request: ValueRequest, signal: AbortSignal) => Promise<readonly string[]>;
+  /** Identifies the values in the query cache: the id of the project or dataset. */
+  readonly valuesKey?: string;
+  /** Quick filters, which add their conditions to the same filter. */
   readonly children?: ReactNode;
 }
 
-const checkAfterMs = 250;
+/** The filter is checked this long after the last keystroke. */
+const checkDelayMs = 250;
 
 /**
- * A line for a filter of the filter language: completion while it is written, its fault shown under the
- * place, its conditions below as chips to take away. Enter applies it.
+ * An input for a filter in the filter language. It suggests completions, marks an error under the invalid
+ * characters, and shows the conditions as removable chips. Enter applies the filter.
  */
 export const FilterBar = (props: FilterBarProps) => {
-  const { of, value, onApply, children } = props;
-  // What is written counts until another filter is applied, here or elsewhere.
-  const [written, setWritten] = useState({ over: value, draft: value });
-  const draft = written.over === value ? written.draft : value;
-  const setDraft = (next: string): void => setWritten({ over: value, draft: next });
+  const { resource, value, onApply, children } = props;
+  // The draft belongs to the applied filter on which it is based. When another filter is applied, it is dropped.
+  const [edit, setEdit] = useState({ base: value, draft: value });
+  const draft = edit.base === value ? edit.draft : value;
+  const setDraft = (next: string): void => setEdit({ base: value, draft: next });
   const [cursor, setCursor] = useState<number>();
   const [active, setActive] = useState(-1);
   const [scrolled, setScrolled] = useState(0);
   const input = useRef<HTMLInputElement>(null);
   const listId = useId();
-  const { data: words } = useQuery(filterWordsQuery);
-  const [checked] = useDebouncedValue(draft, checkAfterMs);
+  const { data: languages } = useQuery(filterWordsQuery);
+  const [checked] = useDebouncedValue(draft, checkDelayMs);
   const { data: fault } = useQuery({
-    ...filterFaultQuery(of, checked),
+    ...filterFaultQuery(resource, checked),
     enabled: checked.trim() !== "",
   });
   const isOpen = cursor !== undefined;
-  const { completion, suggestions } = useSuggestions(props, { words: words?.[of], draft, cursor });
-  const take = (suggestion: Suggestion): void => {
+  const { completion, suggestions } = useSuggestions(props, {
+    language: languages?.[resource],
+    draft,
+    cursor,
+  });
+  const acceptSuggestion = (suggestion: Suggestion): void => {
     if (completion === undefined) {
       return;
     }
-    const taken = applySuggestion(draft, completion, suggestion);
-    setDraft(taken.filter);
+    const applied = applySuggestion(draft, completion, suggestion);
+    setDraft(applied.filter);
     setActive(-1);
-    setCursor(taken.cursor);
-    requestAnimationFrame(() => input.current?.setSelectionRange(taken.cursor, taken.cursor));
+    setCursor(applied.cursor);
+    requestAnimationFrame(() => input.current?.setSelectionRange(applied.cursor, applied.cursor));
   };
   const apply = (filter: string): void => {
     setCursor(undefined);
     setActive(-1);
-    setWritten({ over: filter.trim(), draft: filter.trim() });
+    setEdit({ base: filter.trim(), draft: filter.trim() });
     onApply(filter.trim());
   };
   const onKey = (event: KeyboardEvent<HTMLInputElement>): void => {
     const count = isOpen ? suggestions.length : 0;
     const chosen = suggestions[active];
-    const steps: Readonly<Record<string, (() => void) | undefined>> = {
+    const keyHandlers: Readonly<Record<string, (() => void) | undefined>> = {
       ArrowDown: count > 0 ? () => setActive((active + 1) % count) : undefined,
       ArrowUp: count > 0 ? () => setActive((active <= 0 ? count : active) - 1) : undefined,
-      Tab: isOpen && chosen !== undefined ? () => take(chosen) : undefined,
-      Enter: () => (isOpen && chosen !== undefined ? take(chosen) : apply(draft)),
+      Tab: isOpen && chosen !== undefined ? () => acceptSuggestion(chosen) : undefined,
+      Enter: () => (isOpen && chosen !== undefined ? acceptSuggestion(chosen) : apply(draft)),
       Escape: isOpen ? () => setCursor(undefined) : () => setDraft(value),
     };
-    const step = steps[event.key];
-    if (step !== undefined) {
+    const handleKey = keyHandlers[event.key];
+    if (handleKey !== undefined) {
       event.preventDefault();
       event.stopPropagation();
-      step();
+      handleKey();
     }
   };
-  const follow = (): void => {
+  const updateCursor = (): void => {
     setCursor(input.current?.selectionStart ?? 0);
     setScrolled(input.current?.scrollLeft ?? 0);
   };
   const hasFault = fault !== undefined && fault !== null && checked === draft;
   return (
-    <search className="filter-bar" aria-label={`Filter ${of}`}>
+    <search className="filter-bar" aria-label={`Filter ${resource}`}>
       <div className="filter-line" data-fault={hasFault || undefined}>
         <input
           ref={input}
@@ -103,7 +108,7 @@ export const FilterBar = (props: FilterBarProps) => {
           aria-activedescendant={active >= 0 ? `${listId}-${active}` : undefined}
           aria-invalid={hasFault}
           aria-describedby={hasFault ? `${listId}-fault` : undefined}
-          placeholder={'Filter, such as eq(status, "error")'}
+          placeholder={'Filter, for example eq(status, "error")'}
           spellCheck={false}
           autoComplete="off"
           data-filter-input
@@ -111,15 +116,15 @@ export const FilterBar = (props: FilterBarProps) => {
           onChange={({ target }) => {
             setDraft(target.value);
             setActive(-1);
-            follow();
+            updateCursor();
           }}
           onKeyDown={onKey}
           onKeyUp={({ key }) => {
             if (key.startsWith("Arrow") && key !== "ArrowDown" && key !== "ArrowUp" && isOpen) {
-              follow();
+              updateCursor();
             }
           }}
-          onClick={follow}
+          onClick={updateCursor}
           onScroll={({ currentTarget }) => setScrolled(currentTarget.scrollLeft)}
           onBlur={() => setCursor(undefined)}
         />
@@ -132,7 +137,7 @@ export const FilterBar = (props: FilterBarProps) => {
           <button
             type="button"
             className="filter-clear"
-            aria-label="Clear the filter"
+            aria-label="Clear filter"
             onClick={() => apply("")}
           >
             ✕
@@ -150,7 +155,7 @@ export const FilterBar = (props: FilterBarProps) => {
           id={listId}
           suggestions={isOpen ? suggestions : []}
           active={active}
-          onTake={take}
+          onSelect={acceptSuggestion}
         />
       </div>
       <div className="filter-quick">
@@ -161,7 +166,7 @@ export const FilterBar = (props: FilterBarProps) => {
   );
 };
 
-/** The conditions of a filter, each to be taken away. */
+/** The conditions of a filter as chips with a button to remove each. */
 const FilterChips = ({
   filter,
   onApply,
@@ -176,7 +181,7 @@ const FilterChips = ({
         <button
           type="button"
           aria-label={`Remove ${toVisibleText(describePart(part))}`}
-          onClick={() => onApply(withoutFilterParts(filter, (one) => one === part))}
+          onClick={() => onApply(withoutFilterParts(filter, (other) => other === part))}
         >
           ✕
         </button>
@@ -185,7 +190,7 @@ const FilterChips = ({
   </ul>
 );
 
-/** The fault of a filter: a line under the very characters, and below it what is wrong with them. */
+/** The error of a filter: a line under the invalid characters, and the reason below it. */
 const FilterFaultMark = ({
   id,
   filter,
@@ -195,7 +200,7 @@ const FilterFaultMark = ({
   readonly id: string;
   readonly filter: string;
   readonly fault: FilterFault;
-  /** How far the line is scrolled, in pixels. */
+  /** How far the input is scrolled sideways, in pixels. */
   readonly scrolled: number;
 }) => {
   const mark = useRef<HTMLElement>(null);
@@ -212,7 +217,7 @@ const FilterFaultMark = ({
         <span
           className="filter-caret"
           aria-hidden="true"
-          // The mark is laid out by now: where it stands is where its characters do.
+          // The mark is laid out at this point, so its offset is that of the invalid characters.
           ref={(caret) => {
             const left = Math.max(0, (mark.current?.offsetLeft ?? 0) - scrolled);
             caret?.style.setProperty("transform", `translateX(${left}px)`);

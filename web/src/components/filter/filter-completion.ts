@@ -2,47 +2,50 @@ import type { FieldWord, FilterWords, WordKind } from "millrace/model";
 import { toFilterTokens } from "./filter-tokens.ts";
 import type { FilterToken } from "./filter-tokens.ts";
 
-/** One way to go on. */
+/** A suggestion for the text at the cursor. */
 export interface Suggestion {
   readonly label: string;
   readonly detail: string;
-  /** What is put in the place of `from` to `to`. */
+  /** The text that replaces the range of the {@link Completion}. */
   readonly insert: string;
 }
 
-/** Suggestions that come from the server: the values of runs. */
-export interface WantedWords {
+/** A request for values that occur in runs, such as tags, to suggest them. */
+export interface ValueRequest {
   readonly kind: WordKind;
-  /** Of `metadata_value`: whose value. */
+  /** For `metadata_value`, the key whose values are requested. */
   readonly key?: string;
+  /** Only values that begin with this text are requested. */
   readonly prefix: string;
-  /** What stands before and behind each of them. */
+  /** The text to insert before and after a selected value. */
   readonly before: string;
   readonly after: string;
 }
 
-/** How a filter can go on at a place. */
+/** The suggestions at a cursor position, and the range that they replace. */
 export interface Completion {
   readonly from: number;
   readonly to: number;
   readonly suggestions: readonly Suggestion[];
-  readonly wants?: WantedWords;
+  /** The values to request from the server as further suggestions. */
+  readonly valueRequest?: ValueRequest;
 }
 
+/** The end of a field name that stands for all paths below it, such as `metadata.<path>`. */
 const anyPath = ".<path>";
 
-/** A function whose arguments are being written. */
+/** A function call whose argument list contains the cursor. */
 interface Frame {
   readonly name: string;
-  /** Which argument, from 0. */
+  /** The index of the argument at the cursor, from 0. */
   argument: number;
-  /** The first argument, where it is a name. */
+  /** The first argument, if it is a name. */
   field: string | undefined;
-  /** The key that an `and` has asked for, which its values are of. */
+  /** The key of an earlier `eq(metadata_key, …)` in the same `and`: `metadata_value` conditions are about this key. */
   key: string | undefined;
 }
 
-/** How the filter can go on where the cursor stands. Looks at nothing behind it but the word it is in. */
+/** Suggests completions at the cursor. Of the text after the cursor, only the rest of the current token is used. */
 export function completeFilter(filter: string, cursor: number, words: FilterWords): Completion {
   const tokens = toFilterTokens(filter);
   const at = tokens.findIndex(
@@ -53,11 +56,11 @@ export function completeFilter(filter: string, cursor: number, words: FilterWord
   );
   const current = at === -1 ? undefined : tokens[at];
   const before = tokens.filter(({ to }) => to <= (current?.from ?? cursor));
-  const frame = frameAt(before);
+  const frame = findFrame(before);
   const from = current?.from ?? cursor;
   const span = { from, to: current?.to ?? cursor, typed: filter.slice(from, cursor) };
   if (frame === undefined && before.length > 0) {
-    // It is complete: what could follow would have to stand around it.
+    // The filter is complete: nothing can be appended, a further condition would need an enclosing `and`.
     return { from, to: span.to, suggestions: [] };
   }
   if (frame === undefined || isCombination(words, frame.name)) {
@@ -74,8 +77,8 @@ const isInText = (
   cursor: number,
 ): boolean => cursor > from && (isClosed === true ? cursor < to : cursor <= to);
 
-/** The innermost function that is open behind these tokens. */
-function frameAt(tokens: readonly FilterToken[]): Frame | undefined {
+/** The innermost function call that is not closed after these tokens. */
+function findFrame(tokens: readonly FilterToken[]): Frame | undefined {
   const frames: Frame[] = [];
   tokens.forEach((token, index) => {
     const frame = frames.at(-1);
@@ -89,7 +92,7 @@ function frameAt(tokens: readonly FilterToken[]): Frame | undefined {
         above.key = closed.key;
       }
     } else if (frame === undefined) {
-      // Outside of all functions nothing is an argument.
+      // Outside of all function calls there are no arguments.
     } else if (token.kind === "mark" && token.text === ",") {
       frame.argument += 1;
     } else if (token.kind === "name" && frame.argument === 0) {
@@ -102,17 +105,18 @@ function frameAt(tokens: readonly FilterToken[]): Frame | undefined {
   return last && { ...last, key: last.key ?? above?.key };
 }
 
+/** The range that a suggestion replaces. */
 interface Span {
   readonly from: number;
   readonly to: number;
-  /** What stands from there to the cursor. */
+  /** The text from `from` to the cursor. */
   readonly typed: string;
 }
 
 const startsWith = (text: string, typed: string): boolean =>
   text.toLowerCase().startsWith(typed.toLowerCase());
 
-/** Functions; and the fields themselves, which the usual function is written around. */
+/** Suggests functions, and fields that are inserted together with their most common function. */
 function completeFunction({ from, to, typed }: Span, words: FilterWords): Completion {
   const functions = words.functions
     .filter(({ name }) => startsWith(name, typed))
@@ -152,7 +156,7 @@ function completeField(span: Span, words: FilterWords, comparator: string): Comp
         from,
         to,
         suggestions,
-        wants: {
+        valueRequest: {
           kind: "metadata_key",
           prefix: path[1] ?? "",
           before: "metadata.",
@@ -170,42 +174,42 @@ function completeValue(
     return { from, to, suggestions: [] };
   }
   const after = frame.name === "in" ? "" : ")";
-  const bare = typed.replace(/^["']/, "");
-  const open = frame.name === "in" && frame.argument === 1 && typed === "" ? "[" : "";
-  const fixed = [
+  const unquoted = typed.replace(/^["']/, "");
+  const opening = frame.name === "in" && frame.argument === 1 && typed === "" ? "[" : "";
+  const fixedValues = [
     ...field.choices.map((choice) => JSON.stringify(choice)),
     ...(field.type === "boolean" ? ["true", "false"] : []),
     ...(field.isNullable && (frame.name === "eq" || frame.name === "neq") ? ["null"] : []),
   ];
-  const suggestions = fixed
-    .filter((value) => startsWith(value.replaceAll('"', ""), bare))
-    .map((value) => ({ label: value, detail: field.doc, insert: `${open}${value}${after}` }));
-  const wanted = wantedOf(field, frame);
-  return wanted === undefined
+  const suggestions = fixedValues
+    .filter((value) => startsWith(value.replaceAll('"', ""), unquoted))
+    .map((value) => ({ label: value, detail: field.doc, insert: `${opening}${value}${after}` }));
+  const request = toValueRequest(field, frame);
+  return request === undefined
     ? { from, to, suggestions }
     : {
         from,
         to,
         suggestions,
-        wants: { ...wanted, prefix: bare, before: open, after },
+        valueRequest: { ...request, prefix: unquoted, before: opening, after },
       };
 }
 
-/** Of a value of metadata whose key is not known yet, none. */
-function wantedOf(
+/** The values to request for a field; `undefined` for a metadata value whose key is unknown. */
+function toValueRequest(
   { words }: FieldWord,
   { field = "", key }: Frame,
-): Pick<WantedWords, "kind" | "key"> | undefined {
+): Pick<ValueRequest, "kind" | "key"> | undefined {
   if (words !== "metadata_value") {
     return words === null ? undefined : { kind: words };
   }
   const [, path] = /^metadata\.([\w-]+)$/.exec(field) ?? [];
-  const whose = path ?? (field.includes(".") ? undefined : key);
-  return whose === undefined ? undefined : { kind: words, key: whose };
+  const valueKey = path ?? (field.includes(".") ? undefined : key);
+  return valueKey === undefined ? undefined : { kind: words, key: valueKey };
 }
 
 const isCombination = ({ functions }: FilterWords, name: string): boolean =>
-  functions.some((one) => one.name === name && one.combines);
+  functions.some((candidate) => candidate.name === name && candidate.combines);
 
 function findField({ fields }: FilterWords, name: string): FieldWord | undefined {
   const [head = ""] = name.split(".", 1);
@@ -215,29 +219,29 @@ function findField({ fields }: FilterWords, name: string): FieldWord | undefined
   );
 }
 
-/** The server's words as suggestions: keys as they are, where they can be a path, values as texts. */
-export function toWordSuggestions(
-  words: readonly string[],
-  wants: WantedWords,
+/** Converts the server's values to suggestions: values are quoted; keys that can't be written as a path are left out. */
+export function toValueSuggestions(
+  values: readonly string[],
+  request: ValueRequest,
 ): readonly Suggestion[] {
-  const isPath = wants.before.startsWith("metadata.");
-  return words
-    .filter((word) => !isPath || /^[\w-]+$/.test(word))
-    .map((word) => ({
-      label: word,
+  const isPath = request.before.startsWith("metadata.");
+  return values
+    .filter((value) => !isPath || /^[\w-]+$/.test(value))
+    .map((value) => ({
+      label: value,
       detail: "",
-      insert: `${wants.before}${isPath ? word : JSON.stringify(word)}${wants.after}`,
+      insert: `${request.before}${isPath ? value : JSON.stringify(value)}${request.after}`,
     }));
 }
 
-/** The filter with a suggestion taken, and where the cursor stands then. */
+/** Inserts a suggestion into the filter. Returns the new filter and the new cursor position. */
 export function applySuggestion(
   filter: string,
   { from, to }: Pick<Completion, "from" | "to">,
   { insert }: Suggestion,
 ): { readonly filter: string; readonly cursor: number } {
-  const rest = filter.slice(to);
-  // What is there already is not written twice.
-  const shared = insert.endsWith(")") && rest.startsWith(")") ? insert.slice(0, -1) : insert;
-  return { filter: `${filter.slice(0, from)}${shared}${rest}`, cursor: from + shared.length };
+  const tail = filter.slice(to);
+  // A closing parenthesis that already follows is not inserted again.
+  const inserted = insert.endsWith(")") && tail.startsWith(")") ? insert.slice(0, -1) : insert;
+  return { filter: `${filter.slice(0, from)}${inserted}${tail}`, cursor: from + inserted.length };
 }

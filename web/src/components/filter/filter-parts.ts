@@ -1,6 +1,6 @@
 import { toFilterTokens } from "./filter-tokens.ts";
 
-/** The conditions that a filter asks for all of: the parts of its outermost `and`, or itself. */
+/** Splits a filter into conditions that must all be true: the arguments of its outermost `and`, or the whole filter. */
 export function toFilterParts(filter: string): readonly string[] {
   const text = filter.trim();
   const tokens = toFilterTokens(text);
@@ -21,7 +21,7 @@ export function toFilterParts(filter: string): readonly string[] {
       depth -= 1;
       if (depth === 0) {
         if (to !== text.length) {
-          return [text]; // More follows: it is no filter yet, and shown as it is.
+          return [text]; // Text follows the `and`: the filter is incomplete and is kept whole.
         }
         parts.push(text.slice(from, at).trim());
       }
@@ -33,22 +33,23 @@ export function toFilterParts(filter: string): readonly string[] {
   return depth === 0 ? parts.filter((part) => part !== "") : [text];
 }
 
-/** The filter that asks for all of these conditions. */
+/** Joins conditions into a filter that requires all of them. */
 export const joinFilterParts = (parts: readonly string[]): string =>
   parts.length > 1 ? `and(${parts.join(", ")})` : (parts[0] ?? "");
 
-/** A filter with one more condition, in the place of those that it takes the place of. */
+/** Adds a condition to a filter. Conditions that `replaces` selects are removed. */
 export const withFilterPart = (
   filter: string,
   part: string,
-  replaces: (part: string) => boolean = (one) => one === part,
-): string => joinFilterParts([...toFilterParts(filter).filter((one) => !replaces(one)), part]);
+  replaces: (part: string) => boolean = (existing) => existing === part,
+): string =>
+  joinFilterParts([...toFilterParts(filter).filter((existing) => !replaces(existing)), part]);
 
-/** A filter without some of its conditions. */
-export const withoutFilterParts = (filter: string, isGone: (part: string) => boolean): string =>
-  joinFilterParts(toFilterParts(filter).filter((part) => !isGone(part)));
+/** Removes the conditions that `isRemoved` selects. */
+export const withoutFilterParts = (filter: string, isRemoved: (part: string) => boolean): string =>
+  joinFilterParts(toFilterParts(filter).filter((part) => !isRemoved(part)));
 
-/** Which field a condition is about; `undefined` where it is about more than one, or none. */
+/** The field of a simple condition such as `eq(field, value)`; `undefined` for any other condition. */
 export function fieldOfPart(part: string): string | undefined {
   const [name, open, field, comma] = toFilterTokens(part);
   return name?.kind === "name" &&
@@ -59,7 +60,8 @@ export function fieldOfPart(part: string): string | undefined {
     : undefined;
 }
 
-const signs: Readonly<Record<string, string>> = {
+/** The symbol shown for each comparator. */
+const symbols: Readonly<Record<string, string>> = {
   eq: "=",
   neq: "≠",
   gt: ">",
@@ -72,22 +74,22 @@ const signs: Readonly<Record<string, string>> = {
   in: "in",
 };
 
-/** A condition in fewer marks, for a chip: `status = error`. One that is no simple one stays as it is. */
+/** Shortens a simple condition for a chip: `status = error`. Any other condition is returned unchanged. */
 export function describePart(part: string): string {
   const tokens = toFilterTokens(part);
-  const [name, open, field, comma, value, close, ...rest] = tokens;
-  const sign = signs[name?.text ?? ""];
+  const [name, open, field, comma, value, close, ...following] = tokens;
+  const symbol = symbols[name?.text ?? ""];
   if (name?.text === "search" && field?.kind === "text" && comma?.text === ")") {
     return `contains “${field.text}”`;
   }
   const isSimple =
-    sign !== undefined &&
+    symbol !== undefined &&
     open?.text === "(" &&
     field?.kind === "name" &&
     comma?.text === "," &&
     value !== undefined &&
     value.kind !== "mark" &&
     close?.text === ")" &&
-    rest.length === 0;
-  return isSimple ? `${field.text} ${sign} ${value.text}` : part;
+    following.length === 0;
+  return isSimple ? `${field.text} ${symbol} ${value.text}` : part;
 }

@@ -1,27 +1,27 @@
-/* oxlint-disable jsx-a11y/prefer-tag-over-role -- a datalist shows neither what a word means nor which one is chosen */
+/* oxlint-disable jsx-a11y/prefer-tag-over-role -- a datalist can't show descriptions or the active suggestion */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { FilterWords } from "millrace/model";
 import { toVisibleText } from "../text/visible-text.ts";
-import { completeFilter, toWordSuggestions } from "./filter-completion.ts";
-import type { Suggestion, Completion, WantedWords } from "./filter-completion.ts";
+import { completeFilter, toValueSuggestions } from "./filter-completion.ts";
+import type { Suggestion, Completion, ValueRequest } from "./filter-completion.ts";
 
-/** The ways in which a filter can go on; the line above has the focus. */
+/** The list of suggestions below the filter input. The focus stays in the input. */
 export const Suggestions = ({
   id,
   suggestions,
   active,
-  onTake,
+  onSelect,
 }: {
   readonly id: string;
   readonly suggestions: readonly Suggestion[];
   readonly active: number;
-  readonly onTake: (suggestion: Suggestion) => void;
+  readonly onSelect: (suggestion: Suggestion) => void;
 }) => (
   <div
     id={id}
     role="listbox"
     tabIndex={-1}
-    aria-label="Ways to go on"
+    aria-label="Suggestions"
     className="filter-suggestions"
     hidden={suggestions.length === 0}
   >
@@ -32,10 +32,10 @@ export const Suggestions = ({
         role="option"
         tabIndex={-1}
         aria-selected={index === active}
-        // Before the line loses the focus.
+        // Pointer down, not click: at a click the input would already have lost the focus and closed the list.
         onPointerDown={(event) => {
           event.preventDefault();
-          onTake(suggestion);
+          onSelect(suggestion);
         }}
       >
         <code>{toVisibleText(suggestion.label)}</code>
@@ -45,46 +45,53 @@ export const Suggestions = ({
   </div>
 );
 
-interface Source {
-  readonly readWords?: (wants: WantedWords, signal: AbortSignal) => Promise<readonly string[]>;
-  readonly wordsKey?: string;
+/** Where the values that occur in runs come from. */
+interface ValueSource {
+  readonly readValues?: (request: ValueRequest, signal: AbortSignal) => Promise<readonly string[]>;
+  readonly valuesKey?: string;
 }
 
+/** The filter that the user is typing. */
 interface Draft {
-  readonly words: FilterWords | undefined;
+  readonly language: FilterWords | undefined;
   readonly draft: string;
-  /** Absent while nothing is asked for. */
+  /** `undefined` while the list of suggestions is closed. */
   readonly cursor: number | undefined;
 }
 
-/** More are not looked through, but written on. */
-const shownMax = 12;
+/** The most suggestions shown. In a longer list it is faster to continue typing. */
+const suggestionsMax = 12;
 const staleMs = 30_000;
 
-/** How a filter can go on at its cursor; the server's words come in as they arrive. */
+/** The suggestions at the cursor of a filter. Values from the server are added when they arrive. */
 export function useSuggestions(
-  { readWords, wordsKey = "" }: Source,
-  { words, draft, cursor }: Draft,
+  { readValues, valuesKey = "" }: ValueSource,
+  { language, draft, cursor }: Draft,
 ): { readonly completion: Completion | undefined; readonly suggestions: readonly Suggestion[] } {
   const completion =
-    words === undefined || cursor === undefined
+    language === undefined || cursor === undefined
       ? undefined
-      : completeFilter(draft, Math.min(cursor, draft.length), words);
-  const wants = completion?.wants;
-  const found = useQuery({
-    queryKey: ["words", wordsKey, wants?.kind, wants?.key, wants?.prefix],
+      : completeFilter(draft, Math.min(cursor, draft.length), language);
+  const request = completion?.valueRequest;
+  const values = useQuery({
+    queryKey: ["values", valuesKey, request?.kind, request?.key, request?.prefix],
     queryFn: async ({ signal }) =>
-      wants === undefined || readWords === undefined ? [] : readWords(wants, signal),
-    enabled: wants !== undefined && readWords !== undefined,
+      request === undefined || readValues === undefined ? [] : readValues(request, signal),
+    enabled: request !== undefined && readValues !== undefined,
     staleTime: staleMs,
     placeholderData: keepPreviousData,
   });
   if (completion === undefined) {
     return { completion, suggestions: [] };
   }
-  const known = wants === undefined ? [] : toWordSuggestions(found.data ?? [], wants);
-  const begins = known.filter(({ label }) =>
-    label.toLowerCase().startsWith((wants?.prefix ?? "").toLowerCase()),
+  const serverSuggestions =
+    request === undefined ? [] : toValueSuggestions(values.data ?? [], request);
+  // The previous response stays until the next one arrives, so its values may not match the prefix.
+  const matching = serverSuggestions.filter(({ label }) =>
+    label.toLowerCase().startsWith((request?.prefix ?? "").toLowerCase()),
   );
-  return { completion, suggestions: [...begins, ...completion.suggestions].slice(0, shownMax) };
+  return {
+    completion,
+    suggestions: [...matching, ...completion.suggestions].slice(0, suggestionsMax),
+  };
 }

@@ -1,22 +1,23 @@
-/** A piece of a filter that is being written: it may end in the middle of a text. */
+/** A token of a filter that the user is typing. The last text token may lack its closing quote. */
 export interface FilterToken {
   readonly kind: "name" | "text" | "number" | "mark" | "other";
+  /** Offsets in the filter: the first character, and the one after the last. */
   readonly from: number;
   readonly to: number;
-  /** As written; of a text what stands between its quotes. */
+  /** The token as written; for a text token, the characters between the quotes. */
   readonly text: string;
-  /** Of a text: whether its closing quote is there. */
+  /** For a text token, whether it has its closing quote. */
   readonly isClosed?: boolean;
 }
 
 const pattern =
   /\s+|([A-Za-z_][\w-]*(?:\.[\w-]*)*)|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|([()[\],])|("(?:[^"\\]|\\[^])*"?|'(?:[^'\\]|\\[^])*'?)|([^])/g;
 
-/** Cuts a filter into its pieces, whatever state it is in. */
+/** Splits a filter into tokens. Incomplete and invalid filters are accepted. */
 export function toFilterTokens(filter: string): readonly FilterToken[] {
   return [...filter.matchAll(pattern)].flatMap(
-    ({ 0: all, 1: name, 2: digits, 3: mark, 4: quoted, index }): readonly FilterToken[] => {
-      const span = { from: index, to: index + all.length };
+    ({ 0: match, 1: name, 2: digits, 3: mark, 4: quoted, index }): readonly FilterToken[] => {
+      const span = { from: index, to: index + match.length };
       if (name !== undefined) {
         return [{ kind: "name", text: name, ...span }];
       }
@@ -31,12 +32,12 @@ export function toFilterTokens(filter: string): readonly FilterToken[] {
         const text = quoted.slice(1, isClosed ? -1 : undefined);
         return [{ kind: "text", text, isClosed, ...span }];
       }
-      return all.trim() === "" ? [] : [{ kind: "other", text: all, ...span }];
+      return match.trim() === "" ? [] : [{ kind: "other", text: match, ...span }];
     },
   );
 }
 
-/** The closing quote is not one behind a backslash. */
+/** Whether a text ends with a closing quote, one that is not escaped by a backslash. */
 function isClosedText(quoted: string): boolean {
   const backslashes = /\\*$/.exec(quoted.slice(0, -1))?.[0].length ?? 0;
   return quoted.length > 1 && quoted.at(-1) === quoted[0] && backslashes % 2 === 0;

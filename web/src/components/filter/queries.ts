@@ -6,40 +6,41 @@ import { getJson, postJson } from "../../api/http.ts";
 const wordsPath = endpointPath("/ui/filters/words");
 const checkPath = endpointPath("/ui/filters/check");
 
-/** What filters are written with; the same as long as the server runs. */
+/** The functions and fields of the filter language. They don't change while the server runs. */
 export const filterWordsQuery = queryOptions({
   queryKey: ["filter-words"],
   queryFn: async ({ signal }) => parseFilterWords(await getJson(wordsPath, signal)),
   staleTime: Infinity,
 });
 
-/** Where a filter has a fault; `null` where it has none. */
-export const filterFaultQuery = (of: "runs" | "examples", filter: string) =>
+/** Lets the server check a filter. The result is its first error, or `null` for a valid filter. */
+export const filterFaultQuery = (resource: "runs" | "examples", filter: string) =>
   queryOptions({
-    queryKey: ["filter-fault", of, filter],
+    queryKey: ["filter-fault", resource, filter],
     queryFn: async ({ signal }) =>
-      parseFilterFault(await postJson(checkPath, { of, filter }, signal)) ?? null,
+      parseFilterFault(await postJson(checkPath, { of: resource, filter }, signal)) ?? null,
     staleTime: Infinity,
     gcTime: 60_000,
   });
 
-/** Where a filter can't be read, and why. */
+/** A syntax error or unknown name in a filter. */
 export interface FilterFault {
   readonly reason: string;
+  /** Offset and length of the invalid part, in characters. */
   readonly offset: number;
   readonly length: number;
 }
 
-/** @throws TypeError the server answered something else. */
+/** @throws TypeError the response does not describe the filter language. */
 function parseFilterWords(value: unknown): Readonly<Record<"runs" | "examples", FilterWords>> {
   const { runs, examples } = value as Readonly<Record<string, FilterWords | undefined>>;
   if (runs === undefined || examples === undefined) {
-    throw new TypeError("the server's answer holds no words of filters");
+    throw new TypeError("The response does not describe the filter language.");
   }
   return { runs, examples };
 }
 
-/** `undefined` where the filter has none. */
+/** Returns `undefined` for a valid filter. */
 function parseFilterFault(value: unknown): FilterFault | undefined {
   const { fault } = value as { readonly fault?: Partial<FilterFault> | null };
   return typeof fault?.reason === "string"

@@ -1,33 +1,33 @@
 import { useEffect } from "react";
 
-/** Something that the command palette can do, or a key. */
+/** A command of the command palette or a keyboard shortcut. */
 export interface Command {
   readonly id: string;
   readonly label: string;
-  /** Where it stands: `Screens`, `Projects`, `This page`. */
+  /** The heading under which it is listed: `Screens`, `Projects` or `This page`. */
   readonly group: string;
-  /** How it is done without the palette. */
+  /** The shortcut, such as `g h` or `?`. */
   readonly keys?: string;
-  /** Absent where the page handles the keys itself, and only the keyboard map lists them. */
+  /** Absent if the view handles the keys itself; the command is then only listed in the shortcut list. */
   readonly run?: () => unknown;
 }
 
-/** Commands that fit what was typed, the best first; all of them where nothing was. */
+/** The commands that contain all words of the text, the best match first; all commands for an empty text. */
 export function findCommands(commands: readonly Command[], text: string): readonly Command[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   return commands
     .filter(({ run }) => run !== undefined)
-    .map((command) => ({ command, rank: rankOf(command, words) }))
+    .map((command) => ({ command, rank: rankCommand(command, words) }))
     .filter(({ rank }) => rank !== undefined)
-    .toSorted((one, other) => (one.rank ?? 0) - (other.rank ?? 0))
+    .toSorted((a, b) => (a.rank ?? 0) - (b.rank ?? 0))
     .map(({ command }) => command);
 }
 
-/** Lower is better; `undefined`: a word is not in it. */
-function rankOf({ label, group }: Command, words: readonly string[]): number | undefined {
+/** Ranks a command; lower is better. Returns `undefined` if a word does not occur in it. */
+function rankCommand({ label, group }: Command, words: readonly string[]): number | undefined {
   const name = label.toLowerCase();
-  const whole = `${name} ${group.toLowerCase()}`;
-  if (!words.every((word) => whole.includes(word))) {
+  const labelAndGroup = `${name} ${group.toLowerCase()}`;
+  if (!words.every((word) => labelAndGroup.includes(word))) {
     return undefined;
   }
   const [first] = words;
@@ -40,36 +40,38 @@ function rankOf({ label, group }: Command, words: readonly string[]): number | u
   return name.includes(first) ? 1 : 2;
 }
 
-/** Actions of the views on the page, for the palette and the keyboard map. */
+/** The commands of the mounted views, for the palette and the shortcut list. */
 const registered = new Set<readonly Command[]>();
 const listeners = new Set<() => void>();
-let all: readonly Command[] = [];
+let current: readonly Command[] = [];
 
-export const readActions = (): readonly Command[] => all;
+/** The commands of the mounted views, without repeated ids. */
+export const readActions = (): readonly Command[] => current;
 
+/** Calls `listener` when the commands change. Returns a function that removes the listener. */
 export function onActions(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
 /**
- * Offers what a view can do in the command palette, under `This page`, and by its `keys` while the view
- * is there; two parts that offer an action of one `id` offer it once. `actions` is kept by the caller
- * (`useMemo`): a new list is another registration.
+ * Registers commands while a view is mounted: in the command palette, under `This page`, and as keyboard
+ * shortcuts. Of two commands with the same `id`, the one registered last applies. The caller must memoize
+ * `actions` (`useMemo`): a new array is registered again.
  */
 export function useActions(actions: readonly Command[]): void {
   useEffect(() => {
     registered.add(actions);
-    announce();
+    notifyListeners();
     return () => {
       registered.delete(actions);
-      announce();
+      notifyListeners();
     };
   }, [actions]);
 }
 
-function announce(): void {
+function notifyListeners(): void {
   const byId = new Map([...registered].flat().map((action) => [action.id, action]));
-  all = [...byId.values()];
+  current = [...byId.values()];
   listeners.forEach((listener) => listener());
 }

@@ -5,18 +5,23 @@ import type { Command } from "./commands.ts";
 
 const group = "This page";
 
-const goToList = (): void =>
+const focusList = (): void =>
   document.querySelector<HTMLElement>(".data-table [tabindex='0'][data-row-focus]")?.focus();
 
-/** Ways into a table from elsewhere on the page. Once the focus is in it the table has its own keys. */
-const into: readonly Command[] = [
-  { id: "list-next", group, label: "Go to the list, next row", keys: "j", run: goToList },
-  { id: "list-previous", group, label: "Go to the list, previous row", keys: "k", run: goToList },
+/** Commands that move the focus into the table. While the focus is in it, the table handles its keys itself. */
+const focusCommands: readonly Command[] = [
+  { id: "list-next", group, label: "Next row", keys: "j", run: focusList },
+  { id: "list-previous", group, label: "Previous row", keys: "k", run: focusList },
 ];
-const opens: Command = { id: "list-open", group, label: "Open the row", keys: "Enter" };
-const selects: Command = { id: "list-select", group, label: "Select the row, or not", keys: "x" };
+const openCommand: Command = { id: "list-open", group, label: "Open row", keys: "Enter" };
+const selectCommand: Command = {
+  id: "list-select",
+  group,
+  label: "Select or deselect row",
+  keys: "x",
+};
 
-/** Names the keys of a table on the keyboard map while it is there. */
+/** Lists the keys of a table in the shortcut list while the table is mounted. */
 export function useListKeys({
   canOpen,
   canSelect,
@@ -26,13 +31,17 @@ export function useListKeys({
 }): void {
   useActions(
     useMemo(
-      () => [...into, ...(canOpen ? [opens] : []), ...(canSelect ? [selects] : [])],
+      () => [
+        ...focusCommands,
+        ...(canOpen ? [openCommand] : []),
+        ...(canSelect ? [selectCommand] : []),
+      ],
       [canOpen, canSelect],
     ),
   );
 }
 
-/** The field of a page that finds what it lists; `/` leads there, and so does `label` in the palette. */
+/** Registers `/` and a command named `label` that focus the view's search field. Returns the ref for that field. */
 export function useFindKey(label: string): RefObject<HTMLInputElement | null> {
   const field = useRef<HTMLInputElement>(null);
   useActions(

@@ -1,23 +1,28 @@
-/** The row that a key leads to; `undefined`: the key means nothing in a list. */
+/** The index of the row to which a navigation key moves; `undefined` for any other key. */
 export function toNextRow(
   key: string,
   {
     current,
     count,
     page,
-  }: { readonly current: number; readonly count: number; readonly page: number },
+  }: {
+    readonly current: number;
+    readonly count: number;
+    /** The number of rows that Page Up and Page Down move by. */
+    readonly page: number;
+  },
 ): number | undefined {
   const last = count - 1;
-  const within = (index: number): number => Math.max(0, Math.min(last, index));
+  const clamp = (index: number): number => Math.max(0, Math.min(last, index));
   switch (key) {
     case "ArrowDown":
-      return within(current + 1);
+      return clamp(current + 1);
     case "ArrowUp":
-      return within(current - 1);
+      return clamp(current - 1);
     case "PageDown":
-      return within(current + page);
+      return clamp(current + page);
     case "PageUp":
-      return within(current - page);
+      return clamp(current - page);
     case "Home":
       return 0;
     case "End":

@@ -1,13 +1,13 @@
-/** What of a pressed key counts. */
-export interface Press {
+/** The fields of a keyboard event that identify a key stroke. */
+export interface KeyPress {
   readonly key: string;
   readonly ctrlKey: boolean;
   readonly metaKey: boolean;
   readonly altKey: boolean;
 }
 
-/** `mod+k`, `?`, or `g` when a letter was pressed alone; `undefined` for what is no shortcut. */
-export function toStroke({ key, ctrlKey, metaKey, altKey }: Press): string | undefined {
+/** Formats a key stroke: `mod+k` with Ctrl or Cmd, else `?` or `g`; `undefined` for keys that are never shortcuts. */
+export function toStroke({ key, ctrlKey, metaKey, altKey }: KeyPress): string | undefined {
   if (altKey || key.length !== 1) {
     return undefined;
   }
@@ -15,27 +15,27 @@ export function toStroke({ key, ctrlKey, metaKey, altKey }: Press): string | und
   return ctrlKey || metaKey ? `mod+${name}` : name;
 }
 
-/** Longest time between the keys of a sequence. */
+/** The longest time between the two strokes of a sequence. */
 const sequenceMs = 1_200;
 
-/** Puts single strokes together: `g` and then `h` is `g h`. */
+/** Combines strokes into sequences: `g` followed by `h` is `g h`. */
 export class KeySequence {
-  readonly #firsts: ReadonlySet<string>;
+  readonly #firstStrokes: ReadonlySet<string>;
   #pending: { readonly stroke: string; readonly atMs: number } | undefined;
 
-  /** @param firsts strokes that begin a sequence */
-  constructor(firsts: readonly string[]) {
-    this.#firsts = new Set(firsts);
+  /** @param firstStrokes the strokes that begin a sequence */
+  constructor(firstStrokes: readonly string[]) {
+    this.#firstStrokes = new Set(firstStrokes);
   }
 
-  /** What was pressed, with what came shortly before it; `undefined`: more must come. */
+  /** Adds a stroke. Returns the sequence or the single stroke; `undefined` if the stroke begins a sequence. */
   press(stroke: string, atMs: number): string | undefined {
     const before = this.#pending;
     this.#pending = undefined;
     if (before !== undefined && atMs - before.atMs <= sequenceMs) {
       return `${before.stroke} ${stroke}`;
     }
-    if (this.#firsts.has(stroke)) {
+    if (this.#firstStrokes.has(stroke)) {
       this.#pending = { stroke, atMs };
       return undefined;
     }
@@ -43,9 +43,9 @@ export class KeySequence {
   }
 }
 
-/** Whether keys are typed into an element: letters are letters there. */
+/** Whether an element accepts typed text, so that letter keys must not act as shortcuts. */
 export function takesText(element: Element | null): boolean {
-  // A shadow root keeps its focus to itself.
+  // Outside of a shadow root, `document.activeElement` is only the root's host.
   const inner = element?.shadowRoot?.activeElement ?? element;
   const fields = "input, textarea, select, [contenteditable]:not([contenteditable='false'])";
   return (inner?.closest(fields) ?? null) !== null;

@@ -2,8 +2,8 @@ import type { ReactNode } from "react";
 import { Failure, Loading } from "./states.tsx";
 
 /**
- * A whole view while what it is about is not here: on its way, not there, or not to be had.
- * `children` is a link to where such things are listed, where there is such a place.
+ * Fills a view while its resource is loading, does not exist, or could not be loaded. `children` is a link
+ * back to the list of such resources, if there is one.
  */
 export const AbsentView = ({
   title,
@@ -13,14 +13,14 @@ export const AbsentView = ({
   missing,
   children,
 }: {
-  /** What kind of thing it is: "Dataset". */
+  /** The heading, such as "Dataset". */
   readonly title: string;
-  /** The same in a sentence: "the dataset". */
+  /** The resource as part of a sentence, such as "the dataset". */
   readonly what: string;
-  /** `null` while it is on its way. */
+  /** `null` while the resource is loading. */
   readonly error: Error | null;
   readonly onRetry: () => unknown;
-  /** What is to be said where there is no such thing. */
+  /** The message to show if the resource does not exist (404). */
   readonly missing?: string;
   readonly children?: ReactNode;
 }) => (
@@ -40,7 +40,7 @@ export const AbsentView = ({
   </div>
 );
 
-/** Until it is known what stands at the address. */
+/** Shown while the router loads the view of the current URL. */
 export const PageLoading = () => (
   <div className="absent-view">
     <div className="heading">

@@ -1,20 +1,20 @@
 import { lazyRouteComponent } from "@tanstack/react-router";
 
-/** A file of the page did not come: the server is gone, or has another version of the page by now. */
+/** A chunk of the UI did not load: the server is unreachable, or now serves another version of the UI. */
 export class ChunkLoadError extends Error {
   constructor(cause: unknown) {
-    super("A part of the page did not come.", { cause });
-    this.name = "PartError";
+    super("A part of the UI did not load.", { cause });
+    this.name = "ChunkLoadError";
   }
 }
 
 /**
- * Loads a part of the page that comes when it is needed: `loadPart(async () => import("../../parts/part.tsx"))`.
- * What a browser failed to load it does not ask for again: only a reload of the page does.
+ * Loads a chunk of the UI on demand: `loadChunk(async () => import("./chart.tsx"))`. A browser does not
+ * request a module again after its import failed; only reloading the page does.
  *
- * @throws {@link PartError}
+ * @throws {@link ChunkLoadError} the chunk did not load.
  */
-export async function loadChunk<Part>(load: () => Promise<Part>): Promise<Part> {
+export async function loadChunk<Module>(load: () => Promise<Module>): Promise<Module> {
   try {
     return await load();
   } catch (cause) {
@@ -23,8 +23,8 @@ export async function loadChunk<Part>(load: () => Promise<Part>): Promise<Part> 
 }
 
 /**
- * The component of a route, in a file of its own. When it does not come, the page stays as it is and says
- * so; the router by itself would load it anew, and leave nothing of it where the server is gone.
+ * The component of a route, in a separate chunk. If the chunk does not load, the UI shows an error in place
+ * of the view. The router alone would reload the whole page, which leaves a blank one if the server is gone.
  */
 export const lazyView: typeof lazyRouteComponent = (load, name) =>
   lazyRouteComponent(async () => loadChunk(load), name);

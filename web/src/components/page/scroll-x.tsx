@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-/** What is wider than the page, such as a table: it scrolls by itself, with the arrow keys too. */
+/** Scrolls wide content, such as a table, horizontally: also with the arrow keys, once it has the focus. */
 export const ScrollX = ({
   label,
   children,
@@ -8,7 +8,7 @@ export const ScrollX = ({
   readonly label: string;
   readonly children: ReactNode;
 }) => (
-  // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by keys
+  // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must be able to scroll it
   <section className="scroll-x" aria-label={label} tabIndex={0}>
     {children}
   </section>

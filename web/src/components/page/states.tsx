@@ -5,12 +5,17 @@ import { describeFailure } from "../../api/failure.ts";
 import type { CallFailure } from "../../api/failure.ts";
 import { toVisibleText } from "../text/visible-text.ts";
 
-/** After so long it is said that the server takes its time. */
+/** After this time, the loading state says that the server is slow. */
 const slowMs = 5_000;
 const detailChars = 300;
 
-/** Shown until the first answer. It ends: a call has a deadline, and then a {@link Failure} stands here. */
-export const Loading = ({ what }: { readonly what: string }) => {
+/** Shown until the first response. Every request has a deadline, after which a {@link Failure} replaces this. */
+export const Loading = ({
+  what,
+}: {
+  /** What is loading, as part of a sentence: "the dataset". */
+  readonly what: string;
+}) => {
   const [isSlow, setIsSlow] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setIsSlow(true), slowMs);
@@ -20,12 +25,12 @@ export const Loading = ({ what }: { readonly what: string }) => {
     <output className="state loading" aria-label={`Loading ${what}`}>
       <Loader size="sm" type="dots" />
       <span>Loading {what} …</span>
-      {isSlow && <span>The server takes its time.</span>}
+      {isSlow && <span>The server is responding slowly.</span>}
     </output>
   );
 };
 
-/** Shown where there is nothing, with what to do about it. */
+/** The empty state of a view: a title and, as `children`, what the user can do. */
 export const Empty = ({
   title,
   children,
@@ -39,7 +44,7 @@ export const Empty = ({
   </div>
 );
 
-/** Shown when the server refused or did not answer: what is not here, why, and how to go on. */
+/** The error state of a view: what could not be loaded, the reason, and a button to try again. */
 export const Failure = ({
   what,
   error,
@@ -48,20 +53,21 @@ export const Failure = ({
   missing,
   children,
 }: {
+  /** What could not be loaded, as part of a sentence: "the dataset". */
   readonly what: string;
   readonly error: Error;
   readonly onRetry: () => unknown;
-  /** Whether it is one thing, which an address names by its id. */
+  /** Whether the request was for one resource, by its id: a 404 then means that the resource does not exist. */
   readonly isOne?: boolean;
-  /** What is to be said where there is no such thing. */
+  /** The message to show if the resource does not exist (404). */
   readonly missing?: string | undefined;
-  /** Other ways on than to try again. */
+  /** Further actions, next to the button "Try again". */
   readonly children?: ReactNode;
 }) => {
   const { kind, message, detail } = describeFailure(error, { isOne });
   return (
     <Problem
-      title={`Could not ${verbs[kind]} ${what}`}
+      title={`Could not ${verbOfKind[kind]} ${what}`}
       message={kind === "missing" && missing !== undefined ? missing : message}
       detail={detail}
       onRetry={onRetry}
@@ -71,7 +77,7 @@ export const Failure = ({
   );
 };
 
-/** What went wrong, what that means, what was said of it, and a way to try again. */
+/** An error box: a title, an explanation, the server's error text, and a button to try again. */
 export const Problem = ({
   title,
   message,
@@ -99,7 +105,7 @@ export const Problem = ({
   </Alert>
 );
 
-const verbs: { readonly [Kind in CallFailure["kind"]]: string } = {
+const verbOfKind: { readonly [Kind in CallFailure["kind"]]: string } = {
   missing: "find",
   offline: "load",
   timeout: "load",

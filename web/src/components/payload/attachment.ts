@@ -1,17 +1,17 @@
 import { isSafeImage } from "../text/safe-link.ts";
 
-/** A file that came with a run or an example. */
+/** A file attached to a run or an example. */
 export interface Attachment {
   readonly name: string;
   readonly mimeType: string;
-  /** Path and query on this server. */
+  /** Path and query of its URL on this server. */
   readonly address: string;
 }
 
 export type AttachmentKind = "image" | "audio" | "video" | "text" | "other";
 
-/** What the page shows of a file by itself: types that hold no program. */
-export function kindOfAttachment({ mimeType }: Pick<Attachment, "mimeType">): AttachmentKind {
+/** How the UI previews a file. Only types that can't contain scripts are previewed. */
+export function classifyAttachment({ mimeType }: Pick<Attachment, "mimeType">): AttachmentKind {
   if (isSafeImage(mimeType)) {
     return "image";
   }
@@ -28,7 +28,7 @@ export function kindOfAttachment({ mimeType }: Pick<Attachment, "mimeType">): At
 
 const prefix = "attachment.";
 
-/** The files in `s3_urls` of a run, or `attachment_urls` of an example. */
+/** Parses the files in `s3_urls` of a run, or in `attachment_urls` of an example. Invalid ones are left out. */
 export function parseAttachments(urls: unknown): readonly Attachment[] {
   if (typeof urls !== "object" || urls === null) {
     return [];
@@ -40,7 +40,7 @@ export function parseAttachments(urls: unknown): readonly Attachment[] {
     if (typeof url !== "string" || !URL.canParse(url)) {
       return [];
     }
-    // The server writes addresses relative to the request; the page uses its own origin.
+    // The server builds the URLs from the request's host, which may differ from the origin of the UI.
     const { pathname, search } = new URL(url);
     const name = key.startsWith(prefix) ? key.slice(prefix.length) : key;
     const mimeType = typeof type === "string" ? type : "application/octet-stream";

@@ -2,14 +2,14 @@ import { Button } from "@mantine/core";
 import { useState } from "react";
 import { LongText } from "../text/long-text.tsx";
 import { toVisibleText } from "../text/visible-text.ts";
-import { kindOfAttachment } from "./attachment.ts";
+import { classifyAttachment } from "./attachment.ts";
 import type { Attachment } from "./attachment.ts";
 import "./attachments.css";
 
-/** Characters of a text file that are shown. */
+/** The most bytes of a text file that are shown. */
 const previewBytes = 200_000;
 
-/** Files of a run or an example: shown where that is safe, and to save. */
+/** The files of a run or an example: a preview if their type is safe, and a download link. */
 export const Attachments = ({ files }: { readonly files: readonly Attachment[] }) => (
   <ul className="attachments">
     {files.map((file) => (
@@ -28,14 +28,14 @@ export const Attachments = ({ files }: { readonly files: readonly Attachment[] }
 );
 
 const Preview = ({ file }: { readonly file: Attachment }) => {
-  switch (kindOfAttachment(file)) {
+  switch (classifyAttachment(file)) {
     case "image":
       return <img src={file.address} alt={toVisibleText(file.name)} loading="lazy" />;
     case "audio":
-      // oxlint-disable-next-line jsx-a11y/media-has-caption -- recorded without one
+      // oxlint-disable-next-line jsx-a11y/media-has-caption -- attachments come without captions
       return <audio src={file.address} controls preload="none" />;
     case "video":
-      // oxlint-disable-next-line jsx-a11y/media-has-caption -- recorded without one
+      // oxlint-disable-next-line jsx-a11y/media-has-caption -- attachments come without captions
       return <video src={file.address} controls preload="metadata" />;
     case "text":
       return <TextPreview key={file.address} file={file} />;
@@ -51,10 +51,10 @@ const TextPreview = ({ file: { address } }: { readonly file: Attachment }) => {
       const response = await fetch(address);
       const blob = await response.blob();
       const shown = await blob.slice(0, previewBytes).text();
-      const rest = blob.size - previewBytes;
-      setText(rest > 0 ? `${shown}\n… ${rest.toLocaleString()} more bytes` : shown);
+      const omittedBytes = blob.size - previewBytes;
+      setText(omittedBytes > 0 ? `${shown}\n… ${omittedBytes.toLocaleString()} more bytes` : shown);
     } catch {
-      setText("The server does not answer. Is it still running?");
+      setText("The server is not responding. Check that it is running.");
     }
   };
   return text === undefined ? (
@@ -66,7 +66,7 @@ const TextPreview = ({ file: { address } }: { readonly file: Attachment }) => {
   );
 };
 
-/** A name that no system takes for a path. */
+/** Replaces the characters that are special in paths on any operating system. */
 const toFileName = (name: string): string =>
   toVisibleText(name)
     .replaceAll(/[/\\:*?"<>|]/g, "_")

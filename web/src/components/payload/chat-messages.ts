@@ -1,14 +1,15 @@
-/** A message between a person, a model and its tools, from any of the recorded formats. */
+/** A message between a user, a model and its tools, converted from any of the recorded formats. */
 export interface ChatMessage {
   readonly role: string;
   readonly name: string | undefined;
   readonly parts: readonly ChatPart[];
 }
 
+/** A part of a message's content. */
 export type ChatPart =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "thinking"; readonly text: string }
-  /** A `data:` address, or one that is only named. */
+  /** A `data:` URL, or any other URL, which is displayed but not loaded. */
   | { readonly kind: "image"; readonly address: string }
   | {
       readonly kind: "toolCall";
@@ -24,16 +25,17 @@ type Fields = Readonly<Record<string, unknown>>;
 const messageLimit = 2_000;
 
 /**
- * The messages in the inputs or outputs of a run: OpenAI's (chat and responses), Anthropic's,
- * LangChain's and the AI SDK's shapes. `undefined`: there are none.
+ * Finds the messages in the inputs or outputs of a run. It recognizes the formats of OpenAI (chat completions
+ * and responses), Anthropic, LangChain and the AI SDK. Returns `undefined` if there are none.
  */
 export function toChatMessages(value: unknown): readonly ChatMessage[] | undefined {
   const found = findMessages(value, 0);
   return found === undefined || found.length === 0 ? undefined : found.slice(0, messageLimit);
 }
 
-/** Members that hold messages, in the order in which they are looked for. */
+/** Members that can contain messages, in the order in which they are searched. */
 const listMembers = ["messages", "prompt", "input", "output", "chat_history"] as const;
+/** The deepest level of nesting that is searched. */
 const nestDepth = 3;
 
 function findMessages(value: unknown, depth: number): ChatMessage[] | undefined {
@@ -47,13 +49,13 @@ function findMessages(value: unknown, depth: number): ChatMessage[] | undefined 
   if (fields === undefined) {
     return undefined;
   }
-  const own = toMessage(fields);
-  if (own !== undefined) {
-    return [own];
+  const message = toMessage(fields);
+  if (message !== undefined) {
+    return [message];
   }
-  const known = fromChoices(fields) ?? fromGenerations(fields);
-  if (known !== undefined) {
-    return known;
+  const responses = fromChoices(fields) ?? fromGenerations(fields);
+  if (responses !== undefined) {
+    return responses;
   }
   for (const member of listMembers) {
     const inner = fields[member];
@@ -62,8 +64,10 @@ function findMessages(value: unknown, depth: number): ChatMessage[] | undefined 
       return [...fromSystem(fields), ...found];
     }
   }
-  const [only, ...more] = Object.values(fields);
-  return more.length === 0 && typeof only === "object" ? findMessages(only, depth + 1) : undefined;
+  const [onlyValue, ...others] = Object.values(fields);
+  return others.length === 0 && typeof onlyValue === "object"
+    ? findMessages(onlyValue, depth + 1)
+    : undefined;
 }
 
 function fromList(items: readonly unknown[], depth: number): ChatMessage[] | undefined {
@@ -82,7 +86,7 @@ function fromList(items: readonly unknown[], depth: number): ChatMessage[] | und
   return messages.length === 0 ? undefined : messages;
 }
 
-/** What stands beside the messages: Anthropic's `system`, OpenAI's `instructions`. */
+/** The system prompt next to the messages: `system` of Anthropic or `instructions` of OpenAI. */
 function fromSystem({ system, instructions }: Fields): ChatMessage[] {
   const content = system ?? instructions;
   const parts = content === undefined ? [] : toParts(content);
@@ -107,10 +111,10 @@ function fromGenerations({ generations }: Fields): ChatMessage[] | undefined {
   }
   const messages = generations.flat().flatMap((generation: unknown) => {
     const { message, text } = toFields(generation) ?? {};
-    const found =
+    const converted =
       toMessage(toFields(message) ?? {}) ??
       (typeof text === "string" ? fromText("assistant", text) : undefined);
-    return found === undefined ? [] : [found];
+    return converted === undefined ? [] : [converted];
   });
   return messages.length === 0 ? undefined : messages;
 }
@@ -131,34 +135,38 @@ const roles: Readonly<Record<string, string>> = {
   function: "tool",
 };
 
-/** Of one message; `undefined` where the fields are something else. */
+/** Converts the fields of one message; `undefined` if they are not a message. */
 function toMessage(fields: Fields, fallbackRole?: string): ChatMessage | undefined {
-  const langChain = fromLangChain(fields) ?? fromItem(fields);
-  if (langChain !== undefined) {
-    return langChain;
+  const converted = fromLangChain(fields) ?? fromResponseItem(fields);
+  if (converted !== undefined) {
+    return converted;
   }
   const { role } = fields;
-  const known = typeof role === "string" ? role : fallbackRole;
+  const roleName = typeof role === "string" ? role : fallbackRole;
   const hasContent = "content" in fields || "tool_calls" in fields || "parts" in fields;
-  return known === undefined || !hasContent ? undefined : build(roles[known] ?? known, fields);
+  return roleName === undefined || !hasContent
+    ? undefined
+    : buildMessage(roles[roleName] ?? roleName, fields);
 }
 
-/** `{ lc: 1, id: [..., "HumanMessage"], kwargs }`, `{ type: "human", data }` and `{ type: "human", content }`. */
+/** Converts LangChain's formats: `{ lc: 1, id: [..., "HumanMessage"], kwargs }`, `{ type: "human", data }` and `{ type: "human", content }`. */
 function fromLangChain(fields: Fields): ChatMessage | undefined {
   const { id, kwargs, type, data } = fields;
   const last: unknown = Array.isArray(id) ? id.at(-1) : undefined;
   const inner = toFields(kwargs);
   if (fields["lc"] !== undefined && typeof last === "string" && inner !== undefined) {
     const role = roles[last];
-    return role === undefined ? undefined : build(role, inner);
+    return role === undefined ? undefined : buildMessage(role, inner);
   }
   const role = typeof type === "string" && fields["role"] === undefined ? roles[type] : undefined;
-  const held = toFields(data) ?? fields;
-  return role !== undefined && "content" in held ? build(role, held) : undefined;
+  const messageFields = toFields(data) ?? fields;
+  return role !== undefined && "content" in messageFields
+    ? buildMessage(role, messageFields)
+    : undefined;
 }
 
-/** An item of OpenAI's responses that is no message. */
-function fromItem(fields: Fields): ChatMessage | undefined {
+/** Converts an item of OpenAI's responses that is not a message: a tool call, its result, or reasoning. */
+function fromResponseItem(fields: Fields): ChatMessage | undefined {
   const { type } = fields;
   const part =
     type === "function_call" || type === "function_call_output" || type === "reasoning"
@@ -168,24 +176,24 @@ function fromItem(fields: Fields): ChatMessage | undefined {
   return part === undefined ? undefined : { role, name: undefined, parts: [part] };
 }
 
-function build(role: string, fields: Fields): ChatMessage {
+function buildMessage(role: string, fields: Fields): ChatMessage {
   const { content, parts, tool_call_id, refusal, name } = fields;
   const extra = toFields(fields["additional_kwargs"]) ?? {};
   const calls = [fields["tool_calls"], extra["tool_calls"]].find(
     (list): list is unknown[] => Array.isArray(list) && list.length > 0,
   );
   const single = toFields(fields["function_call"]);
-  const own = toParts(content ?? parts);
-  const hasCalls = own.some(({ kind }) => kind === "toolCall");
-  const said: ChatPart[] =
+  const contentParts = toParts(content ?? parts);
+  const hasCalls = contentParts.some(({ kind }) => kind === "toolCall");
+  const body: ChatPart[] =
     typeof tool_call_id === "string"
       ? [{ kind: "toolResult", id: tool_call_id, value: content }]
-      : own;
+      : contentParts;
   return {
     role,
     name: typeof name === "string" ? name : undefined,
     parts: [
-      ...said,
+      ...body,
       ...(typeof refusal === "string" ? [{ kind: "text", text: refusal } as const] : []),
       ...(hasCalls ? [] : (calls ?? (single === undefined ? [] : [single])).map(toToolCall)),
     ],
@@ -198,6 +206,7 @@ const fromText = (role: string, text: string): ChatMessage => ({
   parts: [{ kind: "text", text }],
 });
 
+/** A message as `[role, text]`, which LangChain accepts. */
 type Tuple = readonly [string, string];
 
 const isTuple = (value: unknown): value is Tuple =>
@@ -269,7 +278,7 @@ function toImage(fields: Fields): ChatPart | undefined {
   return typeof address === "string" ? { kind: "image", address } : undefined;
 }
 
-/** OpenAI's with its arguments as a text of JSON, and everybody else's. */
+/** Converts a tool call of any provider. OpenAI's has its arguments as a string of JSON. */
 function toToolCall(value: unknown): ChatPart {
   const fields = toFields(value) ?? {};
   const called = toFields(fields["function"]) ?? fields;
@@ -278,16 +287,16 @@ function toToolCall(value: unknown): ChatPart {
     kind: "toolCall",
     id: textOf(fields["call_id"] ?? fields["toolCallId"] ?? fields["id"]),
     name: textOf(called["name"] ?? called["toolName"]),
-    args: typeof args === "string" ? parseOrKeep(args) : args,
+    args: typeof args === "string" ? parseJsonOrText(args) : args,
   };
 }
 
-function parseOrKeep(text: string): unknown {
+function parseJsonOrText(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
     return value;
   } catch {
-    return text; // A model wrote it: it need not be JSON.
+    return text; // The model generated it, so it may not be valid JSON.
   }
 }
 

@@ -7,32 +7,32 @@ import { toVisibleText } from "../text/visible-text.ts";
 import type { ChatMessage, ChatPart } from "./chat-messages.ts";
 import "./chat.css";
 
-/** Messages shown at first; a page of them more with each press. */
+/** The number of messages shown at first, and added by each click on "Show more". */
 const pageSize = 50;
 
-/** Messages between a person, a model and its tools. */
+/** Shows the messages between a user, a model and its tools. */
 export const Chat = ({ messages }: { readonly messages: readonly ChatMessage[] }) => {
   const [shown, setShown] = useState(pageSize);
-  const rest = messages.length - shown;
+  const hiddenCount = messages.length - shown;
   return (
     <ol className="chat">
       {messages.slice(0, shown).map((message, index) => (
-        // Messages don't move.
+        // The index is the key: the order of messages does not change.
         <li key={index} className="chat-message" data-role={message.role}>
           <p className="chat-role">
             <bdi>{toVisibleText(message.role)}</bdi>
             {message.name !== undefined && <bdi>{toVisibleText(message.name)}</bdi>}
           </p>
-          {message.parts.length === 0 && <p className="chat-none">no content</p>}
+          {message.parts.length === 0 && <p className="chat-none">No content</p>}
           {message.parts.map((part, partIndex) => (
             <Part key={partIndex} part={part} />
           ))}
         </li>
       ))}
-      {rest > 0 && (
+      {hiddenCount > 0 && (
         <li>
           <button type="button" className="chat-more" onClick={() => setShown(shown + pageSize)}>
-            Show more: {rest.toLocaleString()} messages
+            Show more ({hiddenCount.toLocaleString()} messages)
           </button>
         </li>
       )}
@@ -57,7 +57,7 @@ const Part = ({ part }: { readonly part: ChatPart }) => {
       return (
         <div className="chat-tool">
           <p>
-            calls <code>{toVisibleText(part.name)}</code>
+            Tool call <code>{toVisibleText(part.name)}</code>
             {part.id !== "" && <small>{toVisibleText(part.id)}</small>}
           </p>
           <LongText text={textOf(part.args)} />
@@ -66,7 +66,7 @@ const Part = ({ part }: { readonly part: ChatPart }) => {
     case "toolResult":
       return (
         <div className="chat-tool">
-          <p>result{part.id !== "" && <small>{toVisibleText(part.id)}</small>}</p>
+          <p>Tool result{part.id !== "" && <small>{toVisibleText(part.id)}</small>}</p>
           <LongText text={textOf(part.value)} />
         </div>
       );
@@ -77,7 +77,7 @@ const Part = ({ part }: { readonly part: ChatPart }) => {
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : formatJson(value));
 
-/** An image that came within the run; one from elsewhere is named, not fetched. */
+/** Shows an image that the run contains as a `data:` URL. For any other URL it shows a link and loads nothing. */
 const Image = ({ address }: { readonly address: string }) => {
   const file = useMemo(() => toImageFile(address), [address]);
   const show = useCallback(
@@ -85,14 +85,14 @@ const Image = ({ address }: { readonly address: string }) => {
       if (image === null || file === undefined) {
         return undefined;
       }
-      const made = URL.createObjectURL(file);
-      image.src = made;
-      return () => URL.revokeObjectURL(made);
+      const url = URL.createObjectURL(file);
+      image.src = url;
+      return () => URL.revokeObjectURL(url);
     },
     [file],
   );
   if (file !== undefined) {
-    return <img ref={show} className="chat-image" alt="of the message" />;
+    return <img ref={show} className="chat-image" alt="in the message" />;
   }
   const link = toSafeLink(address);
   const name = `[image: ${toVisibleText(address.slice(0, 100))}]`;

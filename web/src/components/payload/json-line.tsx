@@ -5,10 +5,10 @@ import type { JsonRow } from "./json-tree.ts";
 
 const indent = 14;
 const deepestIndent = 24;
-/** Most characters of a key that are shown. */
+/** The most characters of a key that are shown. */
 const keyChars = 200;
 
-/** One line of a JSON value; without `row` its place is kept free. */
+/** One line of a JSON value. While `row` is `undefined`, it is still being read and the line is a placeholder. */
 export const JsonLine = memo(
   ({
     id,
@@ -55,7 +55,7 @@ const Cells = ({ row, query }: { readonly row: JsonRow; readonly query: string }
       )}
       {key !== undefined && (
         <span className="json-key" data-toggle={isOpen === undefined ? undefined : true}>
-          <Marked
+          <HighlightedText
             text={String(key).slice(0, keyChars)}
             query={typeof key === "string" ? query : ""}
           />
@@ -81,12 +81,12 @@ const Value = ({ row, query }: { readonly row: JsonRow; readonly query: string }
         <>
           {isOpen !== true && (
             <q>
-              <Marked text={text} query={query} />
+              <HighlightedText text={text} query={query} />
             </q>
           )}
           {isOpen !== undefined && (
             <span className="json-more" data-toggle>
-              {isOpen ? "show less" : `show more: ${size.toLocaleString()} characters`}
+              {isOpen ? "Show less" : `Show all ${size.toLocaleString()} characters`}
             </span>
           )}
         </>
@@ -95,15 +95,16 @@ const Value = ({ row, query }: { readonly row: JsonRow; readonly query: string }
     case "number":
     case "boolean":
     case "null":
-      return <Marked text={text} query={query} />;
+      return <HighlightedText text={text} query={query} />;
   }
 };
 
-const Marked = ({ text, query }: { readonly text: string; readonly query: string }) => {
+/** A text with the matches of the search highlighted. */
+const HighlightedText = ({ text, query }: { readonly text: string; readonly query: string }) => {
   const visible = toVisibleText(text);
   return query === ""
     ? visible
-    : splitMatches(visible, query).map(({ text: piece, isMatch }, index) =>
-        isMatch ? <mark key={index}>{piece}</mark> : piece,
+    : splitMatches(visible, query).map(({ text: segment, isMatch }, index) =>
+        isMatch ? <mark key={index}>{segment}</mark> : segment,
       );
 };

@@ -4,7 +4,7 @@ import { useState } from "react";
 import type { KeyboardEvent, RefObject } from "react";
 import type { PayloadSource } from "./payload-source.ts";
 
-/** Search, fold and copy of a JSON value. */
+/** The toolbar of a JSON value: search, expand, collapse and copy. */
 export const JsonTools = ({
   source,
   current,
@@ -14,16 +14,17 @@ export const JsonTools = ({
   onQuery,
 }: {
   readonly source: PayloadSource;
-  /** The line that is copied. */
+  /** The index of the current line, which the copy buttons copy. */
   readonly current: number;
   readonly searchRef: RefObject<HTMLInputElement | null>;
-  /** Called after lines were opened or closed. */
+  /** Called after lines were expanded or collapsed. */
   readonly onChange: () => void;
+  /** Called with the index of the line of the current match. */
   readonly onFound: (index: number) => void;
   readonly onQuery: (query: string) => void;
 }) => {
   const { copy, copied } = useClipboard();
-  const [found, setFound] = useState<{ query: string; count: number; at: number }>();
+  const [matches, setMatches] = useState<{ query: string; count: number; at: number }>();
   const goTo = async (at: number): Promise<void> => {
     const index = await source.reveal(at);
     onChange();
@@ -32,15 +33,15 @@ export const JsonTools = ({
   const onSearch = async (query: string): Promise<void> => {
     onQuery(query);
     const count = await source.search(query);
-    setFound(query === "" ? undefined : { query, count, at: 0 });
+    setMatches(query === "" ? undefined : { query, count, at: 0 });
     if (count > 0) {
       await goTo(0);
     }
   };
   const step = (by: number): void => {
-    if (found !== undefined && found.count > 0) {
-      const at = (found.at + by + found.count) % found.count;
-      setFound({ ...found, at });
+    if (matches !== undefined && matches.count > 0) {
+      const at = (matches.at + by + matches.count) % matches.count;
+      setMatches({ ...matches, at });
       void goTo(at);
     }
   };
@@ -48,7 +49,7 @@ export const JsonTools = ({
     event.stopPropagation();
     if (event.key === "Enter") {
       const { value } = event.currentTarget;
-      if (value === found?.query) {
+      if (value === matches?.query) {
         step(event.shiftKey ? -1 : 1);
       } else {
         void onSearch(value);
@@ -58,7 +59,7 @@ export const JsonTools = ({
       void onSearch("");
     }
   };
-  const onFold = async (fold: "openAll" | "closeAll"): Promise<void> => {
+  const onFold = async (fold: "expandAll" | "collapseAll"): Promise<void> => {
     await source[fold]();
     onChange();
   };
@@ -68,18 +69,20 @@ export const JsonTools = ({
         ref={searchRef}
         type="search"
         className="control"
-        placeholder="Search, Enter"
-        aria-label="Search in the value"
+        placeholder="Search"
+        aria-label="Search this value"
         onKeyDown={onKeyDown}
       />
-      {found !== undefined && (
+      {matches !== undefined && (
         <output>
-          {found.count === 0 ? "nothing" : `${found.at + 1} of ${found.count.toLocaleString()}`}
+          {matches.count === 0
+            ? "No matches"
+            : `${matches.at + 1} of ${matches.count.toLocaleString()}`}
         </output>
       )}
       <span className="json-buttons">
-        <Tool name="Open all" onClick={() => void onFold("openAll")} />
-        <Tool name="Close all" onClick={() => void onFold("closeAll")} />
+        <Tool name="Expand all" onClick={() => void onFold("expandAll")} />
+        <Tool name="Collapse all" onClick={() => void onFold("collapseAll")} />
         <Tool
           name="Copy path"
           onClick={() => void Promise.resolve(source.path(current)).then(copy)}

@@ -2,43 +2,46 @@ import { formatJson } from "../text/json-text.ts";
 
 export type JsonKind = "object" | "array" | "string" | "number" | "boolean" | "null" | "text";
 
-/** A line of a JSON value, as a page shows it. */
+/** One line of a displayed JSON value. */
 export interface JsonRow {
-  /** Absent on a value that stands alone, and on lines of a text. */
+  /** `undefined` for a value that is not in a container, and for the chunks of a long text. */
   readonly key: string | number | undefined;
   readonly depth: number;
-  /** `text`: a piece of the text above it. */
+  /** `text` is a chunk of the long text whose line precedes it. */
   readonly kind: JsonKind;
   readonly text: string;
-  /** Members or characters of it. */
+  /** The number of members or characters. */
   readonly size: number;
-  /** Absent where there is nothing to open. */
+  /** `undefined` if the line can't be expanded. */
   readonly isOpen: boolean | undefined;
 }
 
+/** A line of the tree, with the value that it stands for. */
 interface Line {
   readonly key: string | number | undefined;
   readonly value: unknown;
   readonly depth: number;
   readonly parent: Line | undefined;
-  readonly isPiece: boolean;
+  /** Whether the line is a chunk of the long text of `parent`. */
+  readonly isTextChunk: boolean;
   isOpen: boolean;
 }
 
-/** Characters of a text that its own line shows; a longer one can be opened. */
+/** The most characters of a text that its line shows. A longer text can be expanded. */
 const previewChars = 300;
-/** Characters of a line below a long text. */
-const pieceChars = 2_000;
-/** Lines that are open from the beginning, at most. */
-const firstRows = 200;
-/** Lines that may be open at once. */
+/** The length of each chunk of an expanded long text. */
+const textChunkChars = 2_000;
+/** The most lines that are visible at first. */
+const initialRows = 200;
+/** The most lines that {@link JsonTree.expandAll} makes visible. */
 const rowLimit = 400_000;
 const matchLimit = 10_000;
+/** The most keys in the preview of a collapsed object. */
 const keysShown = 6;
 
 /**
- * A JSON value as the lines that are open of it. What is closed costs nothing; opening it costs its
- * own members alone.
+ * The visible lines of a JSON value that is displayed as a tree. Collapsed values take no time and memory;
+ * expanding a value takes time in proportion to its direct members.
  */
 export class JsonTree {
   readonly #root: Line;
@@ -46,12 +49,12 @@ export class JsonTree {
   #matches: (readonly (string | number)[])[] = [];
 
   constructor(value: unknown) {
-    this.#root = makeLine({ key: undefined, value, depth: 0, parent: undefined });
-    this.#lines = this.#top();
-    this.#openFirst();
+    this.#root = createLine({ key: undefined, value, depth: 0, parent: undefined });
+    this.#lines = this.#createTopLines();
+    this.#expandInitially();
   }
 
-  /** How many lines are open. */
+  /** The number of visible lines. */
   count(): number {
     return this.#lines.length;
   }
@@ -60,7 +63,7 @@ export class JsonTree {
     return this.#lines.slice(from, to).map(toRow);
   }
 
-  /** Opens or closes the value of a line, and returns how many lines are open then. */
+  /** Expands or collapses a line. Returns the new number of visible lines. */
   toggle(index: number): number {
     const line = this.#lines[index];
     if (line !== undefined && isOpenable(line)) {
@@ -69,10 +72,10 @@ export class JsonTree {
     return this.count();
   }
 
-  /** Opens containers until {@link rowLimit} lines are open; texts stay as they are. */
-  openAll(): number {
+  /** Expands containers until {@link rowLimit} lines are visible. Long texts stay as they are. */
+  expandAll(): number {
     const lines: Line[] = [];
-    const stack = this.#top().toReversed();
+    const stack = this.#createTopLines().toReversed();
     for (let line = stack.pop(); line !== undefined; line = stack.pop()) {
       lines.push(line);
       if (isContainer(line.value) && lines.length + stack.length < rowLimit) {
@@ -84,18 +87,18 @@ export class JsonTree {
     return this.count();
   }
 
-  closeAll(): number {
-    this.#lines = this.#top();
+  collapseAll(): number {
+    this.#lines = this.#createTopLines();
     return this.count();
   }
 
-  /** Finds a text in keys and values, in either case, and returns the number of matches, up to {@link matchLimit}. */
+  /** Searches keys and values for a text, ignoring case. Returns the number of matches, at most {@link matchLimit}. */
   search(text: string): number {
     this.#matches = text === "" ? [] : findPaths(this.#root.value, text.toLowerCase());
     return this.#matches.length;
   }
 
-  /** Opens the values around a match, and returns its line. */
+  /** Expands the ancestors of a match. Returns the index of its line. */
   reveal(match: number): number {
     const path = this.#matches[match] ?? [];
     let index = isContainer(this.#root.value) ? -1 : 0;
@@ -115,7 +118,7 @@ export class JsonTree {
     return Math.min(Math.max(0, index), this.#lines.length - 1);
   }
 
-  /** Where the value is, as JavaScript would reach it: `messages[0].content`. */
+  /** The path of a line's value in JavaScript notation: `messages[0].content`. */
   path(index: number): string {
     const keys: (string | number)[] = [];
     for (let line = this.#lines[index]; line !== undefined; line = line.parent) {
@@ -126,26 +129,26 @@ export class JsonTree {
     return formatPath(keys.toReversed());
   }
 
-  /** The value of a line to copy: a text as it is, anything else as JSON. */
+  /** The value of a line, to be copied: a text unchanged, anything else as JSON. */
   text(index: number): string {
     const line = this.#lines[index];
-    const value = line?.isPiece === true ? line.parent?.value : line?.value;
+    const value = line?.isTextChunk === true ? line.parent?.value : line?.value;
     return typeof value === "string" ? value : formatJson(value);
   }
 
-  /** The lines of the outermost value; a container itself has none. */
-  #top(): Line[] {
+  /** The lines of the root value. A root container has no line for itself, only lines for its members. */
+  #createTopLines(): Line[] {
     this.#root.isOpen = isContainer(this.#root.value);
     return this.#root.isOpen ? childrenOf(this.#root) : [this.#root];
   }
 
-  /** Level by level, as long as a glance takes it in. */
-  #openFirst(): void {
+  /** Expands the first three levels, as long as no more than {@link initialRows} lines become visible. */
+  #expandInitially(): void {
     for (let depth = 0; depth < 3; depth += 1) {
       for (let index = this.#lines.length - 1; index >= 0; index -= 1) {
         const line = this.#lines[index];
         if (line?.depth === depth && isContainer(line.value)) {
-          const isFitting = this.#lines.length + sizeOf(line.value) <= firstRows;
+          const isFitting = this.#lines.length + sizeOf(line.value) <= initialRows;
           this.#setOpen(index, isFitting);
         }
       }
@@ -158,18 +161,18 @@ export class JsonTree {
       return;
     }
     line.isOpen = isOpen;
-    const rest = isOpen ? index + 1 : endOf(this.#lines, index);
-    const between = isOpen ? childrenOf(line) : [];
-    this.#lines = this.#lines.slice(0, index + 1).concat(between, this.#lines.slice(rest));
+    const nextIndex = isOpen ? index + 1 : findSubtreeEnd(this.#lines, index);
+    const inserted = isOpen ? childrenOf(line) : [];
+    this.#lines = this.#lines.slice(0, index + 1).concat(inserted, this.#lines.slice(nextIndex));
   }
 }
 
-const makeLine = ({
-  isPiece = false,
-  ...rest
-}: Omit<Line, "isOpen" | "isPiece"> & { readonly isPiece?: boolean }): Line => ({
-  ...rest,
-  isPiece,
+const createLine = ({
+  isTextChunk = false,
+  ...fields
+}: Omit<Line, "isOpen" | "isTextChunk"> & { readonly isTextChunk?: boolean }): Line => ({
+  ...fields,
+  isTextChunk,
   isOpen: false,
 });
 
@@ -179,8 +182,8 @@ const isContainer = (value: unknown): value is object =>
 const sizeOf = (value: object): number =>
   Array.isArray(value) ? value.length : Object.keys(value).length;
 
-const isOpenable = ({ value, isPiece }: Line): boolean =>
-  !isPiece &&
+const isOpenable = ({ value, isTextChunk }: Line): boolean =>
+  !isTextChunk &&
   (isContainer(value)
     ? sizeOf(value) > 0
     : typeof value === "string" && value.length > previewChars);
@@ -189,22 +192,29 @@ function childrenOf(parent: Line): Line[] {
   const { value } = parent;
   const depth = parent.key === undefined && parent.parent === undefined ? 0 : parent.depth + 1;
   if (typeof value === "string") {
-    const pieces: Line[] = [];
-    for (let from = 0; from < value.length; from += pieceChars) {
-      const piece = value.slice(from, from + pieceChars);
-      pieces.push(
-        makeLine({ key: undefined, value: piece, depth: parent.depth + 1, parent, isPiece: true }),
+    const chunks: Line[] = [];
+    for (let from = 0; from < value.length; from += textChunkChars) {
+      const chunk = value.slice(from, from + textChunkChars);
+      chunks.push(
+        createLine({
+          key: undefined,
+          value: chunk,
+          depth: parent.depth + 1,
+          parent,
+          isTextChunk: true,
+        }),
       );
     }
-    return pieces;
+    return chunks;
   }
   const entries: readonly (readonly [string | number, unknown])[] = Array.isArray(value)
     ? value.map((item: unknown, index) => [index, item] as const)
     : Object.entries(value ?? {});
-  return entries.map(([key, item]) => makeLine({ key, value: item, depth, parent }));
+  return entries.map(([key, item]) => createLine({ key, value: item, depth, parent }));
 }
 
-function endOf(lines: readonly Line[], index: number): number {
+/** The index after the last visible descendant of a line. */
+function findSubtreeEnd(lines: readonly Line[], index: number): number {
   const depth = lines[index]?.depth ?? 0;
   let end = index + 1;
   while ((lines[end]?.depth ?? -1) > depth) {
@@ -214,19 +224,19 @@ function endOf(lines: readonly Line[], index: number): number {
 }
 
 function toRow(line: Line): JsonRow {
-  const { key, value, depth, isPiece, isOpen } = line;
-  const { kind, text, size } = describe(value);
+  const { key, value, depth, isTextChunk, isOpen } = line;
+  const { kind, text, size } = describeValue(value);
   return {
     key,
     depth,
-    kind: isPiece ? "text" : kind,
-    text: isPiece ? String(value) : text,
+    kind: isTextChunk ? "text" : kind,
+    text: isTextChunk ? String(value) : text,
     size,
     isOpen: isOpenable(line) ? isOpen : undefined,
   };
 }
 
-function describe(value: unknown): Pick<JsonRow, "kind" | "text" | "size"> {
+function describeValue(value: unknown): Pick<JsonRow, "kind" | "text" | "size"> {
   if (typeof value === "string") {
     return { kind: "string", text: value.slice(0, previewChars), size: value.length };
   }
@@ -245,25 +255,26 @@ function describe(value: unknown): Pick<JsonRow, "kind" | "text" | "size"> {
   return { kind: "null", text: "null", size: 1 };
 }
 
-interface Found {
+/** A value that is still to be searched, with its path from the root. */
+interface SearchItem {
   readonly value: unknown;
   readonly path: readonly (string | number)[];
 }
 
-/** In the order in which the lines stand. A stack of its own: values may be deeper than the call stack. */
+/** The paths of matching keys and values, in display order. Not recursive: values may be nested deeper than the call stack. */
 function findPaths(root: unknown, text: string): (readonly (string | number)[])[] {
-  const found: (readonly (string | number)[])[] = [];
-  const stack: Found[] = [{ value: root, path: [] }];
+  const matches: (readonly (string | number)[])[] = [];
+  const stack: SearchItem[] = [{ value: root, path: [] }];
   for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
     const { value, path } = next;
     const key = path.at(-1);
-    const isHit =
+    const isMatch =
       (typeof key === "string" && key.toLowerCase().includes(text)) ||
       (!isContainer(value) && String(value).toLowerCase().includes(text));
-    if (isHit) {
-      found.push(path);
-      if (found.length === matchLimit) {
-        return found;
+    if (isMatch) {
+      matches.push(path);
+      if (matches.length === matchLimit) {
+        return matches;
       }
     }
     if (isContainer(value)) {
@@ -278,7 +289,7 @@ function findPaths(root: unknown, text: string): (readonly (string | number)[])[
       }
     }
   }
-  return found;
+  return matches;
 }
 
 function pushAll(stack: Line[], lines: readonly Line[]): void {
@@ -287,7 +298,7 @@ function pushAll(stack: Line[], lines: readonly Line[]): void {
   }
 }
 
-/** `messages[0]["x-y"]`; empty for the value itself. */
+/** Formats a path: `messages[0]["x-y"]`; empty for the root value. */
 export function formatPath(keys: readonly (string | number)[]): string {
   return keys
     .map((key, index) => {

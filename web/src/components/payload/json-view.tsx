@@ -14,12 +14,12 @@ const estimatedHeight = 21;
 const pageRows = 15;
 
 /**
- * A JSON value of any size as a list that opens and closes; only the lines in view exist. Keys: the
- * arrows move, open and close; Enter opens; `/` searches.
+ * A JSON value of any size as a collapsible tree that renders only the lines in view. Keys: the arrows move,
+ * expand and collapse; Enter toggles; `/` focuses the search.
  */
 export const JsonView = ({
   value,
-  ...rest
+  ...options
 }: {
   /** Any JSON, or a {@link PayloadSource}. */
   readonly value: unknown;
@@ -28,8 +28,8 @@ export const JsonView = ({
   readonly maxHeight?: number;
 }) => {
   const source = useMemo(() => toSource(value), [value]);
-  // What was open and found of one value means nothing for the next.
-  return <SourceView key={keyOf(source)} source={source} {...rest} />;
+  // A new key for each value: expanded lines and search results must not carry over to the next value.
+  return <SourceView key={getKey(source)} source={source} {...options} />;
 };
 
 const SourceView = ({
@@ -47,12 +47,12 @@ const SourceView = ({
   const [query, setQuery] = useState("");
   const rows = useJsonRows(source);
   const id = useId();
-  // oxlint-disable-next-line react/incompatible-library -- its functions are not memoized here
+  // oxlint-disable-next-line react/incompatible-library -- the functions that it returns are not memoized here
   const virtualizer = useVirtualizer({
     count: rows.count,
     getScrollElement: () => scroller.current,
     estimateSize: () => estimatedHeight,
-    // A line that is not laid out, in a panel that is hidden, has no height.
+    // In a hidden panel, lines are not laid out and have a height of 0.
     measureElement: (element: HTMLElement) => Math.max(estimatedHeight, element.offsetHeight),
     overscan: 10,
   });
@@ -60,7 +60,7 @@ const SourceView = ({
   const [first, last] = [items[0]?.index ?? 0, items.at(-1)?.index ?? 0];
   const { onView, onChange } = rows;
   useEffect(() => onView(first, last), [first, last, onView]);
-  // A line that was just revealed exists once the count includes it.
+  // A line that was just revealed can be scrolled to only after the count includes it.
   useEffect(() => {
     if (current < rows.count) {
       virtualizer.scrollToIndex(current, { align: "auto" });
@@ -141,11 +141,11 @@ const SourceView = ({
   );
 };
 
-/** A value that is read already, or one that can be read. */
+/** Wraps plain JSON in a {@link LocalPayload}; returns a {@link PayloadSource} unchanged. */
 export const toSource = (value: unknown): PayloadSource =>
   isSource(value) ? value : new LocalPayload(value);
 
-/** Of ours alone: what a run holds is plain data, whatever its members are called. */
+/** Data of a run is always a plain object, so a member named `rows` can't make it look like a source. */
 const isSource = (value: unknown): value is PayloadSource =>
   typeof value === "object" &&
   value !== null &&
@@ -156,31 +156,32 @@ const isSource = (value: unknown): value is PayloadSource =>
 const keys = new WeakMap<PayloadSource, number>();
 let lastKey = 0;
 
-function keyOf(source: PayloadSource): number {
-  const known = keys.get(source);
-  if (known !== undefined) {
-    return known;
+function getKey(source: PayloadSource): number {
+  const existing = keys.get(source);
+  if (existing !== undefined) {
+    return existing;
   }
   lastKey += 1;
   keys.set(source, lastKey);
   return lastKey;
 }
 
-interface Window {
+/** A contiguous part of the rows, from the row with index `from`. */
+interface RowWindow {
   readonly from: number;
   readonly rows: readonly JsonRow[];
 }
 
-/** Rows are read so many at a time: a step of the scroll then mostly finds them there. */
+/** Rows are read in blocks of this size, so that most scroll steps need no new read. */
 const blockRows = 100;
 
-/** How many lines a value has, and those around the ones in view. */
+/** The number of lines of a value, and the lines around those in view. */
 interface JsonRows {
   readonly count: number;
   readonly rowAt: (index: number) => JsonRow | undefined;
-  /** Must be called with what is in view. */
+  /** Must be called with the first and the last line in view. */
   readonly onView: (first: number, last: number) => void;
-  /** After anything was opened or closed. */
+  /** Must be called after lines were expanded or collapsed. */
   readonly onChange: () => void;
   readonly error: Error | undefined;
 }
@@ -188,28 +189,28 @@ interface JsonRows {
 function useJsonRows(source: PayloadSource): JsonRows {
   const [version, setVersion] = useState(0);
   const [block, setBlock] = useState({ from: 0, to: blockRows * 2 });
-  // oxlint-disable-next-line react/exhaustive-deps -- asked anew when the value was opened or closed
+  // oxlint-disable-next-line react/exhaustive-deps -- `version` changes when lines are expanded or collapsed
   const count = useAsyncValue(useMemo(() => source.count(), [source, version]));
-  const answer = useMemo(() => {
+  const windowOrPromise = useMemo(() => {
     const { from, to } = block;
     const rows = source.rows(from, to);
-    const toWindow = (found: readonly JsonRow[]): Window => ({ from, rows: found });
+    const toWindow = (windowRows: readonly JsonRow[]): RowWindow => ({ from, rows: windowRows });
     return rows instanceof Promise ? rows.then(toWindow) : toWindow(rows);
     // oxlint-disable-next-line react/exhaustive-deps -- as above
   }, [source, version, block]);
-  const state = useAsyncValue(answer);
-  // What was there before stays until the next is here, so that nothing flickers.
+  const state = useAsyncValue(windowOrPromise);
+  // The previous rows stay until the next ones arrive, which avoids flicker.
   const window = latestValue(state);
   const onView = useCallback((first: number, end: number) => {
     const from = Math.max(0, Math.floor(first / blockRows) - 1) * blockRows;
     const to = (Math.floor(end / blockRows) + 2) * blockRows;
-    setBlock((known) => (known.from === from && known.to === to ? known : { from, to }));
+    setBlock((current) => (current.from === from && current.to === to ? current : { from, to }));
   }, []);
   return {
     count: latestValue(count) ?? 0,
     rowAt: (index) => window?.rows[index - window.from],
     onView,
-    onChange: useCallback(() => setVersion((known) => known + 1), []),
+    onChange: useCallback(() => setVersion((current) => current + 1), []),
     error: state.kind === "failed" ? state.error : undefined,
   };
 }

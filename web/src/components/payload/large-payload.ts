@@ -7,10 +7,10 @@ import type {
   PayloadSource,
 } from "./payload-source.ts";
 
-/** Bytes beyond which a document is parsed by the worker. */
+/** Larger documents, in bytes, are parsed by the worker. */
 const inlineBytes = 50_000;
 
-/** Parses a document's JSON; its large members come as {@link LargePayload}, which the worker holds. */
+/** Parses a document's JSON. Large members stay in the worker and are represented by a {@link LargePayload}. */
 export async function openDocument(bytes: ArrayBuffer): Promise<unknown> {
   if (bytes.byteLength <= inlineBytes || typeof Worker === "undefined") {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
@@ -28,16 +28,16 @@ export async function openDocument(bytes: ArrayBuffer): Promise<unknown> {
     : value;
 }
 
-/** A value that the worker holds; what is shown of it is asked for. */
+/** A value in the memory of the worker. Each method requests the displayed part from it. */
 class LargePayload implements PayloadSource {
-  /** Characters of its JSON text. */
+  /** The length of the value's JSON, in characters. */
   readonly sizeChars: number;
   readonly #document: number;
 
   constructor(document: number, sizeChars: number) {
     this.#document = document;
     this.sizeChars = sizeChars;
-    unreachable.register(this, document);
+    finalizers.register(this, document);
   }
 
   async modes(): Promise<readonly PayloadMode[]> {
@@ -68,12 +68,12 @@ class LargePayload implements PayloadSource {
     return this.#call("toggle", index) as Promise<number>;
   }
 
-  async openAll(): Promise<number> {
-    return this.#call("openAll") as Promise<number>;
+  async expandAll(): Promise<number> {
+    return this.#call("expandAll") as Promise<number>;
   }
 
-  async closeAll(): Promise<number> {
-    return this.#call("closeAll") as Promise<number>;
+  async collapseAll(): Promise<number> {
+    return this.#call("collapseAll") as Promise<number>;
   }
 
   async search(text: string): Promise<number> {
@@ -97,35 +97,36 @@ class LargePayload implements PayloadSource {
   }
 }
 
-/** The worker releases payloads that are no longer shown. */
-const unreachable = new FinalizationRegistry<number>((document) =>
+/** Tells the worker to release a payload when its {@link LargePayload} was garbage-collected. */
+const finalizers = new FinalizationRegistry<number>((document) =>
   post({ kind: "close", document }),
 );
 
-interface Waiting {
+/** A request without a response so far. */
+interface PendingRequest {
   readonly resolve: (value: unknown) => void;
   readonly reject: (cause: Error) => void;
 }
 
-const waiting = new Map<number, Waiting>();
+const pendingRequests = new Map<number, PendingRequest>();
 let worker: Worker | undefined;
 let lastCall = 0;
 
 async function sendRequest(
   request: Exclude<PayloadRequest, { kind: "close" }>,
-  moved: Transferable[] = [],
+  transfer: Transferable[] = [],
 ): Promise<unknown> {
   lastCall += 1;
   const call = lastCall;
   return new Promise((resolve, reject) => {
-    waiting.set(call, { resolve, reject });
-    post({ ...request, call }, moved);
+    pendingRequests.set(call, { resolve, reject });
+    post({ ...request, call }, transfer);
   });
 }
 
-function post(request: PayloadRequest, moved: Transferable[] = []): void {
+function post(request: PayloadRequest, transfer: Transferable[] = []): void {
   worker ??= startWorker();
-  worker.postMessage(request, moved);
+  worker.postMessage(request, transfer);
 }
 
 function startWorker(): Worker {
@@ -134,8 +135,8 @@ function startWorker(): Worker {
     name: "payload",
   });
   started.addEventListener("message", ({ data }: MessageEvent<PayloadReply>) => {
-    const pending = waiting.get(data.call);
-    waiting.delete(data.call);
+    const pending = pendingRequests.get(data.call);
+    pendingRequests.delete(data.call);
     if ("failure" in data) {
       pending?.reject(new Error(data.failure));
     } else {
@@ -144,14 +145,14 @@ function startWorker(): Worker {
   });
   started.addEventListener("error", () => {
     worker = undefined;
-    const lost = [...waiting.values()];
-    waiting.clear();
-    lost.forEach(({ reject }) => reject(new Error("the value could not be read; try again")));
+    const failed = [...pendingRequests.values()];
+    pendingRequests.clear();
+    failed.forEach(({ reject }) => reject(new Error("The value could not be read. Try again.")));
   });
   return started;
 }
 
-/** What the page asks of its worker; `call` names the answer. */
+/** A request to the worker. The response has the same `call` number. */
 export type PayloadRequest =
   | { readonly kind: "open"; readonly call: number; readonly bytes: ArrayBuffer }
   | {
@@ -163,6 +164,7 @@ export type PayloadRequest =
     }
   | { readonly kind: "close"; readonly document: number };
 
+/** A response of the worker. */
 export type PayloadReply =
   | { readonly call: number; readonly value: unknown }
   | { readonly call: number; readonly failure: string };

@@ -6,23 +6,27 @@ import type { JsonRow } from "./json-tree.ts";
 
 export const payloadModes = ["chat", "markdown", "json", "raw"] as const;
 
-/** How a value is shown. */
+/** How a value is displayed. */
 export type PayloadMode = (typeof payloadModes)[number];
 
 type MaybePromise<Value> = Value | Promise<Value>;
 
-/** A value to read, stored by the page or by a worker; a worker answers later. */
+/** A value to display. A value in this thread returns results at once; a value in a worker returns promises. */
 export interface PayloadSource {
-  /** Modes in which it can be shown, the best one first. */
+  /** The modes in which the value can be displayed, the most suitable first. */
   modes(): MaybePromise<readonly PayloadMode[]>;
+  /** The value as chat messages; empty if it contains none. */
   messages(): MaybePromise<readonly ChatMessage[]>;
+  /** The only text of the value; empty if it has more members. See {@link toProse}. */
   prose(): MaybePromise<string>;
+  /** The value as indented JSON. */
   json(): MaybePromise<string>;
+  /** The number of visible rows of the JSON tree. The methods below are those of {@link JsonTree}. */
   count(): MaybePromise<number>;
   rows(from: number, to: number): MaybePromise<readonly JsonRow[]>;
   toggle(index: number): MaybePromise<number>;
-  openAll(): MaybePromise<number>;
-  closeAll(): MaybePromise<number>;
+  expandAll(): MaybePromise<number>;
+  collapseAll(): MaybePromise<number>;
   search(text: string): MaybePromise<number>;
   reveal(match: number): MaybePromise<number>;
   path(index: number): MaybePromise<string>;
@@ -31,7 +35,7 @@ export interface PayloadSource {
 
 export type PayloadMethod = keyof PayloadSource;
 
-/** A value that this thread holds; what takes time is done when it is first asked for. */
+/** A value in the memory of this thread. Its chat messages and its JSON tree are created on first use. */
 export class LocalPayload implements PayloadSource {
   readonly value: unknown;
   #tree: JsonTree | undefined;
@@ -77,12 +81,12 @@ export class LocalPayload implements PayloadSource {
     return this.tree.toggle(index);
   }
 
-  openAll(): number {
-    return this.tree.openAll();
+  expandAll(): number {
+    return this.tree.expandAll();
   }
 
-  closeAll(): number {
-    return this.tree.closeAll();
+  collapseAll(): number {
+    return this.tree.collapseAll();
   }
 
   search(text: string): number {
@@ -107,7 +111,7 @@ export class LocalPayload implements PayloadSource {
   }
 }
 
-/** The one text that a value consists of: `"..."`, or `{ "answer": "..." }`. */
+/** The text of a value that is only a text or has a single member with a text: `"..."` or `{ "answer": "..." }`. */
 export function toProse(value: unknown): string | undefined {
   if (typeof value === "string") {
     return value;
@@ -115,61 +119,62 @@ export function toProse(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return undefined;
   }
-  const [only, ...more] = Object.values(value) as readonly unknown[];
-  return more.length === 0 && typeof only === "string" ? only : undefined;
+  const [first, ...others] = Object.values(value) as readonly unknown[];
+  return others.length === 0 && typeof first === "string" ? first : undefined;
 }
 
-/** What a worker holds of a document, beside what it gave back. */
+/** A large member of a document that the worker kept. */
 export interface StoredMember {
+  /** The number under which {@link PayloadStore} keeps the member. */
   readonly document: number;
-  /** Characters of its JSON text. */
+  /** The length of the member's JSON, in characters. */
   readonly sizeChars: number;
 }
 
-/** A document with its large members left out. */
+/** A parsed document without its large members, which the worker keeps. */
 export interface OpenedDocument {
   readonly value: unknown;
   readonly stored: Readonly<Record<string, StoredMember>>;
 }
 
-/** Characters of JSON beyond which a member stays where it was parsed. */
-const storedChars = 50_000;
+/** Members with more characters of JSON are kept by the worker. */
+const storedMinChars = 50_000;
 
-/** Parses documents and keeps the large members of them, by number. */
+/** Parses documents and keeps their large members, each under a number. */
 export class PayloadStore {
   readonly #documents = new Map<number, LocalPayload>();
-  #last = 0;
+  #lastNumber = 0;
 
-  /** @throws SyntaxError it is not JSON. */
+  /** @throws SyntaxError the bytes are not JSON. */
   open(bytes: ArrayBuffer): OpenedDocument {
-    const whole: unknown = JSON.parse(new TextDecoder().decode(bytes));
-    if (typeof whole !== "object" || whole === null || Array.isArray(whole)) {
-      return { value: whole, stored: {} };
+    const parsed: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) {
+      return { value: parsed, stored: {} };
     }
     const value: Record<string, unknown> = {};
     const stored: Record<string, StoredMember> = {};
-    for (const [name, member] of Object.entries(whole)) {
+    for (const [name, member] of Object.entries(parsed)) {
       const sizeChars = (JSON.stringify(member) ?? "").length;
-      // A text is handed over as it is: nothing is gained by keeping it.
-      if (sizeChars <= storedChars || typeof member === "string") {
+      // A string is always returned: it is copied in one step and needs no tree.
+      if (sizeChars <= storedMinChars || typeof member === "string") {
         value[name] = member;
       } else {
-        this.#last += 1;
-        this.#documents.set(this.#last, new LocalPayload(member));
-        stored[name] = { document: this.#last, sizeChars };
+        this.#lastNumber += 1;
+        this.#documents.set(this.#lastNumber, new LocalPayload(member));
+        stored[name] = { document: this.#lastNumber, sizeChars };
       }
     }
     return { value, stored };
   }
 
-  /** @throws Error the document was closed. */
+  /** @throws Error the member is no longer stored. */
   call(document: number, method: PayloadMethod, args: readonly unknown[]): unknown {
     const payload = this.#documents.get(document);
     if (payload === undefined) {
-      throw new Error("this value was let go; open the run again");
+      throw new Error("This value is no longer loaded. Open the run again.");
     }
-    const own: (...args: never[]) => unknown = payload[method].bind(payload);
-    return own(...(args as never[]));
+    const boundMethod: (...args: never[]) => unknown = payload[method].bind(payload);
+    return boundMethod(...(args as never[]));
   }
 
   close(document: number): void {

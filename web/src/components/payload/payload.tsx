@@ -10,7 +10,7 @@ import type { PayloadMode, PayloadSource } from "./payload-source.ts";
 import { useAsyncValue } from "./use-async-value.ts";
 import "./payload.css";
 
-const names: { readonly [Mode in PayloadMode]: string } = {
+const modeLabels: { readonly [Mode in PayloadMode]: string } = {
   chat: "Chat",
   markdown: "Markdown",
   json: "JSON",
@@ -19,52 +19,52 @@ const names: { readonly [Mode in PayloadMode]: string } = {
 
 interface PayloadProps {
   readonly label: string;
-  /** Any JSON, or a {@link PayloadSource}; `undefined` where nothing was recorded. */
+  /** Any JSON, or a {@link PayloadSource}; `undefined` if nothing was recorded. */
   readonly value: unknown;
-  /** How it is shown; where the value can't be shown so, the best way. */
+  /** The display mode. @defaultValue the most suitable one; also if the value can't be displayed in this mode */
   readonly mode?: PayloadMode | undefined;
-  /** Without it the choice is kept here. */
+  /** Called when the user selects a mode. Without it, the component keeps the mode in its own state. */
   readonly onMode?: (mode: PayloadMode) => void;
 }
 
-/** A value of a run or an example as chat, Markdown, JSON or raw. */
+/** Displays a value of a run or an example as chat, Markdown, JSON or raw text. */
 export const Payload = (props: PayloadProps) => {
   const { label, value } = props;
   const source = useMemo(() => (value === undefined ? undefined : toSource(value)), [value]);
   return source === undefined ? (
     <p className="absent">
-      <span>{label}</span> none recorded
+      <span>{label}</span> not recorded
     </p>
   ) : (
-    <Shown {...props} source={source} />
+    <PayloadFigure {...props} source={source} />
   );
 };
 
-const Shown = ({
+const PayloadFigure = ({
   label,
   source,
   mode,
   onMode,
 }: PayloadProps & { readonly source: PayloadSource }) => {
-  const [own, setOwn] = useState<PayloadMode>();
+  const [localMode, setLocalMode] = useState<PayloadMode>();
   const { copy, copied } = useClipboard();
   const modes = useAsyncValue(useMemo(() => source.modes(), [source]));
-  const known = modes.kind === "here" ? modes.value : [];
-  const wanted = onMode === undefined ? (own ?? mode) : mode;
-  const shown = wanted !== undefined && known.includes(wanted) ? wanted : known[0];
+  const available = modes.kind === "ready" ? modes.value : [];
+  const preferred = onMode === undefined ? (localMode ?? mode) : mode;
+  const shown = preferred !== undefined && available.includes(preferred) ? preferred : available[0];
   return (
     <figure className="payload" aria-label={label}>
       <figcaption>
         <span>{label}</span>
         <fieldset className="segments small" aria-label={`Show ${label} as`}>
-          {known.map((name) => (
+          {available.map((name) => (
             <button
               key={name}
               type="button"
               aria-pressed={name === shown}
-              onClick={() => (onMode ?? setOwn)(name)}
+              onClick={() => (onMode ?? setLocalMode)(name)}
             >
-              {names[name]}
+              {modeLabels[name]}
             </button>
           ))}
         </fieldset>
@@ -78,7 +78,7 @@ const Shown = ({
         </Button>
       </figcaption>
       {modes.kind === "failed" && <p className="payload-failure">{modes.error.message}</p>}
-      {modes.kind === "pending" && <Waiting label={label} />}
+      {modes.kind === "pending" && <ReadingIndicator label={label} />}
       {shown !== undefined && <Body key={shown} mode={shown} source={source} label={label} />}
     </figure>
   );
@@ -96,38 +96,39 @@ const Body = ({
   switch (mode) {
     case "chat":
       return (
-        <Later label={label} read={() => source.messages()} source={source}>
+        <AsyncContent label={label} read={() => source.messages()} source={source}>
           {(messages) => <Chat messages={messages} />}
-        </Later>
+        </AsyncContent>
       );
     case "markdown":
       return (
-        <Later label={label} read={() => source.prose()} source={source}>
+        <AsyncContent label={label} read={() => source.prose()} source={source}>
           {(text) => (
             <div className="payload-text">
               <Markdown text={text} />
             </div>
           )}
-        </Later>
+        </AsyncContent>
       );
     case "json":
       return <JsonView value={source} label={label} />;
     case "raw":
       return (
-        <Later label={label} read={() => source.json()} source={source}>
+        <AsyncContent label={label} read={() => source.json()} source={source}>
           {(text) => (
-            // A list that scrolls must be reachable by the keyboard.
+            // The keyboard must be able to scroll it.
             // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
             <div className="payload-text payload-raw" tabIndex={0}>
               <LongText text={text} />
             </div>
           )}
-        </Later>
+        </AsyncContent>
       );
   }
 };
 
-function Later<Value>({
+/** Renders a part of a payload, or a placeholder while the part is being read. */
+function AsyncContent<Value>({
   label,
   read,
   source,
@@ -138,19 +139,19 @@ function Later<Value>({
   readonly source: PayloadSource;
   readonly children: (value: Value) => ReactNode;
 }) {
-  // oxlint-disable-next-line react/exhaustive-deps -- read once for each value
+  // oxlint-disable-next-line react/exhaustive-deps -- `read` is a new function at each render; it must run once for each source
   const state = useAsyncValue(useMemo(read, [source]));
   switch (state.kind) {
     case "pending":
-      return <Waiting label={label} />;
+      return <ReadingIndicator label={label} />;
     case "failed":
       return <p className="payload-failure">{state.error.message}</p>;
-    case "here":
+    case "ready":
       return children(state.value);
   }
 }
 
-const Waiting = ({ label }: { readonly label: string }) => (
+const ReadingIndicator = ({ label }: { readonly label: string }) => (
   <output className="payload-waiting" aria-label={`Reading ${label}`}>
     <Loader size="sm" type="dots" />
   </output>

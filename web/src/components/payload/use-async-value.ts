@@ -1,30 +1,33 @@
 import { useEffect, useState } from "react";
 
-/** What was asked, and what came of it. */
-type State<Value> =
-  /** `last`: what came of the question before. */
+/** The state of a value that may arrive settled. */
+type AsyncState<Value> =
+  /** `last` is the value of the previous source. */
   | { readonly kind: "pending"; readonly last: Value | undefined }
-  | { readonly kind: "here"; readonly value: Value }
+  | { readonly kind: "ready"; readonly value: Value }
   | { readonly kind: "failed"; readonly error: Error };
 
 /**
- * An answer that is there at once or comes later. `answer` must be the same object until something
- * else is asked: keep it in `useMemo`.
+ * The state of a value that is available at once or of a promise. Memoize `source` with `useMemo`: a
+ * promise that is created at each render would never settle.
  */
-export function useAsyncValue<Value>(answer: Value | Promise<Value>): State<Value> {
-  const [later, setLater] = useState<{ readonly of: unknown; readonly state: State<Value> }>();
+export function useAsyncValue<Value>(source: Value | Promise<Value>): AsyncState<Value> {
+  const [settled, setSettled] = useState<{
+    readonly source: unknown;
+    readonly state: AsyncState<Value>;
+  }>();
   useEffect(() => {
-    if (!(answer instanceof Promise)) {
+    if (!(source instanceof Promise)) {
       return undefined;
     }
     let isCurrent = true;
-    const settle = (state: State<Value>): void => {
+    const settle = (state: AsyncState<Value>): void => {
       if (isCurrent) {
-        setLater({ of: answer, state });
+        setSettled({ source, state });
       }
     };
-    answer.then(
-      (value) => settle({ kind: "here", value }),
+    source.then(
+      (value) => settle({ kind: "ready", value }),
       (cause: unknown) =>
         settle({
           kind: "failed",
@@ -34,20 +37,23 @@ export function useAsyncValue<Value>(answer: Value | Promise<Value>): State<Valu
     return () => {
       isCurrent = false;
     };
-  }, [answer]);
-  if (!(answer instanceof Promise)) {
-    return { kind: "here", value: answer };
+  }, [source]);
+  if (!(source instanceof Promise)) {
+    return { kind: "ready", value: source };
   }
-  if (later?.of === answer) {
-    return later.state;
+  if (settled?.source === source) {
+    return settled.state;
   }
-  return { kind: "pending", last: later?.state.kind === "here" ? later.state.value : undefined };
+  return {
+    kind: "pending",
+    last: settled?.state.kind === "ready" ? settled.state.value : undefined,
+  };
 }
 
-/** What can be shown already, if only of the question before. */
-export const latestValue = <Value>(state: State<Value>): Value | undefined => {
+/** The value, or while it is pending, the value of the previous source. */
+export const latestValue = <Value>(state: AsyncState<Value>): Value | undefined => {
   switch (state.kind) {
-    case "here":
+    case "ready":
       return state.value;
     case "pending":
       return state.last;

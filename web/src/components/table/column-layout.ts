@@ -1,53 +1,55 @@
 import { useState } from "react";
 
-/** What a reader made of a table's columns. Names of columns that are gone do no harm. */
+/** A user's changes to the columns of a table. Ids of columns that no longer exist are ignored. */
 export interface ColumnLayout {
-  /** Ids in the order that was chosen; columns that it does not name stand behind. */
+  /** Column ids in the user's order; see {@link toColumnOrder} for columns that it lacks. */
   readonly order: readonly string[];
-  /** Whether a column shows, where that was chosen. */
+  /** Whether a column is shown, for columns that the user has shown or hidden. */
   readonly shown: Readonly<Record<string, boolean>>;
-  /** Pixels, where they were chosen. */
+  /** Widths in pixels, for columns that the user has resized. */
   readonly widths: Readonly<Record<string, number>>;
 }
 
-/** As the table's author has it. */
-export const plainLayout: ColumnLayout = { order: [], shown: {}, widths: {} };
+/** The table's default layout. */
+export const defaultLayout: ColumnLayout = { order: [], shown: {}, widths: {} };
 
 const widthMin = 48;
 const widthMax = 1_600;
 
-export const boundWidth = (width: number): number =>
+export const clampWidth = (width: number): number =>
   Math.round(Math.max(widthMin, Math.min(widthMax, width)));
 
-/** Reads what was kept; what is no layout is the author's. */
+/** Parses a stored layout. Invalid parts are replaced by the default. */
 export function parseColumnLayout(text: string | null): ColumnLayout {
   const value = toRecord(parseJson(text ?? ""));
   const { order, shown, widths } = value;
   return {
     order: Array.isArray(order) ? order.filter((id) => typeof id === "string") : [],
-    shown: pick(shown, (one) => typeof one === "boolean"),
+    shown: pickMembers(shown, (member) => typeof member === "boolean"),
     widths: Object.fromEntries(
       Object.entries(
-        pick(widths, (one): one is number => typeof one === "number" && Number.isFinite(one)),
-      ).map(([id, width]) => [id, boundWidth(width)]),
+        pickMembers(
+          widths,
+          (member): member is number => typeof member === "number" && Number.isFinite(member),
+        ),
+      ).map(([id, width]) => [id, clampWidth(width)]),
     ),
   };
 }
 
-/** The columns in the order of a layout. */
+/** Sorts column ids by a layout. A column that the layout lacks keeps its place after its default predecessor. */
 export function toColumnOrder(ids: readonly string[], { order }: ColumnLayout): string[] {
-  const known = order.filter((id) => ids.includes(id));
-  // One that is new stands behind the one that its author put it behind.
+  const existing = order.filter((id) => ids.includes(id));
   return ids.reduce<string[]>((ordered, id, index) => {
     if (!ordered.includes(id)) {
-      const before = ordered.indexOf(ids[index - 1] ?? "");
-      ordered.splice(before + 1, 0, id);
+      const predecessor = ordered.indexOf(ids[index - 1] ?? "");
+      ordered.splice(predecessor + 1, 0, id);
     }
     return ordered;
-  }, known);
+  }, existing);
 }
 
-/** The layout with a column moved before another one, or to the end where none is named. */
+/** Moves a column before another one, or to the end if `before` is `undefined`. */
 export function moveColumn(
   layout: ColumnLayout,
   ids: readonly string[],
@@ -56,42 +58,45 @@ export function moveColumn(
   if (id === before) {
     return layout;
   }
-  const rest = toColumnOrder(ids, layout).filter((one) => one !== id);
-  const at = before === undefined ? rest.length : rest.indexOf(before);
-  return { ...layout, order: rest.toSpliced(at === -1 ? rest.length : at, 0, id) };
+  const others = toColumnOrder(ids, layout).filter((other) => other !== id);
+  const index = before === undefined ? others.length : others.indexOf(before);
+  return { ...layout, order: others.toSpliced(index === -1 ? others.length : index, 0, id) };
 }
 
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // Nothing was kept, or by something else: the author's layout counts.
+    return undefined; // Nothing valid is stored: the default layout applies.
   }
 }
 
 const toRecord = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 
-const pick = <Value>(
+/** The members of an object for which `isWanted` is true; empty if the value is not an object. */
+const pickMembers = <Value>(
   value: unknown,
-  isWanted: (one: unknown) => one is Value,
+  isWanted: (member: unknown) => member is Value,
 ): Readonly<Record<string, Value>> =>
   Object.fromEntries(
     Object.entries(toRecord(value)).filter((entry): entry is [string, Value] => isWanted(entry[1])),
   );
 
-const keyOf = (table: string): string => `millrace.columns.${table}`;
+const toStorageKey = (table: string): string => `millrace.columns.${table}`;
 
-/** The columns that a reader chose for a table; kept in this browser under the table's name. */
+/** The user's column layout of a table, stored in localStorage under the table's name. */
 export function useColumnLayout(
   table: string,
 ): readonly [layout: ColumnLayout, setLayout: (layout: ColumnLayout) => void] {
-  const [layout, setLayout] = useState(() => parseColumnLayout(localStorage.getItem(keyOf(table))));
+  const [layout, setLayout] = useState(() =>
+    parseColumnLayout(localStorage.getItem(toStorageKey(table))),
+  );
   return [
     layout,
     (next) => {
       setLayout(next);
-      localStorage.setItem(keyOf(table), JSON.stringify(next));
+      localStorage.setItem(toStorageKey(table), JSON.stringify(next));
     },
   ];
 }

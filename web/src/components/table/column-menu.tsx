@@ -1,9 +1,9 @@
 import { Button, Popover } from "@mantine/core";
-import { moveColumn, plainLayout, toColumnOrder } from "./column-layout.ts";
+import { moveColumn, defaultLayout, toColumnOrder } from "./column-layout.ts";
 import type { ColumnLayout } from "./column-layout.ts";
 import type { Column } from "./data-table-columns.ts";
 
-/** Which columns show and in which order; the same as by dragging titles, for the keyboard too. */
+/** A menu to show, hide and reorder columns. Unlike dragging column titles, it also works with the keyboard. */
 export const ColumnMenu = <Row extends object>({
   columns,
   layout,
@@ -50,7 +50,7 @@ export const ColumnMenu = <Row extends object>({
                 </label>
                 <button
                   type="button"
-                  aria-label={`Move ${column.title} before`}
+                  aria-label={`Move ${column.title} up`}
                   disabled={index === 0}
                   onClick={() =>
                     onLayout(moveColumn(layout, ids, { id, before: order[index - 1] }))
@@ -60,7 +60,7 @@ export const ColumnMenu = <Row extends object>({
                 </button>
                 <button
                   type="button"
-                  aria-label={`Move ${column.title} behind`}
+                  aria-label={`Move ${column.title} down`}
                   disabled={index === order.length - 1}
                   onClick={() =>
                     onLayout(moveColumn(layout, ids, { id, before: order[index + 2] }))
@@ -72,8 +72,8 @@ export const ColumnMenu = <Row extends object>({
             );
           })}
         </ul>
-        <Button size="compact-xs" variant="subtle" onClick={() => onLayout(plainLayout)}>
-          As at first
+        <Button size="compact-xs" variant="subtle" onClick={() => onLayout(defaultLayout)}>
+          Reset columns
         </Button>
       </Popover.Dropdown>
     </Popover>

@@ -6,24 +6,24 @@ export interface Column<Row> {
   readonly id: string;
   readonly title: string;
   readonly cell: (row: Row) => ReactNode;
-  /** Pixels at least; exactly so many unless it grows. */
+  /** The width in pixels; the minimum width if the column grows. */
   readonly width: number;
-  /** Its share of the room that is left over. */
+  /** The column's share of the remaining width. @defaultValue the column does not grow */
   readonly grow?: number;
   readonly align?: "end";
-  /** Whether a click on its title sorts; the direction of the first click. */
+  /** The sort order of the first click on the title. Absent if the table can't be sorted by this column. */
   readonly sort?: "asc" | "desc";
-  /** Said where its title is pointed at: what it is, or why it does not sort. */
+  /** The tooltip of the title: what the column shows, or why it can't be sorted. */
   readonly note?: string;
-  /** Whether it shows before the reader has chosen. @defaultValue true */
+  /** Whether the column is shown by default. @defaultValue true */
   readonly isShown?: boolean;
-  /** Whether it can't be hidden. */
+  /** Whether the column can't be hidden. */
   readonly isFixed?: boolean;
-  /** Whether it shows on narrow screens. */
+  /** Whether the column is shown on narrow screens. */
   readonly isNarrow?: boolean;
 }
 
-/** The column that rows are sorted by. */
+/** The column and order by which the rows are sorted. */
 export interface Sort {
   readonly column: string;
   readonly order: "asc" | "desc";
@@ -31,7 +31,7 @@ export interface Sort {
 
 const selectionWidth = 36;
 
-/** The tracks of the grid that head and rows share. */
+/** The grid tracks that the header and the rows share, as CSS. */
 export function toTracks<Row extends object>(
   columns: readonly Column<Row>[],
   {
@@ -45,21 +45,21 @@ export function toTracks<Row extends object>(
   },
 ): CSSProperties {
   const tracks = columns.map(({ id, width, grow }) => {
-    const chosen = isNarrow ? undefined : layout.widths[id];
-    const least = isNarrow && grow !== undefined ? 0 : width;
+    const userWidth = isNarrow ? undefined : layout.widths[id];
+    const minWidth = isNarrow && grow !== undefined ? 0 : width;
     return {
-      least: chosen ?? least,
+      minWidth: userWidth ?? minWidth,
       text:
-        chosen === undefined && grow !== undefined
-          ? `minmax(${least}px, ${grow}fr)`
-          : `${chosen ?? width}px`,
+        userWidth === undefined && grow !== undefined
+          ? `minmax(${minWidth}px, ${grow}fr)`
+          : `${userWidth ?? width}px`,
     };
   });
   const before = hasSelection ? selectionWidth : 0;
   const text = [...(hasSelection ? [`${before}px`] : []), ...tracks.map((track) => track.text)];
-  const total = tracks.reduce((sum, { least }) => sum + least, before);
+  const total = tracks.reduce((sum, track) => sum + track.minWidth, before);
   return {
-    ["--tracks" as string]: `${text.join(" ")} minmax(0, ${text.some((one) => one.endsWith("fr)")) ? 0 : 1}fr)`,
+    ["--tracks" as string]: `${text.join(" ")} minmax(0, ${text.some((track) => track.endsWith("fr)")) ? 0 : 1}fr)`,
     minWidth: total,
   };
 }

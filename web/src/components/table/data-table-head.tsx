@@ -1,11 +1,11 @@
 import { useRef } from "react";
 import type { PointerEvent } from "react";
-import { boundWidth, moveColumn } from "./column-layout.ts";
+import { clampWidth, moveColumn } from "./column-layout.ts";
 import type { ColumnLayout } from "./column-layout.ts";
 import type { Column, Sort } from "./data-table-columns.ts";
 import type { RowSelection } from "./row-selection.ts";
 
-interface Props<Row> {
+interface DataTableHeadProps<Row> {
   readonly rows: readonly Row[];
   readonly rowId: (row: Row) => string;
   readonly columns: readonly Column<Row>[];
@@ -16,8 +16,8 @@ interface Props<Row> {
   readonly selection: RowSelection;
 }
 
-/** The titles: a click sorts, dragging one moves it, dragging its edge widens it. */
-export const DataTableHead = <Row extends object>(props: Props<Row>) => {
+/** The column titles. A click sorts, dragging a title moves the column, dragging its edge resizes it. */
+export const DataTableHead = <Row extends object>(props: DataTableHeadProps<Row>) => {
   const { rows, rowId, columns, layout, onLayout, selection } = props;
   const count = Object.keys(selection.state).length;
   const ids = columns.map(({ id }) => id);
@@ -26,11 +26,11 @@ export const DataTableHead = <Row extends object>(props: Props<Row>) => {
   return (
     <thead className="data-head">
       <tr className="data-row" aria-rowindex={1}>
-        {selection.isOn && (
+        {selection.isEnabled && (
           <th scope="col" className="data-cell data-check">
             <input
               type="checkbox"
-              aria-label="Select all rows that are loaded"
+              aria-label="Select all loaded rows"
               checked={count > 0 && count >= rows.length}
               ref={(box) => {
                 if (box !== null) {
@@ -53,7 +53,7 @@ export const DataTableHead = <Row extends object>(props: Props<Row>) => {
           >
             <Title {...props} column={column} onMove={move} />
             {onLayout !== undefined && (
-              <Edge
+              <ResizeHandle
                 onWidth={(width) =>
                   onLayout({ ...layout, widths: { ...layout.widths, [column.id]: width } })
                 }
@@ -66,14 +66,14 @@ export const DataTableHead = <Row extends object>(props: Props<Row>) => {
   );
 };
 
-/** The text of a title: a button, which sorts where the column can be sorted by, and can be dragged. */
+/** A column title: a button if it can be dragged or sorts the table, else plain text. */
 const Title = <Row extends object>({
   column,
   sort,
   onSort,
   onLayout,
   onMove,
-}: Pick<Props<Row>, "sort" | "onSort" | "onLayout"> & {
+}: Pick<DataTableHeadProps<Row>, "sort" | "onSort" | "onLayout"> & {
   readonly column: Column<Row>;
   readonly onMove: (id: string, before: string) => void;
 }) => {
@@ -82,7 +82,7 @@ const Title = <Row extends object>({
     return <span className="data-title">{column.title}</span>;
   }
   const order = sort?.column === column.id ? sort.order : undefined;
-  const other = order === "asc" ? "desc" : "asc";
+  const reversed = order === "asc" ? "desc" : "asc";
   return (
     <button
       type="button"
@@ -100,7 +100,7 @@ const Title = <Row extends object>({
         if (canSort) {
           onSort({
             column: column.id,
-            order: order === undefined ? (column.sort ?? "desc") : other,
+            order: order === undefined ? (column.sort ?? "desc") : reversed,
           });
         }
       }}
@@ -110,18 +110,18 @@ const Title = <Row extends object>({
   );
 };
 
-/** The right edge of a title, which can be dragged to set the width of the column. */
-const Edge = ({ onWidth }: { readonly onWidth: (width: number) => void }) => {
-  const from = useRef<{ readonly x: number; readonly width: number }>(undefined);
+/** The right edge of a title, which can be dragged to resize the column. */
+const ResizeHandle = ({ onWidth }: { readonly onWidth: (width: number) => void }) => {
+  const dragStart = useRef<{ readonly x: number; readonly width: number }>(undefined);
   const widthAt = (event: PointerEvent): number | undefined =>
-    from.current && boundWidth(from.current.width + event.clientX - from.current.x);
+    dragStart.current && clampWidth(dragStart.current.width + event.clientX - dragStart.current.x);
   return (
     <span
       className="data-edge"
       aria-hidden="true"
       onPointerDown={(event) => {
         const width = event.currentTarget.parentElement?.getBoundingClientRect().width ?? 0;
-        from.current = { x: event.clientX, width };
+        dragStart.current = { x: event.clientX, width };
         event.currentTarget.setPointerCapture(event.pointerId);
         event.stopPropagation();
       }}
@@ -132,17 +132,17 @@ const Edge = ({ onWidth }: { readonly onWidth: (width: number) => void }) => {
         }
       }}
       onPointerUp={() => {
-        from.current = undefined;
+        dragStart.current = undefined;
       }}
     />
   );
 };
 
 function toAriaSort<Row extends object>(
-  { id, sort: sorts }: Column<Row>,
+  { id, sort: firstOrder }: Column<Row>,
   sort: Sort | undefined,
 ): "ascending" | "descending" | "none" | undefined {
-  if (sorts === undefined) {
+  if (firstOrder === undefined) {
     return undefined;
   }
   if (sort?.column !== id) {

@@ -2,7 +2,7 @@ import { useEffect, useRef } from "react";
 import type { RefObject } from "react";
 import { toNextRow } from "../keyboard/next-row.ts";
 
-/** What a key means in a table. */
+/** The action that a key triggers in a table. */
 export type TableStep =
   | { readonly kind: "none" }
   | { readonly kind: "move"; readonly to: number; readonly isRange: boolean }
@@ -12,8 +12,8 @@ export type TableStep =
 const none: TableStep = { kind: "none" };
 const aliases: Readonly<Record<string, string>> = { j: "ArrowDown", k: "ArrowUp" };
 
-/** Reads a key; one that means something here does nothing else. */
-export function onTableKey(
+/** Converts a key event to an action. If there is one, the event's default action and propagation are stopped. */
+export function handleTableKey(
   event: KeyboardEvent,
   {
     current,
@@ -27,7 +27,11 @@ export function onTableKey(
   if (isTyping || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) {
     return none;
   }
-  const step = toStep(event.key, { current, count, page: toPage(event.currentTarget, rowHeight) });
+  const step = toTableStep(event.key, {
+    current,
+    count,
+    page: toPage(event.currentTarget, rowHeight),
+  });
   if (step.kind === "none") {
     return none;
   }
@@ -36,7 +40,7 @@ export function onTableKey(
   return step.kind === "clear" ? step : { ...step, isRange: event.shiftKey };
 }
 
-function toStep(
+function toTableStep(
   key: string,
   at: { readonly current: number | undefined; readonly count: number; readonly page: number },
 ): TableStep {
@@ -56,7 +60,7 @@ const toPage = (scroller: EventTarget | null, rowHeight: number): number =>
     ? Math.max(1, Math.floor(scroller.clientHeight / rowHeight) - 2)
     : 1;
 
-/** Handles the keys of the scroller that holds the table, wherever in it the focus is. */
+/** Listens for keys on the scrolling element of the table, whichever element in it has the focus. */
 export function useTableKeys(
   scroller: RefObject<HTMLElement | null>,
   onKey: (event: KeyboardEvent) => void,
@@ -73,11 +77,11 @@ export function useTableKeys(
   }, [scroller]);
 }
 
-/** Puts the focus on a row, once it exists. */
-export function showRow(scroller: HTMLElement | null, index: number): void {
+/** Focuses a row. A row that is out of view is rendered only after the table has scrolled to it. */
+export function focusRow(scroller: HTMLElement | null, index: number): void {
   const find = (): HTMLElement | null =>
     scroller?.querySelector<HTMLElement>(
-      // A row without a link takes the focus itself.
+      // A row with a link has the focusable element in it; a row without a link is focusable itself.
       `[data-index="${index}"] [data-row-focus], [data-index="${index}"][data-row-focus]`,
     ) ?? null;
   const row = find();
@@ -85,6 +89,6 @@ export function showRow(scroller: HTMLElement | null, index: number): void {
     row.focus({ preventScroll: true });
     return;
   }
-  // It was out of view: it exists after the table has scrolled there.
+  // The row was out of view: it is rendered after the table has scrolled there.
   requestAnimationFrame(() => requestAnimationFrame(() => find()?.focus({ preventScroll: true })));
 }

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import type { Column } from "./data-table-columns.ts";
 
-/** What a row's link is made with. */
+/** The props that a row's link must be created with. */
 export interface RowLink {
   readonly className: string;
   readonly tabIndex: number;
@@ -9,7 +9,7 @@ export interface RowLink {
   readonly children: ReactNode;
 }
 
-interface Props<Row> {
+interface DataTableRowProps<Row> {
   readonly row: Row;
   readonly index: number;
   /** Pixels from the first row. */
@@ -24,11 +24,12 @@ interface Props<Row> {
     | undefined;
 }
 
-/** One row: its check box, its link around the first column, its cells. */
-export const DataTableRow = <Row extends object>(props: Props<Row>) => {
+/** One row: a check box, the link in the first column, and the other cells. */
+export const DataTableRow = <Row extends object>(props: DataTableRowProps<Row>) => {
   const { row, index, start, columns, link, isCurrent, isOpen, onFocus, selection } = props;
   const tabIndex = isCurrent ? 0 : -1;
-  const isAlone = link === undefined;
+  // Without a link, the row itself is focusable.
+  const isFocusable = link === undefined;
   return (
     <tr
       className="data-row"
@@ -36,8 +37,8 @@ export const DataTableRow = <Row extends object>(props: Props<Row>) => {
       aria-selected={selection?.isSelected}
       data-index={index}
       data-open={isOpen || undefined}
-      data-row-focus={isAlone || undefined}
-      tabIndex={isAlone ? tabIndex : undefined}
+      data-row-focus={isFocusable || undefined}
+      tabIndex={isFocusable ? tabIndex : undefined}
       style={{ transform: `translateY(${start}px)` }}
       onFocus={onFocus}
     >

@@ -12,12 +12,12 @@ import { useEffect, useRef, useState } from "react";
 import type { ReactNode } from "react";
 import { useListKeys } from "../keyboard/list-keys.ts";
 import { Empty, Failure, Loading } from "../page/states.tsx";
-import { plainLayout, toColumnOrder } from "./column-layout.ts";
+import { defaultLayout, toColumnOrder } from "./column-layout.ts";
 import type { ColumnLayout } from "./column-layout.ts";
 import { toTracks } from "./data-table-columns.ts";
 import type { Column, Sort } from "./data-table-columns.ts";
 import { DataTableHead } from "./data-table-head.tsx";
-import { onTableKey, showRow, useTableKeys } from "./data-table-keys.ts";
+import { handleTableKey, focusRow, useTableKeys } from "./data-table-keys.ts";
 import { DataTableRow } from "./data-table-row.tsx";
 import type { RowLink } from "./data-table-row.tsx";
 import { useRowSelection } from "./row-selection.ts";
@@ -27,37 +27,37 @@ export type { Column, Sort } from "./data-table-columns.ts";
 export type { RowLink } from "./data-table-row.tsx";
 
 export interface DataTableProps<Row> {
-  /** What is listed, in the plural: "runs". */
+  /** The listed resources, in the plural: "runs". */
   readonly what: string;
-  /** `undefined` until the first answer. */
+  /** `undefined` until the first response. */
   readonly rows: readonly Row[] | undefined;
   readonly rowId: (row: Row) => string;
   readonly columns: readonly Column<Row>[];
-  /** From `useColumnLayout`; without it columns stand as their author has them. */
+  /** From `useColumnLayout`. @defaultValue the default layout */
   readonly layout?: ColumnLayout;
   readonly onLayout?: (layout: ColumnLayout) => void;
   /**
-   * The row's link, around its first column: `(row, part) => <Link to=… {...part} />`. It covers the
-   * whole row, so that a click, a middle click and Enter anywhere in the row are the link's.
+   * Renders the row's link, which contains the first column: `(row, part) => <Link to=… {...part} />`. The
+   * link covers the whole row, so that a click, a middle click or Enter anywhere in the row opens it.
    */
   readonly link?: (row: Row, part: RowLink) => ReactNode;
-  /** The row that is open beside the table. */
+  /** The id of the row whose details are open next to the table. */
   readonly openId?: string | undefined;
   readonly sort?: Sort | undefined;
   readonly onSort?: (sort: Sort) => void;
   readonly selection?: ReadonlySet<string>;
   readonly onSelection?: (ids: ReadonlySet<string>) => void;
-  /** Whether more rows follow those that are here. */
+  /** Whether the server has more rows than those that are loaded. */
   readonly hasMore?: boolean;
-  /** Called when the last rows come near; may be called again for the same rows. */
+  /** Called to load more rows when the user scrolls near the last one; may be called again for the same rows. */
   readonly onMore?: () => void;
-  /** Called when the first row comes into view or leaves it. */
+  /** Called when the first row comes into view or leaves the view. */
   readonly onTop?: (isAtTop: boolean) => void;
   readonly error?: Error | null;
   readonly onRetry?: () => unknown;
-  /** Shown where there are no rows. */
+  /** Shown if there are no rows. */
   readonly empty?: ReactNode;
-  /** Shown behind the last row. */
+  /** Shown after the last row. */
   readonly foot?: ReactNode;
 }
 
@@ -69,14 +69,14 @@ const features = tableFeatures({
 });
 
 const rowHeight = 36;
-/** Rows before the end at which more are asked for. */
-const readAhead = 30;
-const narrow = "(max-width: 760px)";
+/** More rows are loaded when this many rows or fewer remain below the view. */
+const readAheadRows = 30;
+const narrowMediaQuery = "(max-width: 760px)";
 
 /**
- * A table of which only the rows in view exist. Keys, while the focus is in it: j, k, the arrows, Page Up
- * and Down, Home and End move from row to row, Enter opens, x selects, Shift makes it a range, Escape
- * selects nothing.
+ * A virtual table, which renders only the rows in view. While it has the focus: j, k, the arrows, Page Up and
+ * Down, Home and End move between rows, Enter opens a row, x selects it, Shift extends the selection to a
+ * range, and Escape clears the selection.
  */
 export const DataTable = <Row extends object>(props: DataTableProps<Row>) => {
   const { what, rows, error = null, onRetry, empty } = props;
@@ -88,7 +88,7 @@ export const DataTable = <Row extends object>(props: DataTableProps<Row>) => {
     );
   }
   return rows.length === 0 && props.hasMore !== true ? (
-    (empty ?? <Empty title={`No ${what}.`} />)
+    (empty ?? <Empty title={`No ${what}`} />)
   ) : (
     <FilledTable {...props} rows={rows} />
   );
@@ -101,15 +101,15 @@ const FilledTable = <Row extends object>(
     rows,
     rowId,
     columns,
-    layout = plainLayout,
+    layout = defaultLayout,
     what,
     hasMore = false,
     onMore,
     error,
   } = props;
-  const isNarrow = useMediaQuery(narrow, false);
+  const isNarrow = useMediaQuery(narrowMediaQuery, false);
   const selection = useRowSelection(props);
-  useListKeys({ canOpen: props.link !== undefined, canSelect: selection.isOn });
+  useListKeys({ canOpen: props.link !== undefined, canSelect: selection.isEnabled });
   const table = useTable({
     features,
     data: rows,
@@ -122,7 +122,7 @@ const FilledTable = <Row extends object>(
       ),
       columnSizing: { ...layout.widths },
       columnVisibility: Object.fromEntries(
-        columns.map((column) => [column.id, isShown(column, layout, isNarrow)]),
+        columns.map((column) => [column.id, isColumnShown(column, layout, isNarrow)]),
       ),
       rowSelection: selection.state,
     },
@@ -131,7 +131,7 @@ const FilledTable = <Row extends object>(
   const visible = table.getVisibleLeafColumns().flatMap(({ id }) => byId.get(id) ?? []);
   const [current, setCurrent] = useState<number>();
   const scroller = useRef<HTMLDivElement>(null);
-  // oxlint-disable-next-line react/incompatible-library -- its functions are not memoized here
+  // oxlint-disable-next-line react/incompatible-library -- the functions that it returns are not memoized here
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
@@ -144,37 +144,37 @@ const FilledTable = <Row extends object>(
     scrollPaddingStart: rowHeight,
   });
   useTableKeys(scroller, (event) => {
-    const step = onTableKey(event, { current, count: rows.length, rowHeight });
+    const step = handleTableKey(event, { current, count: rows.length, rowHeight });
     if (step.kind === "move") {
       virtualizer.scrollToIndex(step.to);
-      showRow(scroller.current, step.to);
+      focusRow(scroller.current, step.to);
       setCurrent(step.to);
     }
     selection.onKey(step, { current, ids: () => rows.map(rowId) });
   });
   const items = virtualizer.getVirtualItems();
-  useEnds({
-    // After an error the reader requests more; the table does not repeat the request by itself.
-    isNearEnd: hasMore && !error && (items.at(-1)?.index ?? -1) >= rows.length - readAhead,
+  useScrollEnds({
+    // After an error the table does not repeat the request by itself: the user clicks "Try again".
+    isNearEnd: hasMore && !error && (items.at(-1)?.index ?? -1) >= rows.length - readAheadRows,
     isAtTop: (virtualizer.scrollOffset ?? 0) < rowHeight / 2,
     onMore,
     onTop: props.onTop,
   });
-  const tracks = toTracks(visible, { layout, hasSelection: selection.isOn, isNarrow });
-  const model = table.getRowModel().rows;
+  const tracks = toTracks(visible, { layout, hasSelection: selection.isEnabled, isNarrow });
+  const tableRows = table.getRowModel().rows;
   return (
     <div className="data-table" ref={scroller}>
       <table
         aria-label={what}
         aria-rowcount={hasMore ? -1 : rows.length + 1}
-        aria-colcount={visible.length + (selection.isOn ? 1 : 0)}
+        aria-colcount={visible.length + (selection.isEnabled ? 1 : 0)}
         className="data-table-grid"
         style={tracks}
       >
         <DataTableHead {...props} columns={visible} layout={layout} selection={selection} />
         <tbody className="data-rows" style={{ height: virtualizer.getTotalSize() }}>
           {items.map(({ index, key, start }) => {
-            const row = model[index];
+            const row = tableRows[index];
             return row === undefined ? null : (
               <DataTableRow
                 key={key}
@@ -187,7 +187,7 @@ const FilledTable = <Row extends object>(
                 isOpen={props.openId !== undefined && props.openId === row.id}
                 onFocus={() => setCurrent(index)}
                 selection={
-                  selection.isOn
+                  selection.isEnabled
                     ? {
                         isSelected: row.getIsSelected(),
                         toggle: (isRange) =>
@@ -208,7 +208,7 @@ const FilledTable = <Row extends object>(
   );
 };
 
-function isShown<Row extends object>(
+function isColumnShown<Row extends object>(
   column: Column<Row>,
   layout: ColumnLayout,
   isNarrow: boolean,
@@ -219,21 +219,22 @@ function isShown<Row extends object>(
   return column.isFixed === true || (layout.shown[column.id] ?? column.isShown !== false);
 }
 
-/** The table's own definitions; kept while the columns are the same ones. */
+/** The column definitions for the table library, which must stay the same object while the columns do. */
 function useTableColumns<Row extends object>(columns: readonly Column<Row>[]) {
-  const [kept, setKept] = useState(() => ({ columns, definitions: toDefinitions(columns) }));
-  if (kept.columns !== columns) {
+  const [memo, setMemo] = useState(() => ({ columns, definitions: toDefinitions(columns) }));
+  if (memo.columns !== columns) {
     const next = { columns, definitions: toDefinitions(columns) };
-    setKept(next);
+    setMemo(next);
     return next.definitions;
   }
-  return kept.definitions;
+  return memo.definitions;
 }
 
 const toDefinitions = <Row extends object>(columns: readonly Column<Row>[]) =>
   columns.map(({ id, width }) => ({ id, size: width }));
 
-function useEnds({
+/** Calls `onTop` when the table reaches or leaves its top, and `onMore` when its end is near. */
+function useScrollEnds({
   isNearEnd,
   isAtTop,
   onMore,

@@ -1,22 +1,23 @@
 import { useRef } from "react";
 import type { TableStep } from "./data-table-keys.ts";
 
-/** What a click with or without shift makes of a selection. */
+/** A click on the check box of a row, with or without Shift. */
 export interface SelectionStep {
+  /** The ids of all rows, in their order. */
   readonly ids: readonly string[];
-  /** The row that is turned on or off. */
+  /** The row that is selected or deselected. */
   readonly id: string;
-  /** Where the last step was; a range begins there. */
+  /** The row of the previous click, where a range begins. */
   readonly anchor: string | undefined;
   readonly isRange: boolean;
 }
 
-/** Turns a row on or off; with a range all rows from the anchor to it become what it becomes. */
+/** Selects or deselects a row. With `isRange`, all rows from the anchor to it get the same state. */
 export function toggleRow(
   selected: ReadonlySet<string>,
   { ids, id, anchor, isRange }: SelectionStep,
 ): ReadonlySet<string> {
-  const isOn = !selected.has(id);
+  const isSelecting = !selected.has(id);
   const from = anchor === undefined ? -1 : ids.indexOf(anchor);
   const to = ids.indexOf(id);
   const range =
@@ -24,41 +25,45 @@ export function toggleRow(
       ? ids.slice(Math.min(from, to), Math.max(from, to) + 1)
       : [id];
   const next = new Set(selected);
-  for (const one of range) {
-    if (isOn) {
-      next.add(one);
+  for (const rowId of range) {
+    if (isSelecting) {
+      next.add(rowId);
     } else {
-      next.delete(one);
+      next.delete(rowId);
     }
   }
   return next;
 }
 
-interface Props {
+interface RowSelectionProps {
   readonly selection?: ReadonlySet<string>;
   readonly onSelection?: (ids: ReadonlySet<string>) => void;
 }
 
+/** The state of a table's selection and functions to change it. */
 export interface RowSelection {
   /** Whether rows can be selected. */
-  readonly isOn: boolean;
-  /** As the table's model has it. */
+  readonly isEnabled: boolean;
+  /** The selection in the format of the table library. */
   readonly state: Record<string, true>;
   readonly toggle: (
     id: string,
-    how: { readonly isRange: boolean; readonly ids: () => readonly string[] },
+    options: { readonly isRange: boolean; readonly ids: () => readonly string[] },
   ) => void;
   readonly onKey: (
     step: TableStep,
-    at: { readonly current: number | undefined; readonly ids: () => readonly string[] },
+    position: { readonly current: number | undefined; readonly ids: () => readonly string[] },
   ) => void;
   readonly set: (ids: ReadonlySet<string>) => void;
 }
 
-const nothing: ReadonlySet<string> = new Set();
+const emptySelection: ReadonlySet<string> = new Set();
 
-/** The selection of a table's rows, by click, by range and by key. */
-export function useRowSelection({ selection = nothing, onSelection }: Props): RowSelection {
+/** Manages the selection of a table's rows by click, by range and by keyboard. */
+export function useRowSelection({
+  selection = emptySelection,
+  onSelection,
+}: RowSelectionProps): RowSelection {
   const anchor = useRef<string>(undefined);
   const set = (ids: ReadonlySet<string>): void => onSelection?.(ids);
   const toggle: RowSelection["toggle"] = (id, { isRange, ids }) => {
@@ -66,7 +71,7 @@ export function useRowSelection({ selection = nothing, onSelection }: Props): Ro
     anchor.current = id;
   };
   return {
-    isOn: onSelection !== undefined,
+    isEnabled: onSelection !== undefined,
     state: Object.fromEntries([...selection].map((id) => [id, true as const])),
     set,
     toggle,
@@ -75,7 +80,7 @@ export function useRowSelection({ selection = nothing, onSelection }: Props): Ro
         return;
       }
       if (step.kind === "clear") {
-        set(nothing);
+        set(emptySelection);
         return;
       }
       const id = current === undefined ? undefined : ids()[current];
@@ -87,7 +92,7 @@ export function useRowSelection({ selection = nothing, onSelection }: Props): Ro
       }
       if (step.isRange) {
         const next = ids()[step.to];
-        set(new Set([...selection, ...[id, next].filter((one) => one !== undefined)]));
+        set(new Set([...selection, ...[id, next].filter((rowId) => rowId !== undefined)]));
         anchor.current = next;
       }
     },

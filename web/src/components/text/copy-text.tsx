@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { useClipboard } from "@mantine/hooks";
 
-/** A text to read and to copy, under a label. `whole` is copied where only a part is shown. */
+/** A text with a label and a copy button. If `text` is only a part, `whole` returns the text to copy. */
 export const CopyText = ({
   label,
   text,

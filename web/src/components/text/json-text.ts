@@ -1,23 +1,23 @@
 import { toVisibleText } from "./visible-text.ts";
 
-/** A value as a page shows it. */
+/** The JSON of a value, shortened for display. */
 export interface JsonText {
   readonly text: string;
-  /** Characters that were left out at the end. */
+  /** The number of characters that were cut off at the end. */
   readonly omitted: number;
 }
 
-/** Characters of one value that a page lays out without a pause. */
+/** A browser lays out this many characters without a noticeable pause. */
 const jsonTextLimit = 100_000;
 
-/** A value as indented JSON, at most `limit` characters of it. */
+/** Formats a value as indented JSON of at most `limit` characters. */
 export function toJsonText(value: unknown, limit = jsonTextLimit): JsonText {
-  const whole = formatJson(value);
+  const json = formatJson(value);
   return {
-    text: toVisibleText(whole.slice(0, limit)),
-    omitted: Math.max(0, whole.length - limit),
+    text: toVisibleText(json.slice(0, limit)),
+    omitted: Math.max(0, json.length - limit),
   };
 }
 
-/** A value as indented JSON, whole. */
+/** Formats a value as indented JSON, without a limit. */
 export const formatJson = (value: unknown): string => JSON.stringify(value, undefined, 2) ?? "";

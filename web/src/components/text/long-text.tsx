@@ -5,17 +5,21 @@ import { toVisibleText } from "./visible-text.ts";
 const firstChars = 20_000;
 const moreChars = 50_000;
 
-/** A text as it is, as much of it at a time as a page lays out without a pause. */
+/** A plain text of any length. It shows the beginning and a button for more, since laying out all of it could freeze the UI. */
 export const LongText = ({ text }: { readonly text: string }) => {
-  const [shown, setShown] = useState(firstChars);
-  const rest = text.length - shown;
+  const [shownChars, setShownChars] = useState(firstChars);
+  const hiddenChars = text.length - shownChars;
   return (
     <div className="long-text">
-      <pre>{toVisibleText(text.slice(0, shown))}</pre>
-      {rest > 0 && (
+      <pre>{toVisibleText(text.slice(0, shownChars))}</pre>
+      {hiddenChars > 0 && (
         <p>
-          {rest.toLocaleString()} more characters{" "}
-          <Button size="compact-xs" variant="default" onClick={() => setShown(shown + moreChars)}>
+          {hiddenChars.toLocaleString()} more characters{" "}
+          <Button
+            size="compact-xs"
+            variant="default"
+            onClick={() => setShownChars(shownChars + moreChars)}
+          >
             Show more
           </Button>
         </p>

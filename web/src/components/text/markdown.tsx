@@ -7,10 +7,10 @@ import { toSafeLink } from "./safe-link.ts";
 import { toVisibleText } from "./visible-text.ts";
 import "./markdown.css";
 
-/** Characters beyond which a text is shown as it is: to lay out its Markdown would be felt. */
-const limit = 100_000;
+/** Texts with more characters are shown as plain text: rendering them as Markdown would take noticeably long. */
+const markdownLimit = 100_000;
 
-/** Where a link leads, and what an image shows, is never asked for by the page itself. */
+/** The UI never requests a URL of the text by itself: images become links, which the user may follow. */
 const components: Components = {
   a: ({ href, children }) => {
     const address = toSafeLink(href);
@@ -24,7 +24,7 @@ const components: Components = {
   },
   img: ({ src, alt }) => {
     const address = toSafeLink(typeof src === "string" ? src : undefined);
-    const text = `image: ${alt === undefined || alt === "" ? "without a name" : alt}`;
+    const text = `image: ${alt === undefined || alt === "" ? "untitled" : alt}`;
     return address === undefined ? (
       <span>[{text}]</span>
     ) : (
@@ -34,7 +34,7 @@ const components: Components = {
     );
   },
   input: ({ checked }) => <span>{checked === true ? "☑" : "☐"}</span>,
-  // A value's headings are none of the page's.
+  // Headings of the text must not become headings of the UI.
   h1: ({ children }) => <p className="markdown-h">{children}</p>,
   h2: ({ children }) => <p className="markdown-h">{children}</p>,
   h3: ({ children }) => <p className="markdown-h">{children}</p>,
@@ -45,10 +45,10 @@ const components: Components = {
 
 const plugins = [remarkGfm];
 
-/** A text of a run, a dataset or a prompt as Markdown: no HTML of its own, no image of elsewhere. */
+/** Renders an untrusted text as Markdown. HTML in it is not rendered, and images are not loaded. */
 export const Markdown = ({ text }: { readonly text: string }) => {
-  const visible = useMemo(() => (text.length > limit ? "" : toVisibleText(text)), [text]);
-  return text.length > limit ? (
+  const visible = useMemo(() => (text.length > markdownLimit ? "" : toVisibleText(text)), [text]);
+  return text.length > markdownLimit ? (
     <LongText text={text} />
   ) : (
     <div className="markdown">

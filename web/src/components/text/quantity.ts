@@ -1,10 +1,10 @@
-/** A count and what is counted: `1 example`, `1,200 examples`. */
+/** Formats a count with its noun: `1 example`, `1,200 examples`. */
 export const pluralize = (count: number, noun: string): string =>
   `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 
 const units = ["bytes", "kB", "MB", "GB", "TB"] as const;
 
-/** A size for a person, in steps of 1,000: `512 bytes`, `1.5 kB`, `23 MB`. */
+/** Formats a size in decimal units: `512 bytes`, `1.5 kB`, `23 MB`. */
 export function formatBytes(sizeBytes: number): string {
   let size = sizeBytes;
   let unit = 0;

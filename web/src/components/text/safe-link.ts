@@ -1,4 +1,4 @@
-/** The address of a link that may be followed: http and https alone; `undefined` for any other. */
+/** Returns an http or https URL unchanged, and `undefined` for anything else, such as `javascript:` URLs. */
 export function toSafeLink(address: string | undefined): string | undefined {
   if (address === undefined || !/^https?:\/\//i.test(address)) {
     return undefined;
@@ -6,11 +6,11 @@ export function toSafeLink(address: string | undefined): string | undefined {
   return URL.canParse(address) ? address : undefined;
 }
 
-/** Images that can hold no program and ask for nothing. */
+/** Whether images of a type are safe to show: they can't contain scripts or load other files, as SVG can. */
 export const isSafeImage = (mimeType: string): boolean =>
   /^image\/(png|jpeg|gif|webp|avif)$/i.test(mimeType);
 
-/** A `data:` address of an image as the file that it stands for; `undefined` for any other address. */
+/** Decodes the `data:` URL of a safe image type. Returns `undefined` for any other URL. */
 export function toImageFile(address: string): Blob | undefined {
   const [, mimeType = "", base64] = /^data:([\w/+.-]+);base64,([\w+/=\s-]*)$/.exec(address) ?? [];
   if (base64 === undefined || !isSafeImage(mimeType)) {
@@ -20,6 +20,6 @@ export function toImageFile(address: string): Blob | undefined {
     const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
     return new Blob([bytes], { type: mimeType });
   } catch {
-    return undefined; // No base64: it is shown as an image that is not there.
+    return undefined; // Not valid base64. The caller shows the image's URL instead.
   }
 }

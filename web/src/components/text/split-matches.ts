@@ -1,30 +1,30 @@
-/** A piece of a text, and whether it is what was searched for. */
-export interface MatchPiece {
+/** A segment of a text, and whether it matches the search. */
+export interface TextSegment {
   readonly text: string;
   readonly isMatch: boolean;
 }
 
-const pieceLimit = 200;
+const segmentLimit = 200;
 
-/** A text cut where a word is found in it, in either case. */
-export function splitMatches(text: string, word: string): readonly MatchPiece[] {
-  const [lower, wanted] = [text.toLowerCase(), word.toLowerCase()];
-  // A letter whose lower case is longer moves what is behind it: then nothing is marked.
-  if (wanted === "" || lower.length !== text.length) {
+/** Splits a text into segments that match the word, in any case, and segments that don't. */
+export function splitMatches(text: string, word: string): readonly TextSegment[] {
+  const [lower, needle] = [text.toLowerCase(), word.toLowerCase()];
+  // If lower-casing changes the length, offsets in `lower` do not fit `text`; then nothing is marked.
+  if (needle === "" || lower.length !== text.length) {
     return [{ text, isMatch: false }];
   }
-  const pieces: MatchPiece[] = [];
+  const segments: TextSegment[] = [];
   let from = 0;
   for (
-    let at = lower.indexOf(wanted);
-    at >= 0 && pieces.length < pieceLimit;
-    at = lower.indexOf(wanted, from)
+    let at = lower.indexOf(needle);
+    at >= 0 && segments.length < segmentLimit;
+    at = lower.indexOf(needle, from)
   ) {
     if (at > from) {
-      pieces.push({ text: text.slice(from, at), isMatch: false });
+      segments.push({ text: text.slice(from, at), isMatch: false });
     }
-    from = at + wanted.length;
-    pieces.push({ text: text.slice(at, from), isMatch: true });
+    from = at + needle.length;
+    segments.push({ text: text.slice(at, from), isMatch: true });
   }
-  return from < text.length ? [...pieces, { text: text.slice(from), isMatch: false }] : pieces;
+  return from < text.length ? [...segments, { text: text.slice(from), isMatch: false }] : segments;
 }

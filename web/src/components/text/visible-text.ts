@@ -1,10 +1,10 @@
-// Controls and formats: they change the direction of the text around them, or can't be seen. Line ends,
-// tabs and the joiners that scripts and emoji are written with are harmless.
+// Control and format characters, which are invisible or change the direction of the text around them. Line
+// ends, tabs and the joiners that some scripts and emoji need are allowed.
 const hidden = /(?![\t\n\r\u200c\u200d])[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 
 /**
- * A text from a run, as a page may show it: what would reorder or hide other text is written out, as
- * an escape.
+ * Makes an untrusted text safe to display: characters that would reorder or hide other text are replaced by
+ * escapes such as `\u202e`.
  */
 export const toVisibleText = (text: string): string => text.replace(hidden, toEscape);
 

@@ -1,8 +1,13 @@
 import { useEffect, useState } from "react";
 import { formatAge, formatTime } from "./time.ts";
 
-/** A moment, as how long ago it was; the moment itself shows under the pointer. */
-export const Ago = ({ at }: { readonly at: number }) => {
+/** Shows how long ago a moment was, with the exact time as a tooltip. */
+export const Ago = ({
+  at,
+}: {
+  /** Milliseconds since the Unix epoch. */
+  readonly at: number;
+}) => {
   const now = useNow();
   return (
     <time dateTime={new Date(at).toISOString()} title={formatTime(at)}>
@@ -11,7 +16,7 @@ export const Ago = ({ at }: { readonly at: number }) => {
   );
 };
 
-/** The present, every ten seconds. */
+/** The current time, updated every ten seconds. */
 function useNow(): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {

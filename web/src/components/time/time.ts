@@ -1,4 +1,4 @@
-/** Milliseconds since the epoch, with microsecond fraction, of a time on the wire. */
+/** Parses a time from the API: milliseconds since the Unix epoch, with a microsecond fraction; `undefined` if invalid. */
 export function parseTimeMs(value: unknown): number | undefined {
   if (typeof value === "number") {
     return Number.isFinite(value) ? value : undefined;
@@ -10,12 +10,12 @@ export function parseTimeMs(value: unknown): number | undefined {
   if (Number.isNaN(milliseconds)) {
     return undefined;
   }
-  // `Date` stops at milliseconds; runs within one are common.
+  // `Date` has a resolution of milliseconds, but many runs start within the same millisecond.
   const micros = /\.\d{3}(\d{3})/.exec(value)?.[1];
   return micros === undefined ? milliseconds : milliseconds + Number(micros) / 1_000;
 }
 
-/** A span of time for a person: `< 1 µs`, `740 µs`, `12.3 ms`, `4.56 s`, `2 m 05 s`, `3 h 07 m`. */
+/** Formats a duration: `< 1 µs`, `740 µs`, `12.3 ms`, `4.56 s`, `2 m 05 s`, `3 h 07 m`. */
 export function formatDuration(spanMs: number): string {
   if (spanMs < 0.001) {
     return "< 1 µs";
@@ -30,13 +30,13 @@ export function formatDuration(spanMs: number): string {
   if (seconds < 59.95) {
     return `${toThreeDigits(seconds)} s`;
   }
-  const whole = Math.round(seconds);
-  return whole < 3_600
-    ? `${Math.floor(whole / 60)} m ${twoDigits(whole % 60)} s`
-    : `${Math.floor(whole / 3_600)} h ${twoDigits(Math.floor((whole % 3_600) / 60))} m`;
+  const wholeSeconds = Math.round(seconds);
+  return wholeSeconds < 3_600
+    ? `${Math.floor(wholeSeconds / 60)} m ${twoDigits(wholeSeconds % 60)} s`
+    : `${Math.floor(wholeSeconds / 3_600)} h ${twoDigits(Math.floor((wholeSeconds % 3_600) / 60))} m`;
 }
 
-/** A moment in the zone of the person who reads, to the millisecond: `2026-03-01 14:05:09.123`. */
+/** Formats a moment in the browser's time zone, to the millisecond: `2026-03-01 14:05:09.123`. */
 export function formatTime(timeMs: number): string {
   const at = new Date(timeMs);
   const date = [at.getFullYear(), twoDigits(at.getMonth() + 1), twoDigits(at.getDate())].join("-");
@@ -44,7 +44,7 @@ export function formatTime(timeMs: number): string {
   return `${date} ${time}.${String(at.getMilliseconds()).padStart(3, "0")}`;
 }
 
-/** How long ago a moment was: `just now`, `40 s ago`, `5 min ago`, `3 h ago`, `12 d ago`. */
+/** Formats how long ago a moment was: `just now`, `40 s ago`, `5 min ago`, `3 h ago`, `12 d ago`. */
 export function formatAge(ageMs: number): string {
   const seconds = Math.floor(ageMs / 1_000);
   if (seconds < 5) {

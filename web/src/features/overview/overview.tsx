@@ -19,14 +19,12 @@ import { projectsQuery } from "../projects/queries.ts";
 import { SdkClients } from "./sdk-clients.tsx";
 import "./overview.css";
 
-/** `/`: what arrives now, or how to put something in. */
+/** The view of `/`: current activity, or the first steps while no project exists. */
 export const Overview = () => {
   const { data: projects, error, refetch } = useQuery(projectsQuery);
   const { live, error: liveError } = useLiveReport();
   if (projects === undefined) {
-    return (
-      <AbsentView title="What arrives now" what="the projects" error={error} onRetry={refetch} />
-    );
+    return <AbsentView title="Overview" what="the projects" error={error} onRetry={refetch} />;
   }
   return (
     <div className="page">
@@ -36,8 +34,8 @@ export const Overview = () => {
       ) : (
         <>
           <div className="page-head">
-            <h1>What arrives now</h1>
-            <LiveMark isLive={live !== undefined} error={liveError} />
+            <h1>Overview</h1>
+            <LiveStatus isLive={live !== undefined} error={liveError} />
           </div>
           <LiveTiles live={live ?? emptyReport} />
           <LiveCharts live={live ?? emptyReport} />
@@ -49,7 +47,7 @@ export const Overview = () => {
   );
 };
 
-const LiveMark = ({
+const LiveStatus = ({
   isLive,
   error,
 }: {
@@ -62,22 +60,22 @@ const LiveMark = ({
   return <span className={isLive ? "live on" : "live"}>{isLive ? "Live" : "Connecting"}</span>;
 };
 
-/** The last minute in numbers. */
+/** Key figures of the last minute. */
 export const LiveTiles = ({ live }: { readonly live: LiveReport }) => {
   const { runsPerSecond, errorRate, p50Ms, p99Ms, tokens, cost } = summarize(live, 60);
   const isBad = (errorRate ?? 0) > 0;
   return (
-    <dl className="tiles" aria-label="The last minute">
-      <Tile name="Runs a second" value={formatCount(runsPerSecond)} />
+    <dl className="tiles" aria-label="Last minute">
+      <Tile name="Runs/s" value={formatCount(runsPerSecond)} />
       <Tile
-        name="Traces with an error"
+        name="Error rate"
         value={errorRate === undefined ? "–" : formatShare(errorRate)}
         isBad={isBad}
       />
-      <Tile name="Latency, median" value={p50Ms === undefined ? "–" : formatDuration(p50Ms)} />
-      <Tile name="Latency, p99" value={p99Ms === undefined ? "–" : formatDuration(p99Ms)} />
-      <Tile name="Tokens a minute" value={tokens === 0 ? "–" : formatCount(tokens)} />
-      <Tile name="Cost a minute" value={cost === 0 ? "–" : formatCost(cost)} />
+      <Tile name="p50 latency" value={p50Ms === undefined ? "–" : formatDuration(p50Ms)} />
+      <Tile name="p99 latency" value={p99Ms === undefined ? "–" : formatDuration(p99Ms)} />
+      <Tile name="Tokens/min" value={tokens === 0 ? "–" : formatCount(tokens)} />
+      <Tile name="Cost/min" value={cost === 0 ? "–" : formatCost(cost)} />
     </dl>
   );
 };
@@ -107,13 +105,13 @@ export const LiveCharts = ({ live }: { readonly live: LiveReport }) => {
       at: series.at,
       rate: [
         {
-          label: "runs a second",
+          label: "runs/s",
           color: "--accent",
           kind: "area" as const,
           values: series.steps.map(({ runsPerSecond }) => runsPerSecond),
         },
         {
-          label: "failed traces a second",
+          label: "failed traces/s",
           color: "--bad",
           values: series.steps.map(
             ({ traces, errorRate }) => (traces * (errorRate ?? 0)) / stepSeconds,
@@ -132,15 +130,15 @@ export const LiveCharts = ({ live }: { readonly live: LiveReport }) => {
   }, [live]);
   return (
     <div className="overview-charts">
-      <Chart label="Arriving" at={at} series={rate} format={formatCount} />
-      <Chart label="Latency of traces" at={at} series={latency} format={formatDuration} />
+      <Chart label="Throughput" at={at} series={rate} format={formatCount} />
+      <Chart label="Trace latency" at={at} series={latency} format={formatDuration} />
     </div>
   );
 };
 
-const install = "npm install millrace";
+const installCommand = "npm install millrace";
 
-const program = (endpoint: string): string => `import { Client, traceable } from "millrace";
+const exampleProgram = (endpoint: string): string => `import { Client, traceable } from "millrace";
 
 const client = new Client({ endpoint: "${endpoint}", projectName: "first-steps" });
 
@@ -152,13 +150,13 @@ console.log(await greet("world"));
 await client.close();
 `;
 
-/** Shown while nothing was recorded: the shortest way to a first trace. */
+/** Shown while the server has no projects: the shortest way to a first trace. */
 const FirstRun = () => (
   <section className="first-run">
-    <h1>Nothing recorded yet</h1>
-    <p>Record a first run; it shows here as soon as it arrives.</p>
-    <CopyText label="Install" text={install} />
-    <CopyText label="first.mjs" text={program(location.origin)} />
+    <h1>No runs yet</h1>
+    <p>Record a run. It appears here as soon as it arrives.</p>
+    <CopyText label="Install" text={installCommand} />
+    <CopyText label="first.mjs" text={exampleProgram(location.origin)} />
     <CopyText label="Run" text="node first.mjs" />
   </section>
 );

@@ -5,11 +5,11 @@ import { Ago } from "../../components/time/ago.tsx";
 
 const counts = ["accepted", "delivered", "pending", "spooled", "rejected", "dropped"] as const;
 
-/** What programs that send say they have counted, while they are at work. */
+/** The record counts that SDK clients reported in the last minute. */
 export const SdkClients = ({ senders }: { readonly senders: readonly SdkClient[] }) => (
   <section className="table-section">
-    <h2>Senders</h2>
-    <ScrollX label="Senders">
+    <h2>SDK clients</h2>
+    <ScrollX label="SDK clients">
       <table className="projects">
         <thead>
           <tr>
@@ -20,31 +20,28 @@ export const SdkClients = ({ senders }: { readonly senders: readonly SdkClient[]
                 {name}
               </th>
             ))}
-            <th scope="col">Told</th>
+            <th scope="col">Last report</th>
           </tr>
         </thead>
         <tbody>
-          {senders.toReversed().map((sender) => (
-            <tr key={sender.id}>
-              <td className="nowrap">{sender.pid}</td>
-              <td>{toVisibleText(sender.project)}</td>
+          {senders.toReversed().map((client) => (
+            <tr key={client.id}>
+              <td className="nowrap">{client.pid}</td>
+              <td>{toVisibleText(client.project)}</td>
               {counts.map((name) => (
-                <td key={name} className={isLoss(name, sender[name]) ? "number bad" : "number"}>
-                  {sender[name].toLocaleString("en")}
+                <td key={name} className={isLoss(name, client[name]) ? "number bad" : "number"}>
+                  {client[name].toLocaleString("en")}
                 </td>
               ))}
               <td className="nowrap">
-                <Ago at={sender.atMs} />
+                <Ago at={client.atMs} />
               </td>
             </tr>
           ))}
         </tbody>
       </table>
     </ScrollX>
-    <p className="note">
-      Records that programs with the SDK have counted since they began: a start of a run is one, its
-      end another.
-    </p>
+    <p className="note">Records since process start. Each run counts twice: start and end.</p>
   </section>
 );
 

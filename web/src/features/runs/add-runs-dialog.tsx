@@ -18,39 +18,40 @@ import {
 import type { Target } from "./add-runs-queries.ts";
 import type { ProjectAddress } from "./run-list-search.ts";
 
-interface Props {
+interface AddRunsDialogProps {
   readonly title: string;
-  /** "dataset" or "queue". */
-  readonly noun: string;
+  /** "dataset" or "queue", as part of the labels. */
+  readonly resource: string;
   readonly count: number;
   readonly targets: (
-    part: string,
+    namePart: string,
   ) => UseQueryOptions<readonly Target[], Error, readonly Target[], string[]>;
   readonly onCreate: (name: string) => Promise<Target>;
   readonly onAdd: (target: Target) => Promise<void>;
-  /** Where the target can be seen. */
+  /** Renders the target's name, as a link if there is a view of it. */
   readonly renderTarget: (target: Target) => ReactNode;
   readonly onClose: () => void;
   readonly children?: ReactNode;
 }
 
-/** Chooses where runs go to, or makes it, and puts them there. */
-const AddRunsDialog = (props: Props) => {
-  const { title, noun, count, targets, onCreate, onAdd, renderTarget, onClose, children } = props;
-  const [part, setPart] = useState("");
-  const [chosen, setChosen] = useState<string>();
+/** A dialog that selects or creates a dataset or queue and adds runs to it. */
+const AddRunsDialog = (props: AddRunsDialogProps) => {
+  const { title, resource, count, targets, onCreate, onAdd, renderTarget, onClose, children } =
+    props;
+  const [searchText, setSearchText] = useState("");
+  const [selectedId, setSelectedId] = useState<string>();
   const [state, setState] = useState<{
     readonly isBusy: boolean;
     readonly error?: string;
     readonly done?: Target;
   }>({ isBusy: false });
-  const { data: found = [], error } = useQuery(targets(part.trim()));
-  const name = part.trim();
-  const isNew = chosen === undefined || !found.some(({ id }) => id === chosen);
+  const { data: matches = [], error } = useQuery(targets(searchText.trim()));
+  const name = searchText.trim();
+  const isNew = selectedId === undefined || !matches.some(({ id }) => id === selectedId);
   const add = async (): Promise<void> => {
     setState({ isBusy: true });
     try {
-      const target = found.find(({ id }) => id === chosen) ?? (await onCreate(name));
+      const target = matches.find(({ id }) => id === selectedId) ?? (await onCreate(name));
       await onAdd(target);
       setState({ isBusy: false, done: target });
     } catch (cause) {
@@ -80,24 +81,24 @@ const AddRunsDialog = (props: Props) => {
         }}
       >
         <TextInput
-          label={`Find a ${noun}, or name a new one`}
-          value={part}
+          label={`Search for a ${resource} or enter a new name`}
+          value={searchText}
           autoComplete="off"
           onChange={({ currentTarget }) => {
-            setPart(currentTarget.value);
-            setChosen(undefined);
+            setSearchText(currentTarget.value);
+            setSelectedId(undefined);
           }}
         />
-        <fieldset className="targets" aria-label={`The ${noun}`}>
-          {found.map(({ id, name: known }) => (
+        <fieldset className="targets" aria-label={`Matching ${resource}s`}>
+          {matches.map(({ id, name: targetName }) => (
             <label key={id}>
               <input
                 type="radio"
                 name="target"
-                checked={chosen === id}
-                onChange={() => setChosen(id)}
+                checked={selectedId === id}
+                onChange={() => setSelectedId(id)}
               />
-              {toVisibleText(known)}
+              {toVisibleText(targetName)}
             </label>
           ))}
         </fieldset>
@@ -108,7 +109,7 @@ const AddRunsDialog = (props: Props) => {
             Cancel
           </Button>
           <Button type="submit" loading={state.isBusy} disabled={isNew && name === ""}>
-            {isNew ? `Make it and add ${count}` : `Add ${count}`}
+            {isNew ? `Create and add ${count}` : `Add ${count}`}
           </Button>
         </div>
       </form>
@@ -116,7 +117,7 @@ const AddRunsDialog = (props: Props) => {
   );
 };
 
-/** Makes examples of runs: their inputs, and their outputs as what is expected. */
+/** The dialog that creates examples from runs: from their inputs and, if selected, their outputs as reference. */
 export const AddToDataset = ({
   address,
   ids,
@@ -130,8 +131,8 @@ export const AddToDataset = ({
   const [split, setSplit] = useState("");
   return (
     <AddRunsDialog
-      title="Add to a dataset"
-      noun="dataset"
+      title="Add to dataset"
+      resource="dataset"
       count={ids.length}
       targets={targetDatasetsQuery}
       onCreate={createTargetDataset}
@@ -152,11 +153,11 @@ export const AddToDataset = ({
           checked={hasOutputs}
           onChange={({ target }) => setHasOutputs(target.checked)}
         />
-        Take the outputs over as what is expected
+        Use outputs as reference
       </label>
       <TextInput
         label="Split"
-        description="Left empty: base"
+        description='Defaults to "base"'
         value={split}
         onChange={({ currentTarget }) => setSplit(currentTarget.value)}
       />
@@ -164,7 +165,7 @@ export const AddToDataset = ({
   );
 };
 
-/** Puts runs at the end of an annotation queue. */
+/** The dialog that adds runs to the end of an annotation queue. */
 export const AddToQueue = ({
   ids,
   onClose,
@@ -173,8 +174,8 @@ export const AddToQueue = ({
   readonly onClose: () => void;
 }) => (
   <AddRunsDialog
-    title="Add to an annotation queue"
-    noun="queue"
+    title="Add to annotation queue"
+    resource="queue"
     count={ids.length}
     targets={targetQueuesQuery}
     onCreate={createTargetQueue}

@@ -7,31 +7,35 @@ const examplesPath = endpointPath("/examples/bulk");
 const queuesPath = endpointPath("/annotation-queues");
 const queuePath = (id: string): string => `${queuesPath}/${encodeURIComponent(id)}/runs`;
 
-/** Where runs can be put: a dataset, or an annotation queue. */
+/** A dataset or an annotation queue to which runs can be added. */
 export interface Target {
   readonly id: string;
   readonly name: string;
 }
 
-/** More are chosen by a part of their name. */
-const shownMax = 50;
-/** Examples of one request. */
-const examplesAtOnce = 500;
+/** The most datasets or queues that are listed. The user finds others by a part of their name. */
+const targetsMax = 50;
+/** The most examples of one request. */
+const examplesPerRequest = 500;
 
-const targetsQuery = (noun: string, path: string, part: string) =>
+const targetsQuery = (resource: string, path: string, namePart: string) =>
   queryOptions({
-    queryKey: ["run-targets", noun, part],
+    queryKey: ["run-targets", resource, namePart],
     queryFn: async ({ signal }) => {
       const parameters = new URLSearchParams({
-        limit: String(shownMax),
-        ...(part === "" ? {} : { name_contains: part }),
+        limit: String(targetsMax),
+        ...(namePart === "" ? {} : { name_contains: namePart }),
       });
       return parseTargets(await getJson(`${path}?${parameters.toString()}`, signal));
     },
   });
 
-export const targetDatasetsQuery = (part: string) => targetsQuery("datasets", datasetsPath, part);
-export const targetQueuesQuery = (part: string) => targetsQuery("queues", queuesPath, part);
+/** The datasets whose name contains `namePart`. */
+export const targetDatasetsQuery = (namePart: string) =>
+  targetsQuery("datasets", datasetsPath, namePart);
+
+/** The annotation queues whose name contains `namePart`. */
+export const targetQueuesQuery = (namePart: string) => targetsQuery("queues", queuesPath, namePart);
 
 export const createTargetDataset = async (name: string): Promise<Target> =>
   parseTarget(await postJson(datasetsPath, { name }));
@@ -39,29 +43,30 @@ export const createTargetDataset = async (name: string): Promise<Target> =>
 export const createTargetQueue = async (name: string): Promise<Target> =>
   parseTarget(await postJson(queuesPath, { name }));
 
-/** Which of a run's values an example takes over. */
+/** What the examples are created with. */
 export interface ExampleMapping {
+  /** Whether a run's outputs become the example's reference outputs. */
   readonly hasOutputs: boolean;
-  /** Names of the splits, or none. */
+  /** The name of the split; empty for the default split. */
   readonly split: string;
 }
 
-/** Makes an example of each run; the server copies inputs and outputs, whatever their size. */
+/** Creates an example from each run. With outputs, the server copies both inputs and outputs, whatever their size. */
 export async function addRunsToDataset(
   datasetId: string,
   runIds: readonly string[],
   { hasOutputs, split }: ExampleMapping,
 ): Promise<void> {
-  for (let from = 0; from < runIds.length; from += examplesAtOnce) {
+  for (let from = 0; from < runIds.length; from += examplesPerRequest) {
     const examples = await Promise.all(
-      runIds.slice(from, from + examplesAtOnce).map(async (id) => ({
+      runIds.slice(from, from + examplesPerRequest).map(async (id) => ({
         dataset_id: datasetId,
         source_run_id: id,
         ...(split === "" ? {} : { split }),
         ...(hasOutputs ? { use_source_run_io: true } : { inputs: await readInputs(id) }),
       })),
     );
-    // One after the other: each is a version of the dataset.
+    // Sequential, because each request creates a version of the dataset.
     await postJson(examplesPath, examples);
   }
 }
@@ -83,7 +88,7 @@ const parseTargets = (value: unknown): readonly Target[] =>
 function parseTarget(value: unknown): Target {
   const { id, name } = value as Partial<Target>;
   if (typeof id !== "string" || typeof name !== "string") {
-    throw new TypeError("the server's answer holds something without id or name");
+    throw new TypeError("The response contains an item without an id or a name.");
   }
   return { id, name };
 }

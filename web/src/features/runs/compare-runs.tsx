@@ -12,7 +12,7 @@ import { RunTypeBadge, StatusBadge } from "./run-badges.tsx";
 import type { ProjectAddress } from "./run-list-search.ts";
 import type { RunDetails } from "./run.ts";
 
-/** Two runs side by side: what they were given, what they gave, and how the texts of it differ. */
+/** Two runs side by side, and the differences of their inputs, outputs and metadata. */
 export const CompareRuns = ({
   address,
   ids,
@@ -22,15 +22,15 @@ export const CompareRuns = ({
   readonly ids: readonly string[];
   readonly onClose: () => void;
 }) => {
-  const answers = useQueries({ queries: ids.map(comparedRunQuery) });
-  const failed = answers.find(({ error }) => error !== null);
-  const [before, after] = answers.map(({ data }) => data);
+  const results = useQueries({ queries: ids.map(comparedRunQuery) });
+  const failed = results.find(({ error }) => error !== null);
+  const [before, after] = results.map(({ data }) => data);
   return (
-    <section className="compare" aria-label="Two runs">
+    <section className="compare" aria-label="Compare runs">
       <div className="heading">
-        <h1>Two runs</h1>
+        <h1>Compare runs</h1>
         <Button size="compact-sm" variant="default" onClick={onClose}>
-          Back to the list
+          Back to list
         </Button>
       </div>
       {failed?.error !== null && failed?.error !== undefined && (
@@ -42,10 +42,10 @@ export const CompareRuns = ({
         <div className="compare-body">
           <div className="compare-pair">
             {[before, after].map((run) => (
-              <Side key={run.id} run={run} address={address} />
+              <RunColumn key={run.id} run={run} address={address} />
             ))}
           </div>
-          {texts.map(({ label, read }) => (
+          {comparedFields.map(({ label, read }) => (
             <TextDiff
               key={label}
               label={label}
@@ -60,13 +60,22 @@ export const CompareRuns = ({
   );
 };
 
-const texts: readonly { readonly label: string; readonly read: (run: RunDetails) => unknown }[] = [
+const comparedFields: readonly {
+  readonly label: string;
+  readonly read: (run: RunDetails) => unknown;
+}[] = [
   { label: "Inputs", read: ({ inputs }) => inputs ?? null },
   { label: "Outputs", read: ({ outputs }) => outputs ?? null },
   { label: "Metadata", read: ({ metadata }) => metadata },
 ];
 
-const Side = ({ run, address }: { readonly run: RunDetails; readonly address: ProjectAddress }) => (
+const RunColumn = ({
+  run,
+  address,
+}: {
+  readonly run: RunDetails;
+  readonly address: ProjectAddress;
+}) => (
   <article>
     <h2>
       <Link
@@ -81,7 +90,7 @@ const Side = ({ run, address }: { readonly run: RunDetails; readonly address: Pr
       <RunTypeBadge type={run.runType} />
       <StatusBadge status={run.status} />
       <span>{formatTime(run.startMs)}</span>
-      <span>{run.endMs === undefined ? "open" : formatDuration(run.endMs - run.startMs)}</span>
+      <span>{run.endMs === undefined ? "Running" : formatDuration(run.endMs - run.startMs)}</span>
     </p>
     {run.error !== undefined && <p className="bad">{toVisibleText(run.error.slice(0, 2_000))}</p>}
     <Payload label="Inputs" value={run.inputs} />

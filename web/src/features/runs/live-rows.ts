@@ -4,24 +4,25 @@ interface Row {
   readonly startMs: number;
 }
 
-/** What was in view when the list was held: these rows, and all behind the last of them. */
+/** The rows of the list at the moment when it was paused. Rows after the last of them may still be added. */
 export interface PausedView {
   readonly ids: ReadonlySet<string>;
   readonly last: Row | undefined;
 }
 
+/** The rows to show. */
 export interface LiveRows<Item> {
   readonly rows: readonly Item[];
-  /** Rows that are held back. */
+  /** The number of new rows that are not shown because the list is paused. */
   readonly newCount: number;
-  /** Whether rows between the newest page and those read before are not known. */
+  /** Whether rows may be missing between the newest page and the pages loaded before. */
   readonly hasGap: boolean;
 }
 
 /**
- * The rows of a list in the order in which the server sorted them. A list that has the newest first is also
- * polled: `newest` is laid over the pages read before, and a row in both is taken from it because it is the
- * later state. While the list is held, no row is inserted between those that are being read.
+ * Merges the rows of a list, in the order in which the server sorted them. A list with the newest first is
+ * also polled: a row that is both in `newest` and in the pages is taken from `newest`, which is the later
+ * state. While the list is paused, no row is inserted between the rows in view.
  */
 export function toLiveRows<Item extends Row>({
   pages,
@@ -29,40 +30,40 @@ export function toLiveRows<Item extends Row>({
   paused,
 }: {
   readonly pages: readonly (readonly Item[])[];
-  /** Absent for a list in any other order: there the server's order is not known from the rows alone. */
+  /** `undefined` for a list in any other order: new rows could not be sorted into it without the server. */
   readonly newest: { readonly items: readonly Item[]; readonly hasMore: boolean } | undefined;
   readonly paused: PausedView | undefined;
 }): LiveRows<Item> {
-  const read = pages.flat();
+  const loaded = pages.flat();
   if (newest === undefined) {
-    return { rows: firstOfEach(read), newCount: 0, hasGap: false };
+    return { rows: dropRepeated(loaded), newCount: 0, hasGap: false };
   }
   const ids = new Set(newest.items.map(({ id }) => id));
-  const older = firstOfEach(read).filter(({ id }) => !ids.has(id));
-  const hasGap = newest.hasMore && read.length > 0 && older.length === read.length;
+  const older = dropRepeated(loaded).filter(({ id }) => !ids.has(id));
+  const hasGap = newest.hasMore && loaded.length > 0 && older.length === loaded.length;
   const all = [...newest.items, ...older].toSorted(newestFirst);
   if (paused === undefined) {
     return { rows: all, newCount: 0, hasGap };
   }
-  const behind = behindLast(all, paused.last);
-  const rows = all.filter((row, index) => paused.ids.has(row.id) || index >= behind);
+  const after = indexAfter(all, paused.last);
+  const rows = all.filter((row, index) => paused.ids.has(row.id) || index >= after);
   return { rows, newCount: all.length - rows.length, hasGap };
 }
 
-/** Holds the list as it is. */
+/** Remembers the current rows of a list that is being paused. */
 export const pauseRows = (rows: readonly Row[]): PausedView => ({
   ids: new Set(rows.map(({ id }) => id)),
   last: rows.at(-1),
 });
 
-/** A run that moved between two requests (it ended, so its latency changed) is on two pages. */
-function firstOfEach<Item extends Row>(rows: readonly Item[]): readonly Item[] {
+/** Keeps the first of repeated rows. A run whose latency changed between two requests can be on two pages. */
+function dropRepeated<Item extends Row>(rows: readonly Item[]): readonly Item[] {
   const seen = new Set<string>();
   return rows.filter(({ id }) => !seen.has(id) && seen.add(id));
 }
 
-/** Where the rows behind the last held one begin. */
-function behindLast(rows: readonly Row[], last: Row | undefined): number {
+/** The index of the first row after `last`, even if `last` is no longer in the list. */
+function indexAfter(rows: readonly Row[], last: Row | undefined): number {
   if (last === undefined) {
     return rows.length;
   }
@@ -74,5 +75,5 @@ function behindLast(rows: readonly Row[], last: Row | undefined): number {
   return later === -1 ? rows.length : later;
 }
 
-// Rows of one millisecond keep the server's order: the sort is stable, and the server sorts by microseconds.
+// The server sorts by microseconds; this sort is stable, so rows of the same millisecond keep the server's order.
 const newestFirst = (a: Row, b: Row): number => b.startMs - a.startMs;

@@ -1,28 +1,31 @@
 import { Button, NativeSelect, Popover } from "@mantine/core";
 import { useState, useId } from "react";
 import type { ReactNode } from "react";
-import type { WantedWords } from "../../components/filter/filter-completion.ts";
+import type { ValueRequest } from "../../components/filter/filter-completion.ts";
 import { withFilterPart } from "../../components/filter/filter-parts.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { useRunWords } from "./queries.ts";
+import { useRunValues } from "./queries.ts";
 import { feedbackPart, metadataPart, toFilterText } from "./quick-filters.ts";
 
-export interface QuickProps {
+/** Props of a quick filter, which adds its condition to the filter. */
+export interface QuickFilterProps {
   readonly projectId: string;
   readonly filter: string;
   readonly onFilter: (filter: string) => void;
 }
 
+/** A quick filter with a key and, mostly, a value. */
 interface Pair {
   readonly title: string;
-  readonly keys: WantedWords["kind"];
+  /** The kind of values that the key field suggests. */
+  readonly keys: ValueRequest["kind"];
   readonly keyLabel: string;
-  /** The label of the second field; absent without one. */
-  readonly second?: { readonly label: string; readonly isNumber: boolean };
+  /** The field for the value; absent for a filter that has only a key. */
+  readonly valueField?: { readonly label: string; readonly isNumber: boolean };
   readonly toPart: (key: string, value: string, comparator: string) => string;
 }
 
-export const pairs: Readonly<Record<"tag" | "metadata" | "feedback", Pair>> = {
+export const pairFilters: Readonly<Record<"tag" | "metadata" | "feedback", Pair>> = {
   tag: {
     title: "Tag",
     keys: "tag",
@@ -33,32 +36,32 @@ export const pairs: Readonly<Record<"tag" | "metadata" | "feedback", Pair>> = {
     title: "Metadata",
     keys: "metadata_key",
     keyLabel: "Key",
-    second: { label: "Value", isNumber: false },
+    valueField: { label: "Value", isNumber: false },
     toPart: metadataPart,
   },
   feedback: {
     title: "Feedback",
     keys: "feedback_key",
     keyLabel: "Key",
-    second: { label: "Score", isNumber: true },
+    valueField: { label: "Score", isNumber: true },
     toPart: (key, value, comparator) =>
       feedbackPart(key, comparator, value === "" ? undefined : Number(value)),
   },
 };
 
-/** A condition of a key, and what is asked of it. */
-export const PairMenu = ({ projectId, filter, onFilter, ...pair }: QuickProps & Pair) => {
+/** A menu that adds a condition on a key and its value to the filter. */
+export const PairMenu = ({ projectId, filter, onFilter, ...pair }: QuickFilterProps & Pair) => {
   const [isOpen, setIsOpen] = useState(false);
   const [key, setKey] = useState("");
   const [value, setValue] = useState("");
   const [comparator, setComparator] = useState("gte");
-  const { data: keys = [] } = useRunWords(projectId, { kind: pair.keys }, isOpen);
-  const { data: values = [] } = useRunWords(
+  const { data: keys = [] } = useRunValues(projectId, { kind: pair.keys }, isOpen);
+  const { data: values = [] } = useRunValues(
     projectId,
     { kind: "metadata_value", key },
     isOpen && pair.keys === "metadata_key" && keys.includes(key),
   );
-  const canAdd = key !== "" && (pair.second?.isNumber !== false || value !== "");
+  const canAdd = key !== "" && (pair.valueField?.isNumber !== false || value !== "");
   return (
     <Popover
       opened={isOpen}
@@ -84,9 +87,9 @@ export const PairMenu = ({ projectId, filter, onFilter, ...pair }: QuickProps & 
             }
           }}
         >
-          <WordInput label={pair.keyLabel} value={key} onValue={setKey} words={keys} />
-          {pair.second?.isNumber === true && (
-            <Labelled label="Compared">
+          <ValueInput label={pair.keyLabel} value={key} onValue={setKey} suggestions={keys} />
+          {pair.valueField?.isNumber === true && (
+            <LabelledField label="Comparison">
               <NativeSelect
                 value={comparator}
                 onChange={({ target }) => setComparator(target.value)}
@@ -95,15 +98,15 @@ export const PairMenu = ({ projectId, filter, onFilter, ...pair }: QuickProps & 
                 <option value="lte">at most</option>
                 <option value="eq">exactly</option>
               </NativeSelect>
-            </Labelled>
+            </LabelledField>
           )}
-          {pair.second !== undefined && (
-            <WordInput
-              label={pair.second.label}
+          {pair.valueField !== undefined && (
+            <ValueInput
+              label={pair.valueField.label}
               value={value}
               onValue={setValue}
-              words={values}
-              isNumber={pair.second.isNumber}
+              suggestions={values}
+              isNumber={pair.valueField.isNumber}
             />
           )}
           <Button type="submit" size="compact-sm" disabled={!canAdd}>
@@ -115,8 +118,8 @@ export const PairMenu = ({ projectId, filter, onFilter, ...pair }: QuickProps & 
   );
 };
 
-/** A field of a menu under its name. */
-const Labelled = ({
+/** A field of the menu with its label above it. */
+const LabelledField = ({
   label,
   children,
 }: {
@@ -129,38 +132,38 @@ const Labelled = ({
   </label>
 );
 
-/** A word that is typed; those that runs have are proposed. */
-const WordInput = ({
+/** A text field that suggests the values that occur in runs. */
+const ValueInput = ({
   label,
   value,
   onValue,
-  words,
+  suggestions,
   isNumber = false,
 }: {
   readonly label: string;
   readonly value: string;
   readonly onValue: (value: string) => void;
-  readonly words: readonly string[];
+  readonly suggestions: readonly string[];
   readonly isNumber?: boolean;
 }) => {
   const id = useId();
   return (
-    <Labelled label={label}>
+    <LabelledField label={label}>
       <input
         className="control"
-        list={words.length > 0 ? id : undefined}
+        list={suggestions.length > 0 ? id : undefined}
         type={isNumber ? "number" : "text"}
         step="any"
         value={value}
         onChange={({ target }) => onValue(target.value)}
       />
       <datalist id={id}>
-        {words.map((word) => (
-          <option key={word} value={word}>
-            {toVisibleText(word)}
+        {suggestions.map((suggestion) => (
+          <option key={suggestion} value={suggestion}>
+            {toVisibleText(suggestion)}
           </option>
         ))}
       </datalist>
-    </Labelled>
+    </LabelledField>
   );
 };

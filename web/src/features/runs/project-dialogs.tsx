@@ -8,7 +8,7 @@ import { FormError } from "../../components/dialog/form.tsx";
 import type { ProjectDetails } from "../projects/project.ts";
 import { deleteProject, updateProject } from "../projects/queries.ts";
 
-/** Name, description and metadata of a project. */
+/** The dialog to edit a project's name, description and metadata. */
 export const EditProject = ({
   project,
   onClose,
@@ -32,7 +32,7 @@ export const EditProject = ({
     }
   };
   return (
-    <Dialog title="Edit the project" onClose={onClose}>
+    <Dialog title="Edit project" onClose={onClose}>
       <form
         className="form"
         onSubmit={(event) => {
@@ -52,7 +52,7 @@ export const EditProject = ({
           onChange={({ currentTarget }) => setDescription(currentTarget.value)}
         />
         <Textarea
-          label="Metadata, a JSON object"
+          label="Metadata (JSON object)"
           rows={6}
           value={metadata}
           onChange={({ currentTarget }) => setMetadata(currentTarget.value)}
@@ -69,7 +69,7 @@ export const EditProject = ({
   );
 };
 
-/** Deletes a project, after its name was typed. */
+/** The dialog to delete a project. The user confirms by typing its name. */
 export const DeleteProject = ({
   project,
   onClose,
@@ -81,8 +81,8 @@ export const DeleteProject = ({
   const navigate = useNavigate();
   return (
     <Confirm
-      title="Delete the project?"
-      action="Delete it and its runs"
+      title="Delete project?"
+      action="Delete project and runs"
       typed={project.name}
       onClose={onClose}
       onConfirm={async () => {
@@ -91,7 +91,7 @@ export const DeleteProject = ({
         await queryClient.invalidateQueries({ queryKey: ["projects"] });
       }}
     >
-      <p>All runs of it go, with their feedback. This can’t be undone.</p>
+      <p>This deletes all runs of the project and their feedback. It can’t be undone.</p>
     </Confirm>
   );
 };

@@ -8,15 +8,15 @@ import { DeleteProject, EditProject } from "./project-dialogs.tsx";
 import type { ProjectAddress } from "./run-list-search.ts";
 import type { RunList } from "./use-run-list.ts";
 
-/** The project: its name, how it did in the last day, and what can be done with it. */
+/** The project's name, statistics of the last hour, and its actions. */
 export const ProjectHeader = ({
   address,
   list,
-  isHeld,
+  isPaused,
 }: {
   readonly address: ProjectAddress;
   readonly list: RunList;
-  readonly isHeld: boolean;
+  readonly isPaused: boolean;
 }) => {
   const { data: project } = useQuery(projectQuery(address.projectId));
   const { data: stats } = useQuery(projectStatsQuery(address.projectId));
@@ -26,7 +26,7 @@ export const ProjectHeader = ({
     stats === undefined
       ? undefined
       : `${stats.traceCount.toLocaleString()} traces in the last hour`,
-    stats?.errorRate === undefined ? undefined : `${(stats.errorRate * 100).toFixed(1)} % failed`,
+    stats?.errorRate === undefined ? undefined : `${(stats.errorRate * 100).toFixed(1)} % errors`,
     stats?.latencyP50Ms === undefined ? undefined : `p50 ${formatDuration(stats.latencyP50Ms)}`,
     stats?.latencyP99Ms === undefined ? undefined : `p99 ${formatDuration(stats.latencyP99Ms)}`,
   ].filter((figure) => figure !== undefined);
@@ -40,7 +40,7 @@ export const ProjectHeader = ({
           <span key={figure}>{figure}</span>
         ))}
       </p>
-      <LiveMark list={list} isHeld={isHeld} />
+      <LiveStatus list={list} isPaused={isPaused} />
       {project !== undefined && (
         <span className="tools">
           <Button size="compact-sm" variant="default" onClick={() => setOpen("edit")}>
@@ -64,8 +64,8 @@ export const ProjectHeader = ({
   );
 };
 
-/** Whether new runs show by themselves, and how many wait. */
-const LiveMark = ({ list, isHeld }: { readonly list: RunList; readonly isHeld: boolean }) => {
+/** Shows whether new runs appear by themselves, and how many arrived while the list was paused. */
+const LiveStatus = ({ list, isPaused }: { readonly list: RunList; readonly isPaused: boolean }) => {
   if (list.error !== null) {
     return <output className="live failed">{list.error.message}</output>;
   }
@@ -75,7 +75,7 @@ const LiveMark = ({ list, isHeld }: { readonly list: RunList; readonly isHeld: b
         size="compact-sm"
         variant="light"
         onClick={() => {
-          list.release();
+          list.resume();
           document.querySelector(".data-table")?.scrollTo({ top: 0 });
         }}
       >
@@ -90,5 +90,5 @@ const LiveMark = ({ list, isHeld }: { readonly list: RunList; readonly isHeld: b
       </span>
     );
   }
-  return <span className={isHeld ? "live" : "live on"}>{isHeld ? "Held" : "Live"}</span>;
+  return <span className={isPaused ? "live" : "live on"}>{isPaused ? "Paused" : "Live"}</span>;
 };

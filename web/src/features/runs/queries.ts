@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, queryOptions, useQuery } from "@tanstack/react-query";
 import { endpointPath } from "../../api/endpoint-path.ts";
 import { getJson, postJson } from "../../api/http.ts";
-import type { WantedWords } from "../../components/filter/filter-completion.ts";
+import type { ValueRequest } from "../../components/filter/filter-completion.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
 import { parseRunItemPage } from "./run-item.ts";
 import type { RunItemPage } from "./run-item.ts";
@@ -10,10 +10,10 @@ import type { TimeRange } from "./time-range.ts";
 
 const searchPath = endpointPath("/ui/runs/search");
 const countsPath = endpointPath("/ui/runs/counts");
-const wordsPath = endpointPath("/ui/runs/words");
+const valuesPath = endpointPath("/ui/runs/words");
 const exportPath = endpointPath("/ui/runs/export");
 
-/** Which runs of a project a list has, and what its columns show of them. */
+/** Which runs of a project a list contains, in which order, and which of their fields it requests. */
 export interface RunListQuery {
   readonly projectId: string;
   readonly filter: string;
@@ -27,13 +27,14 @@ export interface RunListQuery {
 const pageSize = 100;
 const pollSize = 200;
 const pollMs = 2_000;
-const countsMs = 10_000;
+const countsRefreshMs = 10_000;
+/** The most bars of the histogram. */
 const bucketCount = 90;
 
 const toIso = (ms: number | undefined): string | undefined =>
   ms === undefined ? undefined : new Date(ms).toISOString();
 
-/** The body of a search; what does not narrow it is left out. */
+/** The body of a search request. Empty conditions are left out. */
 export const toSearchBody = (query: RunListQuery) => ({
   session: [query.projectId],
   filter: query.filter === "" ? undefined : query.filter,
@@ -44,7 +45,7 @@ export const toSearchBody = (query: RunListQuery) => ({
   order: query.order,
 });
 
-/** The list, page after page. */
+/** The list, loaded page by page. */
 export const runPagesQuery = (query: RunListQuery) =>
   infiniteQueryOptions({
     queryKey: ["run-list", query],
@@ -58,11 +59,11 @@ export const runPagesQuery = (query: RunListQuery) =>
       ),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next }: RunItemPage) => next,
-    // What is new comes from the poll; a page once read is not read again.
+    // New runs come from the poll; a loaded page is not requested again.
     staleTime: Infinity,
   });
 
-/** What began since a run that is known, itself included, again and again: no more than that is searched. */
+/** Polls for the runs that started at `sinceMs` or later, which limits the search to recent runs. */
 export const newestRunsQuery = (query: RunListQuery, sinceMs: number | undefined) =>
   queryOptions({
     queryKey: ["run-list-newest", query],
@@ -82,7 +83,7 @@ export const newestRunsQuery = (query: RunListQuery, sinceMs: number | undefined
     refetchInterval: pollMs,
   });
 
-/** How many runs began when. */
+/** The number of runs by start time. */
 export const runCountsQuery = (projectId: string, isRoot: boolean, range: TimeRange) =>
   queryOptions({
     queryKey: ["run-counts", projectId, isRoot, range],
@@ -96,23 +97,23 @@ export const runCountsQuery = (projectId: string, isRoot: boolean, range: TimeRa
       });
       return parseRunCounts(await getJson(`${countsPath}?${parameters.toString()}`, signal));
     },
-    refetchInterval: countsMs,
+    refetchInterval: countsRefreshMs,
   });
 
-/** Words that a project's runs have. */
-export async function readRunWords(
+/** Reads values that occur in a project's runs, such as tags, run types or metadata keys. */
+export async function readRunValues(
   projectId: string,
-  { kind, key = "", prefix }: Pick<WantedWords, "kind" | "key" | "prefix">,
+  { kind, key = "", prefix }: Pick<ValueRequest, "kind" | "key" | "prefix">,
   signal?: AbortSignal,
 ): Promise<readonly string[]> {
   const parameters = new URLSearchParams({ session: projectId, kind, key, prefix, limit: "50" });
-  const { words } = (await getJson(`${wordsPath}?${parameters.toString()}`, signal)) as {
+  const { words } = (await getJson(`${valuesPath}?${parameters.toString()}`, signal)) as {
     readonly words?: readonly unknown[];
   };
   return (words ?? []).map(String);
 }
 
-/** A run with all that was recorded of it, to be compared; the one that is in the store. */
+/** A run with its payloads, for a comparison. */
 export const comparedRunQuery = (id: string) =>
   queryOptions({
     queryKey: ["compared-run", id],
@@ -120,69 +121,72 @@ export const comparedRunQuery = (id: string) =>
       parseRunDetails(await getJson(endpointPath("/runs/:id", { id }), signal)),
   });
 
-/** Where a file of runs can be fetched, once. */
+/** Starts an export and returns the path of its file, which can be fetched once. */
 export async function startExport(query: object, format: "jsonl" | "csv"): Promise<string> {
   const { path } = (await postJson(exportPath, { ...query, format })) as {
     readonly path?: unknown;
   };
   if (typeof path !== "string" || !path.startsWith(exportPath)) {
-    throw new TypeError("the server's answer names no file");
+    throw new TypeError("The response contains no path of an export file.");
   }
   return path;
 }
 
-/** Runs and errors in stretches of time, one beside the other, empty ones too. */
+/** Counts of runs in consecutive time buckets, including empty ones. */
 interface RunCounts {
-  /** Where each stretch begins. */
+  /** The start of each bucket, in milliseconds since the Unix epoch. */
   readonly at: readonly number[];
   readonly succeeded: readonly number[];
   readonly failed: readonly number[];
   readonly total: number;
+  /** The start of the first bucket and the end of the last; `undefined` without runs. */
   readonly range: readonly [from: number, to: number] | undefined;
 }
 
-const emptyMax = 1_000;
+const bucketsMax = 1_000;
 
-/** @throws TypeError the server answered something else. */
+/** @throws TypeError the response does not contain counts. */
 export function parseRunCounts(value: unknown): RunCounts {
-  const answer = value as Readonly<Record<string, unknown>>;
-  const { buckets, width_ms: widthMs } = answer;
+  const response = value as Readonly<Record<string, unknown>>;
+  const { buckets, width_ms: widthMs } = response;
   if (!Array.isArray(buckets) || typeof widthMs !== "number") {
-    throw new TypeError("the server's answer holds no counts");
+    throw new TypeError("The response contains no run counts.");
   }
-  const from = parseTimeMs(answer["from"]);
-  const to = parseTimeMs(answer["to"]);
+  const from = parseTimeMs(response["from"]);
+  const to = parseTimeMs(response["to"]);
   if (from === undefined || to === undefined) {
     return { at: [], succeeded: [], failed: [], total: 0, range: undefined };
   }
-  const found = new Map(
+  const countsByStart = new Map(
     buckets.map((bucket: unknown) => {
       const { start, runs, errors } = bucket as Readonly<Record<string, unknown>>;
       return [parseTimeMs(start) ?? 0, { runs: Number(runs), errors: Number(errors) }] as const;
     }),
   );
   const first = Math.floor(from / widthMs) * widthMs;
-  const count = Math.min(emptyMax, Math.floor((to - first) / widthMs) + 1);
+  const count = Math.min(bucketsMax, Math.floor((to - first) / widthMs) + 1);
   const at = Array.from({ length: count }, (_, index) => first + index * widthMs);
-  const failed = at.map((start) => found.get(start)?.errors ?? 0);
+  const failed = at.map((start) => countsByStart.get(start)?.errors ?? 0);
   return {
     at,
     failed,
-    succeeded: at.map((start, index) => (found.get(start)?.runs ?? 0) - (failed[index] ?? 0)),
-    total: [...found.values()].reduce((sum, { runs }) => sum + runs, 0),
+    succeeded: at.map(
+      (start, index) => (countsByStart.get(start)?.runs ?? 0) - (failed[index] ?? 0),
+    ),
+    total: [...countsByStart.values()].reduce((sum, { runs }) => sum + runs, 0),
     range: [first, first + count * widthMs],
   };
 }
 
-/** Words of one kind that a project's runs have. */
-export const useRunWords = (
+/** Values of one kind that occur in a project's runs. */
+export const useRunValues = (
   projectId: string,
-  wants: Pick<WantedWords, "kind" | "key">,
-  isOn = true,
+  request: Pick<ValueRequest, "kind" | "key">,
+  isEnabled = true,
 ) =>
   useQuery({
-    queryKey: ["words", projectId, wants.kind, wants.key ?? "", ""],
-    queryFn: async ({ signal }) => readRunWords(projectId, { ...wants, prefix: "" }, signal),
-    enabled: isOn,
+    queryKey: ["values", projectId, request.kind, request.key ?? "", ""],
+    queryFn: async ({ signal }) => readRunValues(projectId, { ...request, prefix: "" }, signal),
+    enabled: isEnabled,
     staleTime: 30_000,
   });

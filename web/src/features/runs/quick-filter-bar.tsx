@@ -1,22 +1,23 @@
 import { NativeSelect } from "@mantine/core";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { PairMenu, pairs } from "./pair-menu.tsx";
-import type { QuickProps } from "./pair-menu.tsx";
-import { useRunWords } from "./queries.ts";
-import { quickValue, withQuick } from "./quick-filters.ts";
+import { PairMenu, pairFilters } from "./pair-menu.tsx";
+import type { QuickFilterProps } from "./pair-menu.tsx";
+import { useRunValues } from "./queries.ts";
+import { findQuickValue, setQuickFilter } from "./quick-filters.ts";
 
-/** Conditions that are asked for often, put into the filter. */
-export const QuickFilterBar = (props: QuickProps) => (
+/** Frequently used conditions, which are added to the filter. */
+export const QuickFilterBar = (props: QuickFilterProps) => (
   <>
-    <Choice {...props} label="Status" field="status" comparator="eq" values={statuses} />
-    <TypeChoice {...props} />
-    <Choice {...props} label="Latency" field="latency" comparator="gte" values={latencies} />
-    <PairMenu {...props} {...pairs.tag} />
-    <PairMenu {...props} {...pairs.metadata} />
-    <PairMenu {...props} {...pairs.feedback} />
+    <ValueMenu {...props} label="Status" field="status" comparator="eq" values={statuses} />
+    <TypeMenu {...props} />
+    <ValueMenu {...props} label="Latency" field="latency" comparator="gte" values={latencies} />
+    <PairMenu {...props} {...pairFilters.tag} />
+    <PairMenu {...props} {...pairFilters.metadata} />
+    <PairMenu {...props} {...pairFilters.feedback} />
   </>
 );
 
+/** The values of a menu with their labels. */
 type Values = readonly (readonly [value: string, title: string])[];
 
 const statuses: Values = [
@@ -33,43 +34,43 @@ const latencies: Values = [
   ["2m", "≥ 2 min"],
 ];
 
-const Choice = ({
+const ValueMenu = ({
   filter,
   onFilter,
   label,
   field,
   comparator,
   values,
-}: QuickProps & {
+}: QuickFilterProps & {
   readonly label: string;
   readonly field: string;
   readonly comparator: string;
   readonly values: Values;
 }) => {
-  const value = quickValue(filter, field) ?? "";
-  const isKnown = value === "" || values.some(([one]) => one === value);
+  const value = findQuickValue(filter, field) ?? "";
+  const isListed = value === "" || values.some(([listed]) => listed === value);
   return (
     <NativeSelect
       className="quick-choice"
       aria-label={label}
       value={value}
       onChange={({ target }) =>
-        onFilter(withQuick(filter, { field, comparator, value: target.value }))
+        onFilter(setQuickFilter(filter, { field, comparator, value: target.value }))
       }
     >
       <option value="">{label}</option>
-      {values.map(([one, title]) => (
-        <option key={one} value={one}>
+      {values.map(([listed, title]) => (
+        <option key={listed} value={listed}>
           {title}
         </option>
       ))}
-      {!isKnown && <option value={value}>{toVisibleText(value)}</option>}
+      {!isListed && <option value={value}>{toVisibleText(value)}</option>}
     </NativeSelect>
   );
 };
 
-const TypeChoice = (props: QuickProps) => {
-  const { data = [] } = useRunWords(props.projectId, { kind: "run_type" });
+const TypeMenu = (props: QuickFilterProps) => {
+  const { data = [] } = useRunValues(props.projectId, { kind: "run_type" });
   const values = data.map((type) => [type, toVisibleText(type)] as const);
-  return <Choice {...props} label="Type" field="run_type" comparator="eq" values={values} />;
+  return <ValueMenu {...props} label="Type" field="run_type" comparator="eq" values={values} />;
 };

@@ -6,7 +6,7 @@ import {
 } from "../../components/filter/filter-parts.ts";
 import { toFilterTokens } from "../../components/filter/filter-tokens.ts";
 
-/** A text as the filter language writes it. */
+/** Quotes a text as a literal of the filter language. */
 export const toFilterText = (text: string): string => JSON.stringify(text);
 
 const isAbout =
@@ -14,15 +14,15 @@ const isAbout =
   (part: string): boolean =>
     fieldOfPart(part) === field;
 
-/** The value that a filter asks of a field by `eq` or the like; `undefined` where it asks for none. */
-export function quickValue(filter: string, field: string): string | undefined {
+/** The value that a filter's condition compares a field with; `undefined` if there is no such simple condition. */
+export function findQuickValue(filter: string, field: string): string | undefined {
   const part = toFilterParts(filter).find(isAbout(field));
   const value = part === undefined ? undefined : toFilterTokens(part)[4];
   return value?.kind === "mark" ? undefined : value?.text;
 }
 
-/** The filter with one condition on a field, in the place of those it had; without, where there is no value. */
-export const withQuick = (
+/** Replaces a filter's conditions on a field with one condition, or removes them if there is no value. */
+export const setQuickFilter = (
   filter: string,
   { field, comparator, value }: { field: string; comparator: string; value: string | undefined },
 ): string =>
@@ -35,14 +35,15 @@ const isSearch = (part: string): boolean => {
   return name?.text === "search" && open?.text === "(" && text?.kind === "text";
 };
 
-/** The text that is searched for anywhere. */
-export function searchedText(filter: string): string {
+/** The text of the filter's full-text search, unquoted; empty if the filter has none. */
+export function findSearchText(filter: string): string {
   const part = toFilterParts(filter).find(isSearch);
   const text = part === undefined ? undefined : toFilterTokens(part)[2]?.text;
   return text === undefined ? "" : unescapeText(text);
 }
 
-export const withSearch = (filter: string, text: string): string =>
+/** Replaces the filter's full-text search, or removes it if the text is empty. */
+export const setSearchText = (filter: string, text: string): string =>
   text.trim() === ""
     ? withoutFilterParts(filter, isSearch)
     : withFilterPart(filter, `search(${toFilterText(text.trim())})`, isSearch);
@@ -51,17 +52,17 @@ function unescapeText(text: string): string {
   try {
     return String(JSON.parse(`"${text}"`));
   } catch {
-    return text; // In single quotes, with marks of its own: shown as it is written.
+    return text; // A single-quoted text may not be valid JSON; show it as written.
   }
 }
 
-/** A condition on an entry of metadata; a key that is no path is asked for as a pair. */
+/** A condition on a metadata entry. A key that can't be written as a path becomes conditions on key and value. */
 export const metadataPart = (key: string, value: string): string =>
   /^[\w-]+(?:\.[\w-]+)*$/.test(key)
     ? `eq(metadata.${key}, ${toFilterText(value)})`
     : `and(eq(metadata_key, ${toFilterText(key)}), eq(metadata_value, ${toFilterText(value)}))`;
 
-/** A condition on a judgement: that there is one, or how its score compares. */
+/** A condition on feedback with a key: that it exists, or how its score compares. */
 export const feedbackPart = (key: string, comparator: string, score: number | undefined): string =>
   score === undefined
     ? `eq(feedback_key, ${toFilterText(key)})`

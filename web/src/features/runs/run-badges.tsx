@@ -1,14 +1,14 @@
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import type { RunStatus } from "./run.ts";
 
-/** A run's type, in its colour where it is one of ours. */
+/** A run's type. The predefined types each have a colour. */
 export const RunTypeBadge = ({ type }: { readonly type: string }) => (
   <span className="run-type" data-type={type}>
     {toVisibleText(type)}
   </span>
 );
 
-const words: { readonly [Status in RunStatus]: string } = {
+const statusLabels: { readonly [Status in RunStatus]: string } = {
   success: "Success",
   error: "Error",
   pending: "Running",
@@ -16,6 +16,6 @@ const words: { readonly [Status in RunStatus]: string } = {
 
 export const StatusBadge = ({ status }: { readonly status: RunStatus }) => (
   <span className="status" data-status={status}>
-    {words[status]}
+    {statusLabels[status]}
   </span>
 );

@@ -5,9 +5,9 @@ import { formatDuration, formatTime } from "../../components/time/time.ts";
 import { RunTypeBadge, StatusBadge } from "./run-badges.tsx";
 import type { RunItem } from "./run-item.ts";
 
-const noIndex = "The server keeps no order by this: narrow the list with a filter instead.";
+const notSortable = "Can't sort by this column. Use a filter to narrow the list.";
 
-/** The columns of the list; those of metadata and feedback are by the keys that the rows have. */
+/** The columns of the list, with one for each metadata key and feedback key that occurs in the rows. */
 export const toRunColumns = (
   metadataKeys: readonly string[],
   feedbackKeys: readonly string[],
@@ -20,14 +20,14 @@ export const toRunColumns = (
     grow: 2,
     isFixed: true,
     isNarrow: true,
-    note: noIndex,
+    note: notSortable,
   },
   {
     id: "type",
     title: "Type",
     cell: ({ runType }) => <RunTypeBadge type={runType} />,
     width: 104,
-    note: noIndex,
+    note: notSortable,
   },
   {
     id: "status",
@@ -35,7 +35,7 @@ export const toRunColumns = (
     cell: ({ status }) => <StatusBadge status={status} />,
     width: 84,
     isNarrow: true,
-    note: noIndex,
+    note: notSortable,
   },
   {
     id: "start",
@@ -52,7 +52,7 @@ export const toRunColumns = (
     align: "end",
     isNarrow: true,
     sort: "desc",
-    note: "From start to end. Runs that are open have none.",
+    note: "Time from start to end. Empty for running runs.",
   },
   {
     id: "first_token",
@@ -62,7 +62,7 @@ export const toRunColumns = (
     width: 92,
     align: "end",
     isShown: false,
-    note: noIndex,
+    note: notSortable,
   },
   {
     id: "tokens",
@@ -70,7 +70,7 @@ export const toRunColumns = (
     cell: ({ tokens }) => (tokens === undefined ? "" : formatCount(tokens)),
     width: 76,
     align: "end",
-    note: noIndex,
+    note: notSortable,
   },
   {
     id: "cost",
@@ -79,7 +79,7 @@ export const toRunColumns = (
     width: 76,
     align: "end",
     isShown: false,
-    note: noIndex,
+    note: notSortable,
   },
   { id: "tags", title: "Tags", cell: ({ tags }) => <Tags tags={tags} />, width: 120, grow: 1 },
   textColumn({
@@ -90,10 +90,10 @@ export const toRunColumns = (
   }),
   textColumn({ id: "inputs", title: "Inputs", read: ({ inputs }) => inputs, isShown: true }),
   textColumn({ id: "outputs", title: "Outputs", read: ({ outputs }) => outputs }),
-  textColumn({ id: "id", title: "Run id", read: ({ id }) => id }),
-  textColumn({ id: "trace", title: "Trace id", read: ({ traceId }) => traceId }),
-  textColumn({ id: "parent", title: "Parent id", read: ({ parentRunId }) => parentRunId }),
-  textColumn({ id: "example", title: "Example id", read: ({ exampleId }) => exampleId }),
+  textColumn({ id: "id", title: "Run ID", read: ({ id }) => id }),
+  textColumn({ id: "trace", title: "Trace ID", read: ({ traceId }) => traceId }),
+  textColumn({ id: "parent", title: "Parent ID", read: ({ parentRunId }) => parentRunId }),
+  textColumn({ id: "example", title: "Example ID", read: ({ exampleId }) => exampleId }),
   ...metadataKeys.map((key) =>
     textColumn({
       id: `metadata.${key}`,
@@ -107,7 +107,7 @@ export const toRunColumns = (
     cell: ({ feedback }) => <Feedback summary={feedback[key]} />,
     width: 92,
     align: "end",
-    note: `The mean score of the feedback ${key}. ${noIndex}`,
+    note: `Mean score of the feedback ${key}. ${notSortable}`,
   })),
 ];
 
@@ -128,7 +128,7 @@ function textColumn({
     width: 160,
     grow: 2,
     isShown,
-    note: noIndex,
+    note: notSortable,
   };
 }
 
@@ -149,7 +149,7 @@ const Feedback = ({ summary }: { readonly summary: RunItem["feedback"][string] |
   return <>{summary.average === undefined ? `${summary.count}×` : formatCount(summary.average)}</>;
 };
 
-/** The members of a run that the server is asked for. */
+/** The fields of each run that the list requests. */
 export const runFields = [
   "name",
   "run_type",
@@ -170,16 +170,19 @@ export const runFields = [
   "outputs",
 ];
 
+/** The most metadata or feedback columns. */
 const keysMax = 40;
 
-/** Keys that rows have, the most frequent first, then by name. */
-export function keysIn(records: readonly Readonly<Record<string, unknown>>[]): readonly string[] {
+/** The keys that occur in records: the most frequent first, then by name; 40 at most. */
+export function collectKeys(
+  records: readonly Readonly<Record<string, unknown>>[],
+): readonly string[] {
   const counts = new Map<string, number>();
   for (const key of records.flatMap(Object.keys)) {
     counts.set(key, (counts.get(key) ?? 0) + 1);
   }
   return [...counts]
-    .toSorted(([one, a], [other, b]) => b - a || one.localeCompare(other))
+    .toSorted(([keyA, countA], [keyB, countB]) => countB - countA || keyA.localeCompare(keyB))
     .slice(0, keysMax)
     .map(([key]) => key);
 }

@@ -1,7 +1,7 @@
 import { parseTimeMs } from "../../components/time/time.ts";
 import type { RunStatus } from "./run.ts";
 
-/** A run as the list has it. What a column did not ask for is absent. */
+/** A run in the list. Fields that the request did not select are `undefined` or empty. */
 export interface RunItem {
   readonly id: string;
   readonly traceId: string;
@@ -16,37 +16,39 @@ export interface RunItem {
   readonly tokens: number | undefined;
   readonly cost: number | undefined;
   readonly tags: readonly string[];
-  /** Short texts of its values. */
+  /** Shortened texts of the metadata's values. */
   readonly metadata: Readonly<Record<string, string>>;
   readonly feedback: Readonly<Record<string, FeedbackSummary>>;
-  /** Beginnings of what may be long. */
+  /** The beginnings of the error, the inputs and the outputs, which may be long. */
   readonly error: string | undefined;
   readonly inputs: string | undefined;
   readonly outputs: string | undefined;
   readonly exampleId: string | undefined;
 }
 
+/** Count and mean of a run's feedback with one key. */
 export interface FeedbackSummary {
   readonly count: number;
-  /** Absent where no judgement has a score. */
+  /** The mean score; `undefined` if no feedback has a score. */
   readonly average: number | undefined;
 }
 
 /** A page of the list. */
 export interface RunItemPage {
   readonly items: readonly RunItem[];
-  /** Absent at the end of the list. */
+  /** The cursor of the next page; `undefined` at the end of the list. */
   readonly next: string | undefined;
-  /** How far back was searched, where the time was over before the page was full. */
+  /** How far back the search has come, if the server's time limit ended it before the page was full. */
   readonly searchedToMs: number | undefined;
+  /** Whether the server's time limit ended the search before the page was full. */
   readonly isShort: boolean;
 }
 
-/** @throws TypeError the server answered something else. */
+/** @throws TypeError the response is not a page of runs. */
 export function parseRunItemPage(value: unknown): RunItemPage {
   const { runs, cursors, searched_to: searchedTo, is_short: isShort } = toRecord(value);
   if (!Array.isArray(runs)) {
-    throw new TypeError("the server's answer holds no list of runs");
+    throw new TypeError("The response contains no list of runs.");
   }
   return {
     items: runs.map(parseRunItem),
@@ -61,7 +63,7 @@ function parseRunItem(value: unknown): RunItem {
   const id = toText(run["id"]);
   const startMs = parseTimeMs(run["start_time"]);
   if (id === undefined || startMs === undefined) {
-    throw new TypeError("the server's answer holds a run without id or start time");
+    throw new TypeError("The response contains a run without an id or a start time.");
   }
   const status = run["status"];
   const tokens = run["total_tokens"];
@@ -81,7 +83,10 @@ function parseRunItem(value: unknown): RunItem {
     tags: Array.isArray(run["tags"]) ? run["tags"].map(String) : [],
     metadata: toRecord(run["metadata"]) as RunItem["metadata"],
     feedback: Object.fromEntries(
-      Object.entries(toRecord(run["feedback_stats"])).map(([key, one]) => [key, toSummary(one)]),
+      Object.entries(toRecord(run["feedback_stats"])).map(([key, summary]) => [
+        key,
+        toSummary(summary),
+      ]),
     ),
     error: toText(run["error"]),
     inputs: toText(run["inputs"]),

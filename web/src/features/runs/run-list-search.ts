@@ -2,21 +2,22 @@ import { isId } from "../../api/parse.ts";
 import { isPreset } from "./time-range.ts";
 import type { TimePreset } from "./time-range.ts";
 
-/** What the address of a project's list shows. */
+/** The state of a project's run list, as stored in the URL's query. */
 export interface RunListSearch {
-  /** In the filter language. */
+  /** A filter in the filter language. */
   readonly filter?: string;
-  /** Whether all runs are listed. @defaultValue roots alone */
+  /** Present when all runs are listed. @defaultValue root runs only */
   readonly all?: true;
-  /** Runs of the last so long; or between two times, ISO 8601. */
+  /** A time range that ends now. Excludes `from` and `to`. */
   readonly last?: TimePreset;
+  /** Start and end of a fixed time range, ISO 8601. */
   readonly from?: string;
   readonly to?: string;
-  /** @defaultValue the newest first */
+  /** @defaultValue by start, newest first */
   readonly sort?: ListSort;
-  /** Ids of the runs that are selected. */
+  /** Ids of the selected runs. */
   readonly selected?: readonly string[];
-  /** Whether the two that are selected are compared. */
+  /** Present when the two selected runs are compared. */
   readonly compare?: true;
 }
 
@@ -24,13 +25,13 @@ export const listSorts = ["start-asc", "latency-desc", "latency-asc"] as const;
 export type ListSort = (typeof listSorts)[number];
 
 const filterMax = 10_000;
-/** More ids than these make an address too long; they stay with the page. */
-export const selectedMax = 100;
+/** The most selected ids that the URL stores; more would make it too long and are kept in the page's memory. */
+export const urlSelectionMax = 100;
 
-/** Reads the part of an address that is about the list; what makes no sense is left out. */
+/** Parses the list's part of the URL's query. Invalid values are left out. */
 export function parseListSearch(search: Readonly<Record<string, unknown>>): RunListSearch {
   const { filter, all, last, from, to, sort, selected, compare } = search;
-  const ids = Array.isArray(selected) ? selected.filter(isId).slice(0, selectedMax) : [];
+  const ids = Array.isArray(selected) ? selected.filter(isId).slice(0, urlSelectionMax) : [];
   const isAbsolute = !isPreset(last);
   return {
     ...(typeof filter === "string" && filter.trim() !== "" && filter.length <= filterMax
@@ -51,7 +52,7 @@ const isSort = (value: unknown): value is ListSort => listSorts.some((sort) => s
 const isTime = (value: unknown): value is string =>
   typeof value === "string" && value.length <= 40 && !Number.isNaN(Date.parse(value));
 
-/** The state of the project page in the address. */
+/** The parameters in the path of a project's URL. */
 export interface ProjectAddress {
   readonly tenantId: string;
   readonly projectId: string;

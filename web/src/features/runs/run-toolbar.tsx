@@ -4,10 +4,10 @@ import type { ColumnLayout } from "../../components/table/column-layout.ts";
 import { ColumnMenu } from "../../components/table/column-menu.tsx";
 import type { Column } from "../../components/table/data-table.tsx";
 import type { RunListQuery } from "./queries.ts";
-import { searchedText, withSearch } from "./quick-filters.ts";
+import { findSearchText, setSearchText } from "./quick-filters.ts";
 import type { RunItem } from "./run-item.ts";
 
-/** What is above the table: traces or all runs, a search of all text, time and quick filters, columns. */
+/** The toolbar above the table: traces or all runs, full-text search, time range, quick filters and columns. */
 export const RunToolbar = ({
   query,
   columns,
@@ -27,7 +27,7 @@ export const RunToolbar = ({
   readonly children: ReactNode;
 }) => (
   <>
-    <fieldset className="segments" aria-label="What is listed">
+    <fieldset className="segments" aria-label="Traces or all runs">
       {[true, false].map((isRoot) => (
         <button
           key={String(isRoot)}
@@ -40,10 +40,10 @@ export const RunToolbar = ({
       ))}
     </fieldset>
     <SearchBox
-      key={searchedText(query.filter)}
-      text={searchedText(query.filter)}
+      key={findSearchText(query.filter)}
+      text={findSearchText(query.filter)}
       onText={(text) => {
-        const filter = withSearch(query.filter, text);
+        const filter = setSearchText(query.filter, text);
         onChange({ filter: filter === "" ? undefined : filter });
       }}
     />
@@ -61,26 +61,26 @@ const SearchBox = ({
   readonly text: string;
   readonly onText: (text: string) => void;
 }) => {
-  const [written, setWritten] = useState(text);
+  const [draft, setDraft] = useState(text);
   return (
     <form
       className="search-box"
       onSubmit={(event) => {
         event.preventDefault();
-        onText(written);
+        onText(draft);
       }}
     >
       <input
         type="search"
         className="control"
-        aria-label="Search in names, inputs, outputs, errors, tags and metadata"
+        aria-label="Search names, inputs, outputs, errors, tags and metadata"
         placeholder="Search all text"
         data-search-input
-        value={written}
-        onChange={({ target }) => setWritten(target.value)}
+        value={draft}
+        onChange={({ target }) => setDraft(target.value)}
         onBlur={() => {
-          if (written !== text) {
-            onText(written);
+          if (draft !== text) {
+            onText(draft);
           }
         }}
       />

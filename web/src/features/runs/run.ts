@@ -2,7 +2,7 @@ import { parseTimeMs } from "../../components/time/time.ts";
 
 export type RunStatus = "success" | "error" | "pending";
 
-/** What a list shows of a run. */
+/** The fields of a run that a list shows. */
 export interface RunSummary {
   readonly id: string;
   readonly traceId: string;
@@ -13,11 +13,11 @@ export interface RunSummary {
   readonly startMs: number;
   /** Absent while the run is open. */
   readonly endMs: number | undefined;
-  /** The first line of the error, where the list asked for it. */
+  /** The first line of the error, at most 300 characters; `undefined` if the request did not select the error. */
   readonly errorLine: string | undefined;
 }
 
-/** A run with all that was recorded of it. */
+/** A run with its payloads. */
 export interface RunDetails extends RunSummary {
   readonly inputs: unknown;
   readonly outputs: unknown;
@@ -27,7 +27,7 @@ export interface RunDetails extends RunSummary {
   readonly tags: readonly string[];
 }
 
-/** @throws TypeError it is no run. */
+/** @throws TypeError the value is not a run. */
 export function parseRunDetails(value: unknown): RunDetails {
   const run = toRecord(value);
   const extra = toRecord(run["extra"]);
@@ -47,7 +47,7 @@ function parseRunSummary(value: unknown): RunSummary {
   const id = toText(run["id"]);
   const startMs = parseTimeMs(run["start_time"]);
   if (id === undefined || startMs === undefined) {
-    throw new TypeError("the server's answer holds a run without id or start time");
+    throw new TypeError("The response contains a run without an id or a start time.");
   }
   return {
     id,

@@ -12,34 +12,35 @@ import type { RowLink } from "../../components/table/data-table.tsx";
 import { formatTime } from "../../components/time/time.ts";
 import { CompareRuns } from "./compare-runs.tsx";
 import { ProjectHeader } from "./project-header.tsx";
-import { readRunWords } from "./queries.ts";
+import { readRunValues } from "./queries.ts";
 import { QuickFilterBar } from "./quick-filter-bar.tsx";
-import { keysIn, toRunColumns } from "./run-columns.tsx";
+import { collectKeys, toRunColumns } from "./run-columns.tsx";
 import type { RunItem } from "./run-item.ts";
 import { parseListSearch } from "./run-list-search.ts";
 import type { ProjectAddress } from "./run-list-search.ts";
 import { RunToolbar } from "./run-toolbar.tsx";
 import { SelectionBar } from "./selection-bar.tsx";
 import { RunHistogram, TimeRangePicker } from "./time-range-picker.tsx";
-import { noTimes, toSort, useListAddress } from "./use-list-address.ts";
+import { noTimeRange, toSort, useListAddress } from "./use-list-address.ts";
 import { useRunList } from "./use-run-list.ts";
 import type { RunList } from "./use-run-list.ts";
 import "./runs.css";
 
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
 
-/** The runs of a project: what the address asks for, live while its top is in view. */
+/** The runs of a project. The URL stores the list's state; the list is live while its top is in view. */
 export const Runs = ({ address }: { readonly address: ProjectAddress }) => {
   const search = route.useSearch();
   const { query, change, ids, select } = useListAddress(address.projectId);
   const [isAtTop, setIsAtTop] = useState(true);
   const [layout, setLayout] = useColumnLayout("runs");
-  const list = useRunList(query, !isAtTop || ids.size > 0);
+  const isPaused = !isAtTop || ids.size > 0;
+  const list = useRunList(query, isPaused);
   const columns = useMemo(
     () =>
       toRunColumns(
-        keysIn(list.rows?.map(({ metadata }) => metadata) ?? []),
-        keysIn(list.rows?.map(({ feedback }) => feedback) ?? []),
+        collectKeys(list.rows?.map(({ metadata }) => metadata) ?? []),
+        collectKeys(list.rows?.map(({ feedback }) => feedback) ?? []),
       ),
     [list.rows],
   );
@@ -57,14 +58,14 @@ export const Runs = ({ address }: { readonly address: ProjectAddress }) => {
   const sortColumn = query.sort === "latency" ? "latency" : "start";
   return (
     <>
-      <ProjectHeader address={address} list={list} isHeld={!isAtTop || ids.size > 0} />
+      <ProjectHeader address={address} list={list} isPaused={isPaused} />
       <div className="run-tools">
         <FilterBar
-          of="runs"
+          resource="runs"
           value={query.filter}
           onApply={(filter) => change({ filter: filter === "" ? undefined : filter })}
-          readWords={async (wants, signal) => readRunWords(address.projectId, wants, signal)}
-          wordsKey={address.projectId}
+          readValues={async (request, signal) => readRunValues(address.projectId, request, signal)}
+          valuesKey={address.projectId}
         >
           <RunToolbar
             query={query}
@@ -73,7 +74,10 @@ export const Runs = ({ address }: { readonly address: ProjectAddress }) => {
             onLayout={setLayout}
             onChange={change}
           >
-            <TimeRangePicker times={search} onTimes={(times) => change({ ...noTimes, ...times })} />
+            <TimeRangePicker
+              times={search}
+              onTimes={(times) => change({ ...noTimeRange, ...times })}
+            />
             <QuickFilterBar
               projectId={address.projectId}
               filter={query.filter}
@@ -85,7 +89,7 @@ export const Runs = ({ address }: { readonly address: ProjectAddress }) => {
           projectId={address.projectId}
           isRoot={query.isRoot}
           range={query.range}
-          onTimes={(times) => change({ ...noTimes, ...times })}
+          onTimes={(times) => change({ ...noTimeRange, ...times })}
         />
       </div>
       <DataTable
@@ -101,16 +105,16 @@ export const Runs = ({ address }: { readonly address: ProjectAddress }) => {
         selection={ids}
         onSelection={select}
         hasMore={list.hasMore}
-        onMore={list.readMore}
+        onMore={list.loadMore}
         onTop={setIsAtTop}
         error={list.error}
         onRetry={list.retry}
         empty={
-          <Empty title={query.filter === "" ? "No trace here yet." : "Nothing meets this filter."}>
+          <Empty title={query.filter === "" ? "No traces yet" : "No matching runs"}>
             <p>
               {query.filter === ""
-                ? "The first one shows here as soon as it arrives."
-                : "Take a condition away, or choose a longer time."}
+                ? "New traces appear here as soon as they arrive."
+                : "Remove a condition or select a longer time range."}
             </p>
           </Empty>
         }
@@ -127,15 +131,15 @@ export const Runs = ({ address }: { readonly address: ProjectAddress }) => {
   );
 };
 
-/** To the run in its trace; the list's own part of the address stays, to come back to. */
+/** Links to the run in its trace. The URL keeps the list's state, so that the user can return to the same list. */
 const linkTo =
   (address: ProjectAddress) =>
   (run: RunItem, part: RowLink): ReactNode => (
     <Link
       to="/o/$tenantId/projects/p/$projectId"
       params={{ ...address }}
-      search={(now) => ({
-        ...parseListSearch({ ...now }),
+      search={(current) => ({
+        ...parseListSearch({ ...current }),
         trace: run.traceId,
         ...(run.id === run.traceId ? {} : { run: run.id }),
       })}
@@ -157,33 +161,33 @@ const actions: readonly Command[] = [
   {
     id: "runs-filter",
     group: "This page",
-    label: "Filter the runs",
+    label: "Filter runs",
     keys: "f",
     run: focus("[data-filter-input]"),
   },
 ];
 
-/** Keys of the fields above the runs; the list has its own. */
+/** Registers the shortcuts for the search and filter fields. The table registers its own. */
 const useRunKeys = (): void => useActions(actions);
 
-/** Behind the last row: how far a search has come, and that it goes on. */
+/** Shown after the last row: how far back a search has come, and a button to continue a paused one. */
 const RunListFoot = ({ list }: { readonly list: RunList }) => {
-  const { searchedToMs, isPaused, hasMore, searchOn } = list;
-  if (!hasMore || (searchedToMs === undefined && !isPaused)) {
+  const { searchedToMs, isSearchPaused, hasMore, continueSearch } = list;
+  if (!hasMore || (searchedToMs === undefined && !isSearchPaused)) {
     return null;
   }
-  const far = searchedToMs === undefined ? "" : ` back to ${formatTime(searchedToMs)}`;
+  const range = searchedToMs === undefined ? "" : ` back to ${formatTime(searchedToMs)}`;
   return (
     <output className="list-foot">
-      {isPaused ? (
+      {isSearchPaused ? (
         <>
-          Searched{far} without finding more.
-          <Button size="compact-sm" variant="default" onClick={searchOn}>
-            Search on
+          Searched{range}, no more matches so far.
+          <Button size="compact-sm" variant="default" onClick={continueSearch}>
+            Continue search
           </Button>
         </>
       ) : (
-        `Searching, so far${far} …`
+        `Searching …${range === "" ? "" : ` (searched${range})`}`
       )}
     </output>
   );

@@ -5,7 +5,7 @@ import { startExport, toSearchBody } from "./queries.ts";
 import type { RunListQuery } from "./queries.ts";
 import type { ProjectAddress } from "./run-list-search.ts";
 
-/** What can be done with runs: those that are selected, or for an export all that meet the filter. */
+/** The actions on the selected runs. An export without a selection contains all runs that match the filter. */
 export const SelectionBar = ({
   address,
   query,
@@ -20,27 +20,27 @@ export const SelectionBar = ({
   readonly onCompare: () => void;
 }) => {
   const [open, setOpen] = useState<"dataset" | "queue">();
-  const [fault, setFault] = useState<string>();
+  const [error, setError] = useState<string>();
   const count = ids.size;
-  const save = async (format: "jsonl" | "csv"): Promise<void> => {
-    setFault(undefined);
+  const exportRuns = async (format: "jsonl" | "csv"): Promise<void> => {
+    setError(undefined);
     try {
       const body = count > 0 ? { session: [address.projectId], id: [...ids] } : toSearchBody(query);
       download(await startExport(body, format));
     } catch (cause) {
-      setFault(cause instanceof Error ? cause.message : String(cause));
+      setError(cause instanceof Error ? cause.message : String(cause));
     }
   };
   return (
     <footer className="selection-bar" aria-label="Selection">
-      <span>{count === 0 ? "Nothing selected" : `${count.toLocaleString()} selected`}</span>
+      <span>{count === 0 ? "No runs selected" : `${count.toLocaleString()} selected`}</span>
       {count > 0 && (
         <>
           <Button size="compact-sm" variant="subtle" onClick={onClear}>
             Clear
           </Button>
           <Button size="compact-sm" variant="default" disabled={count !== 2} onClick={onCompare}>
-            Compare two
+            Compare
           </Button>
           <Button size="compact-sm" variant="default" onClick={() => setOpen("dataset")}>
             Add to dataset
@@ -53,17 +53,17 @@ export const SelectionBar = ({
       <Menu position="top-end" withinPortal={false} transitionProps={{ duration: 0 }}>
         <Menu.Target>
           <Button size="compact-sm" variant="default">
-            {count === 0 ? "Export all that match" : "Export selected"}
+            {count === 0 ? "Export all matches" : "Export selected"}
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Item onClick={() => void save("jsonl")}>JSON lines</Menu.Item>
-          <Menu.Item onClick={() => void save("csv")}>CSV</Menu.Item>
+          <Menu.Item onClick={() => void exportRuns("jsonl")}>JSON Lines</Menu.Item>
+          <Menu.Item onClick={() => void exportRuns("csv")}>CSV</Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      {fault !== undefined && (
+      {error !== undefined && (
         <span className="bad" role="alert">
-          {fault}
+          {error}
         </span>
       )}
       {open === "dataset" && (
@@ -74,7 +74,7 @@ export const SelectionBar = ({
   );
 };
 
-/** The browser fetches the file itself, and saves it as it comes. */
+/** Lets the browser download the file: it writes the file to disk while it arrives. */
 function download(path: string): void {
   const link = document.createElement("a");
   link.href = path;

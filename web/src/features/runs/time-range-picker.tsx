@@ -3,32 +3,32 @@ import { useQuery } from "@tanstack/react-query";
 import { Chart } from "../../components/chart/chart.tsx";
 import { runCountsQuery } from "./queries.ts";
 import type { RunListSearch } from "./run-list-search.ts";
-import { isPreset, timePresets, toBrushed, toLocalInput } from "./time-range.ts";
+import { isPreset, timePresets, toUrlRange, toLocalInput } from "./time-range.ts";
 import type { TimeRange } from "./time-range.ts";
 
 type Times = Pick<RunListSearch, "last" | "from" | "to">;
 
-interface Props {
+interface TimeRangePickerProps {
   readonly times: Times;
   readonly onTimes: (times: Times) => void;
 }
 
-/** The stretch of time that is listed: one that ends now, or between two moments. */
-export const TimeRangePicker = ({ times, onTimes }: Props) => {
+/** Selects the time range of the list: a predefined range that ends now, or a custom range. */
+export const TimeRangePicker = ({ times, onTimes }: TimeRangePickerProps) => {
   const isAbsolute = times.from !== undefined || times.to !== undefined;
-  const set = (end: "from" | "to", text: string): void => {
+  const setEnd = (end: "from" | "to", text: string): void => {
     const at = new Date(text);
-    const { [end]: _gone, last: _last, ...rest } = times;
-    onTimes(Number.isNaN(at.getTime()) ? rest : { ...rest, [end]: at.toISOString() });
+    const { [end]: _previous, last: _last, ...others } = times;
+    onTimes(Number.isNaN(at.getTime()) ? others : { ...others, [end]: at.toISOString() });
   };
   return (
     <>
       <NativeSelect
         className="quick-choice"
-        aria-label="Time"
-        value={isAbsolute ? "between" : (times.last ?? "")}
+        aria-label="Time range"
+        value={isAbsolute ? "custom" : (times.last ?? "")}
         onChange={({ target: { value } }) => {
-          if (value === "between") {
+          if (value === "custom") {
             onTimes({ from: new Date(Date.now() - timePresets["1d"].ms).toISOString() });
           } else {
             onTimes(isPreset(value) ? { last: value } : {});
@@ -41,7 +41,7 @@ export const TimeRangePicker = ({ times, onTimes }: Props) => {
             {label}
           </option>
         ))}
-        <option value="between">Between …</option>
+        <option value="custom">Custom range</option>
       </NativeSelect>
       {isAbsolute && (
         <span className="time-between">
@@ -51,7 +51,7 @@ export const TimeRangePicker = ({ times, onTimes }: Props) => {
             aria-label="From"
             step="1"
             value={toLocalInput(times.from)}
-            onChange={({ target }) => set("from", target.value)}
+            onChange={({ target }) => setEnd("from", target.value)}
           />
           –
           <input
@@ -60,7 +60,7 @@ export const TimeRangePicker = ({ times, onTimes }: Props) => {
             aria-label="To"
             step="1"
             value={toLocalInput(times.to)}
-            onChange={({ target }) => set("to", target.value)}
+            onChange={({ target }) => setEnd("to", target.value)}
           />
           <Button size="compact-xs" variant="subtle" onClick={() => onTimes({})}>
             All time
@@ -71,7 +71,7 @@ export const TimeRangePicker = ({ times, onTimes }: Props) => {
   );
 };
 
-/** How many runs began when; brushing it chooses the time. Of all runs, whatever the filter. */
+/** The number of runs over time, regardless of the filter. Dragging across it selects the time range. */
 export const RunHistogram = ({
   projectId,
   isRoot,
@@ -88,21 +88,21 @@ export const RunHistogram = ({
     return <p className="histogram-note bad">{error.message}</p>;
   }
   if (data === undefined || data.at.length === 0) {
-    return <p className="histogram-note">{data === undefined ? "" : "Nothing in this time."}</p>;
+    return (
+      <p className="histogram-note">{data === undefined ? "" : "No runs in this time range"}</p>
+    );
   }
   return (
     <Chart
-      label={
-        isRoot ? "Traces over time, whatever the filter" : "Runs over time, whatever the filter"
-      }
+      label={isRoot ? "Traces over time (unfiltered)" : "Runs over time (unfiltered)"}
       at={data.at}
       series={[
         { label: "Failed", values: data.failed, color: "--bad", kind: "stack" },
-        { label: "Others", values: data.succeeded, color: "--accent", kind: "stack" },
+        { label: "OK", values: data.succeeded, color: "--accent", kind: "stack" },
       ]}
       range={data.range}
       height={84}
-      onSelect={(from, to) => onTimes(toBrushed(from, to))}
+      onSelect={(from, to) => onTimes(toUrlRange(from, to))}
     />
   );
 };

@@ -1,4 +1,4 @@
-/** Stretches of time that end now. */
+/** The predefined time ranges, which end now. */
 export const timePresets = {
   "15m": { label: "Last 15 minutes", ms: 900_000 },
   "1h": { label: "Last hour", ms: 3_600_000 },
@@ -13,22 +13,22 @@ export type TimePreset = keyof typeof timePresets;
 export const isPreset = (value: unknown): value is TimePreset =>
   typeof value === "string" && Object.hasOwn(timePresets, value);
 
-/** The time range in an address. */
+/** The time range as stored in the URL: either `last`, or `from` and `to`. */
 export interface TimeSelection {
   readonly last?: TimePreset | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
 }
 
-/** Ends of a stretch of time, milliseconds; open where they are left out. */
+/** A time range, in milliseconds since the Unix epoch. A missing end is unlimited. */
 export interface TimeRange {
   readonly fromMs?: number;
   readonly toMs?: number;
 }
 
 /**
- * The stretch of time that is meant. One that ends now begins at a whole step of it, so that asking again
- * a moment later is the same question.
+ * Converts the time range of the URL. The start of a range that ends now is rounded down to a sixtieth of
+ * the range, so that a query repeated a moment later is equal to the first and can be cached.
  */
 export function toTimeRange({ last, from, to }: TimeSelection, nowMs: number): TimeRange {
   if (last !== undefined) {
@@ -42,8 +42,8 @@ export function toTimeRange({ last, from, to }: TimeSelection, nowMs: number): T
   };
 }
 
-/** What was brushed, for an address; the ends in their order, to the second. */
-export function toBrushed(a: number, b: number): { readonly from: string; readonly to: string } {
+/** Formats two moments, in either order, as a time range for the URL, rounded outwards to whole seconds. */
+export function toUrlRange(a: number, b: number): { readonly from: string; readonly to: string } {
   const [from, to] = [Math.min(a, b), Math.max(a, b)];
   return {
     from: new Date(Math.floor(from / 1_000) * 1_000).toISOString(),
@@ -51,7 +51,7 @@ export function toBrushed(a: number, b: number): { readonly from: string; readon
   };
 }
 
-/** A moment as an input of the browser has it, in the reader's zone. */
+/** Formats a time for an `<input type="datetime-local">`, in the browser's time zone. */
 export function toLocalInput(iso: string | undefined): string {
   if (iso === undefined) {
     return "";

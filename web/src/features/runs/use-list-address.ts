@@ -2,18 +2,21 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import type { RunListQuery } from "./queries.ts";
 import { runFields } from "./run-columns.tsx";
-import { selectedMax } from "./run-list-search.ts";
+import { urlSelectionMax } from "./run-list-search.ts";
 import type { RunListSearch } from "./run-list-search.ts";
 import { toTimeRange } from "./time-range.ts";
 
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
 
+/** Changes to the URL's query. A member that is `undefined` is removed from it. */
 export type ListChanges = {
   readonly [Name in keyof RunListSearch]: RunListSearch[Name] | undefined;
 };
 
-export const noTimes: ListChanges = { last: undefined, from: undefined, to: undefined };
+/** Removes the time range from the URL. */
+export const noTimeRange: ListChanges = { last: undefined, from: undefined, to: undefined };
 
+/** The `sort` parameter for a column and an order; `undefined` for the default, by start with the newest first. */
 export const toSort = (column: string, order: "asc" | "desc"): RunListSearch["sort"] => {
   if (column === "latency") {
     return `latency-${order}`;
@@ -21,20 +24,20 @@ export const toSort = (column: string, order: "asc" | "desc"): RunListSearch["so
   return order === "asc" ? "start-asc" : undefined;
 };
 
-/** The state of the list in the address, as a query, and a function to change it. */
+/** The state of the list, which is stored in the URL, as a query, with functions to change it and the selection. */
 export function useListAddress(projectId: string) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { filter = "", all, last, from, to, sort = "start-desc", selected = [] } = search;
-  // More ids than fit into an address stay here.
-  const [many, setMany] = useState<ReadonlySet<string>>();
+  // Selections that are too large for the URL are kept here.
+  const [largeSelection, setLargeSelection] = useState<ReadonlySet<string>>();
   const [now, setNow] = useState(Date.now);
   const change = (changes: ListChanges): void => {
     setNow(Date.now());
     void navigate({
-      search: (old) =>
+      search: (current) =>
         Object.fromEntries(
-          Object.entries({ ...old, ...changes }).filter(([, value]) => value !== undefined),
+          Object.entries({ ...current, ...changes }).filter(([, value]) => value !== undefined),
         ),
       replace: "selected" in changes,
     });
@@ -53,13 +56,13 @@ export function useListAddress(projectId: string) {
   }, [projectId, filter, all, last, from, to, sort, now]);
   const selectedText = selected.join(",");
   const ids = useMemo(
-    () => many ?? new Set(selectedText === "" ? [] : selectedText.split(",")),
-    [many, selectedText],
+    () => largeSelection ?? new Set(selectedText === "" ? [] : selectedText.split(",")),
+    [largeSelection, selectedText],
   );
   const select = (next: ReadonlySet<string>): void => {
-    const isMany = next.size > selectedMax;
-    setMany(isMany ? next : undefined);
-    change({ selected: isMany || next.size === 0 ? undefined : [...next] });
+    const isLarge = next.size > urlSelectionMax;
+    setLargeSelection(isLarge ? next : undefined);
+    change({ selected: isLarge || next.size === 0 ? undefined : [...next] });
   };
   return { query, change, ids, select };
 }

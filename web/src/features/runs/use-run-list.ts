@@ -6,39 +6,40 @@ import { newestRunsQuery, runPagesQuery } from "./queries.ts";
 import type { RunListQuery } from "./queries.ts";
 import type { RunItem } from "./run-item.ts";
 
+/** The rows of the run list, its loading state, and functions to load more. */
 export interface RunList {
-  /** `undefined` until the first answer. */
+  /** `undefined` until the first response. */
   readonly rows: readonly RunItem[] | undefined;
   readonly error: Error | null;
   readonly hasMore: boolean;
-  readonly readMore: () => void;
-  /** Has a search that stopped on its way go on. */
-  readonly searchOn: () => void;
+  readonly loadMore: () => void;
+  /** Continues a search that is paused. */
+  readonly continueSearch: () => void;
   readonly retry: () => unknown;
-  /** Rows that came while the list was held. */
+  /** The number of rows that arrived while the list was paused. */
   readonly newCount: number;
-  /** Lets them in. */
-  readonly release: () => void;
-  /** How far back a search came that goes on. */
+  /** Shows the rows that arrived while the list was paused. */
+  readonly resume: () => void;
+  /** How far back in time an unfinished search has come; `undefined` when it is complete. */
   readonly searchedToMs: number | undefined;
-  /** Whether the search stopped on its way, to go on when it is asked to. */
-  readonly isPaused: boolean;
-  /** Whether new runs are shown: only where the newest come first and the time has no end. */
+  /** Whether the search stopped before its end and waits for {@link RunList.continueSearch}. */
+  readonly isSearchPaused: boolean;
+  /** Whether new runs appear by themselves: only if the newest come first and the time range has no end. */
   readonly isLive: boolean;
 }
 
-/** Rows of the top whose end is looked for again. */
-const watched = 100;
-/** Pages without a row that are asked for of themselves, one after the other. */
-const emptyPagesMax = 40;
+/** The poll covers this many rows from the top, so that the list shows when these runs end. */
+const polledRows = 100;
+/** After this many requests in a row that did not fill a page, the search pauses until the user continues it. */
+const partialPagesMax = 40;
 
-/** The rows of a list: what was read, and while it is live what came since. */
-export function useRunList(query: RunListQuery, isHeld: boolean): RunList {
+/** Loads the rows of a list page by page. While the list is live, it also polls for new rows. */
+export function useRunList(query: RunListQuery, isPaused: boolean): RunList {
   const queryClient = useQueryClient();
   const pages = useInfiniteQuery(runPagesQuery(query));
-  const read = useMemo(() => pages.data?.pages.map(({ items }) => items) ?? [], [pages.data]);
+  const loaded = useMemo(() => pages.data?.pages.map(({ items }) => items) ?? [], [pages.data]);
   const isLive = query.sort === "start" && query.order === "desc" && query.range.toMs === undefined;
-  const sinceMs = read.flat().slice(0, watched).at(-1)?.startMs;
+  const sinceMs = loaded.flat().slice(0, polledRows).at(-1)?.startMs;
   const newest = useQuery({
     ...newestRunsQuery(query, sinceMs),
     enabled: isLive && pages.data !== undefined,
@@ -50,55 +51,61 @@ export function useRunList(query: RunListQuery, isHeld: boolean): RunList {
         : undefined,
     [isLive, newest.data],
   );
-  // Rows that were kept back from a list with another order or filter do not belong to this one.
-  const list = JSON.stringify(query);
-  const [kept, setKept] = useState<{ readonly list: string; readonly paused: PausedView }>();
-  const paused = kept?.list === list ? kept.paused : undefined;
-  const live = useMemo(() => toLiveRows({ pages: read, newest: top, paused }), [read, top, paused]);
-  if (isHeld && paused === undefined && live.rows.length > 0) {
-    setKept({ list, paused: pauseRows(live.rows) });
-  } else if (!isHeld && kept !== undefined) {
-    setKept(undefined);
+  // A view that was paused with another order or filter does not apply to this query.
+  const queryText = JSON.stringify(query);
+  const [pausedQuery, setPausedQuery] = useState<{
+    readonly queryText: string;
+    readonly view: PausedView;
+  }>();
+  const paused = pausedQuery?.queryText === queryText ? pausedQuery.view : undefined;
+  const live = useMemo(
+    () => toLiveRows({ pages: loaded, newest: top, paused }),
+    [loaded, top, paused],
+  );
+  if (isPaused && paused === undefined && live.rows.length > 0) {
+    setPausedQuery({ queryText, view: pauseRows(live.rows) });
+  } else if (!isPaused && pausedQuery !== undefined) {
+    setPausedQuery(undefined);
   }
   const hasGap = live.hasGap && paused === undefined;
   useEffect(() => {
     if (hasGap) {
-      // More came than one answer holds: the list begins anew.
+      // More runs arrived than one response contains: load the list again from the top.
       void queryClient.resetQueries({ queryKey: runPagesQuery(query).queryKey });
     }
   }, [hasGap, query, queryClient]);
   const { hasNextPage, isFetchingNextPage, fetchNextPage, error } = pages;
   const last = pages.data?.pages.at(-1);
-  const emptyCount = countEmpty(pages.data?.pages ?? []);
-  const [emptyAllowed, setEmptyAllowed] = useState(emptyPagesMax);
-  const goesOn = hasNextPage && last?.isShort === true && emptyCount <= emptyAllowed;
+  const partialCount = countPartial(pages.data?.pages ?? []);
+  const [partialAllowed, setPartialAllowed] = useState(partialPagesMax);
+  const isContinuing = hasNextPage && last?.isShort === true && partialCount <= partialAllowed;
   useEffect(() => {
-    // The time was over before a page was full: the search goes on where it stopped.
-    if (goesOn && !isFetchingNextPage && error === null) {
+    // The server's time limit ended the search before the page was full: continue it.
+    if (isContinuing && !isFetchingNextPage && error === null) {
       void fetchNextPage();
     }
-  }, [goesOn, isFetchingNextPage, fetchNextPage, error]);
+  }, [isContinuing, isFetchingNextPage, fetchNextPage, error]);
   return {
     rows: pages.data === undefined ? undefined : live.rows,
     error: error ?? newest.error,
     hasMore: hasNextPage,
-    readMore: () => {
+    loadMore: () => {
       if (!isFetchingNextPage && hasNextPage && last?.isShort !== true) {
         void fetchNextPage();
       }
     },
-    searchOn: () => setEmptyAllowed(emptyCount + emptyPagesMax),
+    continueSearch: () => setPartialAllowed(partialCount + partialPagesMax),
     retry: pages.refetch,
     newCount: live.newCount,
-    release: () => setKept(undefined),
+    resume: () => setPausedQuery(undefined),
     searchedToMs: last?.searchedToMs,
-    isPaused: hasNextPage && last?.isShort === true && emptyCount > emptyAllowed,
+    isSearchPaused: hasNextPage && last?.isShort === true && partialCount > partialAllowed,
     isLive,
   };
 }
 
-/** Pages at the end without a full one. */
-function countEmpty(pages: readonly { readonly isShort: boolean }[]): number {
-  const full = pages.findLastIndex(({ isShort }) => !isShort);
-  return pages.length - 1 - full;
+/** The number of partial pages after the last full page. */
+function countPartial(pages: readonly { readonly isShort: boolean }[]): number {
+  const lastFull = pages.findLastIndex(({ isShort }) => !isShort);
+  return pages.length - 1 - lastFull;
 }

@@ -2,24 +2,26 @@ import type { TimeWindow } from "./time-scale.ts";
 import { endOf, statusCodes } from "./trace-model.ts";
 import type { TraceModel } from "./trace-model.ts";
 
-/** A bar of the small picture of a trace; pixels. */
+/** A bar of the minimap. `x` and `width` are pixels. */
 export interface MinimapBar {
   readonly x: number;
   readonly width: number;
   readonly lane: number;
+  /** The index of the run. */
   readonly run: number;
   readonly isError: boolean;
 }
 
-/** Lanes of the picture: as many as the trace is deep, within reason. */
+/** The number of lanes in the minimap: the depth of the trace, but at least 4 and at most 11. */
 export function countLanes({ depths }: TraceModel): number {
   const deepest = depths.reduce((most, depth) => Math.max(most, depth), 0);
   return Math.min(11, Math.max(4, deepest + 1));
 }
 
 /**
- * What is drawn of a trace in a picture so wide, with a lane for each depth. Of runs that would cover
- * the same pixels one is drawn, so that 50,000 take no longer than the pixels there are; errors last.
+ * The bars of a minimap of the given width, with one lane for each depth. Of several runs that would cover
+ * the same pixels only one is drawn, so the number of bars depends on the pixels, not on the number of runs.
+ * Errors come last and are drawn over the others.
  */
 export function toMinimapBars(
   model: TraceModel,
@@ -32,6 +34,7 @@ export function toMinimapBars(
     readonly whole: TimeWindow;
     readonly width: number;
     readonly lanes: number;
+    /** The end of open runs, in microseconds since the trace's base. */
     readonly now: number;
   },
 ): readonly MinimapBar[] {

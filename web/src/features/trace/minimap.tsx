@@ -8,10 +8,10 @@ import type { TimeWindow } from "./time-scale.ts";
 import type { TraceView } from "./use-trace-view.ts";
 
 const height = 44;
-/** Pixels beside an edge of the window that take hold of it. */
-const grip = 6;
+/** A pointer within this many pixels of the window's edge drags that edge. */
+const gripPixels = 6;
 
-/** The whole trace as one small picture, and the time that shows as a window that can be moved. */
+/** The whole trace as a small picture, with the visible time as a window that can be dragged. */
 export const Minimap = ({
   view,
   onWindow,
@@ -26,23 +26,24 @@ export const Minimap = ({
   const shown = toBar(whole, window.from, window.to);
   const isWhole = shown.width > 0.9999;
   const timeAt = (share: number): number => whole.from + share * (whole.to - whole.from);
-  const between =
+  const dragFrom =
     (fixed: number) =>
     (to: number): TimeWindow =>
       windowBetween(timeAt(fixed), timeAt(to), whole);
   const onPointerDown = (event: PointerEvent): void => {
     event.currentTarget.setPointerCapture(event.pointerId);
     const share = shareAt(event);
-    const near = (edge: number): boolean => !isWhole && Math.abs(share - edge) * width < grip;
+    const isNear = (edge: number): boolean =>
+      !isWhole && Math.abs(share - edge) * width < gripPixels;
     const [left, right] = [shown.left, shown.left + shown.width];
-    if (near(left)) {
-      drag.current = between(right);
-    } else if (near(right)) {
-      drag.current = between(left);
+    if (isNear(left)) {
+      drag.current = dragFrom(right);
+    } else if (isNear(right)) {
+      drag.current = dragFrom(left);
     } else if (!isWhole && share > left && share < right) {
       drag.current = (to) => pan(window, (to - share) / shown.width, whole);
     } else {
-      drag.current = between(share);
+      drag.current = dragFrom(share);
     }
   };
   return (
@@ -59,7 +60,7 @@ export const Minimap = ({
       }}
       onDoubleClick={() => onWindow(whole)}
     >
-      {/* Its colours are read when it is drawn: another scheme makes another picture. */}
+      {/* The picture reads its colours when it is drawn, so another color scheme needs a new picture. */}
       <Picture key={scheme} view={view} width={width} />
       {!isWhole && (
         <>
@@ -101,7 +102,7 @@ const Picture = ({
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
     context.scale(ratio, ratio);
-    const colourOf = toColours(canvas);
+    const colourOf = createColourLookup(canvas);
     const lanes = countLanes(model);
     const laneHeight = height / lanes;
     for (const bar of toMinimapBars(model, { whole, width, lanes, now })) {
@@ -112,15 +113,15 @@ const Picture = ({
   return <canvas ref={ref} style={{ width: "100%", height }} />;
 };
 
-/** Colours of the theme by name; types that have none look like chains. */
-function toColours(element: Element): (name: string) => string {
+/** Returns the theme's colour for a name. A type without a colour gets the colour of chains. */
+function createColourLookup(element: Element): (name: string) => string {
   const style = getComputedStyle(element);
-  const known = new Map<string, string>();
+  const colours = new Map<string, string>();
   return (name) => {
     const colour =
-      known.get(name) ?? (/^[\w-]+$/.test(name) ? style.getPropertyValue(`--${name}`) : "");
+      colours.get(name) ?? (/^[\w-]+$/.test(name) ? style.getPropertyValue(`--${name}`) : "");
     const used = colour === "" ? style.getPropertyValue("--type-chain") : colour;
-    known.set(name, used);
+    colours.set(name, used);
     return used;
   };
 }

@@ -4,15 +4,15 @@ import type { RunListSearch } from "../runs/run-list-search.ts";
 import { parseTraceSearch } from "./trace-search.ts";
 import type { TraceSearch } from "./trace-search.ts";
 
-/** What the address of a project's page selects: a trace, or what its list shows. */
+/** The query of a project's URL: the state of the run list and, while a trace is open, of that trace. */
 export interface RunsSearch extends TraceSearch, RunListSearch {
-  /** The trace that is open. */
+  /** The id of the open trace. */
   readonly trace?: string;
-  /** The run selected in it. @defaultValue its root */
+  /** The id of the run selected in the trace. @defaultValue the trace's root */
   readonly run?: string;
 }
 
-/** Reads the query of an address; what is no id is left out. The list is kept while a trace is open. */
+/** Parses the URL's query; invalid ids are left out. The state of the list is kept while a trace is open. */
 export function parseRunsSearch(search: Readonly<Record<string, unknown>>): RunsSearch {
   const { trace, run } = search;
   return {

@@ -13,74 +13,76 @@ import type { TraceModel } from "./trace-model.ts";
 
 const queryPath = endpointPath("/runs/query");
 
-const growMs = 1_000;
-/** A large trace costs more to lay out anew. */
-const largeGrowMs = 3_000;
-const largeTrace = 10_000;
-/** While no run of a trace is known: it may be on its way. */
-const absentMs = 2_000;
-/** Runs of one trace that the page holds; what is beyond is left out, and said. */
+/** How often a trace with open runs is queried again. */
+const refreshMs = 1_000;
+/** The same for a trace of more than {@link largeTraceRuns} runs, whose layout takes longer to compute. */
+const largeTraceRefreshMs = 3_000;
+const largeTraceRuns = 10_000;
+/** How often a trace without runs is queried again: its runs may still be on their way to the server. */
+const emptyTraceRefreshMs = 2_000;
+/** The most runs of one trace that the UI loads. The view says so when the trace has more. */
 export const traceRunLimit = 200_000;
 
-/** A trace as it is known, and the mark from which on changes are asked for. */
-export interface KnownTrace {
+/** The loaded part of a trace. */
+export interface LoadedTrace {
   readonly model: TraceModel;
+  /** Sent as `since` with the next request, which then returns only the runs that changed. */
   readonly mark: number;
   /** Whether there are more runs than {@link traceRunLimit}. */
-  readonly isCut: boolean;
-  /** When it was read, by the reader's clock. */
+  readonly isTruncated: boolean;
+  /** When the trace was loaded, by this browser's clock. */
   readonly readMs: number;
 }
 
-/** All runs of a trace without what they hold; while one of them is open, again and again what changed. */
+/** All runs of a trace, without their payloads. While one of them is open, the query repeats for what changed. */
 export const traceQuery = (traceId: string) =>
   queryOptions({
     queryKey: ["trace", traceId],
     queryFn: async ({ signal, client, queryKey }) => {
-      const known = client.getQueryData<KnownTrace>(queryKey);
-      return readTrace(traceId, known, signal);
+      const loaded = client.getQueryData<LoadedTrace>(queryKey);
+      return readTrace(traceId, loaded, signal);
     },
-    // The model is compared by what came, not by a walk through it.
+    // A comparison of two models would read every run. `growTrace` returns the same model when nothing changed.
     structuralSharing: false,
     refetchInterval: ({ state: { data } }) => {
       if (data === undefined || data.model.count === 0) {
-        return absentMs;
+        return emptyTraceRefreshMs;
       }
       if (!isGrowing(data.model)) {
         return false;
       }
-      return data.model.count > largeTrace ? largeGrowMs : growMs;
+      return data.model.count > largeTraceRuns ? largeTraceRefreshMs : refreshMs;
     },
   });
 
 async function readTrace(
   traceId: string,
-  known: KnownTrace | undefined,
+  loaded: LoadedTrace | undefined,
   signal: AbortSignal,
-): Promise<KnownTrace> {
-  const isNew = known === undefined || known.model.count === 0;
-  const since = isNew ? "" : `&since=${known.mark}`;
+): Promise<LoadedTrace> {
+  const isNew = loaded === undefined || loaded.model.count === 0;
+  const since = isNew ? "" : `&since=${loaded.mark}`;
   const pages: TraceColumns[] = [];
-  let runs = isNew ? 0 : known.model.count;
+  let runs = isNew ? 0 : loaded.model.count;
   let after = "";
   do {
     const path = endpointPath("/ui/traces/:id", { id: traceId });
-    // One after the other: each response contains where the next page begins.
+    // Sequential: each response contains the cursor of the next page.
     const page = parseTraceColumns(await getJson(`${path}?${after}${since}`, signal));
     pages.push(page);
     runs += page.count;
     after = page.next === undefined ? "" : `after=${page.next}`;
   } while (after !== "" && runs < traceRunLimit);
   return {
-    model: growTrace(isNew ? undefined : known.model, pages),
-    // That of the first page: what changed while the rest was read is found again.
+    model: growTrace(isNew ? undefined : loaded.model, pages),
+    // The mark of the first page, so that changes made while the other pages were read are found next time.
     mark: pages[0]?.mark ?? 0,
-    isCut: after !== "" || (!isNew && known.isCut),
+    isTruncated: after !== "" || (!isNew && loaded.isTruncated),
     readMs: Date.now(),
   };
 }
 
-/** A run with what it holds; large members are parsed, and kept, by a worker. */
+/** A run with its payloads. A worker thread parses and keeps large members. */
 export interface TraceRunDetails extends RunDetails {
   readonly files: readonly Attachment[];
   readonly projectId: string | undefined;
@@ -89,7 +91,7 @@ export interface TraceRunDetails extends RunDetails {
   readonly tokens: Readonly<Record<"prompt" | "completion" | "total", number>>;
   readonly cost: string | undefined;
   readonly serialized: unknown;
-  /** What is known of where it ran, and its metadata. */
+  /** The runtime environment of the run, and its metadata. */
   readonly extra: unknown;
   /** The same as `events`, where they are few enough for that. */
   readonly allEvents: unknown;
@@ -97,22 +99,23 @@ export interface TraceRunDetails extends RunDetails {
   readonly tenantId: string | undefined;
 }
 
-const openRunMs = 2_000;
+/** How often an open run is queried again. */
+const openRunRefreshMs = 2_000;
 
 export const traceRunQuery = (id: string) =>
   queryOptions({
     queryKey: ["trace-run", id],
     queryFn: async ({ signal }) => readRun(endpointPath("/ui/trace-runs/:id", { id }), signal),
     structuralSharing: false,
-    refetchInterval: ({ state: { data } }) => (data?.status === "pending" ? openRunMs : false),
+    refetchInterval: ({ state: { data } }) =>
+      data?.status === "pending" ? openRunRefreshMs : false,
   });
 
-/** The run behind the token of a share. */
+/** The run that a share token gives access to. */
 export const sharedRunQuery = (token: string) =>
   queryOptions({
     queryKey: ["shared-run", token],
-    queryFn: async ({ signal }) =>
-      readRun(endpointPath("/public/:token/run", { token: token }), signal),
+    queryFn: async ({ signal }) => readRun(endpointPath("/public/:token/run", { token }), signal),
     structuralSharing: false,
   });
 
@@ -144,10 +147,10 @@ async function readRun(path: string, signal: AbortSignal): Promise<TraceRunDetai
 }
 
 const contentLimit = 1_000;
-/** Shorter texts are everywhere: to look for them would only keep the server busy. */
-export const contentChars = 3;
+/** The least number of characters in a search of payloads. Shorter texts match nearly every run. */
+export const minContentChars = 3;
 
-/** Ids of the runs of a trace that hold a text in their payload, up to 1,000. */
+/** The ids of the runs of a trace whose payload contains the text, up to 1,000. */
 export const contentSearchQuery = (traceId: string, text: string) =>
   queryOptions({
     queryKey: ["trace", traceId, "content", text],
@@ -156,14 +159,14 @@ export const contentSearchQuery = (traceId: string, text: string) =>
       const { runs } = (await postJson(queryPath, body, signal)) as { runs: { id: string }[] };
       return runs.map(({ id }) => id);
     },
-    enabled: text.length >= contentChars,
+    enabled: text.length >= minContentChars,
     staleTime: 10_000,
   });
 
-/** Longest name, in characters, that is sent in a filter. */
-const filterChars = 500;
+/** The longest run name, in characters, that is sent in a filter. */
+const filterNameChars = 500;
 
-/** The id of the latest run of the project before a run that has its name. */
+/** The id of the latest earlier run in the project with the same name as this run; `null` if there is none. */
 export const previousRunQuery = ({ id, name, startMs, projectId }: TraceRunDetails) =>
   queryOptions({
     queryKey: ["trace-run", id, "previous"],
@@ -179,6 +182,6 @@ export const previousRunQuery = ({ id, name, startMs, projectId }: TraceRunDetai
       const { runs } = (await postJson(queryPath, body, signal)) as { runs: { id: string }[] };
       return runs.find((run) => run.id !== id)?.id ?? null;
     },
-    enabled: projectId !== undefined && name.length <= filterChars,
+    enabled: projectId !== undefined && name.length <= filterNameChars,
     staleTime: 60_000,
   });

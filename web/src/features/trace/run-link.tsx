@@ -5,7 +5,7 @@ import { traceRunQuery } from "./queries.ts";
 
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId/r/$runId");
 
-/** `/o/{tenant}/projects/p/{project}/r/{run}`: leads to the run in its trace. */
+/** The view of `/o/{tenant}/projects/p/{project}/r/{run}`: redirects to the run in its trace. */
 export const RunLink = () => {
   const { tenantId, projectId, runId } = route.useParams();
   const { data: run, error, refetch } = useQuery(traceRunQuery(runId));
@@ -13,7 +13,7 @@ export const RunLink = () => {
     return (
       <AbsentView title="Run" what="the run" error={error} onRetry={refetch}>
         <Link to="/o/$tenantId/projects/p/$projectId" params={{ tenantId, projectId }} search={{}}>
-          Its project
+          Back to the project
         </Link>
       </AbsentView>
     );

@@ -1,40 +1,40 @@
 import type { TraceModel } from "./trace-model.ts";
 
-/** Names and types of a trace in lower case, a line for each run in the order of the tree. */
-interface Haystack {
+/** Names and types of a trace's runs in lower case: one line for each run, in tree order. */
+interface SearchText {
   readonly text: string;
-  /** Where each line ends. */
+  /** The offset just after each line's line break, by line. */
   readonly ends: Int32Array;
 }
 
-/** Made once for each trace: a search is then one walk through one text. */
-const haystacks = new WeakMap<TraceModel, Haystack>();
+/** Built once for each trace model, so that a search only scans one text. */
+const searchTexts = new WeakMap<TraceModel, SearchText>();
 
-/** Places of the runs whose name, type or id holds a text, in either case, in the order of the tree. */
+/** The indexes, in tree order, of the runs whose name or type contains the text (in any case) or whose id is the text. */
 export function searchRuns(model: TraceModel, text: string): readonly number[] {
-  const wanted = text.trim().toLowerCase();
-  if (wanted === "" || wanted.includes("\n")) {
+  const needle = text.trim().toLowerCase();
+  if (needle === "" || needle.includes("\n")) {
     return [];
   }
-  const run = model.indexById.get(wanted);
+  const run = model.indexById.get(needle);
   if (run !== undefined) {
     return [run];
   }
-  const haystack = haystacks.get(model) ?? makeHaystack(model);
-  haystacks.set(model, haystack);
+  const haystack = searchTexts.get(model) ?? createSearchText(model);
+  searchTexts.set(model, haystack);
   const found: number[] = [];
   let rank = 0;
-  for (let at = haystack.text.indexOf(wanted); at >= 0;) {
+  for (let at = haystack.text.indexOf(needle); at >= 0;) {
     while ((haystack.ends[rank] ?? 0) <= at) {
       rank += 1;
     }
     found.push(model.order[rank] ?? 0);
-    at = haystack.text.indexOf(wanted, haystack.ends[rank]);
+    at = haystack.text.indexOf(needle, haystack.ends[rank]);
   }
   return found;
 }
 
-function makeHaystack({ count, order, names, types }: TraceModel): Haystack {
+function createSearchText({ count, order, names, types }: TraceModel): SearchText {
   const lines: string[] = [];
   const ends = new Int32Array(count);
   let end = 0;

@@ -2,16 +2,16 @@ import { useRef, useState } from "react";
 import type { PointerEvent } from "react";
 import { formatDuration } from "../../components/time/time.ts";
 import { toTicks, windowBetween } from "./time-scale.ts";
-import type { Zooming } from "./use-wheel-zoom.ts";
+import type { ZoomTarget } from "./use-wheel-zoom.ts";
 
 const tickCount = 4;
-/** Pixels that a pointer must move for it to be more than a press. */
-const dragPixels = 4;
+/** Pixels that the pointer must move before a press counts as a drag. */
+const minDragPixels = 4;
 
-/** Round moments above the bars, counted from the trace's start. Drawing on it shows that time. */
-export const TimeRuler = ({ window, whole, onWindow }: Zooming) => {
+/** The time axis above the bars, with ticks counted from the trace's start. Dragging across it zooms to that range. */
+export const TimeRuler = ({ window, whole, onWindow }: ZoomTarget) => {
   const ruler = useRef<HTMLDivElement>(null);
-  const [drawn, setDrawn] = useState<{ readonly from: number; readonly to: number }>();
+  const [dragged, setDragged] = useState<{ readonly from: number; readonly to: number }>();
   const span = window.to - window.from;
   const shareAt = ({ clientX }: PointerEvent): number => {
     const bounds = ruler.current?.getBoundingClientRect();
@@ -20,11 +20,11 @@ export const TimeRuler = ({ window, whole, onWindow }: Zooming) => {
   };
   const onPointerUp = (): void => {
     const width = ruler.current?.clientWidth ?? 0;
-    if (drawn !== undefined && Math.abs(drawn.to - drawn.from) * width > dragPixels) {
+    if (dragged !== undefined && Math.abs(dragged.to - dragged.from) * width > minDragPixels) {
       const at = (share: number): number => window.from + share * span;
-      onWindow(windowBetween(at(drawn.from), at(drawn.to), whole));
+      onWindow(windowBetween(at(dragged.from), at(dragged.to), whole));
     }
-    setDrawn(undefined);
+    setDragged(undefined);
   };
   return (
     <div className="ruler tree-row" aria-hidden="true">
@@ -34,9 +34,11 @@ export const TimeRuler = ({ window, whole, onWindow }: Zooming) => {
         ref={ruler}
         onPointerDown={(event) => {
           event.currentTarget.setPointerCapture(event.pointerId);
-          setDrawn({ from: shareAt(event), to: shareAt(event) });
+          setDragged({ from: shareAt(event), to: shareAt(event) });
         }}
-        onPointerMove={(event) => drawn !== undefined && setDrawn({ ...drawn, to: shareAt(event) })}
+        onPointerMove={(event) =>
+          dragged !== undefined && setDragged({ ...dragged, to: shareAt(event) })
+        }
         onPointerUp={onPointerUp}
         onDoubleClick={() => onWindow(whole)}
       >
@@ -49,12 +51,12 @@ export const TimeRuler = ({ window, whole, onWindow }: Zooming) => {
             {tick === whole.from ? "0" : formatDuration((tick - whole.from) / 1_000)}
           </span>
         ))}
-        {drawn !== undefined && (
+        {dragged !== undefined && (
           <span
             className="ruler-drawn"
             style={{
-              left: `${Math.min(drawn.from, drawn.to) * 100}%`,
-              width: `${Math.abs(drawn.to - drawn.from) * 100}%`,
+              left: `${Math.min(dragged.from, dragged.to) * 100}%`,
+              width: `${Math.abs(dragged.to - dragged.from) * 100}%`,
             }}
           />
         )}

@@ -1,13 +1,13 @@
-/** A stretch of time that is shown, microseconds from the trace's base. */
+/** A visible time window, in microseconds since the trace's base. */
 export interface TimeWindow {
   readonly from: number;
   readonly to: number;
 }
 
-/** Shortest stretch that can be shown: one microsecond, the clock's step. */
-const shortest = 1;
+/** The shortest window: one microsecond, the resolution of run times. */
+const shortestMicros = 1;
 
-/** The whole of a trace. */
+/** The window from a trace's first start to its last end; open runs end at `now`. */
 export function spanOf(
   { starts, ends, count }: { starts: Float64Array; ends: Float64Array; count: number },
   now: number,
@@ -20,26 +20,32 @@ export function spanOf(
     from = Math.min(from, start);
     to = Math.max(to, start, Number.isNaN(end) ? now : end);
   }
-  return count === 0 ? { from: 0, to: shortest } : { from, to: Math.max(to, from + shortest) };
+  return count === 0
+    ? { from: 0, to: shortestMicros }
+    : { from, to: Math.max(to, from + shortestMicros) };
 }
 
+/** Position of a time interval within a window. */
 export interface Bar {
-  /** 0 to 1 of the window's width. */
+  /** As a share of the window's width, 0 to 1. */
   readonly left: number;
   readonly width: number;
-  /** Whether any of it lies in the window. */
-  readonly isIn: boolean;
+  /** Whether any part of it is in the window. */
+  readonly isVisible: boolean;
 }
 
-/** Where a stretch of time lies in a window; what is outside is cut off. */
+/** The position of an interval within a window, clipped to the window. */
 export function toBar({ from, to }: TimeWindow, start: number, end: number): Bar {
   const span = to - from;
   const left = Math.min(1, Math.max(0, (start - from) / span));
   const right = Math.min(1, Math.max(0, (end - from) / span));
-  return { left, width: Math.max(0, right - left), isIn: end >= from && start <= to };
+  return { left, width: Math.max(0, right - left), isVisible: end >= from && start <= to };
 }
 
-/** A window zoomed around a place in it, 0 to 1; a factor below 1 shows less time. Stays in `whole`. */
+/**
+ * Zooms a window. `around` is the position within the window that stays fixed, 0 to 1; a factor below 1
+ * zooms in. The result stays within `whole`.
+ */
 export function zoom(
   window: TimeWindow,
   {
@@ -49,30 +55,31 @@ export function zoom(
   }: { readonly factor: number; readonly around: number; readonly whole: TimeWindow },
 ): TimeWindow {
   const span = window.to - window.from;
-  const wanted = Math.max(shortest, Math.min(whole.to - whole.from, span * factor));
-  const from = window.from + around * (span - wanted);
-  return within({ from, to: from + wanted }, whole);
+  const newSpan = Math.max(shortestMicros, Math.min(whole.to - whole.from, span * factor));
+  const from = window.from + around * (span - newSpan);
+  return moveInto({ from, to: from + newSpan }, whole);
 }
 
-/** A window moved by a share of its own width. Stays in `whole`. */
+/** Moves a window by a share of its width; a negative share moves it to earlier times. Stays within `whole`. */
 export function pan(window: TimeWindow, share: number, whole: TimeWindow): TimeWindow {
   const by = (window.to - window.from) * share;
-  return within({ from: window.from + by, to: window.to + by }, whole);
+  return moveInto({ from: window.from + by, to: window.to + by }, whole);
 }
 
-/** The window between two moments, whichever comes first, in `whole`. */
+/** The window between two moments, given in either order, limited to `whole`. */
 export function windowBetween(a: number, b: number, whole: TimeWindow): TimeWindow {
   const from = Math.min(a, b);
-  return within({ from, to: Math.max(a, b, from + shortest) }, whole);
+  return moveInto({ from, to: Math.max(a, b, from + shortestMicros) }, whole);
 }
 
-function within({ from, to }: TimeWindow, whole: TimeWindow): TimeWindow {
+/** Shortens a window to the length of `whole` if it is longer, and moves it inside `whole`. */
+function moveInto({ from, to }: TimeWindow, whole: TimeWindow): TimeWindow {
   const span = Math.min(to - from, whole.to - whole.from);
   const start = Math.max(whole.from, Math.min(from, whole.to - span));
   return { from: start, to: start + span };
 }
 
-/** Round moments in a window, `count` or fewer of them, counted from `zero`. */
+/** Up to about `count` tick marks in a window, at round distances from `zero`. */
 export function toTicks(window: TimeWindow, count: number, zero: number): readonly number[] {
   const span = window.to - window.from;
   const step = toRoundStep(span / Math.max(1, count));
@@ -88,19 +95,20 @@ export function toTicks(window: TimeWindow, count: number, zero: number): readon
   return ticks;
 }
 
-const second = 1_000_000;
+const microsPerSecond = 1_000_000;
+/** Seconds. */
 const clockSteps = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400,
 ];
 
-/** The next step a person counts in: 1, 2 or 5 times a power of ten, above a second those of clocks. */
+/** The smallest round step of at least `least`: 1, 2 or 5 times a power of ten; above a second, a unit of clocks. */
 function toRoundStep(least: number): number {
-  if (least > second) {
-    const known = clockSteps.find((step) => step * second >= least);
-    return known === undefined
-      ? Math.ceil(least / (86_400 * second)) * 86_400 * second
-      : known * second;
+  if (least > microsPerSecond) {
+    const seconds = clockSteps.find((step) => step * microsPerSecond >= least);
+    return seconds === undefined
+      ? Math.ceil(least / (86_400 * microsPerSecond)) * 86_400 * microsPerSecond
+      : seconds * microsPerSecond;
   }
-  const power = 10 ** Math.floor(Math.log10(Math.max(least, shortest)));
+  const power = 10 ** Math.floor(Math.log10(Math.max(least, shortestMicros)));
   return [1, 2, 5, 10].map((digit) => digit * power).find((step) => step >= least) ?? power * 10;
 }

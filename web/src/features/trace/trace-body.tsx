@@ -1,6 +1,6 @@
 import { useCallback, useMemo, useRef, useState } from "react";
 import { Minimap } from "./minimap.tsx";
-import type { KnownTrace } from "./queries.ts";
+import type { LoadedTrace } from "./queries.ts";
 import { RunPanel } from "./run-panel/run-panel.tsx";
 import type { TimeWindow } from "./time-scale.ts";
 import { TraceList } from "./trace-list.tsx";
@@ -8,15 +8,15 @@ import { TraceTools } from "./trace-tools.tsx";
 import { useTraceAddress } from "./use-trace-address.ts";
 import { useTraceKeys } from "./use-trace-keys.ts";
 import { formatZoom, useTraceView } from "./use-trace-view.ts";
-import { closedAbove, stepIn } from "./visible-runs.ts";
+import { findClosedAncestors, findNextRun } from "./visible-runs.ts";
 
-/** What there is to see of a trace with runs. */
+/** The body of a trace that has at least one run: toolbar, minimap, tree and run panel. */
 export const TraceBody = ({
   trace,
   traceId,
   runId,
 }: {
-  readonly trace: KnownTrace;
+  readonly trace: LoadedTrace;
   readonly traceId: string;
   readonly runId: string;
 }) => {
@@ -31,9 +31,9 @@ export const TraceBody = ({
     (run: number) => {
       const id = model.ids[run];
       change({ run: id === traceId ? undefined : id });
-      const above = closedAbove(model, run, closed);
+      const above = findClosedAncestors(model, run, closed);
       if (above.length > 0) {
-        setClosed(new Set([...closed].filter((known) => !above.includes(known))));
+        setClosed(new Set([...closed].filter((closedId) => !above.includes(closedId))));
       }
     },
     [model, traceId, change, closed],
@@ -55,13 +55,13 @@ export const TraceBody = ({
     [matches, facts],
   );
   const onStep = (kind: keyof typeof steps, by: 1 | -1): void => {
-    const places = steps[kind];
-    // The slowest come by their rank, the others as they stand in the tree.
-    const rank = places.indexOf(selected);
+    const runs = steps[kind];
+    // The slowest runs are visited from slowest to fastest, the others in the order of the tree.
+    const rank = runs.indexOf(selected);
     const next =
       kind === "slow"
-        ? places[(rank + by + places.length) % Math.max(1, places.length)]
-        : stepIn(model, places, { from: selected, by });
+        ? runs[(rank + by + runs.length) % Math.max(1, runs.length)]
+        : findNextRun(model, runs, { from: selected, by });
     if (next !== undefined) {
       onSelect(next);
     }
@@ -76,7 +76,7 @@ export const TraceBody = ({
         searchRef={searchRef}
         change={change}
         onStep={onStep}
-        onWhole={() => onWindow(whole)}
+        onResetZoom={() => onWindow(whole)}
       />
       <Minimap view={view} onWindow={onWindow} />
       <div className="trace">

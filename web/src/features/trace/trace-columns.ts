@@ -1,24 +1,29 @@
-/** A page of a trace as the server sends it: see `readTrace` of the server's page calls. */
+/** One page of a trace's runs, as columns: the response of `GET /ui/traces/:id`. */
 export interface TraceColumns {
   readonly count: number;
-  /** What changes later is asked for with it. */
+  /** Sent as `since` with a later request, it selects the runs that changed after this response. */
   readonly mark: number;
-  /** Where the next page begins. */
+  /** The cursor of the next page; `undefined` on the last page. */
   readonly next: string | undefined;
+  /** Microseconds since the Unix epoch. Times in `start`, `end` and `firstToken` count from here. */
   readonly baseMicros: number;
-  /** One behind the other, 36 characters each. */
+  /** The ids of the runs, concatenated, 36 characters each. */
   readonly ids: string;
-  /** Places in this page, or, counted on from there, in `far`; -1: none. */
+  /** Indexes of parents: below `count` in `ids`, from `count` on in `far`; -1 for no parent. */
   readonly parents: readonly number[];
-  /** Ids of parents beyond the page, as `ids`. */
+  /** The ids of parents that are not on this page, concatenated like `ids`. */
   readonly far: string;
+  /** Indexes into `names`; `type` contains indexes into `types`. */
   readonly name: readonly number[];
   readonly names: readonly string[];
   readonly type: readonly number[];
   readonly types: readonly string[];
   readonly start: readonly number[];
+  /** `null` for an open run. */
   readonly end: readonly (number | null)[];
+  /** Indexes of the failed runs. */
   readonly errors: readonly number[];
+  /** By the run's index in this page, as are `cost` and `firstToken`. */
   readonly tokens: Readonly<Record<number, number>>;
   readonly cost: Readonly<Record<number, number>>;
   readonly firstToken: Readonly<Record<number, number>>;
@@ -26,7 +31,7 @@ export interface TraceColumns {
 
 export const idLength = 36;
 
-/** @throws TypeError the server answered something else. */
+/** @throws TypeError the response is not a page of a trace. */
 export function parseTraceColumns(value: unknown): TraceColumns {
   const { first_token, base_us, next, ...rest } = value as Record<string, unknown>;
   const columns = { ...rest, firstToken: first_token, baseMicros: base_us } as unknown as Omit<
@@ -42,7 +47,7 @@ export function parseTraceColumns(value: unknown): TraceColumns {
       (column) => Array.isArray(column) && column.length === count,
     );
   if (!isWhole) {
-    throw new TypeError("the server's answer is no page of a trace");
+    throw new TypeError("The response is not a page of a trace.");
   }
   return { ...columns, next: typeof next === "string" ? next : undefined };
 }

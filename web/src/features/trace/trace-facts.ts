@@ -1,18 +1,19 @@
 import { endOf, statusCodes } from "./trace-model.ts";
 import type { TraceModel } from "./trace-model.ts";
 
-/** A stretch of time within a run, microseconds. */
+/** A time interval within one run, in microseconds since the trace's base. */
 export interface Interval {
+  /** The index of the run. */
   readonly run: number;
   readonly from: number;
   readonly to: number;
 }
 
-/** The time that each run spent itself: its duration less what its children cover of it, by place. */
+/** The self time of each run, by run index: its duration minus the part that its children cover. */
 export function toSelfTimes(model: TraceModel, now: number): Float64Array {
   const { count, order, parents, starts } = model;
   const selfTimes = new Float64Array(count);
-  /** By place: until when its children cover it. Children come by their starts. */
+  /** By run index: the time up to which its children were subtracted. Children are visited by start. */
   const covered = new Float64Array(count);
   for (let rank = 0; rank < count; rank += 1) {
     const run = order[rank] ?? 0;
@@ -33,7 +34,7 @@ export function toSelfTimes(model: TraceModel, now: number): Float64Array {
   return selfTimes;
 }
 
-/** The places of the `limit` runs that spent the most time themselves, the slowest first. */
+/** The indexes of the `limit` runs with the longest self times, the slowest first. */
 export function toSlowest(selfTimes: Float64Array, limit: number): readonly number[] {
   const slowest: number[] = [];
   for (let run = 0; run < selfTimes.length; run += 1) {
@@ -48,69 +49,73 @@ export function toSlowest(selfTimes: Float64Array, limit: number): readonly numb
   return slowest;
 }
 
-/** The places of the runs that failed, in the order of the tree. */
+/** The indexes of the failed runs, in tree order. */
 export const toErrors = ({ order, statuses }: TraceModel): readonly number[] =>
   [...order].filter((run) => statuses[run] === statusCodes.error);
 
 /**
- * The critical path of a trace: the stretches of time that decided when it ended.
+ * The critical path of a trace: the segments of time that decided when it ended.
  *
- * Read backwards from the end of the first root. At any moment the path is in one run. Going back in
- * time within a run, it enters the child that ended last before that moment (a child that outlives its
- * parent counts as ending with it), follows that child back to its start, and goes on in the parent
- * from there; where no child is left, the run itself is on the path back to its own start. To make any
- * stretch shorter would have let the trace end earlier, all else being the same. Stretches do not
- * overlap and, where clocks agree, cover the root's time without a gap.
+ * The path is followed backwards in time from the end of the first root; at any moment it is in one run.
+ * Within a run, it enters the child that ended last before the current moment (a child that outlives its
+ * parent counts as ending with it), follows that child back to its start, and continues in the parent
+ * from there. When no child remains, the run itself is on the path back to its start. Shortening any
+ * segment would have let the trace end earlier, all else being equal. Segments do not overlap and,
+ * without clock skew, cover the root's time without a gap.
  */
 export function toCriticalPath(model: TraceModel, now: number): readonly Interval[] {
   const root = model.order[0];
   if (root === undefined) {
     return [];
   }
-  const childrenOf = childrenByEnd(model, now);
+  const childrenOf = groupChildrenByEnd(model, now);
   const path: Interval[] = [];
   const rootEnd = endOf(model, root, now);
   const stack: Step[] = [
-    { run: root, from: model.starts[root] ?? 0, until: rootEnd, at: rootEnd, next: 0 },
+    { run: root, from: model.starts[root] ?? 0, until: rootEnd, at: rootEnd, nextChild: 0 },
   ];
   for (let step = stack.at(-1); step !== undefined; step = stack.at(-1)) {
     const { run, from, until } = step;
-    const child = childrenOf.get(run)?.[step.next];
+    const child = childrenOf.get(run)?.[step.nextChild];
     if (child === undefined || step.at <= from) {
       addInterval(path, { run, from, to: step.at });
       stack.pop();
       continue;
     }
-    step.next += 1;
+    step.nextChild += 1;
     const childStart = Math.max(from, model.starts[child] ?? 0);
     const childEnd = Math.min(endOf(model, child, now), until);
     if (childEnd <= step.at && childEnd > childStart) {
       addInterval(path, { run, from: childEnd, to: step.at });
       step.at = childStart;
-      stack.push({ run: child, from: childStart, until: childEnd, at: childEnd, next: 0 });
+      stack.push({ run: child, from: childStart, until: childEnd, at: childEnd, nextChild: 0 });
     }
   }
   return path;
 }
 
+/** One run on the stack of the walk along the critical path. */
 interface Step {
   readonly run: number;
-  /** What of the run its parent's time covers: where the path leaves it, and where it came in. */
+  /** The part of the run within its parent's time. The path enters at `until` and leaves at `from`. */
   readonly from: number;
   readonly until: number;
-  /** Where it is; it goes back. */
+  /** The current moment; it only decreases. */
   at: number;
-  /** The next of the run's children, the last to end first. */
-  next: number;
+  /** The index, among the run's children sorted from the last end to the first, of the next child to try. */
+  nextChild: number;
 }
 
-function addInterval(path: Interval[], stretch: Interval): void {
-  if (stretch.to > stretch.from) {
-    path.push(stretch);
+function addInterval(path: Interval[], segment: Interval): void {
+  if (segment.to > segment.from) {
+    path.push(segment);
   }
 }
 
-function childrenByEnd(model: TraceModel, now: number): ReadonlyMap<number, readonly number[]> {
+function groupChildrenByEnd(
+  model: TraceModel,
+  now: number,
+): ReadonlyMap<number, readonly number[]> {
   const children = new Map<number, number[]>();
   for (const run of model.order) {
     const parent = model.parents[run] ?? -1;

@@ -5,7 +5,7 @@ import { toNextRow } from "../../components/keyboard/next-row.ts";
 import { TimeRuler } from "./time-ruler.tsx";
 import type { TimeWindow } from "./time-scale.ts";
 import { rowHeight, TraceRow } from "./trace-row.tsx";
-import { toWords } from "./trace-search.ts";
+import { splitWords } from "./trace-search.ts";
 import type { TraceView } from "./use-trace-view.ts";
 import { useWheelZoom } from "./use-wheel-zoom.ts";
 
@@ -22,13 +22,13 @@ interface TraceListProps {
   readonly onWindow: (window: TimeWindow) => void;
 }
 
-/** The tree of a trace and its bars on one time scale, as one list of which only the rows in view exist. */
+/** The tree of a trace with its bars on one time scale: a virtual list, which renders only the rows in view. */
 export const TraceList = (props: TraceListProps) => {
   const { view, selected, onSelect, onFold, onWindow } = props;
   const { model, visible, window, whole } = view;
   const { runs } = visible;
   const scroller = useRef<HTMLDivElement>(null);
-  // oxlint-disable-next-line react/incompatible-library -- its functions are not memoized here
+  // oxlint-disable-next-line react/incompatible-library -- the functions that it returns are not memoized here
   const virtualizer = useVirtualizer({
     count: runs.length,
     getScrollElement: () => scroller.current,
@@ -43,21 +43,25 @@ export const TraceList = (props: TraceListProps) => {
   }, [row, virtualizer]);
   useEffect(() => scroller.current?.focus({ preventScroll: true }), []);
   useWheelZoom(scroller, { window, whole, onWindow });
-  const isOpen = useOpen(props);
+  const isExpanded = useIsExpanded(props);
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) {
       return;
     }
     const next = toNextRow(event.key, { current: row, count: runs.length, page: pageRows });
-    const open = isOpen(selected);
+    const expanded = isExpanded(selected);
     if (next !== undefined && runs[next] !== undefined) {
       onSelect(runs[next]);
-    } else if (event.key === "ArrowLeft" && open !== true && (model.parents[selected] ?? -1) >= 0) {
+    } else if (
+      event.key === "ArrowLeft" &&
+      expanded !== true &&
+      (model.parents[selected] ?? -1) >= 0
+    ) {
       onSelect(model.parents[selected] ?? selected);
     } else if (
-      (event.key === "ArrowLeft" && open === true) ||
-      (event.key === "ArrowRight" && open === false) ||
-      (event.key === "Enter" && open !== undefined)
+      (event.key === "ArrowLeft" && expanded === true) ||
+      (event.key === "ArrowRight" && expanded === false) ||
+      (event.key === "Enter" && expanded !== undefined)
     ) {
       onFold(selected);
     } else {
@@ -70,7 +74,7 @@ export const TraceList = (props: TraceListProps) => {
     const id = element?.closest<HTMLElement>("[data-run]")?.dataset["run"];
     const run = id === undefined ? undefined : model.indexById.get(id);
     if (run !== undefined) {
-      const isFold = element?.closest("[data-fold]") !== null && isOpen(run) !== undefined;
+      const isFold = element?.closest("[data-fold]") !== null && isExpanded(run) !== undefined;
       (isFold ? onFold : onSelect)(run);
     }
   };
@@ -87,15 +91,15 @@ export const TraceList = (props: TraceListProps) => {
         onKeyDown={onKeyDown}
         onClick={onClick}
       >
-        <Rows {...props} virtualizer={virtualizer} isOpen={isOpen} />
+        <Rows {...props} virtualizer={virtualizer} isExpanded={isExpanded} />
       </div>
     </div>
   );
 };
 
-/** Whether a run is open; `undefined` where nothing is below it. */
-function useOpen({ view: { model }, closed, closedTypes }: TraceListProps) {
-  const types = useMemo(() => toWords(closedTypes), [closedTypes]);
+/** Returns a function that says whether a run is expanded; `undefined` for a run without children. */
+function useIsExpanded({ view: { model }, closed, closedTypes }: TraceListProps) {
+  const types = useMemo(() => splitWords(closedTypes), [closedTypes]);
   return (run: number): boolean | undefined =>
     (model.sizes[run] ?? 1) < 2
       ? undefined
@@ -107,18 +111,18 @@ const Rows = ({
   selected,
   find,
   virtualizer,
-  isOpen,
+  isExpanded,
 }: TraceListProps & {
   readonly virtualizer: ReturnType<typeof useVirtualizer<HTMLDivElement, Element>>;
-  readonly isOpen: (run: number) => boolean | undefined;
+  readonly isExpanded: (run: number) => boolean | undefined;
 }) => {
   const { model, visible, facts, path, matches, window, now } = view;
-  const found = useMemo(() => new Set(matches), [matches]);
+  const matching = useMemo(() => new Set(matches), [matches]);
   return (
     <div className="rows" role="presentation" style={{ height: virtualizer.getTotalSize() }}>
       {virtualizer.getVirtualItems().map(({ index, start }) => {
         const run = visible.runs[index] ?? 0;
-        const slow = facts?.slowest.indexOf(run) ?? -1;
+        const slowIndex = facts?.slowest.indexOf(run) ?? -1;
         return (
           <TraceRow
             key={model.ids[run]}
@@ -129,10 +133,10 @@ const Rows = ({
             now={now}
             window={window}
             isSelected={run === selected}
-            isOpen={isOpen(run)}
-            slow={slow < 0 ? undefined : slow + 1}
-            path={path.get(run)}
-            isMatch={found.has(run)}
+            isExpanded={isExpanded(run)}
+            slowRank={slowIndex < 0 ? undefined : slowIndex + 1}
+            criticalIntervals={path.get(run)}
+            isMatch={matching.has(run)}
             find={find}
           />
         );

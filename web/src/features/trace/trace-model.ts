@@ -6,11 +6,12 @@ export type TraceStatus = keyof typeof statusCodes;
 const statusNames: readonly TraceStatus[] = ["success", "error", "pending"];
 
 /**
- * The runs of one trace as columns; a run is its place in them. Times are microseconds from
- * {@link baseMicros}. Never changed once made: {@link grow} makes the next one.
+ * The runs of one trace as columns. A run is identified by its index, the same in every column. Times are
+ * microseconds since {@link TraceModel.baseMicros}. A model is immutable: {@link growTrace} returns a new one.
  */
 export interface TraceModel {
   readonly count: number;
+  /** Microseconds since the Unix epoch. */
   readonly baseMicros: number;
   readonly ids: readonly string[];
   readonly names: readonly string[];
@@ -19,17 +20,18 @@ export interface TraceModel {
   /** NaN while the run is open. */
   readonly ends: Float64Array;
   readonly statuses: Uint8Array;
+  /** By run index, as are the next two. */
   readonly tokens: ReadonlyMap<number, number>;
   readonly costs: ReadonlyMap<number, number>;
   readonly firstTokens: ReadonlyMap<number, number>;
-  /** -1: it stands at the top. */
+  /** The index of each run's parent; -1 for a run at the top of the tree. */
   readonly parents: Int32Array;
-  /** Places in the order of the tree: parents before children, siblings by their start. */
+  /** Run indexes in tree order: parents before children, siblings by start. */
   readonly order: Int32Array;
   readonly depths: Int32Array;
-  /** How many runs stand below a run, itself included. */
+  /** The number of runs in each run's subtree, including the run itself. */
   readonly sizes: Int32Array;
-  /** Where a run stands in {@link order}. */
+  /** The position of each run in {@link TraceModel.order}. */
   readonly ranks: Int32Array;
   readonly indexById: ReadonlyMap<string, number>;
 }
@@ -49,24 +51,24 @@ interface Draft {
   readonly indexById: Map<string, number>;
 }
 
-/** What a model is made of, kept to grow it. */
+/** The growable columns that each model was built from; {@link growTrace} copies and extends them. */
 const drafts = new WeakMap<TraceModel, Draft>();
 
 /**
- * A trace with the runs of more pages: new ones at the end, known ones as they are now. O(n) in the
- * whole trace, and the same model where nothing came.
+ * Adds the runs of further pages to a trace: new runs at the end, changed runs in their old position.
+ * Takes O(n) of the whole trace. Returns the same model when the pages are empty.
  */
 export function growTrace(
   model: TraceModel | undefined,
   pages: readonly TraceColumns[],
 ): TraceModel {
-  const known = model === undefined ? undefined : drafts.get(model);
+  const previous = model === undefined ? undefined : drafts.get(model);
   if (model !== undefined && pages.every(({ count }) => count === 0)) {
     return model;
   }
-  const draft = known === undefined ? emptyDraft() : copyDraft(known);
+  const draft = previous === undefined ? emptyDraft() : copyDraft(previous);
   pages.filter(({ count }) => count > 0).forEach((page) => addPage(draft, page));
-  const grown = layOut(draft);
+  const grown = buildModel(draft);
   drafts.set(grown, draft);
   return grown;
 }
@@ -74,14 +76,14 @@ export function growTrace(
 export const statusOf = (model: TraceModel, run: number): TraceStatus =>
   statusNames[model.statuses[run] ?? 0] ?? "success";
 
-/** Where a run's bar ends: an open one's at `now`; never before its start, whatever the clocks said. */
+/** The end of a run's bar: `now` for an open run, and never before its start, which clock skew could cause. */
 export function endOf({ starts, ends }: TraceModel, run: number, now: number): number {
   const start = starts[run] ?? 0;
   const end = ends[run] ?? Number.NaN;
   return Math.max(start, Number.isNaN(end) ? now : end);
 }
 
-/** Whether a run ended before it began. */
+/** Whether a run's end precedes its start, which clock skew can cause. */
 export const isBackwards = ({ starts, ends }: TraceModel, run: number): boolean =>
   (ends[run] ?? Number.NaN) < (starts[run] ?? 0);
 
@@ -125,8 +127,8 @@ function addPage(draft: Draft, page: TraceColumns): void {
   }
   const shift = page.baseMicros - draft.baseMicros;
   const errors = new Set(page.errors);
-  const known = page.ids + page.far;
-  const idAt = (index: number): string => known.slice(index * idLength, (index + 1) * idLength);
+  const allIds = page.ids + page.far;
+  const idAt = (index: number): string => allIds.slice(index * idLength, (index + 1) * idLength);
   for (let index = 0; index < page.count; index += 1) {
     const id = idAt(index);
     const runIndex = draft.indexById.get(id) ?? draft.ids.length;
@@ -139,8 +141,8 @@ function addPage(draft: Draft, page: TraceColumns): void {
     draft.types[runIndex] = page.types[page.type[index] ?? -1] ?? "";
     draft.starts[runIndex] = (page.start[index] ?? 0) + shift;
     draft.ends[runIndex] = end === null ? Number.NaN : end + shift;
-    const open = end === null ? statusCodes.pending : statusCodes.success;
-    draft.statuses[runIndex] = errors.has(index) ? statusCodes.error : open;
+    const unfailed = end === null ? statusCodes.pending : statusCodes.success;
+    draft.statuses[runIndex] = errors.has(index) ? statusCodes.error : unfailed;
     setOrDelete(draft.tokens, runIndex, page.tokens[index]);
     setOrDelete(draft.costs, runIndex, page.cost[index]);
     const firstToken = page.firstToken[index];
@@ -160,7 +162,7 @@ function setOrDelete(map: Map<number, number>, runIndex: number, value: number |
   }
 }
 
-function layOut(draft: Draft): TraceModel {
+function buildModel(draft: Draft): TraceModel {
   const count = draft.ids.length;
   const parents = new Int32Array(count).fill(-1);
   draft.parentIds.forEach((parentId, runIndex) => {
@@ -178,8 +180,8 @@ function layOut(draft: Draft): TraceModel {
   };
 }
 
-/** Places in the order of their starts; a trace mostly comes in it, and then this is O(n). */
-function byStart(starts: readonly number[]): number[] {
+/** Run indexes sorted by start. A trace mostly arrives in this order; the function then takes O(n). */
+function sortByStart(starts: readonly number[]): number[] {
   const runIndexes = starts.map((_, runIndex) => runIndex);
   const isSorted = starts.every(
     (start, runIndex) => runIndex === 0 || (starts[runIndex - 1] ?? 0) <= start,
@@ -193,16 +195,16 @@ type Tree = Pick<TraceModel, "order" | "depths" | "sizes" | "ranks">;
 
 function toTreeOrder(parents: Int32Array, starts: readonly number[]): Tree {
   const count = parents.length;
-  const sorted = byStart(starts);
-  // Children as linked lists: built backwards, so that the first to start comes first.
+  const sorted = sortByStart(starts);
+  // Children as linked lists. They are built from the last start to the first, so each list begins with the first.
   const firstChild = new Int32Array(count).fill(-1);
   const nextSibling = new Int32Array(count).fill(-1);
-  const tops: number[] = [];
+  const topRuns: number[] = [];
   for (let index = count - 1; index >= 0; index -= 1) {
     const runIndex = sorted[index] ?? 0;
     const parent = parents[runIndex] ?? -1;
     if (parent < 0) {
-      tops.push(runIndex);
+      topRuns.push(runIndex);
     } else {
       nextSibling[runIndex] = firstChild[parent] ?? -1;
       firstChild[parent] = runIndex;
@@ -215,8 +217,8 @@ function toTreeOrder(parents: Int32Array, starts: readonly number[]): Tree {
     ranks: new Int32Array(count).fill(-1),
   };
   let rank = 0;
-  // A stack of its own: a chain of runs may be deeper than the call stack.
-  const visit = (top: number): void => {
+  // Not recursive: a chain of runs may be deeper than the call stack.
+  const placeSubtree = (top: number): void => {
     const stack = [top];
     parents[top] = -1;
     for (let runIndex = stack.pop(); runIndex !== undefined; runIndex = stack.pop()) {
@@ -236,11 +238,11 @@ function toTreeOrder(parents: Int32Array, starts: readonly number[]): Tree {
       }
     }
   };
-  for (let index = tops.length - 1; index >= 0; index -= 1) {
-    visit(tops[index] ?? 0);
+  for (let index = topRuns.length - 1; index >= 0; index -= 1) {
+    placeSubtree(topRuns[index] ?? 0);
   }
-  // Runs that are one another's parents are below no top: the first of them to start becomes one.
-  sorted.forEach((runIndex) => (tree.ranks[runIndex] === -1 ? visit(runIndex) : undefined));
+  // Runs whose parents form a cycle are below no top run. The one that started first becomes a top run.
+  sorted.forEach((runIndex) => (tree.ranks[runIndex] === -1 ? placeSubtree(runIndex) : undefined));
   for (let index = count - 1; index >= 0; index -= 1) {
     const runIndex = tree.order[index] ?? 0;
     const parent = parents[runIndex] ?? -1;

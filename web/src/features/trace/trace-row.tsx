@@ -11,7 +11,7 @@ import type { TraceModel } from "./trace-model.ts";
 
 export const rowHeight = 28;
 const indent = 14;
-/** Deeper runs are indented no further: their names would not be seen. */
+/** The deepest level that adds indentation. Deeper runs stay there, or their names would leave the column. */
 const deepestIndent = 16;
 
 export interface TraceRowProps {
@@ -22,18 +22,18 @@ export interface TraceRowProps {
   readonly now: number;
   readonly window: TimeWindow;
   readonly isSelected: boolean;
-  /** Absent where there is nothing below. */
-  readonly isOpen: boolean | undefined;
-  /** Its place among the slowest, from 1. */
-  readonly slow: number | undefined;
-  readonly path: readonly Interval[] | undefined;
+  /** `undefined` for a run without children. */
+  readonly isExpanded: boolean | undefined;
+  /** Rank among the slowest runs, from 1. */
+  readonly slowRank: number | undefined;
+  readonly criticalIntervals: readonly Interval[] | undefined;
   readonly isMatch: boolean;
   readonly find: string;
 }
 
-/** A run: its name where it stands in the tree, its bar where it lies in time. */
+/** The row of a run: its name, indented by depth, and its bar on the time scale. */
 export const TraceRow = memo((props: TraceRowProps) => {
-  const { model, run, depth, start, now, isSelected, isOpen, isMatch } = props;
+  const { model, run, depth, start, now, isSelected, isExpanded, isMatch } = props;
   const id = model.ids[run] ?? "";
   const status = statusOf(model, run);
   const duration = endOf(model, run, now) - (model.starts[run] ?? 0);
@@ -44,20 +44,20 @@ export const TraceRow = memo((props: TraceRowProps) => {
       role="treeitem"
       aria-level={depth + 1}
       aria-selected={isSelected}
-      aria-expanded={isOpen}
+      aria-expanded={isExpanded}
       data-match={isMatch || undefined}
       data-run={id}
       style={{ height: rowHeight, transform: `translateY(${start}px)` }}
     >
       <span className="tree-name" style={{ paddingLeft: Math.min(depth, deepestIndent) * indent }}>
-        <span className="tree-fold" data-fold data-open={isOpen} aria-hidden="true" />
+        <span className="tree-fold" data-fold data-open={isExpanded} aria-hidden="true" />
         <RunTypeBadge type={model.types[run] ?? ""} />
         <Name {...props} />
         {status === "error" && <span className="error-mark">Error</span>}
-        {props.slow !== undefined && (
-          <span className="slow-mark" title={`Number ${props.slow} of the slowest, by own time`}>
-            {props.slow}
-            <span className="unseen"> of the slowest</span>
+        {props.slowRank !== undefined && (
+          <span className="slow-mark" title={`#${props.slowRank} slowest by self time`}>
+            {props.slowRank}
+            <span className="unseen"> (rank by self time)</span>
           </span>
         )}
       </span>
@@ -74,19 +74,19 @@ const Name = ({ model, run, find, isMatch }: TraceRowProps) => {
   return (
     <bdi className="name">
       {isMatch
-        ? splitMatches(name, find.trim()).map((piece, index) =>
-            piece.isMatch ? <mark key={index}>{piece.text}</mark> : piece.text,
+        ? splitMatches(name, find.trim()).map((segment, index) =>
+            segment.isMatch ? <mark key={index}>{segment.text}</mark> : segment.text,
           )
         : name}
     </bdi>
   );
 };
 
-const Bar = ({ model, run, now, window, path }: TraceRowProps) => {
+const Bar = ({ model, run, now, window, criticalIntervals }: TraceRowProps) => {
   const start = model.starts[run] ?? 0;
   const bar = toBar(window, start, endOf(model, run, now));
   const status = statusOf(model, run);
-  if (!bar.isIn) {
+  if (!bar.isVisible) {
     const side = start >= window.to ? "right" : "left";
     return (
       <span className="tree-bar" aria-hidden="true">
@@ -101,16 +101,16 @@ const Bar = ({ model, run, now, window, path }: TraceRowProps) => {
         data-type={model.types[run]}
         data-status={status}
         data-backwards={isBackwards(model, run) || undefined}
-        title={isBackwards(model, run) ? "Ended before it began: the clocks differed" : undefined}
+        title={isBackwards(model, run) ? "End precedes start (clock skew)" : undefined}
         style={{ left: `${bar.left * 100}%`, width: `${bar.width * 100}%` }}
       />
-      {path?.map(({ from, to }) => {
-        const stretch = toBar(window, from, to);
-        return stretch.isIn ? (
+      {criticalIntervals?.map(({ from, to }) => {
+        const section = toBar(window, from, to);
+        return section.isVisible ? (
           <span
             key={from}
             className="bar-path"
-            style={{ left: `${stretch.left * 100}%`, width: `${stretch.width * 100}%` }}
+            style={{ left: `${section.left * 100}%`, width: `${section.width * 100}%` }}
           />
         ) : null;
       })}

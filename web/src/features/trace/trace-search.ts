@@ -14,39 +14,39 @@ export const traceTabs = [
 ] as const;
 export type TraceTab = (typeof traceTabs)[number];
 
-/** The state of an open trace in the address. */
+/** The state of an open trace, as stored in the URL's query. */
 export interface TraceSearch {
-  /** What of the selected run shows. @defaultValue data */
+  /** The selected tab of the run panel. @defaultValue data */
   readonly panel?: TraceTab;
-  /** How inputs and outputs show. @defaultValue what suits them */
+  /** How inputs and outputs are displayed. @defaultValue chosen to suit the value */
   readonly as?: PayloadMode;
-  /** Words searched for in the trace. */
+  /** The text searched for in the trace. */
   readonly find?: string;
-  /** Types whose runs are closed, joined by commas. */
+  /** Run types whose runs are collapsed, comma-separated. */
   readonly close?: string;
-  /** Types whose runs do not show, joined by commas. */
+  /** Run types whose runs are hidden, comma-separated. */
   readonly hide?: string;
-  /** Whether only failed runs and those above them show. */
+  /** Present when only failed runs and their ancestors are shown. */
   readonly errors?: true;
-  /** Whether the critical path shows. */
+  /** Present when the critical path is shown. */
   readonly path?: true;
-  /** The run that the selected one is compared with. */
+  /** The id of the run that the selected run is compared with. */
   readonly vs?: string;
-  /** The time that shows, microseconds from the trace's first start: `from-to`. */
+  /** The visible time window, in microseconds since the trace's first start: `from-to`. */
   readonly zoom?: string;
 }
 
 const textChars = 200;
 
-/** Reads the query of an address; what has no meaning is left out. */
+/** Parses the URL's query. Invalid values are left out. */
 export function parseTraceSearch(search: Readonly<Record<string, unknown>>): TraceSearch {
   const { panel, as, find, close, hide, errors, path, vs, zoom } = search;
   return {
     ...(isOneOf(traceTabs, panel) && panel !== "data" ? { panel } : {}),
     ...(isOneOf(payloadModes, as) ? { as } : {}),
-    ...textOf("find", find),
-    ...textOf("close", close),
-    ...textOf("hide", hide),
+    ...parseText("find", find),
+    ...parseText("close", close),
+    ...parseText("hide", hide),
     ...(errors === true ? { errors } : {}),
     ...(path === true ? { path } : {}),
     ...(isId(vs) ? { vs } : {}),
@@ -54,19 +54,19 @@ export function parseTraceSearch(search: Readonly<Record<string, unknown>>): Tra
   };
 }
 
-/** Words joined by commas, as a set. */
-export const toWords = (text: string | undefined): ReadonlySet<string> =>
+/** Splits a comma-separated list into a set. */
+export const splitWords = (text: string | undefined): ReadonlySet<string> =>
   new Set(text === undefined || text === "" ? [] : text.split(","));
 
-/** The inverse; `undefined` where it has no counterpart. */
-export const fromWords = (words: ReadonlySet<string>): string | undefined =>
+/** The inverse of {@link splitWords}; `undefined` for an empty set. */
+export const joinWords = (words: ReadonlySet<string>): string | undefined =>
   words.size === 0 ? undefined : [...words].join(",");
 
 const isOneOf = <Word extends string>(words: readonly Word[], value: unknown): value is Word =>
   words.some((word) => word === value);
 
-/** A router reads `7` as a number: it was typed as a text. */
-function textOf(name: "find" | "close" | "hide", value: unknown): TraceSearch {
+/** The router parses `find=7` as a number, although the user typed a text. */
+function parseText(name: "find" | "close" | "hide", value: unknown): TraceSearch {
   const text = typeof value === "number" ? String(value) : value;
   return typeof text === "string" && text !== "" ? { [name]: text.slice(0, textChars) } : {};
 }

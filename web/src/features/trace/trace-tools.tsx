@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import type { KeyboardEvent, RefObject } from "react";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { RunTypeBadge } from "../runs/run-badges.tsx";
-import { fromWords, toWords } from "./trace-search.ts";
+import { joinWords, splitWords } from "./trace-search.ts";
 import type { TraceSearch } from "./trace-search.ts";
 import type { TraceChange } from "./use-trace-address.ts";
 import type { TraceView } from "./use-trace-view.ts";
@@ -15,12 +15,12 @@ interface TraceToolsProps {
   readonly searchRef: RefObject<HTMLInputElement | null>;
   readonly change: (change: TraceChange) => void;
   readonly onStep: (kind: "match" | "error" | "slow", by: 1 | -1) => void;
-  readonly onWhole: () => void;
+  readonly onResetZoom: () => void;
 }
 
-/** Search, what shows, and steps from one run to the next of its kind. */
+/** The toolbar of a trace: search, filters, and buttons that select the next error or slow run. */
 export const TraceTools = (props: TraceToolsProps) => {
-  const { view, search, change, onStep, onWhole } = props;
+  const { view, search, change, onStep, onResetZoom } = props;
   const errors = view.facts?.errors.length ?? 0;
   return (
     <div className="trace-tools">
@@ -46,8 +46,8 @@ export const TraceTools = (props: TraceToolsProps) => {
           Next slowest
         </Button>
         {view.window !== view.whole && (
-          <Button size="compact-xs" variant="default" onClick={onWhole}>
-            Whole time
+          <Button size="compact-xs" variant="default" onClick={onResetZoom}>
+            Reset zoom
           </Button>
         )}
       </span>
@@ -62,7 +62,7 @@ const Search = ({ view, search, selected, searchRef, change, onStep }: TraceTool
     if (event.key === "Enter") {
       onStep("match", event.shiftKey ? -1 : 1);
     } else if (event.key === "Escape") {
-      // The browser would empty the field: what was found stays, for n and b to walk through.
+      // Without this the browser would clear the field, and the keys n and b could not step through the matches.
       event.preventDefault();
       event.currentTarget.closest(".trace-body")?.querySelector<HTMLElement>(".tree")?.focus();
     }
@@ -73,8 +73,8 @@ const Search = ({ view, search, selected, searchRef, change, onStep }: TraceTool
         ref={searchRef}
         type="search"
         className="control trace-search"
-        placeholder="Search names and contents   /"
-        aria-label="Search in the trace"
+        placeholder="Search names and content   /"
+        aria-label="Search this trace"
         value={search.find ?? ""}
         onChange={({ target: { value } }) => change({ find: value === "" ? undefined : value })}
         onKeyDown={onKeyDown}
@@ -110,32 +110,32 @@ const Toggle = ({
 
 const states = [
   { value: "show", label: "Show" },
-  { value: "close", label: "Fold" },
+  { value: "close", label: "Collapse" },
   { value: "hide", label: "Hide" },
 ];
 
-/** For each type whether its runs show, are closed, or are left out. */
+/** A menu that sets for each run type whether its runs are shown, collapsed or hidden. */
 const TypeMenu = ({
   view,
   search,
   change,
 }: Pick<TraceToolsProps, "view" | "search" | "change">) => {
   const counts = useMemo(() => countTypes(view.model.types), [view.model]);
-  const [closed, hidden] = [toWords(search.close), toWords(search.hide)];
+  const [collapsed, hidden] = [splitWords(search.close), splitWords(search.hide)];
   const set = (type: string, state: string): void => {
     const without = (words: ReadonlySet<string>) => [...words].filter((word) => word !== type);
     change({
-      close: fromWords(new Set([...without(closed), ...(state === "close" ? [type] : [])])),
-      hide: fromWords(new Set([...without(hidden), ...(state === "hide" ? [type] : [])])),
+      close: joinWords(new Set([...without(collapsed), ...(state === "close" ? [type] : [])])),
+      hide: joinWords(new Set([...without(hidden), ...(state === "hide" ? [type] : [])])),
     });
   };
   const stateOf = (type: string): string => {
     if (hidden.has(type)) {
       return "hide";
     }
-    return closed.has(type) ? "close" : "show";
+    return collapsed.has(type) ? "close" : "show";
   };
-  const changed = closed.size + hidden.size;
+  const changed = collapsed.size + hidden.size;
   return (
     <Menu position="bottom-start" withinPortal closeOnItemClick={false}>
       <Menu.Target>
@@ -162,13 +162,13 @@ const TypeMenu = ({
   );
 };
 
-const typesShown = 20;
+const typeLimit = 20;
 
-/** The types of a trace, the most frequent first. */
+/** The run types of a trace with their counts, the most frequent first, 20 at most. */
 function countTypes(types: readonly string[]): readonly (readonly [string, number])[] {
   const counts = new Map<string, number>();
   for (const type of types) {
     counts.set(type, (counts.get(type) ?? 0) + 1);
   }
-  return [...counts].toSorted(([, a], [, b]) => b - a).slice(0, typesShown);
+  return [...counts].toSorted(([, a], [, b]) => b - a).slice(0, typeLimit);
 }

@@ -6,7 +6,7 @@ import { formatDuration, formatTime } from "../../components/time/time.ts";
 import { parseListSearch } from "../runs/run-list-search.ts";
 import type { ProjectAddress } from "../runs/run-list-search.ts";
 import { traceQuery, traceRunLimit } from "./queries.ts";
-import type { KnownTrace } from "./queries.ts";
+import type { LoadedTrace } from "./queries.ts";
 import { spanOf } from "./time-scale.ts";
 import { TraceBody } from "./trace-body.tsx";
 import { statusCodes } from "./trace-model.ts";
@@ -20,14 +20,14 @@ interface TraceProps {
   readonly runId: string;
 }
 
-/** One trace: its tree and waterfall, and what was recorded of the run that is selected in it. */
+/** The view of one trace: its tree with the waterfall, and the details of the selected run. */
 export const Trace = ({ address, projectName, traceId, runId }: TraceProps) => {
   const { data: trace, error, refetch } = useQuery(traceQuery(traceId));
-  const back = (
+  const backLink = (
     <Link
       to="/o/$tenantId/projects/p/$projectId"
       params={{ ...address }}
-      search={(now) => parseListSearch({ ...now })}
+      search={(current) => parseListSearch({ ...current })}
     >
       ← <bdi>{projectName}</bdi>
     </Link>
@@ -35,7 +35,7 @@ export const Trace = ({ address, projectName, traceId, runId }: TraceProps) => {
   if (trace === undefined) {
     return (
       <AbsentView title="Trace" what="the trace" error={error} onRetry={refetch}>
-        {back}
+        {backLink}
       </AbsentView>
     );
   }
@@ -43,29 +43,29 @@ export const Trace = ({ address, projectName, traceId, runId }: TraceProps) => {
   return (
     <>
       <div className="heading trace-heading">
-        {back}
+        {backLink}
         {hasRuns ? <Summary trace={trace} /> : <h1>Trace</h1>}
       </div>
       {hasRuns ? (
         <TraceBody trace={trace} traceId={traceId} runId={runId} />
       ) : (
-        <Empty title="There is no such trace.">
-          <p>It may not have arrived yet; it shows here as soon as it does.</p>
+        <Empty title="Trace not found">
+          <p>If its runs are still being sent, the trace appears here when they arrive.</p>
         </Empty>
       )}
     </>
   );
 };
 
-const Summary = ({ trace: { model, readMs, isCut } }: { readonly trace: KnownTrace }) => {
+const Summary = ({ trace: { model, readMs, isTruncated } }: { readonly trace: LoadedTrace }) => {
   const { from, to } = spanOf(model, readMs * 1_000 - model.baseMicros);
   const errors = model.statuses.reduce(
     (count, status) => count + (status === statusCodes.error ? 1 : 0),
     0,
   );
-  const open = model.statuses.includes(statusCodes.pending);
-  const tokens = sumOf(model, model.tokens);
-  const cost = sumOf(model, model.costs);
+  const isRunning = model.statuses.includes(statusCodes.pending);
+  const tokens = sumOfModelCalls(model, model.tokens);
+  const cost = sumOfModelCalls(model, model.costs);
   return (
     <p className="summary">
       <span>
@@ -74,18 +74,18 @@ const Summary = ({ trace: { model, readMs, isCut } }: { readonly trace: KnownTra
       <span>{formatDuration((to - from) / 1_000)}</span>
       {errors > 0 && (
         <span className="bad">
-          {errors.toLocaleString()} with {errors === 1 ? "an error" : "errors"}
+          {errors.toLocaleString()} {errors === 1 ? "error" : "errors"}
         </span>
       )}
       {tokens > 0 && <span>{tokens.toLocaleString()} tokens</span>}
       {cost > 0 && <span>${cost.toFixed(cost < 0.1 ? 4 : 2)}</span>}
-      {open && <span className="live on">Running</span>}
-      {isCut && <span className="bad">the first {traceRunLimit.toLocaleString()} only</span>}
+      {isRunning && <span className="live on">Running</span>}
+      {isTruncated && <span className="bad">First {traceRunLimit.toLocaleString()} runs only</span>}
       <span>{formatTime((model.baseMicros + from) / 1_000)}</span>
     </p>
   );
 };
 
-/** Of model calls alone: those above them often repeat what they used. */
-const sumOf = (model: TraceModel, values: ReadonlyMap<number, number>): number =>
+/** Sums a value over the model calls only: their parent runs often repeat the usage of the calls below them. */
+const sumOfModelCalls = (model: TraceModel, values: ReadonlyMap<number, number>): number =>
   [...values].reduce((sum, [run, value]) => sum + (model.types[run] === "llm" ? value : 0), 0);

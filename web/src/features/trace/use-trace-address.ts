@@ -4,10 +4,10 @@ import type { RunsSearch } from "./project-search.ts";
 
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
 
-/** A member that is `undefined` goes out of the address. */
+/** The members to change in the URL's query. A member that is `undefined` is removed from it. */
 export type TraceChange = { readonly [Name in keyof RunsSearch]?: RunsSearch[Name] | undefined };
 
-/** The state of the open trace in the address, and a function to change it. */
+/** The state of the open trace, which is stored in the URL, and a function to change it. */
 export function useTraceAddress(): {
   readonly search: RunsSearch;
   readonly change: (change: TraceChange) => void;
@@ -17,8 +17,8 @@ export function useTraceAddress(): {
   const change = useCallback(
     (part: TraceChange) =>
       void navigate({
-        search: (known) => withoutAbsent({ ...known, ...part }),
-        // Walking through a trace leaves one step in the history, not one for each run.
+        search: (current) => withoutUndefined({ ...current, ...part }),
+        // Selecting runs within a trace adds one entry to the browser history, not one for each run.
         replace: true,
       }),
     [navigate],
@@ -26,5 +26,5 @@ export function useTraceAddress(): {
   return { search, change };
 }
 
-const withoutAbsent = (search: TraceChange): RunsSearch =>
+const withoutUndefined = (search: TraceChange): RunsSearch =>
   Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined));

@@ -19,65 +19,65 @@ interface TraceKeysProps {
   readonly onWindow: (window: TimeWindow) => void;
 }
 
-type Act = (props: TraceKeysProps) => void;
+type Action = (props: TraceKeysProps) => void;
 
 const zoomBy =
-  (factor: number): Act =>
+  (factor: number): Action =>
   ({ view: { window, whole }, onWindow }) =>
     onWindow(zoom(window, { factor, around: 0.5, whole }));
 
 const panBy =
-  (share: number): Act =>
+  (share: number): Action =>
   ({ view: { window, whole }, onWindow }) =>
     onWindow(pan(window, share, whole));
 
-const goToSearch: Act = ({ searchRef }) => {
+const goToSearch: Action = ({ searchRef }) => {
   searchRef.current?.focus();
-  // What was searched for stays until something else is typed.
+  // Selects the text instead of clearing it, so the last search stays until the user types another.
   searchRef.current?.select();
 };
 
-/** How much of the time around a run shows with it. */
+/** The margin shown on each side of a run, as a share of its duration. */
 const margin = 0.05;
 
-const showSelected: Act = ({ view: { model, whole, now }, selected, onWindow }) => {
+const zoomToSelected: Action = ({ view: { model, whole, now }, selected, onWindow }) => {
   const [start, end] = [model.starts[selected] ?? 0, endOf(model, selected, now)];
   const around = (end - start) * margin;
   onWindow(windowBetween(start - around, end + around, whole));
 };
 
-const table: readonly (readonly [keys: string, label: string, act: Act])[] = [
-  ["/", "Search in the trace", goToSearch],
-  ["n", "Next run that was searched for", ({ onStep }) => onStep("match", 1)],
-  ["b", "Previous run that was searched for", ({ onStep }) => onStep("match", -1)],
+const table: readonly (readonly [keys: string, label: string, action: Action])[] = [
+  ["/", "Search this trace", goToSearch],
+  ["n", "Next match", ({ onStep }) => onStep("match", 1)],
+  ["b", "Previous match", ({ onStep }) => onStep("match", -1)],
   ["e", "Next error", ({ onStep }) => onStep("error", 1)],
   ["w", "Previous error", ({ onStep }) => onStep("error", -1)],
   ["s", "Next slowest run", ({ onStep }) => onStep("slow", 1)],
-  ["a", "Back among the slowest runs", ({ onStep }) => onStep("slow", -1)],
+  ["a", "Previous slowest run", ({ onStep }) => onStep("slow", -1)],
   [
     "p",
-    "Show or hide the critical path",
+    "Toggle the critical path",
     ({ search, change }) => change({ path: search.path === true ? undefined : true }),
   ],
   [
     "x",
-    "Show errors only, or all",
+    "Toggle errors only",
     ({ search, change }) => change({ errors: search.errors === true ? undefined : true }),
   ],
-  ["+", "Show less time", zoomBy(0.5)],
-  ["-", "Show more time", zoomBy(2)],
-  ["0", "Show all of the time", ({ view: { whole }, onWindow }) => onWindow(whole)],
-  ["[", "Earlier", panBy(-0.25)],
-  ["]", "Later", panBy(0.25)],
-  ["z", "Show the time of the selected run", showSelected],
+  ["+", "Zoom in", zoomBy(0.5)],
+  ["-", "Zoom out", zoomBy(2)],
+  ["0", "Reset zoom", ({ view: { whole }, onWindow }) => onWindow(whole)],
+  ["[", "Pan to earlier", panBy(-0.25)],
+  ["]", "Pan to later", panBy(0.25)],
+  ["z", "Zoom to the selected run", zoomToSelected],
 ];
 
-/** The tree handles these keys itself while it has the focus. */
-const ofTree: readonly Command[] = [
-  { id: "trace fold", group: "This page", label: "Close or open the run", keys: "← →" },
+/** Listed only for display: the tree handles these keys itself while it has the focus. */
+const treeCommands: readonly Command[] = [
+  { id: "trace fold", group: "This page", label: "Collapse or expand the run", keys: "← →" },
 ];
 
-/** The keys of a trace, on the keyboard map and in the palette while it is open. */
+/** Registers the shortcuts of a trace, in the shortcut list and the command palette, while the trace is open. */
 export function useTraceKeys(props: TraceKeysProps): void {
   const latest = useRef(props);
   useEffect(() => {
@@ -86,13 +86,13 @@ export function useTraceKeys(props: TraceKeysProps): void {
   useActions(
     useMemo(
       () => [
-        ...ofTree,
-        ...table.map(([keys, label, act]) => ({
+        ...treeCommands,
+        ...table.map(([keys, label, action]) => ({
           id: `trace ${keys}`,
           label,
           group: "This page",
           keys,
-          run: () => act(latest.current),
+          run: () => action(latest.current),
         })),
       ],
       [],

@@ -1,50 +1,55 @@
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
-import { contentChars, contentSearchQuery } from "./queries.ts";
-import type { KnownTrace } from "./queries.ts";
+import { minContentChars, contentSearchQuery } from "./queries.ts";
+import type { LoadedTrace } from "./queries.ts";
 import { searchRuns } from "./search-runs.ts";
 import { spanOf } from "./time-scale.ts";
 import type { TimeWindow } from "./time-scale.ts";
 import { toCriticalPath, toErrors, toSelfTimes, toSlowest } from "./trace-facts.ts";
 import type { Interval } from "./trace-facts.ts";
 import type { TraceModel } from "./trace-model.ts";
-import { toWords } from "./trace-search.ts";
+import { splitWords } from "./trace-search.ts";
 import type { TraceSearch } from "./trace-search.ts";
 import { toVisibleRuns } from "./visible-runs.ts";
 import type { VisibleRuns } from "./visible-runs.ts";
 
 /** How many of the slowest runs are marked: one in five, ten at most. */
 const slowestRuns = (count: number): number => Math.min(10, Math.ceil(count / 5));
-const typingMs = 150;
+/** The search waits this long after the last keystroke before it queries the server. */
+const typingDelayMs = 150;
 
-/** Where the time of a trace went. */
+/** Statistics about where the time of a trace was spent. */
 export interface TraceFacts {
+  /** Microseconds, by run index. */
   readonly selfTimes: Float64Array;
-  /** Places of the slowest runs, the slowest first. */
+  /** Indexes of the slowest runs, the slowest first. */
   readonly slowest: readonly number[];
+  /** Indexes of the failed runs, in tree order. */
   readonly errors: readonly number[];
 }
 
-/** All that the page shows of a trace, made of what is known of it and of the address. */
+/** Everything that the UI shows of a trace, derived from the trace and the URL. */
 export interface TraceView {
   readonly model: TraceModel;
   readonly visible: VisibleRuns;
+  /** `undefined` until computed, which happens after the first paint. */
   readonly facts: TraceFacts | undefined;
-  /** By place: the stretches of the critical path that are in a run; empty while it does not show. */
+  /** The segments of the critical path by run index; empty while the path is not shown. */
   readonly path: ReadonlyMap<number, readonly Interval[]>;
-  /** Places of the runs that were searched for, in the order of the tree. */
+  /** Indexes of the runs that match the search, in tree order. */
   readonly matches: readonly number[];
   readonly isSearching: boolean;
-  /** The whole of its time, and what of it shows. */
+  /** The time of the whole trace. */
   readonly whole: TimeWindow;
+  /** The visible part of it. */
   readonly window: TimeWindow;
-  /** Where bars of open runs end. */
+  /** The moment at which the bars of open runs end, in microseconds since the trace's base. */
   readonly now: number;
 }
 
 export function useTraceView(
-  { model, readMs }: KnownTrace,
+  { model, readMs }: LoadedTrace,
   traceId: string,
   { search, closed }: { readonly search: TraceSearch; readonly closed: ReadonlySet<string> },
 ): TraceView {
@@ -54,17 +59,17 @@ export function useTraceView(
     () =>
       toVisibleRuns(model, {
         closed,
-        closedTypes: toWords(close),
-        hiddenTypes: toWords(hide),
+        closedTypes: splitWords(close),
+        hiddenTypes: splitWords(hide),
         errorsOnly: errors === true,
       }),
     [model, closed, close, hide, errors],
   );
   const whole = useMemo(() => spanOf(model, now), [model, now]);
   const window = useMemo(() => parseZoom(zoom, whole), [zoom, whole]);
-  const facts = useLater(model, now, readFacts);
+  const facts = useDeferred(model, now, computeFacts);
   const path = useMemo(
-    () => (isPathShown === true ? byRun(toCriticalPath(model, now)) : noPath),
+    () => (isPathShown === true ? groupByRun(toCriticalPath(model, now)) : noPath),
     [model, now, isPathShown],
   );
   const { matches, isSearching } = useMatches(model, traceId, find);
@@ -73,20 +78,20 @@ export function useTraceView(
 
 const noPath: ReadonlyMap<number, readonly Interval[]> = new Map();
 
-function byRun(path: readonly Interval[]): ReadonlyMap<number, readonly Interval[]> {
-  const found = new Map<number, Interval[]>();
-  for (const stretch of path) {
-    const known = found.get(stretch.run);
-    if (known === undefined) {
-      found.set(stretch.run, [stretch]);
+function groupByRun(path: readonly Interval[]): ReadonlyMap<number, readonly Interval[]> {
+  const segments = new Map<number, Interval[]>();
+  for (const segment of path) {
+    const ofRun = segments.get(segment.run);
+    if (ofRun === undefined) {
+      segments.set(segment.run, [segment]);
     } else {
-      known.push(stretch);
+      ofRun.push(segment);
     }
   }
-  return found;
+  return segments;
 }
 
-function readFacts(model: TraceModel, now: number): TraceFacts {
+function computeFacts(model: TraceModel, now: number): TraceFacts {
   const selfTimes = toSelfTimes(model, now);
   return {
     selfTimes,
@@ -95,30 +100,30 @@ function readFacts(model: TraceModel, now: number): TraceFacts {
   };
 }
 
-/** What can wait until the rows are painted, in a task of its own. */
-function useLater<Value>(
+/** Computes a value in a separate task, after the rows are painted. */
+function useDeferred<Value>(
   model: TraceModel,
   now: number,
-  read: (model: TraceModel, now: number) => Value,
+  compute: (model: TraceModel, now: number) => Value,
 ): Value | undefined {
   const [value, setValue] = useState<Value>();
   useEffect(() => {
-    const timer = setTimeout(() => setValue(read(model, now)), 0);
+    const timer = setTimeout(() => setValue(compute(model, now)), 0);
     return () => clearTimeout(timer);
-  }, [model, now, read]);
+  }, [model, now, compute]);
   return value;
 }
 
-/** Names at once, what runs hold when the server has looked. */
+/** Matches in names appear at once; matches in payloads when the server's search has finished. */
 function useMatches(model: TraceModel, traceId: string, find: string) {
-  const [text] = useDebouncedValue(find, typingMs);
+  const [text] = useDebouncedValue(find, typingDelayMs);
   const { data: ids, isFetching } = useQuery(contentSearchQuery(traceId, text));
   const matches = useMemo(() => {
-    const named = searchRuns(model, find);
+    const nameMatches = searchRuns(model, find);
     if (ids === undefined || text === "" || text !== find) {
-      return named;
+      return nameMatches;
     }
-    const all = new Set(named);
+    const all = new Set(nameMatches);
     ids.forEach((id) => {
       const run = model.indexById.get(id);
       if (run !== undefined) {
@@ -127,7 +132,7 @@ function useMatches(model: TraceModel, traceId: string, find: string) {
     });
     return [...all].toSorted((a, b) => (model.ranks[a] ?? 0) - (model.ranks[b] ?? 0));
   }, [model, find, text, ids]);
-  return { matches, isSearching: isFetching && text.length >= contentChars };
+  return { matches, isSearching: isFetching && text.length >= minContentChars };
 }
 
 function parseZoom(zoom: string | undefined, whole: TimeWindow): TimeWindow {
@@ -137,7 +142,7 @@ function parseZoom(zoom: string | undefined, whole: TimeWindow): TimeWindow {
     : whole;
 }
 
-/** A window as the address has it; `undefined`: all of it. */
+/** Formats a window for the URL; `undefined` for the whole trace. */
 export function formatZoom({ from, to }: TimeWindow, whole: TimeWindow): string | undefined {
   const [start, end] = [Math.floor(from - whole.from), Math.ceil(to - whole.from)];
   return start <= 0 && end >= whole.to - whole.from ? undefined : `${start}-${end}`;

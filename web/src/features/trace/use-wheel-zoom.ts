@@ -3,23 +3,24 @@ import type { RefObject } from "react";
 import { pan, zoom } from "./time-scale.ts";
 import type { TimeWindow } from "./time-scale.ts";
 
-export interface Zooming {
+/** The visible time window, the whole of the trace, and a callback that changes the window. */
+export interface ZoomTarget {
   readonly window: TimeWindow;
   readonly whole: TimeWindow;
   readonly onWindow: (window: TimeWindow) => void;
 }
 
-/** How much of the time that shows one notch of a wheel takes away, or moves by. */
-const notch = 0.0015;
+/** The share of the visible time that one pixel of wheel movement zooms or pans by. */
+const sharePerPixel = 0.0015;
 
 /**
- * The wheel with Ctrl zooms around the pointer, sideways or with Shift it moves in time; by itself it
- * scrolls. The bars' place is that of `.tree-bar`.
+ * Ctrl + wheel zooms around the pointer; a sideways wheel or Shift + wheel pans in time; the plain wheel
+ * scrolls the list. The first `.tree-bar` gives the position and width of the bars' column.
  */
-export function useWheelZoom(scroller: RefObject<HTMLElement | null>, zooming: Zooming): void {
-  const latest = useRef(zooming);
+export function useWheelZoom(scroller: RefObject<HTMLElement | null>, target: ZoomTarget): void {
+  const latest = useRef(target);
   useEffect(() => {
-    latest.current = zooming;
+    latest.current = target;
   });
   useEffect(() => {
     const element = scroller.current;
@@ -27,18 +28,18 @@ export function useWheelZoom(scroller: RefObject<HTMLElement | null>, zooming: Z
       const { window, whole, onWindow } = latest.current;
       const sideways = event.shiftKey ? event.deltaY : event.deltaX;
       if (event.ctrlKey || event.metaKey) {
-        const place = element?.querySelector(".tree-bar")?.getBoundingClientRect();
-        const around = place === undefined ? 0.5 : (event.clientX - place.left) / place.width;
-        const factor = Math.exp(event.deltaY * notch);
+        const bounds = element?.querySelector(".tree-bar")?.getBoundingClientRect();
+        const around = bounds === undefined ? 0.5 : (event.clientX - bounds.left) / bounds.width;
+        const factor = Math.exp(event.deltaY * sharePerPixel);
         onWindow(zoom(window, { factor, around: Math.min(1, Math.max(0, around)), whole }));
       } else if (Math.abs(sideways) > Math.abs(event.shiftKey ? 0 : event.deltaY)) {
-        onWindow(pan(window, sideways * notch, whole));
+        onWindow(pan(window, sideways * sharePerPixel, whole));
       } else {
         return;
       }
       event.preventDefault();
     };
-    // Not React's: that listens passively, and the page would scroll or grow.
+    // React registers wheel listeners as passive; those can't stop the page from scrolling or target.
     element?.addEventListener("wheel", onWheel, { passive: false });
     return () => element?.removeEventListener("wheel", onWheel);
   }, [scroller]);

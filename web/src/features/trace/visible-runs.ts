@@ -1,34 +1,34 @@
 import { statusCodes } from "./trace-model.ts";
 import type { TraceModel } from "./trace-model.ts";
 
-/** What the page leaves out of a trace. */
-export interface TraceFolds {
-  /** Ids of runs that are closed: what is below them does not show. */
+/** Which runs of a trace are collapsed or hidden. */
+export interface TraceFilters {
+  /** Ids of collapsed runs: their descendants are not shown. */
   readonly closed: ReadonlySet<string>;
-  /** Types whose runs are closed. */
+  /** Run types whose runs are collapsed. */
   readonly closedTypes: ReadonlySet<string>;
-  /** Types whose runs do not show; what is below them moves up. */
+  /** Run types whose runs are not shown; their children move up to the nearest shown ancestor. */
   readonly hiddenTypes: ReadonlySet<string>;
-  /** Runs that failed and those above them alone. */
+  /** Whether only failed runs and their ancestors are shown. */
   readonly errorsOnly: boolean;
 }
 
 /** The rows of a trace. */
 export interface VisibleRuns {
-  /** Places in the model, in the order of the rows. */
+  /** The run index of each row. */
   readonly runs: Int32Array;
-  /** How far each is indented, by row. */
+  /** The indentation level of each row. */
   readonly depths: Int32Array;
 }
 
-/** The runs that show, in O(n). */
-export function toVisibleRuns(model: TraceModel, folds: TraceFolds): VisibleRuns {
+/** Selects the runs to show. Takes O(n). */
+export function toVisibleRuns(model: TraceModel, filters: TraceFilters): VisibleRuns {
   const { count, order, ids, types, sizes, parents, depths } = model;
-  const { closed, closedTypes, hiddenTypes, errorsOnly } = folds;
+  const { closed, closedTypes, hiddenTypes, errorsOnly } = filters;
   const failed = errorsOnly ? markFailed(model) : undefined;
   const runs = new Int32Array(count);
   const rowDepths = new Int32Array(count);
-  /** By place: how many of the runs above it are hidden, itself included. */
+  /** By run index: the number of hidden runs among the run and its ancestors. */
   const hiddenAbove = hiddenTypes.size === 0 ? undefined : new Int32Array(count);
   let rows = 0;
   for (let rank = 0; rank < count; rank += 1) {
@@ -56,7 +56,7 @@ export function toVisibleRuns(model: TraceModel, folds: TraceFolds): VisibleRuns
   return { runs: runs.slice(0, rows), depths: rowDepths.slice(0, rows) };
 }
 
-/** 1: the run failed, or one below it did. */
+/** By run index: 1 if the run or one of its descendants failed, else 0. */
 function markFailed({ count, order, parents, statuses }: TraceModel): Uint8Array {
   const marks = new Uint8Array(count);
   for (let rank = count - 1; rank >= 0; rank -= 1) {
@@ -72,8 +72,8 @@ function markFailed({ count, order, parents, statuses }: TraceModel): Uint8Array
   return marks;
 }
 
-/** The ids of the closed runs above a run, which must open for it to show. */
-export function closedAbove(
+/** The ids of a run's collapsed ancestors, which must be expanded to show the run. */
+export function findClosedAncestors(
   { parents, ids }: TraceModel,
   run: number,
   closed: ReadonlySet<string>,
@@ -88,14 +88,17 @@ export function closedAbove(
   return found;
 }
 
-/** The next run of a list of places that stands behind a run in the tree; round again at the end. */
-export function stepIn(
+/**
+ * The run of a list that comes next after (`by` 1) or before (`by` -1) the run `from` in tree order. Wraps
+ * around at either end. Runs are given by index.
+ */
+export function findNextRun(
   { ranks }: TraceModel,
-  places: readonly number[],
+  runs: readonly number[],
   { from, by }: { readonly from: number; readonly by: 1 | -1 },
 ): number | undefined {
-  const sorted = places.toSorted((a, b) => (ranks[a] ?? 0) - (ranks[b] ?? 0));
+  const sorted = runs.toSorted((a, b) => (ranks[a] ?? 0) - (ranks[b] ?? 0));
   const rank = ranks[from] ?? -1;
-  const behind = sorted.filter((place) => Math.sign((ranks[place] ?? 0) - rank) === by);
-  return by === 1 ? (behind[0] ?? sorted[0]) : (behind.at(-1) ?? sorted.at(-1));
+  const ahead = sorted.filter((run) => Math.sign((ranks[run] ?? 0) - rank) === by);
+  return by === 1 ? (ahead[0] ?? sorted[0]) : (ahead.at(-1) ?? sorted.at(-1));
 }

@@ -22,6 +22,6 @@ test.each([
   );
   await vi.waitFor(() => {
     expect(answer).toHaveBeenCalledTimes(1);
-    expect(screen.queryAllByText(/disk is full: nothing new is stored/)).toHaveLength(count);
+    expect(screen.queryAllByText(/disk is full. New data is not stored/)).toHaveLength(count);
   });
 });

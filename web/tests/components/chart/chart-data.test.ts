@@ -1,12 +1,16 @@
 import { expect, test } from "vitest";
-import { describeSeries, formatCount, toDrawn } from "../../../src/components/chart/chart-data.ts";
+import {
+  describeSeries,
+  formatCount,
+  stackSeries,
+} from "../../../src/components/chart/chart-data.ts";
 
 const stack = (label: string, values: readonly (number | null)[]) =>
   ({ label, values, color: "--accent", kind: "stack" }) as const;
 
 test("a stack is drawn as sums from its last series up, a line as it is", () => {
   const line = { label: "rate", values: [9, 9, 9], color: "--bad" } as const;
-  expect(toDrawn([stack("a", [1, 2, null]), line, stack("b", [10, null, null])])).toEqual([
+  expect(stackSeries([stack("a", [1, 2, null]), line, stack("b", [10, null, null])])).toEqual([
     [11, 2, null],
     [9, 9, 9],
     [10, null, null],
@@ -16,7 +20,7 @@ test("a stack is drawn as sums from its last series up, a line as it is", () => 
 test("in words a chart says the last, lowest and highest value, or that there is none", () => {
   const series = [stack("runs", [3, 1, 7, null]), stack("errors", [null])];
   expect(describeSeries(series, formatCount)).toBe(
-    "runs: last 7, lowest 1, highest 7. errors: no value.",
+    "runs: last 7, lowest 1, highest 7. errors: no values.",
   );
 });
 

@@ -83,7 +83,7 @@ test("a diff shows what went and what came", async () => {
 
 test("the same text twice is said to be no difference", () => {
   diff("same", "same");
-  expect(screen.getByText("Answer: no difference.")).toBeTruthy();
+  expect(screen.getByText("Answer: no differences")).toBeTruthy();
 });
 
 test("texts too long to compare are shown beside each other, and that is said", () => {

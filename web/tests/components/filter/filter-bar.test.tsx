@@ -29,13 +29,13 @@ const Bar = ({ first = "", onApply }: { first?: string; onApply?: (filter: strin
   return (
     <QueryClientProvider client={new QueryClient()}>
       <FilterBar
-        of="runs"
+        resource="runs"
         value={filter}
         onApply={(next) => {
           setFilter(next);
           onApply?.(next);
         }}
-        readWords={async ({ kind, prefix }) => [`${kind}-of-${prefix}`]}
+        readValues={async ({ kind, prefix }) => [`${kind}-of-${prefix}`]}
       />
     </QueryClientProvider>
   );

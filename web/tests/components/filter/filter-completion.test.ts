@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import {
   completeFilter,
   applySuggestion,
-  toWordSuggestions,
+  toValueSuggestions,
 } from "../../../src/components/filter/filter-completion.ts";
 import {
   describePart,
@@ -27,10 +27,10 @@ const labels = (marked: string): string[] =>
 /** What becomes of the filter when the suggestion of this label is taken. */
 function take(marked: string, label: string): string {
   const { filter, completion } = complete(marked);
-  const suggestion = completion.suggestions.find((one) => one.label === label);
+  const suggestion = completion.suggestions.find((candidate) => candidate.label === label);
   if (suggestion === undefined) {
     throw new Error(
-      `no ${label} among ${completion.suggestions.map((one) => one.label).join(" ")}`,
+      `no ${label} among ${completion.suggestions.map((candidate) => candidate.label).join(" ")}`,
     );
   }
   const taken = applySuggestion(filter, completion, suggestion);
@@ -67,38 +67,38 @@ describe("what a filter can go on with", () => {
   });
 
   test("what runs have is asked of the server", () => {
-    expect(complete('has(tags, "pr|').completion.wants).toEqual({
+    expect(complete('has(tags, "pr|').completion.valueRequest).toEqual({
       kind: "tag",
       prefix: "pr",
       before: "",
       after: ")",
     });
-    expect(complete('eq(metadata.user, "|').completion.wants).toMatchObject({
+    expect(complete('eq(metadata.user, "|').completion.valueRequest).toMatchObject({
       kind: "metadata_value",
       key: "user",
     });
-    expect(complete("eq(metadata.us|").completion.wants).toMatchObject({
+    expect(complete("eq(metadata.us|").completion.valueRequest).toMatchObject({
       kind: "metadata_key",
       prefix: "us",
     });
     expect(
-      complete('and(eq(metadata_key, "user"), eq(metadata_value, "|').completion.wants,
+      complete('and(eq(metadata_key, "user"), eq(metadata_value, "|').completion.valueRequest,
     ).toMatchObject({ kind: "metadata_value", key: "user" });
-    expect(complete('eq(metadata_value, "|').completion.wants).toBeUndefined();
-    expect(complete('in(name, ["a", "b|').completion.wants).toMatchObject({
+    expect(complete('eq(metadata_value, "|').completion.valueRequest).toBeUndefined();
+    expect(complete('in(name, ["a", "b|').completion.valueRequest).toMatchObject({
       kind: "name",
       prefix: "b",
     });
   });
 
   test("the server's words are quoted, and keys that are no path left out", () => {
-    const value = complete('eq(metadata.user, "|').completion.wants;
-    const key = complete("eq(metadata.|").completion.wants;
-    expect(value && toWordSuggestions(['say "hi"'], value)[0]?.insert).toBe(
+    const value = complete('eq(metadata.user, "|').completion.valueRequest;
+    const key = complete("eq(metadata.|").completion.valueRequest;
+    expect(value && toValueSuggestions(['say "hi"'], value)[0]?.insert).toBe(
       String.raw`"say \"hi\"")`,
     );
     expect(
-      key && toWordSuggestions(["user", "two words"], key).map(({ insert }) => insert),
+      key && toValueSuggestions(["user", "two words"], key).map(({ insert }) => insert),
     ).toEqual(["metadata.user, "]);
   });
 

@@ -66,10 +66,10 @@ describe("lines of a JSON value", () => {
 
   test("opening all opens containers, closing all leaves the outermost members", () => {
     const tree = new JsonTree({ a: { b: { c: { d: { e: {} } } } } });
-    expect(tree.openAll()).toBe(5);
+    expect(tree.expandAll()).toBe(5);
     expect(keysOf(tree)).toEqual(["a", "b", "c", "d", "e"]);
-    expect(tree.closeAll()).toBe(1);
-    expect(tree.openAll()).toBe(5);
+    expect(tree.collapseAll()).toBe(1);
+    expect(tree.expandAll()).toBe(5);
   });
 
   test("a value deeper than the call stack opens and is searched", () => {
@@ -78,7 +78,7 @@ describe("lines of a JSON value", () => {
       deep = [deep];
     }
     const tree = new JsonTree(deep);
-    expect(tree.openAll()).toBe(50_000);
+    expect(tree.expandAll()).toBe(50_000);
   });
 
   test("what is copied is a text as it is, and JSON of anything else", () => {

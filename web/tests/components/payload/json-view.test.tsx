@@ -57,7 +57,7 @@ test("a value that answers later is shown when it answers, and opens then too", 
   }) as PayloadSource;
   show(later);
   await screen.findByText("1");
-  await userEvent.click(screen.getByRole("button", { name: "Close all" }));
+  await userEvent.click(screen.getByRole("button", { name: "Collapse all" }));
   await vi.waitFor(() => expect(lines()).toEqual(["a: {b}"]));
 });
 

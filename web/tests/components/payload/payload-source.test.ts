@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { kindOfAttachment, parseAttachments } from "../../../src/components/payload/attachment.ts";
+import {
+  classifyAttachment,
+  parseAttachments,
+} from "../../../src/components/payload/attachment.ts";
 import {
   LocalPayload,
   PayloadStore,
@@ -30,7 +33,7 @@ describe("values of a run", () => {
     expect(store.call(document, "prose", [])).toBe(inputs.text);
     expect(store.call(document, "count", [])).toBe(1);
     store.close(document);
-    expect(() => store.call(document, "count", [])).toThrow("let go");
+    expect(() => store.call(document, "count", [])).toThrow("no longer loaded");
   });
 });
 
@@ -85,7 +88,7 @@ describe("what may be shown and followed", () => {
       "text/html",
       "application/pdf",
     ];
-    expect(kinds.map((mimeType) => kindOfAttachment({ mimeType }))).toEqual([
+    expect(kinds.map((mimeType) => classifyAttachment({ mimeType }))).toEqual([
       "image",
       "other",
       "audio",

@@ -61,7 +61,7 @@ test("a long text is cut, and shows more when asked to", async () => {
 
 test("a value that was not recorded says so", () => {
   show(<Payload label="Outputs" value={undefined} />);
-  expect(screen.getByText(/none recorded/)).toBeDefined();
+  expect(screen.getByText(/not recorded/)).toBeDefined();
 });
 
 test("an image that came with the run is shown, one from elsewhere is named", () => {

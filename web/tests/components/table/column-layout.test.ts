@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import {
   moveColumn,
   parseColumnLayout,
-  plainLayout,
+  defaultLayout,
   toColumnOrder,
 } from "../../../src/components/table/column-layout.ts";
 import { toggleRow } from "../../../src/components/table/row-selection.ts";
@@ -13,7 +13,7 @@ test("what was kept is read back, and what is no layout is the author's", () => 
   const layout = { order: ["tags", "name"], shown: { start: false }, widths: { name: 220 } };
   expect(parseColumnLayout(JSON.stringify(layout))).toEqual(layout);
   for (const text of [null, "", "{", "null", "[]", '{"order":{},"shown":[1],"widths":"x"}']) {
-    expect(parseColumnLayout(text)).toEqual(plainLayout);
+    expect(parseColumnLayout(text)).toEqual(defaultLayout);
   }
 });
 
@@ -23,20 +23,22 @@ test("widths are bounded, whatever was kept", () => {
 });
 
 test("a column that the layout does not know stands where its author put it", () => {
-  const layout = { ...plainLayout, order: ["tags", "gone", "name", "status"] };
+  const layout = { ...defaultLayout, order: ["tags", "gone", "name", "status"] };
   expect(toColumnOrder(ids, layout)).toEqual(["tags", "name", "status", "start"]);
-  expect(toColumnOrder(ids, plainLayout)).toEqual(ids);
+  expect(toColumnOrder(ids, defaultLayout)).toEqual(ids);
 });
 
 test("a column moves before another one, or to the end", () => {
-  expect(moveColumn(plainLayout, ids, { id: "tags", before: "status" }).order).toEqual([
+  expect(moveColumn(defaultLayout, ids, { id: "tags", before: "status" }).order).toEqual([
     "name",
     "tags",
     "status",
     "start",
   ]);
-  expect(moveColumn(plainLayout, ids, { id: "name", before: undefined }).order.at(-1)).toBe("name");
-  expect(moveColumn(plainLayout, ids, { id: "name", before: "name" })).toBe(plainLayout);
+  expect(moveColumn(defaultLayout, ids, { id: "name", before: undefined }).order.at(-1)).toBe(
+    "name",
+  );
+  expect(moveColumn(defaultLayout, ids, { id: "name", before: "name" })).toBe(defaultLayout);
 });
 
 test("a range becomes what its last row becomes", () => {

@@ -75,5 +75,5 @@ test("an answer is read with what it leaves out; one without ids is refused", ()
   });
   expect(toErrorLine(page.rows[0]?.runs[id]?.[0]?.error)).toBe("late");
   expect(toErrorLine(undefined)).toBe("failed");
-  expect(() => parseComparison({ rows: [{}] })).toThrow("no example_id");
+  expect(() => parseComparison({ rows: [{}] })).toThrow('no text "example_id"');
 });

@@ -24,14 +24,14 @@ const valueOf = (name: string): string | null | undefined =>
 
 test("the last minute stands in numbers; what nobody reported is a dash", () => {
   render(<LiveTiles live={live} />);
-  expect(valueOf("Runs a second")).toBe("2");
-  expect(valueOf("Traces with an error")).toBe("25 %");
-  expect(valueOf("Latency, p99")).toBe("97.7 ms");
-  expect(valueOf("Tokens a minute")).toBe("–");
+  expect(valueOf("Runs/s")).toBe("2");
+  expect(valueOf("Error rate")).toBe("25 %");
+  expect(valueOf("p99 latency")).toBe("97.7 ms");
+  expect(valueOf("Tokens/min")).toBe("–");
 });
 
 test("the charts say in words what they show", () => {
   render(<LiveCharts live={live} />);
-  expect(screen.getByText(/runs a second: last 0, lowest 0, highest 24\./)).toBeTruthy();
+  expect(screen.getByText(/runs\/s: last 0, lowest 0, highest 24\./)).toBeTruthy();
   expect(screen.getByText(/p50: last 97.7 ms/)).toBeTruthy();
 });

@@ -3,15 +3,15 @@ import { pauseRows, toLiveRows } from "../../../src/features/runs/live-rows.ts";
 import {
   feedbackPart,
   metadataPart,
-  quickValue,
-  searchedText,
-  withQuick,
-  withSearch,
+  findQuickValue,
+  findSearchText,
+  setQuickFilter,
+  setSearchText,
 } from "../../../src/features/runs/quick-filters.ts";
 import { parseRunCounts } from "../../../src/features/runs/queries.ts";
 import { parseRunItemPage } from "../../../src/features/runs/run-item.ts";
 import { parseRunsSearch } from "../../../src/features/trace/project-search.ts";
-import { toBrushed, toTimeRange } from "../../../src/features/runs/time-range.ts";
+import { toUrlRange, toTimeRange } from "../../../src/features/runs/time-range.ts";
 
 const id = "00000000-0000-4000-8000-000000000001";
 const other = "00000000-0000-4000-8000-000000000002";
@@ -47,7 +47,7 @@ describe("a stretch of time", () => {
   });
 
   test("that is brushed has its ends in order, at whole seconds", () => {
-    expect(toBrushed(5_400, 1_600)).toEqual({
+    expect(toUrlRange(5_400, 1_600)).toEqual({
       from: "1970-01-01T00:00:01.000Z",
       to: "1970-01-01T00:00:06.000Z",
     });
@@ -56,23 +56,23 @@ describe("a stretch of time", () => {
 
 describe("quick filters", () => {
   test("put one condition for each field into the filter, and show it", () => {
-    const status = withQuick("gt(tokens, 5)", {
+    const status = setQuickFilter("gt(tokens, 5)", {
       field: "status",
       comparator: "eq",
       value: "error",
     });
     expect(status).toBe('and(gt(tokens, 5), eq(status, "error"))');
-    expect(quickValue(status, "status")).toBe("error");
-    expect(withQuick(status, { field: "status", comparator: "eq", value: "" })).toBe(
+    expect(findQuickValue(status, "status")).toBe("error");
+    expect(setQuickFilter(status, { field: "status", comparator: "eq", value: "" })).toBe(
       "gt(tokens, 5)",
     );
   });
 
   test("search for a text, whatever stands in it", () => {
     const text = String.raw`say "hi", \ and )`;
-    const filter = withSearch('eq(name, "a")', text);
-    expect(searchedText(filter)).toBe(text);
-    expect(withSearch(filter, "")).toBe('eq(name, "a")');
+    const filter = setSearchText('eq(name, "a")', text);
+    expect(findSearchText(filter)).toBe(text);
+    expect(setSearchText(filter, "")).toBe('eq(name, "a")');
   });
 
   test("ask for a key that is no path as a pair", () => {

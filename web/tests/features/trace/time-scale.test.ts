@@ -24,9 +24,9 @@ test("a trace spans from its first start to its last end, open runs to now", () 
 
 test("a bar is cut off where the window ends, and one outside of it is told", () => {
   const window = { from: 100, to: 200 };
-  expect(toBar(window, 150, 175)).toEqual({ left: 0.5, width: 0.25, isIn: true });
-  expect(toBar(window, 0, 400)).toEqual({ left: 0, width: 1, isIn: true });
-  expect(toBar(window, 10, 20).isIn).toBe(false);
+  expect(toBar(window, 150, 175)).toEqual({ left: 0.5, width: 0.25, isVisible: true });
+  expect(toBar(window, 0, 400)).toEqual({ left: 0, width: 1, isVisible: true });
+  expect(toBar(window, 10, 20).isVisible).toBe(false);
   expect(toBar({ from: 0, to: 10 * hour }, 5 * hour, 5 * hour + 1).width).toBeGreaterThan(0);
 });
 

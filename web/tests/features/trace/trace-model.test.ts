@@ -7,8 +7,12 @@ import {
   isGrowing,
   statusOf,
 } from "../../../src/features/trace/trace-model.ts";
-import { closedAbove, stepIn, toVisibleRuns } from "../../../src/features/trace/visible-runs.ts";
-import type { TraceFolds } from "../../../src/features/trace/visible-runs.ts";
+import {
+  findClosedAncestors,
+  findNextRun,
+  toVisibleRuns,
+} from "../../../src/features/trace/visible-runs.ts";
+import type { TraceFilters } from "../../../src/features/trace/visible-runs.ts";
 import { idOf, modelOf, numbersOf, toColumns } from "../../support/trace.ts";
 
 const family = [
@@ -18,7 +22,7 @@ const family = [
   { id: 4, parent: 1, start: 60, end: null, type: "tool" },
 ];
 
-const open: TraceFolds = {
+const open: TraceFilters = {
   closed: new Set(),
   closedTypes: new Set(),
   hiddenTypes: new Set(),
@@ -89,12 +93,12 @@ describe("the tree of a trace", () => {
   });
 
   test("an answer with columns of another length is refused", () => {
-    expect(() => parseTraceColumns({ count: 2, ids: idOf(1) })).toThrow("no page of a trace");
+    expect(() => parseTraceColumns({ count: 2, ids: idOf(1) })).toThrow("not a page of a trace");
   });
 });
 
 describe("the rows of a trace", () => {
-  const shown = (folds: Partial<TraceFolds>) => {
+  const shown = (folds: Partial<TraceFilters>) => {
     const model = modelOf(family);
     const { runs, depths } = toVisibleRuns(model, { ...open, ...folds });
     return { runs: numbersOf(model, runs), depths: [...depths] };
@@ -120,14 +124,14 @@ describe("the rows of a trace", () => {
 
   test("what must open for a run to show is known", () => {
     const model = modelOf(family);
-    expect(closedAbove(model, 2, new Set([idOf(1), idOf(4)]))).toEqual([idOf(1)]);
+    expect(findClosedAncestors(model, 2, new Set([idOf(1), idOf(4)]))).toEqual([idOf(1)]);
   });
 
   test("a step leads to the next of some runs, round at either end", () => {
     const model = modelOf(family);
-    const step = (from: number, by: 1 | -1) => stepIn(model, [3, 1], { from, by });
+    const step = (from: number, by: 1 | -1) => findNextRun(model, [3, 1], { from, by });
     expect([step(0, 1), step(1, 1), step(3, 1)]).toEqual([1, 3, 1]);
     expect([step(0, -1), step(1, -1), step(3, -1)]).toEqual([3, 3, 1]);
-    expect(stepIn(model, [], { from: 0, by: 1 })).toBeUndefined();
+    expect(findNextRun(model, [], { from: 0, by: 1 })).toBeUndefined();
   });
 });

@@ -1,26 +1,27 @@
 import { CopyText } from "../../../components/text/copy-text.tsx";
 import type { TraceRunDetails } from "../queries.ts";
 
-/** A program that does again what a run did. */
+/** Shows a program that repeats the run. */
 export const CodeTab = ({ details }: { readonly details: TraceRunDetails }) => (
   <CopyText label="Replay this run (TypeScript)" text={toReplayCode(details, location.origin)} />
 );
 
-/** What of a run its code is made of. */
+/** The fields of a run that its replay program depends on. */
 interface ReplayedRun {
   readonly id: string;
   readonly name: string;
   readonly runType: string;
-  /** `undefined` where they are too large to look at. */
+  /** Only the fields of a plain object are inspected, to recognize a provider's request. */
   readonly inputs: unknown;
 }
 
 type Provider = "openai" | "openai-responses" | "anthropic";
 
 /**
- * A TypeScript program that reads a run with the SDK and does again what it did: calls the model for a
- * model call of a known shape, else a function of one's own with the run's inputs. What the run holds
- * is read when the program runs; of it no text gets into the program but its name, as a literal.
+ * Generates a TypeScript program that reads a run with the SDK and repeats it. For a model call in the
+ * format of a known provider, the program calls that provider; for any other run it calls a function that
+ * the user completes, with the run's inputs. The program reads the run's payload when it is executed: of the
+ * run's texts, only the name is part of the generated code, as an escaped string literal.
  */
 export function toReplayCode(run: ReplayedRun, endpoint: string): string {
   const provider = run.runType === "llm" ? findProvider(run.inputs) : undefined;
@@ -31,7 +32,7 @@ export function toReplayCode(run: ReplayedRun, endpoint: string): string {
     `const client = new Client({ endpoint: ${JSON.stringify(endpoint)} });`,
     `const { inputs } = await client.runs.read(${JSON.stringify(run.id)});`,
     "",
-    ...(provider === undefined ? toCall(run.name) : calls[provider]),
+    ...(provider === undefined ? toFunctionCall(run.name) : calls[provider]),
     "await client.close();",
     "",
   ].join("\n");
@@ -43,40 +44,40 @@ const imports: { readonly [Name in Provider]: string } = {
   anthropic: 'import Anthropic from "@anthropic-ai/sdk";',
 };
 
-/** The recorded inputs are the request; an answer in pieces would be no value to look at. */
+/** The recorded inputs are the request. Streaming is turned off, so that the program can print one complete response. */
 const request = [
-  "// The request as it was recorded; needs the provider's key in the environment.",
+  "// The recorded request. Set the provider's API key in the environment.",
   "const request = { ...inputs, stream: false };",
 ];
 
 const calls: { readonly [Name in Provider]: readonly string[] } = {
   openai: [
     ...request,
-    "const answer = await new OpenAI().chat.completions.create(request as never);",
-    "console.log(answer);",
+    "const response = await new OpenAI().chat.completions.create(request as never);",
+    "console.log(response);",
   ],
   "openai-responses": [
     ...request,
-    "const answer = await new OpenAI().responses.create(request as never);",
-    "console.log(answer);",
+    "const response = await new OpenAI().responses.create(request as never);",
+    "console.log(response);",
   ],
   anthropic: [
     ...request,
-    "const answer = await new Anthropic().messages.create(request as never);",
-    "console.log(answer);",
+    "const response = await new Anthropic().messages.create(request as never);",
+    "console.log(response);",
   ],
 };
 
-const toCall = (name: string): readonly string[] => [
-  "// Put in what the run did; it is recorded again, under the same name.",
+const toFunctionCall = (name: string): readonly string[] => [
+  "// Replace the function's body with the code to run. The call is recorded under the same name.",
   "const replay = traceable(",
-  "  async (given: typeof inputs) => given,",
+  "  async (input: typeof inputs) => input,",
   `  { client, name: ${toLiteral(name)} },`,
   ");",
   "console.log(await replay(inputs));",
 ];
 
-/** A name is anybody's: it stays within its quotes, and on its line. */
+/** Names are untrusted: everything but printable ASCII is escaped, so that a name can't end its literal or its line. */
 const toLiteral = (name: string): string =>
   JSON.stringify(name.slice(0, 200)).replaceAll(
     /[^\u0020-\u007e]/g,

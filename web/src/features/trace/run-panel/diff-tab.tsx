@@ -16,46 +16,46 @@ interface DiffTabProps {
   readonly details: TraceRunDetails;
   readonly view: TraceView;
   readonly run: number;
-  /** The id of the run that it is compared with. */
-  readonly other: string | undefined;
-  readonly onOther: (id: string | undefined) => void;
+  /** The id of the run to compare with. */
+  readonly otherId: string | undefined;
+  readonly onOtherChange: (id: string | undefined) => void;
 }
 
-/** A run beside another one: any, or the one before or behind it with the same name. */
+/** Compares a run with another one: any run by id, or the previous or next run with the same name. */
 export const DiffTab = (props: DiffTabProps) => {
-  const { details, other } = props;
+  const { details, otherId } = props;
   return (
     <div className="diff-tab">
-      <Choice {...props} />
-      {other === undefined ? (
-        <p className="absent">Choose the run to compare with.</p>
+      <RunPicker {...props} />
+      {otherId === undefined ? (
+        <p className="absent">Select a run to compare with.</p>
       ) : (
-        <Compared key={other} details={details} otherId={other} />
+        <Comparison key={otherId} details={details} otherId={otherId} />
       )}
     </div>
   );
 };
 
-const Choice = ({ details, view: { model }, run, other, onOther }: DiffTabProps) => {
-  const [text, setText] = useState(other ?? "");
-  const namesakes = useMemo(
-    () => [...model.order].filter((address) => model.names[address] === model.names[run]),
+const RunPicker = ({ details, view: { model }, run, otherId, onOtherChange }: DiffTabProps) => {
+  const [text, setText] = useState(otherId ?? "");
+  const sameName = useMemo(
+    () => [...model.order].filter((index) => model.names[index] === model.names[run]),
     [model, run],
   );
   const { data: previous } = useQuery(previousRunQuery(details));
-  const at = namesakes.indexOf(run);
+  const at = sameName.indexOf(run);
   const choices: readonly (readonly [string, string | undefined])[] = [
-    ["The one before in this trace", model.ids[namesakes[at - 1] ?? -1]],
-    ["The next in this trace", model.ids[namesakes[at + 1] ?? -1]],
-    ["The one before in this project", previous ?? undefined],
+    ["Previous in this trace", model.ids[sameName[at - 1] ?? -1]],
+    ["Next in this trace", model.ids[sameName[at + 1] ?? -1]],
+    ["Previous in this project", previous ?? undefined],
   ];
-  const isRefused = text !== "" && !isId(text);
+  const isInvalid = text !== "" && !isId(text);
   return (
     <form
       className="diff-choice"
       onSubmit={(event) => {
         event.preventDefault();
-        onOther(isId(text) ? text : undefined);
+        onOtherChange(isId(text) ? text : undefined);
       }}
     >
       {choices.map(([name, id]) =>
@@ -63,11 +63,11 @@ const Choice = ({ details, view: { model }, run, other, onOther }: DiffTabProps)
           <Button
             key={name}
             size="compact-xs"
-            variant={id === other ? "light" : "default"}
+            variant={id === otherId ? "light" : "default"}
             type="button"
             onClick={() => {
               setText(id);
-              onOther(id);
+              onOtherChange(id);
             }}
           >
             {name}
@@ -76,10 +76,10 @@ const Choice = ({ details, view: { model }, run, other, onOther }: DiffTabProps)
       )}
       <TextInput
         size="xs"
-        aria-label="Id of the run to compare with"
-        placeholder="Id of any run"
+        aria-label="ID of the run to compare with"
+        placeholder="Run ID"
         value={text}
-        error={isRefused ? "That is no id of a run." : undefined}
+        error={isInvalid ? "Enter the ID of a run (a UUID)." : undefined}
         onChange={({ currentTarget }) => setText(currentTarget.value.trim())}
       />
       <Button size="compact-xs" type="submit" variant="default" disabled={!isId(text)}>
@@ -89,7 +89,7 @@ const Choice = ({ details, view: { model }, run, other, onOther }: DiffTabProps)
   );
 };
 
-const Compared = ({
+const Comparison = ({
   details,
   otherId,
 }: {
@@ -110,7 +110,7 @@ const Compared = ({
         <bdi>{toVisibleText(other.name.slice(0, 200))}</bdi>
         <span>{formatTime(other.startMs)}</span>
         <span>{durationOf(other)}</span>
-        <span>against {durationOf(details)}</span>
+        <span>compared to {durationOf(details)}</span>
       </p>
       <Difference label="Inputs" before={other.inputs} after={details.inputs} />
       <Difference label="Outputs" before={other.outputs} after={details.outputs} />
@@ -119,7 +119,7 @@ const Compared = ({
   );
 };
 
-/** Characters of each side that are compared. */
+/** The most characters of each side that are compared. */
 const comparedChars = 500_000;
 
 const Difference = ({
@@ -131,7 +131,7 @@ const Difference = ({
   readonly before: unknown;
   readonly after: unknown;
 }) => {
-  const texts = useMemo(() => bothTexts(before, after), [before, after]);
+  const texts = useMemo(() => readTexts(before, after), [before, after]);
   const state = useAsyncValue(texts);
   if (state.kind === "failed") {
     return <p className="absent">{state.error.message}</p>;
@@ -148,12 +148,12 @@ const Difference = ({
   );
 };
 
-async function bothTexts(before: unknown, after: unknown) {
-  const [first, second] = await Promise.all([textOf(before), textOf(after)]);
+async function readTexts(before: unknown, after: unknown) {
+  const [first, second] = await Promise.all([readText(before), readText(after)]);
   return { before: first, after: second };
 }
 
-async function textOf(value: unknown): Promise<string> {
+async function readText(value: unknown): Promise<string> {
   const text = value === undefined ? "" : await toSource(value).json();
   return (typeof value === "string" ? value : text).slice(0, comparedChars);
 }

@@ -3,10 +3,10 @@ import { CopyText } from "../../../components/text/copy-text.tsx";
 import { LongText } from "../../../components/text/long-text.tsx";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 
-/** Characters of a message that are shown; Copy takes the whole error. */
+/** The most characters of a message that are shown. The copy button copies the whole error. */
 const messageChars = 20_000;
 
-/** An error and its causes, each with its stack folded. */
+/** An error and its causes, each with a collapsed stack. */
 export const ErrorChain = ({ error }: { readonly error: string }) => {
   const chain = useMemo(() => toErrorChain(error), [error]);
   return (
@@ -37,12 +37,12 @@ interface ErrorLink {
   readonly stack: string;
 }
 
-/** Links that are shown; a chain may run in a circle. */
+/** The most errors of a chain that are shown. A text from an untrusted program may contain any number of them. */
 const linkLimit = 20;
 
 /**
- * A recorded error as its chain, the outermost first: JavaScript's text with `[cause]`, or `Caused by`,
- * and Python's tracebacks, whose first stands for the innermost cause.
+ * Splits a recorded error into its chain, the outermost error first. It recognizes JavaScript's errors with
+ * `[cause]` or `Caused by`, and Python's tracebacks, which begin with the innermost cause.
  */
 export function toErrorChain(text: string): readonly ErrorLink[] {
   const python = text.split(pythonSeparator);
@@ -58,7 +58,7 @@ export function toErrorChain(text: string): readonly ErrorLink[] {
 const pythonHead = "Traceback (most recent call last):";
 const pythonSeparator =
   /\n+(?:The above exception was the direct cause of the following exception|During handling of the above exception, another exception occurred):\n+/;
-/** At the beginning of a line, so that a message may say the words. */
+/** Matches only at the start of a line, so that a message may contain these words. */
 const causeMark = /\n\s*(?:\[cause\]:|Caused by:|cause:)\s*/i;
 const stackLine = /^\s+at\s/;
 
@@ -73,7 +73,7 @@ function fromJavaScript(text: string): ErrorLink {
       };
 }
 
-/** The message is the last line that is not indented, with what follows it. */
+/** The stack ends with the last indented line; the message is everything after it. */
 function fromPython(text: string): ErrorLink {
   const lines = text.trim().split("\n");
   const last = lines.findLastIndex((line) => line.startsWith("  "));

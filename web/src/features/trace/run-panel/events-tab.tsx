@@ -6,14 +6,14 @@ import { formatDuration, parseTimeMs } from "../../../components/time/time.ts";
 import type { TraceRunDetails } from "../queries.ts";
 
 const rowHeight = 26;
-/** Characters of what an event holds that its line shows. */
+/** The most characters of an event's fields that its row shows. */
 const shownChars = 300;
 
-/** What happened within a run, and when; the first token of an answer that was streamed is marked. */
+/** The events of a run with their times. The first token of a streamed response is marked. */
 export const EventsTab = ({ details }: { readonly details: TraceRunDetails }) => {
   const { events, allEvents, startMs } = details;
   const scroller = useRef<HTMLDivElement>(null);
-  // oxlint-disable-next-line react/incompatible-library -- its functions are not memoized here
+  // oxlint-disable-next-line react/incompatible-library -- the functions that it returns are not memoized here
   const virtualizer = useVirtualizer({
     count: events.length,
     getScrollElement: () => scroller.current,
@@ -21,24 +21,24 @@ export const EventsTab = ({ details }: { readonly details: TraceRunDetails }) =>
   });
   if (events.length === 0) {
     return allEvents === undefined || Array.isArray(allEvents) ? (
-      <p className="absent">Nothing was noted while this run went on.</p>
+      <p className="absent">No events</p>
     ) : (
       <Payload label="Events" value={allEvents} />
     );
   }
-  const read = events.map((event) => toLine(event, startMs));
-  const firstToken = read.findIndex(({ name }) => name === "new_token");
+  const rows = events.map((event) => toEventRow(event, startMs));
+  const firstToken = rows.findIndex(({ name }) => name === "new_token");
   return (
     <>
       <div
         className="events"
         ref={scroller}
-        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must be able to scroll it
         tabIndex={0}
       >
         <ul className="rows" aria-label="Events" style={{ height: virtualizer.getTotalSize() }}>
           {virtualizer.getVirtualItems().map(({ index, start }) => {
-            const { name, afterMs, text } = read[index] ?? {
+            const { name, afterMs, text } = rows[index] ?? {
               name: "",
               afterMs: undefined,
               text: "",
@@ -65,19 +65,20 @@ export const EventsTab = ({ details }: { readonly details: TraceRunDetails }) =>
   );
 };
 
-interface EventLine {
+interface EventRow {
   readonly name: string;
+  /** Milliseconds since the run's start; `undefined` if the event has no valid time. */
   readonly afterMs: number | undefined;
   readonly text: string;
 }
 
-function toLine(event: unknown, startMs: number): EventLine {
+function toEventRow(event: unknown, startMs: number): EventRow {
   if (typeof event !== "object" || event === null) {
     return { name: "", afterMs: undefined, text: JSON.stringify(event).slice(0, shownChars) };
   }
-  const { name, time, ...rest } = event as Readonly<Record<string, unknown>>;
+  const { name, time, ...fields } = event as Readonly<Record<string, unknown>>;
   const at = parseTimeMs(time);
-  const text = Object.keys(rest).length === 0 ? "" : JSON.stringify(rest);
+  const text = Object.keys(fields).length === 0 ? "" : JSON.stringify(fields);
   return {
     name: typeof name === "string" ? name.slice(0, shownChars) : "event",
     afterMs: at === undefined ? undefined : at - startMs,

@@ -3,36 +3,36 @@ import { useState } from "react";
 import { FormError } from "../../../components/dialog/form.tsx";
 import type { FeedbackDraft, RunFeedback } from "./feedback-queries.ts";
 
-/** What is said of a run: a key with a score, a value or words. */
+/** The form for feedback on a run: a key with a score, a value or a comment. */
 export const FeedbackFields = ({
-  known,
-  onGive,
+  existing,
+  onSave,
   onClose,
 }: {
-  /** What was said before; without it something new is said. */
-  readonly known?: RunFeedback;
-  readonly onGive: (draft: FeedbackDraft) => Promise<void>;
+  /** The feedback to edit; absent when the form creates new feedback. */
+  readonly existing?: RunFeedback;
+  readonly onSave: (draft: FeedbackDraft) => Promise<void>;
   readonly onClose: () => void;
 }) => {
-  const [key, setKey] = useState(known?.key ?? "");
-  const [score, setScore] = useState<number | string>(toNumber(known?.score));
-  const [value, setValue] = useState(toText(known?.value));
-  const [comment, setComment] = useState(known?.comment ?? "");
+  const [key, setKey] = useState(existing?.key ?? "");
+  const [score, setScore] = useState<number | string>(toFieldNumber(existing?.score));
+  const [value, setValue] = useState(toFieldText(existing?.value));
+  const [comment, setComment] = useState(existing?.comment ?? "");
   const [state, setState] = useState<{ readonly isBusy: boolean; readonly error?: string }>({
     isBusy: false,
   });
-  const give = async (): Promise<void> => {
+  const save = async (): Promise<void> => {
     if (key.trim() === "") {
-      setState({ isBusy: false, error: "Say what is judged: a key such as correctness." });
+      setState({ isBusy: false, error: "Enter a key, for example correctness." });
       return;
     }
     setState({ isBusy: true });
     try {
-      await onGive({
+      await onSave({
         key: key.trim(),
-        // What was not touched stays what it was: a switch, or any JSON.
-        score: score === toNumber(known?.score) ? known?.score : numberOf(score),
-        value: value === toText(known?.value) ? known?.value : textOf(value),
+        // An unchanged field keeps its original value, which may be a boolean or any JSON.
+        score: score === toFieldNumber(existing?.score) ? existing?.score : parseScore(score),
+        value: value === toFieldText(existing?.value) ? existing?.value : parseValue(value),
         comment: comment === "" ? undefined : comment,
       });
     } catch (cause) {
@@ -44,7 +44,7 @@ export const FeedbackFields = ({
       className="feedback-fields"
       onSubmit={(event) => {
         event.preventDefault();
-        void give();
+        void save();
       }}
     >
       <TextInput
@@ -52,7 +52,7 @@ export const FeedbackFields = ({
         label="Key"
         placeholder="correctness"
         maxLength={180}
-        disabled={known !== undefined}
+        disabled={existing !== undefined}
         value={key}
         onChange={({ currentTarget }) => setKey(currentTarget.value)}
       />
@@ -75,24 +75,24 @@ export const FeedbackFields = ({
           Cancel
         </Button>
         <Button size="xs" type="submit" loading={state.isBusy}>
-          {known === undefined ? "Give" : "Save"}
+          {existing === undefined ? "Submit" : "Save"}
         </Button>
       </div>
     </form>
   );
 };
 
-const numberOf = (score: number | string): number | undefined =>
+const parseScore = (score: number | string): number | undefined =>
   typeof score === "number" ? score : undefined;
 
-const textOf = (value: string): string | undefined => (value === "" ? undefined : value);
+const parseValue = (value: string): string | undefined => (value === "" ? undefined : value);
 
-/** A switch is given as the number that it stands for. */
-function toNumber(score: number | boolean | undefined): number | string {
+/** The number field shows a boolean score as 0 or 1. */
+function toFieldNumber(score: number | boolean | undefined): number | string {
   return typeof score === "boolean" ? Number(score) : (score ?? "");
 }
 
-const toText = (value: unknown): string => {
+const toFieldText = (value: unknown): string => {
   if (value === undefined) {
     return "";
   }

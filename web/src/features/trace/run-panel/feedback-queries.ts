@@ -6,7 +6,7 @@ import { parseTimeMs } from "../../../components/time/time.ts";
 const listPath = endpointPath("/feedback");
 const createPath = endpointPath("/feedback");
 
-/** A judgement on a run. */
+/** A feedback record of a run. */
 export interface RunFeedback {
   readonly id: string;
   readonly key: string;
@@ -17,7 +17,7 @@ export interface RunFeedback {
   readonly createdMs: number | undefined;
 }
 
-/** The feedback of a person on a run. */
+/** Feedback on a run, as a person enters it in the UI. */
 export interface FeedbackDraft {
   readonly key: string;
   readonly score: number | boolean | undefined;
@@ -47,8 +47,8 @@ export async function createFeedback(runId: string, draft: FeedbackDraft): Promi
 }
 
 export async function updateFeedback(id: string, draft: FeedbackDraft): Promise<void> {
-  const { key: _fixed, ...rest } = toBody(draft);
-  await patchJson(pathOf(id), rest);
+  const { key: _immutableKey, ...changes } = toBody(draft);
+  await patchJson(pathOf(id), changes);
 }
 
 export async function deleteFeedback(id: string): Promise<void> {
@@ -57,7 +57,7 @@ export async function deleteFeedback(id: string): Promise<void> {
 
 const pathOf = (id: string): string => endpointPath("/feedback/:id", { id });
 
-/** `null` takes away what was there. */
+/** The request body. `null` clears a field. */
 const toBody = ({ key, score, value, comment }: FeedbackDraft) => ({
   key,
   score: score ?? null,

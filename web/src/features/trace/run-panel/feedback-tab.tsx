@@ -14,18 +14,19 @@ import {
 } from "./feedback-queries.ts";
 import type { FeedbackDraft, RunFeedback } from "./feedback-queries.ts";
 
-type Open =
+/** Which form or dialog of the tab is open. */
+type OpenDialog =
   | { readonly kind: "none" }
-  | { readonly kind: "give" }
-  | { readonly kind: "change" | "delete"; readonly feedback: RunFeedback };
+  | { readonly kind: "create" }
+  | { readonly kind: "edit" | "delete"; readonly feedback: RunFeedback };
 
-/** What was said of a run, and a place to say it. */
+/** The feedback of a run, with forms to create, edit and delete it. */
 export const FeedbackTab = ({ runId }: { readonly runId: string }) => {
   const { data: list, error, refetch } = useQuery(runFeedbackQuery(runId));
   const queryClient = useQueryClient();
-  const [open, setOpen] = useState<Open>({ kind: "none" });
+  const [open, setOpen] = useState<OpenDialog>({ kind: "none" });
   const close = (): void => setOpen({ kind: "none" });
-  const after = async (change: Promise<void>): Promise<void> => {
+  const applyChange = async (change: Promise<void>): Promise<void> => {
     await change;
     await queryClient.invalidateQueries({ queryKey: runFeedbackQuery(runId).queryKey });
     close();
@@ -39,38 +40,41 @@ export const FeedbackTab = ({ runId }: { readonly runId: string }) => {
   }
   return (
     <div className="feedback-tab">
-      {list.length === 0 && <p className="absent">Nothing was said of this run yet.</p>}
+      {list.length === 0 && <p className="absent">No feedback yet</p>}
       <ul className="feedback-list">
         {list.map((feedback) => (
           <li key={feedback.id}>
-            {open.kind === "change" && open.feedback.id === feedback.id ? (
+            {open.kind === "edit" && open.feedback.id === feedback.id ? (
               <FeedbackFields
-                known={feedback}
-                onGive={(draft: FeedbackDraft) => after(updateFeedback(feedback.id, draft))}
+                existing={feedback}
+                onSave={(draft: FeedbackDraft) => applyChange(updateFeedback(feedback.id, draft))}
                 onClose={close}
               />
             ) : (
-              <Line feedback={feedback} onOpen={setOpen} />
+              <FeedbackRow feedback={feedback} onOpen={setOpen} />
             )}
           </li>
         ))}
       </ul>
-      {open.kind === "give" ? (
-        <FeedbackFields onGive={(draft) => after(createFeedback(runId, draft))} onClose={close} />
+      {open.kind === "create" ? (
+        <FeedbackFields
+          onSave={(draft) => applyChange(createFeedback(runId, draft))}
+          onClose={close}
+        />
       ) : (
-        <Button size="xs" variant="default" onClick={() => setOpen({ kind: "give" })}>
-          Give feedback
+        <Button size="xs" variant="default" onClick={() => setOpen({ kind: "create" })}>
+          Add feedback
         </Button>
       )}
       {open.kind === "delete" && (
         <Confirm
           title="Delete this feedback?"
           action="Delete feedback"
-          onConfirm={async () => after(deleteFeedback(open.feedback.id))}
+          onConfirm={async () => applyChange(deleteFeedback(open.feedback.id))}
           onClose={close}
         >
           <p>
-            <bdi>{toVisibleText(open.feedback.key)}</bdi> goes away for everybody.
+            <bdi>{toVisibleText(open.feedback.key)}</bdi> will be deleted for all users.
           </p>
         </Confirm>
       )}
@@ -78,12 +82,12 @@ export const FeedbackTab = ({ runId }: { readonly runId: string }) => {
   );
 };
 
-const Line = ({
+const FeedbackRow = ({
   feedback,
   onOpen,
 }: {
   readonly feedback: RunFeedback;
-  readonly onOpen: (open: Open) => void;
+  readonly onOpen: (dialog: OpenDialog) => void;
 }) => {
   const { key, score, value, comment, source, createdMs } = feedback;
   return (
@@ -98,10 +102,10 @@ const Line = ({
           <Button
             size="compact-xs"
             variant="subtle"
-            aria-label={`Change ${toVisibleText(key)}`}
-            onClick={() => onOpen({ kind: "change", feedback })}
+            aria-label={`Edit ${toVisibleText(key)}`}
+            onClick={() => onOpen({ kind: "edit", feedback })}
           >
-            Change
+            Edit
           </Button>
           <Button
             size="compact-xs"

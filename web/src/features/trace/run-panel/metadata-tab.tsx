@@ -2,17 +2,17 @@ import { Payload } from "../../../components/payload/payload.tsx";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import type { TraceRunDetails } from "../queries.ts";
 
-/** Tags, metadata, and what else is known of where a run came from. */
+/** The tags, metadata, runtime environment and serialized component of a run. */
 export const MetadataTab = ({ details }: { readonly details: TraceRunDetails }) => {
   const { metadata, extra, serialized, tags } = details;
   const hasMetadata = Object.keys(metadata).length > 0;
-  const rest = withoutMetadata(extra);
+  const otherExtra = withoutMetadata(extra);
   return (
     <>
       {tags.length > 0 && (
         <p className="summary panel-tags">
           {tags.map((tag, index) => (
-            // Tags may repeat, and they don't move.
+            // The index is the key: tags may repeat, and their order does not change.
             <span key={index} className="tag">
               <bdi>{toVisibleText(tag)}</bdi>
             </span>
@@ -20,13 +20,13 @@ export const MetadataTab = ({ details }: { readonly details: TraceRunDetails }) 
         </p>
       )}
       <Payload label="Metadata" value={hasMetadata ? metadata : undefined} mode="json" />
-      {rest !== undefined && <Payload label="More" value={rest} mode="json" />}
+      {otherExtra !== undefined && <Payload label="Extra" value={otherExtra} mode="json" />}
       {serialized !== undefined && <Payload label="Serialized" value={serialized} mode="json" />}
     </>
   );
 };
 
-/** One that a worker holds is shown whole. */
+/** Returns `extra` without its metadata. A large value that a worker keeps is returned whole: its members can't be read here. */
 function withoutMetadata(extra: unknown): unknown {
   if (typeof extra !== "object" || extra === null) {
     return extra;
@@ -34,6 +34,6 @@ function withoutMetadata(extra: unknown): unknown {
   if (Object.getPrototypeOf(extra) !== Object.prototype) {
     return extra;
   }
-  const { metadata: _shown, ...rest } = extra as Readonly<Record<string, unknown>>;
-  return Object.keys(rest).length === 0 ? undefined : rest;
+  const { metadata: _metadata, ...others } = extra as Readonly<Record<string, unknown>>;
+  return Object.keys(others).length === 0 ? undefined : others;
 }

@@ -3,7 +3,7 @@ import { Payload } from "../../../components/payload/payload.tsx";
 import type { TraceRunDetails } from "../queries.ts";
 import { ErrorChain } from "./error-chain.tsx";
 
-/** What went in, what came out, and what went wrong. */
+/** The error, inputs and outputs of a run. */
 export const RunData = ({
   details: { error, inputs, outputs },
   view,

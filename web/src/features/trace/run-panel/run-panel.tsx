@@ -26,21 +26,21 @@ const CodeTab = lazy(async () =>
   loadChunk(async () => ({ default: (await import("./code-tab.tsx")).CodeTab })),
 );
 
-/** How long a run is selected before what it holds is read: a walk through the tree reads few. */
-const restMs = 120;
+/** How long a run must stay selected before its details are loaded, so that stepping through the tree loads few runs. */
+const selectionDelayMs = 120;
 
 interface RunPanelProps {
   readonly runId: string;
   readonly view: TraceView;
-  /** Its place. */
+  /** The index of the run in the trace model. */
   readonly run: number;
   readonly search: TraceSearch;
   readonly change: (change: TraceChange) => void;
 }
 
-/** All that was recorded of the selected run. */
+/** The panel with the details of the selected run. */
 export const RunPanel = (props: RunPanelProps) => {
-  const [runId] = useDebouncedValue(props.runId, restMs, { leading: true });
+  const [runId] = useDebouncedValue(props.runId, selectionDelayMs, { leading: true });
   const { data: details, error, refetch } = useQuery(traceRunQuery(runId));
   return (
     <section className="panel" aria-label="Selected run">
@@ -49,12 +49,12 @@ export const RunPanel = (props: RunPanelProps) => {
       {details === undefined && error !== null && (
         <Failure what="the run" error={error} onRetry={refetch} isOne />
       )}
-      {details !== undefined && <Fields key={details.id} {...props} details={details} />}
+      {details !== undefined && <RunTabs key={details.id} {...props} details={details} />}
     </section>
   );
 };
 
-const names: { readonly [Tab in TraceTab]: string } = {
+const tabLabels: { readonly [Tab in TraceTab]: string } = {
   data: "Data",
   events: "Events",
   metadata: "Metadata",
@@ -65,7 +65,7 @@ const names: { readonly [Tab in TraceTab]: string } = {
   code: "Code",
 };
 
-const Fields = (props: RunPanelProps & { readonly details: TraceRunDetails }) => {
+const RunTabs = (props: RunPanelProps & { readonly details: TraceRunDetails }) => {
   const { details, search, change } = props;
   const { data: feedback } = useQuery(runFeedbackQuery(details.id));
   const counts: { readonly [Tab in TraceTab]?: number } = {
@@ -74,8 +74,8 @@ const Fields = (props: RunPanelProps & { readonly details: TraceRunDetails }) =>
     feedback: feedback?.length ?? 0,
   };
   const onTab = (tab: string | null): void => {
-    const known = traceTabs.find((name) => name === tab);
-    change({ panel: known === "data" ? undefined : known });
+    const panel = traceTabs.find((name) => name === tab);
+    change({ panel: panel === "data" ? undefined : panel });
   };
   return (
     <>
@@ -84,15 +84,15 @@ const Fields = (props: RunPanelProps & { readonly details: TraceRunDetails }) =>
         <Tabs.List className="panel-tabs">
           {traceTabs.map((tab) => (
             <Tabs.Tab key={tab} value={tab}>
-              {names[tab]}
+              {tabLabels[tab]}
               {(counts[tab] ?? 0) > 0 && <small> {counts[tab]?.toLocaleString()}</small>}
             </Tabs.Tab>
           ))}
         </Tabs.List>
         {traceTabs.map((tab) => (
           <Tabs.Panel key={tab} value={tab}>
-            <Suspense fallback={<Loading what={names[tab]} />}>
-              <Tab {...props} tab={tab} />
+            <Suspense fallback={<Loading what={tabLabels[tab]} />}>
+              <TabContent {...props} tab={tab} />
             </Suspense>
           </Tabs.Panel>
         ))}
@@ -101,7 +101,7 @@ const Fields = (props: RunPanelProps & { readonly details: TraceRunDetails }) =>
   );
 };
 
-const Tab = ({
+const TabContent = ({
   tab,
   details,
   view,
@@ -120,7 +120,7 @@ const Tab = ({
       return <FeedbackTab runId={details.id} />;
     case "files":
       return details.files.length === 0 ? (
-        <p className="absent">This run came without attachments.</p>
+        <p className="absent">No attachments</p>
       ) : (
         <Attachments files={details.files} />
       );
@@ -132,8 +132,8 @@ const Tab = ({
           details={details}
           view={view}
           run={run}
-          other={search.vs}
-          onOther={(vs) => change({ vs })}
+          otherId={search.vs}
+          onOtherChange={(vs) => change({ vs })}
         />
       );
     case "code":

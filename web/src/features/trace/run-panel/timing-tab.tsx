@@ -4,55 +4,53 @@ import type { TraceRunDetails } from "../queries.ts";
 import { isBackwards } from "../trace-model.ts";
 import type { TraceView } from "../use-trace-view.ts";
 
-/** When a run was, how long, and what of it was its own; what it used. */
+/** The times of a run (start, duration, self time and others), its token usage and its cost. */
 export const TimingTab = ({
   details: run,
   view: { model, facts, window, path },
-  run: address,
+  run: index,
 }: {
   readonly details: TraceRunDetails;
   readonly view: TraceView;
   readonly run: number;
 }) => {
-  const selfMicros = facts?.selfTimes[address];
-  const criticalMicros = path.get(address)?.reduce((sum, { from, to }) => sum + to - from, 0);
-  const parent = model.parents[address] ?? -1;
-  const isEarly = parent >= 0 && (model.starts[address] ?? 0) < (model.starts[parent] ?? 0);
-  const fromStart = (model.starts[address] ?? 0) - Math.min(0, window.from);
+  const selfMicros = facts?.selfTimes[index];
+  const criticalMicros = path.get(index)?.reduce((sum, { from, to }) => sum + to - from, 0);
+  const parent = model.parents[index] ?? -1;
+  const isEarly = parent >= 0 && (model.starts[index] ?? 0) < (model.starts[parent] ?? 0);
+  const fromStart = (model.starts[index] ?? 0) - Math.min(0, window.from);
   const rows: readonly (readonly [string, ReactNode])[] = [
     ["Start", formatTime(run.startMs)],
-    ["After the trace's start", formatDuration(Math.max(0, fromStart) / 1_000)],
-    ["End", run.endMs === undefined ? "still running" : formatTime(run.endMs)],
+    ["Offset from trace start", formatDuration(Math.max(0, fromStart) / 1_000)],
+    ["End", run.endMs === undefined ? "Running" : formatTime(run.endMs)],
     [
       "Duration",
       run.endMs === undefined ? "" : formatDuration(Math.max(0, run.endMs - run.startMs)),
     ],
-    ["Own time", selfMicros === undefined ? "" : formatDuration(selfMicros / 1_000)],
+    ["Self time", selfMicros === undefined ? "" : formatDuration(selfMicros / 1_000)],
     [
       "On the critical path",
       criticalMicros === undefined ? "" : formatDuration(criticalMicros / 1_000),
     ],
     [
-      "To the first token",
+      "Time to first token",
       run.firstTokenMs === undefined
         ? ""
         : formatDuration(Math.max(0, run.firstTokenMs - run.startMs)),
     ],
-    ["Runs below it", Math.max(0, (model.sizes[address] ?? 1) - 1).toLocaleString()],
-    ["Prompt tokens", countOf(run.tokens.prompt)],
-    ["Completion tokens", countOf(run.tokens.completion)],
-    ["Total tokens", countOf(run.tokens.total)],
+    ["Descendants", Math.max(0, (model.sizes[index] ?? 1) - 1).toLocaleString()],
+    ["Prompt tokens", formatCount(run.tokens.prompt)],
+    ["Completion tokens", formatCount(run.tokens.completion)],
+    ["Total tokens", formatCount(run.tokens.total)],
     ["Cost", run.cost === undefined ? "" : `$${run.cost}`],
-    ["Id", <code key="id">{run.id}</code>],
-    ["Trace", <code key="trace">{run.traceId}</code>],
-    ["Example", run.referenceExampleId ?? ""],
+    ["Run ID", <code key="id">{run.id}</code>],
+    ["Trace ID", <code key="trace">{run.traceId}</code>],
+    ["Reference example", run.referenceExampleId ?? ""],
   ];
   return (
     <>
-      {isBackwards(model, address) && (
-        <p className="absent">It ended before it began: the clocks that told so differed.</p>
-      )}
-      {isEarly && <p className="absent">It began before the run above it: their clocks differ.</p>}
+      {isBackwards(model, index) && <p className="absent">End precedes start (clock skew)</p>}
+      {isEarly && <p className="absent">Start precedes the parent's start (clock skew)</p>}
       <dl className="times">
         {rows
           .filter(([, value]) => value !== "")
@@ -67,4 +65,4 @@ export const TimingTab = ({
   );
 };
 
-const countOf = (count: number): string => (count === 0 ? "" : count.toLocaleString());
+const formatCount = (count: number): string => (count === 0 ? "" : count.toLocaleString());
