@@ -28,10 +28,10 @@ const tableOf = (fields: FieldTable): string =>
 const boundRows = [
   `| characters | ${filterLimits.length.toLocaleString("en")} |`,
   `| functions | ${filterLimits.nodes} |`,
-  `| functions within one another | ${filterLimits.depth} |`,
-  `| values, and levels, of an object in \`has\` | ${filterLimits.nodes}, ${filterLimits.jsonDepth} |`,
-  `| lists of lists or of objects within one another, in \`has\`; at a path | ${filterLimits.jsonNesting}; ${filterLimits.jsonNestingAtPath} |`,
-  `| steps of a path, and levels down which entries are looked for | ${filterLimits.entryDepth} |`,
+  `| nested functions | ${filterLimits.depth} |`,
+  `| values and levels of an object in \`has\` | ${filterLimits.nodes}, ${filterLimits.jsonDepth} |`,
+  `| nested lists of lists or of objects, in \`has\`; at a path | ${filterLimits.jsonNesting}; ${filterLimits.jsonNestingAtPath} |`,
+  `| steps of a path, and levels that are searched for entries | ${filterLimits.entryDepth} |`,
 ].join("\n");
 
 test("the documentation contains the tables of the code", async () => {

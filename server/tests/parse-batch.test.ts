@@ -133,5 +133,9 @@ test("24:00:00 is a valid time in a dotted order, a fraction of a second after i
     "20261121T240000500000Z",
     "20261121T240000000000Z",
   ].map((stamp) => parseBatch(Buffer.from(`{"post":[${at(stamp)}]}`)).rejected[0]?.reason);
-  expect(reasons).toEqual([undefined, expect.stringMatching(/is not a valid date and time/), undefined]);
+  expect(reasons).toEqual([
+    undefined,
+    expect.stringMatching(/is not a valid date and time/),
+    undefined,
+  ]);
 });

@@ -12,7 +12,7 @@ const cellsOf = (row: string): readonly string[] =>
     .slice(1, -1)
     .map((cell) => cell.trim());
 
-/** The files of tests, by their names: a row may name a second one without its folder. */
+/** Paths of all test files, and their names without the folder: a row may name its second file that way. */
 async function testNames(): Promise<ReadonlySet<string>> {
   const folders = ["tests", "server/tests", "cli/tests", "web/tests"];
   const names = await Promise.all(
@@ -24,8 +24,8 @@ async function testNames(): Promise<ReadonlySet<string>> {
   return new Set(names.flat());
 }
 
-test("every fault of the guarantees names the test or the command that makes it again", async () => {
-  const [, table = ""] = (await read("docs/guarantees.md")).split("### Faults tried by hand");
+test("every fault in docs/guarantees.md names a test or command that reproduces it", async () => {
+  const [, table = ""] = (await read("docs/guarantees.md")).split("### Individual faults");
   const rows = table
     .split("\n")
     .filter((line) => line.startsWith("|"))
@@ -47,14 +47,14 @@ test("every fault of the guarantees names the test or the command that makes it 
   expect(astray).toEqual([]);
 });
 
-test("every command of the soak's figures is one that the suite has", async () => {
-  const [, soak = ""] = (await read("docs/guarantees.md")).split("### Measured");
+test("every soak result in docs/guarantees.md names a command that exists", async () => {
+  const [, soak = ""] = (await read("docs/guarantees.md")).split("### Results");
   const rows = (soak.split("### ")[0] ?? "").split("\n").filter((line) => line.startsWith("| `"));
   expect(rows.length).toBeGreaterThan(0);
   expect(rows.filter((row) => !row.startsWith("| `npm run soak -- --minutes "))).toEqual([]);
 });
 
-test("figures of the page about performance come from a command that is there", async () => {
+test("docs/performance.md names only commands and tests that exist", async () => {
   const page = await read("docs/performance.md");
   const bench = JSON.parse(await read("bench/package.json")) as { readonly scripts: object };
   const named = [...page.matchAll(/npm --prefix bench run ([\w-]+)/g)].map(([, name = ""]) => name);
@@ -62,6 +62,6 @@ test("figures of the page about performance come from a command that is there", 
   expect(named.filter((name) => !(name in bench.scripts))).toEqual([]);
   const files = [...page.matchAll(/`?([\w./-]+\.test\.ts)/g)].map(([, name = ""]) => name);
   expect(files.filter((name) => !existsSync(join(repositoryRoot, name)))).toEqual([]);
-  // A log of single measurements is no part of it.
+  // Logs of single measurements belong in bench/EXPERIMENTS.md.
   expect(page).not.toMatch(/\(a step|interleaved rounds\)|the whole, \d/);
 });

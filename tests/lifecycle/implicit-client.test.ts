@@ -100,7 +100,7 @@ test("the first client of the program takes over, and nothing that was recorded 
 test("README's ten lines record what they promise", async () => {
   await using server = await loopbackServer();
   const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
-  const [, code = ""] = /## Ten lines\n```ts\n(.*?)```/s.exec(readme) ?? [];
+  const [, code = ""] = /## Quick start\n```ts\n(.*?)```/s.exec(readme) ?? [];
   const source = ts.transpile(code, {
     module: ts.ModuleKind.ESNext,
     target: ts.ScriptTarget.ES2023,

@@ -187,7 +187,8 @@ test("arguments that can't cross are refused, and so is a signal", () => {
   const signal = AbortSignal.timeout(1);
   expect(errorOf(() => projects.list({ signal }))).toMatchObject({
     code: "VALIDATION",
-    message: "A blocking call takes no signal, because the blocked thread could not abort it; pass timeoutMs instead",
+    message:
+      "A blocking call takes no signal, because the blocked thread could not abort it; pass timeoutMs instead",
   });
   const error = errorOf(() => projects.list({ name: () => "n" }));
   expect(error.message).toMatch(/^A blocking call can't take a function/);

@@ -46,7 +46,9 @@ test("the call after one that timed out gets its own answer, never the late one"
 test("the limit of the client counts where a call gives none", async () => {
   const { endpoint } = await scriptedServer();
   const { sync } = clientOf(endpoint, { syncTimeoutMs: 60 });
-  expect(() => sync.projects.list({ projectName: "slow-20000" })).toThrow("no response within 60 ms");
+  expect(() => sync.projects.list({ projectName: "slow-20000" })).toThrow(
+    "no response within 60 ms",
+  );
   const [project] = sync.projects.list({ projectName: "slow-200", timeoutMs: 10_000 });
   expect(project?.name).toBe("slow-200");
 });
