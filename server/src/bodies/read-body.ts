@@ -18,8 +18,8 @@ export async function readPieces(request: IncomingMessage): Promise<readonly Buf
 }
 
 /** Joins chunks to one buffer; copies only if there are several. */
-export const joinPieces = (pieces: readonly Buffer[]): Buffer =>
-  pieces.length === 1 ? (pieces[0] ?? Buffer.alloc(0)) : Buffer.concat(pieces);
+export const joinPieces = (chunks: readonly Buffer[]): Buffer =>
+  chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks);
 
 /** Limits on a body. */
 export interface BodyBounds {
@@ -167,5 +167,5 @@ const tooLarge = (subject: string, bytesMax: number): RequestError =>
  * Whether a body is so large that a worker thread must parse it, because parsing could block this thread for too
  * long.
  */
-export const isLarge = (pieces: readonly Buffer[], fromBytes: number): boolean =>
-  pieces.reduce((sum, { length }) => sum + length, 0) > fromBytes;
+export const isLarge = (chunks: readonly Buffer[], fromBytes: number): boolean =>
+  chunks.reduce((sum, { length }) => sum + length, 0) > fromBytes;

@@ -45,7 +45,7 @@ export function answerAllHere(app: FastifyInstance): void {
   app.server.on("checkExpectation", (_request, response: ServerResponse) => {
     const body = JSON.stringify({ detail: "the Expect header supports only 100-continue" });
     const type = "application/json; charset=utf-8";
-    // The client may send the body of the request although it was not told to continue.
+    // The client may send the body of the request without waiting for "100 Continue".
     response.writeHead(417, { ...safeHeaders, "content-type": type, connection: "close" });
     response.end(body);
   });

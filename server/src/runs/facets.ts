@@ -96,8 +96,8 @@ function readFacets(
     const texts = typeof value === "string" ? [value] : textsIn(value);
     facets.push(keyFacet(key), ...texts.map((text) => pairFacet(key, text)));
   }
-  const known = facets.filter((facet) => facet !== undefined);
-  return known.length > maxFacets ? [anyFacet] : known;
+  const definedFacets = facets.filter((facet) => facet !== undefined);
+  return definedFacets.length > maxFacets ? [anyFacet] : definedFacets;
 }
 
 /** Does not catch errors: the JSON was validated when it was received. */

@@ -70,8 +70,8 @@ function readUsage({ outputs, extra }: Roots, findMembers: FindMembers) {
   const roots = { outputs: membersOf(outputs), metadata: membersOf(descend(extra, "metadata")) };
   const measures: Record<UsageName, number | null> = { ...noMeasures };
   for (const { root, steps, names } of usageSources) {
-    const [first = "", ...rest] = steps;
-    const usage = toObject(rest.reduce(descend, roots[root].get(String(first))));
+    const [first = "", ...innerSteps] = steps;
+    const usage = toObject(innerSteps.reduce(descend, roots[root].get(String(first))));
     for (const name of usageNames) {
       measures[name] ??= numberOf(usage[names[name] ?? ""]);
     }

@@ -14,7 +14,7 @@ import type { BatchTask, RunTask, TakenRuns } from "../run-tasks.ts";
 import type { WorkThreads } from "../../storage/work-threads.ts";
 import { parseId } from "../../http/query-string.ts";
 
-/** `POST /runs`. */
+/** `POST /runs`: stores a new run. */
 export async function createRun(
   dependencies: IngestDependencies,
   request: FastifyRequest,
@@ -23,7 +23,7 @@ export async function createRun(
   return replyToOne(reply, await ingestOne(dependencies, request, { operation: "post" }));
 }
 
-/** `PATCH /runs/{id}`. */
+/** `PATCH /runs/{id}`: stores an update of a run. */
 export async function updateRun(
   dependencies: IngestDependencies,
   request: FastifyRequest,
@@ -36,7 +36,7 @@ export async function updateRun(
   );
 }
 
-/** `POST /runs/batch`. */
+/** `POST /runs/batch`: stores runs and updates of runs. */
 export async function createBatch(
   { store, work }: IngestDependencies,
   request: FastifyRequest,
@@ -98,7 +98,7 @@ export interface MultipartDependencies {
   readonly content: ContentMemory;
 }
 
-/** `POST /runs/multipart`. */
+/** `POST /runs/multipart`: stores runs, updates, attachments and feedback. */
 export async function createMultipart(
   { store, content }: MultipartDependencies,
   request: FastifyRequest,

@@ -19,7 +19,7 @@ export const linkRunFiles =
   (file: RunFile): string =>
     links.link(request, { kind: "run", tenantId: request.tenantId, ...file });
 
-/** `GET /runs/{id}`. */
+/** `GET /runs/{id}`: returns a run. */
 export async function readRun(
   { store, links }: Linked<RunStore>,
   request: FastifyRequest,
@@ -33,7 +33,7 @@ export async function readRun(
   return sendRun(reply, run, { feedbackStats: feedbackStats.get(id), link });
 }
 
-/** `POST /runs/query`. */
+/** `POST /runs/query`: returns a page of the runs that match a filter. */
 export async function queryRuns(
   { store, links }: Linked<RunStore>,
   request: FastifyRequest<{ Body: RunQueryBody }>,
@@ -58,7 +58,7 @@ export async function queryRuns(
   return reply.type(jsonType).send(await toPageJson(runs, viewOf, cursors));
 }
 
-/** `POST /runs/stats`. */
+/** `POST /runs/stats`: returns statistics of the runs that match a filter. */
 export async function readRunStats(
   store: RunStore,
   { body, tenantId }: FastifyRequest<{ Body: RunQueryBody }>,
@@ -93,7 +93,7 @@ export async function shareRun(store: RunStore, request: FastifyRequest): Promis
   return { run_id: id, share_token: token };
 }
 
-/** `DELETE /runs/{id}/share`. */
+/** `DELETE /runs/{id}/share`: revokes the share. */
 export async function unshareRun(
   store: RunStore,
   request: FastifyRequest,

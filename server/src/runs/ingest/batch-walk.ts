@@ -127,17 +127,17 @@ export class BatchWalk {
    * Parses a body, given as chunks. Returns false if the module can't parse it: the TypeScript parser then handles
    * the batch and reports the error, if there is one.
    */
-  walk(pieces: readonly Buffer[]): boolean {
-    const size = pieces.reduce((sum, { length }) => sum + length, 0);
+  walk(chunks: readonly Buffer[]): boolean {
+    const size = chunks.reduce((sum, { length }) => sum + length, 0);
     if (!this.#ensureCapacity(size)) {
       return false;
     }
     const { memory, bodyPlace } = this.#module;
     this.body = Buffer.from(memory.buffer, bodyPlace.value, size);
     let at = 0;
-    for (const piece of pieces) {
-      this.body.set(piece, at);
-      at += piece.length;
+    for (const chunk of chunks) {
+      this.body.set(chunk, at);
+      at += chunk.length;
     }
     if (!isUtf8(this.body) || !this.#completes(() => this.#module.walk(size))) {
       return false;

@@ -68,9 +68,9 @@ export class RetentionWriter implements RetentionWrites {
     const byTenant = new Map<string, ReadonlyMap<string | null, number | null>>();
     return (tenantId, key) => {
       const projectId = idOf(key);
-      const known = byTenant.get(tenantId);
+      const cached = byTenant.get(tenantId);
       const rules =
-        known ??
+        cached ??
         new Map(this.#rules.list(tenantId).map((rule) => [rule.projectId, rule.days] as const));
       byTenant.set(tenantId, rules);
       return rules.get(projectId) ?? (rules.has(projectId) ? null : (rules.get(null) ?? null));

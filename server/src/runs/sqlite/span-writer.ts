@@ -62,7 +62,7 @@ export class SpanWriter {
     if (topSpan?.span.parentId === span.id) {
       this.#replaceTop(tenantId, topSpan);
     }
-    return this.#takesTop(tenantId, span, topKey)
+    return this.#claimTop(tenantId, span, topKey)
       ? { ...record, ...rootPosition(topKey, startOf(record)) }
       : this.#placeBelow(tenantId, record, topKey);
   }
@@ -86,8 +86,8 @@ export class SpanWriter {
     }
   }
 
-  /** Whether a span becomes the top run of its trace, possibly in place of the present one. */
-  #takesTop(tenantId: string, span: SpanRecord, topKey: string): boolean {
+  /** Returns whether a span becomes the top run of its trace, and replaces the present top run if necessary. */
+  #claimTop(tenantId: string, span: SpanRecord, topKey: string): boolean {
     const isEntry = span.kind === "entry" && this.#parentOf(tenantId, span) === undefined;
     if (span.kind !== "root" && !isEntry) {
       return false;

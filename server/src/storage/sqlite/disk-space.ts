@@ -12,7 +12,7 @@ const mebibyte = 1_048_576;
 /** A disk with more usable space than this is checked only a few times per second instead of before each write. */
 const ampleBytes = 1_024 * mebibyte;
 const recheckMs = 250;
-const tickMs = 1_000;
+const checkIntervalMs = 1_000;
 /** The reserve grows in steps, so that no write waits for it. */
 const growStepBytes = mebibyte;
 const growStepMs = 5;
@@ -71,7 +71,7 @@ export class DiskSpace {
   readonly #reserveMax: number;
   readonly #statements;
   readonly #pageBytes: number;
-  readonly #ticks: NodeJS.Timeout;
+  readonly #checkTimer: NodeJS.Timeout;
   #growTimer: NodeJS.Timeout | undefined;
   #isAmpleUntilMs = 0;
   #bytesSinceCheck = 0;
@@ -108,7 +108,7 @@ export class DiskSpace {
     }
     // The callback reports only changes after this point: the state so far is the initial one.
     this.#onChange = onChange;
-    this.#ticks = setInterval(() => this.#tick(), tickMs).unref();
+    this.#checkTimer = setInterval(() => this.#checkPeriodically(), checkIntervalMs).unref();
   }
 
   /** Why only deletions are accepted; `undefined` while all writes are. */
@@ -123,7 +123,7 @@ export class DiskSpace {
 
   /** Stops the timers. */
   close(): void {
-    clearInterval(this.#ticks);
+    clearInterval(this.#checkTimer);
     clearTimeout(this.#growTimer);
   }
 
@@ -210,7 +210,7 @@ export class DiskSpace {
   }
 
   /** Checks the disk between writes, because other programs also use and free space. */
-  #tick(): void {
+  #checkPeriodically(): void {
     try {
       if (this.#reason === undefined) {
         this.#check(noLoad);
