@@ -125,7 +125,7 @@ describe("JSON", () => {
     expect(faults).toEqual([{ reason: "an attribute has more than 32 levels" }]);
   });
 
-  test.each([["{"], ["[]"], ["5"], ['"a"'], [""]])("%j is no request", (body) => {
+  test.each([["{"], ["[]"], ["5"], ['"a"'], [""]])("%j is rejected", (body) => {
     expect(() => decodeSpans(Buffer.from(body), "json")).toThrow("the body is no JSON of spans");
   });
 
