@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test, vi } from "vitest";
-import { nearest } from "../src/nearest.ts";
+import { findSimilarNames } from "../src/nearest.ts";
 import { ended, start } from "./support/command.ts";
 import { rowDesk } from "./support/rows.ts";
 
@@ -100,9 +100,9 @@ describe("a dataset that is not there", () => {
 
   test("has near names only where there are some", () => {
     const names = ["questions", "answers", "question-set", "support"];
-    expect(nearest("questoins", names)[0]).toBe("questions");
-    expect(nearest("question", names)).toEqual(["questions", "question-set"]);
-    expect(nearest("zzz", names)).toEqual([]);
-    expect(nearest("Support", names)).toEqual(["support"]);
+    expect(findSimilarNames("questoins", names)[0]).toBe("questions");
+    expect(findSimilarNames("question", names)).toEqual(["questions", "question-set"]);
+    expect(findSimilarNames("zzz", names)).toEqual([]);
+    expect(findSimilarNames("Support", names)).toEqual(["support"]);
   });
 });

@@ -31,7 +31,7 @@ const tricky = [
 const quote = (cell: string): string => `"${cell.replaceAll('"', '""')}"`;
 
 test.each(["\n", "\r\n"])(
-  "cells in quotes come back whole however the bytes are cut: %j",
+  "quoted cells stay intact, however the bytes are split: %j",
   async (end) => {
     const text = tricky.map((row) => row.map(quote).join(",")).join(end) + end;
     expect(await rowsOf(text)).toEqual(tricky);

@@ -6,7 +6,7 @@ import { call, runServer } from "./support/running-server.ts";
 const guard = (host = "127.0.0.1"): SourceGuard => new SourceGuard({ host });
 
 test.each(["localhost:1984", "LOCALHOST", "127.0.0.1:1984", "127.0.0.1", "[::1]:1984", "[::1]"])(
-  "a loopback server answers to %s",
+  "a loopback server accepts the host name %s",
   (host) => {
     expect(() => guard().checkSource({ host })).not.toThrow();
     expect(() => guard("::1").checkSource({ host })).not.toThrow();

@@ -87,7 +87,7 @@ test("a multipart request with a bad part keeps the valid runs", async () => {
 });
 
 test.each(["text/plain", "multipart/form-data", "application/json"])(
-  "a multipart request of type %s is refused",
+  "a multipart request with content type %s is rejected",
   async (type) => {
     const server = await runServer();
     const headers = { "content-type": type };

@@ -56,7 +56,7 @@ describe("content in one attribute", () => {
 });
 
 describe("messages", () => {
-  test("made of parts has their content, tool calls and tool responses", () => {
+  test("made of parts have their content, tool calls and tool responses", () => {
     const call = { type: "tool_call", id: "c1", name: "weather", arguments: { city: "Paris" } };
     const messages = [
       { role: "user", parts: [text("Weather?")] },
@@ -90,14 +90,14 @@ describe("messages", () => {
     });
   });
 
-  test("may be structured values, and keeps their other members", () => {
+  test("may be structured values, and keep their other members", () => {
     const messages = [{ role: "assistant", parts: [text("rain")], finish_reason: "stop" }];
     expect(outputsOf({ "gen_ai.output.messages": messages })).toEqual({
       messages: [{ role: "assistant", content: "rain", finish_reason: "stop" }],
     });
   });
 
-  test("comes after the system instructions", () => {
+  test("come after the system instructions", () => {
     const attributes = {
       "gen_ai.system_instructions": JSON.stringify([text("Be brief.")]),
       "gen_ai.input.messages": JSON.stringify([{ role: "user", parts: [text("hi")] }]),
@@ -113,7 +113,7 @@ describe("messages", () => {
     });
   });
 
-  test("in indexed names is ordered by index, not by name", () => {
+  test("in indexed names are ordered by index, not by name", () => {
     const attributes: Record<string, unknown> = {};
     for (const index of [10, 2, 0, 1]) {
       attributes[`gen_ai.prompt.${index}.role`] = "user";
@@ -123,7 +123,7 @@ describe("messages", () => {
     expect(messages.map(({ content }) => content)).toEqual(["0", "1", "2", "10"]);
   });
 
-  test("in indexed names includes tool calls", () => {
+  test("in indexed names include tool calls", () => {
     const attributes = {
       "gen_ai.completion.0.role": "assistant",
       "gen_ai.completion.0.finish_reason": "tool_calls",
@@ -144,7 +144,7 @@ describe("messages", () => {
     });
   });
 
-  test("of OpenInference loses its prefixes", () => {
+  test("of OpenInference lose their prefixes", () => {
     const attributes = {
       "llm.input_messages.0.message.role": "user",
       "llm.input_messages.0.message.contents.0.message_content.type": "text",
@@ -172,7 +172,7 @@ describe("messages", () => {
     });
   });
 
-  test("replaces the messages in the single attribute, next to its other members", () => {
+  test("replace those in the single attribute, whose other members stay", () => {
     const attributes = {
       "input.value": '{"model": "gpt-4", "messages": [{"role": "user", "content": "raw"}]}',
       "llm.input_messages.0.message.role": "user",
@@ -215,7 +215,7 @@ describe("messages", () => {
     });
   });
 
-  test("nested too deeply becomes a text", () => {
+  test("nested too deeply become a text", () => {
     const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
     const { messages } = inputsOf({ "gen_ai.input.messages": deep }) as { messages: unknown[] };
     expect(messages).toEqual([{ type: "text", content: deep }]);

@@ -52,7 +52,7 @@ test.each([
 });
 
 test.each(["2255-06-05T23:47:34.740992Z", "9999-12-31T23:59:59.999999Z", 253_402_300_799_999])(
-  "%j bounds what can be stored",
+  "%j is later than the latest time that can be stored",
   (value) => {
     expect(parseTimeBound(value)).toBe(latestMicros);
   },

@@ -31,7 +31,7 @@ const chatOutputs = (of: unknown): WireObject => ({
   generations: [[{ text: "hi", message: { lc: 1, kwargs: { usage_metadata: of } } }]],
 });
 
-describe("of one run", () => {
+describe("usage of one run", () => {
   test.each([
     ["the outputs", { outputs: { usage_metadata: usage } }],
     ["the metadata", { extra: { metadata: { usage_metadata: usage } } }],
@@ -116,7 +116,7 @@ const using = (total: number): WireObject => ({
   outputs: { usage_metadata: { total_tokens: total } },
 });
 
-describe("of many runs", () => {
+describe("usage of many runs", () => {
   const totalIn = (desk: FilterDesk): number =>
     desk.readers.runs.statistics(desk.tenantId, {}).total_tokens.sum;
 

@@ -41,7 +41,7 @@ test("a key gives access to its tenant until it is revoked, and is stored nowher
 });
 
 test.each(["", "A", "a/b", "..", "-a", "a-", "é", "a b", "a".repeat(65), "a\n"])(
-  "%j is no handle",
+  "%j is not a valid handle",
   async (handle) => {
     const store = await openStore();
     const set = store.write.tenants.setHandle(store.defaultTenantId, handle);

@@ -114,7 +114,7 @@ test("an import without valid rows creates no version", async () => {
 });
 
 test.each(["/ui/datasets/ID/import", "/examples/bulk", "/runs/batch"])(
-  "a list is refused when it becomes too long, not when all of it was read: %s",
+  "a list is rejected as soon as it is too long, not after all of it was read: %s",
   async (path) => {
     const desk = await DatasetDesk.open();
     const target = `POST ${path.replace("ID", desk.id)}`;

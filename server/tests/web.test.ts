@@ -101,7 +101,7 @@ test("a client that does not accept HTML gets the API at every path", async () =
 });
 
 test.each(["/secret.env", "/../web.test.ts", "/assets/..%2fsecret.env", "/assets/"])(
-  "%s is no file of the page",
+  "%s is not a file of the UI",
   async (url) => {
     expect((await get(url, html)).statusCode).toBe(404);
   },

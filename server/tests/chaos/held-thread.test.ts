@@ -22,7 +22,7 @@ const manyLists = gzipSync(
 const gzip = { "content-encoding": "gzip", "content-type": "application/json" };
 
 test.each(["POST /feedback/tokens/x", "POST /runs/query"])(
-  "millions of empty lists sent to %s hold the HTTP thread no longer than any request",
+  "millions of empty lists sent to %s block the HTTP thread no longer than other requests",
   async (target) => {
     const server = await runServer();
     const { info, result } = await pollBeside(server, () =>
