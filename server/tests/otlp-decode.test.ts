@@ -126,7 +126,9 @@ describe("JSON", () => {
   });
 
   test.each([["{"], ["[]"], ["5"], ['"a"'], [""]])("%j is rejected", (body) => {
-    expect(() => decodeSpans(Buffer.from(body), "json")).toThrow("the body is no JSON of spans");
+    expect(() => decodeSpans(Buffer.from(body), "json")).toThrow(
+      "the body is not a JSON trace request",
+    );
   });
 
   test("a request without spans is valid", () => {
