@@ -1,5 +1,5 @@
 import { AbortError, SdkError, UploadError, ValidationError } from "../model/errors.ts";
-import { retryPace, retryWaitMs } from "../model/records/retry-wait.ts";
+import { retryPace, withRetries } from "../transport/retry.ts";
 import type { RejectedRow, UploadProgress, UploadResult } from "../model/resources/upload.ts";
 import { CapacityExceeded } from "../tracing/tape/capacity-exceeded.ts";
 import type { Tape } from "../tracing/tape/tape.ts";
@@ -209,29 +209,29 @@ export class BulkUpload {
     this.#inFlight.add(work);
   }
 
+  /** Sends a chunk again until the server has been failing for `patienceMs`. */
   async #send(tape: Tape, chunk: Chunk): Promise<void> {
-    for (let attempt = 1; this.#failure === undefined; attempt++) {
+    const { patienceMs, onWait } = this.#settings;
+    const attempt = async (): Promise<void> => {
       const report = await this.#kind.ship(tape);
       await this.#count(report);
-      if (report.failure === undefined) {
-        this.#failingSince = undefined;
-        chunk.isDone = true;
-        this.#updateCheckpoint();
+      const { failure } = report;
+      if (failure === undefined) {
         return;
       }
-      const isRetryable = report.failure instanceof SdkError && report.failure.retryable;
-      if (this.#failingSince === undefined && isRetryable) {
-        this.#settings.onWait?.(report.failure);
+      if (this.#failingSince === undefined && isRetryable(failure)) {
+        onWait?.(failure);
       }
       this.#failingSince ??= performance.now();
-      if (!isRetryable || performance.now() - this.#failingSince >= this.#settings.patienceMs) {
-        this.#fail(report.failure);
-        return;
-      }
-      const { maxWaitMs } = retryPace;
-      const pace = { ...retryPace, retryAfterLimitMs: maxWaitMs };
-      await this.#pace.wait(retryWaitMs({ attempt, random: Math.random() }, pace));
-    }
+      throw failure;
+    };
+    const canRetry = (error: Error): boolean =>
+      isRetryable(error) && performance.now() - (this.#failingSince ?? 0) < patienceMs;
+    const policy = { ...retryPace, attempts: Infinity, retryAfterLimitMs: retryPace.maxWaitMs };
+    await withRetries(attempt, policy, { signal: this.#pace.ended, canRetry });
+    this.#failingSince = undefined;
+    chunk.isDone = true;
+    this.#updateCheckpoint();
   }
 
   async #count({ created, skipped, bytes, rejected }: ChunkReport): Promise<void> {
@@ -307,3 +307,6 @@ const createAbortError = ({ target }: BulkKind, signal: AbortSignal | undefined)
   new AbortError(`Failed to upload ${target}: it was aborted by its signal`, {
     cause: signal?.reason as unknown,
   });
+
+const isRetryable = (error: Error): error is SdkError =>
+  error instanceof SdkError && error.retryable;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { retryingSink } from "../../src/workers/sinks/retrying-sink.ts";
-import type { RetryPolicy } from "../../src/workers/sinks/retrying-sink.ts";
+import type { SinkRetryPolicy } from "../../src/workers/sinks/retrying-sink.ts";
 import type { Batch, Outcome } from "../../src/workers/sinks/sink.ts";
 import { noEnd } from "../support/connections.ts";
 import { fakeBatch, fates } from "../support/fake-batch.ts";
@@ -14,9 +14,9 @@ const rejected: Outcome = {
 };
 
 /** A policy whose waits are kept in place of waited. */
-function policyOf(options: Partial<RetryPolicy> = {}) {
+function policyOf(options: Partial<SinkRetryPolicy> = {}) {
   const waits: number[] = [];
-  const policy: RetryPolicy = {
+  const policy: SinkRetryPolicy = {
     attempts: 6,
     firstWaitMs: 100,
     maxWaitMs: 1_000,
@@ -33,8 +33,10 @@ function policyOf(options: Partial<RetryPolicy> = {}) {
   return { policy, waits };
 }
 
-const sendTo = (inner: ReturnType<typeof scriptedSink>, policy: RetryPolicy): Promise<Outcome> =>
-  retryingSink(inner, policy).send(fakeBatch(1), noEnd());
+const sendTo = (
+  inner: ReturnType<typeof scriptedSink>,
+  policy: SinkRetryPolicy,
+): Promise<Outcome> => retryingSink(inner, policy).send(fakeBatch(1), noEnd());
 
 test("a batch is tried as often as the policy says, and ends with the last outcome", async () => {
   const inner = scriptedSink(retry, retry, { ...retry, reason: "last" });

@@ -14,7 +14,7 @@ import {
 } from "../../model/errors.ts";
 import type { HttpErrorInit } from "../../model/errors.ts";
 import { toPrintable } from "../../model/printable-text.ts";
-import { retryAfterMs } from "../../model/records/retry-wait.ts";
+import { retryAfterMs } from "../../transport/retry.ts";
 import { JsonLimitError, parseJson } from "./parse-json.ts";
 import type { CallInit } from "./request.ts";
 

@@ -1,7 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
-import { setTimeout as timer } from "node:timers/promises";
-import pRetry from "p-retry";
 import { isOk, readRefusal } from "../../transport/response.ts";
 import { toError } from "../../transport/failure.ts";
 import type { HttpRequest, Requester } from "../../transport/requester.ts";
@@ -10,7 +8,7 @@ import { detailOf } from "../../model/error-detail.ts";
 import { endpoints } from "../../model/endpoints.ts";
 import type { Endpoint, EndpointName } from "../../model/endpoints.ts";
 import { AbortError, ClosedError, OptionError } from "../../model/errors.ts";
-import { retryPace, retryWaitMs } from "../../model/records/retry-wait.ts";
+import { retryPace, withRetries } from "../../transport/retry.ts";
 import { classifyFailure, classifyResponse } from "./classify-response.ts";
 import type { AttemptContext, AttemptResult } from "./classify-response.ts";
 import { ConnectionPools } from "../../transport/connection-pools.ts";
@@ -167,7 +165,7 @@ export class Http implements ApiTransport {
     const isRepeatable = init.repeatable ?? isRepeatableEndpoint(endpoint);
     let last: AttemptResult | undefined;
     const canRetry = (): boolean =>
-      !signal.aborted && last?.kind === "failed" && last.shouldRetry && !isSpent(request);
+      last?.kind === "failed" && last.shouldRetry && !isSpent(request);
     const attempt = async (): Promise<unknown> => {
       const { messageOf } = init;
       const { maxResponseBytes } = this.#options;
@@ -187,19 +185,16 @@ export class Http implements ApiTransport {
       return last.value;
     };
     try {
-      return await pRetry(attempt, {
-        retries: (init.attempts ?? this.#options.attempts) - 1,
-        // `onFailedAttempt` waits instead of p-retry, whose longest wait has no jitter.
-        minTimeout: 0,
-        signal,
-        shouldRetry: canRetry,
-        onFailedAttempt: async ({ attemptNumber, retriesLeft }) => {
-          if (retriesLeft > 0 && canRetry()) {
-            const afterMs = last?.kind === "failed" ? last.afterMs : undefined;
-            await this.#wait(attemptNumber, afterMs, signal);
-          }
+      const { attempts, retryAfterLimitMs, random, wait } = this.#options;
+      return await withRetries(
+        attempt,
+        { ...retryPace, attempts: init.attempts ?? attempts, retryAfterLimitMs, random, wait },
+        {
+          signal,
+          canRetry,
+          requestedWaitMs: () => (last?.kind === "failed" ? last.afterMs : undefined),
         },
-      });
+      );
     } catch (error) {
       throw this.#abortErrorOf(endpoint, init.signal, requestId) ?? error;
     }
@@ -210,12 +205,6 @@ export class Http implements ApiTransport {
     return signals.length === 0
       ? this.#closed.signal
       : AbortSignal.any([...signals, this.#closed.signal]);
-  }
-
-  async #wait(attempt: number, afterMs: number | undefined, signal: AbortSignal): Promise<void> {
-    const { retryAfterLimitMs, random = Math.random, wait = waitReferenced } = this.#options;
-    const waits = { ...retryPace, retryAfterLimitMs };
-    await wait(retryWaitMs({ attempt, afterMs, random: random() }, waits), signal);
   }
 
   #abortErrorOf(
@@ -250,10 +239,6 @@ interface PreparedCall {
 
 const isRepeatableEndpoint = ({ method, repeatable }: Endpoint): boolean =>
   method !== "POST" || repeatable === true;
-
-/** Uses a timer that keeps the process alive: the caller is waiting for the response. */
-const waitReferenced = (delayMs: number, signal: AbortSignal): Promise<void> =>
-  timer(delayMs, undefined, { signal });
 
 /** Whether the body of the request can't be sent again. */
 const isSpent = ({ body }: HttpRequest): boolean =>

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as timer } from "node:timers/promises";
 import { createDispatcher } from "../../transport/dispatcher.ts";
-import { retryPace } from "../../model/records/retry-wait.ts";
+import { retryPace } from "../../transport/retry.ts";
 import type { SenderReport } from "../../model/records/sender-report.ts";
 import { defaultServerInfo } from "../../model/resources/server-info.ts";
 import { SharedTraffic } from "../../model/records/shared-traffic.ts";

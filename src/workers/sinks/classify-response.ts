@@ -8,7 +8,7 @@ import {
   isInsufficientQuota,
 } from "../../model/errors.ts";
 import type { SdkError } from "../../model/errors.ts";
-import { retryAfterMs } from "../../model/records/retry-wait.ts";
+import { retryAfterMs } from "../../transport/retry.ts";
 import type { Outcome, Rejection, Batch, BatchResult } from "./sink.ts";
 
 /** Statuses that concern the server, not the batch: it is unavailable or overloaded. */

@@ -1,38 +1,23 @@
-import { setTimeout as timer } from "node:timers/promises";
-import pRetry from "p-retry";
-import { retryWaitMs } from "../../model/records/retry-wait.ts";
-import type { RetryWaits } from "../../model/records/retry-wait.ts";
+import { waitUnreferenced, withRetries } from "../../transport/retry.ts";
+import type { RetryPolicy } from "../../transport/retry.ts";
 import { flattenResult } from "./sink.ts";
 import type { Batch, BatchResult, Outcome, RetryOutcome, Sink } from "./sink.ts";
 
-export interface RetryPolicy extends RetryWaits {
-  /** Maximum number of attempts, including the first. */
-  readonly attempts: number;
+export interface SinkRetryPolicy extends RetryPolicy {
   /** Called before every attempt after the first. */
   readonly onRetry: () => void;
   /** Called as soon as an attempt failed, whether or not another follows. */
   readonly onFailedTry: (outcome: RetryOutcome) => void;
-  /**
-   * Returns a number from 0 to below 1.
-   * @defaultValue Math.random
-   */
-  readonly random?: () => number;
-  /**
-   * Waits. Must reject when `signal` aborts.
-   * @defaultValue a timer that does not keep the process alive
-   */
-  readonly wait?: (delayMs: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** Carries the outcome `retry` to p-retry, which retries only after errors. */
+/** Reports the outcome `retry` to `withRetries`, which repeats an attempt only if it throws. */
 class TryAgain extends Error {}
 
 /**
- * The only layer that retries. Waits double from `firstWaitMs` to `maxWaitMs`, with jitter. A
- * longer `Retry-After` of the server is respected, up to its limit. If a batch has several
- * outcomes, only its failed runs are sent again. Returns the last outcome and never throws.
+ * Sends a batch again as the policy allows. If a batch has several outcomes, only its failed runs are sent again. Returns
+ * the last outcome and never throws.
  */
-export function retryingSink(inner: Sink, policy: RetryPolicy): Sink {
+export function retryingSink(inner: Sink, policy: SinkRetryPolicy): Sink {
   return {
     async send(batch: Batch, signal: AbortSignal): Promise<Outcome> {
       const settled: BatchResult[] = [];
@@ -62,17 +47,17 @@ export function retryingSink(inner: Sink, policy: RetryPolicy): Sink {
         }
       };
       try {
-        await pRetry(attempt, {
-          retries: policy.attempts - 1,
-          // We compute the waits: those of p-retry have no jitter at the longest wait.
-          minTimeout: 0,
-          signal,
-          shouldRetry: ({ error }) => error instanceof TryAgain,
-          onFailedAttempt: ({ retriesLeft, attemptNumber }) =>
-            retriesLeft > 0 && last !== undefined && !signal.aborted
-              ? waitBeforeRetry(computeWaitMs(last, attemptNumber, policy), signal, policy)
-              : undefined,
-        });
+        // The main thread decides how long the process waits for its runs.
+        const wait = policy.wait ?? waitUnreferenced;
+        await withRetries(
+          attempt,
+          { ...policy, wait },
+          {
+            signal,
+            canRetry: (error) => error instanceof TryAgain,
+            requestedWaitMs: () => last?.afterMs,
+          },
+        );
       } catch (error) {
         if (!(error instanceof TryAgain) && !signal.aborted) {
           throw error;
@@ -120,23 +105,3 @@ function combineResults(settled: readonly BatchResult[], failed: readonly BatchR
   const [only] = parts;
   return parts.length === 1 && only !== undefined ? only.outcome : { kind: "mixed", parts };
 }
-
-const computeWaitMs = ({ afterMs }: RetryOutcome, attempt: number, policy: RetryPolicy): number => {
-  const { random = Math.random } = policy;
-  return retryWaitMs({ attempt, afterMs, random: random() }, policy);
-};
-
-async function waitBeforeRetry(
-  delayMs: number,
-  signal: AbortSignal,
-  policy: RetryPolicy,
-): Promise<void> {
-  const { wait = waitUnrefed } = policy;
-  await wait(delayMs, signal);
-}
-
-/**
- * The timer is unref'd, because the main thread decides how long the process waits for its runs.
- */
-const waitUnrefed = (delayMs: number, signal: AbortSignal): Promise<void> =>
-  timer(delayMs, undefined, { signal, ref: false });

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { retryAfterMs, retryPace, retryWaitMs } from "../../src/model/records/retry-wait.ts";
+import { retryAfterMs, retryPace, retryWaitMs } from "../../src/transport/retry.ts";
 
 const now = Date.parse("2026-11-21T10:11:12Z");
 const waits = { ...retryPace, retryAfterLimitMs: 60_000 };

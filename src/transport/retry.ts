@@ -1,0 +1,114 @@
+import { setTimeout as timer } from "node:timers/promises";
+import pRetry from "p-retry";
+
+/** How long to wait between attempts. */
+export interface RetryWaits {
+  /** Base of the exponential backoff. */
+  readonly firstWaitMs: number;
+  /** Longest backoff. */
+  readonly maxWaitMs: number;
+  /** Longest wait that a server's `Retry-After` can request. */
+  readonly retryAfterLimitMs: number;
+}
+
+/** Default base and maximum of the backoff, in milliseconds. */
+export const retryPace = { firstWaitMs: 250, maxWaitMs: 10_000 } as const;
+
+/** How often to try, and how long to wait in between. */
+export interface RetryPolicy extends RetryWaits {
+  /** Maximum number of attempts, including the first. May be infinite. */
+  readonly attempts: number;
+  /**
+   * Returns a number from 0 to below 1.
+   * @defaultValue Math.random
+   */
+  readonly random?: (() => number) | undefined;
+  /**
+   * Waits. Must reject when `signal` aborts.
+   * @defaultValue a timer that keeps the process alive
+   */
+  readonly wait?: ((delayMs: number, signal: AbortSignal) => Promise<unknown>) | undefined;
+}
+
+/** When to repeat an operation. */
+export interface Retrying {
+  /** Ends the waits. No attempt begins after it was aborted. */
+  readonly signal: AbortSignal;
+  /** Whether an attempt that failed with `error` may be repeated. */
+  readonly canRetry: (error: Error) => boolean;
+  /** The wait that the server requested in its last response, milliseconds. */
+  readonly requestedWaitMs?: () => number | undefined;
+}
+
+/**
+ * Calls `attempt` until it resolves, fails for good, or has been called as often as the policy allows. Uploads, API calls
+ * and the sending of runs all retry with this function and nothing else does, so that retries never multiply.
+ *
+ * @param attempt - called with the number of the attempt, from 1
+ * @throws what the last attempt threw, or the reason of the signal.
+ */
+export function withRetries<Result>(
+  attempt: (attemptNumber: number) => Promise<Result>,
+  policy: RetryPolicy,
+  { signal, canRetry, requestedWaitMs }: Retrying,
+): Promise<Result> {
+  const { attempts, random = Math.random, wait = waitReferenced } = policy;
+  return pRetry(attempt, {
+    retries: attempts - 1,
+    // p-retry does not wait: its longest wait has no jitter, and it has no Retry-After.
+    minTimeout: 0,
+    signal,
+    shouldRetry: ({ error }) => !signal.aborted && canRetry(error),
+    onFailedAttempt: async ({ error, attemptNumber, retriesLeft }) => {
+      if (retriesLeft > 0 && !signal.aborted && canRetry(error)) {
+        const failed = { attempt: attemptNumber, afterMs: requestedWaitMs?.(), random: random() };
+        await wait(retryWaitMs(failed, policy), signal);
+      }
+    },
+  });
+}
+
+/** For a caller that waits for the result: keeps the process alive. */
+const waitReferenced = (delayMs: number, signal: AbortSignal): Promise<unknown> =>
+  timer(delayMs, undefined, { signal });
+
+/** For work in the background: does not keep the process alive. */
+export const waitUnreferenced = (delayMs: number, signal: AbortSignal): Promise<unknown> =>
+  timer(delayMs, undefined, { signal, ref: false });
+
+/** What the wait after a failed attempt depends on. */
+export interface FailedTry {
+  /** Number of the failed attempt, counted from 1. */
+  readonly attempt: number;
+  /** The wait that the server requested with `Retry-After`. */
+  readonly afterMs?: number | undefined;
+  /** Random number from 0 to below 1, for the jitter. */
+  readonly random: number;
+}
+
+/**
+ * Milliseconds until the next attempt: an exponential backoff between `firstWaitMs` and
+ * `maxWaitMs`, or the wait that the server requested, if that is longer. The jitter prevents many
+ * clients from retrying at the same moment.
+ */
+export function retryWaitMs({ attempt, afterMs, random }: FailedTry, waits: RetryWaits): number {
+  const { firstWaitMs, maxWaitMs, retryAfterLimitMs } = waits;
+  const longest = Math.min(maxWaitMs, firstWaitMs * 2 ** attempt);
+  const backoff = (longest / 2) * (1 + random);
+  const requestedMs = afterMs === undefined ? 0 : Math.min(afterMs, retryAfterLimitMs);
+  return requestedMs === 0 ? backoff : Math.max(backoff, requestedMs + firstWaitMs * random);
+}
+
+/**
+ * Converts the value of `Retry-After`, seconds or a date (RFC 9110, section 10.2.3), to
+ * milliseconds; never negative.
+ */
+export function retryAfterMs(value: string | undefined, now: number): number | undefined {
+  const text = value?.trim() ?? "";
+  if (/^\d+$/.test(text)) {
+    return Number(text) * 1_000;
+  }
+  // Accept only dates in the HTTP format: Date.parse accepts many other texts.
+  const date = /^[a-z]{3,9}, .* GMT$/i.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
