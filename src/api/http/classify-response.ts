@@ -1,4 +1,5 @@
-import { isOk, redirectText } from "../../transport/response.ts";
+import { classifyErrorResponse } from "../../transport/classify-response.ts";
+import { isOk } from "../../transport/response.ts";
 import type { HttpResponse } from "../../transport/response.ts";
 import { isTooLarge, isUnsent, toError, ProxyRefusal } from "../../transport/failure.ts";
 import type { Endpoint } from "../../model/endpoints.ts";
@@ -10,11 +11,9 @@ import {
   InsufficientQuotaError,
   NotFoundError,
   SdkError,
-  isInsufficientQuota,
 } from "../../model/errors.ts";
 import type { HttpErrorInit } from "../../model/errors.ts";
 import { toPrintable } from "../../model/printable-text.ts";
-import { retryAfterMs } from "../../transport/retry.ts";
 import { JsonLimitError, parseJson } from "./parse-json.ts";
 import type { CallInit } from "./request.ts";
 
@@ -54,7 +53,7 @@ export async function classifyResponse(
 ): Promise<AttemptResult> {
   const { endpoint, requestId, isRepeatable, previous } = context;
   const { action } = endpoint;
-  const { status, body, chunks = [], bodyFailure } = response;
+  const { status, chunks = [], bodyFailure } = response;
   if (isOk(status)) {
     if (isTooLarge(bodyFailure)) {
       return failed(tooLarge(context, bodyFailure), false, { mayHaveTakenEffect: true });
@@ -70,15 +69,14 @@ export async function classifyResponse(
     // The previous attempt deleted the resource although its response did not arrive.
     return { kind: "succeeded", value: null };
   }
-  const detail = status < 400 ? redirectText(response) : body;
+  const { detail, afterMs, isQuotaExceeded, isUnprocessed, mayHaveTakenEffect } =
+    classifyErrorResponse(response, now);
   const message = context.messageOf?.({ status, body: detail });
-  const error = createHttpError({ action, status, body: detail, message, requestId });
-  const isRefusedUnprocessed =
-    status === 429 || (status === 503 && response.retryAfter !== undefined);
-  const afterMs = retryAfterMs(response.retryAfter, now);
-  return failed(error, isRepeatable || isRefusedUnprocessed, {
+  const init = { action, status, body: detail, message, requestId };
+  const error = isQuotaExceeded ? new InsufficientQuotaError(init) : createHttpError(init);
+  return failed(error, isRepeatable || isUnprocessed, {
     afterMs,
-    mayHaveTakenEffect: hasUnknownEffect || status >= 500,
+    mayHaveTakenEffect: hasUnknownEffect || mayHaveTakenEffect,
   });
 }
 
@@ -139,9 +137,6 @@ function createHttpError(facts: HttpErrorInit): HttpError {
   const reason = `${status} ${detailOf(body)}`.trimEnd().replace(/\.$/, "");
   const message = hint === undefined ? undefined : `Failed to ${action}: ${reason}. ${hint}`;
   const init = { ...facts, message: facts.message ?? message };
-  if (isInsufficientQuota(init.status, init.body)) {
-    return new InsufficientQuotaError(init);
-  }
   if (init.status === 404) {
     return new NotFoundError(init);
   }

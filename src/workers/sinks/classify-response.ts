@@ -1,18 +1,10 @@
-import { isOk, redirectText } from "../../transport/response.ts";
+import { classifyErrorResponse } from "../../transport/classify-response.ts";
+import { isOk } from "../../transport/response.ts";
 import type { HttpResponse } from "../../transport/response.ts";
 import { toError, ProxyRefusal } from "../../transport/failure.ts";
-import {
-  HttpError,
-  InsufficientQuotaError,
-  isFinalStatus,
-  isInsufficientQuota,
-} from "../../model/errors.ts";
+import { HttpError, InsufficientQuotaError, isFinalStatus } from "../../model/errors.ts";
 import type { SdkError } from "../../model/errors.ts";
-import { retryAfterMs } from "../../transport/retry.ts";
 import type { Outcome, Rejection, Batch, BatchResult } from "./sink.ts";
-
-/** Statuses that concern the server, not the batch: it is unavailable or overloaded. */
-const awayStatuses = new Set([429, 502, 503, 504]);
 
 /**
  * Whether a body is a web page. No ingest server responds with one, whatever the status: it is a
@@ -38,27 +30,24 @@ export function classifyResponse(action: string, response: HttpResponse, now: nu
         }
       : { kind: "delivered" };
   }
-  if (isInsufficientQuota(status, body)) {
+  const { detail, afterMs, isQuotaExceeded, isUnavailable } = classifyErrorResponse(response, now);
+  if (isQuotaExceeded) {
     return createRejected(new InsufficientQuotaError({ action, status, body }), status);
   }
   if (status === 409) {
     // The server has the runs already: an earlier attempt arrived although its response was lost.
     return { kind: "delivered" };
   }
-  if (status < 400) {
-    return createRejected(new HttpError({ action, status, body: redirectText(response) }), status);
-  }
-  const error = new HttpError({ action, status, body });
-  if (isFinalStatus(status) || status === 413 || status === 422) {
+  const error = new HttpError({ action, status, body: detail });
+  if (status < 400 || isFinalStatus(status) || status === 413 || status === 422) {
     return createRejected(error, status);
   }
-  const afterMs = retryAfterMs(response.retryAfter, now);
   return {
     kind: "retry",
     reason: error.message,
     code: error.code,
     status,
-    away: awayStatuses.has(status),
+    away: isUnavailable,
     ...(afterMs === undefined ? {} : { afterMs }),
   };
 }

@@ -1,0 +1,37 @@
+import { isInsufficientQuota } from "../model/errors.ts";
+import { redirectText } from "./response.ts";
+import type { HttpResponse } from "./response.ts";
+import { retryAfterMs } from "./retry.ts";
+
+/** What an error response says, for API calls and for the sending of runs alike; each decides what to do about it. */
+export interface ErrorResponse {
+  readonly status: number;
+  /** The body, or the target of a redirect. */
+  readonly detail: string;
+  readonly isQuotaExceeded: boolean;
+  /** The wait that the server requested with `Retry-After`, milliseconds. */
+  readonly afterMs?: number;
+  /** Whether the response concerns the server, not the request: it is unavailable or overloaded. */
+  readonly isUnavailable: boolean;
+  /** Whether the server refused the request without processing it. */
+  readonly isUnprocessed: boolean;
+  /** Whether the server may have processed the request although it reports a failure. */
+  readonly mayHaveTakenEffect: boolean;
+}
+
+const unavailableStatuses = new Set([429, 502, 503, 504]);
+
+/** Classifies a response whose status is not 2xx. `now` is in milliseconds since the Unix epoch. */
+export function classifyErrorResponse(response: HttpResponse, now: number): ErrorResponse {
+  const { status, body, retryAfter } = response;
+  const afterMs = retryAfterMs(retryAfter, now);
+  return {
+    status,
+    detail: status < 400 ? redirectText(response) : body,
+    isQuotaExceeded: isInsufficientQuota(status, body),
+    ...(afterMs === undefined ? {} : { afterMs }),
+    isUnavailable: unavailableStatuses.has(status),
+    isUnprocessed: status === 429 || (status === 503 && retryAfter !== undefined),
+    mayHaveTakenEffect: status >= 500,
+  };
+}
