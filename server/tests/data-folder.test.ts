@@ -49,7 +49,7 @@ test.skipIf(isWindows)(
       process.once("warning", resolve);
     });
     expect(prepareFolder(folder)).toBe(folder);
-    expect((await warned).message).toContain('holds "letter.txt" beside the server\'s files');
+    expect((await warned).message).toContain('contains "letter.txt" besides the server\'s files');
     expect(await rightsOf(folder)).toBe("755");
   },
 );

@@ -94,7 +94,7 @@ test.each(["text/plain", "multipart/form-data", "application/json"])(
     expect(await call(server, "POST /runs/multipart", { body: "x", headers })).toMatchObject({
       status: 422,
       json: {
-        detail: "the content type is multipart/form-data with a boundary of 1 to 70 characters",
+        detail: "the content type must be multipart/form-data with a boundary of 1 to 70 characters",
       },
     });
   },
@@ -165,7 +165,7 @@ test("a body over the limit is 413, whether by Content-Length, as sent or inflat
   });
   expect(inflated).toMatchObject({
     status: 413,
-    json: { detail: containing("the inflated body") },
+    json: { detail: containing("the decompressed body") },
   });
   const chunked = await sendChunked(server.url, large);
   expect(chunked).toBe(413);

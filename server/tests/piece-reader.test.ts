@@ -67,8 +67,8 @@ test.each([
     [named(chunkCode.list, noItems), named(chunkCode.sameItem, "0123456789abcdef")],
     refers,
   ],
-  ["a code that is none", [Buffer.from([7])], "has no piece that begins as byte 0 says"],
-  ["an item of no list", [text(chunkCode.item, "1")], "has no piece that begins as byte 0 says"],
+  ["a code that is none", [Buffer.from([7])], "has an unknown chunk code at byte 0"],
+  ["an item of no list", [text(chunkCode.item, "1")], "has an unknown chunk code at byte 0"],
   ["a length without its text", [text(chunkCode.text, "12").subarray(0, 6)], "ends within a chunk"],
   ["half a length", [Buffer.from([chunkCode.text, 1, 0])], "ends within a chunk"],
   ["half a digest", [named(chunkCode.same, "012345")], "ends within a chunk"],
@@ -127,7 +127,7 @@ test("few bytes that expand to many are rejected early: all fields of a request 
   expect(joined(lists, named(chunkCode.list, noItems), ...items).length).toBe(20_000);
   // Each reference expands to 20,000 bytes, and takes the work for 10,000 items.
   const again = Array.from({ length: 40 }, () => named(chunkCode.list, digest));
-  expect(() => joined(lists, ...again)).toThrow("more than 25165824 bytes in all");
+  expect(() => joined(lists, ...again)).toThrow("exceed 25165824 bytes in total");
 });
 
 test("the cache is limited per trace and in total; the oldest content is dropped", () => {
@@ -141,7 +141,7 @@ test("the cache is limited per trace and in total; the oldest content is dropped
   expect(send(first, define("a"), define("b"))).toBeUndefined();
   expect(send(first, name("a"), name("b"))).toBeUndefined();
   expect(send(first, define("c"))).toBe(
-    "has more content than is remembered of one trace; send it as it is",
+    "has more content than is remembered for one trace; send it without chunks",
   );
   expect(send(first, name("a"))).toBe(refers);
   expect(send(first, define("a"), define("b"))).toBeUndefined();

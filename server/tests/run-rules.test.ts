@@ -214,7 +214,7 @@ const faults: readonly (readonly [string, readonly PartInit[], string])[] = [
   [
     "an attachment of no run",
     [{ name: "attachment.x.a", body: "1" }],
-    'part "attachment.x.a" names no run: its id is not a UUID',
+    'part "attachment.x.a" has a run id that is not a UUID',
   ],
 ];
 

@@ -8,7 +8,7 @@ const distUrl = pathToFileURL(`${import.meta.dirname}/../dist/`).href;
 /** Parses the same body twice; prints whether its posts were parsed by the WebAssembly module, and the result. */
 const script = `
   const { takeBatch } = await import("${distUrl}runs/ingest/parse-batch.js");
-  const { findWalk } = await import("${distUrl}runs/ingest/batch-walk.js");
+  const { getBatchWalk } = await import("${distUrl}runs/ingest/batch-walk.js");
   const { packPosts } = await import("${distUrl}runs/sqlite/post-rows.js");
   const body = Buffer.concat(await process.stdin.toArray());
   const seen = () => {
@@ -16,7 +16,7 @@ const script = `
     const { posts, records } = packPosts(batch);
     return { isWalked: batch.posts !== undefined, rows: (batch.posts ?? posts).values, records, rejected };
   };
-  console.log(JSON.stringify({ hasWalk: findWalk() !== undefined, first: seen(), second: seen() }));
+  console.log(JSON.stringify({ hasWalk: getBatchWalk() !== undefined, first: seen(), second: seen() }));
 `;
 
 interface Seen {

@@ -60,7 +60,8 @@ function readLog(file: number): LogState {
       checksum.add(frame, frameHeaderBytes, frame.length);
       isReadable = checksum.matches(frame.readUInt32BE(16), frame.readUInt32BE(20));
     }
-    // The last page of a commit has the size of the database. Pages that no such page follows belong to no commit.
+    // The frame of a commit's last page contains the size of the database. Pages without such a frame after them
+    // belong to no commit.
     unreadablePages += isReadable ? 0 : 1;
     if (!isReadable && frame.readUInt32BE(4) > 0) {
       lostPages = unreadablePages;
