@@ -65,8 +65,8 @@ export async function classifyResponse(
           mayHaveTakenEffect: true,
         });
   }
-  const hasUnknownEffect = previous?.kind === "failed" && previous.mayHaveTakenEffect;
-  if (status === 404 && endpoint.method === "DELETE" && hasUnknownEffect) {
+  const previousMayHaveTakenEffect = previous?.kind === "failed" && previous.mayHaveTakenEffect;
+  if (status === 404 && endpoint.method === "DELETE" && previousMayHaveTakenEffect) {
     // The previous attempt deleted the resource although its response did not arrive.
     return { kind: "succeeded", value: null };
   }
@@ -78,7 +78,7 @@ export async function classifyResponse(
   const afterMs = retryAfterMs(response.retryAfter, now);
   return failed(error, isRepeatable || isRefusedUnprocessed, {
     afterMs,
-    mayHaveTakenEffect: hasUnknownEffect || status >= 500,
+    mayHaveTakenEffect: previousMayHaveTakenEffect || status >= 500,
   });
 }
 
