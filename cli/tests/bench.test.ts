@@ -17,11 +17,14 @@ async function localServer(): Promise<string> {
 
 interface StubServer {
   readonly endpoint: string;
-  /** The first request that carries runs. */
+  /** Resolves with the first request that contains runs. */
   readonly reached: Promise<unknown>;
 }
 
-/** Answers all but what carries runs: that it leaves without an answer, or refuses. */
+/**
+ * Starts a server that responds to every request except those that contain runs, which it refuses or never
+ * responds to.
+ */
 async function serverThat(runs: "refuses" | "is silent"): Promise<StubServer> {
   const server = createServer((request, response) => {
     request.resume();
@@ -44,14 +47,14 @@ async function serverThat(runs: "refuses" | "is silent"): Promise<StubServer> {
   return { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, reached };
 }
 
-/** Each starts a server beside the command. */
+/** These tests start a server in addition to the command. */
 const slow = { timeout: 60_000 };
 
 const bench = (endpoint: string, ...args: readonly string[]) =>
   start(["bench", "--endpoint", endpoint, ...args]);
 
 test(
-  "each run that is counted as acknowledged is on the server, and the report says what it cost",
+  "every run counted as acknowledged is on the server, and the report states the cost",
   slow,
   async () => {
     const endpoint = await localServer();
@@ -61,7 +64,7 @@ test(
     expect({ code, errors }).toEqual({ code: 0, errors: "" });
     expect(output).toMatch(/^123 runs of size S \(1\.3 kB of JSON each\), as fast as/);
     expect(output).toMatch(/^acknowledged {2}123$/m);
-    expect(output).toMatch(/^main CPU {6}[\d.]+ µs a run$/m);
+    expect(output).toMatch(/^main CPU {6}[\d.]+ µs per run$/m);
 
     const text = await readFile(report, "utf8");
     expect(output + text).not.toContain(key);
@@ -86,26 +89,26 @@ test(
   },
 );
 
-test("a rate and a duration bound how many are recorded", slow, async () => {
+test("a rate and a duration limit how many runs are recorded", slow, async () => {
   const endpoint = await localServer();
   const report = join(await folder(), "report.json");
   const args = ["--key", key, "--rate", "100", "--duration", "1", "--json", report];
   const { code } = await ended(bench(endpoint, ...args, "--workers", "1"));
   expect(code).toBe(0);
   const { recorded } = JSON.parse(await readFile(report, "utf8")) as { recorded: number };
-  // A tree of ten may be begun just before the second is over.
+  // A trace of ten runs may begin just before the second is over.
   expect(recorded).toBeGreaterThanOrEqual(10);
   expect(recorded).toBeLessThanOrEqual(110);
 });
 
-test("runs that the server refuses are a loss: counted by reason, and told by the exit code", async () => {
+test("refused runs are counted as lost, by reason, and change the exit code", async () => {
   const { endpoint } = await serverThat("refuses");
   const { code, output } = await ended(bench(endpoint, "--runs", "20", "--size", "S"));
   expect(code).toBe(3);
   expect(output).toMatch(/^dropped {7}20 \(records: rejected 40\)$/m);
 });
 
-test("Ctrl-C ends the recording, gives up what is not answered, and still reports", async () => {
+test("Ctrl-C stops recording, drops the unacknowledged runs, and still prints the report", async () => {
   const report = join(await folder(), "report.json");
   const { endpoint, reached } = await serverThat("is silent");
   const child = bench(
@@ -125,26 +128,29 @@ test("Ctrl-C ends the recording, gives up what is not answered, and still report
   const { code, output } = await end;
   expect(code).toBe(3);
   expect(output).toMatch(/^pending {7}0$/m);
-  const said = JSON.parse(await readFile(report, "utf8")) as Record<string, number>;
-  expect(said).toMatchObject({ interrupted: true, acknowledged: 0, pending: 0 });
-  expect(said["dropped"]).toBe(said["recorded"]);
+  const summary = JSON.parse(await readFile(report, "utf8")) as Record<string, number>;
+  expect(summary).toMatchObject({ interrupted: true, acknowledged: 0, pending: 0 });
+  expect(summary["dropped"]).toBe(summary["recorded"]);
 });
 
 test.each([
-  ["--size", "XXL", '--size is one of S, M, L, XL, not "XXL"'],
-  ["--runs", "0", '--runs is a whole number from 1 to 1000000000, not "0"'],
-  ["--rate", "1e3", '--rate is a whole number from 1 to 1000000, not "1e3"'],
-  ["--duration", "-1", '--duration is a whole number from 1 to 86400, not "-1"'],
-  ["--workers", "65", '--workers is a whole number from 0 to 64, not "65"'],
+  ["--size", "XXL", '--size must be one of S, M, L, XL, not "XXL"'],
+  ["--runs", "0", '--runs must be a whole number from 1 to 1000000000, not "0"'],
+  ["--rate", "1e3", '--rate must be a whole number from 1 to 1000000, not "1e3"'],
+  ["--duration", "-1", '--duration must be a whole number from 1 to 86400, not "-1"'],
+  ["--workers", "65", '--workers must be a whole number from 0 to 64, not "65"'],
   ["--json", "/nowhere/report.json", "--json: ENOENT"],
   ["--endpoint", "ftp://host", "Option endpoint must be an address"],
-])("%s %s is refused by name, before anything is recorded", async (flag, value, said) => {
-  const { code, output, errors } = await ended(start(["bench", flag, value]));
-  expect({ code, output }).toEqual({ code: 2, output: "" });
-  expect(errors).toContain(said);
-});
+])(
+  "%s %s is refused by the flag's name, before anything is recorded",
+  async (flag, value, message) => {
+    const { code, output, errors } = await ended(start(["bench", flag, value]));
+    expect({ code, output }).toEqual({ code: 2, output: "" });
+    expect(errors).toContain(message);
+  },
+);
 
-test("a key that is not let in ends it at once, and is not told", slow, async () => {
+test("a refused key ends the command at once, and is not printed", slow, async () => {
   const endpoint = await localServer();
   const wrong = "mr_wrong-key-of-the-bench";
   const { code, output, errors } = await ended(bench(endpoint, "--key", wrong));

@@ -23,7 +23,7 @@ const cellsOf = async (text: string, sizes: readonly number[]): Promise<unknown[
   return rows;
 };
 
-test("cells of whatever text come back, wherever the bytes are parted", async () => {
+test("cells with any text are read back unchanged, however the bytes are split", async () => {
   const cell = fc.oneof(
     fc.string({ unit: "binary" }),
     fc.constantFrom("", '"', '""', "\n", "\r\n", ",", "é🦆", " "),
@@ -32,7 +32,7 @@ test("cells of whatever text come back, wherever the bytes are parted", async ()
   const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 });
   await fc.assert(
     fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 6 }), sizes, async (rows, by) => {
-      // Its first characters decide how its lines end, so the first row is a plain one.
+      // The first row determines the line end, so it contains only plain text.
       const all = [["a", "b"], ...rows];
       const text = Papa.unparse(all, { quotes: true });
       expect(await cellsOf(text, by)).toEqual(all);
@@ -41,7 +41,7 @@ test("cells of whatever text come back, wherever the bytes are parted", async ()
   );
 });
 
-describe("the type of a column", () => {
+describe("the inferred type of a column", () => {
   test.each([
     ["number", ["1", "", "-2.5", "1e3"]],
     ["text", ["1", "two"]],
@@ -55,7 +55,7 @@ describe("the type of a column", () => {
     expect(inferType(texts)).toBe(type);
   });
 
-  test("holds for each of its cells", () => {
+  test("is applied to each of its cells", () => {
     expect(parseCell("number", "1.50")).toBe(1.5);
     expect(parseCell("number", "")).toBeUndefined();
     expect(parseCell("text", "")).toBe("");
@@ -65,7 +65,7 @@ describe("the type of a column", () => {
   });
 });
 
-test("a zstd file that ends too soon is an error, a whole one is not", async () => {
+test("a truncated zstd file is an error, a complete one is not", async () => {
   const unpack = async (bytes: Buffer): Promise<string> => {
     const found: Uint8Array[] = [];
     for await (const part of unzstdWithPackage(parts(bytes, [700]))) {

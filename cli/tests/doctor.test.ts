@@ -13,7 +13,7 @@ import { Client } from "millrace";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { ended, folder, start } from "./support/command.ts";
 
-// Each run of the command starts a process.
+// Each run of the command starts a process, which takes time.
 vi.setConfig({ testTimeout: 60_000 });
 
 interface Check {
@@ -24,16 +24,26 @@ interface Check {
 }
 
 const key = "sk-doctor-0123456789-secret";
-const quiet = { HTTP_PROXY: "", http_proxy: "", HTTPS_PROXY: "", https_proxy: "", NO_PROXY: "" };
+const withoutProxies = {
+  HTTP_PROXY: "",
+  http_proxy: "",
+  HTTPS_PROXY: "",
+  https_proxy: "",
+  NO_PROXY: "",
+};
 
 const pem = (name: string): string =>
   readFileSync(new URL(`../../tests/fixtures/tls/${name}`, import.meta.url), "utf8");
 
-/** Runs the command with `--json`; the checks by their names. */
+/** Runs the command with `--json`, and gives access to the checks by name. */
 async function doctor(env: NodeJS.ProcessEnv, ...args: readonly string[]) {
-  const child = start(["doctor", "--json", ...args], { ...quiet, MILLRACE_SPOOL_DIR: "", ...env });
+  const child = start(["doctor", "--json", ...args], {
+    ...withoutProxies,
+    MILLRACE_SPOOL_DIR: "",
+    ...env,
+  });
   const { code, output, errors } = await ended(child);
-  // Whatever it says, and wherever: never a key.
+  // No output may ever contain the key.
   expect(output + errors).not.toContain(key);
   const { ok, checks } = JSON.parse(output) as { ok: boolean; checks: readonly Check[] };
   expect(code).toBe(ok ? 0 : 1);
@@ -56,7 +66,7 @@ const listenSecurely = async (listener: RequestListener, tls: SecureContextOptio
   return address.replace("http:", "https:");
 };
 
-/** Where a server listens, until the test has ended. */
+/** Returns the URL of a listening server, and closes the server when the test has ended. */
 async function addressOf(server: Server): Promise<string> {
   await once(server, "listening");
   onTestFinished(() => {
@@ -66,19 +76,19 @@ async function addressOf(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Passes requests on; `change` may alter the answer's headers. */
+/** Forwards requests to `target`; `change` can alter the headers of the response. */
 const passTo =
   (target: string, change: (headers: Record<string, unknown>) => object = (same) => same) =>
   (...[request, response]: Parameters<RequestListener>): void => {
     const { pathname, search } = new URL(request.url ?? "/", target);
     const onward = send(new URL(pathname + search, target), {
       method: request.method,
-      // A loopback server answers to its own names alone.
+      // The local server accepts only its own host names.
       headers: { ...request.headers, host: new URL(target).host },
     });
-    onward.on("response", (answer) => {
-      response.writeHead(answer.statusCode ?? 502, { ...change({ ...answer.headers }) });
-      answer.pipe(response);
+    onward.on("response", (upstream) => {
+      response.writeHead(upstream.statusCode ?? 502, { ...change({ ...upstream.headers }) });
+      upstream.pipe(response);
     });
     onward.on("error", () => response.destroy());
     request.pipe(onward);
@@ -98,32 +108,32 @@ afterAll(async () => {
 });
 
 describe("millrace doctor", () => {
-  test("finds a local server well, and sends and reads back a run", async () => {
+  test("passes for a local server, and sends and reads back a run", async () => {
     const { code, of, failed } = await doctor({ MILLRACE_ENDPOINT: open.url });
     expect({ code, failed }).toEqual({ code: 0, failed: [] });
     expect(of("endpoint")?.found).toBe(`${open.url} (from MILLRACE_ENDPOINT)`);
     expect(of("run")?.found).toMatch(/^sent to project doctor and read back in \d+ ms$/);
-    expect(of("limits")?.found).toMatch(/^1,000 operations and 20\.0 MiB a request$/);
+    expect(of("limits")?.found).toMatch(/^1,000 operations and 20\.0 MiB per request$/);
     expect(of("clock")?.found).toBe("the same as the server's");
     expect(of("versions")?.found).toMatch(/^millrace \d.*, Node \d.*, server API \d/);
     const sessions = await fetch(`${open.url}/sessions?name=doctor`);
     expect(await sessions.json()).toHaveLength(1);
   });
 
-  test("says a line for each check, and what to do below one that failed", async () => {
-    const child = start(["doctor"], { ...quiet, MILLRACE_ENDPOINT: "http://127.0.0.1:9" });
+  test("prints a line for each check, and advice below a failed one", async () => {
+    const child = start(["doctor"], { ...withoutProxies, MILLRACE_ENDPOINT: "http://127.0.0.1:9" });
     const { code, output } = await ended(child);
     expect(code).toBe(1);
     expect(output).toMatch(
       /^ok {7}endpoint {2}http:\/\/127\.0\.0\.1:9 \(from MILLRACE_ENDPOINT\)$/m,
     );
     expect(output).toMatch(
-      /^failed {3}server {4}nothing answers at http:\/\/127\.0\.0\.1:9: ECONNREFUSED\n {19}Start the server with: npx millrace serve$/m,
+      /^failed {3}server {4}no response from http:\/\/127\.0\.0\.1:9: ECONNREFUSED\n {19}Start the server with: npx millrace serve$/m,
     );
     expect(output).toMatch(/^1 of \d+ checks failed\.$/m);
   });
 
-  test("names an absent server, at once, and skips what needs one", async () => {
+  test("reports a missing server, and skips the checks that need one", async () => {
     const { failed, of } = await doctor({ MILLRACE_ENDPOINT: "http://127.0.0.1:9" });
     expect(failed).toEqual(["server"]);
     expect([of("key"), of("clock"), of("limits"), of("run")].map((one) => one?.status)).toEqual(
@@ -131,44 +141,44 @@ describe("millrace doctor", () => {
     );
   });
 
-  test("names a host that has no address, and an endpoint that is none", async () => {
+  test("reports a host that can't be resolved, and an invalid endpoint", async () => {
     const { failed, of } = await doctor({ MILLRACE_ENDPOINT: "http://no-such-host.invalid" });
     expect(failed).toEqual(["dns", "server"]);
-    expect(of("dns")?.found).toMatch(/^no-such-host\.invalid has no address \(E\w+\)$/);
+    expect(of("dns")?.found).toMatch(/^no-such-host\.invalid can't be resolved \(E\w+\)$/);
     const bad = await doctor({ MILLRACE_ENDPOINT: "localhost:1984" });
     expect(bad.failed).toEqual(["endpoint"]);
     const secret = await doctor({}, "--endpoint", `http://me:${key}@127.0.0.1:9`);
     expect(secret.failed).toEqual(["endpoint"]);
   });
 
-  test("tells a server that is no Millrace server", async () => {
+  test("recognizes a server that is not a Millrace server", async () => {
     const url = await listen((_request, response) => response.end('{"hello":"\u001b[31mworld"}'));
     const { failed, of } = await doctor({}, "--endpoint", url);
     expect(failed).toEqual(["server"]);
     expect(of("server")).toMatchObject({
-      found: `${url} answers 200, but its /info names no version`,
-      todo: expect.stringContaining("Something else listens there") as unknown,
+      found: `${url} responds with 200, but its /info reports no version`,
+      todo: expect.stringContaining("Another program listens there") as unknown,
     });
     expect(of("run")?.status).toBe("skipped");
   });
 
-  test("finds a key missing, wrong, or right, and never prints it", async () => {
+  test("recognizes a missing, a wrong and a valid key, and never prints it", async () => {
     const none = await doctor({ MILLRACE_ENDPOINT: closed.url });
     expect(none.failed).toEqual(["key"]);
-    expect(none.of("key")?.found).toBe("none is set, and the server wants one (401)");
+    expect(none.of("key")?.found).toBe("none is set, but the server requires one (401)");
     const wrong = await doctor({ MILLRACE_ENDPOINT: closed.url, MILLRACE_API_KEY: `${key}x` });
     expect(wrong.failed).toEqual(["key"]);
-    expect(wrong.of("key")?.found).toBe("the one from MILLRACE_API_KEY is refused (401)");
+    expect(wrong.of("key")?.found).toBe("the key from MILLRACE_API_KEY was refused (401)");
     const right = await doctor({ MILLRACE_ENDPOINT: closed.url, MILLRACE_API_KEY: key });
     expect(right.failed).toEqual([]);
-    expect(right.of("key")?.found).toBe("the one from MILLRACE_API_KEY; the server lets it in");
+    expect(right.of("key")?.found).toBe("the key from MILLRACE_API_KEY; the server accepts it");
     expect(right.of("run")?.status).toBe("ok");
   });
 
   test.each([
     [-3_600_000, "failed", /^this machine is 3,(?:59\d|60\d) s ahead of the server$/],
     [20_000, "warning", /^this machine is (?:19|20|21) s behind the server$/],
-  ])("sees a clock that is off by %i ms", async (offMs, status, found) => {
+  ])("detects a clock that is off by %i ms", async (offMs, status, found) => {
     const date = (): string => new Date(Date.now() + offMs).toUTCString();
     const url = await listen(passTo(open.url, (headers) => ({ ...headers, date: date() })));
     const { of, failed } = await doctor({ MILLRACE_ENDPOINT: url });
@@ -176,10 +186,10 @@ describe("millrace doctor", () => {
     expect(failed).toEqual(status === "failed" ? ["clock"] : []);
   });
 
-  test("goes by the proxy of a variable, as a client does, and names it without its password", async () => {
-    const asked: string[] = [];
+  test("uses the proxy of a variable, as a client does, and prints it without its password", async () => {
+    const requestedUrls: string[] = [];
     const proxy = await listen((request, response) => {
-      asked.push(request.url ?? "");
+      requestedUrls.push(request.url ?? "");
       passTo(open.url)(request, response);
     });
     const env = {
@@ -189,10 +199,10 @@ describe("millrace doctor", () => {
     const { of } = await doctor(env);
     expect(of("proxy")?.found).toBe(`${proxy} (from HTTP_PROXY)`);
     expect(of("dns")?.status).toBe("skipped");
-    expect(asked[0]).toBe("http://traces.invalid:1984/info");
+    expect(requestedUrls[0]).toBe("http://traces.invalid:1984/info");
     expect(of("server")?.status).toBe("ok");
     const direct = await doctor({ ...env, MILLRACE_ENDPOINT: open.url, NO_PROXY: "127.0.0.1" });
-    expect(direct.of("proxy")?.found).toBe("HTTP_PROXY is not used: NO_PROXY names this host");
+    expect(direct.of("proxy")?.found).toBe("HTTP_PROXY is not used: NO_PROXY lists this host");
     expect(direct.failed).toEqual([]);
     const needless = await doctor({ ...env, MILLRACE_ENDPOINT: open.url });
     expect(needless.of("proxy")).toMatchObject({
@@ -201,7 +211,7 @@ describe("millrace doctor", () => {
     });
   });
 
-  test("says that a variable turns recording off", async () => {
+  test("reports a variable that disables recording", async () => {
     const { of, failed } = await doctor({
       MILLRACE_ENDPOINT: open.url,
       LANGSMITH_TRACING: "False",
@@ -213,14 +223,14 @@ describe("millrace doctor", () => {
     });
   });
 
-  test("says that a server speaks no TLS", async () => {
+  test("reports a server that does not use TLS", async () => {
     const endpoint = open.url.replace("http:", "https:");
     const { failed, of } = await doctor({ MILLRACE_ENDPOINT: endpoint });
     expect(failed).toEqual(["tls", "server"]);
-    expect(of("tls")?.todo).toContain("The server speaks no TLS there");
+    expect(of("tls")?.todo).toContain("The server does not use TLS on this port");
   });
 
-  test("says that a certificate has expired", async () => {
+  test("reports an expired certificate", async () => {
     const expired = { cert: pem("expired.pem"), key: pem("server.key") };
     const endpoint = await listenSecurely(passTo(open.url), expired);
     const { failed, of } = await doctor({
@@ -236,10 +246,10 @@ describe("millrace doctor", () => {
       cert: pem("server.pem"),
       key: pem("server.key"),
     });
-    const asked: string[] = [];
+    const requestedUrls: string[] = [];
     const proxy = createServer().listen(0, "127.0.0.1");
     proxy.on("connect", (request, socket: Socket) => {
-      asked.push(request.url ?? "");
+      requestedUrls.push(request.url ?? "");
       const onward = connect(Number(new URL(endpoint).port), "127.0.0.1", () => {
         socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
         socket.pipe(onward).pipe(socket);
@@ -253,19 +263,19 @@ describe("millrace doctor", () => {
       MILLRACE_CA: pem("ca.pem"),
       HTTPS_PROXY: await addressOf(proxy),
     });
-    expect(asked[0]).toBe("runs.test:1984");
+    expect(requestedUrls[0]).toBe("runs.test:1984");
     expect(of("proxy")?.found).toMatch(/\(from HTTPS_PROXY\)$/);
     expect(of("server")?.status).toBe("ok");
     expect(failed).toEqual([]);
   });
 
-  test("looks into the spool: absent, empty, not a folder, damaged", async () => {
+  test("checks the spool: missing, empty, not a folder, damaged", async () => {
     const at = await folder();
     const spool = async (name: string): Promise<Check | undefined> => {
       const path = join(at, name);
       return (await doctor({ MILLRACE_ENDPOINT: open.url }, "--spool-dir", path)).of("spool");
     };
-    expect((await spool("new"))?.found).toContain("not there yet");
+    expect((await spool("new"))?.found).toContain("does not exist yet");
     mkdirSync(join(at, "empty"));
     expect(await spool("empty")).toMatchObject({
       status: "ok",
@@ -287,7 +297,7 @@ describe("millrace doctor", () => {
     writeFileSync(segment, Buffer.from(readFileSync(segment)).fill(0, 100, 110));
     expect(await spool("damaged")).toMatchObject({
       status: "failed",
-      found: expect.stringContaining("1 files are damaged") as unknown,
+      found: expect.stringContaining("damaged files: 1") as unknown,
       todo: expect.stringContaining("millrace spool verify") as unknown,
     });
   });

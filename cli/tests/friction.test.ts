@@ -3,27 +3,27 @@ import { gunzipSync } from "node:zlib";
 import { describe, expect, test, vi } from "vitest";
 import { findSimilarNames } from "../src/nearest.ts";
 import { ended, start } from "./support/command.ts";
-import { rowDesk } from "./support/rows.ts";
+import { useRowFixture } from "./support/rows.ts";
 
-// Each run of the command starts a process.
+// Each run of the command starts a process, which takes time.
 vi.setConfig({ testTimeout: 60_000 });
 
-const desk = rowDesk();
+const fixture = useRowFixture();
 
-/** Nothing listens on the port of discarded packets. */
+/** Port 9 (discard): nothing listens there. */
 const dead = { MILLRACE_ENDPOINT: "http://127.0.0.1:9" };
 
 describe("download", () => {
   const fill = async (): Promise<void> => {
-    writeFileSync(desk.path("in.jsonl"), '{"inputs":{"q":"one"}}\n');
-    expect(await desk.upload(desk.path("in.jsonl"))).toMatchObject({ code: 0 });
+    writeFileSync(fixture.path("in.jsonl"), '{"inputs":{"q":"one"}}\n');
+    expect(await fixture.upload(fixture.path("in.jsonl"))).toMatchObject({ code: 0 });
   };
 
-  test("takes the format and the packing from the file's name", async () => {
+  test("infers format and compression from the file's name", async () => {
     await fill();
     const to = async (name: string): Promise<string> => {
-      const file = desk.path(name);
-      const run = await desk.run("download", "--dataset", desk.dataset, "--output", file);
+      const file = fixture.path(name);
+      const run = await fixture.run("download", "--dataset", fixture.dataset, "--output", file);
       expect(run).toMatchObject({ code: 0 });
       return file;
     };
@@ -38,22 +38,22 @@ describe("download", () => {
   });
 
   test.each([
-    [[], "standard output has no file name to tell it by"],
+    [[], "standard output has no file name to infer it from"],
     [["--output", "rows.txt"], 'the name "rows.txt" does not end in .csv, .jsonl or .parquet'],
-  ])("with %j says that the format is missing, and why", async (flags, why) => {
-    expect(await desk.run("download", "--dataset", "any", ...flags)).toMatchObject({
+  ])("with %j reports that the format is missing, and why", async (flags, why) => {
+    expect(await fixture.run("download", "--dataset", "any", ...flags)).toMatchObject({
       code: 2,
-      errors: `error: --format csv, jsonl or parquet is needed: ${why}\n`,
+      errors: `error: --format csv, jsonl or parquet is required: ${why}\n`,
     });
   });
 });
 
-describe("a server that never answered", () => {
+describe("a server that never responds", () => {
   test.each([
     ["upload", ["upload", "FILE", "--dataset", "any", "--create"]],
     ["download", ["download", "--dataset", "any", "--format", "csv"]],
-  ])("is named at once by %s, which fails within seconds", async (_name, args) => {
-    const file = desk.path("in.jsonl");
+  ])("is reported at once by %s, which fails within seconds", async (_name, args) => {
+    const file = fixture.path("in.jsonl");
     writeFileSync(file, '{"q":1}\n');
     const beganAt = performance.now();
     const child = start(
@@ -65,40 +65,40 @@ describe("a server that never answered", () => {
     });
     const { code, errors } = await ended(child);
     const tookMs = performance.now() - beganAt;
-    const [told, failure] = errors.trim().split("\n");
+    const [notice, failure] = errors.trim().split("\n");
     expect(code).toBe(1);
-    expect(told).toMatch(
-      /^no answer from http:\/\/127\.0\.0\.1:9: .*ECONNREFUSED.*; trying for 2 s$/,
+    expect(notice).toMatch(
+      /^no response from http:\/\/127\.0\.0\.1:9: .*ECONNREFUSED.*; retrying for 2 s$/,
     );
     expect(failure).toMatch(
-      /^error: no server answers at http:\/\/127\.0\.0\.1:9: .*npx millrace serve/,
+      /^error: no server responds at http:\/\/127\.0\.0\.1:9: .*npx millrace serve/,
     );
-    // It waits for 2 s; the rest is the start of a process on a busy machine.
+    // The command waits for 2 s; the remainder is the start of a process on a busy machine.
     expect(tookMs - (await first)).toBeLessThan(6_000);
     expect(existsSync(`${file}.millrace-checkpoint.json`)).toBe(false);
   });
 });
 
-describe("a dataset that is not there", () => {
-  test("is answered with the nearest names, and with --create where it can be created", async () => {
-    const { dataset } = desk;
-    await desk.client.datasets.create({ name: dataset });
-    writeFileSync(desk.path("a.jsonl"), '{"n":1}\n');
+describe("a dataset that does not exist", () => {
+  test("is reported with the most similar names, and with --create where it could be created", async () => {
+    const { dataset } = fixture;
+    await fixture.client.datasets.create({ name: dataset });
+    writeFileSync(fixture.path("a.jsonl"), '{"n":1}\n');
     const name = dataset.replace("rows", "rosw");
-    const upload = await desk.run("upload", desk.path("a.jsonl"), "--dataset", name);
+    const upload = await fixture.run("upload", fixture.path("a.jsonl"), "--dataset", name);
     expect(upload.code).toBe(1);
     expect(upload.errors).toMatch(
       new RegExp(
         `^error: there is no dataset "${name}"; did you mean .*"${dataset}".*\\?; pass --create to create it\n$`,
       ),
     );
-    const download = await desk.run("download", "--dataset", name, "--format", "csv");
+    const download = await fixture.run("download", "--dataset", name, "--format", "csv");
     expect(download).toMatchObject({ code: 1, output: "" });
     expect(download.errors).toContain(`there is no dataset "${name}"; did you mean`);
     expect(download.errors).not.toContain("--create");
   });
 
-  test("has near names only where there are some", () => {
+  test("has similar names only if there are any", () => {
     const names = ["questions", "answers", "question-set", "support"];
     expect(findSimilarNames("questoins", names)[0]).toBe("questions");
     expect(findSimilarNames("question", names)).toEqual(["questions", "question-set"]);

@@ -26,15 +26,18 @@ const examplesIn = (help: string): readonly string[] =>
     ([, line = ""]) => line,
   );
 
-/** The words after `millrace`, as a shell hands them over; what is before it and behind a pipe is not ours. */
-const wordsOf = (line: string): readonly string[] =>
+/**
+ * The arguments after `millrace`, as a shell passes them. Ignores what precedes the command, and anything after
+ * a pipe.
+ */
+const argumentsOf = (line: string): readonly string[] =>
   [...(/\bmillrace(?= |$)([^|>]*)/.exec(line)?.[1] ?? "").matchAll(/'([^']*)'|(\S+)/g)].map(
     ([, quoted, plain]) => quoted ?? plain ?? "",
   );
 
 const all = commandsBelow(program).map((command) => [pathOf(command), command] as const);
 
-test("every command is in the list that is tested", () => {
+test("every command is in the list of tested commands", () => {
   expect(all.map(([path]) => path)).toEqual(
     expect.arrayContaining(["millrace doctor", "millrace keys create", "millrace spool inspect"]),
   );
@@ -44,7 +47,7 @@ describe.each(all)("the help of %s", (path, command) => {
   const help = helpOf(command);
   const examples = examplesIn(help);
 
-  test("has a sentence, options that begin alike, and examples of itself", () => {
+  test("has a sentence, consistent option texts, and examples of the command", () => {
     expect(command.description()).toMatch(/^[A-Z].*\.$/);
     for (const { description } of command.options) {
       expect(description).toMatch(/^(?:[a-z]|TCP|API|JSON)/);
@@ -54,7 +57,7 @@ describe.each(all)("the help of %s", (path, command) => {
     expect(examples.some((line) => line.includes(path))).toBe(true);
   });
 
-  test("has no line beyond 80 columns but its examples", () => {
+  test("has no line beyond 80 columns except in its examples", () => {
     const [text = ""] = help.split("\nExamples:\n");
     expect(text.split("\n").filter((line) => line.length > 80)).toEqual([]);
   });
@@ -68,8 +71,8 @@ describe.each(all)("the help of %s", (path, command) => {
         one.action(() => void parsed.push(pathOf(one)));
       }
     }
-    const words = wordsOf(line);
-    // `help` ends by printing: that is its action, and commander reports it by throwing.
+    const words = argumentsOf(line);
+    // `help` has no action: it prints, and commander reports that by throwing.
     const end = await fresh.parseAsync(words, { from: "user" }).catch((cause: unknown) => cause);
     const isHelp = end instanceof CommanderError && end.code === "commander.help";
     expect(end === fresh || isHelp).toBe(true);
@@ -77,7 +80,7 @@ describe.each(all)("the help of %s", (path, command) => {
   });
 });
 
-describe("a misspelt word", () => {
+describe("a misspelt command or option", () => {
   test.each([
     [["uplaod", "a.csv"], "unknown command 'uplaod'\n(Did you mean upload?)"],
     [["docter"], "unknown command 'docter'\n(Did you mean doctor?)"],
@@ -85,7 +88,7 @@ describe("a misspelt word", () => {
     [["serve", "--prot", "1"], "unknown option '--prot'\n(Did you mean --port?)"],
     [["spool", "inspct"], "unknown command 'inspct'\n(Did you mean inspect?)"],
     [["keys", "list", "--jsn"], "unknown option '--jsn'\n(Did you mean --json?)"],
-  ])("%j is answered with the nearest one", async (args, message) => {
+  ])("%j is reported with the most similar one", async (args, message) => {
     const { code, errors } = await ended(start(args));
     expect({ code, errors }).toEqual({ code: 2, errors: `error: ${message}\n` });
   });

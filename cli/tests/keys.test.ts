@@ -9,7 +9,7 @@ const statusWith = async (url: string, key?: string): Promise<number> =>
   (await fetch(`${url}/settings`, { headers: key === undefined ? {} : { "x-api-key": key } }))
     .status;
 
-test("a key that is made while the server runs is needed from then on, until it is revoked", async () => {
+test("a key created while the server runs is required at once, and refused once it is revoked", async () => {
   const data = await folder();
   const server = start(["serve", "--port", "0", "--data", data]);
   const url = addressOf(await firstLine(server));
@@ -50,7 +50,7 @@ test("a key that is made while the server runs is needed from then on, until it 
   ]);
 });
 
-test("what can't be done is said, with the exit code of a failure", async () => {
+test("a command that can't be carried out reports why, with the exit code of a failure", async () => {
   const data = await folder();
   expect(await keys(data, "create", "--tenant", "no/handle")).toMatchObject({
     code: 1,

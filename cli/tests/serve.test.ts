@@ -13,7 +13,7 @@ test("--version prints the version and nothing else", async () => {
 });
 
 test.each(["SIGINT", "SIGTERM"] as const)(
-  "serve prints one line, answers, and ends cleanly on %s",
+  "serve prints one line, responds, and stops cleanly on %s",
   async (signal) => {
     const data = join(await folder(), "data");
     const child = start(["serve", "--port", "0", "--data", data]);
@@ -30,7 +30,7 @@ test.each(["SIGINT", "SIGTERM"] as const)(
   },
 );
 
-test("a key from the options and one from the environment are both let in", async () => {
+test("keys from the options and from the environment are all accepted", async () => {
   const args = [
     "serve",
     "--port",
@@ -54,7 +54,7 @@ test("a key from the options and one from the environment are both let in", asyn
   ]);
 });
 
-test("keys come from a file too, which shows in no list of processes; one that can't be read is named", async () => {
+test("keys can come from a file, which a list of processes does not show; an unreadable file is reported", async () => {
   const place = await folder();
   const file = join(place, "keys");
   await writeFile(file, "# ours\nfirst\n\n  second \n");
@@ -74,7 +74,7 @@ test("keys come from a file too, which shows in no list of processes; one that c
   expect([code, errors]).toEqual([2, expect.stringContaining(`the key file ${place}`)]);
 });
 
-test("a variable stands for a flag that is not there, and says so where it is wrong", async () => {
+test("a variable replaces a missing flag, and the error for a bad value names it", async () => {
   const data = join(await folder(), "from the variable");
   const env = { MILLRACE_PORT: "0", MILLRACE_DATA_DIR: data, MILLRACE_QUERY_TIMEOUT_MS: "600000" };
   const child = start(["serve", "--host", "localhost"], { ...env, MILLRACE_HOST: "0.0.0.0" });
@@ -99,7 +99,7 @@ test("a variable stands for a flag that is not there, and says so where it is wr
   });
 });
 
-test("--open does not fail where there is no browser", async () => {
+test("--open does not fail on a machine without a browser", async () => {
   const child = start(["serve", "--port", "0", "--data", join(await folder(), "d"), "--open"], {
     PATH: "/nowhere",
   });
@@ -111,14 +111,14 @@ test("--open does not fail where there is no browser", async () => {
   expect(await end).toEqual({
     code: 0,
     output: "",
-    errors: `no browser could be opened; go to ${addressOf(line)}\n`,
+    errors: `could not open a browser; go to ${addressOf(line)}\n`,
   });
 });
 
 test.each([
   [
     ["serve", "--port", "x"],
-    'error: --port (MILLRACE_PORT) is a whole number from 0 to 65535, not "x"\n',
+    'error: --port (MILLRACE_PORT) must be a whole number from 0 to 65535, not "x"\n',
   ],
   [
     ["serve", "--port", "70000"],
@@ -134,15 +134,15 @@ test.each([
   ],
   [
     ["serve", "--query-timeout-ms", "1s"],
-    'error: --query-timeout-ms (MILLRACE_QUERY_TIMEOUT_MS) is a whole number of milliseconds, such as 10000, not "1s"\n',
+    'error: --query-timeout-ms (MILLRACE_QUERY_TIMEOUT_MS) must be a whole number of milliseconds, such as 10000, not "1s"\n',
   ],
   [["serve", "--wibble"], "error: unknown option '--wibble'\n"],
   [["wibble"], "error: unknown command 'wibble'\n"],
-])("%j ends with 2 and says why", async (args, errors) => {
+])("%j exits with 2 and reports why", async (args, errors) => {
   expect(await ended(start(args))).toEqual({ code: 2, output: "", errors });
 });
 
-test("a failure to start ends with 1 and says why", async () => {
+test("a failure to start exits with 1 and reports why", async () => {
   const child = start(["serve", "--port", "0", "--data", script]);
   const { code, errors } = await ended(child);
   expect(code).toBe(1);

@@ -8,26 +8,26 @@ import { ended, folder, start } from "./support/command.ts";
 
 const millrace = (...args: readonly string[]) => ended(start(args));
 
-interface Taking {
+interface FakeServer {
   readonly url: string;
   status: number;
-  readonly taken: Set<string>;
+  readonly accepted: Set<string>;
 }
 
-interface Sent {
+interface BatchBody {
   readonly post: readonly { readonly id: string }[];
 }
 
-/** Answers with `status`; keeps the ids of runs that it took. */
-async function server(status: number): Promise<Taking> {
-  const state = { url: "", status, taken: new Set<string>() };
+/** Starts a server that responds with `status` and collects the ids of the runs that it accepts. */
+async function server(status: number): Promise<FakeServer> {
+  const state = { url: "", status, accepted: new Set<string>() };
   const listening = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       if (state.status === 202 && request.url === "/runs/batch") {
-        const { post } = JSON.parse(Buffer.concat(chunks).toString()) as Sent;
-        post.forEach(({ id }) => state.taken.add(id));
+        const { post } = JSON.parse(Buffer.concat(chunks).toString()) as BatchBody;
+        post.forEach(({ id }) => state.accepted.add(id));
       }
       response.writeHead(state.status).end(JSON.stringify({ detail: "no \u001b[2J such run" }));
     });
@@ -43,7 +43,7 @@ async function server(status: number): Promise<Taking> {
   return state;
 }
 
-/** Records three runs against the server, and closes; answers their ids. */
+/** Records three runs against the server, closes the client, and returns the ids of the runs. */
 async function record(endpoint: string, spoolDir: string): Promise<readonly string[]> {
   const client = new Client({ endpoint, spoolDir, attempts: 1, logger: { warn: () => undefined } });
   const ids = Array.from({ length: 3 }, (_, i) => {
@@ -61,26 +61,26 @@ const segments = (spoolDir: string): readonly string[] =>
     name.endsWith(".seg"),
   );
 
-test("what a client left is listed, found whole, and sent", async () => {
+test("a spool that a client left is listed, verified as intact, and replayed", async () => {
   const data = await folder();
-  const away = await server(503);
-  const ids = await record(away.url, data);
+  const unavailable = await server(503);
+  const ids = await record(unavailable.url, data);
   const listed = await millrace("spool", "inspect", data);
   expect(listed.output).toMatch(/^\S+-free-\S+\.seg {2}waiting {2}\d+ bytes {2}6 records\n$/);
   expect(await millrace("spool", "verify", data)).toMatchObject({
     code: 0,
-    output: "1 files, 6 records, all whole\n",
+    output: "1 files, 6 records, all intact\n",
   });
-  away.status = 202;
-  expect(await millrace("replay", data, "--endpoint", away.url)).toMatchObject({
+  unavailable.status = 202;
+  expect(await millrace("replay", data, "--endpoint", unavailable.url)).toMatchObject({
     code: 0,
-    output: "delivered 6, refused 0, left 0, lost 0 records\n",
+    output: "delivered 6, refused 0, remaining 0, lost 0 records\n",
   });
-  expect(away.taken).toEqual(new Set(ids));
+  expect(unavailable.accepted).toEqual(new Set(ids));
   expect(segments(data)).toEqual([]);
 });
 
-test("what the server refused is a dead letter: listed with its reason, sent once more by replay", async () => {
+test("refused runs become dead letters: listed with their reason, and sent again by replay", async () => {
   const data = await folder();
   const strict = await server(422);
   const ids = await record(strict.url, data);
@@ -94,32 +94,39 @@ test("what the server refused is a dead letter: listed with its reason, sent onc
   const again = await millrace("replay", data, "--endpoint", strict.url);
   expect(again).toMatchObject({
     code: 1,
-    output: "delivered 0, refused 6, left 0, lost 0 records\n",
+    output: "delivered 0, refused 6, remaining 0, lost 0 records\n",
   });
   strict.status = 202;
   expect(
     await millrace("replay", data, "--endpoint", strict.url, "--no-dead-letters"),
-  ).toMatchObject({ code: 0, output: "delivered 0, refused 0, left 0, lost 0 records\n" });
+  ).toMatchObject({ code: 0, output: "delivered 0, refused 0, remaining 0, lost 0 records\n" });
   expect(await millrace("replay", data, "--endpoint", strict.url)).toMatchObject({
     code: 0,
-    output: "delivered 6, refused 0, left 0, lost 0 records\n",
+    output: "delivered 6, refused 0, remaining 0, lost 0 records\n",
   });
-  expect(strict.taken).toEqual(new Set(ids));
+  expect(strict.accepted).toEqual(new Set(ids));
   expect(segments(data)).toEqual([]);
 });
 
-test("what is not sent in time stays, is said, and fails", async () => {
+test("records that are not sent in time remain, are reported, and make the command fail", async () => {
   const data = await folder();
-  const away = await server(503);
-  await record(away.url, data);
-  const { code, output } = await millrace("replay", data, "--endpoint", away.url, "--limit", "1");
+  const unavailable = await server(503);
+  await record(unavailable.url, data);
+  const { code, output } = await millrace(
+    "replay",
+    data,
+    "--endpoint",
+    unavailable.url,
+    "--limit",
+    "1",
+  );
   expect({ code, output }).toEqual({
     code: 1,
-    output: "delivered 0, refused 0, left 6, lost 0 records\n",
+    output: "delivered 0, refused 0, remaining 6, lost 0 records\n",
   });
 });
 
-test("damage is found and said with its place", async () => {
+test("damage is found and reported with its position", async () => {
   const data = await folder();
   await record("http://127.0.0.1:9", data);
   const [name = ""] = segments(data);
@@ -129,11 +136,11 @@ test("damage is found and said with its place", async () => {
   expect(code).toBe(1);
   expect(output).toMatch(/^\S+\.seg: damaged at byte 0, \d+ bytes\n$/);
   expect(errors).toBe(
-    'error: 1 of 1 files hold something that can\'t be read: "millrace replay" sends the rest of them\n',
+    'error: 1 of 1 files contain unreadable data; "millrace replay" sends the rest\n',
   );
 });
 
-test("a folder that is not there, and a limit that is none, are said", async () => {
+test("a missing folder and an invalid limit are reported", async () => {
   const missing = join(await folder(), "missing");
   expect(await millrace("replay", missing)).toMatchObject({
     code: 1,

@@ -7,7 +7,7 @@ import { gunzipSync } from "node:zlib";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { ended, folder, start } from "./support/command.ts";
 
-// Each run of the command starts a process.
+// Each run of the command starts a process, which takes time.
 vi.setConfig({ testTimeout: 60_000 });
 
 const datasetId = "01890a5d-ac96-774b-bcce-b302099a8057";
@@ -20,16 +20,16 @@ const example = {
   created_at: "2024-01-02T03:04:05Z",
 };
 
-interface Seen {
+interface SeenRequest {
   readonly path: string;
   readonly type: string;
   readonly body: string;
 }
 
-/** A server that has one dataset, and speaks of the wire what it is told to: nothing of this project. */
-async function startServer(info: unknown): Promise<{ url: string; seen: readonly Seen[] }> {
-  const seen: Seen[] = [];
-  const answers: Readonly<Record<string, unknown>> = {
+/** Starts a server with one dataset that supports what `info` announces. It uses no code of this project. */
+async function startServer(info: unknown): Promise<{ url: string; seen: readonly SeenRequest[] }> {
+  const seen: SeenRequest[] = [];
+  const replies: Readonly<Record<string, unknown>> = {
     "GET /info": info,
     "GET /datasets": [{ id: datasetId, name: "far", created_at: "2024-01-01T00:00:00Z" }],
     "GET /examples": [example],
@@ -41,14 +41,14 @@ async function startServer(info: unknown): Promise<{ url: string; seen: readonly
       const raw = await buffer(request);
       const isPacked = request.headers["content-encoding"] === "gzip";
       const path = (request.url ?? "").replace(/\?.*$/, "");
-      const answer = answers[`${request.method} ${path}`];
+      const reply = replies[`${request.method} ${path}`];
       seen.push({
         path,
         type: request.headers["content-type"] ?? "",
         body: (isPacked ? gunzipSync(raw) : raw).toString(),
       });
-      response.writeHead(answer === undefined ? 404 : 200, { "content-type": "application/json" });
-      response.end(JSON.stringify(answer ?? { detail: "Not Found" }));
+      response.writeHead(reply === undefined ? 404 : 200, { "content-type": "application/json" });
+      response.end(JSON.stringify(reply ?? { detail: "Not Found" }));
     })();
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -65,7 +65,7 @@ const upload = async (url: string) => {
   return ended(start(["upload", file, "--dataset", "far", "--endpoint", url, "--json"]));
 };
 
-test("a server that offers parts gets the rows as parts", async () => {
+test("a server that supports multipart uploads receives the rows as parts", async () => {
   const info = { instance_flags: { dataset_examples_multipart_enabled: true } };
   const { url, seen } = await startServer(info);
   const { code, output, errors } = await upload(url);
@@ -77,7 +77,7 @@ test("a server that offers parts gets the rows as parts", async () => {
   expect(sent?.body).toMatch(/name="[\w-]{36}"[^]*name="[\w-]{36}\.inputs"[^]*\{"n":1\}/);
 });
 
-test("a server that offers none gets them as JSON", async () => {
+test("a server without multipart support receives the rows as JSON", async () => {
   const { url, seen } = await startServer({});
   expect(await upload(url)).toMatchObject({ code: 0, errors: "" });
   const [sent, ...more] = seen.filter(({ path }) => path === "/examples/bulk");
@@ -88,7 +88,7 @@ test("a server that offers none gets them as JSON", async () => {
   ]);
 });
 
-test("a server that keeps no versions is downloaded from", async () => {
+test("a dataset can be downloaded from a server without versions", async () => {
   const { url } = await startServer({});
   const args = ["download", "--dataset", "far", "--format", "jsonl", "--endpoint", url];
   const { code, output } = await ended(start(args));

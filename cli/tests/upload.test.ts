@@ -3,34 +3,34 @@ import { gzipSync } from "node:zlib";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { describe, expect, test, vi } from "vitest";
 import { ended, start } from "./support/command.ts";
-import { rowDesk } from "./support/rows.ts";
+import { useRowFixture } from "./support/rows.ts";
 import { zstdOf } from "./support/zstd-frame.ts";
 
-// Each run of the command starts a process.
+// Each run of the command starts a process, which takes time.
 vi.setConfig({ testTimeout: 60_000 });
 
-const desk = rowDesk();
+const fixture = useRowFixture();
 
 const csv = "question,answer,score,topic\nWhat?,This,1.5,a\nWho?,They,2,b\n";
 const jsonl = '{"inputs":{"n":1},"outputs":{"m":2},"split":"test"}\n\n{"inputs":{"n":2}}\n';
 
 describe("formats", () => {
-  test("all columns of a CSV file become inputs, with the types that they have", async () => {
-    writeFileSync(desk.path("a.csv"), csv);
-    const { code, output, errors } = await desk.upload(desk.path("a.csv"));
+  test("all columns of a CSV file become inputs, with inferred types", async () => {
+    writeFileSync(fixture.path("a.csv"), csv);
+    const { code, output, errors } = await fixture.upload(fixture.path("a.csv"));
     expect({ code, errors }).toEqual({ code: 0, errors: "" });
     expect(output).toMatch(/a\.csv: 2 rows, 2 created, 0 skipped, 0 rejected; .* rows\/s\n$/);
-    expect((await desk.examples()).map(({ inputs }) => inputs)).toEqual([
+    expect((await fixture.examples()).map(({ inputs }) => inputs)).toEqual([
       { question: "What?", answer: "This", score: 1.5, topic: "a" },
       { question: "Who?", answer: "They", score: 2, topic: "b" },
     ]);
   });
 
-  test("columns are mapped by options, by a file, and by what they are called", async () => {
-    writeFileSync(desk.path("a.csv"), csv);
+  test("columns are mapped by options, and by a file", async () => {
+    writeFileSync(fixture.path("a.csv"), csv);
     const options = ["--inputs", "question", "--outputs", "answer", "--split", "topic"];
-    const mapped = await desk.upload(
-      desk.path("a.csv"),
+    const mapped = await fixture.upload(
+      fixture.path("a.csv"),
       ...options,
       "--metadata",
       "score",
@@ -41,7 +41,7 @@ describe("formats", () => {
     );
     expect(mapped.code).toBe(0);
     writeFileSync(
-      desk.path("map.json"),
+      fixture.path("map.json"),
       JSON.stringify({
         inputs: { q: "question" },
         outputs: ["answer"],
@@ -49,19 +49,19 @@ describe("formats", () => {
         types: { score: "number" },
       }),
     );
-    const byFile = await desk.run(
+    const byFile = await fixture.run(
       "upload",
-      desk.path("a.csv"),
+      fixture.path("a.csv"),
       "--dataset",
-      `${desk.dataset} 2`,
+      `${fixture.dataset} 2`,
       "--create",
       "--map",
-      desk.path("map.json"),
+      fixture.path("map.json"),
       "--metadata",
       "score",
     );
     expect(byFile.code).toBe(0);
-    expect(await desk.examples()).toMatchObject([
+    expect(await fixture.examples()).toMatchObject([
       {
         inputs: { question: "What?" },
         outputs: { answer: "This" },
@@ -75,7 +75,9 @@ describe("formats", () => {
         splits: ["b"],
       },
     ]);
-    const second = await desk.client.examples.list({ datasetName: `${desk.dataset} 2` }).toArray();
+    const second = await fixture.client.examples
+      .list({ datasetName: `${fixture.dataset} 2` })
+      .toArray();
     expect(second.map(({ inputs, metadata }) => ({ ...inputs, ...metadata }))).toEqual(
       expect.arrayContaining([
         { q: "What?", score: 1.5 },
@@ -88,10 +90,10 @@ describe("formats", () => {
     ["plain", "jsonl", (text: string) => Buffer.from(text)],
     ["gzip", "jsonl.gz", (text: string) => gzipSync(text)],
     ["zstd", "ndjson.zst", zstdOf],
-  ])("JSONL comes %s", async (_what, end, pack) => {
-    writeFileSync(desk.path(`a.${end}`), pack(jsonl));
-    expect(await desk.upload(desk.path(`a.${end}`))).toMatchObject({ code: 0 });
-    expect(await desk.examples()).toMatchObject([
+  ])("JSONL is read %s", async (_what, end, pack) => {
+    writeFileSync(fixture.path(`a.${end}`), pack(jsonl));
+    expect(await fixture.upload(fixture.path(`a.${end}`))).toMatchObject({ code: 0 });
+    expect(await fixture.examples()).toMatchObject([
       { inputs: { n: 1 }, outputs: { m: 2 }, splits: ["test"] },
       { inputs: { n: 2 } },
     ]);
@@ -100,7 +102,7 @@ describe("formats", () => {
   test.each([
     ["plain", "parquet", (bytes: Uint8Array) => bytes],
     ["gzip", "parquet.gz", (bytes: Uint8Array) => gzipSync(bytes)],
-  ])("Parquet comes %s, group by group", async (_what, end, pack) => {
+  ])("Parquet is read %s, group by group", async (_what, end, pack) => {
     const numbers = Array.from({ length: 2_500 }, (_, n) => n);
     const columnData = [
       { name: "n", data: BigInt64Array.from(numbers, BigInt) },
@@ -108,12 +110,16 @@ describe("formats", () => {
       { name: "tags", data: numbers.map((n) => [`t${n}`]), type: "JSON" as const },
     ];
     const bytes = new Uint8Array(parquetWriteBuffer({ columnData, rowGroupSize: 600 }));
-    writeFileSync(desk.path(`a.${end}`), pack(bytes));
-    const { code, errors } = await desk.upload(desk.path(`a.${end}`), "--metadata", "at,tags");
-    // On a busy machine it takes long enough to tell how far it is.
+    writeFileSync(fixture.path(`a.${end}`), pack(bytes));
+    const { code, errors } = await fixture.upload(
+      fixture.path(`a.${end}`),
+      "--metadata",
+      "at,tags",
+    );
+    // On a busy machine the upload takes long enough to print progress lines.
     const faults = errors.replaceAll(/^.* rows\/s.*\n/gm, "");
     expect({ code, faults }).toEqual({ code: 0, faults: "" });
-    const all = await desk.examples();
+    const all = await fixture.examples();
     expect(all).toHaveLength(2_500);
     expect(all.find(({ inputs }) => inputs["n"] === 1_234)).toMatchObject({
       inputs: { n: 1_234 },
@@ -121,82 +127,84 @@ describe("formats", () => {
     });
   });
 
-  test("standard input is a source when its format is said", async () => {
-    const args = ["upload", "-", "--dataset", desk.dataset, "--create"];
-    const without = start(args, { MILLRACE_ENDPOINT: desk.endpoint });
+  test("standard input is a source if its format is given", async () => {
+    const args = ["upload", "-", "--dataset", fixture.dataset, "--create"];
+    const without = start(args, { MILLRACE_ENDPOINT: fixture.endpoint });
     without.stdin.end(jsonl);
     expect(await ended(without)).toMatchObject({
       code: 2,
-      errors: expect.stringContaining("Standard input: nothing says which format") as unknown,
+      errors: expect.stringContaining("the format of standard input is unknown") as unknown,
     });
-    const child = start([...args, "--format", "jsonl"], { MILLRACE_ENDPOINT: desk.endpoint });
+    const child = start([...args, "--format", "jsonl"], { MILLRACE_ENDPOINT: fixture.endpoint });
     child.stdin.end(jsonl);
     expect(await ended(child)).toMatchObject({ code: 0 });
-    expect(await desk.examples()).toHaveLength(2);
+    expect(await fixture.examples()).toHaveLength(2);
   });
 
-  test("a pattern names several files, and the result is JSON of all of them", async () => {
+  test("a pattern matches several files, and the JSON result covers all of them", async () => {
     for (const n of [1, 2, 3]) {
-      writeFileSync(desk.path(`part-${n}.jsonl`), `{"n":${n}}\n`);
+      writeFileSync(fixture.path(`part-${n}.jsonl`), `{"n":${n}}\n`);
     }
-    const { code, output } = await desk.upload(desk.path("part-[12].jsonl"), "--json");
+    const { code, output } = await fixture.upload(fixture.path("part-[12].jsonl"), "--json");
     expect(code).toBe(0);
     expect(JSON.parse(output)).toMatchObject({
       read: 2,
       created: 2,
       rejected: 0,
-      files: [{ file: desk.path("part-1.jsonl") }, { file: desk.path("part-2.jsonl") }],
+      files: [{ file: fixture.path("part-1.jsonl") }, { file: fixture.path("part-2.jsonl") }],
     });
-    expect(await desk.examples()).toMatchObject([{ inputs: { n: 1 } }, { inputs: { n: 2 } }]);
+    expect(await fixture.examples()).toMatchObject([{ inputs: { n: 1 } }, { inputs: { n: 2 } }]);
   });
 
   test("a real zstd file is read", async () => {
     const packed = readFileSync(new URL("fixtures/rows.jsonl.zst", import.meta.url));
-    writeFileSync(desk.path("a.jsonl.zst"), packed);
-    expect(await desk.upload(desk.path("a.jsonl.zst"))).toMatchObject({ code: 0 });
-    expect(await desk.examples()).toHaveLength(500);
+    writeFileSync(fixture.path("a.jsonl.zst"), packed);
+    expect(await fixture.upload(fixture.path("a.jsonl.zst"))).toMatchObject({ code: 0 });
+    expect(await fixture.examples()).toHaveLength(500);
   });
 });
 
-describe("a second time", () => {
+describe("uploaded again", () => {
   test("the same file adds nothing, and a dry run sends nothing", async () => {
-    writeFileSync(desk.path("a.jsonl"), jsonl);
-    await desk.upload(desk.path("a.jsonl"));
-    const again = await desk.upload(desk.path("a.jsonl"), "--json");
+    writeFileSync(fixture.path("a.jsonl"), jsonl);
+    await fixture.upload(fixture.path("a.jsonl"));
+    const again = await fixture.upload(fixture.path("a.jsonl"), "--json");
     expect(JSON.parse(again.output)).toMatchObject({ created: 0, skipped: 2 });
-    writeFileSync(desk.path("b.jsonl"), '{"n":5}\nno\n{"n":6}\n');
-    const dry = await desk.run(
+    writeFileSync(fixture.path("b.jsonl"), '{"n":5}\nno\n{"n":6}\n');
+    const dry = await fixture.run(
       "upload",
-      desk.path("b.jsonl"),
+      fixture.path("b.jsonl"),
       "--dataset",
-      desk.dataset,
+      fixture.dataset,
       "--dry-run",
     );
     expect(dry).toMatchObject({
       code: 3,
       output: expect.stringMatching(
-        /b\.jsonl, row 2: "the line is no JSON.*"\n.*3 rows, 2 would be created/s,
+        /b\.jsonl, row 2: "the line is not JSON.*"\n.*3 rows, 2 would be created/s,
       ) as unknown,
     });
-    expect(await desk.examples()).toHaveLength(2);
+    expect(await fixture.examples()).toHaveLength(2);
   });
 });
 
-test("a dry run into a dataset that is to be made checks the rows, says so, and makes nothing", async () => {
-  writeFileSync(desk.path("a.jsonl"), '{"n":1}\nno\n{"n":2}\n');
-  const dry = await desk.upload(desk.path("a.jsonl"), "--dry-run");
+test("a dry run into a dataset that does not exist yet checks the rows, warns, and creates nothing", async () => {
+  writeFileSync(fixture.path("a.jsonl"), '{"n":1}\nno\n{"n":2}\n');
+  const dry = await fixture.upload(fixture.path("a.jsonl"), "--dry-run");
   expect(dry).toMatchObject({
     code: 3,
     output: expect.stringMatching(/row 2: .*\n.*3 rows, 2 would be created/s) as unknown,
-    errors: `warning: Dataset "${desk.dataset}" does not exist yet: the upload would create it\n`,
+    errors: `warning: Dataset "${fixture.dataset}" does not exist yet: the upload would create it\n`,
   });
-  expect(await desk.client.datasets.list({ datasetName: desk.dataset }).toArray()).toEqual([]);
+  expect(await fixture.client.datasets.list({ datasetName: fixture.dataset }).toArray()).toEqual(
+    [],
+  );
 });
 
 describe("feedback and runs", () => {
   const id = "01890a5d-ac96-774b-bcce-b302099a8057";
 
-  test("runs keep their ids and times; judgements come from a table", async () => {
+  test("runs keep their ids and times; feedback is read from a table", async () => {
     const run = {
       id,
       trace_id: id,
@@ -206,24 +214,24 @@ describe("feedback and runs", () => {
       start_time: "2024-01-02T03:04:05.000006Z",
       inputs: { q: 1 },
     };
-    writeFileSync(desk.path("runs.jsonl"), `${JSON.stringify(run)}\n`);
-    const runs = await desk.run(
+    writeFileSync(fixture.path("runs.jsonl"), `${JSON.stringify(run)}\n`);
+    const runs = await fixture.run(
       "upload",
-      desk.path("runs.jsonl"),
+      fixture.path("runs.jsonl"),
       "--noun",
       "runs",
       "--project",
       "moved",
     );
     expect(runs).toMatchObject({ code: 0, errors: "" });
-    expect(await desk.client.runs.read(id)).toMatchObject({ name: "moved", inputs: { q: 1 } });
+    expect(await fixture.client.runs.read(id)).toMatchObject({ name: "moved", inputs: { q: 1 } });
     writeFileSync(
-      desk.path("f.csv"),
+      fixture.path("f.csv"),
       `run_id,key,score,comment\n${id},good,0.5,\n${id},bad,1,so\n`,
     );
-    const feedback = await desk.run("upload", desk.path("f.csv"), "--noun", "feedback");
+    const feedback = await fixture.run("upload", fixture.path("f.csv"), "--noun", "feedback");
     expect(feedback).toMatchObject({ code: 0, errors: "" });
-    const given = await desk.client.feedback.list({ runIds: [id] }).toArray();
+    const given = await fixture.client.feedback.list({ runIds: [id] }).toArray();
     expect(given.map(({ key, score, comment }) => ({ key, score, comment }))).toEqual(
       expect.arrayContaining([
         { key: "good", score: 0.5 },
@@ -234,25 +242,25 @@ describe("feedback and runs", () => {
 });
 
 test(
-  "what can't be asked for is said, with the exit code of a wrong use",
+  "invalid arguments are reported, with the exit code for wrong usage",
   { timeout: 60_000 },
   async () => {
-    writeFileSync(desk.path("a.csv"), csv);
+    writeFileSync(fixture.path("a.csv"), csv);
     const wrong: readonly (readonly [readonly string[], string])[] = [
       [["no-such.csv"], "there is no file no-such.csv"],
       [
-        [desk.path("a.csv"), "--inputs", "nope"],
-        "there is no column nope; there are question, answer",
+        [fixture.path("a.csv"), "--inputs", "nope"],
+        "there is no column nope; the columns are question, answer",
       ],
       [
-        [desk.path("a.csv"), "--types", "score:float"],
-        "the type of a column is one of text, number",
+        [fixture.path("a.csv"), "--types", "score:float"],
+        "the type of a column must be one of text, number",
       ],
-      [[desk.path("a.csv"), "--noun", "cats"], "--noun is one of examples, feedback, runs"],
-      [[desk.path("a.csv"), "--map", desk.path("none.json")], "can't be read"],
+      [[fixture.path("a.csv"), "--noun", "cats"], "--noun must be one of examples, feedback, runs"],
+      [[fixture.path("a.csv"), "--map", fixture.path("none.json")], "can't be read"],
     ];
     for (const [args, message] of wrong) {
-      expect(await desk.upload(...args)).toMatchObject({
+      expect(await fixture.upload(...args)).toMatchObject({
         code: 2,
         errors: expect.stringContaining(message) as unknown,
       });

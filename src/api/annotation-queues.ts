@@ -31,7 +31,7 @@ import { pagesByIds, pagesByOffset } from "./http/pages.ts";
 import type { Pages } from "./http/pages.ts";
 import type { CallInit } from "./http/request.ts";
 
-/** Options of `update` that an error lists when none of them is given. */
+/** Names of the options of `update`, listed by the error for an update without any of them. */
 const changeable = [
   "name",
   "description",

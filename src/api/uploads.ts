@@ -57,7 +57,7 @@ export interface UploadRuns<Row> extends UploadSettings {
    * @defaultValue the row itself is the run
    */
   readonly toRun?: ((row: Row, number: number) => WirePost) | undefined;
-  /** Project of runs that name none. @defaultValue the client's option `projectName` */
+  /** Project of runs that don't name one. @defaultValue the client's option `projectName` */
   readonly projectName?: string | undefined;
 }
 

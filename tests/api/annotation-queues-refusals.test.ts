@@ -9,8 +9,8 @@ const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
 const queuesAt = (endpoint: string): AnnotationQueues =>
   new AnnotationQueues(httpTo(endpoint).http.call);
 
-describe("what is refused before it is sent", () => {
-  test("ids, names, places, limits and changes that are none", async () => {
+describe("refused before anything is sent", () => {
+  test("invalid ids, names, positions, limits and changes", async () => {
     const server = await mswServer();
     const queues = queuesAt(server.endpoint);
     const key = { runId: id, projectId: id, startTime: "2026-11-21" };

@@ -15,8 +15,8 @@ const queuesAt = (endpoint: string): AnnotationQueues =>
 const queryOf = (target: string): URLSearchParams =>
   new URL(target.split(" ")[1] ?? "", "http://host.test").searchParams;
 
-describe("what is sent", () => {
-  test("create sends what is given, under an id of its own, and again after a lost answer", async () => {
+describe("requests", () => {
+  test("create sends its arguments with a generated id, and again after a lost response", async () => {
     const statuses = [200, 502, 200];
     const server = await mswServer(
       on.post("*/annotation-queues", () =>
@@ -82,7 +82,7 @@ describe("what is sent", () => {
     ]);
   });
 
-  test("every filter of list is a query of its own", async () => {
+  test("every filter of list is a separate query parameter", async () => {
     const server = await mswServer(on.get("*/annotation-queues", () => HttpResponse.json([])));
     const queues = queuesAt(server.endpoint);
     const filter = { ids: [id, other], name: "n&m", nameContains: "n", defaultDatasetId: id };
@@ -100,7 +100,7 @@ describe("what is sent", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test("update sends what is given, null included, and answers nothing", async () => {
+  test("update sends its arguments, including null, and returns nothing", async () => {
     const server = await mswServer(on.patch("*/annotation-queues/*", () => HttpResponse.json({})));
     const queues = queuesAt(server.endpoint);
     expect(await queues.update(id, { name: "n", description: null, rubricItems: null })).toBe(
@@ -114,7 +114,7 @@ describe("what is sent", () => {
     ]);
   });
 
-  test("runs are added by id, or by where they are; none are not sent", async () => {
+  test("runs are added by id, or with project and start time; an empty list sends no request", async () => {
     const entry = { id, queue_id: id, run_id: other, added_at: "t", last_reviewed_time: null };
     const server = await mswServer(
       on.post("*/annotation-queues/*", () => HttpResponse.json([entry])),
@@ -135,7 +135,7 @@ describe("what is sent", () => {
     ]);
   });
 
-  test("a run is read, listed, reviewed and removed by its place", async () => {
+  test("a queued run is read, listed, reviewed and removed", async () => {
     const server = await mswServer(
       on.get("*/annotation-queues/:id/run/:index", () => HttpResponse.json(wireRun)),
       on.get("*/annotation-queues/:id/runs", () => HttpResponse.json([wireRun])),
@@ -170,8 +170,8 @@ describe("what is sent", () => {
   });
 });
 
-describe("what is answered", () => {
-  test("a queue has its rubric in the words of this client", async () => {
+describe("responses", () => {
+  test("a queue has its rubric with this client's field names", async () => {
     const item = { feedback_key: "k", value_descriptions: { a: "A" }, is_required: null };
     const server = await mswServer(
       on.get("*/annotation-queues/:id", () =>
@@ -193,7 +193,7 @@ describe("what is answered", () => {
     });
   });
 
-  test("a queue that is not there is named in the specification's words", async () => {
+  test("a missing queue is reported with the message of the product specification", async () => {
     const server = await mswServer(
       on.all("*/annotation-queues/*", () => HttpResponse.json({ detail: "no" }, { status: 404 })),
     );
@@ -209,7 +209,7 @@ describe("what is answered", () => {
     expect(await Promise.allSettled(calls)).toMatchObject(
       calls.map(() => ({ reason: { code: "NOT_FOUND", status: 404, message } })),
     );
-    // Here a run may be what is missing: the server's own words say which.
+    // Here the run may be missing instead of the queue; the server's own message says which.
     await expect(queues.readRun(id)).rejects.toMatchObject({
       code: "NOT_FOUND",
       message:
@@ -217,7 +217,7 @@ describe("what is answered", () => {
     });
   });
 
-  test("an answer that is none is an ResponseError", async () => {
+  test("a response that is not a queue is a ResponseError", async () => {
     const server = await mswServer(
       on.all("*/annotation-queues/*", () => HttpResponse.json({ id })),
       on.get("*/annotation-queues", () => HttpResponse.json({})),

@@ -11,7 +11,7 @@ describe("exports", () => {
     ["exportOpenAi", "openai_ft"],
     ["exportCsv", "csv"],
     ["exportJsonl", "jsonl"],
-  ] as const)("%s gives the lines of its path", async (call, path) => {
+  ] as const)("%s returns the lines of its endpoint", async (call, path) => {
     const text = `{"a":"é"}\n\r\n{"b":1}\r\n{"c":2}`;
     const server = await mswServer(on.get(`*/${path}`, () => new HttpResponse(text)));
     const { datasets } = datasetNounsAt(server.endpoint);
@@ -23,7 +23,7 @@ describe("exports", () => {
     expect(server.requests[0]?.target).toBe(`GET /datasets/${id}/${path}?as_of=prod`);
   });
 
-  test("a version that is not there is not said to be a dataset", async () => {
+  test("a missing version is not reported as a missing dataset", async () => {
     const server = await mswServer(
       on.get("*/openai_ft", () => HttpResponse.json({ detail: "no tag x" }, { status: 404 })),
     );
@@ -38,8 +38,8 @@ describe("exports", () => {
   });
 });
 
-describe("what comes back", () => {
-  test("what is not there is named in the specification's words", async () => {
+describe("responses", () => {
+  test("a missing dataset is reported with the message of the product specification", async () => {
     const server = await mswServer(
       on.get("*/datasets", () => HttpResponse.json([])),
       on.all("*", () => HttpResponse.json({ detail: "none" }, { status: 404 })),
@@ -70,7 +70,7 @@ describe("what comes back", () => {
     expect(await datasets.has({ datasetName: "n" })).toBe(false);
   });
 
-  test("a failure other than not found is no answer to has", async () => {
+  test("has rejects on any failure other than not found", async () => {
     const server = await mswServer(
       on.get("*/datasets/:id", () => HttpResponse.json({ detail: "no" }, { status: 403 })),
     );
@@ -78,7 +78,7 @@ describe("what comes back", () => {
     await expect(datasets.has({ datasetId: id })).rejects.toMatchObject({ status: 403 });
   });
 
-  test("a dataset has its defaults, and metadata from beside or within extra", async () => {
+  test("a dataset has defaults, and its metadata next to or within extra", async () => {
     const answers = [
       { id, name: "d", data_type: null, metadata: { a: 1 } },
       { id, name: "d", extra: { metadata: { b: 2 } }, example_count: 3, session_count: 1 },
@@ -100,7 +100,7 @@ describe("what comes back", () => {
     });
   });
 
-  test("an answer of another kind is an ResponseError", async () => {
+  test("a response of another kind is a ResponseError", async () => {
     const server = await mswServer(on.all("*", () => HttpResponse.json({ wrong: true })));
     const { datasets } = datasetNounsAt(server.endpoint);
     const calls = [

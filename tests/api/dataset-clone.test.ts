@@ -59,7 +59,7 @@ describe("clone", () => {
     expect(warnings).toEqual([]);
   });
 
-  test("is skipped where the name is taken, and the log says so", async () => {
+  test("is skipped if the name is taken, and logs that", async () => {
     const server = await mswServer(
       ...handlers,
       on.get("*/datasets", () => HttpResponse.json([wireDataset])),
@@ -73,7 +73,7 @@ describe("clone", () => {
     expect(server.requests.filter(({ target }) => target.startsWith("POST"))).toEqual([]);
   });
 
-  test("that fails half-way names the dataset that must be deleted, to the caller and the log", async () => {
+  test("that fails half-way reports the dataset to delete, in the error and in the log", async () => {
     const server = await mswServer(
       ...handlers,
       on.get("*/datasets", () => HttpResponse.json([])),
@@ -116,7 +116,7 @@ describe("clone", () => {
     );
   });
 
-  test("takes no address of a file as a server", async () => {
+  test("refuses a file URL as a server", async () => {
     const { datasets } = datasetNounsAt("http://127.0.0.1:1");
     for (const sourceEndpoint of ["file:///etc/passwd", "host", ""]) {
       await expect(datasets.clone(token, { sourceEndpoint })).rejects.toMatchObject({

@@ -6,7 +6,7 @@ import { mswServer } from "../support/msw-server.ts";
 const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
 const token = "2f0e0d0c-0b0a-4908-8706-050403020100";
 
-describe("what is refused before it is sent", () => {
+describe("refused before anything is sent", () => {
   const fails = (failures: readonly Promise<unknown>[]) =>
     Promise.allSettled(failures).then((outcomes) =>
       expect(outcomes).toMatchObject(
@@ -14,7 +14,7 @@ describe("what is refused before it is sent", () => {
       ),
     );
 
-  test("every call takes one of id and name", async () => {
+  test("every call requires exactly one of id and name", async () => {
     const server = await mswServer();
     const { datasets } = datasetNounsAt(server.endpoint);
     const calls = (key: DatasetKey): readonly (() => unknown)[] => [
@@ -58,7 +58,7 @@ describe("what is refused before it is sent", () => {
     expect(server.requests).toEqual([]);
   });
 
-  test("names, types, columns, versions, tags, splits, ids and limits that are none", async () => {
+  test("invalid names, types, columns, versions, tags, splits, ids and limits", async () => {
     const server = await mswServer();
     const { datasets } = datasetNounsAt(server.endpoint);
     const never = new Date(Number.NaN);
@@ -111,7 +111,7 @@ describe("what is refused before it is sent", () => {
     expect(server.requests).toEqual([]);
   });
 
-  test("lists of no ids are empty, and not asked for", async () => {
+  test("lists of no ids are empty, and send no request", async () => {
     const server = await mswServer();
     const { datasets } = datasetNounsAt(server.endpoint);
     expect(await datasets.list({ datasetIds: [] }).toArray()).toEqual([]);

@@ -11,7 +11,7 @@ const wireDataset = { id, tenant_id: "t", name: "d", data_type: "kv", created_at
 const wireExample = { id: other, dataset_id: id, inputs: { q: 1 }, outputs: null, metadata: null };
 
 describe("sharing", () => {
-  test("a share has the address of its page; there may be none", async () => {
+  test("a share has the URL of its page; a dataset may have no share", async () => {
     const share = { dataset_id: id, share_token: token };
     const answers = [share, null];
     const server = await mswServer(
@@ -32,7 +32,7 @@ describe("sharing", () => {
     expect(server.requests.at(-1)?.target).toBe(`DELETE /datasets/${id}/share`);
   });
 
-  test("an address is reduced to its token, a token is used as it is", async () => {
+  test("a URL is reduced to its token, a token is used unchanged", async () => {
     const server = await mswServer(
       on.get("*/public/:token/datasets", () => HttpResponse.json(wireDataset)),
       on.get("*/public/:token/examples", () => HttpResponse.json([wireExample])),
@@ -82,7 +82,7 @@ describe("sharing", () => {
     [400, "<html>proxy</html>", "Failed to list shared examples: 400 <html>proxy</html>"],
     [400, "", "Failed to list shared examples: 400"],
   ])(
-    "a refused list says so in the specification's words: %i %s",
+    "a refused list has the message of the product specification: %i %s",
     async (status, body, message) => {
       const server = await mswServer(
         on.get("*/public/:token/examples", () => new HttpResponse(body, { status })),
@@ -96,8 +96,8 @@ describe("sharing", () => {
   );
 });
 
-describe("addresses of pages", () => {
-  test("hold the tenant that the dataset says, else the key's, else a project's", async () => {
+describe("URLs of datasets in the UI", () => {
+  test("contain the dataset's tenant, otherwise the key's, otherwise a project's", async () => {
     const bare = { id, name: "d" };
     const projects = [{ id, name: "p", tenant_id: "of-project" }];
     const settings = { id: "of-key", display_name: "n", created_at: "2026-11-21" };

@@ -9,8 +9,8 @@ const wireDataset = { id, tenant_id: "t", name: "d", data_type: "kv", created_at
 const wireExample = { id: other, dataset_id: id, inputs: { q: 1 }, outputs: null, metadata: null };
 const version = { as_of: "2026-11-21T00:00:00Z", tags: ["prod"] };
 
-describe("what is sent", () => {
-  test("create sends what is given, in the words of the wire", async () => {
+describe("requests", () => {
+  test("create sends its arguments under their wire names", async () => {
     const server = await mswServer(on.post("*/datasets", () => HttpResponse.json(wireDataset)));
     const { datasets } = datasetNounsAt(server.endpoint);
     await datasets.create({ name: "d" });
@@ -38,7 +38,7 @@ describe("what is sent", () => {
     ]);
   });
 
-  test("a CSV is sent after what says how to read it", async () => {
+  test("a CSV is sent after the fields that describe it", async () => {
     const server = await mswServer(
       on.post("*/datasets/upload", () => HttpResponse.json(wireDataset)),
     );
@@ -72,7 +72,7 @@ describe("what is sent", () => {
     expect(heads.filter((line) => line.startsWith("X-Injected"))).toEqual([]);
   });
 
-  test("a CSV is called what its file is called", async () => {
+  test("a CSV has the name of its file by default", async () => {
     const server = await mswServer(
       on.post("*/datasets/upload", () => HttpResponse.json(wireDataset)),
     );
@@ -93,7 +93,7 @@ describe("what is sent", () => {
     expect(fileNames).toEqual(["package.json", "package.json", "f.csv", "n"]);
   });
 
-  test("every filter of list is a query of its own, and offset counts on", async () => {
+  test("every filter of list is a separate query parameter, and offset advances by page", async () => {
     const page = Array.from({ length: 100 }, () => wireDataset);
     const answers = [page, []];
     const server = await mswServer(
@@ -128,7 +128,7 @@ describe("what is sent", () => {
     ]);
   });
 
-  test("null takes away what an update names; what is left out is not sent", async () => {
+  test("null clears a field in an update; omitted fields are not sent", async () => {
     const server = await mswServer(
       on.patch("*/datasets/:id", () => HttpResponse.json(wireDataset)),
     );
@@ -143,7 +143,7 @@ describe("what is sent", () => {
     expect(Object.keys(server.requests[0]?.body as object)).toHaveLength(3);
   });
 
-  test("versions, tags, differences and splits go to their paths", async () => {
+  test("versions, tags, differences and splits call their endpoints", async () => {
     const diff = { examples_added: [id], examples_modified: [], examples_removed: [other] };
     const server = await mswServer(
       on.get("*/versions/diff", () => HttpResponse.json(diff)),
@@ -190,7 +190,7 @@ describe("what is sent", () => {
     ]);
   });
 
-  test("a name is looked up, once", async () => {
+  test("a name is looked up once", async () => {
     const server = await mswServer(
       on.get("*/datasets", () => HttpResponse.json([wireDataset])),
       on.get("*/splits", () => HttpResponse.json([])),
@@ -207,7 +207,7 @@ describe("what is sent", () => {
     ]);
   });
 
-  test("many are deleted 100 at a time", async () => {
+  test("many datasets are deleted 100 at a time", async () => {
     const server = await mswServer(on.delete("*/datasets", () => HttpResponse.json(null)));
     await datasetNounsAt(server.endpoint).datasets.deleteMany(
       Array.from({ length: 150 }, () => id),
@@ -216,7 +216,7 @@ describe("what is sent", () => {
     expect(counts).toEqual([100, 50]);
   });
 
-  test("index and search send their bodies, and examples are answered", async () => {
+  test("index and search send their bodies, and search returns examples", async () => {
     const server = await mswServer(
       on.post("*/index", () => HttpResponse.json({})),
       on.post("*/search", () => HttpResponse.json({ examples: [wireExample] })),

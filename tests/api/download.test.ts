@@ -4,7 +4,7 @@ import { breakOff, hang, loopbackServer } from "../support/loopback-server.ts";
 import type { ScriptedAnswer } from "../support/loopback-server.ts";
 
 const init = { path: { id: "0f0e0d0c-0b0a-4908-8706-050403020100" } };
-/** Scripted answers are those of paths with `/runs`. */
+/** The server sends the scripted responses only for paths with `/runs`. */
 const under = (endpoint: string): string => `${endpoint}/runs/v1`;
 
 const textOf = async (chunks: AsyncIterable<Uint8Array>): Promise<string> => {
@@ -15,7 +15,7 @@ const textOf = async (chunks: AsyncIterable<Uint8Array>): Promise<string> => {
   return Buffer.concat(read).toString();
 };
 
-test("a download is tried again until its answer begins", async () => {
+test("a download is retried until its response begins", async () => {
   const runs: readonly ScriptedAnswer[] = [breakOff, { status: 503 }, { body: "all of it" }];
   await using server = await loopbackServer({ runs });
   const { http, waits } = httpTo(under(server.endpoint));
@@ -23,7 +23,7 @@ test("a download is tried again until its answer begins", async () => {
   expect(waits).toHaveLength(2);
 });
 
-test("one that breaks off says so, and is not begun again", async () => {
+test("a download that breaks off is an error, and is not retried", async () => {
   const runs: readonly ScriptedAnswer[] = [
     (response) => {
       response.writeHead(200, { "content-length": "100" });
@@ -40,7 +40,7 @@ test("one that breaks off says so, and is not begun again", async () => {
   expect(server.requests).toHaveLength(1);
 });
 
-test("a refusal has its kind and its reason", async () => {
+test("a refused download has the error class and the reason of its status", async () => {
   await using server = await loopbackServer({ runs: [{ status: 404, body: '{"detail":"gone"}' }] });
   const { http } = httpTo(under(server.endpoint));
   await expect(textOf(http.download("exportDatasetOpenAi", init))).rejects.toMatchObject({
@@ -50,7 +50,7 @@ test("a refusal has its kind and its reason", async () => {
   });
 });
 
-test("one that goes quiet in the middle is a TimeoutError, its signal an AbortError", async () => {
+test("a download that stalls is a TimeoutError, and one whose signal is aborted an AbortError", async () => {
   const half: ScriptedAnswer = (response) => {
     response.write("half");
   };
@@ -69,7 +69,7 @@ test("one that goes quiet in the middle is a TimeoutError, its signal an AbortEr
   await expect(ended()).rejects.toMatchObject({ code: "ABORTED" });
 });
 
-test("leaving a download ends it, and the client stays usable", async () => {
+test("leaving the loop ends a download, and the client stays usable", async () => {
   const endless: ScriptedAnswer = (response) => {
     const timer = setInterval(() => response.write("x".repeat(1_000)), 1);
     response.on("close", () => clearInterval(timer));
@@ -82,7 +82,7 @@ test("leaving a download ends it, and the client stays usable", async () => {
   expect(await http.call("readRun", init)).toEqual({});
 });
 
-test("a file at the client's own server is asked for with its key, elsewhere with nothing", async () => {
+test("a file is requested with the key from the client's own server, and without it from others", async () => {
   await using own = await loopbackServer({ runs: [{ body: "own" }] });
   await using other = await loopbackServer({ runs: [{ body: "other" }] });
   const connection = { apiKey: "secret-1", workspaceId: "w-1", headers: { "x-extra": "secret-2" } };
@@ -99,7 +99,7 @@ test("a file at the client's own server is asked for with its key, elsewhere wit
   expect(sent).not.toMatch(/secret|w-1|x-request-id/);
 });
 
-test("another server is asked without the key", async () => {
+test("another server is called without the key", async () => {
   await using own = await loopbackServer();
   await using other = await loopbackServer({ runs: [{ body: "{}" }, hang] });
   const { http } = httpTo(own.endpoint, { connection: { apiKey: "secret-1" } });

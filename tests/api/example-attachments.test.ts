@@ -17,7 +17,7 @@ const sentParts = (request: SeenCall | undefined) =>
   partsOf(request?.body, request?.headers.get("content-type") ?? "");
 const png = { mimeType: "image/png", data: Uint8Array.of(0x89, 0x50) };
 
-test("an example with attachments goes as parts, and is read back", async () => {
+test("an example with attachments is sent as multipart, and read back", async () => {
   const server = await mswServer(
     info(true),
     on.post("*/v1/platform/datasets/:id/examples", () =>
@@ -27,7 +27,7 @@ test("an example with attachments goes as parts, and is read back", async () => 
   );
   const { examples } = datasetNounsAt(server.endpoint);
   const file = await openAsBlob("package.json");
-  const made = await examples.create({
+  const created = await examples.create({
     datasetId,
     id,
     inputs: { q: "é" },
@@ -40,7 +40,7 @@ test("an example with attachments goes as parts, and is read back", async () => 
       file: { mimeType: "application/json", data: file },
     },
   });
-  expect(made).toMatchObject({ id });
+  expect(created).toMatchObject({ id });
   expect(server.requests.map(({ target }) => target)).toEqual([
     "GET /info",
     `POST /v1/platform/datasets/${datasetId}/examples`,
@@ -60,7 +60,7 @@ test("an example with attachments goes as parts, and is read back", async () => 
   expect(Buffer.from(request?.body as Buffer).includes(Buffer.from(png.data))).toBe(true);
 });
 
-test("no name of an attachment can end its header", async () => {
+test("no attachment name can end its header", async () => {
   const server = await mswServer(
     info(true),
     on.post("*/v1/platform/datasets/:id/examples", () => HttpResponse.json({ count: 1 })),
@@ -83,7 +83,7 @@ test("no name of an attachment can end its header", async () => {
   expect(server.requests).toHaveLength(3);
 });
 
-test("a server that takes none says so clearly, and is sent nothing", async () => {
+test("attachments for a server without support are a clear error, and nothing is sent", async () => {
   const server = await mswServer(info(false));
   const { examples } = datasetNounsAt(server.endpoint);
   const attachments = { a: png };
@@ -104,7 +104,7 @@ test("a server that takes none says so clearly, and is sent nothing", async () =
   expect(new Set(server.requests.map(({ target }) => target))).toEqual(new Set(["GET /info"]));
 });
 
-test("of many, those that go with attachments are parts of one request", async () => {
+test("of many examples, those with attachments are parts of one request", async () => {
   const server = await mswServer(
     info(true),
     on.post("*/v1/platform/datasets/:id/examples", () => HttpResponse.json({ count: 2 })),
@@ -125,7 +125,7 @@ test("of many, those that go with attachments are parts of one request", async (
   ]);
 });
 
-test("an update with attachments goes to its example's dataset, as parts", async () => {
+test("an update with attachments is sent as multipart to the dataset of its example", async () => {
   const server = await mswServer(
     info(true),
     on.get("*/examples/:id", () => HttpResponse.json(wireExample)),
@@ -152,7 +152,7 @@ test("an update with attachments goes to its example's dataset, as parts", async
   );
 });
 
-test("the bytes of an attachment come from its address, and the key stays at home", async () => {
+test("an attachment is downloaded from its URL, and the key is sent only to the client's own server", async () => {
   const bytes = Buffer.from([0, 255, 13, 10]);
   await using storage = await loopbackServer({
     runs: [(response) => void response.end(bytes), { status: 403, body: "expired" }],

@@ -23,12 +23,12 @@ const echo = on.post("*/examples/bulk", async ({ request }) =>
   HttpResponse.json((await request.json()) as object),
 );
 
-test("a million examples go in chunks, a few at a time, each once and in order", async () => {
+test("a million examples are sent in chunks, a few at a time, each once and in order", async () => {
   const count = 1_000_000;
-  const seen = { ids: new Set<string>(), requests: 0, largest: 0, underWay: 0, most: 0 };
+  const seen = { ids: new Set<string>(), requests: 0, largest: 0, inFlight: 0, most: 0 };
   const server = createServer((request, response) => {
-    seen.underWay += 1;
-    seen.most = Math.max(seen.most, seen.underWay);
+    seen.inFlight += 1;
+    seen.most = Math.max(seen.most, seen.inFlight);
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
@@ -37,7 +37,7 @@ test("a million examples go in chunks, a few at a time, each once and in order",
       ids.forEach((id) => seen.ids.add(id));
       seen.requests += ids.length > 0 ? 1 : 0;
       seen.largest = Math.max(seen.largest, ids.length);
-      seen.underWay -= 1;
+      seen.inFlight -= 1;
       response.end(JSON.stringify({ count: ids.length }));
     });
   });
@@ -49,12 +49,12 @@ test("a million examples go in chunks, a few at a time, each once and in order",
     server.close();
   });
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  let made = 0;
+  let generated = 0;
   let farthestAhead = 0;
   function* source(): Generator<NewExample, void> {
-    for (; made < count; made += 1) {
-      farthestAhead = Math.max(farthestAhead, made - seen.ids.size);
-      yield { inputs: { made } };
+    for (; generated < count; generated += 1) {
+      farthestAhead = Math.max(farthestAhead, generated - seen.ids.size);
+      yield { inputs: { generated } };
     }
   }
   const { examples } = datasetNounsAt(endpoint);
@@ -70,7 +70,7 @@ test("a million examples go in chunks, a few at a time, each once and in order",
   expect(farthestAhead).toBeLessThanOrEqual(6_000);
 }, 180_000);
 
-test("a request keeps to the server's limit of bytes, and what is larger goes alone", async () => {
+test("a request respects the server's limit of bytes, and a larger example is sent alone", async () => {
   const server = await mswServer(info(2_000), echo);
   const { examples } = datasetNounsAt(server.endpoint);
   const long = (length: number): NewExample => ({ inputs: { n: 0, text: "é".repeat(length) } });
@@ -85,7 +85,7 @@ test("a request keeps to the server's limit of bytes, and what is larger goes al
   expect(bodies.length).toBeGreaterThan(3);
 });
 
-test("a server without /info is sent to by the defaults", async () => {
+test("the defaults apply to a server without /info", async () => {
   const server = await mswServer(
     on.get("*/info", () => HttpResponse.json({}, { status: 404 })),
     echo,
@@ -97,7 +97,7 @@ test("a server without /info is sent to by the defaults", async () => {
   expect(sizes.toSorted((left, right) => left - right)).toEqual([1, 1_000]);
 });
 
-test("an /info that fails holds up nothing but one try", async () => {
+test("a failing /info costs a single attempt", async () => {
   const server = await mswServer(
     on.get("*/info", () => HttpResponse.json({}, { status: 503 })),
     on.post("*/examples/bulk", () => HttpResponse.json({ count: 1 })),
@@ -108,7 +108,7 @@ test("an /info that fails holds up nothing but one try", async () => {
   expect(waits).toEqual([]);
 });
 
-test("no examples are no request for them", async () => {
+test("without examples no request is sent for them", async () => {
   const server = await mswServer(info(1_000));
   const { examples } = datasetNounsAt(server.endpoint);
   expect(await examples.createMany({ datasetId, examples: [] })).toEqual({ exampleIds: [] });
@@ -116,7 +116,7 @@ test("no examples are no request for them", async () => {
   expect(server.requests.map(({ target }) => target)).toEqual(["GET /info"]);
 });
 
-test("a failure names what was made, what is open, and leaves the rest unsent", async () => {
+test("a failure lists the ids that were created and those that are unconfirmed, and the rest is not sent", async () => {
   const server = await mswServer(
     info(20_971_520),
     on.post("*/examples/bulk", async ({ request }) => {
@@ -167,7 +167,7 @@ test("the failure of the only chunk is the failure itself", async () => {
   await expect(call).rejects.toMatchObject({ code: "HTTP", status: 422 });
 });
 
-test("a bad example is named by its place: of an array before anything is sent", async () => {
+test("an invalid example is reported by its index; in an array, before anything is sent", async () => {
   const server = await mswServer(info(1_000_000), echo);
   const { examples } = datasetNounsAt(server.endpoint);
   const bad = [...numbered(1_500), { inputs: {}, split: "" }];
@@ -183,7 +183,7 @@ test("a bad example is named by its place: of an array before anything is sent",
   expect(server.requests.slice(1).map(({ body }) => sentIn(body).length)).toEqual([1_000]);
 });
 
-test("ids that were made here and are there already came with an earlier try", async () => {
+test("generated ids that the server already has were stored by an earlier attempt", async () => {
   let isThere = true;
   const server = await mswServer(
     info(1_000_000),
@@ -195,8 +195,8 @@ test("ids that were made here and are there already came with an earlier try", a
     }),
   );
   const { examples } = datasetNounsAt(server.endpoint);
-  const made = await examples.createMany({ datasetId, examples: numbered(130) });
-  expect(made.exampleIds).toHaveLength(130);
+  const created = await examples.createMany({ datasetId, examples: numbered(130) });
+  expect(created.exampleIds).toHaveLength(130);
   isThere = false;
   const conflict = { code: "CONFLICT" };
   const lost = examples.createMany({ datasetId, examples: numbered(130) });
@@ -207,7 +207,7 @@ test("ids that were made here and are there already came with an earlier try", a
   await expect(given).rejects.toMatchObject(conflict);
 });
 
-test("fewer examples in the answer than were sent are not passed over", async () => {
+test("a response with fewer examples than were sent is an error", async () => {
   const server = await mswServer(
     info(1_000_000),
     on.post("*/examples/bulk", () => HttpResponse.json([])),
@@ -221,7 +221,7 @@ test("fewer examples in the answer than were sent are not passed over", async ()
   });
 });
 
-test("a source that goes quiet holds up neither a failure nor the caller's end", async () => {
+test("a stalled source delays neither a failure nor an abort", async () => {
   const server = await mswServer(
     info(1_000_000),
     on.post("*/examples/bulk", () => HttpResponse.json({ detail: "no" }, { status: 400 })),
@@ -243,7 +243,7 @@ test("a source that goes quiet holds up neither a failure nor the caller's end",
   await expect(ended).rejects.toMatchObject({ code: "ABORTED" });
 });
 
-test("updates go in chunks too, and a failure names what was changed", async () => {
+test("updates are sent in chunks too, and a failure lists what was changed", async () => {
   const updates = numbered(2_500).map(({ inputs }) => ({ id: someId, inputs }));
   const server = await mswServer(
     info(20_971_520),

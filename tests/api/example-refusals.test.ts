@@ -6,8 +6,8 @@ import { mswServer } from "../support/msw-server.ts";
 const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
 const datasetId = "1f0e0d0c-0b0a-4908-8706-050403020100";
 
-describe("what is refused before it is sent", () => {
-  test("every call over a dataset takes one of id and name", async () => {
+describe("refused before anything is sent", () => {
+  test("every call on a dataset requires exactly one of id and name", async () => {
     const server = await mswServer();
     const { examples } = datasetNounsAt(server.endpoint);
     const refusals: readonly (readonly [object, string])[] = [
@@ -52,7 +52,7 @@ describe("what is refused before it is sent", () => {
     ["An attachment needs a name", { inputs: {}, attachments: { a: {} } }],
     ["a name", { inputs: {}, attachments: { "": { mimeType: "a/b", data: new Uint8Array() } } }],
     ["data: bytes", { inputs: {}, attachments: { a: { mimeType: "a/b", data: "text" } } }],
-  ])("an example, %#: %s", async (reason, example) => {
+  ])("invalid example %#: %s", async (reason, example) => {
     const server = await mswServer();
     const { examples } = datasetNounsAt(server.endpoint);
     const given = example as { inputs: Record<string, unknown> };
@@ -62,7 +62,7 @@ describe("what is refused before it is sent", () => {
     expect(server.requests).toEqual([]);
   });
 
-  test("updates, lists, ids and limits that are none", async () => {
+  test("invalid updates, lists, ids and limits", async () => {
     const server = await mswServer();
     const { examples } = datasetNounsAt(server.endpoint);
     const calls = [
@@ -93,7 +93,7 @@ describe("what is refused before it is sent", () => {
     expect(server.requests).toEqual([]);
   });
 
-  test("lists of no ids or no splits are empty, and not asked for", async () => {
+  test("lists of no ids or no splits are empty, and send no request", async () => {
     const server = await mswServer();
     const { examples } = datasetNounsAt(server.endpoint);
     expect(await examples.list({ datasetId, ids: [] }).toArray()).toEqual([]);

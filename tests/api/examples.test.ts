@@ -13,8 +13,8 @@ const queryOf = (target: string | undefined): readonly (readonly [string, string
   ...new URL(`http://host${target?.split(" ")[1]}`).searchParams,
 ];
 
-describe("what is sent", () => {
-  test("create sends what is given, with an id of its own", async () => {
+describe("requests", () => {
+  test("create sends its arguments, with a generated id", async () => {
     const server = await mswServer(on.post("*/examples", () => HttpResponse.json(wireExample)));
     const { examples } = datasetNounsAt(server.endpoint);
     const text = `<b>'; DROP TABLE examples; --"\u0000\ud800`;
@@ -60,7 +60,7 @@ describe("what is sent", () => {
     expect(server.requests[1]?.body).not.toHaveProperty("inputs");
   });
 
-  test("a chat is in the platform's format, whoever made its messages", async () => {
+  test("a chat is sent in the platform's format, whichever library created its messages", async () => {
     const server = await mswServer(on.post("*/examples", () => HttpResponse.json(wireExample)));
     const { examples } = datasetNounsAt(server.endpoint);
     const shaped = { role: "system", content: "be kind" };
@@ -100,7 +100,7 @@ describe("what is sent", () => {
     expect(server.requests[1]?.body).not.toHaveProperty("outputs");
   });
 
-  test("every filter of list is a query of its own", async () => {
+  test("every filter of list is a separate query parameter", async () => {
     const server = await mswServer(on.get("*/examples", () => HttpResponse.json([wireExample])));
     const { examples } = datasetNounsAt(server.endpoint);
     const filter = {
@@ -148,7 +148,7 @@ describe("what is sent", () => {
     ]);
   });
 
-  test("more ids than an address holds are asked for in turn", async () => {
+  test("more ids than fit into one URL take several requests", async () => {
     const ids = Array.from({ length: 250 }, () => randomUUID());
     const server = await mswServer(
       on.get("*/examples/count", () => HttpResponse.json(7)),
@@ -164,7 +164,7 @@ describe("what is sent", () => {
     expect(() => examples.list({ datasetId, ids, offset: 1 })).toThrow("offset can't be combined");
   });
 
-  test("an update sends what is given, and names attachments that stay or are renamed", async () => {
+  test("an update sends its arguments, and lists attachments to keep or rename", async () => {
     const server = await mswServer(
       on.patch("*/examples/:id", () => HttpResponse.json({ message: "ok" })),
     );
@@ -178,7 +178,7 @@ describe("what is sent", () => {
     expect(server.requests[0]?.body).not.toHaveProperty("inputs");
   });
 
-  test("read, delete and deleteMany go to their paths", async () => {
+  test("read, delete and deleteMany call their endpoints", async () => {
     const server = await mswServer(
       on.get("*/examples/:id", () => HttpResponse.json(wireExample)),
       on.delete("*/examples/:id", () => HttpResponse.json(null)),
@@ -206,8 +206,8 @@ describe("what is sent", () => {
   });
 });
 
-describe("what comes back", () => {
-  test("an example has its splits beside its metadata, and its attachments by name", async () => {
+describe("responses", () => {
+  test("an example has its splits apart from its metadata, and its attachments by name", async () => {
     const answers = [
       { ...wireExample, outputs: null, metadata: null, attachment_urls: null },
       {
@@ -243,7 +243,7 @@ describe("what comes back", () => {
     await expect(examples.read(id)).rejects.toMatchObject({ code: "ANSWER" });
   });
 
-  test("a try that arrived though its answer was lost is no conflict, an id of the caller's is", async () => {
+  test("an earlier attempt whose response was lost is not a conflict, a taken id from the caller is", async () => {
     const server = await mswServer(
       on.post("*/examples", () => HttpResponse.json({ detail: "known" }, { status: 409 })),
       on.get("*/examples/:id", () => HttpResponse.json(wireExample)),

@@ -20,12 +20,12 @@ const wireComparative = {
 };
 
 describe("createComparative", () => {
-  test("sends what is given", async () => {
+  test("sends its arguments", async () => {
     const server = await mswServer(
       on.post("*/datasets/comparative", () => HttpResponse.json(wireComparative)),
     );
     const { experiments } = datasetNounsAt(server.endpoint);
-    const made = await experiments.createComparative({
+    const created = await experiments.createComparative({
       id,
       name: "<c>",
       experimentIds: [left, right],
@@ -34,7 +34,7 @@ describe("createComparative", () => {
       metadata: { m: 1 },
       createdAt: new Date("2026-11-21T10:11:12.345Z"),
     });
-    expect(made).toEqual({
+    expect(created).toEqual({
       id,
       name: "c",
       tenantId: "t",
@@ -56,7 +56,7 @@ describe("createComparative", () => {
     ]);
   });
 
-  test("takes the dataset of the first experiment, and needs one", async () => {
+  test("uses the dataset of the first experiment, and requires one", async () => {
     const project = { id: left, tenant_id: "t", name: "p" };
     const answers = [{ ...project, reference_dataset_id: datasetId }, project];
     const server = await mswServer(
@@ -96,7 +96,7 @@ test("comparisons are listed with their experiments", async () => {
   );
 });
 
-test("compare sets the runs of each experiment beside their example, with their feedback", async () => {
+test("compare returns each example with the runs of each experiment and their feedback", async () => {
   const run = (runId: string, session: string, order: string) => ({
     id: runId,
     name: "r",
@@ -150,7 +150,7 @@ test("compare sets the runs of each experiment beside their example, with their 
   );
 });
 
-test("what is refused is refused before it is sent", async () => {
+test("invalid arguments are refused before anything is sent", async () => {
   const server = await mswServer();
   const { experiments } = datasetNounsAt(server.endpoint);
   const none = {
@@ -187,7 +187,7 @@ test("what is refused is refused before it is sent", async () => {
   expect(server.requests).toEqual([]);
 });
 
-test("an aborted call, and what is not there, say so", async () => {
+test("an aborted call and a missing experiment are errors", async () => {
   const server = await mswServer(
     on.get("*/datasets", () => HttpResponse.json([])),
     on.all("*", () => HttpResponse.json({ detail: "none" }, { status: 404 })),

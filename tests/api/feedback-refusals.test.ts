@@ -11,10 +11,10 @@ const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
 const feedbackAt = (endpoint: string): Feedbacks =>
   new Feedbacks(httpTo(endpoint).http.call, noUploads);
 
-describe("what is refused before it is sent", () => {
+describe("refused before anything is sent", () => {
   const code = "VALIDATION";
 
-  test("feedback is on a run or a project, in the specification's words", async () => {
+  test("feedback requires a run or a project, with the messages of the product specification", async () => {
     const server = await mswServer();
     const feedback = feedbackAt(server.endpoint);
     const none = [{ key: "k" }, { key: "k", runId: null }, { key: "k", projectId: undefined }];
@@ -32,7 +32,7 @@ describe("what is refused before it is sent", () => {
     expect(server.requests).toEqual([]);
   });
 
-  test("ids, keys, scores and changes that are none", async () => {
+  test("invalid ids, keys, scores and changes", async () => {
     const server = await mswServer();
     const feedback = feedbackAt(server.endpoint);
     const valid = { runId: id, key: "k" };
@@ -81,17 +81,17 @@ describe("what is refused before it is sent", () => {
   });
 
   test.each([
-    ["a past text", "2020-01-01T00:00:00Z", "in the future"],
+    ["a past date string", "2020-01-01T00:00:00Z", "in the future"],
     ["a past date", new Date(0), "in the future"],
-    ["this very moment", {}, "in the future"],
-    ["a duration of nothing", { hours: 0 }, "in the future"],
-    ["no time", "soon", "must be a Date"],
-    ["an empty text", "", "must be a Date"],
+    ["the current moment", {}, "in the future"],
+    ["a duration of zero", { hours: 0 }, "in the future"],
+    ["an invalid date string", "soon", "must be a Date"],
+    ["an empty string", "", "must be a Date"],
     ["an invalid date", new Date(Number.NaN), "must be a Date"],
     ["a negative duration", { days: 2, hours: -1 }, "hours must be a whole number of at least 0"],
     ["half an hour", { hours: 0.5 }, "hours must be a whole number of at least 0"],
-    ["no number", { minutes: Number.NaN }, "minutes must be a whole number of at least 0"],
-    ["a text for a number", { days: "1" }, "days must be a whole number of at least 0"],
+    ["a duration of NaN", { minutes: Number.NaN }, "minutes must be a whole number of at least 0"],
+    ["a string instead of a number", { days: "1" }, "days must be a whole number of at least 0"],
     ["null", null, "in the future"],
     ["more days than a calendar has", { days: 2 ** 50 }, "before the year 10000"],
   ])("a token can't expire at %s", async (_name, expiration, reason) => {

@@ -14,8 +14,8 @@ const wireToken = { id, url: "http://t.test/x", expires_at: "2030-01-01T00:00:00
 const feedbackAt = (endpoint: string): Feedbacks =>
   new Feedbacks(httpTo(endpoint).http.call, noUploads);
 
-describe("what is sent", () => {
-  test("create sends what is given, under an id of its own", async () => {
+describe("requests", () => {
+  test("create sends its arguments, with a generated id", async () => {
     const server = await mswServer(on.post("*/feedback", () => HttpResponse.json(wireFeedback)));
     const feedback = feedbackAt(server.endpoint);
     await feedback.create({ runId: other, key: "k", score: false });
@@ -72,7 +72,7 @@ describe("what is sent", () => {
     });
   });
 
-  test("a create whose answer is lost is sent again under the same id", async () => {
+  test("a create whose response is lost is sent again with the same id", async () => {
     let tries = 0;
     const server = await mswServer(
       on.post("*/feedback", () => {
@@ -88,7 +88,7 @@ describe("what is sent", () => {
     expect(new Set(ids).size).toBe(1);
   });
 
-  test("every filter of list is a query of its own", async () => {
+  test("every filter of list is a separate query parameter", async () => {
     const server = await mswServer(on.get("*/feedback", () => HttpResponse.json([])));
     const filter = {
       runIds: [id, other],
@@ -123,7 +123,7 @@ describe("what is sent", () => {
     ]);
   });
 
-  test("more runs than an address holds are asked for in turn, up to the limit", async () => {
+  test("more runs than fit into one URL take several requests, up to the limit", async () => {
     const server = await mswServer(
       on.get("*/feedback", ({ request }) => {
         const { searchParams } = new URL(request.url);
@@ -134,16 +134,16 @@ describe("what is sent", () => {
     const feedback = feedbackAt(server.endpoint);
     const runIds = Array.from({ length: 250 }, () => randomUUID());
     expect(await feedback.list({ runIds, limit: 120 }).toArray()).toHaveLength(120);
-    const asked = server.requests.map(
+    const queries = server.requests.map(
       ({ target }) => new URL(target.slice(4), server.endpoint).searchParams,
     );
-    expect(asked.map((query) => [query.getAll("run").length, query.get("limit")])).toEqual([
+    expect(queries.map((query) => [query.getAll("run").length, query.get("limit")])).toEqual([
       [100, "100"],
       [100, "20"],
     ]);
   });
 
-  test("a list of no runs, keys or sources is empty, and is not asked for", async () => {
+  test("a list of no runs, keys or sources is empty, and sends no request", async () => {
     const server = await mswServer();
     const feedback = feedbackAt(server.endpoint);
     for (const filter of [{ runIds: [] }, { projectIds: [] }, { keys: [] }, { sourceTypes: [] }]) {
@@ -152,7 +152,7 @@ describe("what is sent", () => {
     expect(server.requests).toEqual([]);
   });
 
-  test("update sends what is given, null included", async () => {
+  test("update sends its arguments, including null", async () => {
     const server = await mswServer(on.patch("*/feedback/*", () => HttpResponse.json(wireFeedback)));
     await feedbackAt(server.endpoint).update(id, { score: null, comment: "c" });
     expect(server.requests).toMatchObject([
@@ -160,7 +160,7 @@ describe("what is sent", () => {
     ]);
   });
 
-  test("a token lasts three hours, or as long as is said", async () => {
+  test("a token lasts three hours, or as long as requested", async () => {
     const server = await mswServer(
       on.post("*/feedback/tokens", () => HttpResponse.json({ ...wireToken, feedback_key: "k" })),
     );
@@ -188,7 +188,7 @@ describe("what is sent", () => {
     });
   });
 
-  test("several tokens are one request, answered in order; none are not asked for", async () => {
+  test("several tokens take one request and are returned in order; none take no request", async () => {
     const server = await mswServer(
       on.post("*/feedback/tokens", async ({ request }) => {
         const body = (await request.json()) as readonly object[];
@@ -203,7 +203,7 @@ describe("what is sent", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test("the tokens of a run are one request, however many there are", async () => {
+  test("the tokens of a run take one request, however many there are", async () => {
     const tokens = Array.from({ length: 150 }, () => ({ ...wireToken, feedback_key: "k" }));
     const server = await mswServer(on.get("*/feedback/tokens", () => HttpResponse.json(tokens)));
     expect(await feedbackAt(server.endpoint).listTokens(id).toArray()).toHaveLength(150);
@@ -213,8 +213,8 @@ describe("what is sent", () => {
   });
 });
 
-describe("what is answered", () => {
-  test("members that are null are absent", async () => {
+describe("responses", () => {
+  test("null fields are absent", async () => {
     const wire = { ...wireFeedback, score: null, value: null, correction: null, comment: null };
     const full = {
       ...wire,
@@ -243,7 +243,7 @@ describe("what is answered", () => {
     });
   });
 
-  test("an answer that is no feedback is an ResponseError", async () => {
+  test("a response that is not feedback is a ResponseError", async () => {
     const answers: readonly unknown[] = [null, [], {}, { ...wireFeedback, key: 7 }];
     const rest = [...answers];
     const server = await mswServer(
@@ -255,7 +255,7 @@ describe("what is answered", () => {
     }
   });
 
-  test("a delete whose first answer is lost is done, and one of nothing is not found", async () => {
+  test("a delete whose first response is lost succeeds, and one of missing feedback is not found", async () => {
     const statuses = [502, 404, 404];
     const server = await mswServer(
       on.delete("*/feedback/:id", () => HttpResponse.json({}, { status: statuses.shift() ?? 500 })),

@@ -22,7 +22,7 @@ const bytesOf = async ({ content }: RequestBody): Promise<Buffer> => {
   return Buffer.concat(chunks);
 };
 
-/** What a parser that is not ours makes of it. */
+/** Parses a form with a parser that is not part of this project. */
 const parsed = async (parts: readonly FormPart[]): Promise<FormData> => {
   const body = formBody(parts);
   const headers = { "content-type": body.contentType };
@@ -35,7 +35,7 @@ const folder = async (): Promise<string> => {
   return path;
 };
 
-test("texts, bytes and files arrive as they are, repeated names in order", async () => {
+test("texts, bytes and files arrive unchanged, repeated names in order", async () => {
   const bytes = Uint8Array.from({ length: 256 }, (_, n) => n);
   const form = await parsed([
     { name: "key", content: "a\r\n--b\u0000 é" },
@@ -68,11 +68,11 @@ test.each([
   { name: "a", type: "text/plain\r\nX-Injected: yes", content: "" },
   { name: "a", type: "text", content: "" },
   { name: "a", type: "", content: "" },
-])("a name or type that can't stand in a header is refused: %j", (part) => {
+])("a name or type that can't be written in a header is refused: %j", (part) => {
   expect(() => formBody([part])).toThrow(expect.objectContaining({ code: "VALIDATION" }) as Error);
 });
 
-test("a path, bytes, a Blob and a stream all send the same", async () => {
+test("a path, bytes, a Blob and a stream all send the same content", async () => {
   const path = join(await folder(), "data.csv");
   const text = `q,a\n${"é,1\n".repeat(100_000)}`;
   await writeFile(path, text);
@@ -112,7 +112,7 @@ test("a path, bytes, a Blob and a stream all send the same", async () => {
   ]);
 });
 
-test("a file is sent again after a broken connection, a stream that was read is not", async () => {
+test("after a broken connection a file is sent again, a stream that was read is not", async () => {
   const path = join(await folder(), "data.csv");
   await writeFile(path, "q\n1\n");
   async function* stream() {
@@ -132,7 +132,7 @@ test("a file is sent again after a broken connection, a stream that was read is 
   }
 });
 
-test("what can't be read is refused, before the request or in the middle of it, and once", async () => {
+test("an unreadable source is refused, before or during the request, without a retry", async () => {
   const path = await folder();
   for (const [source, reason] of [
     [join(path, "none.csv"), "ENOENT"],
@@ -167,7 +167,7 @@ test("what can't be read is refused, before the request or in the middle of it, 
   expect([server.requests, waits]).toEqual([[], []]);
 });
 
-test("an upload may last longer than one try's time, while it goes on", async () => {
+test("an upload that makes progress may take longer than the time limit of one attempt", async () => {
   await using server = await loopbackServer({ info: { body: "{}" } });
   const { http } = httpTo(server.endpoint, { attempts: 1, connection: { timeoutMs: 120 } });
   const begun = performance.now();
@@ -184,7 +184,7 @@ test("an upload may last longer than one try's time, while it goes on", async ()
   expect(await call).toEqual({});
 });
 
-test("a stream that goes quiet, or a server, ends the upload with a TimeoutError", async () => {
+test("a stream or a server that stalls ends the upload with a TimeoutError", async () => {
   await using server = await loopbackServer();
   const { http } = httpTo(server.endpoint, { attempts: 1, connection: { timeoutMs: 60 } });
   async function* quiet() {

@@ -21,7 +21,7 @@ test("a call sends its key, workspace and extra headers, and a new request id", 
   expect(first?.["x-request-id"]).not.toBe(second?.["x-request-id"]);
 });
 
-test("path arguments are escaped, query keys repeated, absent ones left out, bodies JSON", async () => {
+test("path arguments are escaped, list queries repeat their key, undefined ones are omitted, bodies are JSON", async () => {
   const server = await mswServer(on.all("*", () => HttpResponse.json(null)));
   const { http } = httpTo(`${server.endpoint}/api/v1`);
   await http.call("readRun", {
@@ -48,7 +48,7 @@ test.each(["", ".", ".."])("a path argument %j is refused before anything is sen
   expect(server.requests).toEqual([]);
 });
 
-test("a body that is no JSON is refused before anything is sent", async () => {
+test("a body that can't be JSON is refused before anything is sent", async () => {
   const server = await mswServer();
   const { http } = httpTo(server.endpoint);
   await expect(http.call("queryRuns", { json: { a: 1n } })).rejects.toMatchObject({
@@ -76,7 +76,7 @@ test.each([
   [429, "HTTP", true, ""],
   [500, "HTTP", true, ""],
   [503, "HTTP", true, ""],
-] as const)("%i is %s, and tried again is %s", async (status, code, retryable, hint) => {
+] as const)("%i is %s, with retryable %s", async (status, code, retryable, hint) => {
   const server = await loopbackServer({ runs: [{ status, body: '{"detail":"why"}' }] });
   await using _server = server;
   const { http } = httpTo(server.endpoint);
@@ -90,7 +90,7 @@ test.each([
   expect(server.requests).toHaveLength(retryable ? 3 : 1);
 });
 
-test("a used-up quota is final, though its status may pass", async () => {
+test("an exhausted quota is not retried, although its status usually is", async () => {
   await using server = await loopbackServer({
     runs: [{ status: 429, body: '{"detail":"insufficient_quota"}' }],
   });
@@ -102,7 +102,7 @@ test("a used-up quota is final, though its status may pass", async () => {
   expect(server.requests).toHaveLength(1);
 });
 
-test("every try of a call has its one request id; waits double, and heed Retry-After", async () => {
+test("every attempt of a call has the same request id; waits double, and respect Retry-After", async () => {
   await using server = await loopbackServer({
     runs: [
       { status: 500 },
@@ -123,14 +123,14 @@ test.each([
   ["503 without Retry-After", { status: 503 }, 1],
   ["503 with Retry-After", { status: 503, headers: { "retry-after": "1" } }, 3],
   ["429", { status: 429 }, 3],
-] as const)("a POST that makes something, after %s", async (_name, answer, requests) => {
+] as const)("a POST that creates something, after %s", async (_name, answer, requests) => {
   await using server = await loopbackServer({ runs: [answer] });
   const { http } = httpTo(server.endpoint);
   await expect(http.call("createRun", { json: {} })).rejects.toThrow("Failed to send a run");
   expect(server.requests).toHaveLength(requests);
 });
 
-test("a POST that only reads, or is said to be repeatable, is tried again", async () => {
+test("a POST that only reads, or is marked as repeatable, is retried", async () => {
   await using server = await loopbackServer({ runs: [breakOff] });
   const { http } = httpTo(server.endpoint);
   await expect(http.call("queryRuns", { json: {} })).rejects.toBeInstanceOf(NetworkError);
@@ -140,7 +140,7 @@ test("a POST that only reads, or is said to be repeatable, is tried again", asyn
   expect(server.requests).toHaveLength(6);
 });
 
-test("a POST is tried again where there was no connection", async () => {
+test("a POST is retried if the connection failed", async () => {
   const server = await loopbackServer();
   await server.close();
   const { http, waits } = httpTo(server.endpoint);
@@ -151,20 +151,20 @@ test("a POST is tried again where there was no connection", async () => {
   expect(waits).toHaveLength(2);
 });
 
-test("a DELETE whose answer was lost has done its work when the next try finds nothing", async () => {
+test("a DELETE whose response was lost succeeds when the next attempt finds nothing", async () => {
   await using server = await loopbackServer({ runs: [breakOff, { status: 404 }] });
   const { http } = httpTo(server.endpoint);
   expect(await http.call("unshareRun", readRun)).toBeNull();
   await expect(http.call("unshareRun", readRun)).rejects.toMatchObject({ code: "NOT_FOUND" });
 });
 
-test("each try has its own time", async () => {
+test("each attempt has its own time limit", async () => {
   await using server = await loopbackServer({ runs: [hang, hang, { body: "[1]" }] });
   const { http } = httpTo(server.endpoint, { connection: { timeoutMs: 60 } });
   expect(await http.call("readRun", readRun)).toEqual([1]);
 });
 
-test("no answer in time is a TimeoutError", async () => {
+test("no response in time is a TimeoutError", async () => {
   await using server = await loopbackServer({ runs: [hang] });
   const { http } = httpTo(server.endpoint, { attempts: 1, connection: { timeoutMs: 60 } });
   await expect(http.call("readRun", readRun)).rejects.toMatchObject({
@@ -173,7 +173,7 @@ test("no answer in time is a TimeoutError", async () => {
   });
 });
 
-test("a certificate that can't be trusted is final", async () => {
+test("an untrusted certificate is not retried", async () => {
   await using server = await loopbackServer({ tls: serverTls });
   const { http, waits } = httpTo(server.endpoint);
   await expect(http.call("readInfo")).rejects.toMatchObject({ code: "CERTIFICATE" });
@@ -190,14 +190,14 @@ test("a redirect is not followed", async () => {
   expect([server.requests.length, target.requests.length]).toEqual([1, 0]);
 });
 
-test("an answer that is no JSON is an ResponseError, an empty one is null", async () => {
+test("a response that is not JSON is a ResponseError, an empty one is null", async () => {
   await using server = await loopbackServer({ runs: [{ body: "<html>" }, { body: "" }] });
   const { http } = httpTo(server.endpoint);
   await expect(http.call("readRun", readRun)).rejects.toMatchObject({ code: "ANSWER" });
   expect(await http.call("readRun", readRun)).toBeNull();
 });
 
-test("an answer that breaks off is asked for again", async () => {
+test("a response that breaks off is requested again", async () => {
   await using server = await loopbackServer({
     runs: [
       (response) => {
@@ -225,9 +225,9 @@ test("an aborted signal sends nothing, and its reason is the cause", async () =>
 });
 
 test.each([
-  ["under way", hang],
-  ["between tries", { status: 503, headers: { "retry-after": "50" } }],
-] as const)("a call is ended by its signal %s", async (_when, answer) => {
+  ["while it is in flight", hang],
+  ["between attempts", { status: 503, headers: { "retry-after": "50" } }],
+] as const)("a call can be aborted by its signal %s", async (_when, answer) => {
   const controller = new AbortController();
   await using server = await loopbackServer({
     runs: [answer],
@@ -241,7 +241,7 @@ test.each([
   expect(server.requests).toHaveLength(1);
 });
 
-test("close ends what is under way, and refuses what comes after", async () => {
+test("close aborts calls in flight, and refuses later ones", async () => {
   await using server = await loopbackServer({ runs: [hang] });
   const { http } = httpTo(server.endpoint);
   const underWay = http.call("readRun", readRun).catch((error: unknown) => error);
@@ -251,7 +251,7 @@ test("close ends what is under way, and refuses what comes after", async () => {
   await expect(http.call("readRun", readRun)).rejects.toMatchObject({ code: "CLOSED" });
 });
 
-test("many calls at once raise no warning of listeners", async () => {
+test("many concurrent calls cause no warning about listeners", async () => {
   const warnings: Error[] = [];
   const onWarning = (warning: Error): unknown => warnings.push(warning);
   process.on("warning", onWarning);
@@ -270,7 +270,7 @@ test("many calls at once raise no warning of listeners", async () => {
   expect(warnings).toEqual([]);
 });
 
-test("no error and no address holds the key", async () => {
+test("no error and no URL contains the key", async () => {
   await using server = await loopbackServer({ runs: [{ status: 401, body: "no" }, breakOff] });
   const { http } = httpTo(server.endpoint, { connection: { apiKey: "top-secret" } });
   const failures = [
@@ -285,7 +285,7 @@ test("no error and no address holds the key", async () => {
   expect(server.requests.map(({ path }) => path).join()).not.toContain("top-secret");
 });
 
-/** Rejects when the signal aborts. */
+/** Waits until the signal is aborted, and rejects then. */
 const aborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_resolve, reject) => {
     signal.addEventListener("abort", () => reject(new Error("aborted")));

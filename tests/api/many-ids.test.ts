@@ -11,7 +11,7 @@ import { noUploads } from "../support/no-uploads.ts";
 
 const datasetId = "0f0e0d0c-0b0a-4908-8706-050403020100";
 const distinct = Array.from({ length: 250 }, () => randomUUID());
-// Some twice, in other requests than the first time.
+// Contains duplicates that fall into different requests.
 const ids = [...distinct, ...distinct.slice(0, 20)];
 
 type Ask = (nouns: DatasetNouns) => Promise<unknown>;
@@ -53,21 +53,24 @@ const lists: readonly (readonly [what: string, parameter: string, ask: Ask])[] =
   ],
 ];
 
-test.each(lists)("%s by more ids than an address holds: each id once", async (_, name, ask) => {
-  const server = await mswServer(
-    on.get("*/count", () => HttpResponse.json(0)),
-    on.get("*", () => HttpResponse.json([])),
-  );
-  await ask(datasetNounsAt(server.endpoint));
-  const asked = server.requests.map(({ target }) =>
-    new URL(target.slice(4), server.endpoint).searchParams.getAll(name),
-  );
-  expect(asked.map(({ length }) => length)).toEqual([100, 100, 50]);
-  expect(asked.flat()).toEqual(distinct);
-});
+test.each(lists)(
+  "%s by more ids than fit into one URL: each id is requested once",
+  async (_, name, ask) => {
+    const server = await mswServer(
+      on.get("*/count", () => HttpResponse.json(0)),
+      on.get("*", () => HttpResponse.json([])),
+    );
+    await ask(datasetNounsAt(server.endpoint));
+    const requestedIds = server.requests.map(({ target }) =>
+      new URL(target.slice(4), server.endpoint).searchParams.getAll(name),
+    );
+    expect(requestedIds.map(({ length }) => length)).toEqual([100, 100, 50]);
+    expect(requestedIds.flat()).toEqual(distinct);
+  },
+);
 
 describe("refused before anything is sent", () => {
-  test("an offset into a list that takes several requests", async () => {
+  test("an offset into a list that needs several requests", async () => {
     const server = await mswServer();
     const { datasets, examples } = datasetNounsAt(server.endpoint);
     expect(() => datasets.list({ datasetIds: ids, offset: 1 })).toThrow(
@@ -77,7 +80,7 @@ describe("refused before anything is sent", () => {
     expect(server.requests).toEqual([]);
   });
 
-  test("metadata that is no JSON, and ids that are no array", async () => {
+  test("metadata that is not JSON, and ids that are not an array", async () => {
     const server = await mswServer();
     const { datasets, examples, projects } = datasetNounsAt(server.endpoint);
     const ring: Record<string, unknown> = {};

@@ -10,7 +10,7 @@ interface Listed {
   readonly sizes: number[];
 }
 
-/** A server that has `count` items, by offset. */
+/** Lists `count` items by offset. */
 function byOffset(count: number, limit?: number): Listed {
   const sizes: number[] = [];
   const fetchPage = async (request: OffsetRequest): Promise<readonly number[]> => {
@@ -20,7 +20,7 @@ function byOffset(count: number, limit?: number): Listed {
   return { pages: pagesByOffset(limit, fetchPage), sizes };
 }
 
-/** The same by cursor, whose pages may be shorter than they are asked to be. */
+/** Lists `count` items by cursor. Pages can be shorter than requested. */
 function byCursor(count: number, limit?: number, most = 100): Listed {
   const sizes: number[] = [];
   const fetchPage = async (request: CursorRequest): Promise<CursorPage<number>> => {
@@ -36,7 +36,7 @@ function byCursor(count: number, limit?: number, most = 100): Listed {
 const anyCount = fc.integer({ min: 0, max: 450 });
 const anyLimit = fc.option(fc.integer({ min: 1, max: 500 }), { nil: undefined });
 
-test("by offset, a list is the first of all items up to its limit, in order", async () => {
+test("a list by offset contains the first items up to its limit, in order", async () => {
   await fc.assert(
     fc.asyncProperty(anyCount, anyLimit, async (count, limit) => {
       const { pages } = byOffset(count, limit);
@@ -45,7 +45,7 @@ test("by offset, a list is the first of all items up to its limit, in order", as
   );
 });
 
-test("by cursor it is the same, however short the pages are", async () => {
+test("a list by cursor contains the same, however short the pages are", async () => {
   const anyMost = fc.integer({ min: 1, max: 100 });
   await fc.assert(
     fc.asyncProperty(anyCount, anyLimit, anyMost, async (count, limit, most) => {
@@ -55,7 +55,7 @@ test("by cursor it is the same, however short the pages are", async () => {
   );
 });
 
-test("no page is asked for beyond the limit or a short page, and none above 100", async () => {
+test("no page is requested beyond the limit or after a short page, and none of more than 100 items", async () => {
   const limited = byOffset(1_000, 250);
   await limited.pages.toArray();
   expect(limited.sizes).toEqual([100, 100, 50]);
@@ -75,13 +75,13 @@ test.each([byOffset, byCursor])("pages are fetched as they are consumed (%#)", a
   expect(sizes).toEqual([100, 100]);
 });
 
-test("each loop over a list begins anew", async () => {
+test("each loop over a list starts at the first page", async () => {
   const { pages } = byOffset(120);
   expect(await pages.toArray()).toEqual(await pages.toArray());
 });
 
 test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "100", null, 2 ** 60])(
-  "a limit of %j is refused before anything is asked",
+  "a limit of %j is refused before anything is requested",
   (limit) => {
     const words = /^limit must be a whole number of at least 1, not /;
     expect(() => byOffset(1, limit as number)).toThrow(words);
@@ -89,13 +89,13 @@ test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "100", null, 2 ** 6
   },
 );
 
-test("a server that answers more than it was asked for does not lengthen the list", async () => {
+test("a server that returns more items than requested does not lengthen the list", async () => {
   expect(await pagesByOffset(3, async () => numbers(9)).toArray()).toEqual([0, 1, 2]);
   const page = { items: numbers(9), next: "again" };
   expect(await pagesByCursor(3, async () => page).toArray()).toEqual([0, 1, 2]);
 });
 
-test("a cursor that leads to itself ends the list with an error", async () => {
+test("a page that returns its own cursor ends the list with an error", async () => {
   const pages = pagesByCursor(undefined, async () => ({ items: [1], next: "same" }));
   await expect(pages.toArray()).rejects.toMatchObject({ code: "ANSWER" });
 });

@@ -14,8 +14,8 @@ const wireProject = { id, tenant_id: "t", name: "p", extra: null, start_time: "2
 const projectsAt = (endpoint: string): Projects =>
   new Projects(httpTo(endpoint).http.call, "http://host.test");
 
-describe("what is sent", () => {
-  test("create sends what is given, and upsert as a query", async () => {
+describe("requests", () => {
+  test("create sends its arguments, and upsert as a query parameter", async () => {
     const server = await mswServer(on.post("*/sessions", () => HttpResponse.json(wireProject)));
     const projects = projectsAt(server.endpoint);
     await projects.create({ name: "p" });
@@ -41,7 +41,7 @@ describe("what is sent", () => {
     ]);
   });
 
-  test("every filter of list is a query of its own", async () => {
+  test("every filter of list is a separate query parameter", async () => {
     const server = await mswServer(on.get("*/sessions", () => HttpResponse.json([])));
     const filter = {
       projectIds: [id, other, id],
@@ -68,13 +68,13 @@ describe("what is sent", () => {
     ]);
   });
 
-  test("a list of no ids is empty, and is not asked for", async () => {
+  test("a list of no ids is empty, and sends no request", async () => {
     const server = await mswServer();
     expect(await projectsAt(server.endpoint).list({ projectIds: [] }).toArray()).toEqual([]);
     expect(server.requests).toEqual([]);
   });
 
-  test("an answer that is no project is an ResponseError", async () => {
+  test("a response that is not a project is a ResponseError", async () => {
     const answers: readonly unknown[] = [null, [], {}, { ...wireProject, id: 7 }];
     const rest = [...answers];
     const server = await mswServer(
@@ -86,7 +86,7 @@ describe("what is sent", () => {
     }
   });
 
-  test("a failure other than not found is no answer to has", async () => {
+  test("has rejects on any failure other than not found", async () => {
     const server = await mswServer(
       on.get("*/sessions/:id", () => HttpResponse.json({ detail: "no" }, { status: 403 })),
     );
@@ -96,12 +96,12 @@ describe("what is sent", () => {
   });
 });
 
-describe("what is refused before it is sent", () => {
+describe("refused before anything is sent", () => {
   const neither = {} as ProjectKey;
   const both = { projectId: id, projectName: "p" } as unknown as ProjectKey;
 
   test.each(["read", "has", "delete", "url"] as const)(
-    "%s takes one of id and name",
+    "%s requires exactly one of id and name",
     async (call) => {
       const server = await mswServer();
       const projects = projectsAt(server.endpoint);
@@ -124,7 +124,7 @@ describe("what is refused before it is sent", () => {
     },
   );
 
-  test("names, ids, times and limits that are none", async () => {
+  test("invalid names, ids, times and limits", async () => {
     const server = await mswServer();
     const projects = projectsAt(server.endpoint);
     const failures = [
@@ -177,17 +177,21 @@ describe("against the local server", () => {
   });
   afterAll(() => server.close());
 
-  test("a project is made, read by id and name, changed and deleted", async () => {
+  test("a project is created, read by id and name, updated and deleted", async () => {
     const projects = projectsAt(server.url);
     const name = `<script>'; DROP TABLE projects; --"\u0000 ${randomUUID()}`;
-    const made = await projects.create({ name, description: name, metadata: { [name]: name } });
-    expect(made).toMatchObject({ name, description: name, extra: { metadata: { [name]: name } } });
-    expect(await projects.read({ projectId: made.id })).toEqual(made);
-    expect(await projects.read({ projectName: name })).toEqual(made);
+    const created = await projects.create({ name, description: name, metadata: { [name]: name } });
+    expect(created).toMatchObject({
+      name,
+      description: name,
+      extra: { metadata: { [name]: name } },
+    });
+    expect(await projects.read({ projectId: created.id })).toEqual(created);
+    expect(await projects.read({ projectName: name })).toEqual(created);
     const endTime = new Date("2026-11-21T10:11:12.345Z");
-    const changed = await projects.update({ projectId: made.id, endTime, description: "d" });
+    const changed = await projects.update({ projectId: created.id, endTime, description: "d" });
     expect(changed).toEqual({
-      ...made,
+      ...created,
       description: "d",
       endTime: "2026-11-21T10:11:12.345000Z",
     });
@@ -196,14 +200,14 @@ describe("against the local server", () => {
     });
     expect(await projects.has({ projectName: name })).toBe(true);
     expect(await projects.url({ projectName: name })).toBe(
-      `http://host.test/o/${made.tenantId}/projects/p/${made.id}`,
+      `http://host.test/o/${created.tenantId}/projects/p/${created.id}`,
     );
     await projects.delete({ projectName: name });
     expect(await projects.has({ projectName: name })).toBe(false);
-    expect(await projects.has({ projectId: made.id })).toBe(false);
+    expect(await projects.has({ projectId: created.id })).toBe(false);
   });
 
-  test("what is not there is named in the specification's words", async () => {
+  test("a missing project is reported with the message of the product specification", async () => {
     const projects = projectsAt(server.url);
     const calls = [
       projects.read({ projectId: id }),
@@ -222,18 +226,18 @@ describe("against the local server", () => {
     );
   });
 
-  test("a taken name is a conflict, and with upsert the same project", async () => {
+  test("a taken name is a conflict, or with upsert returns the existing project", async () => {
     const projects = projectsAt(server.url);
-    const made = await projects.create({ name: "taken" });
+    const created = await projects.create({ name: "taken" });
     await expect(projects.create({ name: "taken" })).rejects.toMatchObject({
       code: "CONFLICT",
       message: "Failed to create project: 409 Session with this name already exists.",
     });
     const again = await projects.create({ name: "taken", upsert: true, description: "d" });
-    expect(again).toEqual({ ...made, description: "d" });
+    expect(again).toEqual({ ...created, description: "d" });
   });
 
-  test("a list crosses pages, keeps to its filters and its limit", async () => {
+  test("a list spans several pages, and respects its filters and its limit", async () => {
     const projects = projectsAt(server.url);
     const label = randomUUID();
     const names = Array.from({ length: 130 }, (_, n) => `${label} ${String(n).padStart(3, "0")}`);

@@ -8,7 +8,7 @@ import {
   id,
   info,
   json,
-  made,
+  createdCommit,
   manifest,
   noRepo,
   older,
@@ -22,7 +22,7 @@ import {
 } from "../support/prompt-wire.ts";
 
 describe("commits", () => {
-  test("a server from 0.5.23 on resolves the latest, and is asked once what it is", async () => {
+  test("a server from 0.5.23 on resolves the latest commit, and its version is requested once", async () => {
     const server = await mswServer(info("0.5.23"), commit);
     const prompts = promptsAt(server.endpoint);
     const pulled = { owner: "you", repo: "r", commitHash: hash, manifest, examples: [] };
@@ -38,7 +38,7 @@ describe("commits", () => {
   });
 
   test.each(["0.5.22", "0.5.23-rc.1", "1", ""])(
-    "before, as in version %j, the latest is looked up",
+    "for an older server, as in version %j, the latest commit is looked up",
     async (version) => {
       const server = await mswServer(info(version), commits(hash), commit);
       await promptsAt(server.endpoint).pull("r");
@@ -50,7 +50,7 @@ describe("commits", () => {
     },
   );
 
-  test("a failed look-up has the specification's words and the status; none found is said", async () => {
+  test("a failed look-up has the message of the product specification and the status; a prompt without commits is reported", async () => {
     const answers = [json({ detail: "stay out" }, 403), json({}, 404), json({ commits: [] })];
     const server = await mswServer(
       on.get("*/info", () => json({}, 404)),
@@ -73,8 +73,8 @@ describe("commits", () => {
     });
   });
 
-  test("a commit stands on the latest, and holds the manifest as it was at the call", async () => {
-    const server = await mswServer(commits(older), made);
+  test("a commit has the latest as its parent, and contains the manifest as of the call", async () => {
+    const server = await mswServer(commits(older), createdCommit);
     const prompts = promptsAt(server.endpoint);
     const live = {
       toJSON: () => ({ ...manifest, kwargs: { undefined: undefined, half: "\ud800" } }),
@@ -105,7 +105,7 @@ describe("commits", () => {
     expect(server.requests[1]?.body).not.toHaveProperty("manifest.late");
   });
 
-  test("the first commit has no parent, and an older server's answer is a commit too", async () => {
+  test("the first commit has no parent, and an older server's response is parsed too", async () => {
     const server = await mswServer(
       commits(),
       on.post("*/commits/:owner/:repo", () => json({ commit_hash: hash })),
@@ -115,7 +115,7 @@ describe("commits", () => {
     expect(server.requests[1]?.body).toStrictEqual({ manifest });
   });
 
-  test("a missing prompt is said, told apart from a missing parent", async () => {
+  test("a missing prompt is reported, and distinguished from a missing parent", async () => {
     const refusal = on.post("*/commits/:owner/:repo", () => json({ detail: "no parent" }, 404));
     const missing = "Prompt does not exist, you must create it first.";
     const without = await mswServer(
@@ -142,7 +142,7 @@ describe("commits", () => {
     });
   });
 
-  test("a conflict says that a newer commit exists, where that is so", async () => {
+  test("a conflict reports that a newer commit exists, if there is one", async () => {
     const conflict = on.post("*/commits/:owner/:repo", () => json({ detail: "stale" }, 409));
     const server = await mswServer(conflict, commits(hash));
     const prompts = promptsAt(server.endpoint);
@@ -158,7 +158,7 @@ describe("commits", () => {
     });
   });
 
-  test("tags go to the commit by its id, and one that exists is moved", async () => {
+  test("tags are set by the id of the commit, and an existing tag is moved", async () => {
     const server = await mswServer(
       commits(hash, older),
       on.get("*/repos/:owner/:repo/tags/:tag", () => json(wireTag)),
@@ -185,7 +185,7 @@ describe("commits", () => {
   });
 });
 
-test("a short name that may be a hash is a tag where there is one", async () => {
+test("a short name that could be a hash is taken as a tag if that tag exists", async () => {
   const server = await mswServer(
     settings(),
     commits(hash, older),
@@ -217,8 +217,8 @@ describe("push", () => {
   const patched = on.patch("*/repos/:owner/:repo", () => json({ repo: wirePrompt }));
   const created = on.post("*/repos", () => json({ repo: wirePrompt }));
 
-  test("makes a prompt that is not there, then commits", async () => {
-    const server = await mswServer(settings(), noRepo, created, commits(), made);
+  test("creates a missing prompt, then commits", async () => {
+    const server = await mswServer(settings(), noRepo, created, commits(), createdCommit);
     const pushed = await promptsAt(server.endpoint).push("r", { manifest, readme: "# R" });
     const url = "http://host.test/prompts/r/01234567?organizationId=t%261";
     expect(pushed).toStrictEqual({ url, isNew: true, isCommitted: true, commitHash: hash });
@@ -231,8 +231,8 @@ describe("push", () => {
     ]);
   });
 
-  test("changes what is there only where something is given", async () => {
-    const server = await mswServer(settings("me"), repo, patched, commits(older), made);
+  test("updates an existing prompt only if fields are given", async () => {
+    const server = await mswServer(settings("me"), repo, patched, commits(older), createdCommit);
     const prompts = promptsAt(server.endpoint);
     const bare = { isNew: false, isCommitted: false };
     const url = "http://host.test/prompts/r?organizationId=t%261";
@@ -249,7 +249,7 @@ describe("push", () => {
     expect(server.requests[5]?.body).toStrictEqual({ description: "" });
   });
 
-  test("a forbidden look ends it: nothing is made", async () => {
+  test("stops if reading the prompt is forbidden: nothing is created", async () => {
     const server = await mswServer(
       on.get("*/repos/:owner/:repo", () => json({ detail: "stay out" }, 403)),
     );
@@ -258,7 +258,7 @@ describe("push", () => {
     expect(targetsOf(server)).toEqual(["GET /repos/-/r"]);
   });
 
-  test("the latest commit's own manifest is not committed again; its tags are moved", async () => {
+  test("a manifest equal to the latest commit's is not committed again; its tags are moved", async () => {
     const server = await mswServer(
       settings(),
       info("0.10.0"),

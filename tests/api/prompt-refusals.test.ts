@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { mswServer } from "../support/msw-server.ts";
 import { id, manifest, promptsAt } from "../support/prompt-wire.ts";
 
-describe("what is refused before it is sent", () => {
+describe("refused before anything is sent", () => {
   const names = [
     "",
     "/",
@@ -18,7 +18,7 @@ describe("what is refused before it is sent", () => {
     ":c",
   ];
 
-  test.each(names)("%j by every call", async (name) => {
+  test.each(names)("the name %j, by every call", async (name) => {
     const server = await mswServer();
     const prompts = promptsAt(server.endpoint);
     const tag = "prod";
@@ -48,7 +48,7 @@ describe("what is refused before it is sent", () => {
     expect(server.requests).toEqual([]);
   });
 
-  test("a commit where the prompt as a whole is meant", async () => {
+  test("a commit, by calls that take a whole prompt", async () => {
     const server = await mswServer();
     const prompts = promptsAt(server.endpoint);
     for (const call of [
@@ -61,7 +61,7 @@ describe("what is refused before it is sent", () => {
     expect(server.requests).toEqual([]);
   });
 
-  test("manifests, tags, ids and limits that are none", async () => {
+  test("invalid manifests, tags, ids and limits", async () => {
     const server = await mswServer();
     const prompts = promptsAt(server.endpoint);
     const loop: Record<string, unknown> = {};

@@ -15,7 +15,7 @@ import {
 } from "../support/prompt-wire.ts";
 
 describe("the prompt itself", () => {
-  test("create sends what is given, and asks for the tenant only when it must know", async () => {
+  test("create sends its arguments, and requests the tenant only if it is needed", async () => {
     const server = await mswServer(
       settings("me"),
       on.post("*/repos", () => json({ repo: wirePrompt })),
@@ -46,7 +46,7 @@ describe("the prompt itself", () => {
     ]);
   });
 
-  test("a public prompt needs a handle, whether it is made or made public", async () => {
+  test("a public prompt needs a handle, whether it is created or made public", async () => {
     const server = await mswServer(settings());
     const prompts = promptsAt(server.endpoint);
     const refused = {
@@ -58,7 +58,7 @@ describe("the prompt itself", () => {
     expect(targetsOf(server)).toEqual(["GET /settings", "GET /settings"]);
   });
 
-  test("another tenant's prompt can't be written to, and no write is sent", async () => {
+  test("writes to another tenant's prompt are refused and not sent", async () => {
     const server = await mswServer(settings("me"));
     const prompts = promptsAt(server.endpoint);
     const calls = {
@@ -78,7 +78,7 @@ describe("the prompt itself", () => {
     expect(new Set(targetsOf(server))).toEqual(new Set(["GET /settings"]));
   });
 
-  test("read and has tell a missing prompt from a forbidden one", async () => {
+  test("read and has distinguish a missing prompt from a forbidden one", async () => {
     const statuses = [404, 404, 403, 401, 200];
     const server = await mswServer(
       on.get("*/repos/:owner/:repo", () => {
@@ -100,7 +100,7 @@ describe("the prompt itself", () => {
     expect(await prompts.has("-/r")).toBe(true);
   });
 
-  test("update says that there is nothing to change, and that there is no prompt", async () => {
+  test("update reports that no field is given, or that the prompt does not exist", async () => {
     const server = await mswServer(
       on.patch("*/repos/:owner/:repo", () => json({ detail: "gone" }, 404)),
     );
@@ -120,7 +120,7 @@ describe("the prompt itself", () => {
     ]);
   });
 
-  test("a list has its defaults, every filter is a query of its own, pages of 100", async () => {
+  test("a list has defaults, a separate query parameter for every filter, and pages of 100", async () => {
     const server = await mswServer(
       on.get("*/repos", ({ request }) => {
         const { searchParams } = new URL(request.url);
@@ -150,7 +150,7 @@ describe("the prompt itself", () => {
     ]);
   });
 
-  test("likes are counted, deletions sent, by one and by many", async () => {
+  test("likes return their count, and prompts are deleted one by one or many at once", async () => {
     const server = await mswServer(
       on.post("*/likes/:owner/:repo", () => json({ likes: 7 })),
       on.delete("*/repos/:owner/:repo", () => json({})),
@@ -171,7 +171,7 @@ describe("the prompt itself", () => {
     expect(rest?.target).toBe(`DELETE /repos?repo_ids=${id}`);
   });
 
-  test("pages: one's own have the tenant, others' the owner, both 8 characters of a commit", async () => {
+  test("URLs of own prompts contain the tenant, others' the owner, both 8 characters of the commit", async () => {
     const server = await mswServer(
       settings("me"),
       on.get("*/repos/:owner/:repo/tags/:tag", () => json(wireTag)),

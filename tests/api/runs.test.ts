@@ -22,8 +22,8 @@ function runsAt(endpoint: string): Runs {
   return new Runs(http, { host, endpoint, projects, uploader: noUploads });
 }
 
-describe("what is sent", () => {
-  test("every filter goes into the body in the words of the wire", async () => {
+describe("requests", () => {
+  test("every filter is sent in the body under its wire name", async () => {
     const server = await mswServer(
       on.post("*/runs/query", () => HttpResponse.json({ runs: [], cursors: {} })),
       on.get("*/sessions", () => HttpResponse.json([{ id, tenant_id: "t", name: "n" }])),
@@ -76,7 +76,7 @@ describe("what is sent", () => {
     });
   });
 
-  test("an answer that is no page of runs is an ResponseError", async () => {
+  test("a response that is not a page of runs is a ResponseError", async () => {
     const server = await mswServer(on.post("*", () => HttpResponse.json({ runs: [{}] })));
     await expect(runsAt(server.endpoint).list().toArray()).rejects.toMatchObject({
       code: "ANSWER",
@@ -84,8 +84,8 @@ describe("what is sent", () => {
   });
 });
 
-describe("what is refused before it is sent", () => {
-  test("ids, times, tokens and limits that are none", async () => {
+describe("refused before anything is sent", () => {
+  test("invalid ids, times, tokens and limits", async () => {
     const server = await mswServer();
     const runs = runsAt(server.endpoint);
     const calls = [
@@ -148,7 +148,7 @@ describe("child runs", () => {
     );
   });
 
-  test("runs that lie in a ring end", () => {
+  test("runs that are each other's ancestors do not recurse forever", () => {
     const ring = [runOf("a", 1, null), { ...runOf("b", 2, null), parentRunId: "a" }];
     const [first = runOf("a", 1, null)] = ring;
     const turned = { ...first, parentRunId: "b" };
@@ -156,7 +156,7 @@ describe("child runs", () => {
   });
 });
 
-describe("a run is read back", () => {
+describe("a run that is read back", () => {
   const metadata = { user_id: 7, run_type: "theirs", nested: { start_time: null } };
   const wire = {
     id,
@@ -173,7 +173,7 @@ describe("a run is read back", () => {
     of_nobody: 1,
   };
 
-  test("in our names, what was recorded verbatim, what is null absent", () => {
+  test("has this client's field names, its payload unchanged, and no null fields", () => {
     expect(parseRun(wire)).toStrictEqual({
       id,
       name: "n",
@@ -186,7 +186,7 @@ describe("a run is read back", () => {
     });
   });
 
-  test("select takes our names alone", async () => {
+  test("select accepts only this client's field names", async () => {
     const server = await mswServer();
     const select = ["run_type"] as unknown as ["runType"];
     expect(() => runsAt(server.endpoint).list({ select })).toThrow(
@@ -218,7 +218,7 @@ describe("against the local server", () => {
     expect(response.status).toBe(202);
   }
 
-  test("a run is read alone, or with all that is below it", async () => {
+  test("a run is read alone, or with its descendants", async () => {
     const text = `<b>'; DROP TABLE runs; --"\u0000`;
     const [root, first, second, deep] = await record("tree", text);
     const runs = runsAt(server.url);
@@ -248,13 +248,13 @@ describe("against the local server", () => {
     });
   });
 
-  test("a list crosses pages by cursor, in order, to its limit", async () => {
-    const made = Array.from({ length: 130 }, (_, n) => rooted(`r${n}`, "many", n));
-    await send(made);
+  test("a list spans several pages by cursor, in order, up to its limit", async () => {
+    const sentRuns = Array.from({ length: 130 }, (_, n) => rooted(`r${n}`, "many", n));
+    await send(sentRuns);
     const runs = runsAt(server.url);
     const namesOf = async (filter: Parameters<Runs["list"]>[0]): Promise<readonly string[]> =>
       (await runs.list({ projectNames: ["many"], ...filter }).toArray()).map(({ name }) => name);
-    const names = made.map(({ name }) => name);
+    const names = sentRuns.map(({ name }) => name);
     expect(await namesOf({ order: "asc" })).toEqual(names);
     expect(await namesOf({})).toEqual(names.toReversed());
     expect(await namesOf({ order: "asc", limit: 101 })).toEqual(names.slice(0, 101));
@@ -264,7 +264,7 @@ describe("against the local server", () => {
     );
   });
 
-  test("statistics count the runs that a filter finds", async () => {
+  test("statistics count the runs that match a filter", async () => {
     await record("stats");
     const runs = runsAt(server.url);
     expect(await runs.stats({ projectNames: ["stats"] })).toMatchObject({
@@ -277,7 +277,7 @@ describe("against the local server", () => {
     });
   });
 
-  test("a shared run is read by its link until it is taken back", async () => {
+  test("a shared run can be read by its link until the link is revoked", async () => {
     const [root] = await record("shared");
     const runs = runsAt(server.url);
     const share = await runs.share(root!.id);
@@ -294,7 +294,7 @@ describe("against the local server", () => {
     await expect(runs.readShared(share.url)).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
-  test("the page of a run is below its project's", async () => {
+  test("the URL of a run is below its project's", async () => {
     const [root] = await record("paged");
     const runs = runsAt(server.url);
     const { projectId } = await runs.read(root!.id);

@@ -8,7 +8,7 @@ import { mswServer } from "../support/msw-server.ts";
 
 const wireTenant = { id: "t", display_name: "T", created_at: "2026-11-21T10:11:12Z" };
 
-test("settings are read, with a handle where there is one", async () => {
+test("settings are read, with a handle if there is one", async () => {
   const handles = ["acme", null];
   const server = await mswServer(
     on.get("*/settings", () =>
@@ -21,7 +21,7 @@ test("settings are read, with a handle where there is one", async () => {
   expect(await tenant.settings()).toStrictEqual(expected);
 });
 
-test("settings that lack a part are an ResponseError, and a wrong key is said", async () => {
+test("incomplete settings are a ResponseError, and a refused key is reported", async () => {
   const answers = [
     HttpResponse.json({ ...wireTenant, id: null }),
     HttpResponse.json({ detail: "wrong key" }, { status: 401 }),
@@ -32,7 +32,7 @@ test("settings that lack a part are an ResponseError, and a wrong key is said", 
   await expect(tenant.settings()).rejects.toThrow("Failed to read settings: 401 wrong key");
 });
 
-test("the tenant is the one that the local server files projects under", async () => {
+test("the tenant is the one that owns the local server's projects", async () => {
   const server = await startServer({ port: 0, dataDir: ":memory:" });
   onTestFinished(() => server.close());
   const { call } = httpTo(server.url).http;
@@ -49,7 +49,7 @@ test("an aborted signal sends nothing", async () => {
   expect(server.requests).toEqual([]);
 });
 
-test("a handle is set, answered with the settings, and refused where it can't be one", async () => {
+test("setting a handle returns the settings, and a malformed handle is refused", async () => {
   const server = await mswServer(
     on.post("*/settings/handle", () => HttpResponse.json({ ...wireTenant, tenant_handle: "acme" })),
   );

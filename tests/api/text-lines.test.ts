@@ -2,9 +2,9 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { linesOf } from "../../src/api/http/text-lines.ts";
 
-async function linesIn(pieces: readonly Uint8Array[]): Promise<readonly string[]> {
+async function linesIn(chunks: readonly Uint8Array[]): Promise<readonly string[]> {
   async function* stream() {
-    yield* pieces;
+    yield* chunks;
   }
   const lines: string[] = [];
   for await (const some of linesOf(stream())) {
@@ -13,11 +13,11 @@ async function linesIn(pieces: readonly Uint8Array[]): Promise<readonly string[]
   return lines;
 }
 
-test("a byte order mark is a character like others", async () => {
+test("a byte order mark is kept as an ordinary character", async () => {
   expect(await linesIn([Buffer.from("\ufeffa\nb")])).toEqual(["\ufeffa", "b"]);
 });
 
-test("lines are the same however their bytes are cut", async () => {
+test("lines are the same however their bytes are split", async () => {
   const line = fc.string({ unit: "grapheme" }).map((text) => text.replaceAll(/[\r\n]/g, ""));
   const ends = fc.constantFrom("\n", "\r\n");
   await fc.assert(
@@ -28,9 +28,9 @@ test("lines are the same however their bytes are cut", async () => {
       async (full, last, cuts) => {
         const bytes = Buffer.from(full.map(([text, end]) => text + end).join("") + last);
         const places = [0, ...cuts.toSorted((left, right) => left - right), bytes.length];
-        const pieces = places.slice(1).map((end, n) => bytes.subarray(places[n], end));
+        const chunks = places.slice(1).map((end, n) => bytes.subarray(places[n], end));
         const expected = [...full.map(([text]) => text), last].filter((text) => text !== "");
-        expect(await linesIn(pieces)).toEqual(expected);
+        expect(await linesIn(chunks)).toEqual(expected);
       },
     ),
   );

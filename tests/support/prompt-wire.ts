@@ -61,7 +61,7 @@ export const commits = (...hashes: readonly string[]): HttpHandler =>
 export const commit = on.get("*/commits/:owner/:repo/:commit", () =>
   json({ commit_hash: hash, manifest, examples: [] }),
 );
-export const made = on.post("*/commits/:owner/:repo", () =>
+export const createdCommit = on.post("*/commits/:owner/:repo", () =>
   json({ commit_hash: hash, commit: { id, commit_hash: hash, parent_commit_hash: older } }),
 );
 

@@ -61,7 +61,7 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
   ]);
 }
 
-/** Environment variables that replace flags that are not given. */
+/** For each flag, the environment variable that is used if the flag is not given. */
 const variables = {
   port: "MILLRACE_PORT",
   host: "MILLRACE_HOST",

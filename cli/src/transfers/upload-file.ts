@@ -30,7 +30,7 @@ export interface UploadPlan {
   /** The dataset; used only for examples. */
   readonly dataset: DatasetKey;
   readonly createDataset: boolean;
-  /** The project of runs that name none; used only for runs. */
+  /** The project of runs that don't name one; used only for runs. */
   readonly project: string | undefined;
   readonly format: Format | undefined;
   readonly delimiter: string | undefined;

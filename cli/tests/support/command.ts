@@ -7,10 +7,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
-/** The command's file. */
+/** Path of the command's script. */
 export const script = fileURLToPath(new URL("../../dist/millrace.js", import.meta.url));
 
-/** The command, in a process of its own. */
+/** Starts the command in a separate process. */
 export function start(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
@@ -22,13 +22,14 @@ export function start(
   return child;
 }
 
-export interface Ended {
+export interface CommandResult {
   readonly code: number | null;
   readonly output: string;
   readonly errors: string;
 }
 
-export async function ended(child: ChildProcessWithoutNullStreams): Promise<Ended> {
+/** Waits until the command has exited, and returns its output. */
+export async function ended(child: ChildProcessWithoutNullStreams): Promise<CommandResult> {
   let output = "";
   let errors = "";
   child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
@@ -48,5 +49,5 @@ export async function folder(): Promise<string> {
   return path;
 }
 
-/** The address in a line. */
+/** Returns the URL in a line. */
 export const addressOf = (line: string): string => /http:\/\/\S+/.exec(line)?.[0] ?? "";

@@ -5,12 +5,12 @@ import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 
-/** When in the life of a request its sender dies. */
-export const moments = ["before it arrives", "in the middle of it", "before its answer"] as const;
+/** The points of a request at which its sender can be killed. */
+export const moments = ["before it arrives", "while it is sent", "before its response"] as const;
 
-/** Which request kills its sender, and when. */
+/** At which request the sender is killed, and at which point of it. */
 export interface Kill {
-  /** Counted from 1, of those that bring examples. */
+  /** Number of the request, from 1, counting only requests that contain examples. */
   readonly request: number;
   readonly moment: (typeof moments)[number];
   readonly kill: () => void;
@@ -18,20 +18,23 @@ export interface Kill {
 
 export interface KillingProxy {
   readonly url: string;
-  /** Begins to count anew. `undefined`: nobody dies. */
+  /** Starts counting again. With `undefined` no sender is killed. */
   arm: (kill: Kill | undefined) => void;
 }
 
-/** Stands between a client and a server, and kills the client at a chosen point of a chosen request. */
+/**
+ * Starts a proxy that forwards requests to a server, and kills the client at a chosen point of a chosen
+ * request.
+ */
 export async function startKillingProxy(target: string): Promise<KillingProxy> {
   let armed: Kill | undefined;
   let seen = 0;
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await buffer(request);
-    const bringsRows = request.method === "POST" && request.url?.includes("/examples") === true;
-    const fate = bringsRows && ++seen === armed?.request ? armed : undefined;
-    if (fate?.moment === "before it arrives") {
-      fate.kill();
+    const containsRows = request.method === "POST" && request.url?.includes("/examples") === true;
+    const killNow = containsRows && ++seen === armed?.request ? armed : undefined;
+    if (killNow?.moment === "before it arrives") {
+      killNow.kill();
       response.destroy();
       return;
     }
@@ -39,20 +42,20 @@ export async function startKillingProxy(target: string): Promise<KillingProxy> {
       method: request.method,
       headers: request.headers,
     });
-    // Cut off on purpose.
+    // The proxy breaks the connection on purpose.
     onward.on("error", () => response.destroy());
-    if (fate?.moment === "in the middle of it") {
+    if (killNow?.moment === "while it is sent") {
       onward.write(body.subarray(0, body.length / 2), () => {
-        fate.kill();
+        killNow.kill();
         onward.destroy();
       });
       return;
     }
     onward.end(body);
-    const [answer] = (await once(onward, "response")) as [IncomingMessage];
-    const content = await buffer(answer);
-    fate?.kill();
-    response.writeHead(answer.statusCode ?? 502, answer.headers).end(content);
+    const [upstream] = (await once(onward, "response")) as [IncomingMessage];
+    const content = await buffer(upstream);
+    killNow?.kill();
+    response.writeHead(upstream.statusCode ?? 502, upstream.headers).end(content);
   };
   const proxy = createServer((request, response) => {
     handle(request, response).catch(() => response.destroy());

@@ -1,4 +1,4 @@
-// Uploads a Parquet file through pipeline(): node pipeline-program.mjs FILE DATASET CHECKPOINT
+// Uploads a Parquet file with pipeline(): node pipeline-program.mjs FILE DATASET CHECKPOINT
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from "hyparquet";

@@ -6,27 +6,27 @@ import { Client } from "millrace";
 import type { Example } from "millrace";
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import { ended, start } from "./command.ts";
-import type { Ended } from "./command.ts";
+import type { CommandResult } from "./command.ts";
 
-/** A server, a client of it and a folder, for the tests of a file. */
-export interface Desk {
+/** A server with a client and a folder, shared by the tests of a file. */
+export interface RowFixture {
   readonly client: Client;
   readonly endpoint: string;
-  /** A new one for each test. */
+  /** A new dataset name for each test. */
   readonly dataset: string;
-  /** A path in the folder. */
+  /** Returns a path in the folder. */
   readonly path: (name: string) => string;
-  /** The command, ended. */
-  readonly run: (...args: readonly string[]) => Promise<Ended>;
-  /** `upload` into the dataset, which is made. */
-  readonly upload: (...args: readonly string[]) => Promise<Ended>;
-  /** The examples, by the number or text in their inputs. */
+  /** Runs the command and waits until it has exited. */
+  readonly run: (...args: readonly string[]) => Promise<CommandResult>;
+  /** Runs `upload` into the dataset, which is created. */
+  readonly upload: (...args: readonly string[]) => Promise<CommandResult>;
+  /** Reads the examples, sorted by the JSON of their inputs. */
   readonly examples: () => Promise<readonly Example[]>;
 }
 
-export function rowDesk(): Desk {
+export function useRowFixture(): RowFixture {
   const folder = mkdtempSync(join(tmpdir(), "millrace-rows-"));
-  const desk = { dataset: "", count: 0 };
+  const fixture = { dataset: "", count: 0 };
   let client: Client | undefined;
   let server: Awaited<ReturnType<typeof startServer>> | undefined;
   beforeAll(async () => {
@@ -34,7 +34,7 @@ export function rowDesk(): Desk {
     client = new Client({ endpoint: server.url });
   });
   beforeEach(() => {
-    desk.dataset = `rows ${desk.count++}`;
+    fixture.dataset = `rows ${fixture.count++}`;
   });
   afterAll(async () => {
     await client?.close();
@@ -43,7 +43,7 @@ export function rowDesk(): Desk {
   });
   const endpoint = (): string => server?.url ?? "";
   const clientOf = (): Client => client ?? new Client({ endpoint: endpoint() });
-  const run = (...args: readonly string[]): Promise<Ended> =>
+  const run = (...args: readonly string[]): Promise<CommandResult> =>
     ended(start(args, { MILLRACE_ENDPOINT: endpoint() }));
   return {
     get client() {
@@ -53,13 +53,13 @@ export function rowDesk(): Desk {
       return endpoint();
     },
     get dataset() {
-      return desk.dataset;
+      return fixture.dataset;
     },
-    path: (name) => join(folder, `${desk.count}-${name}`),
+    path: (name) => join(folder, `${fixture.count}-${name}`),
     run,
-    upload: (...args) => run("upload", ...args, "--dataset", desk.dataset, "--create"),
+    upload: (...args) => run("upload", ...args, "--dataset", fixture.dataset, "--create"),
     examples: async () => {
-      const all = await clientOf().examples.list({ datasetName: desk.dataset }).toArray();
+      const all = await clientOf().examples.list({ datasetName: fixture.dataset }).toArray();
       return all.toSorted((one, other) =>
         JSON.stringify(one.inputs).localeCompare(JSON.stringify(other.inputs)),
       );

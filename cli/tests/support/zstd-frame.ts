@@ -1,4 +1,4 @@
-/** A zstd frame that holds the text as it is (RFC 8878, section 3.1): blocks without compression. */
+/** Creates a zstd frame (RFC 8878, section 3.1) with uncompressed blocks of the text. */
 export function zstdOf(text: string): Buffer {
   const content = Buffer.from(text);
   const blocks: Buffer[] = [];
@@ -9,6 +9,6 @@ export function zstdOf(text: string): Buffer {
     head.writeUIntLE((part.length << 3) | isLast, 0, 3);
     blocks.push(head, part);
   }
-  // Magic number; a descriptor that says nothing; a window of 1 MiB.
+  // Magic number; frame header descriptor 0; window of 1 MiB.
   return Buffer.concat([Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x50]), ...blocks]);
 }

@@ -64,8 +64,8 @@ export async function classifyResponse(
           mayHaveTakenEffect: true,
         });
   }
-  const hasUnknownEffect = previous?.kind === "failed" && previous.mayHaveTakenEffect;
-  if (status === 404 && endpoint.method === "DELETE" && hasUnknownEffect) {
+  const previousMayHaveTakenEffect = previous?.kind === "failed" && previous.mayHaveTakenEffect;
+  if (status === 404 && endpoint.method === "DELETE" && previousMayHaveTakenEffect) {
     // The previous attempt deleted the resource although its response did not arrive.
     return { kind: "succeeded", value: null };
   }
@@ -76,7 +76,7 @@ export async function classifyResponse(
   const error = isQuotaExceeded ? new InsufficientQuotaError(init) : createHttpError(init);
   return failed(error, isRepeatable || isUnprocessed, {
     afterMs,
-    mayHaveTakenEffect: hasUnknownEffect || mayHaveTakenEffect,
+    mayHaveTakenEffect: previousMayHaveTakenEffect || mayHaveTakenEffect,
   });
 }
 

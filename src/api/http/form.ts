@@ -21,7 +21,7 @@ const lineEnd = "\r\n";
 
 /**
  * Builds the body of a multipart form: one buffer if all contents are in memory, otherwise a stream. Names are
- * escaped, so none of them can end the header that it stands in.
+ * escaped, so that a name can't end its header and add others.
  *
  * @throws {@link ValidationError} if a name or a type can't be written in a header.
  */
