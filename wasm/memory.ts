@@ -1,66 +1,72 @@
-// What lies where in the module's memory: constants and tables, the output, and behind them the part of a
-// tape that is read. Addresses of the tape are addresses of this memory.
+// Layout of the module's memory: constants and tables, then the output, then the part of a tape
+// that is read. Offsets in the tape are addresses of this memory.
 import { fieldCodes } from "./layout";
 
-/** Writes what was written so far where it belongs: the bytes from `from` to `to`. */
+/** Copies the output from `from` to `to` out of the module. */
 declare function flush(from: usize, to: usize): void;
 
+/** Size of the output area in bytes. */
 const outBytes: usize = 262_144;
-/** Bytes that may be written without a question after {@link room} was asked for {@link slack}, or for more. */
+/** Bytes that may be written after {@link ensureCapacity} in addition to the requested size. */
 export const slack: usize = 256;
-/** Bytes that may be read behind the tape, or written behind what was asked for. */
-export const beyond: usize = 64;
-/** The most records of one run. */
+/** Bytes that may be read after the end of the tape, or written after the requested size. */
+export const margin: usize = 64;
+/** Maximum number of records of one run. */
 export const recordsLimit: usize = 64;
-/** The most bytes of the runtime facts. */
+/** Maximum number of bytes of the runtime facts. */
 export const runtimeLimit: usize = 4_096;
 
-/** By field code: where the content begins of the run's field; 0 where it has none. */
+/** Indexed by field code: the address of the field's content; 0 if the run has no such field. */
 export const fields: usize = memory.data(4 * 64);
+/** Addresses of the heads of the run's records. */
 export const heads: usize = memory.data(4 * 64);
+/** The runtime facts as JSON. */
 export const runtime: usize = memory.data(4_096 + 64);
-/** Of the second that was written last, as `2026-11-21T10:11:12`. */
+/** Text of the second that was written last, as `2026-11-21T10:11:12`. */
 export const secondText: usize = memory.data(64);
-/** How four units of up to three bytes in 16 are moved together, and how many bytes that makes. */
+/**
+ * Shuffle masks that pack four UTF-8 sequences of up to three bytes each, and the resulting number
+ * of bytes.
+ */
 export const shuffles: usize = memory.data(256 * 16);
 export const sizes: usize = memory.data(256);
-/** How eight units of up to two bytes are. */
+/** Shuffle masks that pack eight UTF-8 sequences of up to two bytes each. */
 export const pairShuffles: usize = memory.data(256 * 16);
 const out: usize = memory.data(262_144 + 64);
 const outEnd: usize = out + outBytes;
 
-/** Where the next byte goes. */
-export let to: usize = out;
+/** Address of the next byte to write. */
+export let position: usize = out;
 
-export function goTo(at: usize): void {
-  to = at;
+export function setPosition(at: usize): void {
+  position = at;
 }
 
-/** Makes room for so many bytes and {@link slack}. */
-export function room(size: usize): void {
-  if (to + size + slack > outEnd) {
+/** Ensures space for `size` bytes and {@link slack} in the output. */
+export function ensureCapacity(size: usize): void {
+  if (position + size + slack > outEnd) {
     flushAll();
   }
 }
 
-/** Hands over what was written. */
+/** Copies the output out of the module and empties it. */
 export function flushAll(): void {
-  if (to > out) {
-    flush(out, to);
-    to = out;
+  if (position > out) {
+    flush(out, position);
+    position = out;
   }
 }
 
-/** Leaves what a failure left. */
+/** Drops output that a failure left. */
 export function discard(): void {
-  to = out;
+  position = out;
 }
 
 export function clearFields(): void {
   memory.fill(fields, 0, 4 * fieldCodes);
 }
 
-/** Fills the tables. Once. */
+/** Fills the tables. Called once. */
 export function fillTables(): void {
   for (let index: usize = 0; index < 256; index++) {
     store<u8>(sizes + index, <u8>fillShuffle(shuffles + 16 * index, index));
@@ -68,7 +74,10 @@ export function fillTables(): void {
   }
 }
 
-/** Bit `unit` says that it has a second byte, bit `unit` + 4 that it has a third. */
+/**
+ * Fills one mask for four code units. Bit `unit` of the index is set if that unit has a second
+ * byte, bit `unit` + 4 if it has a third. Returns the number of packed bytes.
+ */
 function fillShuffle(table: usize, index: usize): usize {
   memory.fill(table, 0x80, 16);
   let size: usize = 0;
@@ -82,7 +91,10 @@ function fillShuffle(table: usize, index: usize): usize {
   return size;
 }
 
-/** Bit `unit` says that it has a second byte. */
+/**
+ * Fills one mask for eight code units. Bit `unit` of the index is set if that unit has a second
+ * byte.
+ */
 function fillPairShuffle(table: usize, index: usize): void {
   memory.fill(table, 0x80, 16);
   let size: usize = 0;

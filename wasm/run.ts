@@ -1,4 +1,5 @@
-// One run of a tape as JSON: what src/workers/json/run-list.ts writes where this module can't run, byte for byte.
+// Writes one run of a tape as JSON. The result is the same, byte for byte, as that of
+// src/workers/json/run-list.ts, which is used where this module can't run.
 import {
   field,
   fieldCodes,
@@ -10,25 +11,25 @@ import {
   uuidLength,
 } from "./layout";
 import {
-  beyond,
+  margin,
   clearFields,
   discard,
   fields,
   fillTables,
   flushAll,
-  goTo,
+  setPosition,
   heads,
   recordsLimit,
-  room,
+  ensureCapacity,
   runtime,
   runtimeLimit,
   secondText,
-  to,
+  position,
 } from "./memory";
-import { byte, literal, raw, rawLong } from "./text";
-import { digitsBefore, value } from "./value";
+import { writeByte, writeLiteral, copyBytes, writeUnescaped } from "./text";
+import { writeDigitsBefore, writeValue } from "./value";
 
-/** Writes `2026-11-21T10:11:12`, of seconds since the Unix epoch, to `at`. */
+/** Writes seconds since the Unix epoch as `2026-11-21T10:11:12` to the address `at`. */
 declare function second(seconds: f64, at: usize): void;
 
 const quote: u8 = 0x22;
@@ -47,61 +48,68 @@ export const runtimeAt = runtime;
 export const mostRecords = recordsLimit;
 export const mostRuntime = runtimeLimit;
 export const tapeAt: usize = (__heap_base + 15) & ~15;
-export const marginBytes = beyond;
+export const marginBytes = margin;
 
-/** The facts stand at `runtimeAt`, so many bytes. Begins anew, whatever was not flushed. */
+/**
+ * Begins a new output and drops what was not flushed. The runtime facts are at `runtimeAt` and have
+ * `runtimeBytes` bytes.
+ */
 export function begin(runtimeBytes: usize): void {
   runtimeSize = runtimeBytes;
   discard();
 }
 
+/** Flushes the output. */
 export function flushed(): void {
   flushAll();
 }
 
 /** Writes the value at `at`. */
 export function valueAt(at: usize): void {
-  value(at);
+  writeValue(at);
 }
 
-/** Writes a run; the heads of its records stand at `headsAt`, the latest first. */
+/** Writes a run. The heads of its records are at `headsAt`, the latest record first. */
 export function run(records: usize, isPost: bool, isNext: bool): void {
-  const extraCode = join(records);
-  room(0);
+  const extraCode = indexFields(records);
+  ensureCapacity(0);
   if (isNext) {
-    byte(0x2c);
+    writeByte(0x2c);
   }
-  literal('{"id":"');
-  const dotted = start(field.dottedOrder);
+  writeLiteral('{"id":"');
+  const dotted = fieldStart(field.dottedOrder);
   if (dotted === 0) {
-    raw(start(field.id), uuidLength);
-    byte(quote);
-    keyed(field.parentRunId, ',"parent_run_id":');
-    keyed(field.startTime, ',"start_time":');
+    copyBytes(fieldStart(field.id), uuidLength);
+    writeByte(quote);
+    writeKeyed(field.parentRunId, ',"parent_run_id":');
+    writeKeyed(field.startTime, ',"start_time":');
   } else {
-    place(dotted, isPost);
+    writeAncestry(dotted, isPost);
   }
-  endTime();
-  keyed(field.name, ',"name":');
-  keyed(field.runType, ',"run_type":');
-  keyed(field.project, ',"session_name":');
-  keyed(field.projectId, ',"session_id":');
-  keyed(field.tags, ',"tags":');
-  keyed(field.referenceExampleId, ',"reference_example_id":');
-  keyed(field.inputs, ',"inputs":');
-  keyed(field.outputs, ',"outputs":');
-  keyed(field.events, ',"events":');
-  keyed(field.error, ',"error":');
+  writeEndTime();
+  writeKeyed(field.name, ',"name":');
+  writeKeyed(field.runType, ',"run_type":');
+  writeKeyed(field.project, ',"session_name":');
+  writeKeyed(field.projectId, ',"session_id":');
+  writeKeyed(field.tags, ',"tags":');
+  writeKeyed(field.referenceExampleId, ',"reference_example_id":');
+  writeKeyed(field.inputs, ',"inputs":');
+  writeKeyed(field.outputs, ',"outputs":');
+  writeKeyed(field.events, ',"events":');
+  writeKeyed(field.error, ',"error":');
   if (extraCode !== 0) {
-    extra(extraCode);
+    writeExtra(extraCode);
   }
-  keyed(field.serialized, ',"serialized":');
-  room(0);
-  byte(closeBrace);
+  writeKeyed(field.serialized, ',"serialized":');
+  ensureCapacity(0);
+  writeByte(closeBrace);
 }
 
-/** Looks up all fields of the records, of each the latest; returns under which code there is an `extra`. */
-function join(records: usize): usize {
+/**
+ * Finds the fields of all records; of several records with a field, the latest is used. Returns the
+ * field code of the run's `extra`, or 0.
+ */
+function indexFields(records: usize): usize {
   let extraCode: usize = 0;
   clearFields();
   for (let i = records; i > 0; i--) {
@@ -123,65 +131,67 @@ function join(records: usize): usize {
   return extraCode;
 }
 
-/** Where a field's content begins; 0 where the run has no such field. */
-function start(code: usize): usize {
+/** Address of a field's content; 0 if the run has no such field. */
+function fieldStart(code: usize): usize {
   return load<u32>(fields + 4 * code);
 }
 
-function keyed(code: usize, key: string): void {
-  const at = start(code);
+function writeKeyed(code: usize, key: string): void {
+  const at = fieldStart(code);
   if (at !== 0) {
-    literal(key);
-    value(at);
+    writeLiteral(key);
+    writeValue(at);
   }
 }
 
-/** Ids and dotted order, all read from the dotted order, and the start, which is in it too. */
-function place(dotted: usize, isPost: bool): void {
+/** Writes the ids, the dotted order and the start time, all read from the dotted order. */
+function writeAncestry(dotted: usize, isPost: bool): void {
   const size: usize = load<u32>(dotted - 4);
-  const own = dotted + size - uuidLength;
-  raw(own, uuidLength);
-  literal('","trace_id":"');
-  raw(dotted + stampLength, uuidLength);
-  literal('","dotted_order":"');
-  rawLong(dotted, size);
+  const ownId = dotted + size - uuidLength;
+  copyBytes(ownId, uuidLength);
+  writeLiteral('","trace_id":"');
+  copyBytes(dotted + stampLength, uuidLength);
+  writeLiteral('","dotted_order":"');
+  writeUnescaped(dotted, size);
   if (size > stampLength + uuidLength + 1) {
-    literal('","parent_run_id":"');
-    raw(own - stampLength - 1 - uuidLength, uuidLength);
+    writeLiteral('","parent_run_id":"');
+    copyBytes(ownId - stampLength - 1 - uuidLength, uuidLength);
   }
-  byte(quote);
-  if (start(field.startTime) !== 0) {
-    keyed(field.startTime, ',"start_time":');
+  writeByte(quote);
+  if (fieldStart(field.startTime) !== 0) {
+    writeKeyed(field.startTime, ',"start_time":');
   } else if (isPost) {
-    literal(',"start_time":"');
-    isoStamp(own - stampLength);
+    writeLiteral(',"start_time":"');
+    writeIsoTimestamp(ownId - stampLength);
   }
 }
 
-/** The stamp at `at`, `20261121T101112345678Z`, as ISO 8601, and a quote. */
-function isoStamp(at: usize): void {
-  store<u32>(to, load<u32>(at));
-  store<u8>(to + 4, 0x2d);
-  store<u16>(to + 5, load<u16>(at + 4));
-  store<u8>(to + 7, 0x2d);
-  // The day and the T, and the hour.
-  store<u16>(to + 8, load<u16>(at + 6));
-  store<u8>(to + 10, load<u8>(at + 8));
-  store<u16>(to + 11, load<u16>(at + 9));
-  store<u8>(to + 13, 0x3a);
-  store<u16>(to + 14, load<u16>(at + 11));
-  store<u8>(to + 16, 0x3a);
-  store<u16>(to + 17, load<u16>(at + 13));
-  store<u8>(to + 19, 0x2e);
-  store<u64>(to + 20, load<u64>(at + 15));
-  goTo(to + 27);
-  byte(quote);
+/**
+ * Writes the timestamp at `at`, such as `20261121T101112345678Z`, as ISO 8601 with a closing quote.
+ */
+function writeIsoTimestamp(at: usize): void {
+  store<u32>(position, load<u32>(at));
+  store<u8>(position + 4, 0x2d);
+  store<u16>(position + 5, load<u16>(at + 4));
+  store<u8>(position + 7, 0x2d);
+  // The day, the letter T, and the hour.
+  store<u16>(position + 8, load<u16>(at + 6));
+  store<u8>(position + 10, load<u8>(at + 8));
+  store<u16>(position + 11, load<u16>(at + 9));
+  store<u8>(position + 13, 0x3a);
+  store<u16>(position + 14, load<u16>(at + 11));
+  store<u8>(position + 16, 0x3a);
+  store<u16>(position + 17, load<u16>(at + 13));
+  store<u8>(position + 19, 0x2e);
+  store<u64>(position + 20, load<u64>(at + 15));
+  setPosition(position + 27);
+  writeByte(quote);
 }
 
-function endTime(): void {
-  const at = start(field.endMicros);
+function writeEndTime(): void {
+  const at = fieldStart(field.endMicros);
   if (at === 0) {
-    keyed(field.endTime, ',"end_time":');
+    writeKeyed(field.endTime, ',"end_time":');
     return;
   }
   const micros = load<f64>(at);
@@ -190,36 +200,37 @@ function endTime(): void {
     second(seconds, secondText);
     lastSecond = seconds;
   }
-  literal(',"end_time":"');
-  raw(secondText, secondLength);
-  byte(0x2e);
-  goTo(to + microsDigits);
-  digitsBefore(to, <u64>(micros - seconds * microsPerSecond), microsDigits);
-  byte(0x5a);
-  byte(quote);
+  writeLiteral(',"end_time":"');
+  copyBytes(secondText, secondLength);
+  writeByte(0x2e);
+  setPosition(position + microsDigits);
+  writeDigitsBefore(position, <u64>(micros - seconds * microsPerSecond), microsDigits);
+  writeByte(0x5a);
+  writeByte(quote);
 }
 
-function extra(code: usize): void {
-  const at = start(code);
-  const kind = load<u8>(at);
+function writeExtra(code: usize): void {
+  const at = fieldStart(code);
+  const tagByte = load<u8>(at);
   const isMetadata = code === field.metadata;
-  literal(',"extra":');
+  writeLiteral(',"extra":');
   if (isMetadata) {
-    literal('{"metadata":');
+    writeLiteral('{"metadata":');
   }
-  value(at);
+  writeValue(at);
   if (isMetadata) {
-    literal(",");
-  } else if (code === field.extra && kind === tag.object) {
-    // The brace before is the last byte: none asks for room behind it.
-    goTo(to - 1);
+    writeLiteral(",");
+  } else if (code === field.extra && tagByte === tag.object) {
+    // Overwrites the closing brace, which is the last byte of the output: nothing was flushed after
+    // it.
+    setPosition(position - 1);
     if (load<u8>(at + 1) !== tag.end) {
-      literal(",");
+      writeLiteral(",");
     }
   } else {
     return;
   }
-  literal('"runtime":');
-  rawLong(runtime, runtimeSize);
-  byte(closeBrace);
+  writeLiteral('"runtime":');
+  writeUnescaped(runtime, runtimeSize);
+  writeByte(closeBrace);
 }

@@ -1,90 +1,102 @@
-// Texts as JSON: scanned and copied 16 bytes at a time, escaped where JSON.stringify would.
-import { goTo, pairShuffles, room, shuffles, sizes, slack, to } from "./memory";
+// Writes texts as JSON. They are scanned and copied 16 bytes at a time, and escaped where
+// JSON.stringify escapes them.
+import {
+  setPosition,
+  pairShuffles,
+  ensureCapacity,
+  shuffles,
+  sizes,
+  slack,
+  position,
+} from "./memory";
 
-/** JSON bytes of one byte of UTF-8, and of one of UTF-16, at most: `\u00XX`, and `\uXXXX` of a unit of two. */
+/**
+ * Maximum number of JSON bytes for one byte of UTF-8, `\u00XX`, and for one byte of UTF-16,
+ * `\uXXXX` for a code unit of two bytes.
+ */
 const escapeGrowth: usize = 6;
 const wideGrowth: usize = 3;
-/** Bytes of a text handled at once: their worst case fits into the output. */
+/** Bytes of a text that are processed in one step. Their worst case fits into the output. */
 const textStep: usize = 16_384;
 
 const quote: u8 = 0x22;
 const backslash: u8 = 0x5c;
 
-export function byte(unit: u8): void {
-  store<u8>(to, unit);
-  goTo(to + 1);
+export function writeByte(unit: u8): void {
+  store<u8>(position, unit);
+  setPosition(position + 1);
 }
 
-/** ASCII that needs no escaping; at most {@link slack} bytes. */
-export function literal(ascii: string): void {
-  room(0);
+/** Writes ASCII that needs no escaping, at most {@link slack} bytes. */
+export function writeLiteral(ascii: string): void {
+  ensureCapacity(0);
   const from = changetype<usize>(ascii);
   const size: usize = ascii.length;
   for (let i: usize = 0; i < size; i += 16) {
     const units = v128.load(from + 2 * i);
-    v128.store(to + i, i8x16.narrow_i16x8_u(units, v128.load(from + 2 * i, 16)));
+    v128.store(position + i, i8x16.narrow_i16x8_u(units, v128.load(from + 2 * i, 16)));
   }
-  goTo(to + size);
+  setPosition(position + size);
 }
 
-/** Bytes as they are, for which there is room. */
-export function raw(from: usize, size: usize): void {
+/** Copies bytes unchanged. There must be enough space. */
+export function copyBytes(from: usize, size: usize): void {
   for (let i: usize = 0; i < size; i += 16) {
-    v128.store(to + i, v128.load(from + i));
+    v128.store(position + i, v128.load(from + i));
   }
-  goTo(to + size);
+  setPosition(position + size);
 }
 
-/** The same, any number of them. */
-export function rawLong(from: usize, size: usize): void {
+/** Writes any number of bytes without escaping. */
+export function writeUnescaped(from: usize, size: usize): void {
   for (let done: usize = 0; done < size; done += textStep) {
     const step = min<usize>(size - done, textStep);
-    room(step);
-    raw(from + done, step);
+    ensureCapacity(step);
+    copyBytes(from + done, step);
   }
-  room(0);
+  ensureCapacity(0);
 }
 
-/** UTF-8 text in quotes. */
-export function quoted(from: usize, size: usize): void {
-  room(0);
-  byte(quote);
+/** Writes UTF-8 text in quotes. */
+export function writeQuoted(from: usize, size: usize): void {
+  ensureCapacity(0);
+  writeByte(quote);
   for (let done: usize = 0; done < size; done += textStep) {
     const step = min<usize>(size - done, textStep);
-    room(step * escapeGrowth);
-    goTo(escaped(from + done, step, to));
+    ensureCapacity(step * escapeGrowth);
+    setPosition(writeEscaped(from + done, step, position));
   }
-  byte(quote);
+  writeByte(quote);
 }
 
-/** UTF-16 text in quotes, in which a surrogate without its partner is escaped. */
-export function quotedWide(from: usize, size: usize): void {
+/** Writes UTF-16 text in quotes. Lone surrogates are escaped. */
+export function writeQuotedWide(from: usize, size: usize): void {
   const end = from + size;
-  room(0);
-  byte(quote);
+  ensureCapacity(0);
+  writeByte(quote);
   for (let at = from; at < end;) {
     const step = min<usize>(end - at, textStep);
-    room(step * wideGrowth);
-    at = wideStep(at, at + step, end);
+    ensureCapacity(step * wideGrowth);
+    at = writeWideStep(at, at + step, end);
   }
-  byte(quote);
+  writeByte(quote);
 }
 
-/** Writes UTF-8 text; returns where the next byte goes. */
-function escaped(from: usize, size: usize, start: usize): usize {
+/** Writes UTF-8 text with escapes and returns the address after it. */
+function writeEscaped(from: usize, size: usize, start: usize): usize {
   const end = from + size;
   let at = from;
   let target = start;
   while (at < end) {
     const bytes = v128.load(at);
     v128.store(target, bytes);
-    const left = end - at;
-    let found = i8x16.bitmask(toEscape(bytes));
-    if (left < 16) {
-      found &= (1 << (<i32>left)) - 1;
+    const remaining = end - at;
+    let found = i8x16.bitmask(markEscaped(bytes));
+    if (remaining < 16) {
+      found &= (1 << (<i32>remaining)) - 1;
     }
     if (found === 0) {
-      const step = min<usize>(left, 16);
+      const step = min<usize>(remaining, 16);
       at += step;
       target += step;
     } else {
@@ -96,14 +108,15 @@ function escaped(from: usize, size: usize, start: usize): usize {
   return target;
 }
 
-function toEscape(bytes: v128): v128 {
+/** Marks the bytes that must be escaped. */
+function markEscaped(bytes: v128): v128 {
   const isQuote = i8x16.eq(bytes, i8x16.splat(quote));
   const isSlash = i8x16.eq(bytes, i8x16.splat(backslash));
   return v128.or(v128.or(isQuote, isSlash), i8x16.lt_u(bytes, i8x16.splat(0x20)));
 }
 
 function escapeByte(unit: u32, target: usize): usize {
-  const short = shortEscape(unit);
+  const short = findShortEscape(unit);
   if (short === 0) {
     return escapeUnit(unit, target);
   }
@@ -112,7 +125,7 @@ function escapeByte(unit: u32, target: usize): usize {
   return target + 2;
 }
 
-function shortEscape(unit: u32): u8 {
+function findShortEscape(unit: u32): u8 {
   switch (unit) {
     case 8:
       return 0x62;
@@ -143,15 +156,15 @@ function escapeUnit(unit: u32, target: usize): usize {
   return target + 6;
 }
 
-/** Writes units up to `stop`, a pair in one piece; returns where it stopped. */
-function wideStep(from: usize, stop: usize, end: usize): usize {
+/** Writes code units up to `stop` without splitting a surrogate pair. Returns where it stopped. */
+function writeWideStep(from: usize, stop: usize, end: usize): usize {
   let at = from;
-  let target = to;
+  let target = position;
   while (at < stop) {
     if (at + 16 <= stop) {
       const units = v128.load(at);
-      if (!v128.any_true(isOdd(units))) {
-        target = eight(units, target);
+      if (!v128.any_true(markSpecialUnits(units))) {
+        target = writeEight(units, target);
         at += 16;
         continue;
       }
@@ -160,18 +173,18 @@ function wideStep(from: usize, stop: usize, end: usize): usize {
     at += 2;
     const next: u32 = at < end ? load<u16>(at) : 0;
     if ((unit & 0xfc00) === 0xd800 && (next & 0xfc00) === 0xdc00) {
-      target = pair(0x10000 + ((unit & 0x3ff) << 10) + (next & 0x3ff), target);
+      target = writePair(0x10000 + ((unit & 0x3ff) << 10) + (next & 0x3ff), target);
       at += 2;
     } else {
-      target = one(unit, target);
+      target = writeOne(unit, target);
     }
   }
-  goTo(target);
+  setPosition(target);
   return at;
 }
 
-/** Which of eight units are to be escaped, or surrogates. */
-function isOdd(units: v128): v128 {
+/** Marks which of eight code units are surrogates or must be escaped. */
+function markSpecialUnits(units: v128): v128 {
   const isQuote = i16x8.eq(units, i16x8.splat(quote));
   const isSlash = i16x8.eq(units, i16x8.splat(backslash));
   const isControl = i16x8.lt_u(units, i16x8.splat(0x20));
@@ -180,21 +193,21 @@ function isOdd(units: v128): v128 {
   return v128.or(v128.or(isQuote, isSlash), v128.or(isControl, isSurrogate));
 }
 
-/** Writes eight units none of which is odd. */
-function eight(units: v128, target: usize): usize {
+/** Writes eight code units, none of which is a surrogate or must be escaped. */
+function writeEight(units: v128, target: usize): usize {
   if (!v128.any_true(v128.and(units, i16x8.splat(<i16>0xff80)))) {
     v128.store64_lane(target, i8x16.narrow_i16x8_u(units, units), 0);
     return target + 8;
   }
   if (!v128.any_true(v128.and(units, i16x8.splat(<i16>0xf800)))) {
-    return eightOfTwo(units, target);
+    return writeEightBelow0x800(units, target);
   }
-  const half = four(i32x4.extend_low_i16x8_u(units), target);
-  return four(i32x4.extend_high_i16x8_u(units), half);
+  const half = writeFour(i32x4.extend_low_i16x8_u(units), target);
+  return writeFour(i32x4.extend_high_i16x8_u(units), half);
 }
 
-/** Writes eight units below 0x800. */
-function eightOfTwo(units: v128, target: usize): usize {
+/** Writes eight code units below 0x800, which have one or two bytes in UTF-8. */
+function writeEightBelow0x800(units: v128, target: usize): usize {
   const isTwo = i16x8.gt_u(units, i16x8.splat(0x7f));
   const lead = v128.or(i16x8.shr_u(units, 6), i16x8.splat(0xc0));
   const trail = v128.or(v128.and(units, i16x8.splat(0x3f)), i16x8.splat(0x80));
@@ -205,8 +218,8 @@ function eightOfTwo(units: v128, target: usize): usize {
   return target + 8 + popcnt<usize>(index);
 }
 
-/** Writes four units, none of which is a surrogate. */
-function four(units: v128, target: usize): usize {
+/** Writes four code units, none of which is a surrogate. */
+function writeFour(units: v128, target: usize): usize {
   const isTwo = i32x4.gt_s(units, i32x4.splat(0x7f));
   const isThree = i32x4.gt_s(units, i32x4.splat(0x7ff));
   const sixBits = i32x4.splat(0x3f);
@@ -223,8 +236,8 @@ function four(units: v128, target: usize): usize {
   return target + load<u8>(sizes + index);
 }
 
-/** Writes one unit; a surrogate escaped, for it has no partner. */
-function one(unit: u32, target: usize): usize {
+/** Writes one code unit. A surrogate is escaped, because it has no partner. */
+function writeOne(unit: u32, target: usize): usize {
   if (unit < 0x80) {
     if (unit < 0x20 || unit === quote || unit === backslash) {
       return escapeByte(unit, target);
@@ -233,22 +246,25 @@ function one(unit: u32, target: usize): usize {
     return target + 1;
   }
   if (unit < 0x800) {
-    store<u16>(target, <u16>(0xc0 | (unit >> 6) | (trailOf(unit) << 8)));
+    store<u16>(target, <u16>(0xc0 | (unit >> 6) | (continuationByte(unit) << 8)));
     return target + 2;
   }
   if ((unit & 0xf800) === 0xd800) {
     return escapeUnit(unit, target);
   }
-  store<u32>(target, 0xe0 | (unit >> 12) | (trailOf(unit >> 6) << 8) | (trailOf(unit) << 16));
+  store<u32>(
+    target,
+    0xe0 | (unit >> 12) | (continuationByte(unit >> 6) << 8) | (continuationByte(unit) << 16),
+  );
   return target + 3;
 }
 
-function pair(point: u32, target: usize): usize {
-  const head = 0xf0 | (point >> 18) | (trailOf(point >> 12) << 8);
-  store<u32>(target, head | (trailOf(point >> 6) << 16) | (trailOf(point) << 24));
+function writePair(point: u32, target: usize): usize {
+  const head = 0xf0 | (point >> 18) | (continuationByte(point >> 12) << 8);
+  store<u32>(target, head | (continuationByte(point >> 6) << 16) | (continuationByte(point) << 24));
   return target + 4;
 }
 
-function trailOf(bits: u32): u32 {
+function continuationByte(bits: u32): u32 {
   return 0x80 | (bits & 0x3f);
 }

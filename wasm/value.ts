@@ -1,45 +1,48 @@
-// Tagged values of a tape as JSON (src/model/records/tape-format.ts says what their bytes mean).
+// Writes tagged values of a tape as JSON. src/model/records/tape-format.ts describes their format.
 import { longestShortText, tag } from "./layout";
-import { flushAll, goTo, room, to } from "./memory";
-import { byte, literal, quoted, quotedWide } from "./text";
+import { flushAll, setPosition, ensureCapacity, position } from "./memory";
+import { writeByte, writeLiteral, writeQuoted, writeQuotedWide } from "./text";
 
-/** Writes a number's digits to `at`; returns where they end. */
+/** Writes a number to the address `at` and returns the address after it. */
 declare function double(value: f64, at: usize): usize;
-/** Has the binary value at `at` written behind all that was; returns where it ends. */
+/**
+ * Appends the binary value at `at` to the output, outside this module. Returns the address after
+ * the value.
+ */
 declare function binary(at: usize): usize;
-/** Throws: there is no value at `at`. */
+/** Throws an error: there is no value at `at`. */
 declare function noValue(at: usize): void;
 
-/** Numbers of up to so many digits are different numbers. */
-const surelyDifferent: f64 = 1e15;
-const mostDecimals: usize = 6;
+/** Below this limit, numbers with different digits are always different float64 values. */
+const exactDigitsLimit: f64 = 1e15;
+const maxDecimals: usize = 6;
 
-/** Writes the value at `at`; returns where the one behind it begins. */
-export function value(at: usize): usize {
-  const kind: u32 = load<u8>(at);
-  if (kind >= tag.shortText) {
-    const size: usize = kind & longestShortText;
-    quoted(at + 1, size);
+/** Writes the value at `at` and returns the address of the next value. */
+export function writeValue(at: usize): usize {
+  const tagByte: u32 = load<u8>(at);
+  if (tagByte >= tag.shortText) {
+    const size: usize = tagByte & longestShortText;
+    writeQuoted(at + 1, size);
     return at + 1 + size;
   }
-  room(0);
-  switch (kind) {
+  ensureCapacity(0);
+  switch (tagByte) {
     case tag.text: {
       const size: usize = load<u32>(at + 1);
-      quoted(at + 5, size);
+      writeQuoted(at + 5, size);
       return at + 5 + size;
     }
     case tag.wideText: {
       const size: usize = load<u32>(at + 1);
-      quotedWide(at + 5, size);
+      writeQuotedWide(at + 5, size);
       return at + 5 + size;
     }
     case tag.int: {
       const number: i64 = load<i32>(at + 1);
       if (number < 0) {
-        byte(0x2d);
+        writeByte(0x2d);
       }
-      digits(<u64>abs<i64>(number));
+      writeDigits(<u64>abs<i64>(number));
       return at + 5;
     }
     case tag.double:
@@ -50,13 +53,13 @@ export function value(at: usize): usize {
     case tag.array:
       return array(at + 1);
     case tag.true_:
-      literal("true");
+      writeLiteral("true");
       return at + 1;
     case tag.false_:
-      literal("false");
+      writeLiteral("false");
       return at + 1;
     case tag.null_:
-      literal("null");
+      writeLiteral("null");
       return at + 1;
     case tag.bytes:
       flushAll();
@@ -69,80 +72,83 @@ export function value(at: usize): usize {
 
 function object(start: usize): usize {
   let at = start;
-  byte(0x7b);
+  writeByte(0x7b);
   while (load<u8>(at) !== tag.end) {
-    room(0);
+    ensureCapacity(0);
     if (at !== start) {
-      byte(0x2c);
+      writeByte(0x2c);
     }
-    at = value(at);
-    room(0);
-    byte(0x3a);
-    at = value(at);
+    at = writeValue(at);
+    ensureCapacity(0);
+    writeByte(0x3a);
+    at = writeValue(at);
   }
-  room(0);
-  byte(0x7d);
+  ensureCapacity(0);
+  writeByte(0x7d);
   return at + 1;
 }
 
 function array(start: usize): usize {
   let at = start;
-  byte(0x5b);
+  writeByte(0x5b);
   while (load<u8>(at) !== tag.end) {
-    room(0);
+    ensureCapacity(0);
     if (at !== start) {
-      byte(0x2c);
+      writeByte(0x2c);
     }
-    at = value(at);
+    at = writeValue(at);
   }
-  room(0);
-  byte(0x5d);
+  ensureCapacity(0);
+  writeByte(0x5d);
   return at + 1;
 }
 
-/** Of a number that has few decimals its digits are certain; others are JavaScript's work. */
+/**
+ * Writes a number. The digits of a number with few decimals can be computed exactly here;
+ * JavaScript formats all others.
+ */
 function number(value: f64): void {
   const size = abs<f64>(value);
   let scale: f64 = 1;
-  for (let decimals: usize = 0; decimals <= mostDecimals; decimals++) {
+  for (let decimals: usize = 0; decimals <= maxDecimals; decimals++) {
     const scaled = nearest<f64>(size * scale);
-    if (scaled >= surelyDifferent) {
+    if (scaled >= exactDigitsLimit) {
       break;
     }
     if (scaled / scale === size) {
       if (value < 0) {
-        byte(0x2d);
+        writeByte(0x2d);
       }
       const whole = <u64>scaled;
       const unit = <u64>scale;
-      digits(whole / unit);
+      writeDigits(whole / unit);
       if (decimals > 0) {
-        byte(0x2e);
-        goTo(to + decimals);
-        digitsBefore(to, whole % unit, decimals);
+        writeByte(0x2e);
+        setPosition(position + decimals);
+        writeDigitsBefore(position, whole % unit, decimals);
       }
       return;
     }
     scale *= 10;
   }
-  goTo(double(value, to));
+  setPosition(double(value, position));
 }
 
-/** Puts the last `count` digits of a whole number before `end`. */
-export function digitsBefore(end: usize, value: u64, count: usize): void {
-  let rest = value;
+/** Writes the last `count` decimal digits of an integer before `end`. */
+export function writeDigitsBefore(end: usize, value: u64, count: usize): void {
+  let remaining = value;
   for (let at = end - 1; at >= end - count; at--) {
-    const tenth = rest / 10;
-    store<u8>(at, <u8>(0x30 + rest - tenth * 10));
-    rest = tenth;
+    const tenth = remaining / 10;
+    store<u8>(at, <u8>(0x30 + remaining - tenth * 10));
+    remaining = tenth;
   }
 }
 
-function digits(value: u64): void {
+function writeDigits(value: u64): void {
   let count: usize = 1;
   for (let limit: u64 = 10; limit <= value; limit *= 10) {
     count += 1;
   }
-  goTo(to + count);
-  digitsBefore(to, value, count);
+  setPosition(position + count);
+  writeDigitsBefore(position, value, count);
 }

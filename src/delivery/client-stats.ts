@@ -3,6 +3,7 @@ import type { SharedTraffic } from "../model/records/shared-traffic.ts";
 import type { ClientStats, DeliveryFailure, Quantiles } from "../model/stats.ts";
 import type { Ledger } from "../tracing/queue/ledger.ts";
 
+/** Sources of the counts in {@link ClientStats}. */
 export interface CountSources {
   readonly ledger: Ledger;
   readonly traffic: SharedTraffic;
@@ -12,8 +13,8 @@ export interface CountSources {
   readonly lastFailure: DeliveryFailure | undefined;
 }
 
-/** What a client has counted, in the form that callers get. */
-export function statsOf({
+/** Collects the counts of a client in the form that callers get. */
+export function collectStats({
   ledger,
   traffic,
   pending,

@@ -2,7 +2,7 @@ import type { Redacted } from "../model/records/shipping.ts";
 import type { Ledger } from "../tracing/queue/ledger.ts";
 import type { Reporter } from "./reporter.ts";
 
-/** Counts what rules masked, and warns of records on which one failed. */
+/** Counts masked matches, and warns of records on which a rule failed. */
 export function countRedacted(
   { masked, failed }: Redacted,
   ledger: Ledger,
@@ -14,7 +14,7 @@ export function countRedacted(
   }
   if (failed > 0) {
     reporter.log("redactionFailure", () => {
-      return "A rule of the option redact failed: everything was masked of the records concerned.";
+      return "A rule of the option redact failed: the affected records were masked completely.";
     });
   }
 }

@@ -4,25 +4,29 @@ import { middleOf, putBackAll, takenRecords } from "../tracing/tape/tally.ts";
 import type { Tape } from "../tracing/tape/tape.ts";
 import type { TapeShipper } from "../workers/host/pool.ts";
 
-/** A run is quarantined after so many workers crashed while they wrote it. */
-const crashesOfRun = 2;
-/** After so many unexplained crashes the tape is halved. */
-const crashesOfPart = 2;
-/** After so many unexplained crashes the tape is dropped: perhaps no worker can run on this machine. */
-const crashesOfTape = 24;
+/** A run is quarantined after this many workers crashed while they wrote it. */
+const maxCrashesOfRun = 2;
+/** After this many unexplained crashes the tape is halved. */
+const maxCrashesOfPart = 2;
+/**
+ * After this many unexplained crashes the tape is dropped: perhaps no worker can run on this
+ * machine.
+ */
+const maxCrashesOfTape = 24;
 
 export interface CrashIsolationOptions {
   readonly shipper: TapeShipper;
   /** Identifies the tape in a worker's message that an attempt failed. */
   readonly tapeId: number;
-  /** Tapes that were with a worker; one of them may explain its death. */
+  /** Tapes that are being sent. One of them may explain the crash of a worker. */
   readonly inFlight: ReadonlySet<Tape>;
   /** Waits before the tape is sent again. */
   readonly pause: () => Promise<void>;
-  /** Nothing is sent any more. */
+  /** Whether sending has ended. */
   readonly hasEnded: () => boolean;
 }
 
+/** A range of bytes on the tape. */
 interface Part {
   readonly from: number;
   readonly to: number;
@@ -47,7 +51,9 @@ export class CrashIsolation {
     this.#options = options;
   }
 
-  /** The report of the last worker; `undefined` if the tape is dropped. */
+  /**
+   * Sends the tape. Returns the report of the last worker, or `undefined` if the tape is dropped.
+   */
   send(): Promise<ShipReport | undefined> {
     return this.#send({ from: 0, to: this.#tape.used });
   }
@@ -67,7 +73,7 @@ export class CrashIsolation {
           suspectRecords,
         });
       } catch {
-        // The worker died, or could not read the tape; the tape in our memory is intact.
+        // The worker crashed or could not read the tape. The tape in our memory is intact.
         this.hasSeenCrash = true;
       }
       if (hasEnded()) {
@@ -79,10 +85,10 @@ export class CrashIsolation {
       }
       await pause();
       putBackAll(this.#tape);
-      if (hasEnded() || this.#unexplained >= crashesOfTape) {
+      if (hasEnded() || this.#unexplained >= maxCrashesOfTape) {
         return undefined;
       }
-      if (crashes >= crashesOfPart) {
+      if (crashes >= maxCrashesOfPart) {
         return this.#sendHalves(part);
       }
     }
@@ -95,22 +101,25 @@ export class CrashIsolation {
     }
     const first = await this.#send({ from, to: middle });
     const second = this.#options.hasEnded() ? undefined : await this.#send({ from: middle, to });
-    return first === undefined || second === undefined ? undefined : joined(first, second);
+    return first === undefined || second === undefined ? undefined : combineReports(first, second);
   }
 
-  /** Counts a death against the records that the worker was writing; false where it wrote none of ours. */
+  /**
+   * Counts a crash for each record that the worker was writing. Returns false if it was writing no
+   * record of this tape.
+   */
   #recordCrash(): boolean {
     const { bytes } = this.#tape;
-    const taken = takenRecords(this.#tape);
-    for (const at of taken) {
+    const recordsBeingWritten = takenRecords(this.#tape);
+    for (const at of recordsBeingWritten) {
       const crashes = (this.#crashesByRecord.get(at) ?? 0) + 1;
       this.#crashesByRecord.set(at, crashes);
-      if (crashes >= crashesOfRun) {
+      if (crashes >= maxCrashesOfRun) {
         bytes[at + headOffset.outcome] = outcomeCode.quarantined;
         this.#crashesByRecord.delete(at);
       }
     }
-    return taken.length > 0;
+    return recordsBeingWritten.length > 0;
   }
 
   /** Whether the worker was writing a run of another tape. Those marks stay until that tape is sent again. */
@@ -121,21 +130,21 @@ export class CrashIsolation {
   }
 }
 
-/** What became of two parts of a tape. */
-function joined(one: ShipReport, other: ShipReport): ShipReport {
-  const reason = other.reason ?? one.reason;
+/** Combines the reports of two parts of a tape. */
+function combineReports(first: ShipReport, second: ShipReport): ShipReport {
+  const reason = second.reason ?? first.reason;
   return {
-    ...other,
-    delivered: one.delivered + other.delivered,
-    refused: [...one.refused, ...other.refused],
-    undelivered: one.undelivered + other.undelivered,
-    away: one.away && other.away,
-    requests: one.requests + other.requests,
-    retries: one.retries + other.retries,
-    bytes: one.bytes + other.bytes,
+    ...second,
+    delivered: first.delivered + second.delivered,
+    refused: [...first.refused, ...second.refused],
+    undelivered: first.undelivered + second.undelivered,
+    away: first.away && second.away,
+    requests: first.requests + second.requests,
+    retries: first.retries + second.retries,
+    bytes: first.bytes + second.bytes,
     redacted: {
-      masked: (one.redacted?.masked ?? 0) + (other.redacted?.masked ?? 0),
-      failed: (one.redacted?.failed ?? 0) + (other.redacted?.failed ?? 0),
+      masked: (first.redacted?.masked ?? 0) + (second.redacted?.masked ?? 0),
+      failed: (first.redacted?.failed ?? 0) + (second.redacted?.failed ?? 0),
     },
     ...(reason === undefined ? {} : { reason }),
   };

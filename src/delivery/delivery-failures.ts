@@ -8,7 +8,7 @@ import type { Reporter } from "./reporter.ts";
 
 type Target = Pick<ResolvedOptions, "endpoint" | "socketPath" | "spoolDir" | "sources">;
 
-/** Says why records can't be sent, as soon as it is known, and what to do about it. */
+/** Reports why records can't be sent, as soon as it is known, and what to do about it. */
 export class DeliveryFailures {
   readonly #traffic: SharedTraffic;
   readonly #target: Target;
@@ -19,7 +19,7 @@ export class DeliveryFailures {
     this.#target = target;
   }
 
-  /** The newest; `undefined` where none was. */
+  /** The last failure; `undefined` if there was none. */
   get last(): DeliveryFailure | undefined {
     const failure = this.#traffic.lastFailure;
     if (failure === undefined) {
@@ -29,7 +29,7 @@ export class DeliveryFailures {
     return { ...facts, endpoint: this.#target.endpoint };
   }
 
-  /** The newest in words, for messages about what was lost. */
+  /** The last failure as text, for messages about lost records. */
   get text(): string | undefined {
     const { last } = this;
     return last === undefined
@@ -37,29 +37,32 @@ export class DeliveryFailures {
       : `Last failure, at ${new Date(last.at).toISOString()}: ${last.cause} (${last.endpoint})`;
   }
 
-  /** Logs the newest failure, once a minute for each kind. At the end of the process it leaves out what would happen next. */
+  /**
+   * Logs the last failure, at most once a minute for each kind. With `isEnd` the message does not
+   * say that sending continues.
+   */
   log(reporter: Reporter, { isEnd = false } = {}): void {
     const failure = this.#traffic.lastFailure;
     if (failure === undefined) {
       return;
     }
     const { isFinal, cause, code, status } = failure;
-    const sentences = [cause, hintFor(failure, this.#target)];
+    const sentences = [cause, adviceFor(failure, this.#target)];
     if (isFinal) {
-      reporter.log(`rejected ${code} ${status ?? ""}`, () => joined(sentences));
+      reporter.log(`rejected ${code} ${status ?? ""}`, () => joinSentences(sentences));
       return;
     }
     const { endpoint, spoolDir } = this.#target;
-    const place = spoolDir === undefined ? "in memory" : `in memory and in ${spoolDir}`;
+    const location = spoolDir === undefined ? "in memory" : `in memory and in ${spoolDir}`;
     if (!isEnd) {
-      sentences.push(`What is recorded is kept ${place}, and sent when ${endpoint} takes it`);
+      sentences.push(`Records are kept ${location} and sent when ${endpoint} accepts them`);
     }
-    reporter.log("away", () => joined(sentences));
+    reporter.log("away", () => joinSentences(sentences));
   }
 
   /**
-   * Warns once that the server names no version. It may accept runs all the same, but an address that is no server of
-   * runs must not go unnoticed.
+   * Warns once if the server's `/info` has no version. The server may accept runs nevertheless, but
+   * an address of a different service must be noticed.
    */
   reportUnknownServer(ledger: Ledger, reporter: Reporter): void {
     if (this.#traffic.isServerStrange && !this.#hasReportedUnknownServer) {
@@ -69,27 +72,30 @@ export class DeliveryFailures {
       reporter.log(
         "unknownServer",
         () =>
-          `${endpoint} answers /info without a version: it may be no server of runs. What it answers with 2xx counts as delivered all the same; check ${endpointSetting(this.#target)}`,
+          `${endpoint} responds to /info without a version, so it may not be a tracing server. Records count as delivered if it responds with 2xx; check ${endpointSetting(this.#target)}`,
       );
     }
   }
 
-  /** Notes that nothing answers, where nothing else is known of the server. */
-  noteSilence(): void {
+  /** Records a failure if requests were sent, but neither a response nor a failure is known. */
+  recordMissingResponse(): void {
     const { requests, responses, failures, connections } = this.#traffic;
     if (requests > 0 && responses === 0 && failures === 0) {
-      const what = connections === 0 ? "no connection was made" : "no response came";
-      const cause = `Failed to send runs: ${what} until the process ended`;
+      const problem = connections === 0 ? "no connection was made" : "no response came";
+      const cause = `Failed to send runs: ${problem} until the process ended`;
       this.#traffic.recordFailure({ at: Date.now(), cause, isFinal: false });
     }
   }
 }
 
-const joined = (sentences: readonly string[]): string =>
+const joinSentences = (sentences: readonly string[]): string =>
   sentences.filter((sentence) => sentence !== "").join(". ");
 
-/** What the user can do about a failure; empty where the cause already names it, or waiting is enough. */
-function hintFor({ cause, code, status }: FailedTry, target: Target): string {
+/**
+ * Advice for the user about a failure; empty if the cause already contains it, or waiting is
+ * enough.
+ */
+function adviceFor({ cause, code, status }: FailedTry, target: Target): string {
   if (status === 401 || status === 403) {
     return "Check the key: MILLRACE_API_KEY, or the option apiKey";
   }
@@ -104,19 +110,19 @@ function hintFor({ cause, code, status }: FailedTry, target: Target): string {
   }
   const setting = endpointSetting(target);
   const url = new URL(target.endpoint);
-  const isNobody = /ECONNREFUSED|no connection/.test(cause);
-  if (isNobody && isLoopback(url.hostname) && url.protocol === "http:") {
-    const isUsual = new URL(defaultEndpoint).port === url.port;
-    const command = `npx millrace serve${isUsual ? "" : ` --port ${url.port || "80"}`}`;
-    return `Start a server with "${command}", or set ${setting} to the address of yours`;
+  const isConnectionRefused = /ECONNREFUSED|no connection/.test(cause);
+  if (isConnectionRefused && isLoopback(url.hostname) && url.protocol === "http:") {
+    const isDefaultPort = new URL(defaultEndpoint).port === url.port;
+    const command = `npx millrace serve${isDefaultPort ? "" : ` --port ${url.port || "80"}`}`;
+    return `Start a server with "${command}", or set ${setting} to the address of your server`;
   }
-  const isBusy = status !== undefined && (status === 429 || status >= 500);
-  return isBusy ? "" : `Check that this is the address of your server: ${setting}`;
+  const isOverloaded = status !== undefined && (status === 429 || status >= 500);
+  return isOverloaded ? "" : `Check that this is the address of your server: ${setting}`;
 }
 
 const defaultEndpoint = String(optionTable.endpoint.fallback);
 
-/** The variable that set the endpoint; else what can. */
+/** The environment variable that set the endpoint, or else the settings that can change it. */
 function endpointSetting({ sources }: Target): string {
   const source = sources.get("endpoint") ?? "option";
   return source === "option" ? "MILLRACE_ENDPOINT (or the option endpoint)" : source;

@@ -17,36 +17,39 @@ import { lossTexts } from "./reporter.ts";
 import type { Reporter } from "./reporter.ts";
 
 export interface DeliveryOptions {
-  /** `false`: nothing may be sent, and what is recorded is lost or spooled. @defaultValue true */
+  /**
+   * Whether sending is allowed. If not, records are lost or spooled.
+   * @defaultValue true
+   */
   readonly maySend?: boolean;
   readonly shipper: TapeShipper;
   readonly ledger: Ledger;
   readonly reporter: Reporter;
   readonly spool: Spool | undefined;
-  /** Keeps what the server refused. */
+  /** Stores records that the server refused. */
   readonly deadLetters?: DeadLetters | undefined;
-  /** Called before runs that the server refused are logged one by one. */
+  /** Called before refused runs are logged individually. */
   readonly onRefused?: () => void;
   /** Called when records were written to the spool. */
   readonly onSpooled?: () => void;
-  /** Called with the server's description of itself, for each tape. */
+  /** Called for each tape with the content of the server's `/info`. */
   readonly onServer?: (server: ServerInfo) => void;
 }
 
 interface UndeliveredDetails {
-  /** What the server refused of the tape, in all rounds. */
+  /** The runs of the tape that the server refused, in all rounds. */
   readonly refused: readonly RefusedRun[];
   /** The last failure's message. */
   readonly detail?: string | undefined;
 }
 
-interface Finish extends UndeliveredDetails {
-  /** Present where one round was enough, so that its report is complete. */
+interface FinishDetails extends UndeliveredDetails {
+  /** Present if one round was enough, so that the report is complete. */
   readonly report: ShipReport | undefined;
 }
 
-/** What became of records for good. */
-interface Settled {
+/** Final outcomes of records. */
+interface OutcomeCounts {
   readonly delivered: number;
   readonly rejected: number;
   readonly quarantined?: number;
@@ -54,23 +57,27 @@ interface Settled {
 }
 
 /**
- * An hour; what takes longer counts as one. With this bound, and two figures, the quantiles are off by a
- * percent at most and cost a look through 26 kB, where the histogram's defaults have 360.
+ * One hour; longer durations count as one hour. With this limit and two figures, the quantiles are
+ * off by at most one percent, and reading them scans 26 kB instead of 360 kB with the histogram's
+ * defaults.
  */
-const longestMicros = 3_600_000_000;
-
-/** Between rounds of attempts, while the server is away: doubles from the first to the longest. */
-const firstPauseMs = 1_000;
-const longestPauseMs = 30_000;
+const maxLatencyMicros = 3_600_000_000;
 
 /**
- * Sends tapes until the outcome of each record is known, and counts the outcomes. While the server is
- * away a tape is kept and tried again, round after round; nothing is given up but by the queue's
- * bound, or at the end.
+ * Milliseconds between rounds of attempts while the server is unavailable: doubles from the first
+ * to the longest.
+ */
+const firstPauseMs = 1_000;
+const maxPauseMs = 30_000;
+
+/**
+ * Sends tapes until the outcome of each record is known, and counts the outcomes. While the server
+ * is unavailable, a tape is kept and sent again, round after round. Records are dropped only
+ * because of the queue's limit, or at the end.
  */
 export class Delivery {
   readonly #options: DeliveryOptions;
-  readonly #histogram = createHistogram({ figures: 2, highest: longestMicros });
+  readonly #histogram = createHistogram({ figures: 2, highest: maxLatencyMicros });
   #server: ServerInfo | undefined;
   #ended = false;
   readonly #inFlight = new Set<Tape>();
@@ -81,11 +88,11 @@ export class Delivery {
 
   constructor(options: DeliveryOptions) {
     this.#options = options;
-    // Each tape that waits for the server listens to the one signal.
+    // Each tape that waits for the server adds a listener to this signal.
     setMaxListeners(0, this.#wake.signal);
   }
 
-  /** Never rejects. */
+  /** Sends a tape until the outcome of all its records is known. Never rejects. */
   async ship(tape: Tape): Promise<TapeResult> {
     if (this.#options.maySend === false) {
       return this.settleNow(tape, "misconfigured");
@@ -102,18 +109,18 @@ export class Delivery {
     }
   }
 
-  /** Tapes whose outcome is not known. */
+  /** Tapes whose outcome is not known yet. */
   get inFlight(): ReadonlySet<Tape> {
     return this.#inFlight;
   }
 
-  /** Those of them of which a try failed. */
+  /** Tapes in flight for which an attempt failed. */
   get failing(): ReadonlySet<Tape> {
     return this.#failing;
   }
 
-  /** A try of a tape's records failed. */
-  noteFailure(tapeId: number): void {
+  /** Marks a tape after an attempt to send its records failed. */
+  markFailing(tapeId: number): void {
     const tape = this.#byId.get(tapeId);
     if (tape !== undefined) {
       this.#failing.add(tape);
@@ -133,37 +140,43 @@ export class Delivery {
     for (;;) {
       const report = await shipment.send();
       if (this.#ended) {
-        // The records were counted when the queue ended.
+        // `settleNow` counted the records when the client ended.
         return { delivered: 0, lost: 0 };
       }
       if (report === undefined) {
         return this.#settleUndelivered(tape, "workerLost", { refused });
       }
-      this.#account(report);
+      this.#countReport(report);
       refused.push(...report.refused);
       if (report.undelivered === 0) {
-        const isWhole = rounds === 0 && !shipment.hasSeenCrash && report.quarantined === undefined;
-        return this.#finish(tape, { report: isWhole ? report : undefined, refused });
+        const isReportComplete =
+          rounds === 0 && !shipment.hasSeenCrash && report.quarantined === undefined;
+        return this.#finish(tape, { report: isReportComplete ? report : undefined, refused });
       }
       if (!report.away) {
         return this.#settleUndelivered(tape, "expired", { detail: report.reason, refused });
       }
       const { undelivered, reason = "" } = report;
-      this.#options.reporter.log("away", () => `Keeping ${undelivered} records: ${reason}`);
+      this.#options.reporter.log(
+        "away",
+        () => `Keeping ${undelivered} undelivered records: ${reason}`,
+      );
       rounds += 1;
-      await this.#pause(Math.min(firstPauseMs * 2 ** (rounds - 1), longestPauseMs));
+      await this.#pause(Math.min(firstPauseMs * 2 ** (rounds - 1), maxPauseMs));
     }
   }
 
-  /** No tape is counted from here on but by {@link settleNow}. */
+  /** Ends sending. From now on only {@link settleNow} counts tapes. */
   end(): void {
     this.#ended = true;
     this.#wake.abort();
   }
 
-  /** Counts a tape's records as its heads have them now; what is pending is spooled or lost. */
+  /**
+   * Counts a tape's records by the outcomes in their heads. Pending records are spooled or lost.
+   */
   settleNow(tape: Tape, reason: LossReason): TapeResult {
-    // Why some may have been refused is with a ship() that has not come to its end.
+    // The reasons for refusals are known only to the call of ship() that has not ended.
     return this.#settleUndelivered(tape, reason, { refused: [] });
   }
 
@@ -172,18 +185,24 @@ export class Delivery {
     return this.#server;
   }
 
-  /** From the cut of a tape to the last of its answers. */
+  /** Time from the completion of a tape until its last response. */
   get latency(): Quantiles {
     const histogram = this.#histogram;
-    const of = (percentile: number): number =>
+    const quantileMs = (percentile: number): number =>
       histogram.count === 0 ? 0 : histogram.percentile(percentile) / 1_000;
     const max = histogram.count === 0 ? 0 : histogram.max / 1_000;
-    return { count: histogram.count, p50: of(50), p90: of(90), p99: of(99), max };
+    return {
+      count: histogram.count,
+      p50: quantileMs(50),
+      p90: quantileMs(90),
+      p99: quantileMs(99),
+      max,
+    };
   }
 
-  #account(report: ShipReport): void {
+  #countReport(report: ShipReport): void {
     const { ledger, reporter } = this.#options;
-    reporter.shipped(report);
+    reporter.reportShipment(report);
     if (report.redacted !== undefined) {
       countRedacted(report.redacted, ledger, reporter);
     }
@@ -200,9 +219,9 @@ export class Delivery {
     }
   }
 
-  #finish(tape: Tape, { report, refused }: Finish): TapeResult {
+  #finish(tape: Tape, { report, refused }: FinishDetails): TapeResult {
     const micros = Math.round((performance.now() - tape.cutAt) * 1_000);
-    this.#histogram.record(Math.min(Math.max(1, micros), longestMicros));
+    this.#histogram.record(Math.min(Math.max(1, micros), maxLatencyMicros));
     if (report === undefined) {
       return this.#settleUndelivered(tape, "expired", { refused });
     }
@@ -234,15 +253,15 @@ export class Delivery {
     return { delivered: counted.delivered, lost: counted.lost + tally.pending };
   }
 
-  /** Keeps what was refused, before the tape is used again. */
+  /** Stores refused records before the tape is reused. */
   #writeDeadLetter(tape: Tape, records: number, refused: readonly RefusedRun[]): void {
     const { deadLetters } = this.#options;
     if (deadLetters !== undefined && records > 0) {
-      const unsaid = refused.length > 0 ? {} : { reason: "the server refused them" };
+      const defaultReason = refused.length > 0 ? {} : { reason: "the server refused them" };
       deadLetters.write(droppedBytes(tape, "rejected"), records, {
         at: Date.now(),
         refused,
-        ...unsaid,
+        ...defaultReason,
       });
     }
   }
@@ -255,7 +274,7 @@ export class Delivery {
     }
   }
 
-  #count({ delivered, rejected, quarantined = 0, truncated = 0 }: Settled): TapeResult {
+  #count({ delivered, rejected, quarantined = 0, truncated = 0 }: OutcomeCounts): TapeResult {
     this.#options.ledger.delivered += delivered;
     this.#options.ledger.cut("run", truncated);
     this.#options.ledger.lose("rejected", rejected);
@@ -266,7 +285,7 @@ export class Delivery {
   #spool(tape: Tape, records: number): boolean {
     const { ledger, reporter, onSpooled } = this.#options;
     if (tape.isReplayed) {
-      // It is there already, and stays.
+      // Its records are in the spool already, and stay there.
       ledger.spooled += records;
       return true;
     }
@@ -286,12 +305,12 @@ export class Delivery {
       spool?.append(pendingBytes(tape), records);
       return spool !== undefined;
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const reason = error instanceof Error ? error.message : String(error);
       ledger.warn("spoolUnwritable");
-      reporter.log("spoolUnwritable", () => `The spool can't be written: ${why}`);
+      reporter.log("spoolUnwritable", () => `The spool can't be written: ${reason}`);
       return false;
     } finally {
-      // It does not hold all of them, or some of them arrived.
+      // The journal does not contain all records, or some of them were delivered.
       tape.journal?.discard();
     }
   }
@@ -303,14 +322,14 @@ export class Delivery {
       return;
     }
     await new Promise<void>((resolve) => {
-      const finish = (): void => {
+      const stopWaiting = (): void => {
         clearTimeout(timer);
-        signal.removeEventListener("abort", finish);
+        signal.removeEventListener("abort", stopWaiting);
         resolve();
       };
-      const timer = setTimeout(finish, delayMs);
+      const timer = setTimeout(stopWaiting, delayMs);
       timer.unref();
-      signal.addEventListener("abort", finish);
+      signal.addEventListener("abort", stopWaiting);
     });
   }
 }

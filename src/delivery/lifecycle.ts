@@ -1,27 +1,33 @@
 import { isMainThread } from "node:worker_threads";
 
-/** What a client does when the process ends. */
+/** Actions of a client when the process ends. */
 export interface Endable {
-  /** Whether anything is not delivered yet. */
+  /** Whether records are still undelivered. */
   hasPending(): boolean;
-  /** The loop is empty: waits for what is pending, at most `drainTimeoutMs`. */
+  /** Called when the event loop is empty: waits for pending records, at most `drainTimeoutMs`. */
   onNaturalEnd(): Promise<void>;
-  /** The process ends after this call: blocks for what is pending, at most `exitTimeoutMs`. */
+  /**
+   * Called before the process exits: blocks until pending records are delivered, at most
+   * `exitTimeoutMs`.
+   */
   onForcedEnd(): void;
 }
 
 const signals = ["SIGTERM", "SIGINT"] as const;
 
 const clients = new Set<Endable>();
-/** Clients whose natural end was waited for in vain: not waited for again. */
+/** Clients that still had pending records after the wait. They are not waited for again. */
 const waitedFor = new WeakSet<Endable>();
 
-/** Has a client hear of the process's end. The answer takes it off again; calling that twice is fine. */
+/**
+ * Calls a client when the process ends. Returns a function that removes it again, which may be
+ * called twice.
+ */
 export function watchEnd(client: Endable): () => void {
   if (clients.size === 0) {
     process.on("beforeExit", onBeforeExit);
     process.on("exit", onExit);
-    listenToSignals();
+    addSignalListeners();
   }
   clients.add(client);
   return () => {
@@ -36,10 +42,11 @@ export function watchEnd(client: Endable): () => void {
 }
 
 /**
- * Signals reach the main thread only; a worker of the program is ended by its own parent. Ours comes
- * first: a handler of the program's made with `once` is gone from the list when its turn is over.
+ * Handles signals in the main thread only, because only it receives them; a worker thread of the
+ * program is ended by its parent. Our listener is added first: a listener of the program that was
+ * added with `once` is no longer in the list after it was called.
  */
-function listenToSignals(): void {
+function addSignalListeners(): void {
   if (isMainThread) {
     for (const signal of signals) {
       process.prependListener(signal, onSignal);
@@ -47,7 +54,10 @@ function listenToSignals(): void {
   }
 }
 
-/** The loop is empty, again each time that what keeps it busy ends: waits once for each client. */
+/**
+ * Called when the event loop is empty, and again each time after it was kept busy. Waits once for
+ * each client.
+ */
 function onBeforeExit(): void {
   for (const client of clients) {
     if (client.hasPending() && !waitedFor.has(client)) {
@@ -70,11 +80,12 @@ function onExit(): void {
 }
 
 /**
- * With a handler of the program's own the signal is the program's matter, and `exit` follows. Without
- * one the signal ends the process, as it does without us: after the delivery, and by the same signal.
+ * If the program handles the signal itself, it decides what happens, and the event `exit` follows.
+ * Otherwise the signal would end the process without us, so we deliver records and then end the
+ * process with the same signal.
  */
 function onSignal(signal: NodeJS.Signals): void {
-  if (process.listenerCount(signal) - 1 > exitHooks()) {
+  if (process.listenerCount(signal) - 1 > countExitHooks()) {
     return;
   }
   onExit();
@@ -83,11 +94,12 @@ function onSignal(signal: NodeJS.Signals): void {
 }
 
 /**
- * Listeners of the package signal-exit, which many libraries bring along. They are no handlers of the
- * program's: like ours they let a signal end the process, unless somebody else listens. Each of the
- * two must not take the other for that somebody. Its emitters are where its versions 3 and 4 put them.
+ * Counts the listeners of the package signal-exit, which many libraries use. They are not handlers
+ * of the program: like ours, they let a signal end the process unless there is another listener.
+ * Neither package must mistake the other for such a listener. Versions 3 and 4 store their emitters
+ * at these two locations.
  */
-function exitHooks(): number {
+function countExitHooks(): number {
   const emitters: unknown[] = [
     Reflect.get(globalThis, Symbol.for("signal-exit emitter")),
     Reflect.get(process, "__signal_exit_emitter__"),

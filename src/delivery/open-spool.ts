@@ -6,21 +6,24 @@ import { Spool } from "../workers/spool/spool.ts";
 import type { SpoolLoss, SpoolOptions } from "../workers/spool/spool-options.ts";
 import { countRedacted } from "./count-redacted.ts";
 import type { Reporter } from "./reporter.ts";
-import { redactionOf } from "./shipping-options.ts";
+import { createRedactionPlan } from "./shipping-options.ts";
 
-/** What a client keeps on disk. */
+/** The files of a client on disk. */
 export interface Storage {
   readonly spool: Spool;
   readonly deadLetters: DeadLetters;
 }
 
-/** What goes to disk of a client's options. */
+/** The options that affect the files on disk. */
 type StorageOptions = Pick<
   ResolvedOptions,
   "spoolDir" | "spoolQuotaBytes" | "spoolSyncMs" | "redact" | "apiKey" | "faults"
 >;
 
-/** Opens the spool of a client, whose losses and faults are counted and logged. `undefined` without `spoolDir`. */
+/**
+ * Opens a client's spool, and counts and logs its losses and faults. Returns `undefined` without
+ * `spoolDir`.
+ */
 export function openSpool(
   options: StorageOptions,
   ledger: Ledger,
@@ -30,7 +33,7 @@ export function openSpool(
   if (spoolDir === undefined) {
     return undefined;
   }
-  const plan = redactionOf(options);
+  const plan = createRedactionPlan(options);
   const redactor = plan === undefined ? undefined : new Redactor(plan);
   const spoolOptions: SpoolOptions = {
     folder: spoolDir,
@@ -41,7 +44,7 @@ export function openSpool(
       ledger.warn(kind);
       reporter.log(kind, () => `The spool: ${message}`);
     },
-    // The worker has masked most of them already; those are not searched again.
+    // A worker has masked most records already. Those are not searched again.
     ...(redactor === undefined
       ? {}
       : {
@@ -57,7 +60,7 @@ export function openSpool(
 }
 
 function countLoss({ why, own, inherited }: SpoolLoss, ledger: Ledger): void {
-  // Of an earlier process: counted for the first time here, and as lost at once.
+  // Records of an earlier process are counted here for the first time: as accepted and as lost.
   ledger.accepted += inherited;
   ledger.unspool(own);
   ledger.lose(why === "evicted" ? "spoolFull" : "spoolLost", own + inherited);

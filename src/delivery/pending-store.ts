@@ -6,35 +6,41 @@ import type { Spool } from "../workers/spool/spool.ts";
 import type { Delivery } from "./delivery.ts";
 
 export interface PendingStoreOptions {
+  /** Creates a journal for a tape. */
   readonly journal: () => Journal;
-  /** Tapes that workers have. */
+  /** Tapes that workers are sending. */
   readonly inFlight: () => ReadonlySet<Tape>;
-  /** Those of them of which a try failed. */
+  /** Tapes in flight for which an attempt failed. */
   readonly failing: () => ReadonlySet<Tape>;
-  /** Tapes that no worker has. */
+  /** Tapes that are still queued. */
   readonly waiting: () => readonly Tape[];
 }
 
-/** From a failed try until its records are written: a second try that succeeds needs no disk. */
+/**
+ * Milliseconds from a failed attempt until its records are written to disk. If a second attempt
+ * succeeds in that time, no write is needed.
+ */
 const delayMs = 500;
-/** Written in one turn of the event loop, about: a few milliseconds. */
+/**
+ * Approximate bytes that are written in one turn of the event loop, which takes a few milliseconds.
+ */
 const turnBytes = 4_194_304;
 
 /**
- * Writes to disk what waits in memory for a server that fails. The records stay pending and are sent from
- * memory; the file goes when their outcome is known, or is kept where they are given up. A process that
- * is killed meanwhile leaves them to the next one.
+ * Writes records that wait in memory for a failing server to disk. They stay pending and are sent
+ * from memory. The file is deleted when their outcome is known, or kept if the client ends first.
+ * If the process is killed meanwhile, the next process sends them.
  *
- * While every tape under way has failed, the server is away, and what waits behind them is written as
- * well, twice a second. Where nothing fails this costs nothing.
+ * If every tape in flight has failed, the server is unavailable, and queued tapes are written as
+ * well, twice a second. Without failures this costs nothing.
  */
 export class PendingStore {
   readonly #options: PendingStoreOptions;
   #timer: NodeJS.Timeout | undefined;
   #ended = false;
 
-  /** For what a client has pending; `undefined` where it has no spool. */
-  static of(
+  /** Creates the store for a client's pending records; `undefined` if it has no spool. */
+  static create(
     spool: Pick<Spool, "journal"> | undefined,
     delivery: Pick<Delivery, "inFlight" | "failing">,
     batcher: Pick<Batcher, "waitingTapes">,
@@ -53,16 +59,19 @@ export class PendingStore {
     this.#options = options;
   }
 
-  /** A try of a tape failed: what is still failing in a moment is written then. */
-  noteFailure(): void {
+  /**
+   * Call it when an attempt to send a tape failed: tapes that still fail after a short delay are
+   * written.
+   */
+  scheduleWrite(): void {
     if (this.#timer === undefined && !this.#ended) {
       this.#timer = setTimeout(() => void this.#run(), delayMs);
-      // A process that ends writes what is left.
+      // Unref'd, because a process that ends writes the remaining records anyway.
       this.#timer.unref();
     }
   }
 
-  /** Writes all that is pending. Never rejects: the spool reports what can't be written. */
+  /** Writes all pending records. Never rejects: the spool reports what can't be written. */
   storeAll(): Promise<void> {
     const { inFlight, waiting } = this.#options;
     return this.#store(() => [...inFlight(), ...waiting()]);
@@ -81,16 +90,19 @@ export class PendingStore {
     });
     this.#timer = undefined;
     if (failing().size > 0) {
-      this.noteFailure();
+      this.scheduleWrite();
     }
   }
 
-  /** Asks anew for the tapes after each turn: one that was delivered meanwhile holds other records now. */
+  /**
+   * Requests the tapes again after each turn: a tape that was delivered meanwhile contains other
+   * records.
+   */
   async #store(tapes: () => readonly Tape[]): Promise<void> {
     const tried = new Set<Tape>();
     let bytes = 0;
     while (!this.#ended) {
-      const next = tapes().find((tape) => !tried.has(tape) && isToStore(tape));
+      const next = tapes().find((tape) => !tried.has(tape) && needsWrite(tape));
       if (next === undefined) {
         return;
       }
@@ -103,7 +115,7 @@ export class PendingStore {
     }
   }
 
-  /** Answers how many bytes were written. */
+  /** Writes the unwritten records of a tape and returns their number of bytes. */
   #storeTape(tape: Tape): number {
     if (tape.journal?.isWhole === false) {
       // An earlier write failed, as on a full disk.
@@ -112,7 +124,8 @@ export class PendingStore {
       tape.stored = 0;
     }
     const isCopy = this.#options.inFlight().has(tape);
-    // A worker writes outcomes into its tape, and masks it: what it has is copied first.
+    // A worker writes outcomes into its tape and masks it. So the records that a worker has are
+    // copied first.
     const body = isCopy
       ? undeliveredBytes(tape, tape.stored)
       : tape.bytes.subarray(tape.stored, tape.used);
@@ -128,6 +141,9 @@ export class PendingStore {
   }
 }
 
-/** What a spool holds already needs no second place there. */
-const isToStore = (tape: Tape): boolean =>
+/**
+ * Whether a tape has records that are not on disk. Tapes that were read from the spool are there
+ * already.
+ */
+const needsWrite = (tape: Tape): boolean =>
   !tape.isReplayed && (tape.stored < tape.used || tape.journal?.isWhole === false);

@@ -2,14 +2,14 @@ import type { SharedTraffic } from "../model/records/shared-traffic.ts";
 import { isSettled } from "../tracing/tape/tally.ts";
 import type { Tape } from "../tracing/tape/tape.ts";
 
-/** How long an end waits for a server that this process never reached. */
+/** Milliseconds for which a process end waits for a server that this process never reached. */
 const unreachedMs = 1_000;
-const checkAgainMs = 25;
+const checkIntervalMs = 25;
 
 /**
- * Whether the server was not reached: no connection could be made in this process, or all that answered was
- * something else, such as a web page. A server that is slow to answer its first request, or cuts the
- * connection, is there; and a worker that is busy has not tried yet.
+ * Whether the server was never reached: this process could not connect, or all responses came from
+ * something else, such as a web page. A server that responds slowly to the first request, or closes
+ * the connection, counts as reached. So does one that a busy worker has not tried to reach yet.
  */
 export const isUnreached = (traffic: SharedTraffic): boolean =>
   traffic.requests > 0 &&
@@ -17,36 +17,40 @@ export const isUnreached = (traffic: SharedTraffic): boolean =>
   (traffic.isUnconnected || traffic.lastFailure?.status !== undefined);
 
 /**
- * Runs a wait that ends early when its argument settles: when a server was not reached for
- * {@link unreachedMs}, counted from now or, as a worker takes its time to start, from the first request.
+ * Calls `wait` with a promise that resolves when the server was not reached for {@link
+ * unreachedMs}, so that the wait can end early. The time is counted from now or, because a worker
+ * needs time to start, from the first request.
  */
-export async function whileHopeful<T>(
+export async function waitWhileReachable<T>(
   traffic: SharedTraffic,
-  wait: (hopeless: Promise<void>) => Promise<T>,
+  wait: (unreachable: Promise<void>) => Promise<T>,
 ): Promise<T> {
   let triedAt: number | undefined;
   let timer: NodeJS.Timeout | undefined;
-  const hopeless = new Promise<void>((resolve) => {
+  const unreachable = new Promise<void>((resolve) => {
     timer = setInterval(() => {
       if (traffic.requests > 0) {
         triedAt ??= performance.now();
       }
-      const isOver = triedAt !== undefined && performance.now() - triedAt >= unreachedMs;
-      if (isOver && isUnreached(traffic)) {
+      const isTimeUp = triedAt !== undefined && performance.now() - triedAt >= unreachedMs;
+      if (isTimeUp && isUnreached(traffic)) {
         resolve();
       }
-    }, checkAgainMs);
-    // Whoever waits for the records holds the process.
+    }, checkIntervalMs);
+    // Unref'd: the code that waits for the records keeps the process alive.
     timer.unref();
   });
   try {
-    return await wait(hopeless);
+    return await wait(unreachable);
   } finally {
     clearInterval(timer);
   }
 }
 
-/** Blocks until the outcome of each record is known, at most `timeoutMs`; the workers go on meanwhile. */
+/**
+ * Blocks until the outcome of each record is known, at most `timeoutMs`. Workers continue
+ * meanwhile.
+ */
 export function waitForTapes(
   tapes: readonly Tape[],
   traffic: SharedTraffic,
@@ -55,10 +59,10 @@ export function waitForTapes(
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     const seen = traffic.finished;
-    const left = deadline - performance.now();
-    if (left <= 0 || tapes.every(isSettled)) {
+    const remainingMs = deadline - performance.now();
+    if (remainingMs <= 0 || tapes.every(isSettled)) {
       return;
     }
-    traffic.waitForTape(seen, left);
+    traffic.waitForTape(seen, remainingMs);
   }
 }

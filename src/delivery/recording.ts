@@ -17,14 +17,14 @@ import type { Journal, Tape } from "../tracing/tape/tape.ts";
 import { warnOfUnknown } from "../tracing/runs/unknown-options.ts";
 import { WorkerPool } from "../workers/host/pool.ts";
 import type { Spool } from "../workers/spool/spool.ts";
-import { statsOf } from "./client-stats.ts";
+import { collectStats } from "./client-stats.ts";
 import { DeliveryFailures } from "./delivery-failures.ts";
 import { Delivery } from "./delivery.ts";
 import type { Endable } from "./lifecycle.ts";
 import { openSpool } from "./open-spool.ts";
 import type { Storage } from "./open-spool.ts";
 import { PendingStore } from "./pending-store.ts";
-import { isUnreached, waitForTapes, whileHopeful } from "./reach.ts";
+import { isUnreached, waitForTapes, waitWhileReachable } from "./reach.ts";
 import { Replay } from "./replay.ts";
 import { cutTexts, logFaults, Reporter } from "./reporter.ts";
 import { SenderReports } from "./sender-reports.ts";
@@ -41,7 +41,9 @@ export class Recording implements Recorder, Endable {
   readonly recursionLimit: number;
   readonly attachmentBytes: number;
   readonly #options: ResolvedOptions;
-  /** Whether the variables that say where to send can be read. */
+  /**
+   * Whether sending is allowed: the variables with the server's address and credentials are valid.
+   */
   readonly #maySend: boolean;
   readonly #reporter: Reporter;
   readonly #ledger: Ledger;
@@ -55,7 +57,7 @@ export class Recording implements Recorder, Endable {
   readonly #failures: DeliveryFailures;
   readonly #pendingStore: PendingStore | undefined;
   readonly #isSampledTrace: (traceId: string) => boolean;
-  /** The loop was empty, and what is pending was waited for. */
+  /** Whether the event loop was empty and pending records were waited for. */
   #isEndingNaturally = false;
   #ended = false;
 
@@ -63,7 +65,7 @@ export class Recording implements Recorder, Endable {
     this.#options = options;
     this.projectName = options.projectName;
     this.recursionLimit = options.recursionLimit;
-    this.attachmentBytes = attachmentBytesOf(options);
+    this.attachmentBytes = computeAttachmentBytes(options);
     this.#isSampledTrace = createSampler(options.samplingRate);
     this.#failures = new DeliveryFailures(this.#traffic, options);
     this.#reporter = new Reporter(logger, Date.now, {
@@ -72,8 +74,8 @@ export class Recording implements Recorder, Endable {
     });
     this.#maySend = sendsNothing(options) === undefined;
     this.#ledger = new Ledger(
-      (reason, records) => this.#reporter.loss(reason, records),
-      (why) => this.#reporter.log(`cut ${why}`, () => cutTexts[why]),
+      (reason, records) => this.#reporter.reportLoss(reason, records),
+      (reason) => this.#reporter.log(`cut ${reason}`, () => cutTexts[reason]),
     );
     this.#storage = openSpool(options, this.#ledger, this.#reporter);
     this.#pool = new WorkerPool({
@@ -83,10 +85,16 @@ export class Recording implements Recorder, Endable {
       env: workerEnvironment(env),
       onFailure: (tapeId) => this.#onFailure(tapeId),
       onStuck: () => {
-        this.warn("workerStuck", `A worker stood still for ${options.workerStallMs} ms; replaced`);
+        this.warn(
+          "workerStuck",
+          `A worker did not respond for ${options.workerStallMs} ms and was replaced`,
+        );
       },
       onInline: (reason) => {
-        this.#reporter.log("inline", () => `No worker can start; the main thread sends: ${reason}`);
+        this.#reporter.log(
+          "inline",
+          () => `No worker can start, so the main thread sends records: ${reason}`,
+        );
       },
     });
     this.#reports = new SenderReports({
@@ -101,19 +109,19 @@ export class Recording implements Recorder, Endable {
       reporter: this.#reporter,
       spool: this.#storage?.spool,
       deadLetters: this.#storage?.deadLetters,
-      // The message about it may come later than the report.
+      // The worker's message about the refusal may arrive after its report.
       onRefused: () => this.#failures.log(this.#reporter),
       onSpooled: () => this.#replay?.wake(),
       onServer: ({ senderStats }) => {
         if (senderStats && options.reportStats) {
-          this.#reports.begin();
+          this.#reports.start();
         }
       },
     });
     this.#batcher = new Batcher({
       ...options,
-      ...tapesOf(options),
-      // In a small queue a large field is cut; else it would cost its whole record.
+      ...computeTapeLimits(options),
+      // In a small queue large fields are truncated. Otherwise the whole record would be lost.
       fieldBytes: Math.min(options.maxFieldBytes, Math.floor(options.maxQueueBytes / 4)),
       filters: new PayloadFilters(options, (message) => this.warn("hiddenFailure", message)),
       attachments: {
@@ -124,22 +132,22 @@ export class Recording implements Recorder, Endable {
       },
       ledger: this.#ledger,
       ship: (tape) => this.#ship(tape),
-      ...(options.durability === "spool-first" ? journalOf(this.#storage?.spool) : {}),
+      ...(options.durability === "spool-first" ? toJournalOption(this.#storage?.spool) : {}),
       spill: (tape) => this.#delivery.settleNow(tape, "queueFull"),
     });
-    this.#pendingStore = PendingStore.of(this.#storage?.spool, this.#delivery, this.#batcher);
-    this.#replay = this.#storage === undefined ? undefined : this.#replayOf(this.#storage);
-    this.#begin(logger);
+    this.#pendingStore = PendingStore.create(this.#storage?.spool, this.#delivery, this.#batcher);
+    this.#replay = this.#storage === undefined ? undefined : this.#createReplay(this.#storage);
+    this.#start(logger);
   }
 
-  /** Says what was wrong with the environment, and begins to send what an earlier process left. */
-  #begin(logger: Logger): void {
+  /** Logs faults of the environment variables, and starts to send records of earlier processes. */
+  #start(logger: Logger): void {
     const { faults, logLevel, enabled } = this.#options;
     logFaults(faults, logger, logLevel);
     for (const _ of faults) {
       this.#ledger.warn("badVariable");
     }
-    this.#reporter.begin(this.#options);
+    this.#reporter.logStart(this.#options);
     if (enabled && this.#maySend) {
       this.#replay?.start();
     }
@@ -162,7 +170,7 @@ export class Recording implements Recorder, Endable {
     this.#batcher.record(encodeEnd, run);
   }
 
-  /** Records a run in the shape of the wire. A malformed run is counted as `invalid`. */
+  /** Records a run in the wire format. A malformed run is counted as `invalid`. */
   recordWire(operation: Operation, id: unknown, run: unknown): void {
     if (this.#options.enabled && this.#isSampledTrace(traceIdOf(id, run))) {
       this.#batcher.record(encodeWire, { operation, id, run, projectName: this.projectName });
@@ -175,11 +183,14 @@ export class Recording implements Recorder, Endable {
 
   warn(kind: WarningKind, message: string): void {
     this.#ledger.warn(kind);
-    // Each unknown name is logged once, even where several occur within a minute.
+    // Each unknown option is logged separately, even if several occur within a minute.
     this.#reporter.log(kind === "unknownOption" ? message : kind, () => message);
   }
 
-  /** Without a time of the caller's: `drainTimeoutMs`, or less where the server was never reached. */
+  /**
+   * Waits at most `timeoutMs`; by default `drainTimeoutMs`, or less if the server was never
+   * reached.
+   */
   async flush(timeoutMs?: number): Promise<FlushResult> {
     const result = await this.#flush(timeoutMs);
     if (result.pending > 0) {
@@ -193,12 +204,12 @@ export class Recording implements Recorder, Endable {
     if (timeoutMs !== undefined || sources.has("drainTimeoutMs")) {
       return this.#batcher.flush(timeoutMs ?? drainTimeoutMs, { which });
     }
-    return whileHopeful(this.#traffic, (hopeless) =>
-      this.#batcher.flush(drainTimeoutMs, { which, hopeless }),
+    return waitWhileReachable(this.#traffic, (unreachable) =>
+      this.#batcher.flush(drainTimeoutMs, { which, hopeless: unreachable }),
     );
   }
 
-  /** Whether an end waits no longer, since the server was never reached. */
+  /** Whether a process end stops waiting because the server was never reached. */
   get #isUnreached(): boolean {
     return !this.#options.sources.has("drainTimeoutMs") && isUnreached(this.#traffic);
   }
@@ -222,7 +233,7 @@ export class Recording implements Recorder, Endable {
 
   stats(): ClientStats {
     this.#ledger.flushUncounted();
-    return statsOf({
+    return collectStats({
       ledger: this.#ledger,
       traffic: this.#traffic,
       pending: this.#batcher.pending,
@@ -240,20 +251,21 @@ export class Recording implements Recorder, Endable {
     const { drainTimeoutMs, exitTimeoutMs } = this.#options;
     const recorded = await this.#flush(undefined, "recorded");
     const isUnreachable = recorded.pending > 0 && this.#isUnreached;
-    // What a spool holds is safe there: it is waited for no longer than at a forced end.
+    // Records from the spool are safe on disk, so they get no more time than at a forced end.
     const { pending } = await this.#batcher.flush(
       isUnreachable ? 0 : Math.min(exitTimeoutMs, drainTimeoutMs),
     );
     this.#isEndingNaturally = true;
     if (pending > 0 && !this.#pool.threaded) {
-      // Sockets of this thread would hold the process beyond its time.
+      // Sockets of this thread would keep the process alive longer than allowed.
       await this.#pool.close();
     }
   }
 
   /**
-   * Hands every waiting tape to the workers and blocks until they wrote the last outcome, or time is
-   * up: the workers go on while this thread stands in the process's `exit`.
+   * Posts every queued tape to the workers and blocks until all outcomes are written or the time
+   * limit is reached. The workers continue while this thread is blocked in the event `exit` of the
+   * process.
    */
   onForcedEnd(): void {
     if (this.#batcher.pending === 0) {
@@ -262,10 +274,10 @@ export class Recording implements Recorder, Endable {
     }
     const { inFlight, waiting } = this.#batcher.takeAll();
     const shipments = [...inFlight, ...waiting];
-    const isWaitedFor = this.#isEndingNaturally && this.#isUnreached;
-    if (this.#pool.threaded && this.#maySend && !isWaitedFor) {
+    const wasWaitedFor = this.#isEndingNaturally && this.#isUnreached;
+    if (this.#pool.threaded && this.#maySend && !wasWaitedFor) {
       for (const { tape } of waiting) {
-        // What becomes of it is read from the tape below.
+        // Its outcome is read from the tape below.
         this.#pool.ship({ memory: tape.memory, used: tape.used }).catch(() => undefined);
       }
       const tapes = shipments.map(({ tape }) => tape);
@@ -274,8 +286,8 @@ export class Recording implements Recorder, Endable {
     this.#settleAll(shipments);
   }
 
-  /** Counts all that is left; from here on nothing is. */
-  #settleAll(taken: readonly Shipment[]): void {
+  /** Counts all remaining records. Later records are not counted. */
+  #settleAll(shipments: readonly Shipment[]): void {
     if (this.#ended) {
       return;
     }
@@ -286,12 +298,12 @@ export class Recording implements Recorder, Endable {
     this.#reports.end();
     this.#replay?.end();
     const { inFlight, waiting } = this.#batcher.takeAll();
-    const left = [...taken, ...inFlight, ...waiting];
-    if (left.some(({ tape }) => !tape.isReplayed)) {
-      this.#failures.noteSilence();
+    const remaining = [...shipments, ...inFlight, ...waiting];
+    if (remaining.some(({ tape }) => !tape.isReplayed)) {
+      this.#failures.recordMissingResponse();
       this.#failures.log(this.#reporter, { isEnd: true });
     }
-    for (const shipment of left) {
+    for (const shipment of remaining) {
       const reason = this.#maySend ? "closed" : "misconfigured";
       this.#batcher.settle(shipment, this.#delivery.settleNow(shipment.tape, reason));
     }
@@ -309,18 +321,18 @@ export class Recording implements Recorder, Endable {
 
   #onFailure(tapeId: number): void {
     if (!this.#ended) {
-      this.#delivery.noteFailure(tapeId);
+      this.#delivery.markFailing(tapeId);
       this.#failures.log(this.#reporter);
-      this.#pendingStore?.noteFailure();
+      this.#pendingStore?.scheduleWrite();
     }
   }
 
-  /** Settles when nothing is left in the spool, for the first time; never without one. */
+  /** Resolves when the spool is empty for the first time; `undefined` without a spool. */
   get caughtUp(): Promise<void> | undefined {
     return this.#replay?.caughtUp;
   }
 
-  #replayOf(storage: Storage): Replay {
+  #createReplay(storage: Storage): Replay {
     const { maxQueueBytes, maxQueueRecords, replayBytesPerSecond } = this.#options;
     return new Replay({
       ...storage,
@@ -328,7 +340,7 @@ export class Recording implements Recorder, Endable {
       reporter: this.#reporter,
       bytesPerSecond: replayBytesPerSecond,
       enqueueReplayed: (tape) => this.#batcher.enqueueReplayed(tape),
-      isCalm: () =>
+      hasCapacity: () =>
         this.#batcher.queuedBytes <= maxQueueBytes / 2 &&
         this.#batcher.pending <= maxQueueRecords / 2,
     });
@@ -336,25 +348,29 @@ export class Recording implements Recorder, Endable {
 }
 
 /**
- * Tapes under way hold at most half of the queue's memory, so that a small queue has small tapes, and room for
- * what waits behind them.
+ * Computes the size of tapes and how many may be sent at the same time, so that tapes in flight
+ * take at most half of the queue's memory. A small queue has small tapes, and capacity for queued
+ * ones.
  */
-function tapesOf({ tapeBytes, maxQueueBytes, requestsInFlight }: ResolvedOptions): {
+function computeTapeLimits({ tapeBytes, maxQueueBytes, requestsInFlight }: ResolvedOptions): {
   readonly tapeBytes: number;
   readonly slots: number;
 } {
   const inFlightBytes = Math.floor(maxQueueBytes / 2);
-  const share = Math.max(smallestTape, Math.floor(inFlightBytes / requestsInFlight));
+  const share = Math.max(minTapeBytes, Math.floor(inFlightBytes / requestsInFlight));
   const size = Math.min(tapeBytes, share);
   return { tapeBytes: size, slots: Math.min(requestsInFlight, Math.floor(inFlightBytes / size)) };
 }
 
-/** What a head and a few small fields need. */
-const smallestTape = 4_096;
+/** Minimum size of a tape in bytes: enough for a record with a few small fields. */
+const minTapeBytes = 4_096;
 
-/** In a small queue a large attachment would cost its whole record. */
-const attachmentBytesOf = ({ maxAttachmentBytes, maxQueueBytes }: ResolvedOptions): number =>
+/**
+ * Limits attachments to half of the queue. Otherwise a large attachment would cause the loss of its
+ * record.
+ */
+const computeAttachmentBytes = ({ maxAttachmentBytes, maxQueueBytes }: ResolvedOptions): number =>
   Math.min(maxAttachmentBytes, Math.floor(maxQueueBytes / 2));
 
-const journalOf = (spool: Spool | undefined): { readonly journal?: () => Journal } =>
+const toJournalOption = (spool: Spool | undefined): { readonly journal?: () => Journal } =>
   spool === undefined ? {} : { journal: () => spool.journal() };

@@ -13,24 +13,32 @@ export interface ReplayOptions {
   readonly reporter: Reporter;
   readonly deadLetters: DeadLetters;
   readonly bytesPerSecond: number;
-  /** Puts a tape into the line; settles when the outcome of its records is known, or they were kept. */
+  /**
+   * Adds a tape to the queue. Resolves when the outcome of its records is known, or they were kept
+   * on disk.
+   */
   readonly enqueueReplayed: (tape: Tape) => Promise<TapeResult>;
   /** Whether the queue is at most half full: new records are sent before replayed ones. */
-  readonly isCalm: () => boolean;
+  readonly hasCapacity: () => boolean;
 }
 
-/** How often the folder is looked at for what other processes left behind. */
-const claimAgainMs = 30_000;
-const calmAgainMs = 100;
-/** A tape on which the server failed in so many rounds is a dead letter: those behind it have waited enough. */
+/** Milliseconds between two checks of the folder for records of other processes. */
+const claimIntervalMs = 30_000;
+/** Milliseconds between two checks whether the queue has capacity. */
+const capacityCheckMs = 100;
+/**
+ * After this many failed rounds a tape becomes a dead letter, so that later tapes do not wait any
+ * longer.
+ */
 const roundLimit = 5;
-/** After a round in which the server failed on a tape: doubles from the first to the longest. */
+/** Milliseconds to wait after a failed round: doubles from the first to the longest. */
 const firstPauseMs = 30_000;
-const longestPauseMs = 600_000;
+const maxPauseMs = 600_000;
 
 /**
- * Sends what is spooled, in order, one tape at a time and no faster than it may. While the server is
- * away the tape in hand waits for it as any other; it stays on disk until it has arrived.
+ * Sends spooled tapes in order, one at a time, and not faster than allowed. While the server is
+ * unavailable, the current tape waits for it like any other. It stays on disk until it was
+ * delivered.
  */
 export class Replay {
   readonly #options: ReplayOptions;
@@ -42,21 +50,22 @@ export class Replay {
     this.#options = options;
   }
 
+  /** Starts sending. */
   start(): void {
     void this.#run();
   }
 
-  /** Settles when nothing was left on disk, for the first time. */
+  /** Resolves when the spool is empty for the first time. */
   get caughtUp(): Promise<void> {
     return this.#caughtUp.promise;
   }
 
-  /** Something was spooled. */
+  /** Call it when records were spooled. */
   wake(): void {
     this.#wake?.();
   }
 
-  /** Nothing more is sent; what is on disk stays there. */
+  /** Stops sending. Records on disk stay there. */
   end(): void {
     this.#ended = true;
     this.#wake?.();
@@ -69,10 +78,10 @@ export class Replay {
       const tape = await spool.next();
       if (tape === undefined) {
         this.#caughtUp.resolve();
-        await this.#idle();
+        await this.#waitForRecords();
         continue;
       }
-      await this.#calm();
+      await this.#waitForCapacity();
       await this.#send(tape);
       if (!this.#ended) {
         spool.done();
@@ -81,10 +90,10 @@ export class Replay {
     }
   }
 
-  async #idle(): Promise<void> {
+  async #waitForRecords(): Promise<void> {
     if (!this.#ended) {
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, claimAgainMs);
+        const timer = setTimeout(resolve, claimIntervalMs);
         timer.unref();
         this.#wake = () => {
           clearTimeout(timer);
@@ -98,41 +107,41 @@ export class Replay {
     }
   }
 
-  async #calm(): Promise<void> {
-    while (!this.#ended && !this.#options.isCalm()) {
-      await this.#sleep(calmAgainMs);
+  async #waitForCapacity(): Promise<void> {
+    while (!this.#ended && !this.#options.hasCapacity()) {
+      await this.#sleep(capacityCheckMs);
     }
   }
 
-  /** Until the outcome of each record is known, or the end. */
+  /** Sends a tape until the outcome of each record is known, or the client ends. */
   async #send({ body, records, own }: SpooledTape): Promise<void> {
     const { ledger, enqueueReplayed } = this.#options;
-    let tape = this.#tapeOf(body);
+    let tape = this.#createTape(body);
     if (tape === undefined) {
       ledger.unspool(own ? records : 0);
       ledger.lose("spoolLost", own ? records : 0);
       return;
     }
-    let counted = own;
+    let isCountedAsSpooled = own;
     for (let round = 0; !this.#ended; round++) {
-      if (counted) {
+      if (isCountedAsSpooled) {
         ledger.unspool(tape.records);
       } else {
         ledger.accepted += tape.records;
       }
       await enqueueReplayed(tape);
-      const left = pendingBytes(tape);
-      if (left.length === 0) {
+      const remaining = pendingBytes(tape);
+      if (remaining.length === 0) {
         return;
       }
-      // What is left was counted as spooled again: it is on disk still.
-      counted = true;
-      tape = Tape.of(left);
+      // The remaining records were counted as spooled again, because they are still on disk.
+      isCountedAsSpooled = true;
+      tape = Tape.of(remaining);
       if (round + 1 >= roundLimit && !this.#ended) {
-        this.#writeDeadLetter(tape, left);
+        this.#writeDeadLetter(tape, remaining);
         return;
       }
-      await this.#sleep(Math.min(firstPauseMs * 2 ** round, longestPauseMs));
+      await this.#sleep(Math.min(firstPauseMs * 2 ** round, maxPauseMs));
     }
   }
 
@@ -144,18 +153,18 @@ export class Replay {
     ledger.lose("expired", records);
   }
 
-  #tapeOf(body: Uint8Array): Tape | undefined {
+  #createTape(body: Uint8Array): Tape | undefined {
     try {
       return Tape.of(body);
     } catch (error) {
       this.#options.ledger.warn("spoolDamaged");
-      const why = error instanceof Error ? error.message : String(error);
-      this.#options.reporter.log("spoolDamaged", () => `The spool: ${why}`);
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#options.reporter.log("spoolDamaged", () => `The spool: ${reason}`);
       return undefined;
     }
   }
 
-  /** Without holding the process; cut short at the end. */
+  /** Waits without keeping the process alive. Ends early when the client ends. */
   async #sleep(delayMs: number): Promise<void> {
     if (this.#ended) {
       return;

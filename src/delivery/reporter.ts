@@ -10,13 +10,13 @@ import type { Logger, LossReason } from "../model/stats.ts";
 import type { CutReason } from "../tracing/queue/ledger.ts";
 import { assertStackRoom } from "../tracing/queue/stack-room.ts";
 
-/** How often one kind of trouble is logged. */
-const quietMs = 60_000;
+/** Milliseconds before the same kind of message is logged again. */
+const repeatAfterMs = 60_000;
 
-/** What happened, as the diagnostics channels are named: `millrace:<name>`. */
+/** Outcomes, by the names of the diagnostics channels: `millrace:<name>`. */
 export type EventName = "delivered" | "rejected" | "dropped" | "spooled" | "retried";
 
-/** Subscribe with node:diagnostics_channel to hear of each outcome. */
+/** Subscribe with node:diagnostics_channel to receive each outcome. */
 const channels: Readonly<Record<EventName, Channel>> = {
   delivered: channel("millrace:delivered"),
   rejected: channel("millrace:rejected"),
@@ -25,43 +25,47 @@ const channels: Readonly<Record<EventName, Channel>> = {
   retried: channel("millrace:retried"),
 };
 
-/** Why records were lost, in words. */
+/** Descriptions of the reasons for lost records. */
 export const lossTexts: Readonly<Record<LossReason, string>> = {
   queueFull: "the queue is full (maxQueueBytes, maxQueueRecords)",
   rejected: "the server refused them",
   expired: "every attempt failed",
   closed: "the client was closed, or the process ended, before they were sent",
-  workerLost: "workers died with them",
-  quarantined: "workers died or hung as they wrote them, or they can't be written",
-  invalid: "they were no runs: a bad id or dotted order",
-  unencodable: "they could not be encoded",
+  workerLost: "workers crashed repeatedly while they had the records",
+  quarantined:
+    "workers crashed or hung while they wrote the records, or the records can't be written as JSON",
+  invalid: "the runs were malformed: invalid id or dotted order",
+  unencodable: "the records could not be encoded",
   spoolFull: "the spool's quota was reached (spoolQuotaBytes)",
   spoolLost: "the spool's files were removed or damaged",
-  misconfigured: "a variable that says where to send can't be read",
+  misconfigured: "an environment variable with the server's address or credentials is invalid",
 };
 
-/** Why parts of fields were left out, in words; counted in `truncated`. */
+/** Descriptions of the reasons for truncated fields, which are counted in `truncated`. */
 export const cutTexts: Readonly<Record<CutReason, string>> = {
-  field: "A field was cut at its limit (maxFieldBytes); the rest of its run arrives",
-  run: "Fields were left out of a run that is more than the server takes; the rest of it arrived",
+  field: "A field was truncated at its limit (maxFieldBytes); the rest of the run is sent",
+  run: "Fields of a run that exceeded the server's size limit were left out; the rest of the run was delivered",
 };
 
-type Whereabouts = Pick<PlainOptions, "enabled" | "endpoint" | "projectName" | "spoolDir">;
+type RecordingTarget = Pick<PlainOptions, "enabled" | "endpoint" | "projectName" | "spoolDir">;
 
 export interface ReporterOptions {
   /** @defaultValue `warn` */
   readonly level?: LogLevel;
-  /** Why a request last failed, in words; each message about a loss ends with it. */
+  /** Describes the last failure of a request. It is appended to each message about lost records. */
   readonly lastFailure?: () => string | undefined;
 }
 
-/** Says what happens: to the log, once a minute for each kind, and to diagnostics channels, always. */
+/**
+ * Reports what happens: in the log, at most once a minute for each kind of message, and always in
+ * the diagnostics channels.
+ */
 export class Reporter {
   readonly #logger: Logger;
   readonly #level: LogLevel;
   readonly #now: () => number;
   readonly #lastFailure: () => string | undefined;
-  readonly #quietUntil = new Map<string, number>();
+  readonly #silentUntil = new Map<string, number>();
   readonly #unreported = new Map<LossReason, number>();
   #timer: NodeJS.Timeout | undefined;
   #hasServer = false;
@@ -77,8 +81,8 @@ export class Reporter {
     this.#lastFailure = lastFailure;
   }
 
-  /** Says where is recorded to, with a level that shows it. */
-  begin({ enabled, endpoint, projectName, spoolDir }: Whereabouts): void {
+  /** Logs where runs are sent, at the level `info`. */
+  logStart({ enabled, endpoint, projectName, spoolDir }: RecordingTarget): void {
     const spool = spoolDir === undefined ? "" : `, spool ${spoolDir}`;
     const text = enabled
       ? `Recording to ${endpoint}, project ${projectName}${spool}`
@@ -86,7 +90,7 @@ export class Reporter {
     this.log("begin", () => text, "info");
   }
 
-  /** Publishes an outcome; `facts` hold no inputs or outputs. */
+  /** Publishes an outcome. `facts` must not contain inputs or outputs. */
   publish(name: EventName, facts: Readonly<Record<string, unknown>>): void {
     const target = channels[name];
     if (target.hasSubscribers) {
@@ -94,18 +98,19 @@ export class Reporter {
     }
   }
 
-  /** Logs a loss: at once, or with the others of its kind when a minute is over. */
-  loss(reason: LossReason, records: number): void {
+  /** Logs a loss: immediately, or together with other losses of the same kind after a minute. */
+  reportLoss(reason: LossReason, records: number): void {
     this.publish("dropped", { reason, records });
     if (reason === "misconfigured") {
-      // The variable was named when the client was made.
+      // The invalid variable was logged when the client was created.
       return;
     }
     this.#unreported.set(reason, (this.#unreported.get(reason) ?? 0) + records);
     this.log(reason, () => this.#lossText(reason), "error");
     if (this.#unreported.size > 0 && this.#timer === undefined) {
-      this.#timer = setTimeout(() => this.logRemaining(), quietMs);
-      // Where the program ends earlier, the rest is logged when its client closes.
+      this.#timer = setTimeout(() => this.logRemaining(), repeatAfterMs);
+      // Unref'd: if the process ends earlier, the remaining losses are logged when the client
+      // closes.
       this.#timer.unref();
     }
   }
@@ -115,7 +120,7 @@ export class Reporter {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     for (const reason of this.#unreported.keys()) {
-      this.#quietUntil.delete(reason);
+      this.#silentUntil.delete(reason);
       this.log(reason, () => this.#lossText(reason), "error");
     }
   }
@@ -130,23 +135,27 @@ export class Reporter {
     ].join(". ");
   }
 
-  /** Logs unless `kind` was logged within the last minute. @throws RangeError there is no stack left for it. */
+  /**
+   * Logs unless `kind` was logged within the last minute.
+   *
+   * @throws RangeError if there is not enough stack left.
+   */
   log(kind: string, message: () => string, level: MessageLevel = "warn"): void {
     if (!isLogged(level, this.#level)) {
       return;
     }
     const now = this.#now();
-    if (now < (this.#quietUntil.get(kind) ?? Number.NEGATIVE_INFINITY)) {
+    if (now < (this.#silentUntil.get(kind) ?? Number.NEGATIVE_INFINITY)) {
       return;
     }
-    // A log that is broken off in the middle would stay so.
+    // A log entry that is interrupted by a stack overflow would stay incomplete.
     assertStackRoom();
-    this.#quietUntil.set(kind, now + quietMs);
+    this.#silentUntil.set(kind, now + repeatAfterMs);
     logThrough(this.#logger, level, message());
   }
 
-  /** Says what a worker did with a tape: to the log each time, where that shows deliveries. */
-  shipped({ delivered, requests, retries, reason, server }: ShipReport): void {
+  /** Reports what a worker did with a tape. Every delivery is logged at the level `debug`. */
+  reportShipment({ delivered, requests, retries, reason, server }: ShipReport): void {
     if (delivered > 0) {
       this.publish("delivered", { records: delivered });
     }
@@ -157,19 +166,19 @@ export class Reporter {
       this.#hasServer = true;
       this.log(
         "server",
-        () => `The server answers: version ${server.version ?? "unknown"}`,
+        () => `Connected to the server, version ${server.version ?? "unknown"}`,
         "info",
       );
     }
     if (this.#level === "debug") {
-      const why = reason === undefined ? "" : `: ${reason}`;
-      const text = `Delivered ${delivered} records in ${requests} requests, ${retries} of them retries${why}`;
+      const suffix = reason === undefined ? "" : `: ${reason}`;
+      const text = `Delivered ${delivered} records in ${requests} requests, ${retries} of them retries${suffix}`;
       logThrough(this.#logger, "debug", text);
     }
   }
 }
 
-/** Logs, now. */
+/** Logs a message immediately. Never throws. */
 export function logThrough(logger: Logger, level: MessageLevel, message: string): void {
   try {
     const text = `[millrace] ${toPrintable(message)}`;
@@ -179,14 +188,17 @@ export function logThrough(logger: Logger, level: MessageLevel, message: string)
       logger[level](text);
     }
   } catch {
-    // A logger that throws must not reach the program; what is lost is counted elsewhere.
+    // A logger that throws must not affect the program. Losses are counted independently of it.
   }
 }
 
-/** The faults of the environment that were reported to each logger. */
+/** Faults of environment variables that were already logged, for each logger. */
 const reportedFaults = new WeakMap<Logger, Set<string>>();
 
-/** Logs what was wrong with the environment, each fault once, however many clients read it. */
+/**
+ * Logs faults of environment variables. Each fault is logged once for a logger, even if several
+ * clients read it.
+ */
 export function logFaults(
   faults: readonly EnvironmentFault[],
   logger: Logger,
@@ -195,15 +207,15 @@ export function logFaults(
   const reported = reportedFaults.get(logger) ?? new Set();
   reportedFaults.set(logger, reported);
   for (const { message, effect } of faults) {
-    const weight = effect === "default" ? "warn" : "error";
-    if (!reported.has(message) && isLogged(weight, level)) {
+    const messageLevel = effect === "default" ? "warn" : "error";
+    if (!reported.has(message) && isLogged(messageLevel, level)) {
       reported.add(message);
-      logThrough(logger, weight, message);
+      logThrough(logger, messageLevel, message);
     }
   }
 }
 
-/** Where warnings go by default: standard error. */
+/** The default logger, which writes to standard error. */
 export const consoleLogger: Logger = {
   warn(message) {
     process.stderr.write(`${message}\n`);

@@ -3,9 +3,12 @@ import type { SenderReport } from "../model/records/sender-report.ts";
 import type { ClientStats } from "../model/stats.ts";
 import { version } from "../model/version.ts";
 
-/** From the first answer of the server to the first report: what was just sent is counted by then. */
+/**
+ * Milliseconds from the server's first response to the first report, so that the report contains
+ * the records just sent.
+ */
 const firstMs = 500;
-/** Between reports, where something has changed. */
+/** Milliseconds between two reports, if a count has changed. */
 const pauseMs = 5_000;
 
 export interface SenderReportsOptions {
@@ -23,17 +26,17 @@ export class SenderReports {
   readonly #options: SenderReportsOptions;
   readonly #id = randomUUID();
   #timer: NodeJS.Timeout | undefined;
-  #last = "";
+  #lastSerialized = "";
   #ended = false;
 
   constructor(options: SenderReportsOptions) {
     this.#options = options;
   }
 
-  /** The server takes them. Repeated, it changes nothing. */
-  begin(): void {
+  /** Starts reporting, because the server accepts reports. Repeated calls have no effect. */
+  start(): void {
     if (this.#timer === undefined && !this.#ended) {
-      this.#wait(firstMs);
+      this.#scheduleReport(firstMs);
     }
   }
 
@@ -43,10 +46,10 @@ export class SenderReports {
     clearTimeout(this.#timer);
   }
 
-  #wait(delayMs: number): void {
+  #scheduleReport(delayMs: number): void {
     this.#timer = setTimeout(() => {
       this.#sendReport();
-      this.#wait(pauseMs);
+      this.#scheduleReport(pauseMs);
     }, delayMs);
     this.#timer.unref();
   }
@@ -55,14 +58,14 @@ export class SenderReports {
     const { accepted, delivered, rejected, dropped, spooled, pending } = this.#options.stats();
     const counts = { accepted, delivered, rejected, dropped, spooled, pending };
     const serialized = JSON.stringify(counts);
-    if (serialized === this.#last) {
+    if (serialized === this.#lastSerialized) {
       return;
     }
-    this.#last = serialized;
+    this.#lastSerialized = serialized;
     const { projectName, send } = this.#options;
     const project = projectName.slice(0, 1_024);
     const report = { id: this.#id, project, pid: process.pid, version };
-    // Not a record: what fails here is counted nowhere.
+    // A report is not a record, so its failure is not counted.
     send({ ...report, ...counts }).catch(() => undefined);
   }
 }

@@ -9,15 +9,15 @@ import type { SharedTraffic } from "../model/records/shared-traffic.ts";
 import type { ShippingOptions } from "../model/records/shipping.ts";
 import { version } from "../model/version.ts";
 
-/** What the workers need to know, of a client's options. */
+/** Selects the options that the workers need. */
 export function shippingOf(
   options: ResolvedOptions,
   headers: Readonly<Record<string, string>>,
   traffic: SharedTraffic,
 ): ShippingOptions {
-  const redaction = redactionOf(options);
+  const redaction = createRedactionPlan(options);
   return {
-    connection: connectionOf(options, headers, shareOf(options)),
+    connection: connectionOf(options, headers, requestsPerWorker(options)),
     attempts: options.attempts,
     retryAfterLimitMs: options.retryAfterLimitMs,
     maxResponseBytes: options.maxResponseBytes,
@@ -39,17 +39,17 @@ export function shippingOf(
   };
 }
 
-/** What the options have masked; `undefined` where nothing is. */
-export const redactionOf = (
+/** Converts the redaction options to a plan; `undefined` if nothing is masked. */
+export const createRedactionPlan = (
   options: Pick<ResolvedOptions, "redact" | "apiKey" | "faults">,
 ): RedactionPlan | undefined =>
   masksEverything(options) ? maskEverything : planRedaction(options.redact, options.apiKey);
 
-/** Of the requests that may be under way, those of one worker. */
-const shareOf = ({ workers, requestsInFlight }: PlainOptions): number =>
+/** Maximum number of requests in flight for one worker. */
+const requestsPerWorker = ({ workers, requestsInFlight }: PlainOptions): number =>
   Math.ceil(requestsInFlight / Math.max(1, workers));
 
-/** How to reach the server, of a client's options. */
+/** Selects the options for connecting to the server. */
 export function connectionOf(
   options: ResolvedOptions,
   headers: Readonly<Record<string, string>>,
@@ -63,7 +63,7 @@ export function connectionOf(
     timeoutMs: options.timeoutMs,
     requestsInFlight,
     compression: options.compression,
-    ...pick(options, [
+    ...selectDefined(options, [
       "apiKey",
       "workspaceId",
       "httpProxy",
@@ -77,25 +77,28 @@ export function connectionOf(
   };
 }
 
-/** The program's environment without what would run its preloads in our workers too. */
+/**
+ * The program's environment without `NODE_OPTIONS`, whose preloaded modules would also run in our
+ * workers.
+ */
 export function workerEnvironment(env: Environment): Readonly<Record<string, string>> {
-  const kept = Object.entries(env).filter(
+  const entries = Object.entries(env).filter(
     (entry): entry is [string, string] => entry[0] !== "NODE_OPTIONS" && entry[1] !== undefined,
   );
-  return Object.fromEntries(kept);
+  return Object.fromEntries(entries);
 }
 
-/** Those of the options that have a value. */
-function pick<Name extends keyof PlainOptions>(
+/** Selects the options that have a value. */
+function selectDefined<Name extends keyof PlainOptions>(
   options: PlainOptions,
   names: readonly Name[],
 ): { readonly [N in Name]?: NonNullable<PlainOptions[N]> } {
-  const picked: { [N in Name]?: NonNullable<PlainOptions[N]> } = {};
+  const selected: { [N in Name]?: NonNullable<PlainOptions[N]> } = {};
   for (const name of names) {
     const value = options[name];
     if (value !== undefined && value !== null) {
-      picked[name] = value;
+      selected[name] = value;
     }
   }
-  return picked;
+  return selected;
 }

@@ -5,7 +5,10 @@ import { definedOf } from "../model/fields.ts";
 
 const unlimited = -1;
 
-/** `whole` answers are bounded; a `stream` is not, as it is never held at once. */
+/**
+ * Kind of responses. The size of a response that is read as a whole is limited; a stream is not,
+ * because it is never in memory at once.
+ */
 export type PoolKind = "whole" | "stream";
 
 interface ConnectionPool {
@@ -13,11 +16,14 @@ interface ConnectionPool {
   close(): Promise<void>;
 }
 
-/** The connections of the request half, by what they are for; each opens at its first use. */
+/**
+ * The connection pools of API calls, one for each server and kind of response. A pool opens at its
+ * first use.
+ */
 export class ConnectionPools {
   readonly #connection: Connection;
   readonly #maxResponseBytes: number;
-  readonly #open = new Map<string, Promise<ConnectionPool>>();
+  readonly #pools = new Map<string, Promise<ConnectionPool>>();
 
   constructor(connection: Connection, maxResponseBytes: number) {
     this.#connection = connection;
@@ -25,26 +31,30 @@ export class ConnectionPools {
   }
 
   /**
-   * To the client's own server, or to another, by its base address: that one gets no key.
+   * Returns the requester for the client's own server, or for another server, given by its base
+   * address. Other servers do not get the key.
    *
-   * @throws {@link SdkError} nothing can be connected with.
+   * @throws {@link SdkError} if the connection can't be set up.
    */
   async requesterFor(server: string | undefined, kind: PoolKind): Promise<Requester> {
     const name = `${kind} ${server ?? ""}`;
     const limit = kind === "whole" ? this.#maxResponseBytes : unlimited;
-    const pool = this.#open.get(name) ?? openPool(this.#connectionTo(server), limit);
-    this.#open.set(name, pool);
+    const pool = this.#pools.get(name) ?? openPool(this.#connectionTo(server), limit);
+    this.#pools.set(name, pool);
     return (await pool).requester;
   }
 
   async close(): Promise<void> {
-    const pools = await Promise.allSettled(this.#open.values());
-    // Of one that never opened there is nothing to give back.
+    const pools = await Promise.allSettled(this.#pools.values());
+    // A pool that could not be opened has nothing to close.
     const opened = pools.flatMap((pool) => (pool.status === "fulfilled" ? [pool.value] : []));
     await Promise.all(opened.map((pool) => pool.close()));
   }
 
-  /** What names or proves who is asking stays with the client's own server; trust and proxies are the machine's. */
+  /**
+   * Settings for another server: credentials are sent only to the client's own server; trusted
+   * authorities and proxies apply to all servers.
+   */
   #connectionTo(server: string | undefined): Connection {
     if (server === undefined) {
       return this.#connection;
@@ -52,8 +62,8 @@ export class ConnectionPools {
     if (isSameOrigin(server, this.#connection.endpoint)) {
       return { ...this.#connection, endpoint: server };
     }
-    const { timeoutMs, requestsInFlight, compression, ...own } = this.#connection;
-    const { httpProxy, httpsProxy, noProxy, ca } = own;
+    const { timeoutMs, requestsInFlight, compression, ...rest } = this.#connection;
+    const { httpProxy, httpsProxy, noProxy, ca } = rest;
     return {
       endpoint: server,
       timeoutMs,

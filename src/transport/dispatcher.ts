@@ -7,25 +7,28 @@ import { createFetchTransport } from "./fetch-transport.ts";
 import type { Transport } from "./transport.ts";
 import { createTunnel } from "./tunnel.ts";
 
-/** Below the 5 s after which common servers close an idle connection. */
+/**
+ * Milliseconds that an idle connection is kept. Common servers close idle connections after 5 s.
+ */
 const keepAliveMs = 4_000;
 
 /**
- * Pooled connections with explicit limits: undici's defaults are 300 s, and no bound on responses. Of an answer at most
- * `answerLimitBytes` are read. `onConnected` is called for each connection that was made. Whether a proxy is on the way is read from the connection alone, never
- * from the environment.
+ * Creates pooled connections with explicit limits: undici's default timeouts are 300 s, and it does
+ * not limit responses. At most `maxResponseBytes` of a response are read. `onConnected` is called
+ * for each established connection. Whether a proxy is used is decided from `connection` alone,
+ * never from the environment.
  */
 export function createDispatcher(
   connection: Connection,
   maxResponseBytes: number,
   onConnected: () => void = () => undefined,
 ): Transport {
-  if (!canSend()) {
+  if (!isRealUndici()) {
     return createFetchTransport(connection, maxResponseBytes, onConnected);
   }
   const { timeoutMs, ca, cert, key, socketPath } = connection;
   const tls = definedOf({ ca, cert, key });
-  const limits = limitsOf(connection, maxResponseBytes);
+  const limits = createLimits(connection, maxResponseBytes);
   const proxy = parseProxy(chooseProxy(connection) ?? "");
   if (proxy === undefined) {
     const connect = { timeout: timeoutMs, ...tls, ...definedOf({ socketPath }) };
@@ -37,17 +40,18 @@ export function createDispatcher(
   }
   const connect = { timeout: timeoutMs, ...definedOf({ ca }) };
   const pool = new Pool(proxy.origin, { ...limits, connect }).on("connect", onConnected);
-  return pool.compose(toProxy(proxy));
+  return pool.compose(createProxyInterceptor(proxy));
 }
 
-/** Whether this is undici itself: a runtime may have put something of that name in its place. */
-const canSend = (): boolean => typeof Reflect.get(Agent.prototype, "request") === "function";
+/** Whether `undici` is the real package: a runtime may replace it by its own implementation. */
+const isRealUndici = (): boolean => typeof Reflect.get(Agent.prototype, "request") === "function";
 
-const limitsOf = (
+const createLimits = (
   { timeoutMs, requestsInFlight }: Connection,
   maxResponseBytes: number,
 ): Agent.Options => ({
-  // One connection more than runs can use, so that a hanging `/info` delays none of them.
+  // One more connection than requests with runs can use, so that a hanging `/info` request does not
+  // delay them.
   connections: requestsInFlight + 1,
   pipelining: 1,
   headersTimeout: timeoutMs,
@@ -57,8 +61,11 @@ const limitsOf = (
   maxResponseSize: maxResponseBytes,
 });
 
-/** Asks a proxy for the whole address: what it connects to with `CONNECT` is mostly TLS only. */
-const toProxy =
+/**
+ * Requests the full URL from the proxy. This is for plain HTTP: most proxies allow `CONNECT` only
+ * for TLS.
+ */
+const createProxyInterceptor =
   ({ authorization }: Proxy): Dispatcher.DispatcherComposeInterceptor =>
   (dispatch) =>
   (options, handler) =>

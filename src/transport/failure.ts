@@ -14,7 +14,7 @@ const timeoutCodes = new Set([
   "ETIMEDOUT",
 ]);
 
-/** Failures from before there was a connection: nothing of the request was sent. */
+/** Error codes from before a connection was established: nothing of the request was sent. */
 const connectCodes = new Set([
   "EAI_AGAIN",
   "ECONNREFUSED",
@@ -27,38 +27,46 @@ const connectCodes = new Set([
 
 const tooLargeCode = "UND_ERR_RES_EXCEEDED_MAX_SIZE";
 
-/** Whether more came than is read of an answer. */
+/** Whether the response exceeded the size limit. */
 export const isTooLarge = (failure: unknown): boolean =>
-  factsOf(failure).codes.includes(tooLargeCode);
+  collectFacts(failure).codes.includes(tooLargeCode);
 
-/** Whether it is certain that nothing of the request was sent. */
+/** Whether it is certain that no part of the request was sent. */
 export const isUnsent = (failure: unknown): boolean =>
-  factsOf(failure).codes.some((code) => connectCodes.has(code));
+  collectFacts(failure).codes.some((code) => connectCodes.has(code));
 
 /**
- * The error of our family for a failure to get an answer. What the server sent stays out of its causes:
- * a parser keeps what it could not read, and that may be our own request, sent back with the key.
+ * Converts a failed request to an error of this package. Data from the server is removed from its
+ * causes: a parser keeps the data that it could not read, which may be our own request with the
+ * key, sent back.
  */
-export function toError(action: string, failure: unknown, about: SdkErrorOptions = {}): SdkError {
-  for (const error of chainOf(failure)) {
+export function toError(
+  action: string,
+  failure: unknown,
+  errorOptions: SdkErrorOptions = {},
+): SdkError {
+  for (const error of collectErrors(failure)) {
     Reflect.deleteProperty(error, "data");
   }
-  const { names, codes, message } = factsOf(failure);
+  const { names, codes, message } = collectFacts(failure);
   const [code = ""] = codes;
   const text = `Failed to ${action}: ${message.includes(code) ? "" : `${code} `}${message}`;
-  const options = { ...about, cause: failure };
-  const hint = codes.map(certificateHint).find((found) => found !== undefined);
-  if (hint !== undefined) {
-    return new CertificateError(`${text}. ${hint}`, options);
+  const options = { ...errorOptions, cause: failure };
+  const advice = codes.map(findCertificateAdvice).find((found) => found !== undefined);
+  if (advice !== undefined) {
+    return new CertificateError(`${text}. ${advice}`, options);
   }
   if (codes.includes(tooLargeCode)) {
-    return new ResponseError(`${text}: the answer is too large; ask for less`, options);
+    return new ResponseError(
+      `${text}: the response is too large; request less data, or raise maxResponseBytes`,
+      options,
+    );
   }
   if (codes.includes("UND_ERR_INVALID_ARG")) {
-    // Such as a header that can't be sent: no later try is different.
+    // For example a header that can't be sent: another attempt would fail too.
     return new OptionError(text, options);
   }
-  if (codes.some((one) => timeoutCodes.has(one)) || names.includes("TimeoutError")) {
+  if (codes.some((errorCode) => timeoutCodes.has(errorCode)) || names.includes("TimeoutError")) {
     return new TimeoutError(text, options);
   }
   return new NetworkError(text, options);
@@ -70,13 +78,14 @@ interface FailureFacts {
   readonly message: string;
 }
 
-/** Names and codes of an error, of its parts and of its causes, and the first message that is not empty. */
-function factsOf(failure: unknown): FailureFacts {
-  const errors = chainOf(failure);
-  const messages = errors.map(textOf).filter((message) => message !== "");
+/** Names and codes of an error, of its parts and of its causes, and the first non-empty message. */
+function collectFacts(failure: unknown): FailureFacts {
+  const errors = collectErrors(failure);
+  const messages = errors.map(messageOf).filter((message) => message !== "");
   return {
     names: errors.map(({ name }) => name),
-    // Only texts: the code of a DOMException is a meaningless number, that of a parser may be missing.
+    // Only strings: the code of a DOMException is a meaningless number, and the code of a parser
+    // error may be missing.
     codes: errors.flatMap((error) =>
       "code" in error && typeof error.code === "string" ? [error.code] : [],
     ),
@@ -84,52 +93,56 @@ function factsOf(failure: unknown): FailureFacts {
   };
 }
 
-/** OpenSSL's own messages are lists of places in its source; the reason beside them is the text. */
-const textOf = (error: Error): string =>
+/** OpenSSL's messages list positions in its source. The useful text is in `reason`. */
+const messageOf = (error: Error): string =>
   "library" in error && "reason" in error ? String(error.reason) : error.message.trim();
 
-/** Longest chain of causes that is followed: a cause can be its own. */
+/** Maximum depth of causes that is followed: an error can be its own cause. */
 const causeLimit = 5;
 
-function chainOf(failure: unknown, depth = 0): readonly Error[] {
+function collectErrors(failure: unknown, depth = 0): readonly Error[] {
   if (!(failure instanceof Error) || depth > causeLimit) {
     return [];
   }
-  // Connecting to a name that has several addresses fails with one error for each.
+  // Connecting to a host name with several addresses fails with one error for each address.
   const inner: readonly unknown[] = failure instanceof AggregateError ? failure.errors : [];
-  return [failure, ...[...inner, failure.cause].flatMap((one) => chainOf(one, depth + 1))];
+  return [
+    failure,
+    ...[...inner, failure.cause].flatMap((cause) => collectErrors(cause, depth + 1)),
+  ];
 }
 
-const otherName = "The certificate is made out to another name than the endpoint's.";
-const untrusted = "The server's certificate can't be trusted; pass its authority as the option ca.";
-const outOfDate = "The server's certificate is out of date.";
-const clientWanted =
-  "The server does not accept our certificate, or the lack of one; pass the options cert and key.";
-const unreadable =
-  "The option ca, cert or key is no PEM text that can be read, or the key is not the certificate's.";
+const wrongNameAdvice = "The certificate is for a different host name than the endpoint's.";
+const untrustedAdvice =
+  "The server's certificate can't be trusted; pass its certificate authority as the option ca.";
+const expiredAdvice = "The server's certificate has expired or is not valid yet.";
+const clientCertificateAdvice =
+  "The server requires a client certificate or rejects the one that was sent; pass the options cert and key.";
+const unreadableAdvice =
+  "The option ca, cert or key is not valid PEM text, or the key does not belong to the certificate.";
 
-/** By the codes of Node and OpenSSL. */
-const hints: readonly (readonly [RegExp, string])[] = [
-  [/^(?:ERR_TLS_CERT_ALTNAME|HOSTNAME_MISMATCH)/, otherName],
-  [/^CERT_(?:HAS_EXPIRED|NOT_YET_VALID)$/, outOfDate],
-  [/^ERR_OSSL_/, unreadable],
-  [/^ERR_SSL_.*ALERT.*(?:CERTIFICATE|UNKNOWN_CA|HANDSHAKE_FAILURE)/, clientWanted],
+/** Advice by error code of Node or OpenSSL. */
+const certificateAdvice: readonly (readonly [RegExp, string])[] = [
+  [/^(?:ERR_TLS_CERT_ALTNAME|HOSTNAME_MISMATCH)/, wrongNameAdvice],
+  [/^CERT_(?:HAS_EXPIRED|NOT_YET_VALID)$/, expiredAdvice],
+  [/^ERR_OSSL_/, unreadableAdvice],
+  [/^ERR_SSL_.*ALERT.*(?:CERTIFICATE|UNKNOWN_CA|HANDSHAKE_FAILURE)/, clientCertificateAdvice],
   [
     /^(?:CERT_|UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|ERR_TLS_CERT|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED)/,
-    untrusted,
+    untrustedAdvice,
   ],
 ];
 
-/** What the user can do about a failure of a certificate; `undefined` for other codes. */
-const certificateHint = (code: string): string | undefined =>
-  hints.find(([pattern]) => pattern.test(code))?.[1];
+/** Advice for an error with certificates; `undefined` for other error codes. */
+const findCertificateAdvice = (code: string): string | undefined =>
+  certificateAdvice.find(([pattern]) => pattern.test(code))?.[1];
 
-/** A proxy answered, and would not connect us. */
+/** A proxy responded and refused the connection. */
 export class ProxyRefusal extends Error {
   readonly status: number;
 
   constructor(status: number) {
-    super(`the proxy answered ${status}`);
+    super(`the proxy responded with status ${status}`);
     this.name = "ProxyRefusal";
     this.status = status;
   }

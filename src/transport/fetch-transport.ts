@@ -3,7 +3,7 @@ import type { Connection } from "../model/options/connection.ts";
 import { chooseProxy } from "../model/options/proxy.ts";
 import type { Transport, TransportRequest, TransportResponse } from "./transport.ts";
 
-/** What Bun's `fetch` takes beyond the standard. */
+/** Options of Bun's `fetch` in addition to the standard. */
 interface BunRequestInit extends RequestInit {
   readonly duplex?: "half";
   readonly proxy?: string;
@@ -17,25 +17,27 @@ interface Limits {
 }
 
 /**
- * Requests by `fetch`, for Bun, whose own `undici` takes the place of ours and can't send by itself. Connections are the
- * runtime's; proxies, certificates and unix sockets are passed in Bun's way.
+ * Sends requests with `fetch`. This is for Bun, which replaces the package `undici` by an
+ * implementation that can't send requests. The runtime manages the connections; proxies,
+ * certificates and Unix sockets are passed as Bun's options.
  */
 export function createFetchTransport(
   connection: Connection,
   maxResponseBytes: number,
   onConnected: () => void,
 ): Transport {
-  const ends = new AbortController();
-  const extras = extrasOf(connection);
+  const closed = new AbortController();
+  const extras = createFetchOptions(connection);
   const limits = { maxResponseBytes, timeoutMs: connection.timeoutMs };
   return {
     async request(request) {
-      // When it connects can't be seen: a request that has not failed counts as connected.
+      // The moment of connecting is not observable, so each request counts as connected unless it
+      // fails.
       onConnected();
-      return answered(await send(request, extras, ends.signal), limits);
+      return toTransportResponse(await send(request, extras, closed.signal), limits);
     },
     destroy() {
-      ends.abort(new DOMException("the client was closed", "AbortError"));
+      closed.abort(new DOMException("the client was closed", "AbortError"));
       return Promise.resolve();
     },
   };
@@ -44,16 +46,16 @@ export function createFetchTransport(
 function send(
   { origin, path, method, headers, body, signal }: TransportRequest,
   extras: BunRequestInit,
-  ended: AbortSignal,
+  closedSignal: AbortSignal,
 ): Promise<Response> {
   const init: BunRequestInit = {
     ...extras,
     method,
     headers: { ...headers },
     redirect: "manual",
-    signal: AbortSignal.any([signal, ended]),
+    signal: AbortSignal.any([signal, closedSignal]),
   };
-  // Looked up at the call: tools that replace it come later than the import.
+  // Looked up at each call, because tools may replace `fetch` after this module was imported.
   if (body === null) {
     return globalThis.fetch(origin + path, init);
   }
@@ -68,8 +70,8 @@ function send(
   return globalThis.fetch(origin + path, { ...init, body: body as Uint8Array<ArrayBuffer> });
 }
 
-/** @throws TypeError this runtime's `fetch` can't do what the options ask for. */
-function extrasOf(connection: Connection): BunRequestInit {
+/** @throws TypeError if this runtime's `fetch` does not support the options. */
+function createFetchOptions(connection: Connection): BunRequestInit {
   const { ca, cert, key, socketPath } = connection;
   const proxy = chooseProxy(connection);
   const tls = definedOf({ ca, cert, key });
@@ -80,14 +82,14 @@ function extrasOf(connection: Connection): BunRequestInit {
   };
   if (Object.keys(extras).length > 0 && !("Bun" in globalThis)) {
     throw new TypeError(
-      "This runtime's fetch takes no proxy, certificate or unix socket; use Node, or leave out the options httpProxy, httpsProxy, ca, cert, key and socketPath",
+      "This runtime's fetch supports no proxy, certificate or Unix socket; use Node, or remove the options httpProxy, httpsProxy, ca, cert, key and socketPath",
     );
   }
   return extras;
 }
 
-function answered(response: Response, limits: Limits): TransportResponse {
-  const chunks = (): AsyncGenerator<Uint8Array, void> => read(response, limits);
+function toTransportResponse(response: Response, limits: Limits): TransportResponse {
+  const chunks = (): AsyncGenerator<Uint8Array, void> => readBody(response, limits);
   return {
     statusCode: response.status,
     headers: Object.fromEntries(response.headers),
@@ -104,8 +106,11 @@ function answered(response: Response, limits: Limits): TransportResponse {
   };
 }
 
-/** Each chunk comes within `timeoutMs`, and all of them are no more than `answerLimitBytes`. */
-async function* read(
+/**
+ * Reads a body. Each chunk must arrive within `timeoutMs`, and all chunks together must not exceed
+ * `maxResponseBytes`.
+ */
+async function* readBody(
   { body }: Response,
   { maxResponseBytes, timeoutMs }: Limits,
 ): AsyncGenerator<Uint8Array, void> {
@@ -113,7 +118,7 @@ async function* read(
   let bytes = 0;
   try {
     for (;;) {
-      const part = await within(timeoutMs, reader?.read());
+      const part = await withTimeout(timeoutMs, reader?.read());
       if (part === undefined || part.done) {
         return;
       }
@@ -121,27 +126,35 @@ async function* read(
       bytes += chunk.length;
       if (bytes > maxResponseBytes) {
         const code = "UND_ERR_RES_EXCEEDED_MAX_SIZE";
-        throw Object.assign(new Error(`more than ${maxResponseBytes} bytes came`), { code });
+        throw Object.assign(new Error(`the response exceeds ${maxResponseBytes} bytes`), { code });
       }
       yield chunk;
     }
   } finally {
-    // What is not read any more is not to be sent any more.
+    // Stop the server from sending the rest.
     await reader?.cancel().catch(() => undefined);
   }
 }
 
-async function within<T>(timeoutMs: number, wait: Promise<T> | undefined): Promise<T | undefined> {
+async function withTimeout<T>(
+  timeoutMs: number,
+  wait: Promise<T> | undefined,
+): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
+  const timedOut = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(
       () =>
-        reject(new DOMException(`no more of the answer within ${timeoutMs} ms`, "TimeoutError")),
+        reject(
+          new DOMException(
+            `no further data of the response within ${timeoutMs} ms`,
+            "TimeoutError",
+          ),
+        ),
       timeoutMs,
     );
   });
   try {
-    return await Promise.race([wait, late]);
+    return await Promise.race([wait, timedOut]);
   } finally {
     clearTimeout(timer);
   }

@@ -5,7 +5,7 @@ import { OptionError } from "../model/errors.ts";
 import { version } from "../model/version.ts";
 import { isOk, readRefusal } from "./response.ts";
 import type { HttpResponse, StreamedResponse } from "./response.ts";
-import { watched } from "./transport.ts";
+import { reportProgress } from "./transport.ts";
 import type { StreamedBody, Transport, TransportResponse } from "./transport.ts";
 
 export interface HttpRequest extends Pick<Endpoint, "method" | "path"> {
@@ -13,7 +13,7 @@ export interface HttpRequest extends Pick<Endpoint, "method" | "path"> {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Asks one server: address, key and deadline are the same for every request. */
+/** Sends requests to one server, all with the same address, key and timeout. */
 export class Requester {
   readonly #dispatcher: Transport;
   readonly #timeoutMs: number;
@@ -22,7 +22,7 @@ export class Requester {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #secrets: readonly string[];
 
-  /** @throws {@link OptionError} nothing may be sent over this connection. */
+  /** @throws {@link OptionError} if the options do not allow sending to this server. */
   constructor(connection: Connection, dispatcher: Transport) {
     if (connection.refusal !== undefined) {
       throw new OptionError(connection.refusal);
@@ -32,19 +32,21 @@ export class Requester {
     this.#timeoutMs = connection.timeoutMs;
     this.#origin = url.origin;
     this.#basePath = url.pathname.replace(/\/+$/, "");
-    this.#headers = headersOf(connection);
-    this.#secrets = secretsOf(connection);
+    this.#headers = createHeaders(connection);
+    this.#secrets = collectSecrets(connection);
   }
 
-  /** A text of the server's, for people to read: without the key, which some servers repeat. */
+  /** Removes the key and other secrets from a text of the server, which may repeat them. */
   conceal(text: string): string {
     return this.#secrets.reduce((shown, secret) => shown.replaceAll(secret, "[hidden]"), text);
   }
 
   /**
-   * One request and its whole answer, within `timeoutMs`; a streamed body has `timeoutMs` for each of
-   * its chunks, and for the answer from its end on. Redirects are not followed: the key would go with
-   * them. Throws where no answer began; a body that breaks off is left out, its status counts.
+   * Sends a request and reads the whole response within `timeoutMs`. For a streamed body,
+   * `timeoutMs` applies to each of its chunks, and to the response after the body was sent.
+   * Redirects are not followed, because the key would be sent along. Throws if no response began.
+   * If the body of a response breaks off, the response is returned without it, because the status
+   * is known.
    */
   request(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
     return this.#exchange(request, signal, async (head, body) => {
@@ -53,7 +55,10 @@ export class Requester {
     });
   }
 
-  /** As {@link Requester.request}, what was asked for as bytes, which may be many; of a refusal the beginning. */
+  /**
+   * Like {@link Requester.request}, but returns the body of a 2xx response as chunks, because it
+   * may be large. Of an error response only the beginning is read.
+   */
   requestBytes(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
     return this.#exchange(request, signal, async (head, body) => {
       if (!isOk(head.status)) {
@@ -74,15 +79,16 @@ export class Requester {
   ): Promise<HttpResponse> {
     signal.throwIfAborted();
     const controller = new AbortController();
-    const deadline = deadlineOf(this.#timeoutMs, signal);
+    const deadline = createDeadline(this.#timeoutMs, signal);
     let head: HttpResponse | undefined;
     const exchange = async (): Promise<HttpResponse> => {
       const response = await this.#send(request, controller.signal, deadline);
-      head = this.#headOf(response);
+      head = this.#createHead(response);
       return read(head, response.body);
     };
     try {
-      // Beside the signal, as undici does not look at it before there is a connection.
+      // The deadline is needed in addition to the signal, because undici ignores the signal until
+      // there is a connection.
       return await Promise.race([exchange(), deadline.passed]);
     } catch (error) {
       controller.abort(error);
@@ -96,17 +102,21 @@ export class Requester {
   }
 
   /**
-   * One request, and the beginning of its answer within `timeoutMs`; the rest is read as it comes, each
-   * chunk within `timeoutMs`. Otherwise as {@link Requester.request}. The body must be read, or left.
+   * Sends a request and waits at most `timeoutMs` for the response to begin. The rest is read as a
+   * stream, each chunk within `timeoutMs`. Otherwise like {@link Requester.request}. The caller
+   * must read or cancel the body.
    */
   async open(request: HttpRequest, signal: AbortSignal): Promise<StreamedResponse> {
     signal.throwIfAborted();
     const controller = new AbortController();
-    const deadline = deadlineOf(this.#timeoutMs, signal);
-    const ends = AbortSignal.any([signal, controller.signal]);
+    const deadline = createDeadline(this.#timeoutMs, signal);
+    const endSignal = AbortSignal.any([signal, controller.signal]);
     try {
-      const response = await Promise.race([this.#send(request, ends, deadline), deadline.passed]);
-      return { head: this.#headOf(response), chunks: response.body };
+      const response = await Promise.race([
+        this.#send(request, endSignal, deadline),
+        deadline.passed,
+      ]);
+      return { head: this.#createHead(response), chunks: response.body };
     } catch (error) {
       controller.abort(error);
       throw error;
@@ -115,7 +125,7 @@ export class Requester {
     }
   }
 
-  #headOf({ statusCode, headers }: TransportResponse): HttpResponse {
+  #createHead({ statusCode, headers }: TransportResponse): HttpResponse {
     const retryAfter = headers["retry-after"];
     const { location } = headers;
     return {
@@ -131,45 +141,48 @@ export class Requester {
     signal: AbortSignal,
     deadline: Deadline,
   ): Promise<TransportResponse> {
-    const request = { origin: this.#origin, path: below(this.#basePath, path), method, signal };
-    const sent = { ...this.#headers, ...headers };
+    const request = { origin: this.#origin, path: joinPath(this.#basePath, path), method, signal };
+    const allHeaders = { ...this.#headers, ...headers };
     if (body === undefined || body instanceof Uint8Array) {
-      return this.#dispatcher.request({ ...request, headers: sent, body: body ?? null });
+      return this.#dispatcher.request({ ...request, headers: allHeaders, body: body ?? null });
     }
     const { sizeBytes } = body;
     return this.#dispatcher.request({
       ...request,
-      headers: sizeBytes === undefined ? sent : { ...sent, "content-length": String(sizeBytes) },
+      headers:
+        sizeBytes === undefined
+          ? allHeaders
+          : { ...allHeaders, "content-length": String(sizeBytes) },
       body: Readable.from(
-        watched(body.open(), () => deadline.restart()),
+        reportProgress(body.open(), () => deadline.restart()),
         { objectMode: false },
       ),
-      // The deadline is ours: undici's does not see how slowly a body is read.
+      // Our deadline applies: undici's timeout does not account for a body that is read slowly.
       headersTimeout: 0,
     });
   }
 }
 
-/** Where both the path and the base address end in a version, such as `/v1`, it is written once. */
-const below = (base: string, path: string): string =>
+/** Joins the base path and the path. If both contain a version, such as `/v1`, it appears once. */
+const joinPath = (base: string, path: string): string =>
   base.endsWith("/v1") && path.startsWith("/v1/") ? base + path.slice(3) : base + path;
 
 interface Deadline {
-  /** Never resolves. */
+  /** Rejects when the deadline passes. Never resolves. */
   readonly passed: Promise<never>;
   restart(): void;
   clear(): void;
 }
 
-/** Passes after `timeoutMs`, or when `signal` aborts. */
-function deadlineOf(timeoutMs: number, signal: AbortSignal): Deadline {
+/** Creates a deadline that passes after `timeoutMs`, or when `signal` aborts. */
+function createDeadline(timeoutMs: number, signal: AbortSignal): Deadline {
   const timing = new AbortController();
-  const late = (): void =>
-    timing.abort(new DOMException(`no answer within ${timeoutMs} ms`, "TimeoutError"));
-  const stop = (): void =>
-    timing.abort(new DOMException("the request was ended by its caller", "AbortError"));
-  const timer = setTimeout(late, timeoutMs);
-  signal.addEventListener("abort", stop);
+  const abortLate = (): void =>
+    timing.abort(new DOMException(`no response within ${timeoutMs} ms`, "TimeoutError"));
+  const abortByCaller = (): void =>
+    timing.abort(new DOMException("the request was aborted by its caller", "AbortError"));
+  const timer = setTimeout(abortLate, timeoutMs);
+  signal.addEventListener("abort", abortByCaller);
   return {
     passed: new Promise<never>((_resolve, reject) => {
       timing.signal.addEventListener("abort", () => reject(timing.signal.reason as DOMException));
@@ -177,20 +190,23 @@ function deadlineOf(timeoutMs: number, signal: AbortSignal): Deadline {
     restart: () => timer.refresh(),
     clear: () => {
       clearTimeout(timer);
-      signal.removeEventListener("abort", stop);
+      signal.removeEventListener("abort", abortByCaller);
     },
   };
 }
 
-/** What is shorter keeps nothing safe, and may be a part of any text. */
-const shortestSecret = 8;
+/**
+ * Minimum length of a secret that is removed from texts. A shorter value protects nothing and could
+ * match any text.
+ */
+const minSecretLength = 8;
 
-/** What proves who is asking: the key, and extra headers, which may be tokens. */
-const secretsOf = ({ apiKey = "", headers = {} }: Connection): readonly string[] =>
-  [apiKey, ...Object.values(headers)].filter(({ length }) => length >= shortestSecret);
+/** Credentials: the key and the extra headers, which may be tokens. */
+const collectSecrets = ({ apiKey = "", headers = {} }: Connection): readonly string[] =>
+  [apiKey, ...Object.values(headers)].filter(({ length }) => length >= minSecretLength);
 
-/** Set by us, or by HTTP itself: not among the extra headers, however they are written. */
-const reserved = new Set([
+/** Headers that are set by this package or by HTTP. Extra headers can't replace them. */
+const reservedHeaders = new Set([
   "accept",
   "connection",
   "content-encoding",
@@ -205,10 +221,10 @@ const reserved = new Set([
   "x-api-key",
 ]);
 
-function headersOf(connection: Connection): Readonly<Record<string, string>> {
+function createHeaders(connection: Connection): Readonly<Record<string, string>> {
   const extra = Object.entries(connection.headers ?? {})
     .map(([name, value]): [string, string] => [name.toLowerCase(), value])
-    .filter(([name]) => !reserved.has(name));
+    .filter(([name]) => !reservedHeaders.has(name));
   return {
     ...Object.fromEntries(extra),
     "user-agent": `millrace/${version}`,

@@ -1,24 +1,24 @@
-/** What came back for one request. */
+/** The response to one request. */
 export interface HttpResponse {
   readonly status: number;
-  /** The value of `Retry-After`, if any. */
+  /** Value of the header `Retry-After`, if present. */
   readonly retryAfter?: string | undefined;
-  /** Where a redirect points. */
+  /** Target of a redirect. */
   readonly location?: string | undefined;
-  /** Empty where it could not be read: the status counts all the same. */
+  /** Empty if it could not be read. The status is still valid. */
   readonly body: string;
-  /** In place of `body`, for a 2xx response whose caller requested bytes. */
+  /** Replaces `body` in a 2xx response if the caller requested bytes. */
   readonly chunks?: readonly Uint8Array[];
-  /** What kept the body from being read, where something did. */
+  /** The reason why the body could not be read, if there was one. */
   readonly bodyFailure?: unknown;
 }
 
 export const isOk = (status: number): boolean => status >= 200 && status < 300;
 
-/** Longest text of a refusal that is read, in bytes. */
+/** Maximum number of bytes of an error response that are read. */
 const refusalBytes = 65_536;
 
-/** Reads the body of an error response, up to a bound. */
+/** Reads the beginning of an error response. */
 export async function readRefusal(chunks: AsyncIterable<Uint8Array>): Promise<string> {
   const read: Uint8Array[] = [];
   let size = 0;
@@ -31,21 +31,21 @@ export async function readRefusal(chunks: AsyncIterable<Uint8Array>): Promise<st
       }
     }
   } catch {
-    // It broke off: the status counts all the same.
+    // The body broke off. The status is still valid.
   }
   return Buffer.concat(read).toString();
 }
 
-/** An answer that is read as it arrives. */
+/** A response whose body is read as a stream. */
 export interface StreamedResponse {
-  /** Its body is empty. */
+  /** Status and headers; `body` is empty. */
   readonly head: HttpResponse;
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
-/** The words with which an error describes a redirect. */
+/** Describes a redirect for an error message. */
 export const redirectText = ({ location }: HttpResponse): string =>
   [
     ...(location === undefined ? [] : [`to ${location.slice(0, 200)}`]),
-    "(redirects are not followed; set the endpoint to where the server is)",
+    "(redirects are not followed; set the endpoint to the address of the server)",
   ].join(" ");

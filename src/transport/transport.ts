@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 
-/** One request, with its whole address. */
+/** A request with its full address. */
 export interface TransportRequest {
   readonly origin: string;
   readonly path: string;
@@ -8,7 +8,7 @@ export interface TransportRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | Readable | null;
   readonly signal: AbortSignal;
-  /** Milliseconds; 0 for a wait that the caller bounds itself. */
+  /** Milliseconds to wait for the headers of the response; 0 if the caller limits the wait. */
   readonly headersTimeout?: number;
 }
 
@@ -18,24 +18,26 @@ export interface TransportResponse {
   readonly body: AsyncIterable<Uint8Array> & { text(): Promise<string> };
 }
 
-/** What sends requests: pooled connections of undici, or `fetch` where a runtime has another undici. */
+/**
+ * Sends requests: with pooled undici connections, or with `fetch` if the runtime replaces undici.
+ */
 export interface Transport {
   request(request: TransportRequest): Promise<TransportResponse>;
-  /** Ends its connections, and what is under way with them. */
+  /** Closes its connections and aborts requests in flight. */
   destroy(): Promise<void>;
 }
 
-/** The body of a request that is sent as it is read. */
+/** A request body that is read while it is sent. */
 export interface StreamedBody {
-  /** Bytes of it all, where they are known; it is sent in chunks where they are not. */
+  /** Total number of bytes, if known. Otherwise the body is sent with chunked encoding. */
   readonly sizeBytes?: number | undefined;
-  /** Whether it can be opened again: a caller's own stream only until it was. */
+  /** Whether the body was consumed and can't be opened again, as a caller's own stream. */
   readonly isSpent: boolean;
   open(): AsyncIterable<Uint8Array>;
 }
 
-/** What is read of `chunks`, and `onProgress` at each step. */
-export async function* watched(
+/** Passes chunks through, and calls `onProgress` before and after each one is consumed. */
+export async function* reportProgress(
   chunks: AsyncIterable<Uint8Array>,
   onProgress: () => void,
 ): AsyncGenerator<Uint8Array, void> {

@@ -8,18 +8,22 @@ import { ProxyRefusal } from "./failure.ts";
 
 export interface TunnelOptions {
   readonly proxy: Proxy;
-  /** Longest wait for the proxy, and then for the server's handshake. */
+  /** Milliseconds to wait for the proxy, and then again for the TLS handshake with the server. */
   readonly timeoutMs: number;
-  /** PEM text: authorities to trust, at the proxy too. */
+  /** PEM text: certificate authorities to trust, also for the proxy. */
   readonly ca?: string;
-  /** PEM text: our certificate and its key, shown to the server and not to the proxy. */
+  /**
+   * PEM text: the client certificate and its private key, which are sent to the server but not to
+   * the proxy.
+   */
   readonly cert?: string;
   readonly key?: string;
 }
 
 /**
- * Connects to a server through `CONNECT` at a proxy, and speaks TLS with the server inside. Ours, as
- * undici's waits for a silent proxy for five minutes and dials one that hangs up again at once, for ever.
+ * Connects to a server with `CONNECT` through a proxy, and uses TLS inside this tunnel. We don't
+ * use undici's implementation, because it waits five minutes for an unresponsive proxy, and
+ * reconnects forever to one that closes the connection.
  */
 export function createTunnel(options: TunnelOptions): buildConnector.connector {
   const { proxy: _proxy, timeoutMs: timeout, ...tls } = options;
@@ -51,8 +55,8 @@ function dial(options: TunnelOptions, target: buildConnector.Options): Promise<S
     },
   };
   return new Promise((resolve, reject) => {
-    const secure = proxy.origin.startsWith("https:");
-    const request = secure
+    const isSecure = proxy.origin.startsWith("https:");
+    const request = isSecure
       ? httpsRequest(proxy.origin, ca === undefined ? init : { ...init, ca })
       : httpRequest(proxy.origin, init);
     const timer = setTimeout(() => {
@@ -72,11 +76,11 @@ function dial(options: TunnelOptions, target: buildConnector.Options): Promise<S
         settle(() => reject(new ProxyRefusal(statusCode)));
       }
     });
-    request.on("error", (error) => settle(() => reject(throughProxy(proxy, error))));
+    request.on("error", (error) => settle(() => reject(addProxyName(proxy, error))));
     request.end();
   });
 }
 
-/** Says which proxy failed. Its origin holds no password. */
-const throughProxy = ({ origin }: Proxy, cause: Error): Error =>
+/** Adds the address of the proxy to an error. The origin contains no password. */
+const addProxyName = ({ origin }: Proxy, cause: Error): Error =>
   new Error(`at the proxy ${origin}: ${cause.message}`, { cause });

@@ -80,7 +80,7 @@ describe("the first failure is logged at once, with its cause and what to do", (
     await using server = await loopbackServer({ tls: serverTls });
     const { client, lines } = recording(server.endpoint.replace("http:", "https:"));
     await vi.waitFor(() => expect(client.stats().rejected).toBe(2), soon);
-    expect(lines[0]).toMatch(/certificate can't be trusted; pass its authority as the option ca/);
+    expect(lines[0]).toMatch(/certificate can't be trusted; pass its certificate authority as the option ca/);
     expect(client.stats().lastFailure).toMatchObject({ code: "CERTIFICATE" });
   });
 
@@ -98,7 +98,7 @@ describe("the first failure is logged at once, with its cause and what to do", (
     await using server = await loopbackServer({ runs: [{ status: 503, body: "later" }] });
     const { client, lines } = recording(server.endpoint);
     await vi.waitFor(() => expect(lines).toHaveLength(1), soon);
-    expect(lines[0]).toMatch(/503 later\. What is recorded is kept in memory, and sent when /);
+    expect(lines[0]).toMatch(/503 later\. Records are kept in memory and sent when /);
     expect(client.stats().lastFailure).toMatchObject({ status: 503 });
   });
 });
@@ -148,7 +148,7 @@ test("a server that was reached is waited for when it fails later", async () => 
 });
 
 describe("what answers and may be no server of runs", () => {
-  const strange = /answers \/info without a version: it may be no server of runs/;
+  const strange = /responds to \/info without a version, so it may not be a tracing server/;
   const said = (lines: readonly string[]) => lines.filter((line) => strange.test(line)).length;
 
   test.each<readonly [string, ScriptedAnswer, number]>([

@@ -42,7 +42,7 @@ const expected: Readonly<Record<LogLevel, readonly string[]>> = {
 
 test.each(logLevels)("%s shows what its row in docs/delivery.md says", async (level) => {
   const said = await saidAt(level);
-  expect(said.filter((text) => !text.includes("The server answers"))).toEqual(expected[level]);
+  expect(said.filter((text) => !text.includes("Connected to the server"))).toEqual(expected[level]);
 });
 
 test("the variable chooses where the program does not, and warn is the default", async () => {

@@ -176,7 +176,7 @@ test.each(paths)(
     expect(ended.output).toMatch(
       ending === "close"
         ? /"delivered":8,.*"pending":0,.*"truncated":1,/
-        : /^\[millrace\] Fields were left out of a run[^\n]*\n$/,
+        : /^\[millrace\] Fields of a run that exceeded[^\n]*\n$/,
     );
   },
   60_000,

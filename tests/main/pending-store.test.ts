@@ -13,7 +13,7 @@ test("a tape that was stored before it was full is stored whole after it was cut
   const { spool } = open({ syncMs: 10 });
   const { record, batcher, underWay } = batching({ slots: 1, tapeBytes: 4_096 });
   const waiting = (): readonly Tape[] => batcher.waitingTapes;
-  const store = PendingStore.of(spool, { inFlight: new Set(), failing: new Set() }, batcher);
+  const store = PendingStore.create(spool, { inFlight: new Set(), failing: new Set() }, batcher);
   record(1_000);
   await Promise.race([batcher.flush(0), wait(10)]);
   expect(underWay, "the one slot is taken").toHaveLength(1);

@@ -55,8 +55,8 @@ function replaying(
   sends: readonly Send[] = [arrives],
   {
     bytesPerSecond = 1_000_000_000,
-    isCalm = () => true,
-  }: { readonly bytesPerSecond?: number; readonly isCalm?: () => boolean } = {},
+    hasCapacity = () => true,
+  }: { readonly bytesPerSecond?: number; readonly hasCapacity?: () => boolean } = {},
 ): Replaying {
   const ledger = new Ledger(() => undefined);
   const reporter = new Reporter({ warn: () => undefined }, () => 0);
@@ -78,7 +78,7 @@ function replaying(
     reporter,
     bytesPerSecond,
     enqueueReplayed,
-    isCalm,
+    hasCapacity,
   });
   return { spool, replay, ledger, adopted };
 }
@@ -166,7 +166,7 @@ test("is no faster than it may be", async () => {
 
 test("waits while the line is busy: what is recorded now goes first", async () => {
   let calm = false;
-  const bench = replaying([arrives], { isCalm: () => calm });
+  const bench = replaying([arrives], { hasCapacity: () => calm });
   spoolTape(bench, 1);
   bench.replay.start();
   await vi.advanceTimersByTimeAsync(5_000);

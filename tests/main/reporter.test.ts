@@ -17,11 +17,11 @@ function reporting(): { lines: string[]; reporter: Reporter; pass: (ms: number) 
 
 test("a loss is logged once a minute for each reason, with what was lost meanwhile", () => {
   const { lines, reporter, pass } = reporting();
-  reporter.loss("queueFull", 1);
-  reporter.loss("queueFull", 5);
-  reporter.loss("expired", 2);
+  reporter.reportLoss("queueFull", 1);
+  reporter.reportLoss("queueFull", 5);
+  reporter.reportLoss("expired", 2);
   pass(60_000);
-  reporter.loss("queueFull", 3);
+  reporter.reportLoss("queueFull", 3);
   expect(lines).toEqual([
     "[millrace] Lost 1 record (queueFull): the queue is full (maxQueueBytes, maxQueueRecords)",
     "[millrace] Lost 2 records (expired): every attempt failed",
@@ -31,8 +31,8 @@ test("a loss is logged once a minute for each reason, with what was lost meanwhi
 
 test("what was lost in a quiet minute is said when the client closes", () => {
   const { lines, reporter } = reporting();
-  reporter.loss("queueFull", 1);
-  reporter.loss("queueFull", 22_750);
+  reporter.reportLoss("queueFull", 1);
+  reporter.reportLoss("queueFull", 22_750);
   reporter.logRemaining();
   reporter.logRemaining();
   expect(lines.map((line) => line.split(":")[0])).toEqual([
@@ -44,8 +44,8 @@ test("what was lost in a quiet minute is said when the client closes", () => {
 test("and when the minute is over, if the program goes on", () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const { lines, reporter } = reporting();
-  reporter.loss("queueFull", 1);
-  reporter.loss("queueFull", 2);
+  reporter.reportLoss("queueFull", 1);
+  reporter.reportLoss("queueFull", 2);
   vi.advanceTimersByTime(60_000);
   vi.useRealTimers();
   expect(lines).toHaveLength(2);
@@ -58,8 +58,8 @@ test("a logger that throws does not reach the caller, and later ones are still c
     throw new Error("logger");
   };
   const reporter = new Reporter({ warn }, () => calls * 100_000);
-  reporter.loss("closed", 1);
-  reporter.loss("closed", 1);
+  reporter.reportLoss("closed", 1);
+  reporter.reportLoss("closed", 1);
   expect(calls).toBe(2);
 });
 
@@ -70,8 +70,8 @@ test("outcomes are published on diagnostics channels while somebody listens", ()
     heard.push(message);
   };
   subscribe("millrace:dropped", listener);
-  reporter.loss("queueFull", 4);
+  reporter.reportLoss("queueFull", 4);
   unsubscribe("millrace:dropped", listener);
-  reporter.loss("queueFull", 5);
+  reporter.reportLoss("queueFull", 5);
   expect(heard).toEqual([{ reason: "queueFull", records: 4 }]);
 });

@@ -48,8 +48,8 @@ test("nothing is told before the server asks for it", async () => {
 test("what changed is told, at most every five seconds; what did not is not", async () => {
   const { reports, sent, change } = reporting();
   change({ accepted: 2, delivered: 1, pending: 1 });
-  reports.begin();
-  reports.begin();
+  reports.start();
+  reports.start();
   await vi.advanceTimersByTimeAsync(500);
   expect(sent).toMatchObject([{ project: "p", accepted: 2, delivered: 1, pending: 1, dropped: 0 }]);
   change({ delivered: 2, pending: 0 });
@@ -66,7 +66,7 @@ test("what changed is told, at most every five seconds; what did not is not", as
 test("a report that fails is not told again, and the next one is", async () => {
   const { reports, sent, change } = reporting(() => Promise.reject(new Error("away")));
   change({ accepted: 1 });
-  reports.begin();
+  reports.start();
   await vi.advanceTimersByTimeAsync(10_500);
   expect(sent).toHaveLength(1);
   change({ accepted: 2 });
@@ -77,9 +77,9 @@ test("a report that fails is not told again, and the next one is", async () => {
 
 test("after the end nothing is told", async () => {
   const { reports, sent, change } = reporting();
-  reports.begin();
+  reports.start();
   reports.end();
-  reports.begin();
+  reports.start();
   change({ accepted: 1 });
   await vi.advanceTimersByTimeAsync(60_000);
   expect(sent).toEqual([]);

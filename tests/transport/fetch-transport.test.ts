@@ -93,6 +93,6 @@ test("a body is streamed, and what is under way ends with the transport", async 
 test("what only Bun's fetch can do is refused elsewhere, not left out", () => {
   const connection = connectionTo("https://127.0.0.1", { ca: "a certificate" });
   expect(() => createFetchTransport(connection, 1_000, () => undefined)).toThrow(
-    /takes no proxy, certificate or unix socket; use Node, or leave out the options/,
+    /supports no proxy, certificate or Unix socket; use Node, or remove the options/,
   );
 });

@@ -71,6 +71,6 @@ test("a message names codes that are words, not the number of a DOMException", a
   await using server = await loopbackServer({ runs: [() => undefined] });
   const { http } = httpTo(server.endpoint, { connection: { timeoutMs: 50 }, attempts: 1 });
   await expect(http.call("readRun", readRun)).rejects.toThrow(
-    /^Failed to read run: no answer within 50 ms$/,
+    /^Failed to read run: no response within 50 ms$/,
   );
 });

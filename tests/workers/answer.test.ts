@@ -140,19 +140,19 @@ describe("no answer", () => {
   });
 
   test.each<readonly [string, RegExp]>([
-    ["DEPTH_ZERO_SELF_SIGNED_CERT", /pass its authority as the option ca/],
+    ["DEPTH_ZERO_SELF_SIGNED_CERT", /pass its certificate authority as the option ca/],
     ["SELF_SIGNED_CERT_IN_CHAIN", /option ca/],
     ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", /option ca/],
     ["UNABLE_TO_GET_ISSUER_CERT_LOCALLY", /option ca/],
     ["CERT_UNTRUSTED", /option ca/],
-    ["CERT_HAS_EXPIRED", /out of date/],
-    ["CERT_NOT_YET_VALID", /out of date/],
-    ["ERR_TLS_CERT_ALTNAME_INVALID", /another name/],
+    ["CERT_HAS_EXPIRED", /expired or is not valid yet/],
+    ["CERT_NOT_YET_VALID", /expired or is not valid yet/],
+    ["ERR_TLS_CERT_ALTNAME_INVALID", /different host name/],
     ["ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED", /options cert and key/],
     ["ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE", /options cert and key/],
     ["ERR_SSL_TLSV1_ALERT_UNKNOWN_CA", /options cert and key/],
-    ["ERR_OSSL_PEM_NO_START_LINE", /no PEM text/],
-    ["ERR_OSSL_X509_KEY_VALUES_MISMATCH", /key is not the certificate's/],
+    ["ERR_OSSL_PEM_NO_START_LINE", /not valid PEM text/],
+    ["ERR_OSSL_X509_KEY_VALUES_MISMATCH", /key does not belong to the certificate/],
   ])("%s is final, and the message says what to do", (code, hint) => {
     const outcome = classifyFailure("send runs", coded(code));
     expect(outcome).toMatchObject({ kind: "rejected", rejection: { code: "CERTIFICATE" } });

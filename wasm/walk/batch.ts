@@ -1,7 +1,9 @@
-// The body of `POST /runs/batch`: one walk through all of it, which tells where each run has what, and whether a post is an
-// ordinary one, of which nothing is left to check. server/src/runs/ingest/batch-walk.ts reads the tables.
-import { noSeconds } from "./forms";
-import { colon, escapes, space, takesComma, text, value } from "./json";
+// Parses the body of `POST /runs/batch` in one pass. The result is a table with the positions of
+// each run's members, and whether a post has the common form, for which nothing is left to check.
+// server/src/runs/ingest/batch-walk.ts reads the tables. A trap means that this module can't handle
+// the body: the TypeScript parser then parses it and reports errors.
+import { resetSeconds } from "./forms";
+import { skipColon, escapes, skipSpace, hasComma, skipText, skipValue } from "./json";
 import { field, kind, limit, memberCodes } from "./layout";
 import {
   addMember,
@@ -9,17 +11,17 @@ import {
   entries,
   memberCount,
   members,
-  forgetMembers,
+  truncateMembers,
   openEntry,
   packed,
   put,
-  putPlace,
+  putOffset,
   texts,
 } from "./memory";
 import { codeOfName, namePlace } from "./names";
-import { noSources } from "./post";
-import { run } from "./run";
-import { noTexts, packedSize, textCount } from "./texts";
+import { resetSources } from "./post";
+import { parseRun } from "./run";
+import { resetTexts, packedSize, textCount } from "./texts";
 
 export { know } from "./names";
 
@@ -29,9 +31,9 @@ const closeBrace: u32 = 0x7d;
 const openBracket: u32 = 0x5b;
 const closeBracket: u32 = 0x5d;
 const nullWord: u32 = 0x6c6c_756e;
-/** Zeros behind the body, and bytes that may be read there. */
+/** Number of zero bytes after the body, which may be read. */
 const margin: usize = 64;
-/** Levels around a run. */
+/** Nesting depth of a run in the body. */
 const aroundRun: u32 = 1;
 
 export const bodyPlace = bodyAt;
@@ -42,123 +44,124 @@ export const packedPlace = packed;
 export const nameAt = namePlace;
 export const marginBytes = margin;
 
-/** Runs of each list, and where its first is. */
+/** Number of runs in each list, and the index of its first run. */
 export let postCount: usize = 0;
 export let postFirst: usize = 0;
 export let patchCount: usize = 0;
 export let patchFirst: usize = 0;
 let runCount: usize = 0;
 
-/** So many texts were told. */
+/** Number of texts in the table. */
 export function textsTold(): usize {
   return textCount;
 }
 
-/** So many bytes of them are packed. */
+/** Number of bytes of the packed texts. */
 export function bytesPacked(): usize {
   return packedSize;
 }
 
-/** Walks over a body that is any one value. A trap says that it is none. */
+/** Checks a body that is a single JSON value. A trap means that it is not valid. */
 export function walkValue(size: usize): void {
   endBody(size);
-  if (space(value(space(bodyAt), 0)) !== bodyAt + size) {
+  if (skipSpace(skipValue(skipSpace(bodyAt), 0)) !== bodyAt + size) {
     unreachable();
   }
 }
 
 /**
- * Puts the members of an object, whose place is in a body that was walked over, behind those in their table, until it is called
- * again; returns how many. A trap says that there is no room.
+ * Adds the members of an object to the members table and returns their number. `offset` is the
+ * position of the object in a body that was walked before. The next call overwrites them. A trap means
+ * that the table is full.
  */
-export function listMembers(place: usize): usize {
+export function listMembers(offset: usize): usize {
   const first = memberCount;
-  let at = space(bodyAt + place + 1);
+  let at = skipSpace(bodyAt + offset + 1);
   while (load<u8>(at) === quote) {
     const before = escapes;
-    const nameEnd = text(at);
+    const nameEnd = skipText(at);
     const code = escapes === before ? codeOfName(at + 1, nameEnd - at - 2) : memberCodes;
-    const valueAt = colon(nameEnd);
-    const to = value(valueAt, 0);
+    const valueAt = skipColon(nameEnd);
+    const to = skipValue(valueAt, 0);
     addMember(code, at, nameEnd, valueAt, to);
-    at = space(to);
-    at = load<u8>(at) === closeBrace ? at : space(at + 1);
+    at = skipSpace(to);
+    at = load<u8>(at) === closeBrace ? at : skipSpace(at + 1);
   }
   const count = memberCount - first;
-  forgetMembers(first);
+  truncateMembers(first);
   return count;
 }
 
-/** How many members the runs have. */
+/** Number of members of all runs. */
 export function membersTold(): usize {
   return memberCount;
 }
 
-/** Zeros behind the body, with which no value goes on. */
+/** Writes zeros after the body, so that no value continues there. */
 function endBody(size: usize): void {
   memory.fill(bodyAt + size, 0, margin);
 }
 
-/** Walks over the body of so many bytes. A trap says that it has to go the other way. */
+/** Walks over a body of `size` bytes. A trap means that the TypeScript parser must handle it. */
 export function walk(size: usize): void {
-  begin(size);
-  let at = space(bodyAt);
-  expect(at, openBrace);
-  at = space(at + 1);
+  reset(size);
+  let at = skipSpace(bodyAt);
+  expectByte(at, openBrace);
+  at = skipSpace(at + 1);
   if (load<u8>(at) === closeBrace) {
     at += 1;
   } else {
     while (true) {
-      at = space(topMember(at));
-      const isMore = takesComma(at, closeBrace);
+      at = skipSpace(parseTopMember(at));
+      const isMore = hasComma(at, closeBrace);
       at += 1;
       if (!isMore) {
         break;
       }
-      at = space(at);
+      at = skipSpace(at);
     }
   }
-  if (space(at) !== bodyAt + size) {
+  if (skipSpace(at) !== bodyAt + size) {
     unreachable();
   }
 }
 
-function begin(size: usize): void {
+function reset(size: usize): void {
   endBody(size);
-  noSeconds();
-  noTexts();
-  forgetMembers(0);
+  resetSeconds();
+  resetTexts();
+  truncateMembers(0);
   runCount = 0;
-  noSources();
+  resetSources();
   postCount = 0;
   postFirst = 0;
   patchCount = 0;
   patchFirst = 0;
 }
 
-function expect(at: usize, byte: u32): void {
+function expectByte(at: usize, byte: u32): void {
   if (load<u8>(at) !== byte) {
     unreachable();
   }
 }
 
-/** One member of the body. */
-function topMember(nameAt: usize): usize {
+/** Parses one member of the body. */
+function parseTopMember(nameAt: usize): usize {
   const before = escapes;
-  const nameEnd = text(nameAt);
-  const from = colon(nameEnd);
+  const nameEnd = skipText(nameAt);
+  const from = skipColon(nameEnd);
   const size = nameEnd - nameAt;
   const isPost = size === 6 && load<u32>(nameAt + 1) === 0x7473_6f70;
   const isPatch =
     size === 7 && load<u32>(nameAt + 1) === 0x6374_6170 && load<u8>(nameAt + 5) === 0x68;
   if (!isPost && !isPatch) {
-    // It may say `post` with escapes.
+    // The name may be `post` or `patch`, written with escapes.
     if (escapes !== before) {
       unreachable();
     }
-    return value(from, 0);
+    return skipValue(from, 0);
   }
-  // Of equal names the last one counts.
+  // With duplicate names the last one is used, which this module does not support.
   if ((isPost ? postCount : patchCount) > 0) {
     unreachable();
   }
@@ -166,7 +169,7 @@ function topMember(nameAt: usize): usize {
     return from + 4;
   }
   const first = runCount;
-  const to = list(from, isPost);
+  const to = parseList(from, isPost);
   if (isPost) {
     postFirst = first;
     postCount = runCount - first;
@@ -177,33 +180,33 @@ function topMember(nameAt: usize): usize {
   return to;
 }
 
-function list(from: usize, isPost: bool): usize {
-  expect(from, openBracket);
-  let at = space(from + 1);
+function parseList(from: usize, isPost: bool): usize {
+  expectByte(from, openBracket);
+  let at = skipSpace(from + 1);
   if (load<u8>(at) === closeBracket) {
     return at + 1;
   }
   while (true) {
-    at = space(item(at, isPost));
-    if (!takesComma(at, closeBracket)) {
+    at = skipSpace(parseItem(at, isPost));
+    if (!hasComma(at, closeBracket)) {
       return at + 1;
     }
-    at = space(at + 1);
+    at = skipSpace(at + 1);
   }
 }
 
-function item(from: usize, isPost: bool): usize {
+function parseItem(from: usize, isPost: bool): usize {
   if (runCount === limit.entries) {
     unreachable();
   }
   openEntry(runCount);
-  putPlace(field.from, from);
+  putOffset(field.from, from);
   let to: usize = 0;
   if (load<u8>(from) === openBrace) {
-    to = run(from, runCount, isPost);
+    to = parseRun(from, runCount, isPost);
   } else {
     put(field.kind, kind.other);
-    to = value(from, aroundRun);
+    to = skipValue(from, aroundRun);
   }
   runCount += 1;
   return to;

@@ -1,27 +1,29 @@
-// The grammar of JSON (RFC 8259), walked over: what server/src/bodies/json-skip.ts does, 16 bytes at a time. Each function takes
-// the place where something begins and gives the place behind it. What breaks the grammar, or is too deep, ends the walk
-// by a trap: the other way then says what is wrong. Behind the text there are zeros, which no value goes on with.
+// Validates JSON (RFC 8259) as server/src/bodies/json-skip.ts does, 16 bytes at a time. Each
+// function takes the address where an element begins and returns the address after it. A syntax
+// error, or nesting that is too deep, causes a trap: the TypeScript parser then reports the error.
+// The text is followed by zeros, which end every value.
 import { depthMax } from "./layout";
 import { closers } from "./memory";
 
 const quote: u8 = 0x22;
 const backslash: u8 = 0x5c;
 const comma: u32 = 0x2c;
-const colonByte: u32 = 0x3a;
+const colonCharacter: u32 = 0x3a;
 const openBrace: u32 = 0x7b;
 const closeBrace: u32 = 0x7d;
 const openBracket: u32 = 0x5b;
 
-/** How many escapes were met. */
+/** Number of escapes found so far. */
 export let escapes: u32 = 0;
-/** Whether a name was met that may belong to what is counted of a run: see usage-places.ts. */
-export let hasMark: bool = false;
+/** Whether a member's name may belong to token usage of a run: see usage-places.ts. */
+export let hasUsageName: bool = false;
 
-export function noMark(): void {
-  hasMark = false;
+export function resetUsageName(): void {
+  hasUsageName = false;
 }
 
-export function space(from: usize): usize {
+/** Skips whitespace. */
+export function skipSpace(from: usize): usize {
   let at = from;
   while (true) {
     const byte: u32 = load<u8>(at);
@@ -32,40 +34,40 @@ export function space(from: usize): usize {
   }
 }
 
-/** One value, which stands within `outer` levels. */
-export function value(from: usize, outer: u32): usize {
+/** Skips one value, which is nested in `outer` levels. */
+export function skipValue(from: usize, outer: u32): usize {
   let at = from;
   let depth: u32 = 0;
   while (true) {
     const byte: u32 = load<u8>(at);
     if (byte === quote) {
-      at = text(at);
+      at = skipText(at);
     } else if (byte === openBrace || byte === openBracket) {
       const closer = byte + 2;
-      at = space(at + 1);
+      at = skipSpace(at + 1);
       if (load<u8>(at) !== closer) {
         if (depth + 1 + outer > depthMax) {
           unreachable();
         }
         store<u8>(closers + depth, closer);
         depth += 1;
-        at = closer === closeBrace ? member(at) : at;
+        at = closer === closeBrace ? skipName(at) : at;
         continue;
       }
       at += 1;
     } else {
-      at = scalar(at, byte);
+      at = skipScalar(at, byte);
     }
-    // On to the next member, or out of all that ends here.
+    // Continue with the next member, or leave all objects and arrays that end here.
     while (true) {
       if (depth === 0) {
         return at;
       }
-      at = space(at);
+      at = skipSpace(at);
       const closer: u32 = load<u8>(closers + depth - 1);
-      if (takesComma(at, closer)) {
-        at = space(at + 1);
-        at = closer === closeBrace ? member(at) : at;
+      if (hasComma(at, closer)) {
+        at = skipSpace(at + 1);
+        at = closer === closeBrace ? skipName(at) : at;
         break;
       }
       at += 1;
@@ -74,8 +76,8 @@ export function value(from: usize, outer: u32): usize {
   }
 }
 
-/** Whether a comma stands there. */
-export function takesComma(at: usize, closer: u32): bool {
+/** Whether there is a comma at `at`. Anything other than a comma or `closer` causes a trap. */
+export function hasComma(at: usize, closer: u32): bool {
   const byte: u32 = load<u8>(at);
   if (byte === comma) {
     return true;
@@ -86,16 +88,19 @@ export function takesComma(at: usize, closer: u32): bool {
   return false;
 }
 
-/** A member's name, the colon and the space around it. */
-function member(from: usize): usize {
+/** Skips a member's name, the colon, and the spaces around it. */
+function skipName(from: usize): usize {
   const before = escapes;
-  const end = text(from);
-  hasMark = hasMark || escapes !== before || endsWithMark(end);
-  return colon(end);
+  const end = skipText(from);
+  hasUsageName = hasUsageName || escapes !== before || endsLikeUsageName(end);
+  return skipColon(end);
 }
 
-/** `_metadata"`, `_usage"` and `Usage"`: none has a quote before its end, so none begins before the name. */
-function endsWithMark(end: usize): bool {
+/**
+ * Whether a name ends in `_metadata"`, `_usage"` or `Usage"`. These contain no other quote, so a
+ * match can't begin before the name.
+ */
+function endsLikeUsageName(end: usize): bool {
   const last = load<u64>(end - 8);
   return (
     last >> 16 === 0x2265_6761_7355 ||
@@ -104,23 +109,23 @@ function endsWithMark(end: usize): bool {
   );
 }
 
-/** From behind a member's name to its value. */
-export function colon(from: usize): usize {
-  const at = space(from);
-  if (load<u8>(at) !== colonByte) {
+/** Skips from the end of a member's name to its value. */
+export function skipColon(from: usize): usize {
+  const at = skipSpace(from);
+  if (load<u8>(at) !== colonCharacter) {
     unreachable();
   }
-  return space(at + 1);
+  return skipSpace(at + 1);
 }
 
-/** A string, from its first quote on. */
-export function text(from: usize): usize {
+/** Skips a string that begins with a quote. */
+export function skipText(from: usize): usize {
   if (load<u8>(from) !== quote) {
     unreachable();
   }
   let at = from + 1;
   while (true) {
-    const found = i8x16.bitmask(special(v128.load(at)));
+    const found = i8x16.bitmask(markSpecialBytes(v128.load(at)));
     if (found === 0) {
       at += 16;
       continue;
@@ -133,17 +138,17 @@ export function text(from: usize): usize {
     if (byte !== backslash) {
       unreachable();
     }
-    at = escape(at);
+    at = skipEscape(at);
   }
 }
 
-function special(bytes: v128): v128 {
+function markSpecialBytes(bytes: v128): v128 {
   const isQuote = i8x16.eq(bytes, i8x16.splat(quote));
   const isSlash = i8x16.eq(bytes, i8x16.splat(backslash));
   return v128.or(v128.or(isQuote, isSlash), i8x16.lt_u(bytes, i8x16.splat(0x20)));
 }
 
-function escape(at: usize): usize {
+function skipEscape(at: usize): usize {
   escapes += 1;
   switch (load<u8>(at + 1)) {
     case quote:
@@ -172,7 +177,7 @@ function isHex(byte: u32): bool {
   return byte - 0x30 < 10 || (byte | 0x20) - 0x61 < 6;
 }
 
-function scalar(at: usize, byte: u32): usize {
+function skipScalar(at: usize, byte: u32): usize {
   const word = load<u32>(at);
   if (word === 0x6c6c_756e || word === 0x6575_7274) {
     return at + 4;
@@ -183,23 +188,23 @@ function scalar(at: usize, byte: u32): usize {
     }
     return at + 5;
   }
-  return number(at);
+  return skipNumber(at);
 }
 
-function number(from: usize): usize {
+function skipNumber(from: usize): usize {
   let at = load<u8>(from) === 0x2d ? from + 1 : from;
-  at = load<u8>(at) === 0x30 ? at + 1 : digits(at);
+  at = load<u8>(at) === 0x30 ? at + 1 : skipDigits(at);
   if (load<u8>(at) === 0x2e) {
-    at = digits(at + 1);
+    at = skipDigits(at + 1);
   }
   if ((load<u8>(at) | 0x20) === 0x65) {
     const sign: u32 = load<u8>(at + 1);
-    at = digits(at + (sign === 0x2b || sign === 0x2d ? 2 : 1));
+    at = skipDigits(at + (sign === 0x2b || sign === 0x2d ? 2 : 1));
   }
   return at;
 }
 
-function digits(from: usize): usize {
+function skipDigits(from: usize): usize {
   let at = from;
   while (<u32>load<u8>(at) - 0x30 < 10) {
     at += 1;

@@ -1,49 +1,49 @@
-// What lies where in the module's memory: tables first, behind them the body that is walked over. Places that go into a
-// table are counted from the body's begin.
+// Layout of the module's memory: tables, then the body. Offsets in the tables are relative to the
+// start of the body.
 import { depthMax, entryWords, limit, memberCodes, memberWords, textWords } from "./layout";
 
 const wordBytes: u32 = 4;
 export const entryBytes: usize = <usize>(entryWords * wordBytes);
 
-/** One closer for each level. */
+/** The closing character of each open level. */
 export const closers: usize = memory.data(depthMax);
-/** The runs, as they stand one after the other. */
+/** One entry for each run, in the order of the body. */
 export const entries: usize = memory.data(limit.entries * entryWords * 4, 8);
-/** Their members, likewise. */
+/** The members of the runs, in the same order. */
 export const members: usize = memory.data(limit.members * memberWords * 4, 4);
-/** Texts of columns, each once. */
+/** Distinct texts of columns. */
 export const texts: usize = memory.data(limit.texts * textWords * 4, 4);
-/** ASCII texts end to end, which become one text at once. */
+/** Concatenated ASCII texts, which are decoded together. */
 export const packed: usize = memory.data(limit.packedBytes + 64, 4);
-/** By code: where the value of the run's member begins and ends. */
+/** Indexed by code: start and end of the value of the current run's member. */
 const values: usize = memory.data(memberCodes * 8, 4);
 export const bodyAt: usize = (__heap_base + 15) & ~15;
 
 export let memberCount: usize = 0;
-let run: usize = 0;
+let currentEntry: usize = 0;
 
-/** All but the first. */
-export function forgetMembers(count: usize): void {
+/** Removes all members except the first `count`. */
+export function truncateMembers(count: usize): void {
   memberCount = count;
 }
 
-/** The entry that words are put into from here on. */
+/** Clears an entry and selects it for the following calls of `put`. */
 export function openEntry(index: usize): void {
-  run = entries + index * entryBytes;
-  memory.fill(run, 0, entryBytes);
+  currentEntry = entries + index * entryBytes;
+  memory.fill(currentEntry, 0, entryBytes);
 }
 
 export function put(field: usize, value: usize): void {
-  store<u32>(run + field * wordBytes, <u32>value);
+  store<u32>(currentEntry + field * wordBytes, <u32>value);
 }
 
-/** A place in the body. */
-export function putPlace(field: usize, at: usize): void {
+/** Stores an address in the body as an offset. */
+export function putOffset(field: usize, at: usize): void {
   put(field, at - bodyAt);
 }
 
 export function putDouble(field: usize, value: f64): void {
-  store<f64>(run + field * wordBytes, value);
+  store<f64>(currentEntry + field * wordBytes, value);
 }
 
 export function addMember(
@@ -65,11 +65,12 @@ export function addMember(
   memberCount += 1;
 }
 
-/** Where the name begins, and ends, of a member that was added. */
-export function nameOf(index: usize): usize {
+/** Address of the start of a member's name. */
+export function nameStartOf(index: usize): usize {
   return <usize>load<u32>(members + index * memberWords * wordBytes, 4) + bodyAt;
 }
 
+/** Address of the end of a member's name. */
 export function nameEndOf(index: usize): usize {
   return <usize>load<u32>(members + index * memberWords * wordBytes, 8) + bodyAt;
 }
@@ -78,7 +79,7 @@ export function codeOf(index: usize): usize {
   return load<u32>(members + index * memberWords * wordBytes);
 }
 
-export function noValues(): void {
+export function clearValues(): void {
   memory.fill(values, 0, memberCodes * 8);
 }
 
@@ -87,24 +88,25 @@ export function setValue(code: usize, from: usize, to: usize): void {
   store<u32>(values + 8 * code, <u32>to, 4);
 }
 
-/** 0 where the run has no such member. */
-export function fromOf(code: usize): usize {
+/** Address of the start of a member's value; 0 if the run has no such member. */
+export function valueStartOf(code: usize): usize {
   return load<u32>(values + 8 * code);
 }
 
-export function toOf(code: usize): usize {
+export function valueEndOf(code: usize): usize {
   return load<u32>(values + 8 * code, 4);
 }
 
-/** A text of the table, and where it is among the packed ones. */
+/** Stores the position of a text. */
 export function setText(index: usize, at: usize, size: usize): void {
   const text = texts + index * textWords * wordBytes;
   store<u32>(text, <u32>(at - bodyAt));
   store<u32>(text, <u32>size, 4);
 }
 
-export function setPacked(index: usize, place: usize): void {
-  store<u32>(texts + index * textWords * wordBytes, <u32>place, 8);
+/** Stores the offset of a text among the packed texts. */
+export function setPacked(index: usize, offset: usize): void {
+  store<u32>(texts + index * textWords * wordBytes, <u32>offset, 8);
 }
 
 export function textAt(index: usize): usize {

@@ -1,57 +1,73 @@
-// What the rules of the wire say of a post, checked on bytes; what it takes to make a row of it goes into its entry.
+// Checks a post against the rules of the wire format, on bytes. The data for its database row is
+// stored in its entry.
 import { isDottedOrder, isUuid, stampMicros, timeLength, timeMicros } from "./forms";
 import { field, member, stampLength, uuidLength } from "./layout";
-import { bodyAt, entries, entryBytes, fromOf, put, putDouble, putPlace, toOf } from "./memory";
-import { hasRoom, noText, pack, same, textOf } from "./texts";
+import {
+  bodyAt,
+  entries,
+  entryBytes,
+  valueStartOf,
+  put,
+  putDouble,
+  putOffset,
+  valueEndOf,
+} from "./memory";
+import { hasCapacity, noText, pack, hasSameBytes, findText } from "./texts";
 
 const quote: u32 = 0x22;
 const nullWord: u32 = 0x6c6c_756e;
 
-/** The last entries whose tags and extra differ. */
-const sourcesMost: usize = 8;
+/** The last entries with distinct tags and extra. */
+const maxSources: usize = 8;
 const sources: usize = memory.data(8 * 4, 4);
 let sourceCount: usize = 0;
 
-/** Begins with another body. */
-export function noSources(): void {
+/** Resets the table for a new body. */
+export function resetSources(): void {
   sourceCount = 0;
 }
 
-/** Whether the post whose members were found is an ordinary one, of which nothing is left to check. */
-export function isOrdinaryPost(index: usize): bool {
-  return checkPlace() && checkColumns(index) && checkTimes();
+/** Whether the current post has the common form, for which nothing is left to check. */
+export function hasCommonForm(index: usize): bool {
+  return checkAncestry() && checkColumns(index) && checkTimes();
 }
 
-function checkPlace(): bool {
-  const id = uuidOf(member.id);
-  const trace = uuidOf(member.trace_id);
+function checkAncestry(): bool {
+  const id = readUuid(member.id);
+  const trace = readUuid(member.trace_id);
   if (id === 0 || trace === 0 || !isText(member.dotted_order)) {
     return false;
   }
-  const dotted = fromOf(member.dotted_order) + 1;
-  const size = toOf(member.dotted_order) - dotted - 1;
+  const dotted = valueStartOf(member.dotted_order) + 1;
+  const size = valueEndOf(member.dotted_order) - dotted - 1;
   if (!isDottedOrder(dotted, size)) {
     return false;
   }
-  const own = dotted + size - uuidLength;
-  if (!same(own, id, uuidLength) || !same(dotted + stampLength, trace, uuidLength)) {
+  const ownId = dotted + size - uuidLength;
+  if (
+    !hasSameBytes(ownId, id, uuidLength) ||
+    !hasSameBytes(dotted + stampLength, trace, uuidLength)
+  ) {
     return false;
   }
   const isRoot = size === stampLength + uuidLength;
-  const parent: usize = isRoot ? 0 : uuidOf(member.parent_run_id);
+  const parent: usize = isRoot ? 0 : readUuid(member.parent_run_id);
   if (isRoot) {
-    if (!isNothing(member.parent_run_id)) {
+    if (!isMissing(member.parent_run_id)) {
       return false;
     }
-  } else if (parent === 0 || !same(own - stampLength - 1 - uuidLength, parent, uuidLength)) {
+  } else if (
+    parent === 0 ||
+    !hasSameBytes(ownId - stampLength - 1 - uuidLength, parent, uuidLength)
+  ) {
     return false;
   }
-  if (!hasRoom(size)) {
+  if (!hasCapacity(size)) {
     return false;
   }
   put(field.dottedFrom, pack(dotted, size));
   put(field.dottedSize, size);
-  putDouble(field.startMicros, stampMicros(own - stampLength));
+  putDouble(field.startMicros, stampMicros(ownId - stampLength));
   return (
     putText(field.id, id, uuidLength) &&
     putText(field.traceId, trace, uuidLength) &&
@@ -63,91 +79,96 @@ function checkColumns(index: usize): bool {
   put(field.hasError, <usize>hasError());
   putSource(index);
   return (
-    isNothing(member.session_id) &&
-    isNothing(member.reference_example_id) &&
+    isMissing(member.session_id) &&
+    isMissing(member.reference_example_id) &&
     putTextOf(field.name, member.name) &&
     putTextOf(field.runType, member.run_type) &&
     putTextOf(field.project, member.session_name)
   );
 }
 
-/** Without a start that of the dotted order counts, which is there already. */
+/** Without a start time, the time of the dotted order is used, which was stored before. */
 function checkTimes(): bool {
   return (
-    (isNothing(member.start_time) || putTime(field.startMicros, member.start_time)) &&
-    (isNothing(member.end_time)
+    (isMissing(member.start_time) || putTime(field.startMicros, member.start_time)) &&
+    (isMissing(member.end_time)
       ? putNoTime(field.endMicros)
       : putTime(field.endMicros, member.end_time))
   );
 }
 
-function putTime(place: usize, code: usize): bool {
-  const from = fromOf(code);
-  if (!isText(code) || toOf(code) - from !== timeLength + 2) {
+function putTime(entryField: usize, code: usize): bool {
+  const from = valueStartOf(code);
+  if (!isText(code) || valueEndOf(code) - from !== timeLength + 2) {
     return false;
   }
   const micros = timeMicros(from + 1);
-  putDouble(place, micros);
+  putDouble(entryField, micros);
   return !isNaN(micros);
 }
 
-function putNoTime(place: usize): bool {
-  putDouble(place, NaN);
+function putNoTime(entryField: usize): bool {
+  putDouble(entryField, NaN);
   return true;
 }
 
-/** Left out, or null. */
-function isNothing(code: usize): bool {
-  const from = fromOf(code);
+/** Whether a member is missing or null. */
+function isMissing(code: usize): bool {
+  const from = valueStartOf(code);
   return from === 0 || load<u32>(from) === nullWord;
 }
 
 function isText(code: usize): bool {
-  const from = fromOf(code);
+  const from = valueStartOf(code);
   return from !== 0 && load<u8>(from) === quote;
 }
 
-/** Where the UUID begins that a member is; 0 where it is none. */
-function uuidOf(code: usize): usize {
-  const from = fromOf(code);
-  return isText(code) && toOf(code) - from === uuidLength + 2 && isUuid(from + 1) ? from + 1 : 0;
+/** Address of the UUID in a member; 0 if the member is not a UUID. */
+function readUuid(code: usize): usize {
+  const from = valueStartOf(code);
+  return isText(code) && valueEndOf(code) - from === uuidLength + 2 && isUuid(from + 1)
+    ? from + 1
+    : 0;
 }
 
-function putTextOf(place: usize, code: usize): bool {
-  if (isNothing(code)) {
-    return putNoText(place);
+function putTextOf(entryField: usize, code: usize): bool {
+  if (isMissing(code)) {
+    return putNoText(entryField);
   }
-  const from = fromOf(code) + 1;
-  return isText(code) && putText(place, from, toOf(code) - 1 - from);
+  const from = valueStartOf(code) + 1;
+  return isText(code) && putText(entryField, from, valueEndOf(code) - 1 - from);
 }
 
-function putNoText(place: usize): bool {
-  put(place, noText);
+function putNoText(entryField: usize): bool {
+  put(entryField, noText);
   return true;
 }
 
-function putText(place: usize, at: usize, size: usize): bool {
-  const index = textOf(at, size);
-  put(place, index);
+function putText(entryField: usize, at: usize, size: usize): bool {
+  const index = findText(at, size);
+  put(entryField, index);
   return index !== noText;
 }
 
-/** An error that says nothing is none. */
+/** Whether the run has an error. An empty text does not count. */
 function hasError(): bool {
   return (
-    !isNothing(member.error) &&
-    !(isText(member.error) && toOf(member.error) - fromOf(member.error) === 2)
+    !isMissing(member.error) &&
+    !(isText(member.error) && valueEndOf(member.error) - valueStartOf(member.error) === 2)
   );
 }
 
-/** The run whose tags and extra are the same, of the last few; this one where there is none. */
-function putSource(own: usize): void {
-  const known = min(sourceCount, sourcesMost);
-  for (let index: usize = 0; index < known; index++) {
+/**
+ * Finds a recent run with the same tags and extra, and stores its index as the source; otherwise
+ * the index of this run.
+ */
+function putSource(ownIndex: usize): void {
+  const sourcesInUse = min(sourceCount, maxSources);
+  for (let index: usize = 0; index < sourcesInUse; index++) {
     const source: usize = load<u32>(sources + 4 * index);
     if (
-      isSameIn(source, member.tags, field.tagsFrom, field.tagsTo) &&
-      isSameIn(source, member.extra, field.extraFrom, field.extraTo)
+      hasSameValue(source, member.tags, field.tagsFrom, field.tagsTo) &&
+      hasSameValue(source, member.extra, field.extraFrom, field.extraTo)
     ) {
       put(field.source, source);
       return;
@@ -155,22 +176,25 @@ function putSource(own: usize): void {
   }
   putSpan(member.tags, field.tagsFrom, field.tagsTo);
   putSpan(member.extra, field.extraFrom, field.extraTo);
-  put(field.source, own);
-  store<u32>(sources + 4 * (sourceCount % sourcesMost), <u32>own);
+  put(field.source, ownIndex);
+  store<u32>(sources + 4 * (sourceCount % maxSources), <u32>ownIndex);
   sourceCount += 1;
 }
 
 function putSpan(code: usize, from: usize, to: usize): void {
-  if (fromOf(code) !== 0) {
-    putPlace(from, fromOf(code));
-    putPlace(to, toOf(code));
+  if (valueStartOf(code) !== 0) {
+    putOffset(from, valueStartOf(code));
+    putOffset(to, valueEndOf(code));
   }
 }
 
-/** Whether a run that is a source has the same member as the one that is looked at. */
-function isSameIn(source: usize, code: usize, from: usize, to: usize): bool {
+/** Whether the run `source` has the same value of a member as the current run. */
+function hasSameValue(source: usize, code: usize, from: usize, to: usize): bool {
   const entry = entries + source * entryBytes;
   const at: usize = load<u32>(entry + 4 * from);
   const size = <usize>load<u32>(entry + 4 * to) - at;
-  return toOf(code) - fromOf(code) === size && same(bodyAt + at, fromOf(code), size);
+  return (
+    valueEndOf(code) - valueStartOf(code) === size &&
+    hasSameBytes(bodyAt + at, valueStartOf(code), size)
+  );
 }

@@ -1,120 +1,133 @@
-// One run of a batch: where its members stand, what of them is kept, and whether it is an ordinary post.
-import { colon, escapes, hasMark, noMark, space, takesComma, text, value } from "./json";
+// Parses one run of a batch: the positions of its members, which of them are stored as JSON, and
+// whether it is a post of the common form.
+import {
+  skipColon,
+  escapes,
+  hasUsageName,
+  resetUsageName,
+  skipSpace,
+  hasComma,
+  skipText,
+  skipValue,
+} from "./json";
 import { columnCodes, field, kind, member, memberCodes } from "./layout";
 import {
   addMember,
   codeOf,
   memberCount,
   nameEndOf,
-  nameOf,
-  noValues,
+  nameStartOf,
+  clearValues,
   put,
-  putPlace,
+  putOffset,
   setValue,
 } from "./memory";
 import { codeOfName } from "./names";
-import { isOrdinaryPost } from "./post";
-import { same } from "./texts";
+import { hasCommonForm } from "./post";
+import { hasSameBytes } from "./texts";
 
 const closeBrace: u32 = 0x7d;
 const openBracket: u32 = 0x5b;
-/** Levels around the values of its members. */
+/** Nesting depth of the members' values in the body. */
 const aroundValue: u32 = 2;
-/** Members with names that are not foreseen; with more it is no ordinary one. */
-const othersMost: usize = 8;
+/** Maximum number of members with unknown names. A run with more does not have the common form. */
+const maxUnknownNames: usize = 8;
 
-/** Bits of the codes of members that it had so far. */
+/** Bit set of the codes of the members found so far. */
 let seen: u64 = 0;
 
-/** Walks over a run, an object that begins there, and fills the entry that is open for it. Returns the place behind it. */
-export function run(from: usize, entry: usize, isPost: bool): usize {
+/**
+ * Parses a run, an object that begins at `from`, and fills the current entry. Returns the address
+ * after it.
+ */
+export function parseRun(from: usize, entry: usize, isPost: bool): usize {
   const firstMember = memberCount;
   put(field.members, firstMember);
   seen = 0;
-  noValues();
-  let isOrdinary = isPost;
+  clearValues();
+  let isCommonForm = isPost;
   let hasMeasures = false;
-  let others: usize = 0;
+  let unknownNames: usize = 0;
   let keptAt: usize = 0;
   let keptTo: usize = 0;
-  /** Of the last that was kept: its number, from 1 on. */
+  /** Number of the last member that is stored as JSON, counted from 1. */
   let keptLast: usize = 0;
-  let at = space(from + 1);
+  let at = skipSpace(from + 1);
   if (load<u8>(at) === closeBrace) {
     at += 1;
   } else {
     while (true) {
       const before = escapes;
-      const nameEnd = text(at);
+      const nameEnd = skipText(at);
       const size = nameEnd - at - 2;
       const code: usize = escapes === before ? codeOfName(at + 1, size) : memberCodes;
-      const valueAt = colon(nameEnd);
+      const valueAt = skipColon(nameEnd);
       const isEscapedName = escapes !== before;
-      noMark();
+      resetUsageName();
       const beforeValue = escapes;
-      const to = value(valueAt, aroundValue);
+      const to = skipValue(valueAt, aroundValue);
       addMember(code, at, nameEnd, valueAt, to);
-      isOrdinary = isOrdinary && !isEscapedName && isFirst(code);
+      isCommonForm = isCommonForm && !isEscapedName && isFirst(code);
       if (code < columnCodes) {
-        isOrdinary = isOrdinary && escapes === beforeValue;
+        isCommonForm = isCommonForm && escapes === beforeValue;
         setValue(code, valueAt, to);
       } else {
         if (code === memberCodes) {
-          others += 1;
-          isOrdinary = isOrdinary && others <= othersMost && isNew(firstMember);
+          unknownNames += 1;
+          isCommonForm = isCommonForm && unknownNames <= maxUnknownNames && isNewName(firstMember);
         } else {
           setValue(code, valueAt, to);
         }
-        hasMeasures = hasMeasures || mayMeasure(code, valueAt, to);
+        hasMeasures = hasMeasures || mayHaveUsage(code, valueAt, to);
         const index = memberCount - firstMember;
         if (keptLast === 0) {
           keptAt = at;
         } else if (keptLast + 1 !== index) {
-          isOrdinary = false;
+          isCommonForm = false;
         }
         keptLast = index;
         keptTo = to;
       }
-      at = space(to);
-      const isMore = takesComma(at, closeBrace);
+      at = skipSpace(to);
+      const isMore = hasComma(at, closeBrace);
       at += 1;
       if (!isMore) {
         break;
       }
-      at = space(at);
+      at = skipSpace(at);
     }
   }
   put(field.memberCount, memberCount - firstMember);
   put(field.hasMeasures, <usize>hasMeasures);
   if (keptLast !== 0) {
-    putPlace(field.keptFrom, keptAt);
-    putPlace(field.keptTo, keptTo);
+    putOffset(field.keptFrom, keptAt);
+    putOffset(field.keptTo, keptTo);
   }
-  put(field.kind, isOrdinary && isOrdinaryPost(entry) ? kind.ordinary : kind.unusual);
+  put(field.kind, isCommonForm && hasCommonForm(entry) ? kind.ordinary : kind.unusual);
   return at;
 }
 
-/** Whether the run had no member of that code so far. */
+/** Whether the run had no member with this code before. */
 function isFirst(code: usize): bool {
   if (code === memberCodes) {
     return true;
   }
   const bit: u64 = (<u64>1) << (<u64>code);
-  const isAgain = (seen & bit) !== 0;
+  const isDuplicate = (seen & bit) !== 0;
   seen |= bit;
-  return !isAgain;
+  return !isDuplicate;
 }
 
-/** Whether no other member of the run has the name of the last, which has no code. */
-function isNew(firstMember: usize): bool {
+/** Whether no earlier member of the run has the same name as the last one, which has no code. */
+function isNewName(firstMember: usize): bool {
   const last = memberCount - 1;
-  const at = nameOf(last);
+  const at = nameStartOf(last);
   const size = nameEndOf(last) - at;
   for (let index = firstMember; index < last; index++) {
     if (
       codeOf(index) === memberCodes &&
-      nameEndOf(index) - nameOf(index) === size &&
-      same(nameOf(index), at, size)
+      nameEndOf(index) - nameStartOf(index) === size &&
+      hasSameBytes(nameStartOf(index), at, size)
     ) {
       return false;
     }
@@ -122,9 +135,9 @@ function isNew(firstMember: usize): bool {
   return true;
 }
 
-/** Whether something that is counted may stand in a member; that is read the other way. */
-function mayMeasure(code: usize, from: usize, to: usize): bool {
+/** Whether a member may contain token usage, which the TypeScript parser reads. */
+function mayHaveUsage(code: usize, from: usize, to: usize): bool {
   return code === member.events
     ? load<u8>(from) === openBracket && to - from > 2
-    : hasMark && (code === member.outputs || code === member.extra);
+    : hasUsageName && (code === member.outputs || code === member.extra);
 }

@@ -28,9 +28,9 @@ export interface AnnotationQueue {
   /** The dataset to which reviewed runs are added as examples. */
   readonly defaultDatasetId?: string | undefined;
   readonly metadata?: KeyValues | undefined;
-  /** Present where one queue is read. */
+  /** Present if a single queue was read. */
   readonly rubricInstructions?: string | undefined;
-  /** Present where one queue is read. */
+  /** Present if a single queue was read. */
   readonly rubricItems?: readonly RubricItem[] | undefined;
   /** Number of runs in the queue; present in lists. */
   readonly totalRuns?: number | undefined;
