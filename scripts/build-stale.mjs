@@ -1,4 +1,4 @@
-// Builds what is not built: for `npm start`, and for `npx millrace` in a clone.
+// Builds the projects whose output is missing or outdated: for `npm start`, and for `npx millrace` in a clone.
 import { spawnSync } from "node:child_process";
 import { readdirSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -9,14 +9,14 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const tsc = createRequire(import.meta.url).resolve("typescript/bin/tsc");
 
-/** In the order in which they need each other. A folder without sources is not there yet. */
+/** The projects in the order in which they depend on each other. */
 const projects = [
   { name: "SDK", folder: ".", from: ["src", "tsconfig.build.json"], to: "dist/main/index.js" },
   {
     name: "server",
     folder: "server",
     from: ["src", "package.json", "rolldown.config.ts", "tsconfig.build.json"],
-    // What the script `bundle` writes last.
+    // The last file that the script `bundle` writes.
     to: "dist/THIRD-PARTY-LICENSES.txt",
     script: "bundle",
   },
@@ -39,8 +39,8 @@ const projects = [
 ];
 
 /**
- * Builds each of these unless what it makes last is newer than all that it is made from. Ends the
- * process where one does not build.
+ * Builds each named project unless its last output file is newer than all of its sources. Ends the process if a build
+ * fails.
  */
 export const buildStale = (names) => {
   for (const project of projects.filter(({ name }) => names.includes(name))) {
@@ -51,12 +51,14 @@ export const buildStale = (names) => {
 };
 
 const isStale = ({ folder, from, to }) => {
-  const home = join(root, folder);
-  const built = statSync(join(home, to), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  return built < Math.max(...from.map((source) => newestMtimeMs(join(home, source))));
+  const projectFolder = join(root, folder);
+  const outputMtimeMs = statSync(join(projectFolder, to), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return (
+    outputMtimeMs < Math.max(...from.map((source) => newestMtimeMs(join(projectFolder, source))))
+  );
 };
 
-/** Reports on stderr: the output of the command that needed the build stays its own. */
+/** Builds a project. It reports to stderr, because stdout belongs to the command that needed the build. */
 const build = (project) => {
   const { name, folder, script } = project;
   const config = "config" in project ? project.config : "tsconfig.build.json";
@@ -80,7 +82,7 @@ const run = (command, args, options) => {
   }
 };
 
-/** When a file, or the newest file below a folder, was written; 0 where there is none. */
+/** Modification time of a file, or of the newest file in a folder; 0 if there is none. */
 const newestMtimeMs = (path) => {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined || !stats.isDirectory()) {

@@ -1,6 +1,6 @@
-// Prints the closing line of CI, `N passed, N failed`, from vitest's report:
-// `node scripts/tally.mjs temp/vitest.json <stages that failed>`. A test file that did not load counts
-// as a failure; where no test failed but a stage did, the stages are counted.
+// Prints the last line of CI, `N passed, N failed`, from vitest's report:
+// `node scripts/tally.mjs temp/vitest.json <number of failed stages>`. A test file that can't be loaded counts as a failed
+// test. If no test failed, the number of failed stages is printed.
 import { existsSync, readFileSync } from "node:fs";
 
 const [reportPath, failedStages] = process.argv.slice(2);
