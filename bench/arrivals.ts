@@ -27,7 +27,10 @@ export function findReceivedParts(
 const uuidLength = 36;
 const spanIdLength = 16;
 
-/** Bytes that begin a run in a JSON list, its payloads, and a span in OTLP's JSON. They occur in no payload of a workload. */
+/**
+ * Bytes that begin a run in a JSON list, its payloads, and a span in OTLP's JSON. They occur in no payload of a
+ * workload.
+ */
 const batchedRunPrefix = Buffer.from('{"id":"');
 const batchedPartPrefixes = {
   inputs: Buffer.from('"inputs":'),

@@ -1,4 +1,6 @@
-/** Bundles the programs of the measured processes as JavaScript. A TypeScript loader in them would take 80 MB and time. */
+/**
+ * Bundles the programs of the measured processes as JavaScript. A TypeScript loader in them would take 80 MB and time.
+ */
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 

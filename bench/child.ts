@@ -9,7 +9,7 @@ import { runsPerTree } from "./workload.ts";
 import { workloads } from "./workloads.ts";
 import type { WorkloadName } from "./workloads.ts";
 
-/** What to measure. */
+/** The request from deliver.ts: which client to measure, and with which workload. */
 export interface MeasurementRequest {
   readonly driver: string;
   readonly workload: WorkloadName;
@@ -33,7 +33,10 @@ export interface Measurement {
   readonly callMicrosP50: number;
   readonly callMicrosP99: number;
   readonly wireBytesPerRun: number;
-  /** Including the warm-up: runs that the client reported as lost, runs that the sink did not receive whole, and all runs. */
+  /**
+   * Including the warm-up: runs that the client reported as lost, runs that the sink did not receive whole, and all
+   * runs.
+   */
   readonly lost: number;
   readonly missing: number;
   readonly recorded: number;
@@ -56,7 +59,10 @@ const maxPendingRuns = 5_000;
 /** `stats()` is called after this many bytes of recorded JSON, and at most once for each tree. */
 const checkIntervalBytes = 524_288;
 const pauseMs = 1;
-/** Longer than any client waits before it sends an unfilled batch: OpenTelemetry waits five seconds. */
+/**
+ * If the number of pending runs does not change for this long, they count as dropped. It is longer than any client waits
+ * before it sends an incomplete batch: OpenTelemetry waits five seconds.
+ */
 const maxSilenceMs = 8_000;
 
 process.once("message", (request: MeasurementRequest) => {

@@ -45,7 +45,10 @@ export class Deliveries {
     );
   }
 
-  /** Ratio of Millrace's figure to another client's in each round. Two neighbouring measurements see a similar machine load. */
+  /**
+   * Ratio of Millrace's figure to another client's in each round. Two neighbouring measurements see a similar machine
+   * load.
+   */
   ratios(workload: WorkloadName, other: string, figure: Figure): readonly number[] {
     const figuresOf = (driver: string): readonly number[] =>
       figure === "mainMicros" || figure === "processMicros"

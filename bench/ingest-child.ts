@@ -29,7 +29,10 @@ export interface IngestResult {
 /** Maximum amount of unacknowledged runs, as bytes of JSON and as a count. */
 const maxPendingBytes = 41_943_040;
 const maxPendingRuns = 5_000;
-/** Wait between two checks when that maximum is reached, milliseconds. The server stores about a hundred runs in this time. */
+/**
+ * Wait between two checks when that maximum is reached, milliseconds. The server stores about a hundred runs in this
+ * time.
+ */
 const waitMs = 5;
 
 // `on`, not `once`: the listener keeps the process alive until it has responded.

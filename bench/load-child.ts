@@ -42,7 +42,10 @@ const requestRuns = 40;
 /** Number of runs over which one figure of `waiting` is measured. */
 const sampleRuns = 1_000;
 const pacedTickMs = 10;
-/** Duration of recording before the measurement, because a running service is warmed up. The first turn is measured separately. */
+/**
+ * Duration of recording before the measurement, because a running service is warmed up. The first turn is measured
+ * separately.
+ */
 const warmupSeconds = 1;
 
 process.once("message", (request: LoadRequest) => {

@@ -8,7 +8,9 @@ import { bundleChild } from "./bundle.ts";
 import type { ChildName } from "./bundle.ts";
 
 export interface ChildInit {
-  /** Major version of Node for the process: `24` or `26`, which are dependencies of the benches, or the running version. */
+  /**
+   * Major version of Node for the process: `24` or `26`, which are dependencies of the benches, or the running version.
+   */
   readonly node?: string | undefined;
   /** The only core that all threads of the process may use. Linux only. */
   readonly cpu?: number | undefined;
@@ -19,7 +21,9 @@ export interface ProcessesInit extends ChildInit {
   readonly sinkDelayMs?: number;
 }
 
-/** Starts a sink, runs a child with the request that `orderFor` creates for the sink's address, and returns the result. */
+/**
+ * Starts a sink, runs a child with the request that `orderFor` creates for the sink's address, and returns the result.
+ */
 export async function measureInProcess<Result>(
   name: ChildName,
   createRequest: (endpoint: string) => object,

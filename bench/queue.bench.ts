@@ -1,4 +1,5 @@
-// Do a start and an end cost more if the queue is long? The queue is at its bound, so each new tape evicts the oldest one.
+// Do a start and an end cost more if the queue is long? The queue is at its bound, so each new tape evicts the oldest
+// one.
 import { cycle, RecordingOnly } from "./recording.ts";
 import { publish } from "./results.ts";
 import { timeVariants } from "./timing.ts";

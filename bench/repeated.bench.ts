@@ -168,7 +168,10 @@ function report(): void {
   process.exitCode = problems.length > 0 ? 1 : 0;
 }
 
-/** Lost or different runs are always a failure; a bad ratio only without compression, which would also make requests small. */
+/**
+ * Lost or different runs are always a failure; a bad ratio only without compression, which would also make requests
+ * small.
+ */
 function findFailures(benchCase: BenchCase): readonly string[] {
   const [inline, deduplicated] = [
     resultsFor(benchCase, "millrace"),

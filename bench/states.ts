@@ -6,7 +6,10 @@ const agentStates = 100;
 const conversationTurns = 200;
 const turnBytes = 280;
 
-/** The state of an agent at each step: deeply nested, with hundreds of small fields such as numbers, flags and short texts. */
+/**
+ * The state of an agent at each step: deeply nested, with hundreds of small fields such as numbers, flags and short
+ * texts.
+ */
 export function createAgentStates(seed = 1): readonly Payload[] {
   const random = createRandom(seed);
   return Array.from({ length: agentStates }, (_, step) => ({

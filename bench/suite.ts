@@ -1,5 +1,7 @@
-// Runs several benches one after the other, each in a separate process, and prints how long each took. `suite.ts micro` runs
-// the benches of single steps, `suite.ts all` those of the published results. Its own flags are --parts a,b and --node 24;
+// Runs several benches one after the other, each in a separate process, and prints how long each took. `suite.ts micro`
+// runs
+// the benches of single steps, `suite.ts all` those of the published results. Its own flags are --parts a,b and --node
+// 24;
 // all other flags, such as --save, are passed on to each bench.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";

@@ -1,4 +1,5 @@
-// How many rows per second can be uploaded to a dataset of the local server, and what does that cost the uploading process?
+// How many rows per second can be uploaded to a dataset of the local server, and what does that cost the uploading
+// process?
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";

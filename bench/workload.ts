@@ -1,4 +1,7 @@
-/** The payloads of the suite. They are defined in the CLI, whose command `millrace bench` must not depend on this package. */
+/**
+ * The payloads of the suite. They are defined in the CLI, whose command `millrace bench` must not depend on this
+ * package.
+ */
 export {
   childrenPerTree,
   createPayloads,

@@ -1,4 +1,5 @@
-// Compares the public API with the reports in config/api, one for each entry point. With `--local` it updates the reports
+// Compares the public API with the reports in config/api, one for each entry point. With `--local` it updates the
+// reports
 // instead; commit the changes.
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";

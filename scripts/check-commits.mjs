@@ -1,4 +1,5 @@
-// Fails if the subject of a commit is longer than 72 characters, begins with a lower-case letter or a prefix such as "fix:",
+// Fails if the subject of a commit is longer than 72 characters, begins with a lower-case letter or a prefix such as
+// "fix:",
 // or ends with a period: `npm run check:commits`. Whether a subject is in the imperative is left to reviewers.
 import { spawnSync } from "node:child_process";
 

@@ -1,5 +1,6 @@
 // Prints the last line of CI, `N passed, N failed`, from vitest's report:
-// `node scripts/tally.mjs temp/vitest.json <number of failed stages>`. A test file that can't be loaded counts as a failed
+// `node scripts/tally.mjs temp/vitest.json <number of failed stages>`. A test file that can't be loaded counts as a
+// failed
 // test. If no test failed, the number of failed stages is printed.
 import { existsSync, readFileSync } from "node:fs";
 

@@ -1,4 +1,5 @@
-// Runs one check with one bridge in a separate process and prints the result as JSON. Arguments: bridge, check, endpoint.
+// Runs one check with one bridge in a separate process and prints the result as JSON. Arguments: bridge, check,
+// endpoint.
 import { bridges, exitingBridges } from "./bridges.mjs";
 
 const [, , name, check, endpoint] = process.argv;

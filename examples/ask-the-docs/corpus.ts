@@ -51,7 +51,10 @@ const findMarkdown = (root: string): string[] => {
 const isIndexed = (path: string): boolean =>
   path.toLowerCase().endsWith(".md") && statSync(path).size <= fileSizeBytes;
 
-/** Splits a Markdown text at its headings. Sections that are too short are joined, and those that are too long are split. */
+/**
+ * Splits a Markdown text at its headings. Sections that are too short are joined, and those that are too long are
+ * split.
+ */
 export const splitSections = (text: string): Omit<Section, "id" | "path">[] => {
   const sections: { title: string; line: number; text: string }[] = [];
   let isCode = false;

@@ -96,7 +96,10 @@ const prepare = ({
   };
 };
 
-/** Runs the workload, compares the runs on the server with the recorded ones, and prints the summary. Returns whether no run is missing. */
+/**
+ * Runs the workload, compares the runs on the server with the recorded ones, and prints the summary. Returns whether no
+ * run is missing.
+ */
 const runAndCompare = async (
   options: WorkloadOptions,
   serverUrl: string,

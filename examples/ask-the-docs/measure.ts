@@ -4,7 +4,9 @@ import { createHistogram, performance } from "node:perf_hooks";
 /** The cost of a phase on the main thread. */
 export interface Measurement {
   readonly wallMs: number;
-  /** CPU time of the main thread; with `cpuSource: "event-loop activity"` the time in which its event loop was active. */
+  /**
+   * CPU time of the main thread; with `cpuSource: "event-loop activity"` the time in which its event loop was active.
+   */
   readonly cpuMs: number;
   readonly cpuSource: "thread clock" | "event-loop activity";
   /** CPU time of each measured stretch, in order. */

@@ -15,7 +15,10 @@ const runsPerRequest = 8;
 
 /** The size of the workload. */
 export interface Scale {
-  /** Number of requests of each stretch without recording. There is one before and one after each stretch with recording. */
+  /**
+   * Number of requests of each stretch without recording. There is one before and one after each stretch with
+   * recording.
+   */
   readonly baselineRequests: number;
   /** Number of stretches with recording. */
   readonly turns: number;

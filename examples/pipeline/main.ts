@@ -1,4 +1,5 @@
-// Uploads a corpus to a dataset for the question "Which licence does this paragraph come from?". See README.md in this folder.
+// Uploads a corpus to a dataset for the question "Which licence does this paragraph come from?". See README.md in this
+// folder.
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Client } from "millrace";
