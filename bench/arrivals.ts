@@ -1,53 +1,64 @@
-/** Reads, from a request's bytes, which runs arrived with it: the wires of all that are measured. */
+/** Finds the runs in the bytes of a request, for the wire formats of all measured clients. */
 
-/** A part of a run. A run is whole once both its inputs and its outputs came. */
-export interface Arrival {
+/** A part of a run that a request contains. A run is whole once both its inputs and its outputs were received. */
+export interface ReceivedPart {
   readonly id: string;
   readonly part: "inputs" | "outputs" | "whole";
 }
 
-/** @throws SyntaxError a body that should be JSON is not. */
-export function arrivalsIn(path: string, contentType: string, body: Buffer): readonly Arrival[] {
+/** Finds the parts of runs in a request. @throws SyntaxError a body that should be JSON is not valid JSON. */
+export function findReceivedParts(
+  path: string,
+  contentType: string,
+  body: Buffer,
+): readonly ReceivedPart[] {
   if (path.endsWith("/runs/multipart")) {
-    return multipartRuns(body);
+    return findMultipartRuns(body);
   }
   if (path.endsWith("/runs/batch")) {
-    return batchedRuns(body);
+    return findBatchedRuns(body);
   }
   if (path.endsWith("/v1/traces")) {
-    return contentType.includes("json") ? jsonSpans(body) : protobufSpans(body);
+    return contentType.includes("json") ? findJsonSpans(body) : findProtobufSpans(body);
   }
-  return path.endsWith("/logs3") ? loggedRows(body) : [];
+  return path.endsWith("/logs3") ? findLoggedRows(body) : [];
 }
 
 const uuidLength = 36;
 const spanIdLength = 16;
 
-/** How a run begins in a list, how its payloads do, and a span in OTLP's JSON; no payload of a workload holds any of them. */
-const batchedRun = Buffer.from('{"id":"');
-const batchedPart = { inputs: Buffer.from('"inputs":'), outputs: Buffer.from('"outputs":') };
-const jsonSpan = Buffer.from('"spanId":"');
+/**
+ * Bytes that begin a run in a JSON list, its payloads, and a span in OTLP's JSON. They occur in no payload of a
+ * workload.
+ */
+const batchedRunPrefix = Buffer.from('{"id":"');
+const batchedPartPrefixes = {
+  inputs: Buffer.from('"inputs":'),
+  outputs: Buffer.from('"outputs":'),
+};
+const jsonSpanPrefix = Buffer.from('"spanId":"');
 
-/** Runs of a list, their starts and ends joined or apart. */
-function batchedRuns(body: Buffer): readonly Arrival[] {
-  const heads = positionsOf(body, batchedRun);
-  const isWith = (part: Buffer): ((index: number) => boolean) => {
-    const places = positionsOf(body, part);
+/** Finds the runs in a JSON list. The start and the end of a run may be joined or separate. */
+function findBatchedRuns(body: Buffer): readonly ReceivedPart[] {
+  const runStarts = findPositions(body, batchedRunPrefix);
+  // Returns a function that is called with increasing indexes and reports whether a run contains the part.
+  const createHasPart = (part: Buffer): ((index: number) => boolean) => {
+    const positions = findPositions(body, part);
     let next = 0;
     return (index) => {
-      const end = heads[index + 1] ?? body.length;
-      const before = next;
-      while ((places[next] ?? end) < end) {
+      const end = runStarts[index + 1] ?? body.length;
+      const previous = next;
+      while ((positions[next] ?? end) < end) {
         next += 1;
       }
-      return next > before;
+      return next > previous;
     };
   };
-  const hasInputs = isWith(batchedPart.inputs);
-  const hasOutputs = isWith(batchedPart.outputs);
-  return heads.flatMap((head, index): readonly Arrival[] => {
-    const from = head + batchedRun.length;
-    const id = body.toString("latin1", from, from + uuidLength);
+  const hasInputs = createHasPart(batchedPartPrefixes.inputs);
+  const hasOutputs = createHasPart(batchedPartPrefixes.outputs);
+  return runStarts.flatMap((runStart, index): readonly ReceivedPart[] => {
+    const start = runStart + batchedRunPrefix.length;
+    const id = body.toString("latin1", start, start + uuidLength);
     const inputs = hasInputs(index);
     if (hasOutputs(index)) {
       return [{ id, part: inputs ? "whole" : "outputs" }];
@@ -56,53 +67,61 @@ function batchedRuns(body: Buffer): readonly Arrival[] {
   });
 }
 
-function jsonSpans(body: Buffer): readonly Arrival[] {
-  return positionsOf(body, jsonSpan).map((at) => {
-    const from = at + jsonSpan.length;
-    return { id: body.toString("latin1", from, from + spanIdLength), part: "whole" };
+function findJsonSpans(body: Buffer): readonly ReceivedPart[] {
+  return findPositions(body, jsonSpanPrefix).map((position) => {
+    const start = position + jsonSpanPrefix.length;
+    return { id: body.toString("latin1", start, start + spanIdLength), part: "whole" };
   });
 }
 
-/** Parts are called `post.<id>.inputs`, `patch.<id>.outputs` and so on. */
-function multipartRuns(body: Buffer): readonly Arrival[] {
+/** Finds runs in a multipart body, whose parts have names such as `post.<id>.inputs` and `patch.<id>.outputs`. */
+function findMultipartRuns(body: Buffer): readonly ReceivedPart[] {
   return (["inputs", "outputs"] as const).flatMap((part) =>
-    positionsOf(body, Buffer.from(`.${part}"`)).map((at) => ({
-      id: body.toString("latin1", at - uuidLength, at),
+    findPositions(body, Buffer.from(`.${part}"`)).map((position) => ({
+      id: body.toString("latin1", position - uuidLength, position),
       part,
     })),
   );
 }
 
-/** Field 1 of a span is its trace's id, 16 bytes; field 2 is its own, 8 bytes. */
+/** Field 1 of a span in protobuf is the trace id, 16 bytes; field 2 is the span id, 8 bytes. */
 const traceIdField = Buffer.from([0x0a, 16]);
 const spanIdField = Buffer.from([0x12, 8]);
 const spanIdAt = traceIdField.length + 16;
 
-function protobufSpans(body: Buffer): readonly Arrival[] {
-  return positionsOf(body, traceIdField)
-    .filter((at) => body.subarray(at + spanIdAt, at + spanIdAt + 2).equals(spanIdField))
-    .map((at) => {
-      const from = at + spanIdAt + spanIdField.length;
-      return { id: body.toString("hex", from, from + 8), part: "whole" };
+function findProtobufSpans(body: Buffer): readonly ReceivedPart[] {
+  return findPositions(body, traceIdField)
+    .filter((position) =>
+      body.subarray(position + spanIdAt, position + spanIdAt + 2).equals(spanIdField),
+    )
+    .map((position) => {
+      const start = position + spanIdAt + spanIdField.length;
+      return { id: body.toString("hex", start, start + 8), part: "whole" };
     });
 }
 
-/** Rows of one span may come apart; the later ones are merged into the first. */
-function loggedRows(body: Buffer): readonly Arrival[] {
+/** Finds the rows of Braintrust's log format. A span may be sent as several rows, which the server merges. */
+function findLoggedRows(body: Buffer): readonly ReceivedPart[] {
   const { rows } = JSON.parse(body.toString()) as {
     readonly rows: readonly { span_id?: string; input?: unknown; output?: unknown }[];
   };
   return rows.flatMap(({ span_id: id, input, output }) => {
-    const inputs: readonly Arrival[] = id && input !== undefined ? [{ id, part: "inputs" }] : [];
-    const outputs: readonly Arrival[] = id && output !== undefined ? [{ id, part: "outputs" }] : [];
+    const inputs: readonly ReceivedPart[] =
+      id && input !== undefined ? [{ id, part: "inputs" }] : [];
+    const outputs: readonly ReceivedPart[] =
+      id && output !== undefined ? [{ id, part: "outputs" }] : [];
     return [...inputs, ...outputs];
   });
 }
 
-function positionsOf(body: Buffer, pattern: Buffer): readonly number[] {
-  const found: number[] = [];
-  for (let at = body.indexOf(pattern); at !== -1; at = body.indexOf(pattern, at + 1)) {
-    found.push(at);
+function findPositions(body: Buffer, pattern: Buffer): readonly number[] {
+  const positions: number[] = [];
+  for (
+    let position = body.indexOf(pattern);
+    position !== -1;
+    position = body.indexOf(pattern, position + 1)
+  ) {
+    positions.push(position);
   }
-  return found;
+  return positions;
 }

@@ -1,4 +1,6 @@
-/** The processes that are measured, as JavaScript: a loader in them would cost them 80 MB and time. */
+/**
+ * Bundles the programs of the measured processes as JavaScript. A TypeScript loader in them would take 80 MB and time.
+ */
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -12,14 +14,17 @@ const childNames = [
 ] as const;
 export type ChildName = (typeof childNames)[number];
 
-/** Below this package, so that what it depends on is found from there. */
+/** A folder inside this package, so that Node finds the package's dependencies from there. */
 const folder = fileURLToPath(new URL("temp/", import.meta.url));
 
-let built: Promise<unknown> | undefined;
+let buildResult: Promise<unknown> | undefined;
 
-/** The file of a child. All are bundled at the first call: drivers apart, so that each is loaded only where it is measured. */
-export async function bundled(name: ChildName): Promise<string> {
-  built ??= build({
+/**
+ * Returns the bundled file of a child. The first call bundles all of them. Drivers are separate chunks, so that a process
+ * loads only the driver that it measures.
+ */
+export async function bundleChild(name: ChildName): Promise<string> {
+  buildResult ??= build({
     entryPoints: childNames.map((child) => `${child}.ts`),
     absWorkingDir: import.meta.dirname,
     outdir: folder,
@@ -32,6 +37,6 @@ export async function bundled(name: ChildName): Promise<string> {
     target: "node20",
     logLevel: "warning",
   });
-  await built;
+  await buildResult;
   return `${folder}${name}.mjs`;
 }

@@ -1,8 +1,8 @@
-/** Buckets a doubling: a percentile is exact to a twelfth. */
+/** Number of buckets for each doubling of the time. A percentile is then exact to one part in twelve. */
 const bucketsPerDoubling = 8;
 const bucketCount = 40 * bucketsPerDoubling;
 
-/** How long calls held their caller: counted in buckets, because a list of millions would cost memory. */
+/** A histogram of call durations. A list of millions of durations would take too much memory. */
 export class CallTimes {
   readonly #counts = new Uint32Array(bucketCount);
   #longestMs = 0;
@@ -28,12 +28,12 @@ export class CallTimes {
     return this.#longestMs;
   }
 
-  /** In microseconds; 0 where nothing was counted. */
+  /** A quantile in microseconds; 0 if nothing was counted. */
   quantileMicros(share: number): number {
-    let left = this.#total * share;
+    let remaining = this.#total * share;
     for (const [bucket, count] of this.#counts.entries()) {
-      left -= count;
-      if (left < 0) {
+      remaining -= count;
+      if (remaining < 0) {
         return 2 ** (bucket / bucketsPerDoubling) / 1_000;
       }
     }

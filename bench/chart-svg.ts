@@ -1,16 +1,16 @@
-/** One bar: a client's main-thread CPU for a run. */
+/** One bar of the chart: the main-thread CPU time that a client takes for a run. */
 export interface Bar {
   readonly client: string;
   readonly micros: number;
 }
 
-/** All bars of one size or workload. */
+/** The bars for one workload. */
 export interface Panel {
   readonly name: string;
   readonly bars: readonly Bar[];
 }
 
-const ours = "millrace";
+const ownClient = "millrace";
 const columns = 2;
 const panelWidth = 440;
 const labelWidth = 120;
@@ -23,19 +23,24 @@ const headHeight = 48;
 const footHeight = 32;
 
 /**
- * The panels of the table that `peers` puts into RESULTS.md.
+ * Parses the table that the bench `peers` writes to RESULTS.md.
  *
  * @throws RangeError the text has no such table.
  */
 export function parseDeliverTable(markdown: string): readonly Panel[] {
-  const from = markdown.indexOf("<!-- peers:");
-  const to = markdown.indexOf("<!-- end of peers -->");
-  if (from === -1 || to === -1) {
-    throw new RangeError("RESULTS.md has no results of peers; run it with --save");
+  const start = markdown.indexOf("<!-- peers:");
+  const end = markdown.indexOf("<!-- end of peers -->");
+  if (start === -1 || end === -1) {
+    throw new RangeError(
+      "RESULTS.md has no results of the bench peers; run npm --prefix bench run peers -- --save",
+    );
   }
-  const [first = ""] = markdown.slice(from, to).split("\n| size | ours, of |");
+  // The second table has ratios. Older results have another title for its second column.
+  const [firstTable = ""] = markdown
+    .slice(start, end)
+    .split(/\n\| size \| (?:ours, of|millrace relative to) \|/);
   const panels = new Map<string, Bar[]>();
-  for (const [, name = "", client = "", micros = ""] of first.matchAll(
+  for (const [, name = "", client = "", micros = ""] of firstTable.matchAll(
     /^\| (\w+) \| ([\w-]+) \| ([\d.,]+) /gm,
   )) {
     const bars = panels.get(name) ?? [];
@@ -45,15 +50,15 @@ export function parseDeliverTable(markdown: string): readonly Panel[] {
   return [...panels].map(([name, bars]) => ({ name, bars }));
 }
 
-/** Where the table of `peers` comes from, as its section says: Node, machine, commit. */
+/** The Node version, machine and commit of the results of `peers`. */
 export function parseOrigin(markdown: string): string {
   return /<!-- peers:[^]*?\n## [^\n]*\n\n[^\n]*\n([^\n]*)/.exec(markdown)?.[1] ?? "";
 }
 
-/** A picture that needs nothing beside it: shapes, texts, and colours for light and dark. */
+/** Draws the chart as a self-contained SVG with colours for light and dark mode. */
 export function drawChart(panels: readonly Panel[], origin = ""): string {
-  const tallest = Math.max(0, ...panels.map(({ bars }) => bars.length));
-  const panelHeight = titleHeight + tallest * barStep + margin;
+  const maxBars = Math.max(0, ...panels.map(({ bars }) => bars.length));
+  const panelHeight = titleHeight + maxBars * barStep + margin;
   const width = columns * (panelWidth + margin) + margin;
   const height = headHeight + Math.ceil(panels.length / columns) * panelHeight + footHeight;
   const drawn = panels.map((panel, index) => {
@@ -66,9 +71,9 @@ export function drawChart(panels: readonly Panel[], origin = ""): string {
     `<title id="title">Main-thread CPU for one run, by client and size; shorter is better</title>`,
     `<style>${style}</style>`,
     `<rect class="page" width="${width}" height="${height}"/>`,
-    text("head", { x: margin, y: 30 }, "Main-thread CPU a run, µs (shorter is better)"),
+    createText("head", { x: margin, y: 30 }, "Main-thread CPU per run, µs (shorter is better)"),
     ...drawn,
-    text("origin", { x: margin, y: height - 12 }, origin),
+    createText("origin", { x: margin, y: height - 12 }, origin),
     "</svg>\n",
   ].join("\n");
 }
@@ -83,27 +88,31 @@ const style = [
 function drawPanel({ name, bars }: Panel): string {
   const sorted = bars.toSorted((a, b) => a.micros - b.micros);
   const longest = Math.max(...bars.map(({ micros }) => micros));
-  const room = panelWidth - labelWidth - valueWidth;
+  const maxBarWidth = panelWidth - labelWidth - valueWidth;
   return [
-    text("name", { x: 0, y: 18 }, name),
+    createText("name", { x: 0, y: 18 }, name),
     ...sorted.map(({ client, micros }, row) => {
       const y = titleHeight + row * barStep;
-      const length = Math.max(1, (micros / longest) * room).toFixed(1);
-      const kind = client === ours ? "bar ours" : "bar";
+      const length = Math.max(1, (micros / longest) * maxBarWidth).toFixed(1);
+      const kind = client === ownClient ? "bar ours" : "bar";
       const baseline = y + barHeight - 3;
       return [
-        text("label", { x: labelWidth - 8, y: baseline }, client),
+        createText("label", { x: labelWidth - 8, y: baseline }, client),
         `<rect class="${kind}" x="${labelWidth}" y="${y}" width="${length}" height="${barHeight}" rx="2"/>`,
-        text("value", { x: labelWidth + Number(length) + 6, y: baseline }, showMicros(micros)),
+        createText(
+          "value",
+          { x: labelWidth + Number(length) + 6, y: baseline },
+          formatMicros(micros),
+        ),
       ].join("");
     }),
   ].join("");
 }
 
-const showMicros = (micros: number): string =>
+const formatMicros = (micros: number): string =>
   Number(micros.toPrecision(3)).toLocaleString("en-US");
 
-const text = (
+const createText = (
   kind: string,
   { x, y }: { readonly x: number; readonly y: number },
   content: string,

@@ -1,4 +1,4 @@
-// What do the figures of RESULTS.md look like? Draws main-thread CPU a run, by size and client, as results.svg.
+// Draws the results of the bench `peers` in RESULTS.md as results.svg: main-thread CPU per run, by size and client.
 import { readFileSync, writeFileSync } from "node:fs";
 import { drawChart, parseDeliverTable, parseOrigin } from "./chart-svg.ts";
 

@@ -1,105 +1,111 @@
-// One client, one size, one process: started by deliver.ts, answers with a Measurement.
+// Measures one client with one workload in a separate process. deliver.ts starts it and receives a Measurement from it.
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import type { CallTimes } from "./call-times.ts";
 import type { Driver } from "./drivers/driver.ts";
 import { loadDriver } from "./drivers/index.ts";
-import { askSink, mainNanos, missingAt, peakRssMb } from "./process-figures.ts";
+import { querySink, readMainNanos, countMissing, readPeakRssMb } from "./process-figures.ts";
 import { Trees } from "./trees.ts";
 import { runsPerTree } from "./workload.ts";
 import { workloads } from "./workloads.ts";
 import type { WorkloadName } from "./workloads.ts";
 
-/** What to measure. */
-export interface Order {
+/** The request from deliver.ts: which client to measure, and with which workload. */
+export interface MeasurementRequest {
   readonly driver: string;
   readonly workload: WorkloadName;
   /** Address of the sink. */
   readonly endpoint: string;
-  /** Both at least so many, and for {@link leastMs} at least. */
+  /** Minimum number of trees for the warm-up and for the measurement. Each also takes at least {@link minMs}. */
   readonly warmupTrees: number;
   readonly trees: number;
 }
 
 export interface Measurement {
-  /** Time on a CPU, per run, the harness's own included. */
+  /** CPU time per run of the main thread and of the whole process, including the harness. */
   readonly mainMicros: number;
   readonly processMicros: number;
-  /** From the first call to the last acknowledgement. */
+  /** Rate from the first call to the last acknowledgement by the server. */
   readonly runsPerSecond: number;
   readonly peakRssMb: number;
-  /** The longest that one start or end held the caller. */
+  /** The longest duration of one call that starts or ends a run. */
   readonly longestCallMs: number;
-  /** What half of all calls, and 99 of 100, stayed under. */
+  /** 50th and 99th percentile of the calls' durations. */
   readonly callMicrosP50: number;
   readonly callMicrosP99: number;
   readonly wireBytesPerRun: number;
-  /** Of all that were recorded, the warm-up's included: runs that the client gave up, and runs that the sink did not see. */
+  /**
+   * Including the warm-up: runs that the client reported as lost, runs that the sink did not receive whole, and all
+   * runs.
+   */
   readonly lost: number;
   readonly missing: number;
   readonly recorded: number;
 }
 
-/** The wire's limit of a request (`size_limit_bytes`), and the most runs in one. */
+/** Largest request that the server accepts (`size_limit_bytes`), and the maximum number of runs in one. */
 const requestBytes = 20_971_520;
 const requestRuns = 100;
 /**
- * How long a warm-up takes, and a measurement, however many runs that is: compilers need time, not runs, and what happens
- * now and then, as a collection of garbage does, is to weigh the same for all clients.
+ * Shortest duration of the warm-up and of the measurement, whatever the number of runs. V8's compilers need time rather than
+ * a number of runs, and rare events such as garbage collections should have the same weight for all clients.
  */
-const leastMs = 1_000;
+const minMs = 1_000;
 /**
- * How far the program may run ahead of the server: this much JSON and this many runs, for every
- * client alike. Beyond it the harness sleeps, which costs no CPU, until the client has caught up.
+ * Maximum amount of unacknowledged runs, as bytes of JSON and as a count, for all clients alike. Beyond it the harness
+ * sleeps, which costs no CPU time, until the client has caught up.
  */
-const aheadBytes = 41_943_040;
-const aheadRuns = 5_000;
-/** `stats()` is asked once per this much JSON, and once a tree at most. */
-const pacingBytes = 524_288;
+const maxPendingBytes = 41_943_040;
+const maxPendingRuns = 5_000;
+/** `stats()` is called after this many bytes of recorded JSON, and at most once for each tree. */
+const checkIntervalBytes = 524_288;
 const pauseMs = 1;
-/** Longer than any client waits before it sends an unfilled batch: OpenTelemetry waits five seconds. */
-const silenceMs = 8_000;
+/**
+ * If the number of pending runs does not change for this long, they count as dropped. It is longer than any client waits
+ * before it sends an incomplete batch: OpenTelemetry waits five seconds.
+ */
+const maxSilenceMs = 8_000;
 
-process.once("message", (order: Order) => {
-  // A rejection ends the process, and the parent sees that.
-  void answer(order);
+process.once("message", (request: MeasurementRequest) => {
+  // A rejection ends the process, which the parent process detects.
+  void respond(request);
 });
 
-async function answer(order: Order): Promise<void> {
-  process.send?.(await measure(order));
+async function respond(request: MeasurementRequest): Promise<void> {
+  process.send?.(await measure(request));
   process.disconnect();
 }
 
-async function measure(order: Order): Promise<Measurement> {
-  const { runBytes } = workloads[order.workload];
-  const createDriver = await loadDriver(order.driver);
+async function measure(request: MeasurementRequest): Promise<Measurement> {
+  const { runBytes } = workloads[request.workload];
+  const createDriver = await loadDriver(request.driver);
   const driver = createDriver({
-    endpoint: order.endpoint,
+    endpoint: request.endpoint,
     requestRuns: Math.min(requestRuns, Math.floor(requestBytes / runBytes)),
   });
-  const load = new Load(driver, order.workload);
-  const warmupTrees = await load.run(order.warmupTrees);
+  const load = new Load(driver, request.workload);
+  const warmupTrees = await load.run(request.warmupTrees);
   load.calls.clear();
-  // At once, so that these ids are not in memory while the client is measured.
-  const missingBefore = await missingAt(order.endpoint, load.takeIds());
+  // Check the warm-up's runs now, so that their ids are not in memory while the client is measured.
+  const missingBefore = await countMissing(request.endpoint, load.takeIds());
 
-  const cpu = process.cpuUsage();
-  const main = mainNanos();
-  const began = performance.now();
-  const trees = await load.run(order.trees);
-  const elapsedMs = performance.now() - began;
-  const mainSpent = mainNanos() - main;
-  const { user, system } = process.cpuUsage(cpu);
+  const cpuBefore = process.cpuUsage();
+  const mainBefore = readMainNanos();
+  const startedAt = performance.now();
+  const trees = await load.run(request.trees);
+  const elapsedMs = performance.now() - startedAt;
+  const mainSpentNanos = readMainNanos() - mainBefore;
+  const { user, system } = process.cpuUsage(cpuBefore);
 
-  const peak = peakRssMb();
+  const peakMb = readPeakRssMb();
   const { lost } = driver.stats();
   await driver.close();
-  const { bytes, runs, missing } = await askSink(order.endpoint, load.takeIds());
+  const { bytes, runs, missing } = await querySink(request.endpoint, load.takeIds());
   const count = trees * runsPerTree;
   return {
-    mainMicros: mainSpent / 1_000 / count,
+    mainMicros: mainSpentNanos / 1_000 / count,
     processMicros: (user + system) / count,
     runsPerSecond: (count / elapsedMs) * 1_000,
-    peakRssMb: peak,
+    peakRssMb: peakMb,
     longestCallMs: load.calls.longestMs,
     callMicrosP50: load.calls.quantileMicros(0.5),
     callMicrosP99: load.calls.quantileMicros(0.99),
@@ -110,67 +116,71 @@ async function measure(order: Order): Promise<Measurement> {
   };
 }
 
-/** The program that is traced: trees of runs, one turn of the event loop for each tree. */
+/** The traced program: it records trees of runs, one tree in each turn of the event loop. */
 class Load {
   readonly #trees: Trees;
   readonly #driver: Driver;
-  readonly #aheadLimit: number;
+  readonly #maxPending: number;
   readonly #treesBetweenChecks: number;
-  #givenUp = 0;
+  #abandoned = 0;
 
   constructor(driver: Driver, workload: WorkloadName) {
     const { runBytes, createPayloads } = workloads[workload];
     this.#driver = driver;
     this.#trees = new Trees(driver, createPayloads());
-    this.#aheadLimit = driver.aheadRuns ?? Math.min(aheadRuns, Math.floor(aheadBytes / runBytes));
-    this.#treesBetweenChecks = Math.ceil(pacingBytes / runBytes / runsPerTree);
+    this.#maxPending =
+      driver.aheadRuns ?? Math.min(maxPendingRuns, Math.floor(maxPendingBytes / runBytes));
+    this.#treesBetweenChecks = Math.ceil(checkIntervalBytes / runBytes / runsPerTree);
   }
 
   get calls(): CallTimes {
     return this.#trees.calls;
   }
 
-  /** Those of the runs that were recorded since this was asked the last time. */
+  /** The ids of the runs that were recorded since the previous call. */
   takeIds(): readonly string[] {
     return this.#trees.ids.splice(0);
   }
 
-  /** Records so many trees, again and again for {@link leastMs}, each time until the server's last answer; how many in all. */
+  /**
+   * Records `trees` trees and waits for the server's last response, and repeats this for {@link minMs}. Returns the total
+   * number of trees.
+   */
   async run(trees: number): Promise<number> {
-    const until = performance.now() + leastMs;
+    const until = performance.now() + minMs;
     let recorded = 0;
     do {
-      await this.#pass(trees);
+      await this.#recordPass(trees);
       recorded += trees;
     } while (performance.now() < until);
     return recorded;
   }
 
-  async #pass(trees: number): Promise<void> {
+  async #recordPass(trees: number): Promise<void> {
     for (let tree = 1; tree <= trees; tree++) {
       this.#trees.record();
       await nextTurn();
       if (tree % this.#treesBetweenChecks === 0) {
-        await this.#caughtUp();
+        await this.#waitUntilCaughtUp();
       }
     }
     await this.#driver.flush();
   }
 
-  /** Waits for the client; not for runs that it gave up without a word. */
-  async #caughtUp(): Promise<void> {
-    let last = Number.NaN;
-    let since = performance.now();
+  /** Waits until few enough runs are pending. Runs that the client dropped without reporting it are not waited for. */
+  async #waitUntilCaughtUp(): Promise<void> {
+    let lastPending = Number.NaN;
+    let unchangedSince = performance.now();
     for (;;) {
-      const pending = this.#driver.stats().pending - this.#givenUp;
-      if (pending <= this.#aheadLimit) {
+      const pending = this.#driver.stats().pending - this.#abandoned;
+      if (pending <= this.#maxPending) {
         return;
       }
-      if (pending !== last) {
-        last = pending;
-        since = performance.now();
-      } else if (performance.now() - since > silenceMs) {
-        this.#givenUp += pending;
+      if (pending !== lastPending) {
+        lastPending = pending;
+        unchangedSince = performance.now();
+      } else if (performance.now() - unchangedSince > maxSilenceMs) {
+        this.#abandoned += pending;
         return;
       }
       await sleep(pauseMs);

@@ -1,25 +1,25 @@
-// What does recording a run cost until the server has it: main-thread CPU, all CPU, runs a second?
+// What does it cost to record a run and deliver it to the server: main-thread CPU, total CPU, runs per second?
 import { parseArgs } from "node:util";
-import type { Measurement, Order } from "./child.ts";
-import { baseline, Deliveries, harness, measured } from "./deliveries.ts";
+import type { Measurement, MeasurementRequest } from "./child.ts";
+import { baseline, Deliveries, harnessDriver, ownDriver } from "./deliveries.ts";
 import { goalNode, goalTable } from "./goals.ts";
-import { measureIn } from "./processes.ts";
-import { median, publish, show, spread, table } from "./results.ts";
+import { measureInProcess } from "./processes.ts";
+import { median, publish, formatNumber, formatSpread, table } from "./results.ts";
 import { runsPerTree, sizeNames } from "./workload.ts";
 import { workloadNames, workloads } from "./workloads.ts";
 import type { WorkloadName } from "./workloads.ts";
 
 /**
- * Main-thread CPU of ours over the naive client's that `--guard` lets pass, by workload: half as much
- * again, or more, as what is measured, so that the machine's noise does not reach it.
+ * Largest ratio of Millrace's main-thread CPU time to that of the naive client that `--guard` accepts, by workload. It is at
+ * least 1.5 times the measured ratio, so that noise of the machine does not exceed it.
  */
-const guards: Readonly<Partial<Record<WorkloadName, number>>> = { S: 0.6, M: 0.45 };
-/** On one core ours is to be as fast as this client. */
-const oneCorePeer = "otlp-protobuf";
+const guardLimits: Readonly<Partial<Record<WorkloadName, number>>> = { S: 0.6, M: 0.45 };
+/** On one core Millrace must be at least as fast as this client. */
+const oneCoreReference = "otlp-protobuf";
 
 const warmupShare = 0.5;
-/** Clients that take many times as long record this share of the runs; figures are per run. */
-const slowShare: Readonly<Record<string, number>> = {
+/** Much slower clients record only this share of the runs. All figures are per run. */
+const runShares: Readonly<Record<string, number>> = {
   langsmith: 0.1,
   "langsmith-tuned": 0.2,
   braintrust: 0.1,
@@ -29,10 +29,10 @@ const { values: flags } = parseArgs({
   options: {
     rounds: { type: "string", default: "5" },
     sizes: { type: "string", default: "S,M,L,XL" },
-    drivers: { type: "string", default: `${baseline},${measured}` },
-    /** Of the usual number of runs. */
+    drivers: { type: "string", default: `${baseline},${ownDriver}` },
+    /** Share of the usual number of runs to record. */
     share: { type: "string", default: "1" },
-    /** All threads of the client on this core, the sink on the next, or on the first behind the last. */
+    /** Pins all threads of the client to this core, and the sink to the next one. */
     cpu: { type: "string" },
     node: { type: "string" },
     guard: { type: "boolean", default: false },
@@ -42,73 +42,75 @@ const { values: flags } = parseArgs({
 
 const rounds = Number(flags.rounds);
 const cpu = flags.cpu === undefined ? undefined : Number(flags.cpu);
-const chosen = workloadNames.filter((name) => flags.sizes.split(",").includes(name));
-const drivers = [harness, ...flags.drivers.split(",")];
-/** Ours beside a naive client, or beside its peers. */
-const hasPeers = drivers.length > 3;
+const selectedWorkloads = workloadNames.filter((name) => flags.sizes.split(",").includes(name));
+const drivers = [harnessDriver, ...flags.drivers.split(",")];
+/** Whether clients other than Millrace and the baseline are measured. */
+const hasOtherClients = drivers.length > 3;
 
 const results = new Deliveries();
 for (let round = 1; round <= rounds; round++) {
-  for (const workload of chosen) {
+  for (const workload of selectedWorkloads) {
     for (const driver of drivers) {
       const measurement = await measure(workload, driver);
       results.add(workload, driver, measurement);
       const { mainMicros, runsPerSecond } = measurement;
       console.error(
-        `round ${round}: ${workload} ${driver}, main ${show(mainMicros)} µs a run, ${show(runsPerSecond)} runs/s`,
+        `round ${round}: ${workload} ${driver}, main thread ${formatNumber(mainMicros)} µs per run, ${formatNumber(runsPerSecond)} runs/s`,
       );
     }
   }
 }
 report();
 
-function runsOf(workload: WorkloadName, driver: string): number {
-  return Math.ceil(workloads[workload].runs * (slowShare[driver] ?? 1) * Number(flags.share));
+function runCount(workload: WorkloadName, driver: string): number {
+  return Math.ceil(workloads[workload].runs * (runShares[driver] ?? 1) * Number(flags.share));
 }
 
-/** One client with one workload, in a process of its own, against a sink in another. */
+/** Measures one client with one workload in a separate process, against a sink in another one. */
 function measure(workload: WorkloadName, driver: string): Promise<Measurement> {
-  const trees = Math.ceil(runsOf(workload, driver) / runsPerTree);
+  const trees = Math.ceil(runCount(workload, driver) / runsPerTree);
   const warmupTrees = Math.ceil(trees * warmupShare);
-  return measureIn<Measurement>(
+  return measureInProcess<Measurement>(
     "child",
-    (endpoint): Order => ({ driver, workload, endpoint, trees, warmupTrees }),
+    (endpoint): MeasurementRequest => ({ driver, workload, endpoint, trees, warmupTrees }),
     { node: flags.node, cpu },
   );
 }
 
 function report(): void {
-  const counts = chosen.map((name) => `${name} ${show(runsOf(name, ""))}`);
-  const problems = failures();
+  const counts = selectedWorkloads.map((name) => `${name} ${formatNumber(runCount(name, ""))}`);
+  const problems = findFailures();
   const notes = [
-    `Median (lowest–highest) of ${rounds} interleaved rounds; ${counts.join(", ")} runs each (braintrust and langsmith with its defaults a tenth, langsmith tuned a fifth) after a warm-up of half as many, both again and again for a second at least.`,
-    "A run is a start with inputs and an end with outputs, in trees of 1 + 9. The harness's own CPU is subtracted; memory is that of the whole process, Node, harness and payloads included, which stand in the harness's row.",
-    "Lost: runs that the server had not got whole (inputs and outputs) when the client said that it had sent everything.",
+    `Median (lowest–highest) of ${rounds} interleaved rounds; ${counts.join(", ")} runs each (a tenth for braintrust and for langsmith with its defaults, a fifth for langsmith tuned) after a warm-up of half as many. Both are repeated for at least a second.`,
+    "A run is a start with inputs and an end with outputs, in trees of one root and nine children. The harness's own CPU time is subtracted. Memory is that of the whole process, including Node, harness and payloads; the harness's row shows their share.",
+    "Lost: runs that the server had not received whole (inputs and outputs) when the client reported that everything was sent.",
     ...(flags.node === undefined ? [] : [`The clients ran under Node ${flags.node}.`]),
     ...problems.map((problem) => `**Failed:** ${problem}`),
   ];
-  const beside = hasPeers ? ", beside other clients" : "";
+  const titleSuffix = hasOtherClients ? ", compared with other clients" : "";
   publish({
     script: "deliver",
     section: [
       cpu === undefined ? undefined : "one-core",
-      hasPeers ? "peers" : "deliver",
+      hasOtherClients ? "peers" : "deliver",
       flags.node === undefined || flags.node === goalNode ? undefined : `node${flags.node}`,
     ]
       .filter((part) => part !== undefined)
       .join("-"),
     question:
       cpu === undefined
-        ? `What does a run cost until the server has it${beside}?`
-        : `What does a run cost where all threads of the program share one core${beside}?`,
+        ? `What does it cost to record and deliver a run${titleSuffix}?`
+        : `What does a run cost if all threads of the program share one core${titleSuffix}?`,
     node: flags.node,
-    body: [costs(), ...goalsOf(), ...comparison(), notes.join("\n")].join("\n\n"),
+    body: [costTable(), ...goalTables(), ...comparisonTables(), notes.join("\n")].join("\n\n"),
   });
   process.exitCode = problems.length > 0 ? 1 : 0;
 }
 
-function costs(): string {
-  const rows = chosen.flatMap((workload) => drivers.map((driver) => rowOf(workload, driver)));
+function costTable(): string {
+  const rows = selectedWorkloads.flatMap((workload) =>
+    drivers.map((driver) => costRow(workload, driver)),
+  );
   const head = [
     "size",
     "client",
@@ -126,30 +128,31 @@ function costs(): string {
   return table(head, rows);
 }
 
-function rowOf(workload: WorkloadName, driver: string): readonly string[] {
-  const each = (figure: keyof Measurement): readonly number[] =>
+function costRow(workload: WorkloadName, driver: string): readonly string[] {
+  const figuresOfRounds = (figure: keyof Measurement): readonly number[] =>
     results.each(workload, driver, figure);
-  const shownMedian = (figure: keyof Measurement): string => show(median(each(figure)));
-  const isHarness = driver === harness;
+  const shownMedian = (figure: keyof Measurement): string =>
+    formatNumber(median(figuresOfRounds(figure)));
+  const isHarness = driver === harnessDriver;
   const cost = (figure: "mainMicros" | "processMicros"): string =>
-    spread(isHarness ? each(figure) : results.cost(workload, driver, figure));
+    formatSpread(isHarness ? figuresOfRounds(figure) : results.cost(workload, driver, figure));
   return [
     workload,
     isHarness ? "the harness alone" : driver,
     cost("mainMicros"),
-    isHarness || driver === baseline ? "" : spread(ofBaseline(workload, driver)),
+    isHarness || driver === baseline ? "" : formatSpread(ofBaseline(workload, driver)),
     cost("processMicros"),
-    isHarness ? "" : spread(each("runsPerSecond")),
+    isHarness ? "" : formatSpread(figuresOfRounds("runsPerSecond")),
     shownMedian("peakRssMb"),
     `${shownMedian("callMicrosP50")} / ${shownMedian("callMicrosP99")}`,
     shownMedian("longestCallMs"),
-    isHarness ? "" : show(median(each("wireBytesPerRun")) / 1_000),
-    isHarness ? "" : show(megabytesPerSecond(workload, driver)),
-    isHarness ? "" : lossOf(workload, driver),
+    isHarness ? "" : formatNumber(median(figuresOfRounds("wireBytesPerRun")) / 1_000),
+    isHarness ? "" : formatNumber(megabytesPerSecond(workload, driver)),
+    isHarness ? "" : formatLoss(workload, driver),
   ];
 }
 
-/** Bodies of requests, as sent, until the last was acknowledged. */
+/** Rate of request bodies, as sent, until the last acknowledgement. */
 function megabytesPerSecond(workload: WorkloadName, driver: string): number {
   const rates = results.each(workload, driver, "runsPerSecond");
   const bytes = results.each(workload, driver, "wireBytesPerRun");
@@ -157,75 +160,81 @@ function megabytesPerSecond(workload: WorkloadName, driver: string): number {
 }
 
 function ofBaseline(workload: WorkloadName, driver: string): readonly number[] {
-  const others = results.cost(workload, baseline, "mainMicros");
+  const baselineCosts = results.cost(workload, baseline, "mainMicros");
   return results
     .cost(workload, driver, "mainMicros")
-    .map((one, round) => one / (others[round] ?? Number.NaN));
+    .map((cost, round) => cost / (baselineCosts[round] ?? Number.NaN));
 }
 
-/** Runs that the server never had whole, of those that were recorded. */
-function lossOf(workload: WorkloadName, driver: string): string {
+/** The share of recorded runs that the server never received whole. */
+function formatLoss(workload: WorkloadName, driver: string): string {
   const missing = results.total(workload, driver, "missing");
   const recorded = results.total(workload, driver, "recorded");
-  return missing === 0 ? "0" : `${show((missing / recorded) * 100)} %`;
+  return missing === 0 ? "0" : `${formatNumber((missing / recorded) * 100)} %`;
 }
 
-/** They are meant for one Node; the others have the order of clients to keep. */
-function goalsOf(): readonly string[] {
-  const sizes = sizeNames.filter((size) => chosen.includes(size));
-  const isMeant = cpu === undefined && (flags.node ?? goalNode) === goalNode;
-  return isMeant && drivers.includes(measured) ? goalTable(results, sizes) : [];
+/** The goals are defined for one Node version only, and for a client that may use several cores. */
+function goalTables(): readonly string[] {
+  const sizes = sizeNames.filter((size) => selectedWorkloads.includes(size));
+  const areGoalsDefined = cpu === undefined && (flags.node ?? goalNode) === goalNode;
+  return areGoalsDefined && drivers.includes(ownDriver) ? goalTable(results, sizes) : [];
 }
 
-/** Ours over each other client's, round by round; nothing where there is nobody to compare with. */
-function comparison(): readonly string[] {
-  const peers = drivers.filter((driver) => driver !== harness && driver !== measured);
-  if (!drivers.includes(measured) || peers.length === 0) {
+/** The ratios of Millrace's figures to those of each other client; empty if there is no other client. */
+function comparisonTables(): readonly string[] {
+  const peers = drivers.filter((driver) => driver !== harnessDriver && driver !== ownDriver);
+  if (!drivers.includes(ownDriver) || peers.length === 0) {
     return [];
   }
   const figures = ["mainMicros", "processMicros", "runsPerSecond", "peakRssMb"] as const;
-  const rows = chosen.flatMap((workload) =>
+  const rows = selectedWorkloads.flatMap((workload) =>
     peers.map((peer) => [
       workload,
       peer,
-      ...figures.map((figure) => spread(results.ratios(workload, peer, figure))),
+      ...figures.map((figure) => formatSpread(results.ratios(workload, peer, figure))),
     ]),
   );
-  const head = ["size", "ours, of", "main CPU", "all threads", "runs/s", "peak RSS"];
+  const head = ["size", "millrace relative to", "main CPU", "all threads", "runs/s", "peak RSS"];
   return [table(head, rows)];
 }
 
-/** Loss of ours and of the baseline always fails; a ratio only under `--guard`. */
-function failures(): readonly string[] {
-  const strict = drivers.filter((driver) => driver === measured || driver === baseline);
-  const losses = chosen.flatMap((workload) =>
-    strict.flatMap((driver) => {
+/** Lost runs of Millrace or of the baseline are always a failure, a bad ratio only with `--guard`. */
+function findFailures(): readonly string[] {
+  const requiredDrivers = drivers.filter((driver) => driver === ownDriver || driver === baseline);
+  const losses = selectedWorkloads.flatMap((workload) =>
+    requiredDrivers.flatMap((driver) => {
       const lost = results.total(workload, driver, "lost");
       const missing = results.total(workload, driver, "missing");
       return lost + missing === 0
         ? []
-        : [`${driver} at ${workload}: ${lost} runs given up, ${missing} never seen by the server.`];
+        : [
+            `${driver} at ${workload}: ${lost} runs reported as lost, ${missing} not received by the server.`,
+          ];
     }),
   );
-  return flags.guard ? [...losses, ...slow(), ...slowOnOneCore()] : losses;
+  return flags.guard ? [...losses, ...findSlowWorkloads(), ...findSlowOnOneCore()] : losses;
 }
 
-function slow(): readonly string[] {
-  return chosen.flatMap((workload) => {
-    const most = guards[workload];
+function findSlowWorkloads(): readonly string[] {
+  return selectedWorkloads.flatMap((workload) => {
+    const limit = guardLimits[workload];
     const ratio = median(results.ratios(workload, baseline, "mainMicros"));
-    // Written so that NaN, where nothing was measured, fails.
-    return most === undefined || ratio <= most
+    // The comparison is written so that NaN, without a measurement, counts as a failure.
+    return limit === undefined || ratio <= limit
       ? []
-      : [`main CPU at ${workload} is ${show(ratio)} of ${baseline}'s, more than ${most}.`];
+      : [
+          `main-thread CPU at ${workload} is ${formatNumber(ratio)} of ${baseline}'s, more than ${limit}.`,
+        ];
   });
 }
 
-function slowOnOneCore(): readonly string[] {
-  return chosen.flatMap((workload) => {
-    const ratio = median(results.ratios(workload, oneCorePeer, "runsPerSecond"));
-    return cpu === undefined || !drivers.includes(oneCorePeer) || ratio >= 1
+function findSlowOnOneCore(): readonly string[] {
+  return selectedWorkloads.flatMap((workload) => {
+    const ratio = median(results.ratios(workload, oneCoreReference, "runsPerSecond"));
+    return cpu === undefined || !drivers.includes(oneCoreReference) || ratio >= 1
       ? []
-      : [`on one core ours has ${show(ratio)} of ${oneCorePeer}'s runs a second at ${workload}.`];
+      : [
+          `on one core Millrace reaches ${formatNumber(ratio)} of ${oneCoreReference}'s runs per second at ${workload}.`,
+        ];
   });
 }

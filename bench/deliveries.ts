@@ -1,17 +1,17 @@
-/** Measurements of all rounds, and what follows from them. */
+/** Collects the measurements of all rounds and derives figures from them. */
 import type { Measurement } from "./child.ts";
 import type { WorkloadName } from "./workloads.ts";
 
-/** The client that records nothing: what the harness costs. */
-export const harness = "none";
-/** The client that a guard compares with: it needs no package beside Node. */
+/** The driver that records nothing. Its figures are the cost of the harness. */
+export const harnessDriver = "none";
+/** The client with which `--guard` compares. It needs no package besides Node. */
 export const baseline = "naive";
-export const measured = "millrace";
+export const ownDriver = "millrace";
 
 type Figure = keyof Measurement;
 
 export class Deliveries {
-  /** In the order of the rounds, by workload and driver. */
+  /** Measurements by workload and driver, in the order of the rounds. */
   readonly #all = new Map<string, Measurement[]>();
 
   add(workload: WorkloadName, driver: string, measurement: Measurement): void {
@@ -23,33 +23,38 @@ export class Deliveries {
     return this.#all.has(`${workload} ${driver}`);
   }
 
-  /** A figure of each round. */
+  /** One figure of each round. */
   each(workload: WorkloadName, driver: string, figure: Figure): readonly number[] {
-    return (this.#all.get(`${workload} ${driver}`) ?? []).map((one) => one[figure]);
+    return (this.#all.get(`${workload} ${driver}`) ?? []).map((measurement) => measurement[figure]);
   }
 
-  /** Of all rounds together. */
+  /** The sum of a figure over all rounds. */
   total(workload: WorkloadName, driver: string, figure: Figure): number {
-    return this.each(workload, driver, figure).reduce((sum, one) => sum + one, 0);
+    return this.each(workload, driver, figure).reduce((sum, value) => sum + value, 0);
   }
 
-  /** CPU time of each round, the harness's of the same round subtracted. */
+  /** CPU time in each round, minus that of the harness in the same round. */
   cost(
     workload: WorkloadName,
     driver: string,
     figure: "mainMicros" | "processMicros",
   ): readonly number[] {
-    const own = this.each(workload, harness, figure);
-    return this.each(workload, driver, figure).map((one, round) => one - (own[round] ?? 0));
+    const harnessCosts = this.each(workload, harnessDriver, figure);
+    return this.each(workload, driver, figure).map(
+      (value, round) => value - (harnessCosts[round] ?? 0),
+    );
   }
 
-  /** Ours over another client's in each round: two measured one after the other share the machine's mood. */
+  /**
+   * Ratio of Millrace's figure to another client's in each round. Two neighbouring measurements see a similar machine
+   * load.
+   */
   ratios(workload: WorkloadName, other: string, figure: Figure): readonly number[] {
-    const of = (driver: string): readonly number[] =>
+    const figuresOf = (driver: string): readonly number[] =>
       figure === "mainMicros" || figure === "processMicros"
         ? this.cost(workload, driver, figure)
         : this.each(workload, driver, figure);
-    const others = of(other);
-    return of(measured).map((value, round) => value / (others[round] ?? Number.NaN));
+    const otherFigures = figuresOf(other);
+    return figuresOf(ownDriver).map((value, round) => value / (otherFigures[round] ?? Number.NaN));
   }
 }

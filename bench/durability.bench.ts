@@ -1,12 +1,12 @@
-// What does writing each record to disk before the call returns (spool-first) cost the traced thread?
+// What does it cost the main thread to write each record to disk before the call returns (`durability: "spool-first"`)?
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Spool } from "../dist/workers/spool/spool.js";
 import { publish } from "./results.ts";
 import { cycle, RecordingOnly } from "./recording.ts";
-import { timeWays } from "./timing.ts";
-import type { Way } from "./timing.ts";
+import { timeVariants } from "./timing.ts";
+import type { Variant } from "./timing.ts";
 import { createPayloads, runsPerTree, sizeNames } from "./workload.ts";
 import type { SizeName } from "./workload.ts";
 
@@ -23,26 +23,28 @@ const spool = new Spool({
 
 publish({
   script: "durability",
-  question: 'What does `durability: "spool-first"` cost the traced thread, for a start and an end?',
-  body: await timeWays(sizeNames.flatMap((size) => [way(size, false), way(size, true)])),
+  question: 'What does `durability: "spool-first"` cost the main thread, for a start and an end?',
+  body: await timeVariants(
+    sizeNames.flatMap((size) => [createVariant(size, false), createVariant(size, true)]),
+  ),
 });
 spool.close();
 rmSync(folder, { recursive: true });
 
-/** All that a start and an end do on the caller's thread; tapes go nowhere, and their journals with them. */
-function way(size: SizeName, onDisk: boolean): Way {
-  const next = cycle(createPayloads(size));
+/** The complete work of a start and an end on the caller's thread. Tapes and their journals are discarded. */
+function createVariant(size: SizeName, isOnDisk: boolean): Variant {
+  const nextPayload = cycle(createPayloads(size));
   const client = new RecordingOnly(
     (tape) => {
       tape.journal?.discard();
       return Promise.resolve({ delivered: tape.records, lost: 0 });
     },
-    onDisk ? { journal: () => spool.journal() } : {},
+    isOnDisk ? { journal: () => spool.journal() } : {},
   );
   return {
     group: `start and end of a run, ${size}`,
-    name: onDisk ? "spool-first" : "memory",
+    name: isOnDisk ? "spool-first" : "memory",
     times: runsPerTree,
-    run: () => client.tree(next),
+    run: () => client.recordTree(nextPayload),
   };
 }

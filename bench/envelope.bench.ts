@@ -1,4 +1,4 @@
-// Is a run's envelope written faster by fast-json-stringify or straight from the tape?
+// Is a run's envelope (its JSON without payloads) written faster with fast-json-stringify or directly from the tape?
 import fastJson from "fast-json-stringify";
 import { microsToStamp, stampLength, stampToIso, uuidLength } from "../dist/model/dotted-order.js";
 import { field, longestShortText, tag } from "../dist/model/records/tape-format.js";
@@ -9,7 +9,7 @@ import { RunJson } from "../dist/workers/json/run-json.js";
 import { TapeReader } from "../dist/workers/json/tape-reader.js";
 import { recordTape } from "./recording.ts";
 import { publish } from "./results.ts";
-import { timeWays } from "./timing.ts";
+import { timeVariants } from "./timing.ts";
 
 interface Envelope {
   readonly id: string;
@@ -23,21 +23,21 @@ interface Envelope {
   readonly session_name: string;
 }
 
-const text = { type: "string" } as const;
+const stringType = { type: "string" } as const;
 const stringify = fastJson({
   type: "object",
   additionalProperties: false,
   required: ["id", "trace_id", "dotted_order", "start_time", "name", "run_type", "session_name"],
   properties: {
-    id: text,
-    trace_id: text,
-    dotted_order: text,
-    parent_run_id: text,
-    start_time: text,
-    end_time: text,
-    name: text,
-    run_type: text,
-    session_name: text,
+    id: stringType,
+    trace_id: stringType,
+    dotted_order: stringType,
+    parent_run_id: stringType,
+    start_time: stringType,
+    end_time: stringType,
+    name: stringType,
+    run_type: stringType,
+    session_name: stringType,
   },
 });
 
@@ -49,23 +49,23 @@ const buffer = Buffer.allocUnsafeSlow(4_194_304);
 
 publish({
   script: "envelope",
-  question: "Is an envelope written faster by fast-json-stringify or straight from the tape?",
-  body: await timeWays([
+  question: "Is an envelope written faster with fast-json-stringify or directly from the tape?",
+  body: await timeVariants([
     {
       group: "envelope of a run",
       name: "fields to strings, fast-json-stringify, `Buffer.write`",
       times: runs.length,
-      run: () => writeEach((run) => stringify(decode(run))),
+      run: () => writeAll((run) => stringify(decode(run))),
     },
     {
       group: "envelope of a run",
       name: "fields to strings, `JSON.stringify`, `Buffer.write`",
       times: runs.length,
-      run: () => writeEach((run) => JSON.stringify(decode(run))),
+      run: () => writeAll((run) => JSON.stringify(decode(run))),
     },
     {
       group: "envelope of a run",
-      name: "straight from the tape",
+      name: "directly from the tape",
       times: runs.length,
       run: () => {
         const out = new JsonWriter(buffer);
@@ -78,47 +78,48 @@ publish({
   ]),
 });
 
-function writeEach(envelopeOf: (run: RunOperation) => string): void {
-  let at = 0;
+function writeAll(toEnvelope: (run: RunOperation) => string): void {
+  let offset = 0;
   for (const run of runs) {
-    at += buffer.write(envelopeOf(run), at);
+    offset += buffer.write(toEnvelope(run), offset);
   }
 }
 
 function decode(run: RunOperation): Envelope {
   const record = recordWith(reader, run, field.dottedOrder);
   const start = reader.start(record, field.dottedOrder);
-  const dotted = reader.bytes.toString(
+  const dottedOrder = reader.bytes.toString(
     "latin1",
     start,
     start + reader.length(record, field.dottedOrder),
   );
-  const ownAt = dotted.length - stampLength - uuidLength;
-  const ended = recordWith(reader, run, field.endMicros);
+  const ownSegment = dottedOrder.length - stampLength - uuidLength;
+  const endRecord = recordWith(reader, run, field.endMicros);
   return {
     id: run.id,
-    trace_id: dotted.slice(stampLength, stampLength + uuidLength),
-    dotted_order: dotted,
-    parent_run_id: ownAt === 0 ? undefined : dotted.slice(ownAt - 1 - uuidLength, ownAt - 1),
-    start_time: stampToIso(dotted.slice(ownAt, ownAt + stampLength)),
-    end_time: ended === -1 ? undefined : isoOf(reader.start(ended, field.endMicros)),
-    name: textOf(run, field.name),
-    run_type: textOf(run, field.runType),
-    session_name: textOf(run, field.project),
+    trace_id: dottedOrder.slice(stampLength, stampLength + uuidLength),
+    dotted_order: dottedOrder,
+    parent_run_id:
+      ownSegment === 0 ? undefined : dottedOrder.slice(ownSegment - 1 - uuidLength, ownSegment - 1),
+    start_time: stampToIso(dottedOrder.slice(ownSegment, ownSegment + stampLength)),
+    end_time: endRecord === -1 ? undefined : readIsoTime(reader.start(endRecord, field.endMicros)),
+    name: readText(run, field.name),
+    run_type: readText(run, field.runType),
+    session_name: readText(run, field.project),
   };
 }
 
-function isoOf(at: number): string {
-  return stampToIso(microsToStamp(reader.view.getFloat64(at, true)));
+function readIsoTime(offset: number): string {
+  return stampToIso(microsToStamp(reader.view.getFloat64(offset, true)));
 }
 
-/** A short text; empty where the run has none. */
-function textOf(run: RunOperation, code: number): string {
+/** A field with a short text; empty if the run does not have the field. */
+function readText(run: RunOperation, code: number): string {
   const record = recordWith(reader, run, code);
   if (record === -1) {
     return "";
   }
-  const at = reader.start(record, code);
-  const length = (reader.bytes[at] ?? tag.shortText) & longestShortText;
-  return reader.bytes.toString("utf8", at + 1, at + 1 + length);
+  const offset = reader.start(record, code);
+  const length = (reader.bytes[offset] ?? tag.shortText) & longestShortText;
+  return reader.bytes.toString("utf8", offset + 1, offset + 1 + length);
 }

@@ -1,13 +1,13 @@
-// The SDK with its defaults against a server: started by ingest.bench.ts, answers with an IngestCost.
+// Measures the SDK with its defaults against a server. ingest.bench.ts starts it and receives an IngestResult from it.
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { loadDriver } from "./drivers/index.ts";
-import { cpuMicrosOf } from "./process-figures.ts";
+import { readCpuMicros } from "./process-figures.ts";
 import { Trees } from "./trees.ts";
 import { runsPerTree } from "./workload.ts";
 import { workloads } from "./workloads.ts";
 import type { WorkloadName } from "./workloads.ts";
 
-export interface IngestOrder {
+export interface IngestRequest {
   readonly endpoint: string;
   readonly serverPid: number;
   readonly workload: WorkloadName;
@@ -15,73 +15,76 @@ export interface IngestOrder {
   readonly runs: number;
 }
 
-export interface IngestCost {
-  /** From the first call until the server has acknowledged the last run, which it does once it is stored. */
+export interface IngestResult {
+  /** Time from the first call until the server acknowledged the last run. It acknowledges a run once it is stored. */
   readonly seconds: number;
-  /** Of a run: all threads of the process. */
+  /** CPU time per run, of all threads of the client's and of the server's process. */
   readonly cpuMicros: number;
   readonly serverMicros: number;
   readonly lost: number;
-  /** Of all runs, in the order of their payloads. */
+  /** The ids of all runs, in the order of their payloads. */
   readonly ids: readonly string[];
 }
 
-/** How far the program may run ahead of the server. */
-const aheadBytes = 41_943_040;
-const aheadRuns = 5_000;
-/** How long it waits then: the server takes a hundred runs meanwhile. */
+/** Maximum amount of unacknowledged runs, as bytes of JSON and as a count. */
+const maxPendingBytes = 41_943_040;
+const maxPendingRuns = 5_000;
+/**
+ * Wait between two checks when that maximum is reached, milliseconds. The server stores about a hundred runs in this
+ * time.
+ */
 const waitMs = 5;
 
-// Not once: a listener keeps the process until it has answered.
-process.on("message", (order: IngestOrder) => {
-  // A rejection ends the process, and the parent sees that.
-  void answer(order);
+// `on`, not `once`: the listener keeps the process alive until it has responded.
+process.on("message", (request: IngestRequest) => {
+  // A rejection ends the process, which the parent process detects.
+  void respond(request);
 });
 
-async function answer({
+async function respond({
   endpoint,
   serverPid,
   workload,
   warmupRuns,
   runs,
-}: IngestOrder): Promise<void> {
+}: IngestRequest): Promise<void> {
   const { runBytes, createPayloads } = workloads[workload];
   const driver = (await loadDriver("millrace"))({ endpoint, requestRuns: 100 });
   const trees = new Trees(driver, createPayloads());
-  const ahead = Math.min(aheadRuns, Math.floor(aheadBytes / runBytes));
+  const maxPending = Math.min(maxPendingRuns, Math.floor(maxPendingBytes / runBytes));
   const record = async (count: number): Promise<void> => {
     for (let recorded = 0; recorded < count; recorded += runsPerTree) {
       trees.record();
       await nextTurn();
-      while (driver.stats().pending > ahead) {
+      while (driver.stats().pending > maxPending) {
         await sleep(waitMs);
       }
     }
     await driver.flush();
   };
   await record(warmupRuns);
-  const cpu = process.cpuUsage();
-  const server = cpuMicrosOf(serverPid);
-  const began = performance.now();
+  const cpuBefore = process.cpuUsage();
+  const serverBefore = readCpuMicros(serverPid);
+  const startedAt = performance.now();
   await record(runs);
-  const seconds = (performance.now() - began) / 1_000;
-  const { user, system } = process.cpuUsage(cpu);
-  const serverMicros = (cpuMicrosOf(serverPid) - server) / runs;
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const { user, system } = process.cpuUsage(cpuBefore);
+  const serverMicros = (readCpuMicros(serverPid) - serverBefore) / runs;
   const { lost } = driver.stats();
-  const found = await countAt(endpoint);
-  if (lost === 0 && found !== trees.ids.length) {
+  const stored = await countRuns(endpoint);
+  if (lost === 0 && stored !== trees.ids.length) {
     throw new Error(
-      `${workload}: of ${trees.ids.length} acknowledged runs the server has ${found}`,
+      `${workload}: the server has ${stored} of ${trees.ids.length} acknowledged runs`,
     );
   }
-  const cost = { seconds, cpuMicros: (user + system) / runs, serverMicros, lost, ids: trees.ids };
+  const result = { seconds, cpuMicros: (user + system) / runs, serverMicros, lost, ids: trees.ids };
   await driver.close();
-  // All of it is on its way before the channel goes: the ids are a megabyte.
-  process.send?.(cost satisfies IngestCost, () => process.disconnect());
+  // Disconnect only after the message is sent: its ids take a megabyte.
+  process.send?.(result satisfies IngestResult, () => process.disconnect());
 }
 
-/** How many runs the server answers with. */
-async function countAt(endpoint: string): Promise<number> {
+/** The number of runs on the server. */
+async function countRuns(endpoint: string): Promise<number> {
   const sessions = (await (await fetch(`${endpoint}/sessions?name=bench`)).json()) as readonly {
     readonly id: string;
   }[];

@@ -1,11 +1,11 @@
-// What does a worker spend on turning a tape's payloads into JSON?
+// How long does a worker take to convert a tape's payloads to JSON?
 import { field } from "../dist/model/records/tape-format.js";
 import { JsonWriter } from "../dist/workers/json/json-writer.js";
 import { TapeReader } from "../dist/workers/json/tape-reader.js";
 import { recordTape } from "./recording.ts";
 import { publish } from "./results.ts";
-import { timeWays } from "./timing.ts";
-import type { Way } from "./timing.ts";
+import { timeVariants } from "./timing.ts";
+import type { Variant } from "./timing.ts";
 import { sizeNames } from "./workload.ts";
 import type { SizeName } from "./workload.ts";
 
@@ -14,48 +14,50 @@ const payloadCodes = [field.inputs, field.outputs];
 
 publish({
   script: "json",
-  question: "What does a worker spend on the JSON of one payload (inputs or outputs)?",
-  body: await timeWays(sizeNames.flatMap(jsonWays)),
+  question: "How long does a worker take to convert one payload (inputs or outputs) to JSON?",
+  body: await timeVariants(sizeNames.flatMap(createJsonVariants)),
 });
 
-function jsonWays(size: SizeName): readonly Way[] {
+function createJsonVariants(size: SizeName): readonly Variant[] {
   const { memory, used } = recordTape(size);
   const reader = new TapeReader(memory, used);
-  const starts = payloadStarts(reader);
-  const texts = starts.map((at) => {
+  const offsets = findPayloadOffsets(reader);
+  const texts = offsets.map((offset) => {
     const out = new JsonWriter(buffer);
-    out.value(reader.bytes, reader.view, at);
+    out.value(reader.bytes, reader.view, offset);
     return Buffer.from(buffer.subarray(0, out.length));
   });
-  const shared = { group: `payload, ${size}`, times: starts.length };
+  const common = { group: `payload, ${size}`, times: offsets.length };
   return [
     {
-      ...shared,
-      name: "decode it, `JSON.stringify`, `Buffer.write`",
+      ...common,
+      name: "decode, `JSON.stringify`, `Buffer.write`",
       run: () => {
-        let at = 0;
+        let offset = 0;
         for (const text of texts) {
-          at += buffer.write(JSON.stringify(JSON.parse(text.toString())), at);
+          offset += buffer.write(JSON.stringify(JSON.parse(text.toString())), offset);
         }
       },
     },
     {
-      ...shared,
-      name: "from the tape's bytes",
+      ...common,
+      name: "directly from the tape's bytes",
       run: () => {
         const out = new JsonWriter(buffer);
-        for (const at of starts) {
-          out.value(reader.bytes, reader.view, at);
+        for (const offset of offsets) {
+          out.value(reader.bytes, reader.view, offset);
         }
       },
     },
   ];
 }
 
-function payloadStarts(of: TapeReader): readonly number[] {
-  const starts: number[] = [];
-  for (let record = 0; record < of.count; record++) {
-    starts.push(...payloadCodes.map((code) => of.start(record, code)).filter((at) => at !== 0));
+function findPayloadOffsets(tape: TapeReader): readonly number[] {
+  const offsets: number[] = [];
+  for (let record = 0; record < tape.count; record++) {
+    offsets.push(
+      ...payloadCodes.map((code) => tape.start(record, code)).filter((offset) => offset !== 0),
+    );
   }
-  return starts;
+  return offsets;
 }

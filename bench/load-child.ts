@@ -1,17 +1,17 @@
-// One client under one kind of load, one process: started by load.ts, answers with what it saw.
+// Measures one client under one kind of load in a separate process. load.ts starts it and receives the figures from it.
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { LoopWatch } from "../cli/src/bench/loop-watch.ts";
 import type { LoopFigures } from "../cli/src/bench/loop-watch.ts";
 import type { Driver } from "./drivers/driver.ts";
 import { loadDriver } from "./drivers/index.ts";
-import { mainNanos, missingAt, peakRssMb } from "./process-figures.ts";
+import { readMainNanos, countMissing, readPeakRssMb } from "./process-figures.ts";
 import { Trees } from "./trees.ts";
 import { runsPerTree } from "./workload.ts";
 import type { Payload } from "./workload.ts";
 import { workloads } from "./workloads.ts";
 import type { WorkloadName } from "./workloads.ts";
 
-export type LoadOrder = { readonly driver: string; readonly endpoint: string } & (
+export type LoadRequest = { readonly driver: string; readonly endpoint: string } & (
   | { readonly kind: "burst"; readonly workload: WorkloadName; readonly runs: number }
   | {
       readonly kind: "paced";
@@ -29,75 +29,78 @@ export interface BurstFigures {
 }
 
 export interface PacedFigures extends LoopFigures {
-  /** CPU time of the very first turn that records: code that is loaded, memory that is new. */
+  /** CPU time of the first turn that records. It includes loading code and allocating memory. */
   readonly firstTurnMs: number;
   readonly missing: number;
   readonly peakRssMb: number;
 }
 
-/** Main-thread CPU of a start and an end, in microseconds, at each number of runs that wait. */
-export type WaitingFigures = readonly number[];
+/** Main-thread CPU time of a start and an end, microseconds, for each number of waiting runs. */
+export type BacklogFigures = readonly number[];
 
 const requestRuns = 40;
-/** Runs over which one figure of `waiting` is taken. */
+/** Number of runs over which one figure of `waiting` is measured. */
 const sampleRuns = 1_000;
 const pacedTickMs = 10;
-/** Recorded before anybody watches: a service that runs is warm. The first turn has a figure of its own. */
+/**
+ * Duration of recording before the measurement, because a running service is warmed up. The first turn is measured
+ * separately.
+ */
 const warmupSeconds = 1;
 
-process.once("message", (order: LoadOrder) => {
-  // A rejection ends the process, and the parent sees that.
-  void answer(order);
+process.once("message", (request: LoadRequest) => {
+  // A rejection ends the process, which the parent process detects.
+  void respond(request);
 });
 
-async function answer(order: LoadOrder): Promise<void> {
-  const createDriver = await loadDriver(order.driver);
-  const { endpoint } = order;
-  const driver = createDriver({ endpoint, requestRuns, roomy: order.kind === "waiting" });
-  process.send?.(await measure(driver, order));
-  // What still waits is not wanted.
+async function respond(request: LoadRequest): Promise<void> {
+  const createDriver = await loadDriver(request.driver);
+  const { endpoint } = request;
+  const driver = createDriver({ endpoint, requestRuns, hasLargeQueue: request.kind === "waiting" });
+  process.send?.(await measure(driver, request));
+  // Exit at once: the runs that still wait need not be delivered.
   process.exit();
 }
 
-function measure(driver: Driver, order: LoadOrder): Promise<unknown> {
-  switch (order.kind) {
+function measure(driver: Driver, request: LoadRequest): Promise<unknown> {
+  switch (request.kind) {
     case "burst":
-      return burst(driver, order);
+      return measureBurst(driver, request);
     case "paced":
-      return paced(driver, order);
+      return measurePaced(driver, request);
     case "waiting":
-      return waiting(driver, order.levels);
+      return measureWaiting(driver, request.levels);
   }
 }
 
-async function burst(
+async function measureBurst(
   driver: Driver,
-  { endpoint, workload, runs }: LoadOrder & { readonly kind: "burst" },
+  { endpoint, workload, runs }: LoadRequest & { readonly kind: "burst" },
 ): Promise<BurstFigures> {
   const trees = new Trees(driver, workloads[workload].createPayloads());
-  const began = performance.now();
+  const startedAt = performance.now();
   for (let recorded = 0; recorded < runs; recorded += runsPerTree) {
     trees.record();
     await nextTurn();
   }
   await driver.flush();
-  const seconds = (performance.now() - began) / 1_000;
-  return { seconds, missing: await missingAt(endpoint, trees.ids), peakRssMb: peakRssMb() };
+  const seconds = (performance.now() - startedAt) / 1_000;
+  return { seconds, missing: await countMissing(endpoint, trees.ids), peakRssMb: readPeakRssMb() };
 }
 
-async function paced(
+async function measurePaced(
   driver: Driver,
-  { endpoint, workload, runsPerSecond, seconds }: LoadOrder & { readonly kind: "paced" },
+  { endpoint, workload, runsPerSecond, seconds }: LoadRequest & { readonly kind: "paced" },
 ): Promise<PacedFigures> {
   const trees = new Trees(driver, workloads[workload].createPayloads());
-  const before = mainNanos();
+  const nanosBefore = readMainNanos();
   trees.record();
   await nextTurn();
-  const firstTurnMs = (mainNanos() - before) / 1e6;
-  const pace = async (lasting: number): Promise<void> => {
-    const began = performance.now();
-    for (let recorded = 0; recorded < runsPerSecond * lasting;) {
-      const due = ((performance.now() - began) / 1_000) * runsPerSecond;
+  const firstTurnMs = (readMainNanos() - nanosBefore) / 1e6;
+  const recordSteadily = async (durationSeconds: number): Promise<void> => {
+    const startedAt = performance.now();
+    for (let recorded = 0; recorded < runsPerSecond * durationSeconds;) {
+      const due = ((performance.now() - startedAt) / 1_000) * runsPerSecond;
       for (; recorded < due; recorded += runsPerTree) {
         trees.record();
         await nextTurn();
@@ -105,19 +108,19 @@ async function paced(
       await sleep(pacedTickMs);
     }
   };
-  await pace(warmupSeconds);
+  await recordSteadily(warmupSeconds);
   const watch = new LoopWatch({ holds: true });
   watch.start();
-  await pace(seconds);
+  await recordSteadily(seconds);
   watch.stop();
   const { figures } = watch;
   await driver.flush();
-  const missing = await missingAt(endpoint, trees.ids);
-  return { ...figures, firstTurnMs, missing, peakRssMb: peakRssMb() };
+  const missing = await countMissing(endpoint, trees.ids);
+  return { ...figures, firstTurnMs, missing, peakRssMb: readPeakRssMb() };
 }
 
-async function waiting(driver: Driver, levels: readonly number[]): Promise<WaitingFigures> {
-  const small: Payload = {
+async function measureWaiting(driver: Driver, levels: readonly number[]): Promise<BacklogFigures> {
+  const smallPayload: Payload = {
     name: "step",
     runType: "chain",
     inputs: { question: "yes or no" },
@@ -125,7 +128,7 @@ async function waiting(driver: Driver, levels: readonly number[]): Promise<Waiti
     metadata: {},
   };
   const figures: number[] = [];
-  const trees = new Trees(driver, [small]);
+  const trees = new Trees(driver, [smallPayload]);
   const recordUntil = async (runs: number): Promise<void> => {
     while (trees.ids.length < runs) {
       trees.record();
@@ -134,9 +137,9 @@ async function waiting(driver: Driver, levels: readonly number[]): Promise<Waiti
   };
   for (const level of levels) {
     await recordUntil(level - sampleRuns);
-    const before = mainNanos();
+    const nanosBefore = readMainNanos();
     await recordUntil(level);
-    figures.push((mainNanos() - before) / 1_000 / sampleRuns);
+    figures.push((readMainNanos() - nanosBefore) / 1_000 / sampleRuns);
   }
   return figures;
 }

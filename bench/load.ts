@@ -1,7 +1,7 @@
-// Under load, what is lost, how long does a client hold the event loop, and does a long queue cost more?
+// Under load: how many runs are lost, for how long does a client block the event loop, and does a long queue cost more?
 import { parseArgs } from "node:util";
-import { Burst, Paced, Waiting } from "./loads.ts";
-import { measureIn } from "./processes.ts";
+import { Burst, Paced, Backlog } from "./loads.ts";
+import { measureInProcess } from "./processes.ts";
 import { publish } from "./results.ts";
 
 const { values: flags } = parseArgs({
@@ -22,18 +22,23 @@ const { values: flags } = parseArgs({
 const rounds = Number(flags.rounds);
 const drivers = ["none", ...flags.drivers.split(",")];
 
-const all = {
+const loadsByName = {
   burst: new Burst(drivers),
   paced: new Paced(drivers, Number(flags.seconds)),
-  waiting: new Waiting(),
+  waiting: new Backlog(),
 };
-const chosen = flags.parts.split(",");
-const loads = Object.entries(all).flatMap(([name, load]) => (chosen.includes(name) ? [load] : []));
+const selectedNames = flags.parts.split(",");
+const loads = Object.entries(loadsByName).flatMap(([name, load]) =>
+  selectedNames.includes(name) ? [load] : [],
+);
 
 for (let round = 1; round <= rounds; round++) {
   for (const load of loads) {
-    for (const { key, orderFor, sinkDelayMs } of load.measurements()) {
-      const figures = await measureIn("load-child", orderFor, { sinkDelayMs, node: flags.node });
+    for (const { key, createRequest, sinkDelayMs } of load.measurements()) {
+      const figures = await measureInProcess("load-child", createRequest, {
+        sinkDelayMs,
+        node: flags.node,
+      });
       load.add(key, figures);
       console.error(`round ${round}: ${key} ${JSON.stringify(figures)}`);
     }
@@ -43,11 +48,11 @@ for (let round = 1; round <= rounds; round++) {
 const problems = loads.flatMap((load) => load.problems());
 publish({
   script: "load",
-  question: "What is lost, held and slowed under load?",
+  question: "What happens under load: lost runs, event-loop blocks, the cost of a long queue?",
   body: [
     ...loads.flatMap((load) => [load.question, load.table()]),
     [
-      `Rounds: ${rounds}, interleaved; medians, and of losses, holds and memory the worst.`,
+      `Rounds: ${rounds}, interleaved. Figures are medians; for lost runs, event-loop blocks and memory they are the worst.`,
       ...(flags.node === undefined ? [] : [`The clients ran under Node ${flags.node}.`]),
       ...problems.map((problem) => `**Failed:** ${problem}`),
     ].join("\n"),

@@ -1,21 +1,21 @@
-/** The kinds of load, what is measured of each, and what of ours would be a fault. */
-import type { BurstFigures, LoadOrder, PacedFigures, WaitingFigures } from "./load-child.ts";
-import { median, show, table } from "./results.ts";
+/** The kinds of load: what is measured for each, and which results of Millrace count as problems. */
+import type { BurstFigures, LoadRequest, PacedFigures, BacklogFigures } from "./load-child.ts";
+import { median, formatNumber, table } from "./results.ts";
 import type { WorkloadName } from "./workloads.ts";
 
-/** One process's worth. */
+/** A measurement in one process. */
 export interface LoadMeasurement {
   readonly key: string;
-  readonly orderFor: (endpoint: string) => LoadOrder;
+  readonly createRequest: (endpoint: string) => LoadRequest;
   readonly sinkDelayMs: number;
 }
 
-/** Figures of all rounds, by what they are of. */
-class Rounds<Figures> {
+/** Figures of all rounds by the key of their measurement. */
+class RoundFigures<Figures> {
   readonly #figures = new Map<string, Figures[]>();
 
   add(key: string, figures: unknown): void {
-    // What the child sends is what its order asks for.
+    // The child sends the figures that belong to the kind of its request.
     this.#figures.set(key, [...this.of(key), figures as Figures]);
   }
 
@@ -23,26 +23,26 @@ class Rounds<Figures> {
     return this.#figures.get(key) ?? [];
   }
 
-  each(key: string, figure: (one: Figures) => number): readonly number[] {
+  each(key: string, figure: (figures: Figures) => number): readonly number[] {
     return this.of(key).map(figure);
   }
 }
 
-const harness = "none";
-const measured = "millrace";
-/** The goals, for ours. */
-const mostRssMb = 300;
-const longestHoldMs = 5;
-/** How much more a run may cost in a long queue than in a short one: above what noise makes of it. */
-const flatness = 2;
+const harnessDriver = "none";
+const ownDriver = "millrace";
+/** The goals for Millrace. */
+const maxRssMb = 300;
+const maxBlockMs = 5;
+/** Largest ratio of a run's cost with a long queue to that with a short one. It leaves a margin for noise. */
+const maxGrowth = 2;
 
 const worst = (values: readonly number[]): number => Math.max(...values);
 
-/** More at once than a slow server takes. */
-export class Burst extends Rounds<BurstFigures> {
+/** Records a burst of runs that a slow server can't accept at once. */
+export class Burst extends RoundFigures<BurstFigures> {
   readonly #drivers: readonly string[];
   readonly #runs = 15_000;
-  readonly #answerMs = 100;
+  readonly #delayMs = 100;
 
   constructor(drivers: readonly string[]) {
     super();
@@ -50,14 +50,14 @@ export class Burst extends Rounds<BurstFigures> {
   }
 
   get question(): string {
-    return `A burst of ${show(this.#runs)} M runs to a server that answers after ${this.#answerMs} ms (\`none\`: the harness and its payloads alone):`;
+    return `A burst of ${formatNumber(this.#runs)} M runs to a server that responds after ${this.#delayMs} ms (\`none\`: the harness and its payloads alone):`;
   }
 
   measurements(): readonly LoadMeasurement[] {
     return this.#drivers.map((driver) => ({
       key: driver,
-      sinkDelayMs: this.#answerMs,
-      orderFor: (endpoint) => ({
+      sinkDelayMs: this.#delayMs,
+      createRequest: (endpoint) => ({
         kind: "burst",
         driver,
         endpoint,
@@ -70,22 +70,26 @@ export class Burst extends Rounds<BurstFigures> {
   table(): string {
     const rows = this.#drivers.map((driver) => [
       driver,
-      driver === harness ? "" : `${show((this.#lost(driver) / this.#runs) * 100)} %`,
-      driver === harness ? "" : show(median(this.each(driver, ({ seconds }) => seconds))),
-      show(this.#rss(driver)),
+      driver === harnessDriver ? "" : `${formatNumber((this.#lost(driver) / this.#runs) * 100)} %`,
+      driver === harnessDriver
+        ? ""
+        : formatNumber(median(this.each(driver, ({ seconds }) => seconds))),
+      formatNumber(this.#rss(driver)),
     ]);
-    return table(["client", "lost", "s until it says that all is sent", "peak RSS MB"], rows);
+    return table(["client", "lost", "s until it reports that all is sent", "peak RSS MB"], rows);
   }
 
   problems(): readonly string[] {
-    if (!this.#drivers.includes(measured)) {
+    if (!this.#drivers.includes(ownDriver)) {
       return [];
     }
-    const lost = this.#lost(measured);
-    const rss = this.#rss(measured);
+    const lost = this.#lost(ownDriver);
+    const rss = this.#rss(ownDriver);
     return [
-      ...(lost === 0 ? [] : [`of the burst ${lost} runs of ours were lost.`]),
-      ...(rss <= mostRssMb ? [] : [`the burst took ${show(rss)} MB, more than ${mostRssMb}.`]),
+      ...(lost === 0 ? [] : [`Millrace lost ${lost} runs of the burst.`]),
+      ...(rss <= maxRssMb
+        ? []
+        : [`the burst took ${formatNumber(rss)} MB, more than ${maxRssMb}.`]),
     ];
   }
 
@@ -98,7 +102,7 @@ export class Burst extends Rounds<BurstFigures> {
   }
 }
 
-/** Runs a second, by workload: what a busy service records. */
+/** Runs per second by workload, as in a busy service. */
 const rates: readonly (readonly [WorkloadName, number])[] = [
   ["S", 2_000],
   ["M", 2_000],
@@ -108,8 +112,8 @@ const rates: readonly (readonly [WorkloadName, number])[] = [
   ["conversation", 500],
 ];
 
-/** A program that records steadily. */
-export class Paced extends Rounds<PacedFigures> {
+/** Records runs at a steady rate. */
+export class Paced extends RoundFigures<PacedFigures> {
   readonly #drivers: readonly string[];
   readonly #seconds: number;
 
@@ -122,9 +126,9 @@ export class Paced extends Rounds<PacedFigures> {
   get question(): string {
     return [
       `A process that records steadily for ${this.#seconds} s (\`none\`: records nothing).`,
-      "Delay: how much later than asked for the event loop took its turns, by the clock; what else runs on the machine is in it.",
-      "Hold: the most CPU time of the main thread between two turns, 1 ms apart where nothing holds it; what else runs is not in it.",
-      "First: the CPU time of the first turn of all, in which code is loaded and a worker is asked for; the rest is watched from a second later on.",
+      "Delay: how much later than scheduled the event loop ran its turns, in wall-clock time; it includes effects of other processes.",
+      "Block: the longest CPU time of the main thread between two turns, which are scheduled 1 ms apart; it does not include other processes.",
+      "First: the CPU time of the first turn, in which code is loaded and a worker is started; the other figures are measured from one second later on.",
       "Each turn records one tree of ten runs.",
     ].join("\n");
   }
@@ -134,7 +138,7 @@ export class Paced extends Rounds<PacedFigures> {
       this.#drivers.map((driver) => ({
         key: `${workload} ${driver}`,
         sinkDelayMs: 0,
-        orderFor: (endpoint) => ({
+        createRequest: (endpoint) => ({
           kind: "paced",
           driver,
           endpoint,
@@ -155,12 +159,12 @@ export class Paced extends Rounds<PacedFigures> {
           runsPerSecond,
           driver,
           ...(["delayMsP50", "delayMsP99", "delayMsMax"] as const).map((name) =>
-            show(median(this.each(key, (one) => one[name]))),
+            formatNumber(median(this.each(key, (figures) => figures[name]))),
           ),
-          show(this.#hold(key)),
-          show(worst(this.each(key, ({ firstTurnMs }) => firstTurnMs))),
-          show(worst(this.each(key, ({ peakRssMb }) => peakRssMb))),
-          driver === harness ? "" : show(this.#lost(key)),
+          formatNumber(this.#longestBlockMs(key)),
+          formatNumber(worst(this.each(key, ({ firstTurnMs }) => firstTurnMs))),
+          formatNumber(worst(this.each(key, ({ peakRssMb }) => peakRssMb))),
+          driver === harnessDriver ? "" : formatNumber(this.#lost(key)),
         ];
       }),
     );
@@ -170,7 +174,7 @@ export class Paced extends Rounds<PacedFigures> {
       "runs/s",
       "client",
       ...delays,
-      "hold ms",
+      "block ms",
       "first ms",
       "peak RSS MB",
       "runs lost",
@@ -179,26 +183,27 @@ export class Paced extends Rounds<PacedFigures> {
   }
 
   problems(): readonly string[] {
-    if (!this.#drivers.includes(measured)) {
+    if (!this.#drivers.includes(ownDriver)) {
       return [];
     }
     return rates.flatMap(([workload]) => {
-      const key = `${workload} ${measured}`;
+      const key = `${workload} ${ownDriver}`;
       const lost = this.#lost(key);
-      const hold = this.#hold(key) - this.#hold(`${workload} ${harness}`);
+      const blockMs =
+        this.#longestBlockMs(key) - this.#longestBlockMs(`${workload} ${harnessDriver}`);
       return [
-        ...(lost === 0 ? [] : [`${lost} runs of ours were lost at ${workload}, paced.`]),
-        ...(hold <= longestHoldMs
+        ...(lost === 0 ? [] : [`Millrace lost ${lost} runs at ${workload}, paced.`]),
+        ...(blockMs <= maxBlockMs
           ? []
           : [
-              `ours held the loop for ${show(hold)} ms more than the harness does at ${workload}; the goal is ${longestHoldMs}.`,
+              `Millrace blocked the event loop for ${formatNumber(blockMs)} ms more than the harness at ${workload}; the goal is ${maxBlockMs} ms.`,
             ]),
       ];
     });
   }
 
-  #hold(key: string): number {
-    return worst(this.each(key, (one) => one.longestHoldMs ?? Number.NaN));
+  #longestBlockMs(key: string): number {
+    return worst(this.each(key, (figures) => figures.longestHoldMs ?? Number.NaN));
   }
 
   #lost(key: string): number {
@@ -207,42 +212,44 @@ export class Paced extends Rounds<PacedFigures> {
 }
 
 const levels = [1_000, 10_000, 100_000, 1_000_000] as const;
-/** Longer than the measurement: what is recorded stays. */
+/** A delay longer than the measurement, so that the server never responds and all recorded runs wait. */
 const neverMs = 600_000;
 
-/** A server that does not answer. */
-export class Waiting extends Rounds<WaitingFigures> {
+/** Records runs while the server does not respond, so that the queue grows. */
+export class Backlog extends RoundFigures<BacklogFigures> {
   readonly question =
-    "Main-thread CPU of a start and an end of ours while this many runs wait (`maxQueueBytes` 4 GiB, a server that does not answer); the first has the warming up in it:";
+    "Main-thread CPU time of a start and an end with Millrace while this many runs wait (`maxQueueBytes` 4 GiB, a server that does not respond); the first figure includes the warm-up:";
 
   measurements(): readonly LoadMeasurement[] {
-    const orderFor = (endpoint: string): LoadOrder => ({
+    const createRequest = (endpoint: string): LoadRequest => ({
       kind: "waiting",
-      driver: measured,
+      driver: ownDriver,
       endpoint,
       levels,
     });
-    return [{ key: measured, sinkDelayMs: neverMs, orderFor }];
+    return [{ key: ownDriver, sinkDelayMs: neverMs, createRequest }];
   }
 
   table(): string {
-    const rows = levels.map((level, at) => [
+    const rows = levels.map((level, index) => [
       level.toLocaleString("en-US"),
-      show(this.#micros(at)),
-      at === 0 ? "" : show(this.#micros(at) / this.#micros(1)),
+      formatNumber(this.#micros(index)),
+      index === 0 ? "" : formatNumber(this.#micros(index) / this.#micros(1)),
     ]);
-    return table(["runs that wait", "µs", "of that at 10,000"], rows);
+    return table(["waiting runs", "µs", "relative to 10,000"], rows);
   }
 
   problems(): readonly string[] {
     const growth = this.#micros(levels.length - 1) / this.#micros(1);
-    // Written so that NaN, where nothing was measured, fails.
-    return growth <= flatness
+    // The comparison is written so that NaN, without a measurement, counts as a failure.
+    return growth <= maxGrowth
       ? []
-      : [`with 1,000,000 runs waiting a run costs ${show(growth)} times what it does with 10,000.`];
+      : [
+          `with 1,000,000 waiting runs a run costs ${formatNumber(growth)} times as much as with 10,000.`,
+        ];
   }
 
-  #micros(at: number): number {
-    return median(this.each(measured, (one) => one[at] ?? Number.NaN));
+  #micros(index: number): number {
+    return median(this.each(ownDriver, (figures) => figures[index] ?? Number.NaN));
   }
 }

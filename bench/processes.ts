@@ -1,85 +1,95 @@
-/** A client under measurement in a process of its own, its sink in another. */
+/** Runs a measured client and its sink in two separate processes. */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
-import { bundled } from "./bundle.ts";
+import { bundleChild } from "./bundle.ts";
 import type { ChildName } from "./bundle.ts";
 
 export interface ChildInit {
-  /** `24` or `26`: run it under that Node, as the bench's dependencies have it; or the version that runs the bench. */
+  /**
+   * Major version of Node for the process: `24` or `26`, which are dependencies of the benches, or the running version.
+   */
   readonly node?: string | undefined;
-  /** The one core that it may use, all its threads together. Linux only. */
+  /** The only core that all threads of the process may use. Linux only. */
   readonly cpu?: number | undefined;
 }
 
 export interface ProcessesInit extends ChildInit {
-  /** Milliseconds after which the sink answers a request that carries runs. */
+  /** Delay before the sink responds to a request with runs, milliseconds. */
   readonly sinkDelayMs?: number;
 }
 
-/** Runs a child with what `orderFor` makes of the address of a sink of its own; its answer. */
-export async function measureIn<Answer>(
+/**
+ * Starts a sink, runs a child with the request that `orderFor` creates for the sink's address, and returns the result.
+ */
+export async function measureInProcess<Result>(
   name: ChildName,
-  orderFor: (endpoint: string) => object,
+  createRequest: (endpoint: string) => object,
   { sinkDelayMs = 0, ...init }: ProcessesInit = {},
-): Promise<Answer> {
+): Promise<Result> {
   const { cpu } = init;
-  // With one core for the client, the sink has the next, or the first: it takes nothing of what is measured.
-  const sink = await start(
+  // If the client is pinned to a core, the sink runs on the next one, so that it takes no CPU time from the client.
+  const sink = await startChild(
     "sink",
     [String(sinkDelayMs)],
     cpu === undefined ? {} : { cpu: (cpu + 1) % availableParallelism() },
   );
   try {
-    return await askChild(name, orderFor((await messageOf(sink)) as string), init);
+    return await runChild(name, createRequest((await nextMessage(sink)) as string), init);
   } finally {
     sink.kill();
   }
 }
 
-/** Runs a child with an order; its answer. */
-export async function askChild<Answer>(
+/** Runs a child with a request and returns its result. */
+export async function runChild<Result>(
   name: ChildName,
-  order: object,
+  request: object,
   init: ChildInit = {},
-): Promise<Answer> {
-  const child = await start(name, [], init);
+): Promise<Result> {
+  const child = await startChild(name, [], init);
   try {
-    child.send(order);
-    return (await messageOf(child)) as Answer;
+    child.send(request);
+    return (await nextMessage(child)) as Result;
   } finally {
     child.kill();
   }
 }
 
-/** Plain Node, without a loader: what is measured is the client. */
-async function start(
+/** Starts a child with plain Node. A TypeScript loader would be part of the measurement. */
+async function startChild(
   name: ChildName,
   args: readonly string[],
   { node, cpu }: ChildInit,
 ): Promise<ChildProcess> {
-  const command = [nodeOf(node), await bundled(name), ...args];
+  const command = [nodePath(node), await bundleChild(name), ...args];
   const pinned = cpu === undefined ? command : ["taskset", "-c", String(cpu), ...command];
-  const [file = "", ...rest] = pinned;
-  return spawn(file, rest, { stdio: ["ignore", "inherit", "inherit", "ipc"], env: quiet() });
+  const [file = "", ...commandArgs] = pinned;
+  return spawn(file, commandArgs, {
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+    env: cleanEnvironment(),
+  });
 }
 
-/** Without what the environment may tell a client; what is measured are the options of the driver. */
-function quiet(): NodeJS.ProcessEnv {
-  const foreign = /^(?:(?:LANGSMITH|LANGCHAIN|LANGFUSE|BRAINTRUST|OTEL|MILLRACE)_|NODE_OPTIONS$)/;
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)));
+/** The environment without variables that configure clients, so that only the options of the driver count. */
+function cleanEnvironment(): NodeJS.ProcessEnv {
+  const clientVariables =
+    /^(?:(?:LANGSMITH|LANGCHAIN|LANGFUSE|BRAINTRUST|OTEL|MILLRACE)_|NODE_OPTIONS$)/;
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !clientVariables.test(name)),
+  );
 }
 
-export const nodeOf = (node: string | undefined): string =>
+export const nodePath = (node: string | undefined): string =>
   node === undefined || process.version.startsWith(`v${node}.`)
     ? process.execPath
     : fileURLToPath(new URL(`node_modules/node${node}/bin/node`, import.meta.url));
 
-/** The next message; throws where the process ends without one. */
-async function messageOf(child: ChildProcess): Promise<unknown> {
-  // Not its exit, which may be heard of before a long message that it sent last.
+/** Waits for the next message of a child. Throws if the process ends without one. */
+async function nextMessage(child: ChildProcess): Promise<unknown> {
+  // Wait for `disconnect`, because `exit` may be emitted before the child's last message is received.
   const ended = once(child, "disconnect").then(() => {
     throw new Error(`A process of the bench ended early: ${child.spawnargs.join(" ")}`);
   });

@@ -1,35 +1,36 @@
-// Does a start and an end cost more in a long queue? The queue is at its bound: with each tape that is new the oldest gives way.
+// Do a start and an end cost more if the queue is long? The queue is at its bound, so each new tape evicts the oldest
+// one.
 import { cycle, RecordingOnly } from "./recording.ts";
 import { publish } from "./results.ts";
-import { timeWays } from "./timing.ts";
-import type { Way } from "./timing.ts";
+import { timeVariants } from "./timing.ts";
+import type { Variant } from "./timing.ts";
 import { createPayloads, runsPerTree } from "./workload.ts";
 
-/** Small, so that there are many. */
+/** Small tapes, so that the queue has many. */
 const tapeBytes = 16_384;
-const never = (): void => undefined;
+const neverSettle = (): void => undefined;
 
 publish({
   script: "queue",
-  question: "Does a start and an end cost more in a long queue?",
-  body: await timeWays([16, 256, 4_096].map(way)),
+  question: "Do a start and an end cost more if the queue is long?",
+  body: await timeVariants([16, 256, 4_096].map(createVariant)),
 });
 
-function way(tapes: number): Way {
-  const next = cycle(createPayloads("S"));
-  const client = new RecordingOnly(() => new Promise(never), {
+function createVariant(tapes: number): Variant {
+  const nextPayload = cycle(createPayloads("S"));
+  const client = new RecordingOnly(() => new Promise(neverSettle), {
     tapeBytes,
     maxQueueBytes: tapes * tapeBytes,
     overflow: "drop-oldest",
   });
-  // Full before the clock runs.
+  // Fill the queue before the measurement.
   for (let bytes = 0; bytes < (tapes + 32) * tapeBytes; bytes += tapeBytes / 2) {
-    client.tree(next);
+    client.recordTree(nextPayload);
   }
   return {
     group: "start and end of a run, S, at the bound",
-    name: `${tapes.toLocaleString("en-US")} tapes wait`,
+    name: `${tapes.toLocaleString("en-US")} waiting tapes`,
     times: runsPerTree,
-    run: () => client.tree(next),
+    run: () => client.recordTree(nextPayload),
   };
 }

@@ -1,4 +1,4 @@
-// What does each step of recording a run cost the thread that is traced?
+// What does each step of recording a run cost the main thread?
 import { randomUUID } from "node:crypto";
 import { v7 } from "uuid";
 import { clock } from "../dist/model/clock.js";
@@ -9,33 +9,33 @@ import { OrderBytes } from "../dist/tracing/tape/order-bytes.js";
 import { ValueWriter } from "../dist/tracing/tape/value-writer.js";
 import { publish } from "./results.ts";
 import { cycle, RecordingOnly } from "./recording.ts";
-import { timeWays } from "./timing.ts";
-import type { Way } from "./timing.ts";
+import { timeVariants } from "./timing.ts";
+import type { Variant } from "./timing.ts";
 import { createPayloads, runsPerTree, sizeNames } from "./workload.ts";
 import type { SizeName } from "./workload.ts";
 
 const bufferBytes = 4_194_304;
-const idsAtOnce = 1_000;
+const repetitions = 1_000;
 
 publish({
   script: "record",
-  question: "What does each step of recording cost the traced thread?",
-  body: await timeWays([
-    ...sizeNames.flatMap(payloadWays),
-    ...sizeNames.map(wholeWay),
-    ...dottedOrderWays(),
-    ...idWays(),
+  question: "What does each step of recording a run cost the main thread?",
+  body: await timeVariants([
+    ...sizeNames.flatMap(createPayloadVariants),
+    ...sizeNames.map(createRunVariant),
+    ...createDottedOrderVariants(),
+    ...createIdVariants(),
   ]),
 });
 
-/** Inputs and outputs of one run, from objects to bytes in a pooled buffer. */
-function payloadWays(size: SizeName): readonly Way[] {
+/** Variants of encoding the inputs and outputs of one run into a reused buffer. */
+function createPayloadVariants(size: SizeName): readonly Variant[] {
   const group = `payload to bytes, ${size}`;
   const nextToTape = cycle(createPayloads(size));
   const nextToJson = cycle(createPayloads(size));
   const tape = new Tape(bufferBytes);
   const writer = new TapeWriter(tape, () => {
-    throw new RangeError("The tape is smaller than a run");
+    throw new RangeError("The run does not fit on the tape");
   });
   const values = new ValueWriter(writer);
   const buffer = Buffer.from(new SharedArrayBuffer(bufferBytes));
@@ -65,62 +65,70 @@ function payloadWays(size: SizeName): readonly Way[] {
   ];
 }
 
-/** All that a start and an end do on the caller's thread, the queue included; tapes go nowhere. */
-function wholeWay(size: SizeName): Way {
-  const next = cycle(createPayloads(size));
+/** The complete work of a start and an end on the caller's thread, including the queue. Tapes are discarded. */
+function createRunVariant(size: SizeName): Variant {
+  const nextPayload = cycle(createPayloads(size));
   const client = new RecordingOnly((tape) => Promise.resolve({ delivered: tape.records, lost: 0 }));
   return {
     group: `start and end of a run, ${size}`,
     name: "`startRun`, `end`",
     times: runsPerTree,
-    run: () => client.tree(next),
+    run: () => client.recordTree(nextPayload),
   };
 }
 
-function dottedOrderWays(): readonly Way[] {
+function createDottedOrderVariants(): readonly Variant[] {
   const group = "a segment of a dotted order";
   const id = createUuid7();
   return [
-    many({
+    createRepeatedVariant({
       group,
       name: "`toISOString`, a regular expression",
       make: () => `${new Date().toISOString().replaceAll(/[-:.]/g, "").slice(0, -1)}000Z${id}`,
     }),
-    many({
+    createRepeatedVariant({
       group,
-      name: "ours, stamp cached by the second",
+      name: "millrace: stamp cached for a second",
       make: () =>
         OrderBytes.fromPosition({ id, startMicros: clock(), parentOrder: undefined }).text,
     }),
   ];
 }
 
-function idWays(): readonly Way[] {
+function createIdVariants(): readonly Variant[] {
   const group = "an id";
   return [
-    many({ group, name: "`uuid` v7", make: () => v7() }),
-    many({ group, name: "`crypto.randomUUID` (not ordered)", make: () => randomUUID() }),
-    many({ group, name: "ours, v7 over pooled random bytes", make: createUuid7 }),
+    createRepeatedVariant({ group, name: "`uuid` v7", make: () => v7() }),
+    createRepeatedVariant({
+      group,
+      name: "`crypto.randomUUID` (not ordered)",
+      make: () => randomUUID(),
+    }),
+    createRepeatedVariant({
+      group,
+      name: "millrace: v7 from pooled random bytes",
+      make: createUuid7,
+    }),
   ];
 }
 
-interface Making {
+interface RepeatedWork {
   readonly group: string;
   readonly name: string;
   readonly make: () => string;
 }
 
-/** Too short to be timed alone. */
-function many({ group, name, make }: Making): Way {
+/** Creates a variant that repeats work which is too short to be timed alone. */
+function createRepeatedVariant({ group, name, make }: RepeatedWork): Variant {
   let length = 0;
   const run = (): void => {
-    for (let i = 0; i < idsAtOnce; i++) {
-      // Kept, so that the call is not optimized away.
+    for (let i = 0; i < repetitions; i++) {
+      // Use the result, so that V8 does not remove the call.
       length += make().length;
     }
     if (length === 0) {
-      throw new RangeError(`Nothing was made: ${name}`);
+      throw new RangeError(`The variant returned only empty strings: ${name}`);
     }
   };
-  return { group, name, times: idsAtOnce, run };
+  return { group, name, times: repetitions, run };
 }

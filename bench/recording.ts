@@ -1,4 +1,4 @@
-/** The SDK's recording half without its delivering half: runs become tapes, and that is all. */
+/** The recording part of the SDK without delivery: it encodes runs onto tapes. */
 import type { RunType } from "../dist/model/run.js";
 import { Batcher } from "../dist/tracing/queue/batcher.js";
 import type { BatcherOptions } from "../dist/tracing/queue/batcher.js";
@@ -13,13 +13,13 @@ import { childrenPerTree, createPayloads } from "./workload.ts";
 import type { Payload, SizeName } from "./workload.ts";
 
 const tapeBytes = 1_048_576;
-const noHiding = { hideInputs: false, hideOutputs: false, hideMetadata: false };
+const noFilters = { hideInputs: false, hideOutputs: false, hideMetadata: false };
 
-/** Takes the place of a client; `ship` gets the tapes. */
+/** A client that only records. It passes its tapes to `ship`. */
 export class RecordingOnly implements TracingClient {
   readonly [recorder]: TracingClient[typeof recorder];
 
-  constructor(ship: BatcherOptions["ship"], extras: Partial<BatcherOptions> = {}) {
+  constructor(ship: BatcherOptions["ship"], overrides: Partial<BatcherOptions> = {}) {
     const batcher = new Batcher({
       tapeBytes,
       maxQueueBytes: 64 * tapeBytes,
@@ -29,13 +29,13 @@ export class RecordingOnly implements TracingClient {
       firstDelayMs: 250,
       aggregationDelayMs: 50,
       slots: 16,
-      filters: new PayloadFilters(noHiding, () => undefined),
+      filters: new PayloadFilters(noFilters, () => undefined),
       attachments: { attachmentBytes: 32 * tapeBytes, dangerouslyAllowFilesystem: false },
       ledger: new Ledger(() => undefined),
       overflow: "drop-newest",
       spill: (tape) => ({ delivered: 0, lost: tape.records }),
       ship,
-      ...extras,
+      ...overrides,
     });
     this[recorder] = {
       projectName: "bench",
@@ -57,7 +57,7 @@ export class RecordingOnly implements TracingClient {
     return Promise.resolve();
   }
 
-  /** As `client.startRun`. */
+  /** Starts a run as `client.startRun` does. */
   start(parent: RunTree | undefined, payload: Payload): RunTree {
     const { name, inputs, metadata } = payload;
     const runType: RunType = payload.runType;
@@ -69,43 +69,43 @@ export class RecordingOnly implements TracingClient {
     return run;
   }
 
-  /** A root and its children, each started and ended. */
-  tree(next: () => Payload): void {
-    const rootPayload = next();
+  /** Records a root run with its children. */
+  recordTree(nextPayload: () => Payload): void {
+    const rootPayload = nextPayload();
     const root = this.start(undefined, rootPayload);
     for (let child = 0; child < childrenPerTree; child++) {
-      const payload = next();
+      const payload = nextPayload();
       this.start(root, payload).end(payload.outputs);
     }
     root.end(rootPayload.outputs);
   }
 }
 
-/** Goes round and round. */
+/** Returns a function that returns the items in turn, repeatedly. */
 export function cycle<Item>(items: readonly Item[]): () => Item {
   let index = 0;
   return () => {
     const item = items[index++ % items.length];
     if (item === undefined) {
-      throw new RangeError("Nothing to go round");
+      throw new RangeError("There are no items to cycle through");
     }
     return item;
   };
 }
 
-/** A tape that is kept is under way for ever. */
-const never = (): void => undefined;
+/** For promises that never settle: the tape stays in flight, so it is not reused. */
+const neverSettle = (): void => undefined;
 
-/** One full tape of a size's runs. */
+/** Records runs of a size until one tape is full, and returns that tape. */
 export function recordTape(size: SizeName): Tape {
   const tapes: Tape[] = [];
   const client = new RecordingOnly((tape) => {
     tapes.push(tape);
-    return new Promise(never);
+    return new Promise(neverSettle);
   });
-  const next = cycle(createPayloads(size));
+  const nextPayload = cycle(createPayloads(size));
   while (tapes.length === 0) {
-    client.tree(next);
+    client.recordTree(nextPayload);
   }
   const [tape] = tapes;
   if (tape === undefined) {

@@ -1,4 +1,4 @@
-// What does a conversation of 200 turns, one trace, cost on the wire when content that repeats is sent once?
+// How many bytes does a trace with a conversation of 200 turns take on the network if repeated content is sent once?
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -6,13 +6,13 @@ import { connect, createServer as createRelay } from "node:net";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { askChild } from "./processes.ts";
-import type { ConversationAnswer, ConversationOrder } from "./repeated-child.ts";
-import { median, publish, show, spread, table } from "./results.ts";
+import { runChild } from "./processes.ts";
+import type { ConversationResult, ConversationRequest } from "./repeated-child.ts";
+import { median, publish, formatNumber, formatSpread, table } from "./results.ts";
 import { createConversation } from "./states.ts";
 
-/** Bytes with content sent once, of those without, that are let pass. */
-const goal = 0.1;
+/** Largest accepted ratio of the bytes with repeated content sent once to the bytes with all content inline. */
+const maxRatio = 0.1;
 
 const { values: flags } = parseArgs({
   options: {
@@ -31,38 +31,38 @@ const { startServer } = (await import(pathToFileURL(require.resolve("@millrace/s
   startServer: (options: object) => Promise<{ url: string; close(): Promise<void> }>;
 };
 
-interface Figures extends ConversationAnswer {
+interface Figures extends ConversationResult {
   readonly wireBytes: number;
-  /** Runs that the server does not give back as they were recorded. */
-  readonly wrong: number;
+  /** Number of runs on the server that differ from the recorded ones. */
+  readonly differing: number;
 }
 
 const cases = (["by turns", "at once"] as const).flatMap((pace) =>
   (["none", "gzip"] as const).map((compression) => ({ pace, compression })),
 );
-type Case = (typeof cases)[number];
+type BenchCase = (typeof cases)[number];
 const drivers = ["millrace", "millrace-once"] as const;
 const results = new Map<string, Figures[]>();
-const keyOf = ({ pace, compression }: Case, driver: string): string =>
+const resultKey = ({ pace, compression }: BenchCase, driver: string): string =>
   [pace, compression, driver].join(", ");
-const resultsOf = (one: Case, driver: string): readonly Figures[] =>
-  results.get(keyOf(one, driver)) ?? [];
+const resultsFor = (benchCase: BenchCase, driver: string): readonly Figures[] =>
+  results.get(resultKey(benchCase, driver)) ?? [];
 
 for (const round of rounds) {
-  for (const one of cases) {
+  for (const benchCase of cases) {
     for (const driver of drivers) {
-      const figures = await measure({ ...one, driver });
-      const key = keyOf(one, driver);
+      const figures = await measure({ ...benchCase, driver });
+      const key = resultKey(benchCase, driver);
       results.set(key, [...(results.get(key) ?? []), figures]);
-      console.error(`round ${round}: ${key}, ${show(figures.wireBytes)} bytes`);
+      console.error(`round ${round}: ${key}, ${formatNumber(figures.wireBytes)} bytes`);
     }
   }
 }
 report();
 
-/** One client in a process of its own, against a local server of its own; counts what passes between them. */
+/** Runs one client in a separate process against a new local server, and counts the bytes that it sends. */
 async function measure(
-  order: Pick<ConversationOrder, "driver" | "pace" | "compression">,
+  request: Pick<ConversationRequest, "driver" | "pace" | "compression">,
 ): Promise<Figures> {
   const server = await startServer({ port: 0, dataDir: ":memory:" });
   const { port, hostname } = new URL(server.url);
@@ -76,31 +76,34 @@ async function measure(
     inner.on("error", () => outer.destroy());
     outer.on("error", () => inner.destroy());
   }).listen(0, "127.0.0.1");
-  const mark = createServer((_request, response) => {
+  const startSignal = createServer((_request, response) => {
     wireBytes = 0;
     response.end();
   }).listen(0, "127.0.0.1");
-  await Promise.all([once(relay, "listening"), once(mark, "listening")]);
-  const urlOf = (one: typeof relay): string =>
-    `http://127.0.0.1:${(one.address() as AddressInfo).port}`;
+  await Promise.all([once(relay, "listening"), once(startSignal, "listening")]);
+  const serverUrl = (listener: typeof relay): string =>
+    `http://127.0.0.1:${(listener.address() as AddressInfo).port}`;
   try {
-    const answer = await askChild<ConversationAnswer>(
+    const result = await runChild<ConversationResult>(
       "repeated-child",
-      { ...order, endpoint: urlOf(relay), markUrl: urlOf(mark), conversations },
+      { ...request, endpoint: serverUrl(relay), startUrl: serverUrl(startSignal), conversations },
       { node: flags.node },
     );
-    const wrong = await Promise.all(answer.ids.map((ids) => wrongIn(server.url, ids)));
-    return { ...answer, wireBytes, wrong: wrong.reduce((sum, count) => sum + count, 0) };
+    const differing = await Promise.all(result.ids.map((ids) => countDifferences(server.url, ids)));
+    return { ...result, wireBytes, differing: differing.reduce((sum, count) => sum + count, 0) };
   } finally {
     relay.close();
-    mark.close();
-    mark.closeAllConnections();
+    startSignal.close();
+    startSignal.closeAllConnections();
     await server.close();
   }
 }
 
-/** How many runs of a conversation are not at the server as they were recorded. */
-async function wrongIn(url: string, [traceId, ...turns]: readonly string[]): Promise<number> {
+/** Counts the runs of a conversation that differ on the server from the recorded ones. */
+async function countDifferences(
+  url: string,
+  [traceId, ...turns]: readonly string[],
+): Promise<number> {
   const response = await fetch(`${url}/runs/query`, {
     method: "POST",
     body: JSON.stringify({ trace: traceId, limit: 1_000, select: ["inputs", "outputs"] }),
@@ -108,71 +111,87 @@ async function wrongIn(url: string, [traceId, ...turns]: readonly string[]): Pro
   const { runs } = (await response.json()) as {
     readonly runs: readonly { id: string; inputs: unknown; outputs: unknown }[];
   };
-  const found = new Map(
+  const storedPayloads = new Map(
     runs.map(({ id, inputs, outputs }) => [id, JSON.stringify([inputs, outputs])]),
   );
-  const isWrong = (id: string, turn: number): boolean => {
+  const isDifferent = (id: string, turn: number): boolean => {
     const { inputs, outputs } = payloads[turn] ?? {};
-    return found.get(id) !== JSON.stringify([inputs, outputs]);
+    return storedPayloads.get(id) !== JSON.stringify([inputs, outputs]);
   };
-  return turns.filter(isWrong).length;
+  return turns.filter(isDifferent).length;
 }
 
 function report(): void {
-  const rows = cases.flatMap((one) =>
+  const rows = cases.flatMap((benchCase) =>
     drivers.map((driver) => {
-      const all = resultsOf(one, driver);
-      const inline = resultsOf(one, "millrace");
-      const of = (name: "wireBytes" | "mainMicros" | "processMicros"): readonly number[] =>
+      const all = resultsFor(benchCase, driver);
+      const inline = resultsFor(benchCase, "millrace");
+      const ratiosToInline = (
+        name: "wireBytes" | "mainMicros" | "processMicros",
+      ): readonly number[] =>
         all.map((figures, round) => figures[name] / (inline[round]?.[name] ?? Number.NaN));
       const isOnce = driver === "millrace-once";
       return [
-        `${one.pace}, ${one.compression === "none" ? "not compressed" : one.compression}`,
+        `${benchCase.pace}, ${benchCase.compression === "none" ? "not compressed" : benchCase.compression}`,
         isOnce ? "once" : "inline",
-        show(median(all.map(({ wireBytes }) => wireBytes)) / conversations / 1_000),
-        isOnce ? spread(of("wireBytes")) : "",
-        spread(all.map(({ mainMicros }) => mainMicros)),
-        spread(all.map(({ processMicros }) => processMicros)),
-        isOnce ? spread(of("processMicros")) : "",
-        String(all.reduce((sum, { lost, wrong }) => sum + lost + wrong, 0)),
+        formatNumber(median(all.map(({ wireBytes }) => wireBytes)) / conversations / 1_000),
+        isOnce ? formatSpread(ratiosToInline("wireBytes")) : "",
+        formatSpread(all.map(({ mainMicros }) => mainMicros)),
+        formatSpread(all.map(({ processMicros }) => processMicros)),
+        isOnce ? formatSpread(ratiosToInline("processMicros")) : "",
+        String(all.reduce((sum, { lost, differing }) => sum + lost + differing, 0)),
       ];
     }),
   );
   const head = [
     "recorded",
     "repeated content",
-    "kB a conversation, headers included",
-    "of inline",
+    "kB/conversation, headers included",
+    "relative to inline",
     "main CPU µs/run",
     "all threads µs/run",
-    "of inline",
-    "lost or not as recorded",
+    "relative to inline",
+    "lost or different",
   ];
-  const problems = cases.flatMap((one) => failuresOf(one));
+  const problems = cases.flatMap((benchCase) => findFailures(benchCase));
   const notes = [
-    `Each of ${rounds.length} interleaved rounds: ${conversations} ${conversations === 1 ? "conversation" : "conversations"} of 200 turns, one trace each, every turn a run with all messages so far, after two of 40 turns.`,
-    "By turns: each is acknowledged before the next begins. At once: all of a conversation in one turn of the event loop.",
-    "Bytes are those of the connection to the server, client to server. Afterwards each run is read from the server and compared.",
+    `Each of ${rounds.length} interleaved rounds records ${conversations} ${conversations === 1 ? "conversation" : "conversations"} of 200 turns, each as one trace, after a warm-up of two conversations of 40 turns. Every turn is a run with all messages so far.`,
+    "By turns: each turn is acknowledged before the next begins. At once: a whole conversation is recorded in one turn of the event loop.",
+    "Bytes are those that the client sends to the server. Afterwards each run is read from the server and compared with the recorded one.",
     ...problems.map((problem) => `**Failed:** ${problem}`),
   ];
   publish({
     script: "repeated",
-    question: "What does a conversation cost on the wire when repeated content is sent once?",
+    question: "How many bytes does a conversation take if repeated content is sent once?",
     body: [table(head, rows), notes.join("\n")].join("\n\n"),
   });
   process.exitCode = problems.length > 0 ? 1 : 0;
 }
 
-/** Loss fails always; the ratio where nothing else makes the request small. */
-function failuresOf(one: Case): readonly string[] {
-  const [inline, own] = [resultsOf(one, "millrace"), resultsOf(one, "millrace-once")];
-  const bad = [...inline, ...own].reduce((sum, { lost, wrong }) => sum + lost + wrong, 0);
-  const losses = bad === 0 ? [] : [`${one.pace}, ${one.compression}: ${bad} runs lost or wrong.`];
-  const ratio = median(
-    own.map(({ wireBytes }, round) => wireBytes / (inline[round]?.wireBytes ?? Number.NaN)),
+/**
+ * Lost or different runs are always a failure; a bad ratio only without compression, which would also make requests
+ * small.
+ */
+function findFailures(benchCase: BenchCase): readonly string[] {
+  const [inline, deduplicated] = [
+    resultsFor(benchCase, "millrace"),
+    resultsFor(benchCase, "millrace-once"),
+  ];
+  const badRuns = [...inline, ...deduplicated].reduce(
+    (sum, { lost, differing }) => sum + lost + differing,
+    0,
   );
-  // Written so that NaN, where nothing was measured, fails.
-  return one.compression === "none" && !(ratio <= goal)
-    ? [...losses, `${one.pace}: ${show(ratio)} of the bytes, more than ${goal}.`]
+  const losses =
+    badRuns === 0
+      ? []
+      : [`${benchCase.pace}, ${benchCase.compression}: ${badRuns} runs lost or different.`];
+  const ratio = median(
+    deduplicated.map(
+      ({ wireBytes }, round) => wireBytes / (inline[round]?.wireBytes ?? Number.NaN),
+    ),
+  );
+  // The comparison is written so that NaN, without a measurement, counts as a failure.
+  return benchCase.compression === "none" && !(ratio <= maxRatio)
+    ? [...losses, `${benchCase.pace}: ${formatNumber(ratio)} of the bytes, more than ${maxRatio}.`]
     : losses;
 }

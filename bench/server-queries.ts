@@ -1,20 +1,20 @@
-// How long does the local server take to answer the page's questions with 1,000,000 runs in its store?
+// How long does the local server take for the queries of the UI and of clients with 1,000,000 runs in its store?
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { fillServer, projectName, traceRuns } from "./server-fill.ts";
-import { publish, show, spread, table } from "./results.ts";
+import { publish, formatNumber, formatSpread, table } from "./results.ts";
 
-const runsOf = (flag: string, fallback: number): number => {
-  const at = process.argv.indexOf(flag);
-  return at === -1 ? fallback : Number(process.argv[at + 1]);
+const readCount = (flag: string, fallback: number): number => {
+  const index = process.argv.indexOf(flag);
+  return index === -1 ? fallback : Number(process.argv[index + 1]);
 };
-const folderAt = process.argv.indexOf("--data");
-const runCount = runsOf("--runs", 1_000_000);
-const kept = folderAt === -1 ? undefined : process.argv[folderAt + 1];
-const dataDir = kept ?? mkdtempSync(join(tmpdir(), "millrace-queries-"));
+const folderIndex = process.argv.indexOf("--data");
+const runCount = readCount("--runs", 1_000_000);
+const givenFolder = folderIndex === -1 ? undefined : process.argv[folderIndex + 1];
+const dataDir = givenFolder ?? mkdtempSync(join(tmpdir(), "millrace-queries-"));
 const isFilled = existsSync(join(dataDir, "millrace.db"));
 const rounds = 7;
 
@@ -40,22 +40,22 @@ if (!isFilled) {
 const [project] = (await call(`/sessions?name=${projectName}`)) as unknown as [{ id: string }];
 const session = [project.id];
 const select = ["name", "run_type", "status", "start_time", "end_time", "error", "tags"];
-const trace = await largeTrace();
+const trace = await findLargeTrace();
 
 const search = (body: object) => () =>
   call("/ui/runs/search", { session, select, limit: 50, ...body });
 const filter = (text: string) => search({ filter: text });
-const hour = Date.parse("2026-11-01T12:00:00Z");
-const questions: readonly (readonly [string, number, () => Promise<unknown>])[] = [
+const hourStart = Date.parse("2026-11-01T12:00:00Z");
+const queries: readonly (readonly [string, number, () => Promise<unknown>])[] = [
   ["latest 50 traces", 50, search({ is_root: true })],
   ["latest 50 runs", 50, search({})],
   [
-    "latest 50 traces, as clients ask",
+    "latest 50 traces, as clients request them",
     50,
     () => call("/runs/query", { session, is_root: true, limit: 50, select }),
   ],
-  ["one trace of 10,000 runs, as the page asks", 300, readColumns],
-  ["one trace of 10,000 runs with tags and errors, as clients ask", 300, readTrace],
+  ["one trace of 10,000 runs, as the UI requests it", 300, readTraceForUi],
+  ["one trace of 10,000 runs with tags and errors, as clients request it", 300, readTraceForClient],
   ["filter: status", 200, filter('eq(status, "error")')],
   ["filter: status, traces", 200, search({ is_root: true, filter: 'eq(status, "error")' })],
   ["filter: pending", 200, filter('eq(status, "pending")')],
@@ -71,43 +71,52 @@ const questions: readonly (readonly [string, number, () => Promise<unknown>])[] 
     filter('and(eq(run_type, "llm"), eq(status, "error"), gt(latency, "2s"))'),
   ],
   ["filter: full text, common", 200, filter('search("refund")')],
-  ["filter: full text, none (as far as it comes)", 200, filter('search("no such words")')],
+  [
+    "filter: full text, no match (the search may end early)",
+    200,
+    filter('search("no such words")'),
+  ],
   [
     "filter: time",
     200,
     search({
-      start_time: new Date(hour).toISOString(),
-      end_time: new Date(hour + 60_000).toISOString(),
+      start_time: new Date(hourStart).toISOString(),
+      end_time: new Date(hourStart + 60_000).toISOString(),
     }),
   ],
   ["slowest 50", 200, search({ sort: "latency" })],
   ["counts over time", 200, () => call(`/ui/runs/counts?session=${project.id}&is_root=true`)],
   [
-    "names that begin with",
+    "names with a prefix",
     200,
     () => call(`/ui/runs/words?session=${project.id}&kind=name&prefix=a`),
   ],
   [
-    "users that begin with",
+    "metadata values with a prefix",
     200,
     () => call(`/ui/runs/words?session=${project.id}&kind=metadata_value&key=user&prefix=user-1`),
   ],
 ];
 
 const rows: (string | number)[][] = [];
-for (const [title, goal, ask] of questions) {
+for (const [title, goal, runQuery] of queries) {
   const times: number[] = [];
   for (let round = -1; round < rounds; round += 1) {
-    const began = performance.now();
-    await ask();
+    const startedAt = performance.now();
+    await runQuery();
     if (round >= 0) {
-      times.push(performance.now() - began);
+      times.push(performance.now() - startedAt);
     }
   }
-  const answer = (await ask()) as { runs?: readonly unknown[]; is_short?: boolean } | number;
-  const found = typeof answer === "number" ? answer : answer.runs?.length;
-  const note = typeof answer === "object" && answer.is_short === true ? ", cut" : "";
-  rows.push([title, found === undefined ? "" : `${found}${note}`, spread(times), goal]);
+  const result = (await runQuery()) as { runs?: readonly unknown[]; is_short?: boolean } | number;
+  const foundCount = typeof result === "number" ? result : result.runs?.length;
+  const cutNote = typeof result === "object" && result.is_short === true ? ", cut" : "";
+  rows.push([
+    title,
+    foundCount === undefined ? "" : `${foundCount}${cutNote}`,
+    formatSpread(times),
+    goal,
+  ]);
 }
 publish({
   script: "queries",
@@ -115,21 +124,21 @@ publish({
   body: `${table(["", "runs found", "ms", "goal, ms"], rows)}\n\nMedian (lowest–highest) of ${rounds} requests over HTTP after one to warm up.`,
 });
 await server.close();
-if (kept === undefined) {
+if (givenFolder === undefined) {
   rmSync(dataDir, { recursive: true, force: true });
 }
 
-async function largeTrace(): Promise<string> {
+async function findLargeTrace(): Promise<string> {
   const { runs } = await call("/ui/runs/search", {
     session,
     filter: 'eq(name, "large trace")',
     select: ["id"],
     limit: 1,
   });
-  return (runs as readonly { id: string }[])[0]?.id ?? show(0);
+  return (runs as readonly { id: string }[])[0]?.id ?? formatNumber(0);
 }
 
-async function readTrace(): Promise<number> {
+async function readTraceForClient(): Promise<number> {
   let cursor: unknown;
   let count = 0;
   do {
@@ -143,7 +152,7 @@ async function readTrace(): Promise<number> {
   return count;
 }
 
-async function readColumns(): Promise<number> {
+async function readTraceForUi(): Promise<number> {
   let after = "";
   let count = 0;
   do {

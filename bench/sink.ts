@@ -1,20 +1,22 @@
-// A server that counts: requests, bytes, and the runs that arrived whole, whoever sent them. A process
-// of its own, started by a bench; tells its parent the address it listens on. Its first argument is how
-// many milliseconds it takes to answer a request that carries runs.
+// A server that counts requests, bytes and completely received runs of any client. A bench starts it as a separate
+// process,
+// and it sends its address to the parent process. Its first argument is the delay before it responds to a request with
+// runs,
+// in milliseconds.
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { arrivalsIn } from "./arrivals.ts";
+import { findReceivedParts } from "./arrivals.ts";
 import { acknowledgedHeader } from "./drivers/acknowledged.ts";
 
-/** What arrived, as `POST /check` answers; the body lists the ids that should have. */
+/** The response to `POST /check`: what was received. The body of that request lists the expected ids. */
 export interface SinkReport {
   readonly requests: number;
   readonly bytes: number;
-  /** Different runs. */
+  /** Number of different runs. */
   readonly runs: number;
-  /** Listed and never seen whole. */
+  /** Number of listed runs that were not received whole. */
   readonly missing: number;
 }
 
@@ -22,7 +24,7 @@ const info = {
   version: "0.5.23",
   batch_ingest_config: {
     use_multipart_endpoint: true,
-    // As the local server says it.
+    // The same limits as those of the local server.
     size_limit: 1_000,
     size_limit_bytes: 20_971_520,
   },
@@ -31,13 +33,13 @@ const info = {
 
 const delayMs = Number(process.argv[2] ?? 0);
 
-const halves = { inputs: new Set<string>(), outputs: new Set<string>() };
-const whole = new Set<string>();
+const partialRuns = { inputs: new Set<string>(), outputs: new Set<string>() };
+const wholeRuns = new Set<string>();
 let requests = 0;
 let bytes = 0;
 
 const server = createServer((request, response) => {
-  void answer(request, response);
+  void respond(request, response);
 });
 server.listen(0, "127.0.0.1", () => {
   const { port } = server.address() as AddressInfo;
@@ -45,16 +47,16 @@ server.listen(0, "127.0.0.1", () => {
 });
 process.once("disconnect", () => process.exit());
 
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const body = await bodyOf(request);
+async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = await readBody(request);
   const path = (request.url ?? "").split("?")[0] ?? "";
-  const said = sayings[path]?.(body, `http://${request.headers.host ?? ""}`);
-  if (said !== undefined) {
+  const fixedResponse = fixedResponses[path]?.(body, `http://${request.headers.host ?? ""}`);
+  if (fixedResponse !== undefined) {
     response.writeHead(200, { "content-type": "application/json" });
-    response.end(JSON.stringify(said));
+    response.end(JSON.stringify(fixedResponse));
     return;
   }
-  const acknowledged = take(path, request.headers["content-type"] ?? "", body);
+  const acknowledged = countRuns(path, request.headers["content-type"] ?? "", body);
   if (delayMs > 0) {
     await sleep(delayMs);
   }
@@ -65,8 +67,8 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   response.end("{}");
 }
 
-/** What clients ask before they send, and what the bench asks at the end. */
-const sayings: Readonly<Record<string, (body: Buffer, origin: string) => unknown>> = {
+/** Responses to requests without runs: those of clients before they send, and of the bench at the end. */
+const fixedResponses: Readonly<Record<string, (body: Buffer, origin: string) => unknown>> = {
   "/info": () => info,
   "/check": (body) => report(body.length === 0 ? [] : body.toString("latin1").split("\n")),
   "/version": () => ({ logs3_payload_max_bytes: null }),
@@ -75,34 +77,34 @@ const sayings: Readonly<Record<string, (body: Buffer, origin: string) => unknown
   }),
 };
 
-/** Counts a request; how many runs it made whole. */
-function take(path: string, contentType: string, body: Buffer): number {
+/** Counts a request. Returns how many runs became whole with it. */
+function countRuns(path: string, contentType: string, body: Buffer): number {
   requests += 1;
   bytes += body.length;
-  const before = whole.size;
-  for (const { id, part } of arrivalsIn(path, contentType, body)) {
+  const previousCount = wholeRuns.size;
+  for (const { id, part } of findReceivedParts(path, contentType, body)) {
     if (part === "whole") {
-      whole.add(id);
+      wholeRuns.add(id);
       continue;
     }
-    halves[part].add(id);
-    if (halves.inputs.has(id) && halves.outputs.has(id)) {
-      whole.add(id);
-      halves.inputs.delete(id);
-      halves.outputs.delete(id);
+    partialRuns[part].add(id);
+    if (partialRuns.inputs.has(id) && partialRuns.outputs.has(id)) {
+      wholeRuns.add(id);
+      partialRuns.inputs.delete(id);
+      partialRuns.outputs.delete(id);
     }
   }
-  return whole.size - before;
+  return wholeRuns.size - previousCount;
 }
 
 const report = (ids: readonly string[]): SinkReport => ({
   requests,
   bytes,
-  runs: whole.size,
-  missing: ids.reduce((count, id) => count + (whole.has(id) ? 0 : 1), 0),
+  runs: wholeRuns.size,
+  missing: ids.reduce((count, id) => count + (wholeRuns.has(id) ? 0 : 1), 0),
 });
 
-async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) {
     chunks.push(chunk as Buffer);

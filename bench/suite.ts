@@ -1,35 +1,37 @@
-// Runs several benches one after the other, each in a process of its own, and says how long each took.
-// `suite.ts micro` has the steps one by one; `suite.ts all` is what the published results are made of.
-// Flags of its own: --parts a,b; --node 24. All others go to each bench, --save for one.
+// Runs several benches one after the other, each in a separate process, and prints how long each took. `suite.ts micro`
+// runs
+// the benches of single steps, `suite.ts all` those of the published results. Its own flags are --parts a,b and --node
+// 24;
+// all other flags, such as --save, are passed on to each bench.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { goalNode } from "./goals.ts";
 
-interface Part {
+interface Bench {
   readonly name: string;
   readonly script: string;
   readonly args?: string;
-  /** Whether clients of their own processes are measured: those can run under another Node. */
+  /** Whether the bench measures clients in separate processes, which can run under another Node version. */
   readonly hasClients?: boolean;
 }
 
-/** Those whose ratios are goals stand side by side: the machine's speed changes within seconds. */
-const everyone =
+/** All clients. Clients whose ratio is a goal are neighbours, because the machine's speed changes within seconds. */
+const allClients =
   "langsmith,otlp-protobuf,millrace,naive,otlp-json,langsmith-tuned,langfuse,braintrust";
 
-const micro: readonly Part[] = ["record", "json", "envelope", "queue", "durability"].map(
+const micro: readonly Bench[] = ["record", "json", "envelope", "queue", "durability"].map(
   (name) => ({
     name,
     script: `${name}.bench.ts`,
   }),
 );
 
-/** Meant for thirty minutes on two quiet cores; each part says at the end how long it took. */
-const all: readonly Part[] = [
+/** The benches of the published results: about thirty minutes on two idle cores. */
+const all: readonly Bench[] = [
   {
     name: "peers",
     script: "deliver.ts",
-    args: `--rounds 5 --share 0.6 --sizes S,M,L,XL,agent,conversation --drivers ${everyone}`,
+    args: `--rounds 5 --share 0.6 --sizes S,M,L,XL,agent,conversation --drivers ${allClients}`,
     hasClients: true,
   },
   {
@@ -48,32 +50,32 @@ const all: readonly Part[] = [
   { name: "chart", script: "chart.ts" },
 ];
 
-const suites: Readonly<Record<string, readonly Part[]>> = { micro, all };
+const suites: Readonly<Record<string, readonly Bench[]>> = { micro, all };
 
 const [suite = "", ...flags] = process.argv.slice(2);
-const parts = suites[suite];
-if (parts === undefined) {
-  throw new RangeError(`No suite ${suite}; there are ${Object.keys(suites).join(", ")}`);
+const benches = suites[suite];
+if (benches === undefined) {
+  throw new RangeError(`Unknown suite ${suite}; the suites are ${Object.keys(suites).join(", ")}`);
 }
-const chosen = taken("--parts")?.split(",");
-// It comes with the packages, for Linux on x64.
+const selectedNames = takeFlag("--parts")?.split(",");
+// This Node version is an optional dependency, which is installed on Linux x64 only.
 const node =
-  taken("--node") ??
+  takeFlag("--node") ??
   (existsSync(`${import.meta.dirname}/node_modules/node${goalNode}`) ? goalNode : undefined);
 
 const times: string[] = [];
-for (const { name, script, args = "", hasClients = false } of parts) {
-  if (chosen !== undefined && !chosen.includes(name)) {
+for (const { name, script, args = "", hasClients = false } of benches) {
+  if (selectedNames !== undefined && !selectedNames.includes(name)) {
     continue;
   }
-  const began = performance.now();
-  const under = hasClients && node !== undefined ? ["--node", node] : [];
+  const startedAt = performance.now();
+  const nodeFlags = hasClients && node !== undefined ? ["--node", node] : [];
   const { status } = spawnSync(
     process.execPath,
-    ["--import", "tsx", script, ...args.split(" ").filter(Boolean), ...under, ...flags],
+    ["--import", "tsx", script, ...args.split(" ").filter(Boolean), ...nodeFlags, ...flags],
     { stdio: "inherit", cwd: import.meta.dirname },
   );
-  const seconds = Math.round((performance.now() - began) / 1_000);
+  const seconds = Math.round((performance.now() - startedAt) / 1_000);
   times.push(
     `${name.padEnd(12)} ${String(seconds).padStart(4)} s${status === 0 ? "" : "  FAILED"}`,
   );
@@ -81,8 +83,8 @@ for (const { name, script, args = "", hasClients = false } of parts) {
 }
 console.log(times.join("\n"));
 
-/** Takes a flag and its value out of the flags. */
-function taken(flag: string): string | undefined {
+/** Removes a flag with its value from the flags and returns the value. */
+function takeFlag(flag: string): string | undefined {
   const at = flags.indexOf(flag);
   return at === -1 ? undefined : flags.splice(at, 2)[1];
 }

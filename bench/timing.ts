@@ -1,12 +1,12 @@
 import { Bench } from "tinybench";
-import { median, show, spread, table } from "./results.ts";
+import { median, formatNumber, formatSpread, table } from "./results.ts";
 
-/** One way of doing something. */
-export interface Way {
-  /** What it is compared under: ways of one group do the same. */
+/** One of several implementations that are compared. */
+export interface Variant {
+  /** Variants of one group do the same work and are compared with each other. */
   readonly group: string;
   readonly name: string;
-  /** Does it `times` times; tinybench takes the clock around the whole. */
+  /** How often `run` does the work. tinybench times the whole call. */
   readonly times: number;
   readonly run: () => void;
 }
@@ -14,30 +14,38 @@ export interface Way {
 const rounds = 5;
 const roundMs = 200;
 
-/** Times every way in interleaved rounds; microseconds for one time, and how many times the group's first. */
-export async function timeWays(ways: readonly Way[]): Promise<string> {
-  const micros = ways.map((): number[] => []);
+/**
+ * Times all variants in interleaved rounds. Returns a table with the microseconds for one execution and the ratio to the
+ * first variant of the group.
+ */
+export async function timeVariants(variants: readonly Variant[]): Promise<string> {
+  const micros = variants.map((): number[] => []);
   for (let round = 0; round < rounds; round++) {
-    for (const [index, way] of ways.entries()) {
-      micros[index]?.push(await timeOnce(way));
+    for (const [index, variant] of variants.entries()) {
+      micros[index]?.push(await timeOnce(variant));
     }
   }
-  const rows = ways.map(({ group, name }, index) => {
-    const own = micros[index] ?? [];
-    const first = micros[ways.findIndex((way) => way.group === group)] ?? [];
-    return [group, name, spread(own), show(median(own) / median(first))];
+  const rows = variants.map(({ group, name }, index) => {
+    const ownMicros = micros[index] ?? [];
+    const firstMicros = micros[variants.findIndex((variant) => variant.group === group)] ?? [];
+    return [
+      group,
+      name,
+      formatSpread(ownMicros),
+      formatNumber(median(ownMicros) / median(firstMicros)),
+    ];
   });
-  const head = ["", "way", "µs", "of the first"];
+  const head = ["", "variant", "µs", "relative to the first"];
   return `${table(head, rows)}\n\nMedian (lowest–highest) of ${rounds} interleaved rounds of ${roundMs} ms; a round's figure is its median.`;
 }
 
-async function timeOnce({ name, times, run }: Way): Promise<number> {
+async function timeOnce({ name, times, run }: Variant): Promise<number> {
   const bench = new Bench({ time: roundMs, warmupTime: roundMs / 2 });
   bench.add(name, run);
   const [task] = await bench.run();
   const result = task?.result;
   if (result?.state !== "completed") {
-    throw new Error(`A way failed: ${name}`, { cause: result });
+    throw new Error(`The variant failed: ${name}`, { cause: result });
   }
   return (result.latency.p50 * 1_000) / times;
 }

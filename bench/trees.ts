@@ -3,9 +3,9 @@ import type { Driver } from "./drivers/driver.ts";
 import { childrenPerTree } from "./workload.ts";
 import type { Payload } from "./workload.ts";
 
-/** What the traced program does: trees of runs, with one payload after the other, round and round. */
+/** The traced program: it records trees of runs and uses the payloads in turn, repeatedly. */
 export class Trees {
-  /** Of every run that has one, in the order in which they started. */
+  /** The ids of the runs in the order of their starts. Runs without an id are left out. */
   readonly ids: string[] = [];
   readonly calls = new CallTimes();
   readonly #driver: Driver;
@@ -17,7 +17,7 @@ export class Trees {
     this.#payloads = payloads;
   }
 
-  /** Records one tree, without a turn of the event loop. */
+  /** Records one tree synchronously. */
   record(): void {
     const rootPayload = this.#payload();
     const root = this.#start(undefined, rootPayload);
@@ -49,7 +49,7 @@ export class Trees {
     const payload = this.#payloads[this.#next % this.#payloads.length];
     this.#next += 1;
     if (payload === undefined) {
-      throw new RangeError("A workload without payloads");
+      throw new RangeError("The workload has no payloads");
     }
     return payload;
   }

@@ -1,29 +1,29 @@
-// One way of uploading, in one process: started by upload.bench.ts, answers with an UploadCost.
-import { peakRssMb } from "./process-figures.ts";
+// Measures one upload in a separate process. upload.bench.ts starts it and receives an UploadCost from it.
+import { readPeakRssMb } from "./process-figures.ts";
 
-/** What is measured. */
-export type Way = "millrace" | "createExamples" | "uploadCsv";
+/** The upload method to measure. */
+export type UploadMethod = "millrace" | "createExamples" | "uploadCsv";
 
-export interface UploadOrder {
-  readonly way: Way;
+export interface UploadRequest {
+  readonly method: UploadMethod;
   readonly rows: number;
   readonly endpoint: string;
 }
 
 export interface UploadCost {
   readonly seconds: number;
-  /** Of a row: all threads of the process. */
+  /** CPU time per row, of all threads of the process. */
   readonly cpuMicros: number;
   readonly peakMb: number;
   readonly stages: readonly UploadStage[];
 }
 
-/** A tenth of an upload: whether it becomes slower, or larger, shows in the last ones. */
+/** Figures after each tenth of an upload. They show whether the upload becomes slower or takes more memory. */
 export interface UploadStage {
-  /** At its end, from the beginning on. */
+  /** Totals at the end of this tenth. */
   readonly rows: number;
   readonly seconds: number;
-  /** Resident at its end. */
+  /** Resident memory at the end of this tenth. */
   readonly nowMb: number;
 }
 
@@ -32,66 +32,68 @@ const words =
     " ",
   );
 
-/** Made beforehand: what is measured is the upload, not the making of rows. */
+/** Generated beforehand, so that only the upload is measured and not the generation of texts. */
 const texts = Array.from({ length: 997 }, (_, n) =>
-  Array.from({ length: 60 }, (__, at) => words[(n * 7 + at * at) % words.length]).join(" "),
+  Array.from({ length: 60 }, (__, index) => words[(n * 7 + index * index) % words.length]).join(
+    " ",
+  ),
 );
-const textAt = (n: number): string => texts[n % texts.length] ?? "";
+const getText = (n: number): string => texts[n % texts.length] ?? "";
 
-/** About 1 kB of JSON, another for each number. */
-const rowOf = (n: number) => ({
-  inputs: { number: n, question: textAt(n) },
-  outputs: { answer: textAt(n * 31 + 1) },
+/** A row of about 1 kB of JSON that differs for each number. */
+const createRow = (n: number) => ({
+  inputs: { number: n, question: getText(n) },
+  outputs: { answer: getText(n * 31 + 1) },
   metadata: { source: `page-${n % 1_000}`, index: n },
 });
 
 const stages: UploadStage[] = [];
 
-function* rowsTo(many: number): Generator<ReturnType<typeof rowOf>> {
-  const began = performance.now();
-  const step = Math.ceil(many / 10);
-  for (let n = 1; n <= many; n++) {
-    yield rowOf(n - 1);
+function* createRows(count: number): Generator<ReturnType<typeof createRow>> {
+  const startedAt = performance.now();
+  const step = Math.ceil(count / 10);
+  for (let n = 1; n <= count; n++) {
+    yield createRow(n - 1);
     if (n % step === 0) {
-      const seconds = (performance.now() - began) / 1_000;
+      const seconds = (performance.now() - startedAt) / 1_000;
       stages.push({ rows: n, seconds, nowMb: process.memoryUsage.rss() / 2 ** 20 });
-      if (many >= told) {
+      if (count >= progressFrom) {
         console.error(`${n.toLocaleString("en-US")} rows in ${seconds.toFixed(1)} s`);
       }
     }
   }
 }
 
-/** From so many rows on, who waits is told how far it is. */
-const told = 100_000;
+/** Progress is printed for uploads of at least this many rows. */
+const progressFrom = 100_000;
 
-const dataset = "bench";
-const perCall = 1_000;
+const datasetName = "bench";
+const rowsPerCall = 1_000;
 
-/** Each loads only what it uses, as a program would. */
-const ways: Readonly<Record<Way, (order: UploadOrder) => Promise<unknown>>> = {
+/** The upload methods. Each imports only the client that it uses, as a program would. */
+const methods: Readonly<Record<UploadMethod, (request: UploadRequest) => Promise<unknown>>> = {
   async millrace({ endpoint, rows }) {
     const { Client } = await import("millrace");
     const client = new Client({ endpoint });
-    await client.examples.upload(rowsTo(rows), { datasetName: dataset, createDataset: true });
+    await client.examples.upload(createRows(rows), { datasetName, createDataset: true });
     await client.close();
   },
   async createExamples({ endpoint, rows }) {
     const { Client } = await import("langsmith");
     const client = new Client({ apiUrl: endpoint, apiKey: "none" });
-    const { id } = await client.createDataset(dataset);
-    for (let from = 0; from < rows; from += perCall) {
-      const some = Array.from({ length: Math.min(perCall, rows - from) }, (_, at) =>
-        rowOf(from + at),
+    const { id } = await client.createDataset(datasetName);
+    for (let start = 0; start < rows; start += rowsPerCall) {
+      const chunk = Array.from({ length: Math.min(rowsPerCall, rows - start) }, (_, index) =>
+        createRow(start + index),
       );
-      await client.createExamples(some.map((row) => ({ ...row, dataset_id: id })));
+      await client.createExamples(chunk.map((row) => ({ ...row, dataset_id: id })));
     }
   },
   async uploadCsv({ endpoint, rows }) {
     const { Client } = await import("langsmith");
     const client = new Client({ apiUrl: endpoint, apiKey: "none" });
     const lines = ["number,question,answer"];
-    for (const { inputs, outputs } of rowsTo(rows)) {
+    for (const { inputs, outputs } of createRows(rows)) {
       lines.push(`${inputs.number},${inputs.question},${outputs.answer}`);
     }
     await client.uploadCsv({
@@ -99,25 +101,25 @@ const ways: Readonly<Record<Way, (order: UploadOrder) => Promise<unknown>>> = {
       fileName: "rows.csv",
       inputKeys: ["number", "question"],
       outputKeys: ["answer"],
-      name: dataset,
+      name: datasetName,
     });
   },
 };
 
-process.once("message", (order: UploadOrder) => {
-  // A rejection ends the process, and the parent sees that.
-  void answer(order);
+process.once("message", (request: UploadRequest) => {
+  // A rejection ends the process, which the parent process detects.
+  void respond(request);
 });
 
-async function answer(order: UploadOrder): Promise<void> {
-  const cpu = process.cpuUsage();
-  const began = performance.now();
-  await ways[order.way](order);
-  const { user, system } = process.cpuUsage(cpu);
+async function respond(request: UploadRequest): Promise<void> {
+  const cpuBefore = process.cpuUsage();
+  const startedAt = performance.now();
+  await methods[request.method](request);
+  const { user, system } = process.cpuUsage(cpuBefore);
   process.send?.({
-    seconds: (performance.now() - began) / 1_000,
-    cpuMicros: (user + system) / order.rows,
-    peakMb: peakRssMb(),
+    seconds: (performance.now() - startedAt) / 1_000,
+    cpuMicros: (user + system) / request.rows,
+    peakMb: readPeakRssMb(),
     stages,
   } satisfies UploadCost);
   process.disconnect();

@@ -1,60 +1,64 @@
-// How many rows a second go into a dataset of the local server, and what does that cost who uploads?
+// How many rows per second can be uploaded to a dataset of the local server, and what does that cost the uploading
+// process?
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { askChild } from "./processes.ts";
-import { cpuMicrosOf, peakRssMb } from "./process-figures.ts";
-import type { UploadCost, UploadOrder, Way } from "./upload-child.ts";
-import { publish, show, table } from "./results.ts";
+import { runChild } from "./processes.ts";
+import { readCpuMicros, readPeakRssMb } from "./process-figures.ts";
+import type { UploadCost, UploadRequest, UploadMethod } from "./upload-child.ts";
+import { publish, formatNumber, table } from "./results.ts";
 
-const flag = (name: string, fallback: number): number => {
+const numberFlag = (name: string, fallback: number): number => {
   const at = process.argv.indexOf(name);
   return at === -1 ? fallback : Number(process.argv[at + 1]);
 };
 
-const rows = flag("--rows", 1_000_000);
-/** What others take minutes for. */
-const besideRows = 20_000;
+const rows = numberFlag("--rows", 1_000_000);
+/** Number of rows for the comparison with other clients, which take minutes for it. */
+const comparisonRows = 20_000;
 const goal = { rate: 15_000, peakMb: 250 };
 const folder = mkdtempSync(join(tmpdir(), "millrace-bench-"));
 
-const count = (value: number): string => value.toLocaleString("en-US");
+const formatCount = (value: number): string => value.toLocaleString("en-US");
 
-const figures = [
+const columns = [
   "",
   "rows",
   "rows/s",
-  "uploader: CPU µs a row",
-  "server: CPU µs a row",
+  "uploader: CPU µs per row",
+  "server: CPU µs per row",
   "uploader: peak MB",
   "server: peak MB",
 ];
 const fineprint =
-  "Server and uploader are processes of their own on one machine. CPU is that of all threads of a process; the rate is that of the machine as busy as it was. Peak memory is that of the process, Node included.";
+  "Server and uploader are separate processes on one machine. CPU is that of all threads of a process; the rate depends on the other load of the machine. Peak memory is that of the process, Node included.";
 
-/** A figure of one upload, server included. */
-interface Measured extends UploadCost {
+/** The figures of one upload, including those of the server. */
+interface UploadMeasurement extends UploadCost {
   readonly rows: number;
   readonly serverMicros: number;
   readonly serverPeakMb: number;
 }
 
-const measure = async (name: string, order: Omit<UploadOrder, "endpoint">): Promise<Measured> => {
-  const measured = await upload(order);
-  console.error(`${name}: ${show(measured.rows / measured.seconds)} rows/s`);
-  return measured;
+const measure = async (
+  name: string,
+  request: Omit<UploadRequest, "endpoint">,
+): Promise<UploadMeasurement> => {
+  const result = await upload(request);
+  console.error(`${name}: ${formatNumber(result.rows / result.seconds)} rows/s`);
+  return result;
 };
 
-const ways: readonly (readonly [string, Way])[] = [
+const methods: readonly (readonly [string, UploadMethod])[] = [
   ["millrace: `examples.upload`", "millrace"],
-  ["langsmith: `createExamples`, 1,000 a call", "createExamples"],
+  ["langsmith: `createExamples`, 1,000 rows per call", "createExamples"],
   ["langsmith: `uploadCsv`", "uploadCsv"],
 ];
 try {
   if (process.argv.includes("--beside")) {
-    await publishBeside();
+    await publishComparison();
   } else {
     await publishSize();
   }
@@ -62,57 +66,62 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** One section a size: rates and memory of several stand side by side. */
+/** Measures an upload and publishes it as a separate section for its number of rows. */
 async function publishSize(): Promise<void> {
-  const one = await measure("millrace", { way: "millrace", rows });
-  const rate = one.rows / one.seconds;
-  const held = rate >= goal.rate && one.peakMb <= goal.peakMb ? "held" : "missed";
-  const tenths = one.stages.map(({ rows: done, seconds, nowMb }, index) => {
-    const before = one.stages[index - 1] ?? { rows: 0, seconds: 0 };
-    return [count(done), show((done - before.rows) / (seconds - before.seconds)), show(nowMb)];
+  const measurement = await measure("millrace", { method: "millrace", rows });
+  const rate = measurement.rows / measurement.seconds;
+  const verdict = rate >= goal.rate && measurement.peakMb <= goal.peakMb ? "met" : "missed";
+  const tenths = measurement.stages.map(({ rows: done, seconds, nowMb }, index) => {
+    const last = measurement.stages[index - 1] ?? { rows: 0, seconds: 0 };
+    return [
+      formatCount(done),
+      formatNumber((done - last.rows) / (seconds - last.seconds)),
+      formatNumber(nowMb),
+    ];
   });
   publish({
     script: "upload",
     section: `upload-${rows}`,
-    question: `How many rows of about 1 kB a second go into a dataset: ${count(rows)} rows?`,
-    body: `${table(figures, [["millrace: `examples.upload`", ...figuresOf(one)]])}
+    question: `How many rows of about 1 kB can be uploaded per second: ${formatCount(rows)} rows?`,
+    body: `${table(columns, [["millrace: `examples.upload`", ...figureCells(measurement)]])}
 
-Goal: ${count(goal.rate)} rows/s on two cores, server included, and ${goal.peakMb} MB at most in the uploader, whatever the number of rows: ${held}. Each tenth of it:
+Goal: ${formatCount(goal.rate)} rows/s on two cores, server included, and at most ${goal.peakMb} MB in the uploader, whatever the number of rows: ${verdict}. Each tenth of the upload:
 
-${table(["rows done", "rows/s since the line before", "uploader: MB now"], tenths)}
+${table(["rows done", "rows/s in this tenth", "uploader: resident MB"], tenths)}
 
 ${fineprint}`,
   });
 }
 
-async function publishBeside(): Promise<void> {
+async function publishComparison(): Promise<void> {
   const lines: string[][] = [];
-  for (const [name, way] of ways) {
-    const one = await measure(name, { way, rows: besideRows });
-    lines.push([name, ...figuresOf(one)]);
+  for (const [name, method] of methods) {
+    const measurement = await measure(name, { method, rows: comparisonRows });
+    lines.push([name, ...figureCells(measurement)]);
   }
   publish({
     script: "upload",
-    question: `How many rows of about 1 kB a second go into a dataset, beside langsmith's client: ${count(besideRows)} rows?`,
-    body: `${table(figures, lines)}
+    question: `How many rows of about 1 kB can be uploaded per second, compared with langsmith's client: ${formatCount(comparisonRows)} rows?`,
+    body: `${table(columns, lines)}
 
-${fineprint} A CSV has inputs and outputs alone, no metadata and no ids. With so few rows the start of a process is much of it.`,
+${fineprint} A CSV file has only inputs and outputs, no metadata and no ids. With so few rows the start of the process is a large part of the time.`,
   });
 }
-/** Of {@link figures}, but for the first. */
-function figuresOf(one: Measured): string[] {
+
+/** The cells of {@link columns} except the first. */
+function figureCells(measurement: UploadMeasurement): string[] {
   return [
-    count(one.rows),
-    show(one.rows / one.seconds),
-    show(one.cpuMicros),
-    show(one.serverMicros),
-    show(one.peakMb),
-    show(one.serverPeakMb),
+    formatCount(measurement.rows),
+    formatNumber(measurement.rows / measurement.seconds),
+    formatNumber(measurement.cpuMicros),
+    formatNumber(measurement.serverMicros),
+    formatNumber(measurement.peakMb),
+    formatNumber(measurement.serverPeakMb),
   ];
 }
 
-/** One way, in a process of its own, into a server and a data folder of its own. */
-async function upload(order: Omit<UploadOrder, "endpoint">): Promise<Measured> {
+/** Runs one upload in a separate process, into a new server with a new data folder. */
+async function upload(request: Omit<UploadRequest, "endpoint">): Promise<UploadMeasurement> {
   const data = mkdtempSync(join(folder, "data-"));
   const command = join(import.meta.dirname, "../cli/dist/millrace.js");
   const server = spawn(process.execPath, [command, "serve", "--port", "0", "--data", data], {
@@ -121,17 +130,19 @@ async function upload(order: Omit<UploadOrder, "endpoint">): Promise<Measured> {
   try {
     const [line] = (await once(server.stdout, "data")) as [Buffer];
     const endpoint = /http:\/\/\S+/.exec(line.toString())?.[0] ?? "";
-    const before = cpuMicrosOf(server.pid);
-    const cost = await askChild<UploadCost>("upload-child", {
-      ...order,
+    const cpuBefore = readCpuMicros(server.pid);
+    const cost = await runChild<UploadCost>("upload-child", {
+      ...request,
       endpoint,
-    } satisfies UploadOrder);
-    const there = await countOf(endpoint);
-    if (there !== order.rows) {
-      throw new Error(`${order.way}: ${there} of ${order.rows} rows are there`);
+    } satisfies UploadRequest);
+    const stored = await countExamples(endpoint);
+    if (stored !== request.rows) {
+      throw new Error(
+        `${request.method}: the server has ${stored} of ${request.rows} uploaded rows`,
+      );
     }
-    const serverMicros = (cpuMicrosOf(server.pid) - before) / order.rows;
-    return { ...cost, rows: order.rows, serverMicros, serverPeakMb: peakRssMb(server.pid) };
+    const serverMicros = (readCpuMicros(server.pid) - cpuBefore) / request.rows;
+    return { ...cost, rows: request.rows, serverMicros, serverPeakMb: readPeakRssMb(server.pid) };
   } finally {
     server.kill("SIGTERM");
     await once(server, "exit");
@@ -139,7 +150,7 @@ async function upload(order: Omit<UploadOrder, "endpoint">): Promise<Measured> {
   }
 }
 
-async function countOf(endpoint: string): Promise<number> {
+async function countExamples(endpoint: string): Promise<number> {
   const [dataset] = (await (await fetch(`${endpoint}/datasets?name=bench`)).json()) as readonly {
     readonly example_count: number;
   }[];

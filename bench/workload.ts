@@ -1,4 +1,7 @@
-/** The payloads of the suite. They stand with `millrace bench`, which may not depend on the benches. */
+/**
+ * The payloads of the suite. They are defined in the CLI, whose command `millrace bench` must not depend on this
+ * package.
+ */
 export {
   childrenPerTree,
   createPayloads,

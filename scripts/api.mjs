@@ -1,15 +1,16 @@
-// Compares the public API with the reports in config/api, one for each entry point.
-// `--local` writes the reports instead; commit what it writes.
+// Compares the public API with the reports in config/api, one for each entry point. With `--local` it updates the
+// reports
+// instead; commit the changes.
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 
 const entryPoints = ["main", "model", "spool", "wire"];
-const local = process.argv.includes("--local") ? ["--local"] : ["--print-api-report-diff"];
+const extractorFlags = process.argv.includes("--local") ? ["--local"] : ["--print-api-report-diff"];
 
 mkdirSync("config/api", { recursive: true });
 const stale = entryPoints.filter((name) => {
   const config = `config/api-extractor.${name}.json`;
-  const { status } = spawnSync("api-extractor", ["run", "--config", config, ...local], {
+  const { status } = spawnSync("api-extractor", ["run", "--config", config, ...extractorFlags], {
     stdio: "inherit",
     shell: process.platform === "win32",
   });
@@ -17,6 +18,8 @@ const stale = entryPoints.filter((name) => {
 });
 
 if (stale.length > 0) {
-  console.error(`The API report differs for: ${stale.join(", ")}. If that is meant: npm run api`);
+  console.error(
+    `The public API differs from its report for: ${stale.join(", ")}. If that is intended, run: npm run api`,
+  );
   process.exitCode = 1;
 }

@@ -1,10 +1,11 @@
-// Fails for a commit whose subject is longer than 72 characters, begins with a small letter or a prefix such as
-// "fix:", or ends with a period: `npm run check:commits`. Subjects in the imperative are for people to see to.
+// Fails if the subject of a commit is longer than 72 characters, begins with a lower-case letter or a prefix such as
+// "fix:",
+// or ends with a period: `npm run check:commits`. Whether a subject is in the imperative is left to reviewers.
 import { spawnSync } from "node:child_process";
 
-/** The last commit before the rule. */
-const before = "2b53d8eac7e6dabbc2d0de03b784ddad596fcf2f";
-const longest = 72;
+/** The last commit before this rule was introduced. Only later commits are checked. */
+const lastUncheckedCommit = "2b53d8eac7e6dabbc2d0de03b784ddad596fcf2f";
+const maxSubjectLength = 72;
 
 const git = (...args) => {
   const { status, stdout } = spawnSync("git", args, { encoding: "utf8" });
@@ -12,16 +13,19 @@ const git = (...args) => {
 };
 
 if (git("rev-parse", "--is-inside-work-tree") !== "true") {
-  console.log("not a clone: there are no commits to check");
+  console.log("This folder is not a git clone: there are no commits to check");
 } else {
-  // A shallow clone lacks it: all commits that are there are newer.
-  const range = git("cat-file", "-e", before) === undefined ? "HEAD" : `${before}..HEAD`;
+  // A shallow clone may lack that commit. Then all of its commits are newer.
+  const range =
+    git("cat-file", "-e", lastUncheckedCommit) === undefined
+      ? "HEAD"
+      : `${lastUncheckedCommit}..HEAD`;
   const lines = (git("log", "--no-merges", "--format=%h %s", range) ?? "")
     .split("\n")
     .filter(Boolean);
   const faults = lines.flatMap((line) => {
     const subject = line.slice(line.indexOf(" ") + 1);
-    const fault = faultOf(subject);
+    const fault = findFault(subject);
     return fault === undefined ? [] : [`${line}\n  ${fault}`];
   });
   console.log(`${lines.length} commits, ${faults.length} faults`);
@@ -29,9 +33,9 @@ if (git("rev-parse", "--is-inside-work-tree") !== "true") {
   process.exitCode = faults.length === 0 ? 0 : 1;
 }
 
-function faultOf(subject) {
-  if (subject.length > longest) {
-    return `${subject.length} characters: at most ${longest}`;
+function findFault(subject) {
+  if (subject.length > maxSubjectLength) {
+    return `the subject has ${subject.length} characters; at most ${maxSubjectLength} are allowed`;
   }
   if (!/^[A-Z`]/.test(subject) || /^\w+(\(.*\))?:/.test(subject)) {
     return "begin with a verb and a capital letter, without a prefix";

@@ -1,4 +1,4 @@
-// Removes what builds, tests and reports leave behind.
+// Removes the output of builds, tests and reports.
 import { rmSync } from "node:fs";
 
 for (const folder of [

@@ -1,5 +1,6 @@
-// Prints what the code measures, as the table of the house style has it: `npm run measure`.
-// Files and lines exclude tests and generated code. A comment line holds nothing but comment.
+// Prints metrics of the code as a Markdown table: `npm run measure`. Numbers of files and lines exclude tests and
+// generated
+// code. A comment line is a line that contains only a comment.
 import { readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import ts from "typescript";
@@ -8,21 +9,21 @@ const sourceFolders = ["src", "server/src", "cli/src", "web/src"];
 const testFolders = ["tests", "server/tests", "cli/tests", "web/tests"];
 const isTest = (path) => /\.(test|test-d)\.tsx?$/.test(path) || /(^|\/)tests\//.test(path);
 
-const paths = [...sourceFolders, ...testFolders].flatMap((folder) => codeIn(folder));
+const paths = [...sourceFolders, ...testFolders].flatMap((folder) => listCode(folder));
 const sources = paths.filter((path) => !isTest(path)).map((path) => measure(path));
 const tests = paths.filter((path) => isTest(path)).map((path) => measure(path));
 
 const total = (files, field) => files.reduce((sum, file) => sum + file[field], 0);
-const thousands = (count) => count.toLocaleString("en-US");
+const formatCount = (count) => count.toLocaleString("en-US");
 const lengths = sources.map(({ lines }) => lines).toSorted((a, b) => a - b);
 const longest = sources.reduce((a, b) => (b.lines > a.lines ? b : a));
-const perThousand = (1_000 * total(sources, "anys")) / total(sources, "code");
+const perThousand = (1_000 * total(sources, "anyCount")) / total(sources, "code");
 const commentShare =
   total(sources, "comment") / (total(sources, "comment") + total(sources, "code"));
 
-const folders = sizesOf(sources.map(({ path }) => path));
+const folders = countByFolder(sources.map(({ path }) => path));
 const rows = [
-  ["files / lines", `${sources.length} / ${thousands(total(sources, "lines"))}`],
+  ["files / lines", `${sources.length} / ${formatCount(total(sources, "lines"))}`],
   ["median / longest file", `${median(lengths)} / ${longest.lines} (${longest.path})`],
   ["files over 300 lines", sources.filter(({ lines }) => lines > 300).length],
   ["comment share of non-blank lines", `${(100 * commentShare).toFixed(0)}%`],
@@ -35,16 +36,16 @@ const rows = [
   ],
   ["largest folder, by files", `${folders[0].count} (${folders[0].path})`],
   ["folders of more than 25 files", folders.filter(({ count }) => count > 25).length],
-  ["files that one other file imports", importedOnce(sources.map(({ path }) => path))],
+  ["files that one other file imports", countImportedOnce(sources.map(({ path }) => path))],
   ["`TODO` and `FIXME`", total(sources, "todos") + total(tests, "todos")],
 ];
-console.log("| | ours |\n| --- | --- |");
+console.log("| metric | value |\n| --- | --- |");
 for (const row of rows) {
   console.log(`| ${row.join(" | ")} |`);
 }
 
-/** Folders by the number of their own files, the largest first. */
-function sizesOf(files) {
+/** The folders with the number of files directly in them, the largest first. */
+function countByFolder(files) {
   const counts = new Map();
   for (const path of files) {
     const folder = path.slice(0, path.lastIndexOf("/"));
@@ -55,15 +56,15 @@ function sizesOf(files) {
     .toSorted((a, b) => b.count - a.count);
 }
 
-function importedOnce(files) {
-  const known = new Set(files);
+function countImportedOnce(files) {
+  const knownPaths = new Set(files);
   const counts = new Map();
   for (const path of files) {
     const targets = [
       ...readFileSync(path, "utf8").matchAll(/\b(?:from|import)\s*\(?\s*"(\.[^"]+)"/g),
     ]
       .map(([, specifier]) => posix.join(posix.dirname(path), specifier))
-      .filter((target) => known.has(target));
+      .filter((target) => knownPaths.has(target));
     for (const target of new Set(targets)) {
       counts.set(target, (counts.get(target) ?? 0) + 1);
     }
@@ -71,7 +72,7 @@ function importedOnce(files) {
   return [...counts.values()].filter((count) => count === 1).length;
 }
 
-function codeIn(folder) {
+function listCode(folder) {
   try {
     return readdirSync(folder, { recursive: true })
       .map((path) => `${folder}/${path.replaceAll("\\", "/")}`)
@@ -96,14 +97,14 @@ function measure(path) {
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
   const lines = text.split("\n");
   const codeLines = new Set();
-  const counts = { anys: 0, errorClasses: 0, bareErrors: 0 };
+  const counts = { anyCount: 0, errorClasses: 0, bareErrors: 0 };
   visit(file);
-  const filled = lines.flatMap((line, index) => (line.trim() === "" ? [] : [index]));
+  const nonBlankLines = lines.flatMap((line, index) => (line.trim() === "" ? [] : [index]));
   return {
     path,
     lines: text.endsWith("\n") ? lines.length - 1 : lines.length,
-    code: filled.filter((index) => codeLines.has(index)).length,
-    comment: filled.filter((index) => !codeLines.has(index)).length,
+    code: nonBlankLines.filter((index) => codeLines.has(index)).length,
+    comment: nonBlankLines.filter((index) => !codeLines.has(index)).length,
     todos: text.match(/\b(TODO|FIXME)\b/g)?.length ?? 0,
     ...counts,
   };
@@ -112,7 +113,7 @@ function measure(path) {
     if (ts.isJSDoc(node)) {
       return;
     }
-    counts.anys += node.kind === ts.SyntaxKind.AnyKeyword ? 1 : 0;
+    counts.anyCount += node.kind === ts.SyntaxKind.AnyKeyword ? 1 : 0;
     counts.bareErrors +=
       ts.isNewExpression(node) && node.expression.getText(file) === "Error" ? 1 : 0;
     counts.errorClasses += isErrorClass(node) ? 1 : 0;

@@ -1,4 +1,4 @@
-// Prints docs/options.md from the table of options: node scripts/options-doc.mjs > docs/options.md
+// Prints docs/options.md from the option table: node scripts/options-doc.mjs > docs/options.md
 import { pathToFileURL } from "node:url";
 
 /**
@@ -8,50 +8,53 @@ import { pathToFileURL } from "node:url";
 export function renderOptions(table) {
   const rows = Object.entries(table).map(
     ([name, row]) =>
-      `| \`${name}\` | ${fallbackOf(row)} | ${rangeOf(row)} | ${row.env.map((v) => `\`${v}\``).join(", ")} | ${row.doc} |`,
+      `| \`${name}\` | ${formatDefault(row)} | ${formatRange(row)} | ${row.env.map((v) => `\`${v}\``).join(", ")} | ${row.doc} |`,
   );
   return `# Options
 
-All are optional: \`new Client({ ... })\`. What is given counts before the environment, and the environment
-before the default. Of several variables the first that is set counts; an empty one is unset. The environment is
-read once, when the client is made. Switches take true, yes, on and 1, or false, no, off and 0, in any case.
+All of them are optional: \`new Client({ ... })\`. A value in the program takes precedence over an environment variable, and a
+variable over the default. If an option has several variables, the first one that is set counts; an empty variable counts as
+unset. The environment is read once, when the client is created. Switches accept true, yes, on and 1, or false, no, off and 0,
+in upper or lower case.
 
-**A bad value in the program** throws an \`OptionError\` when the client is made, which names the option, what is allowed and
-the value (never the value of a secret).
+**An invalid value in the program** throws an \`OptionError\` when the client is created. The error names the option, the allowed
+values and the given value (except the value of a secret).
 
-**A bad variable** never throws. One warning names the variable, its value (never a secret's) and what is allowed, and
-\`stats().warnings.badVariable\` counts it. Then
+**An invalid variable** never throws. One warning names the variable, its value (except the value of a secret) and the allowed
+values, and \`stats().warnings.badVariable\` counts it. The effect depends on the option:
 
-| Variable of | What happens |
+| Variable of the option | Effect |
 | --- | --- |
 | \`hideInputs\`, \`hideOutputs\`, \`hideMetadata\` | that payload is withheld |
 | \`redact\` | inputs, outputs and metadata are withheld, and all other text of a run is masked |
-| \`endpoint\`, \`apiKey\`, \`workspaceId\`, \`ca\`, \`cert\`, \`key\`, a proxy on the way | nothing is sent: records are counted as lost, \`misconfigured\` (or kept in \`spoolDir\`), calls of the API throw an \`OptionError\` |
-| any other option | its default holds, and tracing goes on |
+| \`endpoint\`, \`apiKey\`, \`workspaceId\`, \`ca\`, \`cert\`, \`key\`, a proxy for the endpoint | nothing is sent: records are kept in \`spoolDir\`, or counted as lost with the reason \`misconfigured\`; API calls throw an \`OptionError\` |
+| any other option | the default is used, and tracing continues |
 
-| Option | Default | Allowed | Variables | What it is for |
+| Option | Default | Allowed | Variables | Description |
 | --- | --- | --- | --- | --- |
 ${rows.join("\n")}
 
-Two more have no variable: \`headers\` (an object: sent with every request; it can't replace the key's header)
-and \`logger\` (\`{ warn(message), error?, info?, debug? }\`; \`warn\` takes the levels that have no function of their own.
-By default messages go to standard error, each kind once a minute). \`logLevel\` says which: see
-[delivery.md](delivery.md#what-is-logged).
+Two options have no variable. \`headers\` is an object of headers to send with every request; it can't replace the header with
+the API key. \`logger\` is an object \`{ warn(message), error?, info?, debug? }\`; \`warn\` receives the levels that have no function.
+By default messages are written to standard error, each kind at most once a minute. The option \`logLevel\` selects which
+messages are logged: see [delivery.md](delivery.md#what-is-logged).
 
-This page is printed from the table: \`node scripts/options-doc.mjs > docs/options.md\`.
+This page is generated from the option table: \`node scripts/options-doc.mjs > docs/options.md\`.
 `;
 }
 
 /** @param {import("../src/model/options/option-row.ts").OptionRow} row */
-function fallbackOf({ fallback }) {
-  return fallback === undefined || Array.isArray(fallback) ? "none" : `\`${grouped(fallback)}\``;
+function formatDefault({ fallback }) {
+  return fallback === undefined || Array.isArray(fallback)
+    ? "none"
+    : `\`${formatValue(fallback)}\``;
 }
 
 /** @param {import("../src/model/options/option-row.ts").OptionRow} row */
-function rangeOf(row) {
+function formatRange(row) {
   switch (row.kind) {
     case "number":
-      return `${grouped(row.min)} to ${grouped(row.max)}${row.fraction === true ? "" : ", whole"}`;
+      return `${formatValue(row.min)} to ${formatValue(row.max)}${row.fraction === true ? "" : ", whole"}`;
     case "text":
       return "text, not empty";
     case "switch":
@@ -66,7 +69,7 @@ function rangeOf(row) {
 }
 
 /** @param {unknown} value */
-function grouped(value) {
+function formatValue(value) {
   return typeof value === "number" ? value.toLocaleString("en") : String(value);
 }
 

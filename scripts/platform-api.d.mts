@@ -1,2 +1,2 @@
-/** The facts of an API description, as JSON text with one fact a line. */
+/** Condenses an API description to JSON text with one operation or shape per line. */
 export function condense(api: unknown): string;

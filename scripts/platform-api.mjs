@@ -1,17 +1,18 @@
-// Condenses the platform's API description into facts that tests read:
+// Condenses the platform's API description (OpenAPI) for tests:
 // node scripts/platform-api.mjs ../shared/spec/openapi-subset.json > tests/fixtures/platform-api.json
 //
-// `operations` names each call as `METHOD /path/:argument`, without `/api/v1`: its query parameters, the
-// members of its body, and of its answer, whose status is 200 where none is named. `shapes` holds the
-// members of each object by name. A name that ends in `?` may be absent. A type is made of `string`,
-// `uuid`, `date-time`, `binary`, `integer`, `number`, `boolean`, `null`, `object`, `any`,
-// `'one of these texts'`, `@Shape` and `array<type>`, with `|` for "or".
+// `operations` has an entry for each call, named `METHOD /path/:argument` without `/api/v1`: its query parameters, the
+// type of
+// its body, and the type and the status of its response (200 if no status is given). `shapes` has the members of each
+// object by name. A name that ends with `?` is optional. A type consists of `string`, `uuid`, `date-time`, `binary`,
+// `integer`, `number`, `boolean`, `null`, `object`, `any`, `'literal string'`, `@Shape` and `array<type>`, with `|` for
+// "or".
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
 /**
  * @param {any} api
- * @returns {string} JSON, one fact a line
+ * @returns {string} JSON with one operation or shape per line
  */
 export function condense(api) {
   const shapes = new Shapes(api.components.schemas);
@@ -20,20 +21,20 @@ export function condense(api) {
   for (const [path, methods] of Object.entries(api.paths)) {
     for (const [method, operation] of Object.entries(methods)) {
       const name = `${method.toUpperCase()} ${shortPath(path)}`;
-      const facts = factsOf(operation, name, shapes);
-      // Some calls are described twice, and once without their body.
-      if (facts.body !== undefined || operations[name]?.body === undefined) {
-        operations[name] = facts;
+      const description = describeOperation(operation, name, shapes);
+      // Some calls are described twice, once without their body. Keep the description with the body.
+      if (description.body !== undefined || operations[name]?.body === undefined) {
+        operations[name] = description;
       }
     }
   }
   const lines = [
     "{",
     '"operations": {',
-    linesOf(operations),
+    toSortedLines(operations),
     "},",
     '"shapes": {',
-    linesOf(shapes.used),
+    toSortedLines(shapes.used),
     "}",
     "}",
   ];
@@ -43,7 +44,7 @@ export function condense(api) {
 const shortPath = (/** @type {string} */ path) =>
   path.replace(/^\/api\/v1/, "").replaceAll(/\{(\w+)\}/g, ":$1");
 
-const linesOf = (/** @type {Record<string, unknown>} */ entries) =>
+const toSortedLines = (/** @type {Record<string, unknown>} */ entries) =>
   Object.keys(entries)
     .toSorted()
     .map((name) => `${JSON.stringify(name)}: ${JSON.stringify(entries[name])}`)
@@ -54,16 +55,16 @@ const linesOf = (/** @type {Record<string, unknown>} */ entries) =>
  * @param {string} name
  * @param {Shapes} shapes
  */
-function factsOf({ parameters = [], requestBody, responses }, name, shapes) {
+function describeOperation({ parameters = [], requestBody, responses }, name, shapes) {
   const query = parameters
-    .filter((/** @type {any} */ one) => one.in === "query")
-    .map((/** @type {any} */ one) => [
-      one.required ? one.name : `${one.name}?`,
-      shapes.typeOf(one.schema, `${name} ${one.name}`),
+    .filter((/** @type {any} */ parameter) => parameter.in === "query")
+    .map((/** @type {any} */ parameter) => [
+      parameter.required ? parameter.name : `${parameter.name}?`,
+      shapes.typeOf(parameter.schema, `${name} ${parameter.name}`),
     ]);
   const [contentType, content] = Object.entries(requestBody?.content ?? {})[0] ?? [];
-  const ok = Object.keys(responses).find((status) => status.startsWith("2"));
-  const answer = responses[ok ?? ""]?.content?.["application/json"]?.schema;
+  const successStatus = Object.keys(responses).find((status) => status.startsWith("2"));
+  const answer = responses[successStatus ?? ""]?.content?.["application/json"]?.schema;
   return {
     ...(query.length > 0 && { query: Object.fromEntries(query) }),
     ...(content && {
@@ -71,13 +72,13 @@ function factsOf({ parameters = [], requestBody, responses }, name, shapes) {
       ...(contentType !== "application/json" && { contentType }),
     }),
     ...(answer && { answer: shapes.typeOf(answer, `${name} answer`) }),
-    ...(ok !== "200" && { status: Number(ok) }),
+    ...(successStatus !== "200" && { status: Number(successStatus) }),
   };
 }
 
-const toUnknown = (/** @type {string} */ name) => [name, {}];
+const toUntypedMember = (/** @type {string} */ name) => [name, {}];
 
-/** The members of the objects that calls speak of. */
+/** Collects the members of the objects that occur in calls. */
 class Shapes {
   /** @type {Record<string, Record<string, string>>} */
   used = {};
@@ -91,13 +92,13 @@ class Shapes {
 
   /**
    * @param {any} schema
-   * @param {string} place what an object without a name is named after
+   * @param {string} fallbackName the name for an object without a name
    * @returns {string}
    */
-  typeOf(schema, place) {
+  typeOf(schema, fallbackName) {
     const parts = schema.anyOf ?? schema.oneOf ?? schema.allOf;
     if (parts) {
-      const types = parts.map((/** @type {any} */ part) => this.typeOf(part, place));
+      const types = parts.map((/** @type {any} */ part) => this.typeOf(part, fallbackName));
       return [...new Set(types)].join("|");
     }
     if (schema.$ref) {
@@ -110,10 +111,10 @@ class Shapes {
         .join("|");
     }
     if (schema.type === "array") {
-      return `array<${this.typeOf(schema.items ?? {}, place)}>`;
+      return `array<${this.typeOf(schema.items ?? {}, fallbackName)}>`;
     }
     if (schema.properties) {
-      return this.#named(place, schema);
+      return this.#named(fallbackName, schema);
     }
     return schema.format ?? schema.type ?? "any";
   }
@@ -128,10 +129,10 @@ class Shapes {
     }
     if (!this.used[name]) {
       const members = (this.used[name] = {});
-      // The description names some members as required and says no more of them.
-      const named = Object.fromEntries((schema.required ?? []).map(toUnknown));
-      for (const [member, type] of Object.entries({ ...named, ...schema.properties })) {
-        const key = member in named ? member : `${member}?`;
+      // The description lists some required members without a type.
+      const requiredMembers = Object.fromEntries((schema.required ?? []).map(toUntypedMember));
+      for (const [member, type] of Object.entries({ ...requiredMembers, ...schema.properties })) {
+        const key = member in requiredMembers ? member : `${member}?`;
         members[key] = this.typeOf(type, `${name} ${member}`);
       }
     }

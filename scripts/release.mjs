@@ -1,5 +1,5 @@
-// Prepares a release: `npm run release -- 0.2.0`. Sets the version wherever it is written, moves what is
-// unreleased in the changelogs under it, and says what is left to do. Publishes nothing.
+// Prepares a release: `npm run release -- 0.2.0`. It sets the version in all files, moves the unreleased entries of the
+// changelogs under it, and prints the remaining steps. It publishes nothing.
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,14 +9,14 @@ import { gt, valid } from "semver";
 
 const usage = `Usage: npm run release -- VERSION
 
-Sets VERSION in all packages and their dependencies on each other, in the lock, in the SDK and in the API
-reports, and moves what is unreleased in CHANGELOG.md under it. Refuses a tree with uncommitted changes.
+Sets VERSION in all packages and their dependencies on each other, in the lock file, in the SDK and in the API
+reports, and moves the unreleased entries of CHANGELOG.md under it. Fails if the working tree has uncommitted changes.
 `;
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-/** Folders of the packages that have the version: those that are published, and the UI. */
+/** Folders of the packages with this version: the published ones, and the UI. */
 const folders = ["", "server", "cli", "web"];
-const ours = ["millrace", "@millrace/server", "@millrace/cli"];
+const packageNames = ["millrace", "@millrace/server", "@millrace/cli"];
 
 const readText = (path) => readFileSync(join(root, path), "utf8");
 const readJson = (path) => JSON.parse(readText(path));
@@ -26,9 +26,9 @@ const writeJson = (path, value) => writeText(path, `${JSON.stringify(value, unde
 const main = () => {
   const version = readVersion();
   const { version: current } = readJson("package.json");
-  refuseUnless(
+  assertOrExit(
     gt(version, current),
-    `${version} is not above ${current}, the version of the packages`,
+    `${version} is not greater than ${current}, the current version of the packages`,
   );
   refuseDirtyTree();
   const changelog = releaseChangelog(readText("CHANGELOG.md"), version);
@@ -54,9 +54,9 @@ const main = () => {
   }
   writeText("CHANGELOG.md", changelog);
   for (const folder of ["server", "cli"]) {
-    writeText(`${folder}/CHANGELOG.md`, releasedPart(changelog));
+    writeText(`${folder}/CHANGELOG.md`, removeUnreleased(changelog));
   }
-  console.log(`${version} is set. What is left:
+  console.log(`The version is set to ${version}. Next steps:
 
   npm run check && npm run test:packages
   git commit --all --message "Release ${version}" && git tag v${version}
@@ -73,10 +73,10 @@ const readVersion = () => {
     console.log(usage);
     process.exit(0);
   }
-  const [version, ...rest] = positionals;
-  refuseUnless(
-    rest.length === 0 && valid(version) === version && version !== undefined,
-    `one version such as 0.2.0 is expected, not ${JSON.stringify(positionals.join(" "))}`,
+  const [version, ...extraArguments] = positionals;
+  assertOrExit(
+    extraArguments.length === 0 && valid(version) === version && version !== undefined,
+    `expected one version such as 0.2.0, not ${JSON.stringify(positionals.join(" "))}`,
   );
   return version;
 };
@@ -86,19 +86,19 @@ const refuseDirtyTree = () => {
     cwd: root,
     encoding: "utf8",
   });
-  refuseUnless(status === 0, `git can't tell whether the tree is clean: ${stderr.trim()}`);
-  refuseUnless(
+  assertOrExit(status === 0, `git status failed: ${stderr.trim()}`);
+  assertOrExit(
     stdout === "",
-    `the tree has changes that are not committed; commit them first:\n${stdout}`,
+    `the working tree has uncommitted changes; commit them first:\n${stdout}`,
   );
 };
 
-/** The manifest with the version, and with it for each of our packages that it depends on. */
+/** Returns the manifest with the new version, also for its dependencies on packages of this project. */
 const withVersion = (manifest, version) => {
   const changed = { ...manifest, version };
   for (const kind of ["dependencies", "devDependencies"]) {
-    for (const name of ours) {
-      // What begins with `file:` is the link of the root to itself, which has any version.
+    for (const name of packageNames) {
+      // Skip a dependency that begins with `file:`: the link of the root package to itself.
       if (/^\d/.test(changed[kind]?.[name] ?? "")) {
         changed[kind] = { ...changed[kind], [name]: version };
       }
@@ -107,28 +107,28 @@ const withVersion = (manifest, version) => {
   return changed;
 };
 
-/** Moves what is below `[Unreleased]` under the version and today's date. */
+/** Moves the entries below `[Unreleased]` to a new section for the version with today's date. */
 const releaseChangelog = (text, version) => {
   const heading = "## [Unreleased]\n";
   const [before, after] = text.split(heading);
-  refuseUnless(after !== undefined, "CHANGELOG.md has no section [Unreleased]");
+  assertOrExit(after !== undefined, "CHANGELOG.md has no section [Unreleased]");
   const [unreleased] = after.split("\n## [");
-  refuseUnless(unreleased.trim() !== "", "CHANGELOG.md has nothing under [Unreleased]");
+  assertOrExit(unreleased.trim() !== "", "CHANGELOG.md has nothing under [Unreleased]");
   const date = new Date().toISOString().slice(0, 10);
   return `${before}${heading}\n## [${version}] - ${date}\n${after}`;
 };
 
-/** The changelog as the other packages carry it: what is not released is not in them. */
-const releasedPart = (text) => text.replace(/## \[Unreleased\]\n[^]*?(?=\n## \[)\n/, "");
+/** The changelog for the other packages, without the section `[Unreleased]`. */
+const removeUnreleased = (text) => text.replace(/## \[Unreleased\]\n[^]*?(?=\n## \[)\n/, "");
 
 const replaceOnce = (path, from, to) => {
   const text = readText(path);
-  refuseUnless(text.split(from).length === 2, `${path} has not exactly one ${from}`);
+  assertOrExit(text.split(from).length === 2, `${path} has not exactly one ${from}`);
   return text.replace(from, to);
 };
 
-const refuseUnless = (holds, reason) => {
-  if (!holds) {
+const assertOrExit = (condition, reason) => {
+  if (!condition) {
     console.error(`release: ${reason}\n\n${usage}`);
     process.exit(2);
   }

@@ -1,4 +1,4 @@
-// Builds what is not built, then runs examples/ask-the-docs against a local server: `npm start`.
+// Builds everything that is missing or outdated, then runs examples/ask-the-docs against a local server: `npm start`.
 import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
@@ -9,13 +9,13 @@ const example = "examples/ask-the-docs";
 
 const usage = `Usage: npm start -- [options]
 
-Builds what is not built, starts the local server, and records a real program into it.
+Builds everything that is missing or outdated, starts the local server, and records the runs of an example program.
 
-  --once        end after the workload; exit code 0 only if nothing is missing
+  --once        exit after the workload; exit code 0 only if no run is missing
   --runs N      record at least N runs (default 20000)
-  --port N      port of the server (default 1984; a free one where it is in use)
+  --port N      port of the server (default 1984; a free port if it is in use)
   --data PATH   folder of the server's data (default .millrace in the project)
-  --help        print this
+  --help        print this help
 `;
 
 const run = async () => {
@@ -26,10 +26,10 @@ const run = async () => {
   for (const signal of ["SIGINT", "SIGTERM"]) {
     process.on(signal, () => {
       if (stopping.signal.aborted) {
-        // Asked twice: the end comes now, with what was delivered so far.
+        // A second signal exits at once, without delivering the remaining runs.
         process.exit(130);
       }
-      console.log("\nStopping: what was recorded is delivered, then the server closes.");
+      console.log("\nStopping: delivering the recorded runs, then closing the server.");
       stopping.abort();
     });
   }
@@ -66,7 +66,7 @@ const readOptions = () => {
 const readNumber = (name, text, { min, max }) => {
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < min || value > max) {
-    throw new RangeError(`--${name} is a whole number from ${min} to ${max}, not ${text}`);
+    throw new RangeError(`--${name} must be a whole number from ${min} to ${max}, not ${text}`);
   }
   return value;
 };

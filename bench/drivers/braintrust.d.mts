@@ -1,4 +1,4 @@
 import type { CreateDriver } from "./driver.ts";
 
-/** braintrust, whose package is installed with the benches only. */
+/** The driver for braintrust, whose package is installed only with the benches. */
 export declare const createBraintrust: CreateDriver;

@@ -1,6 +1,6 @@
 import type { CreateDriver } from "./driver.ts";
 
-/** Each loaded only where it is measured, so that none pays for another's code. */
+/** The drivers by name. Each is imported only when it is measured, so that no client pays for another's code. */
 const loaders = {
   none: async () => (await import("./none.ts")).createNone,
   naive: async () => (await import("./naive.ts")).createNaive,
@@ -17,10 +17,12 @@ type DriverName = keyof typeof loaders;
 
 const isDriverName = (name: string): name is DriverName => Object.hasOwn(loaders, name);
 
-/** @throws RangeError there is no driver of that name. */
+/** Imports a driver. @throws RangeError there is no driver of this name. */
 export function loadDriver(name: string): Promise<CreateDriver> {
   if (!isDriverName(name)) {
-    throw new RangeError(`No driver ${name}; there are ${Object.keys(loaders).join(", ")}`);
+    throw new RangeError(
+      `Unknown driver ${name}; the drivers are ${Object.keys(loaders).join(", ")}`,
+    );
   }
   return loaders[name]();
 }

@@ -1,4 +1,4 @@
 import type { CreateDriver } from "./driver.ts";
 
-/** langfuse 5, whose packages are installed with the benches only. */
+/** The driver for langfuse 5, whose packages are installed only with the benches. */
 export declare const createLangfuse: CreateDriver;

@@ -3,7 +3,7 @@ import type { ClientConfig } from "langsmith";
 import { countAcknowledged } from "./acknowledged.ts";
 import type { Driver, DriverInit } from "./driver.ts";
 
-/** Runs between two calls of `flush()` in the mode in which the program says when to send. */
+/** Number of runs between two calls of `flush()` in the mode in which the program decides when to send. */
 const runsPerFlush = 500;
 
 /** The client with its defaults. */
@@ -11,11 +11,11 @@ export const createLangsmith = ({ endpoint }: DriverInit): Driver<RunTree> =>
   createDriver(new Client({ apiUrl: endpoint, apiKey: "bench" }));
 
 /**
- * The client with larger batches, no environment in each run, sent when told, and each request as one
- * piece: its streams of multipart cost it more than all else.
+ * The client with larger batches, without environment data in each run, with manual flushing, and without streamed
+ * multipart bodies, which are its largest cost.
  */
 export function createLangsmithTuned({ endpoint }: DriverInit): Driver<RunTree> {
-  // Read where the client is made; there are no options for them.
+  // The client reads these variables when it is created. It has no options for them.
   process.env["LANGSMITH_DISABLE_MULTIPART_STREAMING"] = "true";
   process.env["LANGSMITH_DISABLE_RUN_COMPRESSION"] = "true";
   const settings: ClientConfig = {
@@ -26,10 +26,10 @@ export function createLangsmithTuned({ endpoint }: DriverInit): Driver<RunTree> 
     omitTracedRuntimeInfo: true,
     manualFlushMode: true,
   };
-  return createDriver(new Client(settings), { manual: true });
+  return createDriver(new Client(settings), { isManual: true });
 }
 
-function createDriver(client: Client, { manual = false } = {}): Driver<RunTree> {
+function createDriver(client: Client, { isManual = false } = {}): Driver<RunTree> {
   const acknowledged = countAcknowledged();
   const flushing = new Set<Promise<void>>();
   let started = 0;
@@ -53,15 +53,15 @@ function createDriver(client: Client, { manual = false } = {}): Driver<RunTree> 
       void run.end(outputs);
       void run.patchRun();
       ended += 1;
-      if (manual && ended % runsPerFlush === 0) {
-        // What was recorded in this turn of the event loop is queued some microtasks later.
+      if (isManual && ended % runsPerFlush === 0) {
+        // The client queues runs of this turn of the event loop some microtasks later.
         setImmediate(send);
       }
     },
     id: (run) => run.id,
     stats: () => ({ pending: started - acknowledged(), lost: 0 }),
     flush: async () => {
-      if (manual) {
+      if (isManual) {
         send();
         await Promise.all(flushing);
       } else {

@@ -2,7 +2,7 @@ import type { ClientOptions, RunTree } from "millrace";
 import type { Driver, DriverInit } from "./driver.ts";
 import { createMillrace } from "./millrace.ts";
 
-/** This SDK where content that a trace holds again is sent once, to a server that takes that. */
+/** This SDK with content deduplication: repeated content of a trace is sent once. The server must support it. */
 export const createMillraceOnce = (
   init: DriverInit,
   options: ClientOptions = {},

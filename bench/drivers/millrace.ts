@@ -2,23 +2,25 @@ import { Client } from "millrace";
 import type { ClientOptions, RunTree } from "millrace";
 import type { Driver, DriverInit } from "./driver.ts";
 
-/** A run is two records: its start and its end. */
+/** A run consists of two records: its start and its end. */
 const recordsPerRun = 2;
 
-const roomyBytes = 4_294_967_296;
-const roomyRecords = 4_000_000;
+const largeQueueBytes = 4_294_967_296;
+const largeQueueRecords = 4_000_000;
 
-/** This SDK with its defaults, but for `options`. */
+/** This SDK with its defaults, overridden by `options`. */
 export function createMillrace(
-  { endpoint, roomy = false }: DriverInit,
+  { endpoint, hasLargeQueue = false }: DriverInit,
   options: ClientOptions = {},
 ): Driver<RunTree> {
-  const room = roomy ? { maxQueueBytes: roomyBytes, maxQueueRecords: roomyRecords } : {};
+  const queueOptions = hasLargeQueue
+    ? { maxQueueBytes: largeQueueBytes, maxQueueRecords: largeQueueRecords }
+    : {};
   const client = new Client({
     endpoint,
     apiKey: "bench",
     projectName: "bench",
-    ...room,
+    ...queueOptions,
     ...options,
   });
   return {

@@ -26,9 +26,9 @@ const runtime = {
 };
 
 /**
- * What one writes in an afternoon: ended runs in a list, `JSON.stringify` and `fetch` for each
- * hundred, on the main thread. It keeps the same fields of a run and sends each run once, whole. It
- * takes no snapshot, has no bound, no retry, and knows nothing of a run before its end.
+ * The client that one could write in an afternoon: it collects ended runs in a list and sends each hundred with
+ * `JSON.stringify` and `fetch` on the main thread. It sends the same fields, and each run once as a whole. It takes no
+ * snapshots, has no queue limit and no retries, and sends nothing about a run before its end.
  */
 export function createNaive({ endpoint, requestRuns }: DriverInit): Driver<NaiveRun> {
   const inFlight = new Set<Promise<void>>();
@@ -46,7 +46,7 @@ export function createNaive({ endpoint, requestRuns }: DriverInit): Driver<Naive
       await response.text();
       lost += response.ok ? 0 : runs.length;
     } catch {
-      // Counted: any loss fails the bench.
+      // The loss is counted, and any loss fails the bench.
       lost += runs.length;
     }
     pending -= runs.length;

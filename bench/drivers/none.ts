@@ -1,6 +1,9 @@
 import type { Driver, DriverInit } from "./driver.ts";
 
-/** Records nothing: what remains is the harness's own cost, which is subtracted. */
+/**
+ * A driver that records nothing. Its figures are the cost of the harness, which is subtracted from the other clients'
+ * figures.
+ */
 export const createNone = (_init: DriverInit): Driver => ({
   start: () => undefined,
   end: () => undefined,

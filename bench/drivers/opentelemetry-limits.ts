@@ -1,5 +1,5 @@
 /**
- * How far ahead of the server a batch processor may be without loss: below its queue of 2,048 spans,
- * above the 512 of a batch, because fewer wait for five seconds.
+ * Maximum number of unacknowledged runs for a batch span processor. It is less than the queue of 2,048 spans, beyond which
+ * spans are lost, and more than a batch of 512 spans, because an incomplete batch is sent only after five seconds.
  */
 export const openTelemetryAheadRuns = 1_536;

@@ -9,15 +9,15 @@ import { countAcknowledged } from "./acknowledged.ts";
 import type { Driver, DriverInit } from "./driver.ts";
 import { openTelemetryAheadRuns } from "./opentelemetry-limits.ts";
 
-/** The batch processor with its defaults and OTLP as protobuf. */
+/** The batch span processor with its defaults and OTLP as protobuf. */
 export const createOpenTelemetryProtobuf = (init: DriverInit): Driver<Span> =>
   createOpenTelemetry(new ProtobufExporter({ url: `${init.endpoint}/v1/traces` }));
 
-/** The batch processor with its defaults and OTLP as JSON. */
+/** The batch span processor with its defaults and OTLP as JSON. */
 export const createOpenTelemetryJson = (init: DriverInit): Driver<Span> =>
   createOpenTelemetry(new JsonExporter({ url: `${init.endpoint}/v1/traces` }));
 
-/** An attribute can't be an object, so inputs and outputs are JSON texts, as the conventions for LLMs have it. */
+/** An attribute can't be an object, so inputs and outputs are JSON strings, as in the OpenInference conventions. */
 function createOpenTelemetry(exporter: SpanExporter): Driver<Span> {
   const provider = new BasicTracerProvider({
     resource: resourceFromAttributes({ "service.name": "bench" }),

@@ -1,7 +1,11 @@
-/** Blocks until `noun.method(...args)` is answered. */
-export type BlockingBridge = (noun: string, method: string, ...args: readonly unknown[]) => unknown;
+/** Calls `resource.method(...args)` and blocks until the result is available. */
+export type BlockingBridge = (
+  resource: string,
+  method: string,
+  ...args: readonly unknown[]
+) => unknown;
 
 export const bridges: Readonly<
   Record<"synckit" | "own", (endpoint: string, timeoutMs: number) => BlockingBridge>
 >;
-export const dyingBridges: Readonly<Record<"synckit" | "own", () => () => unknown>>;
+export const exitingBridges: Readonly<Record<"synckit" | "own", () => () => unknown>>;

@@ -1,18 +1,18 @@
-// The bridges that are compared, each over the client's own nouns.
+// The bridges that are compared. Each calls the client's own resources.
 import { fileURLToPath } from "node:url";
 import { createSyncFn } from "synckit";
 import { Client } from "../../dist/main/index.js";
 import { resolveOptions } from "../../dist/model/options/options.js";
 import { BlockingWorker } from "../../dist/api/sync/blocking-worker.js";
 
-const fileOf = (name) => fileURLToPath(new URL(name, import.meta.url));
+const toPath = (name) => fileURLToPath(new URL(name, import.meta.url));
 
-/** `call(noun, method, ...args)` blocks; `timeoutMs` is for each call. */
+/** Each creates a blocking `call(resource, method, ...args)`. `timeoutMs` limits each call. */
 export const bridges = {
   synckit(endpoint, timeoutMs) {
     const options = resolveOptions({ endpoint, attempts: 1 }, {});
-    const call = createSyncFn(fileOf("synckit.worker.mjs"), { timeout: timeoutMs, execArgv: [] });
-    return (noun, method, ...args) => call(options, { resource: noun, method, args });
+    const call = createSyncFn(toPath("synckit.worker.mjs"), { timeout: timeoutMs, execArgv: [] });
+    return (resource, method, ...args) => call(options, { resource, method, args });
   },
   own(endpoint, timeoutMs) {
     const { sync } = new Client({
@@ -21,17 +21,17 @@ export const bridges = {
       enabled: false,
       syncTimeoutMs: timeoutMs,
     });
-    return (noun, method, ...args) => sync[noun][method](...args);
+    return (resource, method, ...args) => sync[resource][method](...args);
   },
 };
 
-/** The same, with workers that end during each call. */
-export const dyingBridges = {
+/** The same bridges with a worker that exits during each call. */
+export const exitingBridges = {
   synckit: () =>
-    createSyncFn(fileOf("synckit-dying.worker.mjs"), { timeout: 20_000, execArgv: [] }),
+    createSyncFn(toPath("synckit-dying.worker.mjs"), { timeout: 20_000, execArgv: [] }),
   own: () => () => {
     const start = {
-      path: fileOf("own-dying.worker.mjs"),
+      path: toPath("own-dying.worker.mjs"),
       data: {},
       env: {},
       warn: () => undefined,

@@ -2,18 +2,18 @@ import { once } from "node:events";
 import { setImmediate } from "node:timers/promises";
 import type { Message } from "./prompt.ts";
 
-/** A model: takes a prompt, streams the answer token by token, and gives up with the signal. */
+/** A model: receives a prompt, streams the answer token by token, and stops when the signal aborts. */
 export type Model = (messages: readonly Message[], signal: AbortSignal) => AsyncIterable<string>;
 
 const sentenceLimit = 6;
 
-/** Answers on this machine: streams the sentences of the sources that fit the question best. */
+/** A model that runs on this machine: it streams the sentences of the sources that match the question best. */
 export async function* extractiveModel(
   messages: readonly Message[],
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   for (const sentence of bestSentences(messages.at(-1)?.content ?? "")) {
-    // Once per sentence the other requests get their turn, as they would behind a real stream.
+    // Yield to other requests after each sentence, as a real stream would.
     await setImmediate(undefined, { signal });
     for (const word of sentence.split(" ")) {
       yield `${word} `;
@@ -21,8 +21,8 @@ export async function* extractiveModel(
   }
 }
 
-/** A model that never answers, to show what a time-out looks like in a trace. */
-// oxlint-disable-next-line require-yield -- that is the point
+/** A model that never responds, to show what a timeout looks like in a trace. */
+// oxlint-disable-next-line require-yield -- this generator must never yield
 export async function* stalledModel(
   _messages: readonly Message[],
   signal: AbortSignal,
@@ -35,30 +35,30 @@ export async function* stalledModel(
 export const bestSentences = (prompt: string): string[] => {
   const [body = "", question = ""] = splitLast(prompt, "\n\nQuestion: ");
   const sentences = citeSentences(splitLast(body, "\n\nSources:\n")[1] ?? "");
-  const wanted = new Set(words(question));
+  const questionWords = new Set(extractWords(question));
   const counts = new Map<string, number>();
-  const found = sentences.map((sentence) => {
-    const shared = new Set(words(sentence).filter((word) => wanted.has(word)));
+  const matches = sentences.map((sentence) => {
+    const shared = new Set(extractWords(sentence).filter((word) => questionWords.has(word)));
     for (const word of shared) {
       counts.set(word, (counts.get(word) ?? 0) + 1);
     }
     return { sentence, shared };
   });
-  const scored = found.map(({ sentence, shared }, index) => {
+  const scored = matches.map(({ sentence, shared }, index) => {
     let score = 0;
     for (const word of shared) {
       score += Math.log(1 + sentences.length / (counts.get(word) ?? 1));
     }
     return { sentence, index, score };
   });
-  const best = scored
+  const bestMatches = scored
     .toSorted((a, b) => b.score - a.score || a.index - b.index)
     .slice(0, sentenceLimit);
-  const inOrder = best.toSorted((a, b) => a.index - b.index);
+  const inOrder = bestMatches.toSorted((a, b) => a.index - b.index);
   return inOrder.map(({ sentence }) => sentence);
 };
 
-/** Every sentence of the sources, its source's number behind it. */
+/** All sentences of the sources, each followed by the number of its source. */
 const citeSentences = (sources: string): string[] => {
   const sentences: string[] = [];
   let source = 0;
@@ -77,9 +77,10 @@ const citeSentences = (sources: string): string[] => {
   return sentences;
 };
 
-const words = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? [];
+const extractWords = (text: string): string[] =>
+  text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? [];
 
 const splitLast = (text: string, separator: string): string[] => {
-  const at = text.lastIndexOf(separator);
-  return at === -1 ? [text] : [text.slice(0, at), text.slice(at + separator.length)];
+  const index = text.lastIndexOf(separator);
+  return index === -1 ? [text] : [text.slice(0, index), text.slice(index + separator.length)];
 };

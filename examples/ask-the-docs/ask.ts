@@ -11,32 +11,32 @@ import { createStep } from "./step.ts";
 import { countWords, parseCitations, readFileLines } from "./tools.ts";
 import type { Section } from "./corpus.ts";
 
-/** What the question-answering needs. */
+/** Options of the question-answering pipeline. */
 export interface AskOptions {
   readonly client: Client;
-  /** Notes every run, where it is to be proved that none is missing. */
+  /** Receives a note of every run, so that a later comparison can prove that none is missing. */
   readonly ledger?: Ledger;
   readonly library: Library;
   readonly model: Model;
   /** The folder that the sections' paths are relative to. */
   readonly root: string;
-  /** How long an answer may take. */
-  readonly patienceMs: number;
+  /** Time limit for an answer, milliseconds. */
+  readonly answerTimeoutMs: number;
 }
 
-/** What the caller gets, after the tokens. */
+/** The result of a question, which is returned after its tokens. */
 export interface Answer {
   readonly answer: string;
   readonly citations: readonly (Source & { readonly text: string })[];
-  /** Absent where the words could not be counted. */
+  /** Number of different words; absent if they could not be counted. */
   readonly words?: number;
 }
 
-/** Answers a question; `onToken` hears the answer while it is made. */
+/** Answers a question. `onToken` is called with each token of the answer as it is generated. */
 export type Ask = (question: Question, onToken: (token: string) => void) => Promise<Answer>;
 
-/** One question under way. */
-interface Request {
+/** A question that is being answered. */
+interface AskRequest {
   readonly run: RunTree;
   readonly question: Question;
   readonly onToken: (token: string) => void;
@@ -44,18 +44,18 @@ interface Request {
 
 type Source = Pick<Section, "path" | "title" | "line">;
 
-/** How many of an answer's sources are opened and quoted. */
+/** Maximum number of an answer's sources that are opened and quoted. */
 const citationLimit = 2;
-const stalledPatienceMs = 50;
+const stalledTimeoutMs = 50;
 
-/** Builds the pipeline: search, prompt, answer, tools, each step a run below the run `ask`. */
+/** Builds the pipeline: search, prompt, answer, tools. Each step is recorded as a child run of the run `ask`. */
 export const createAsk = ({
   client,
   ledger,
   library,
   model,
   root,
-  patienceMs,
+  answerTimeoutMs,
 }: AskOptions): Ask => {
   const step = createStep(ledger);
 
@@ -79,8 +79,10 @@ export const createAsk = ({
   const parseAnswer = step(
     "parse-answer",
     "parser",
-    ({ answer, documents }: { answer: string; documents: Section[] }) => ({
-      citations: parseCitations(answer).flatMap((number) => toSource(documents[number - 1])),
+    (inputs: { answer: string; documents: Section[] }) => ({
+      citations: parseCitations(inputs.answer).flatMap((number) =>
+        toSource(inputs.documents[number - 1]),
+      ),
     }),
   );
 
@@ -96,61 +98,63 @@ export const createAsk = ({
     }),
   );
 
-  // The model is called by hand instead: its tokens become events of its run.
-  const answer = async (ask: Request, messages: Message[]): Promise<string> => {
+  // The run of the model is recorded without `createStep`, because its tokens become events of the run.
+  const streamAnswer = async (request: AskRequest, messages: Message[]): Promise<string> => {
     const inputs = { messages };
-    const about = { name: "answer", runType: "llm", inputs } as const;
-    const run = ask.run.startChild(about);
+    const runFields = { name: "answer", runType: "llm", inputs } as const;
+    const run = request.run.startChild(runFields);
     const tokens: string[] = [];
-    const { stalled = false } = ask.question;
-    const signal = AbortSignal.timeout(stalled ? stalledPatienceMs : patienceMs);
+    const { stalled = false } = request.question;
+    const signal = AbortSignal.timeout(stalled ? stalledTimeoutMs : answerTimeoutMs);
     try {
       for await (const token of (stalled ? stalledModel : model)(messages, signal)) {
         run.addEvent({ name: "new_token", token });
         tokens.push(token);
-        ask.onToken(token);
+        request.onToken(token);
       }
       const outputs = { text: tokens.join("") };
       run.end(outputs);
-      ledger?.note(run, { ...about, outputs, tokens });
+      ledger?.note(run, { ...runFields, outputs, tokens });
       return outputs.text;
     } catch (error) {
       run.fail(error);
-      ledger?.note(run, { ...about, error, tokens });
+      ledger?.note(run, { ...runFields, error, tokens });
       throw error;
     }
   };
 
-  const answerQuestion = async (ask: Request): Promise<Answer> => {
-    const { question, page, breadth, language } = ask.question;
+  const answerQuestion = async (request: AskRequest): Promise<Answer> => {
+    const { question, page, breadth, language } = request.question;
     const { documents } = await search({ question, breadth });
     const { messages } = await assemble({ question, page, documents });
-    const text = await answer(ask, messages);
+    const text = await streamAnswer(request, messages);
     const { citations } = await parseAnswer({ answer: text, documents });
     const cited = citations.slice(0, citationLimit);
     const quotes = await Promise.all(
       cited.map(async (source) => ({ ...source, ...(await readLines(source)) })),
     );
-    // An answer without its word count is still an answer.
-    const counted = await wordCount({ text: `${text}\n${page}`, language }).catch(() => ({}));
+    // If the word count fails, the answer is returned without it.
+    const wordCountResult = await wordCount({ text: `${text}\n${page}`, language }).catch(
+      () => ({}),
+    );
     return {
       answer: text,
       citations: quotes,
-      ...counted,
+      ...wordCountResult,
     };
   };
 
   return async (question, onToken) => {
-    const about = { name: "ask", runType: "chain", inputs: { ...question } } as const;
-    const run = client.startRun({ ...about, tags: ["example"], metadata: { route: "/ask" } });
+    const runFields = { name: "ask", runType: "chain", inputs: { ...question } } as const;
+    const run = client.startRun({ ...runFields, tags: ["example"], metadata: { route: "/ask" } });
     try {
       const outputs = await withRun(run, () => answerQuestion({ run, question, onToken }));
       run.end(outputs);
-      ledger?.note(run, { ...about, outputs });
+      ledger?.note(run, { ...runFields, outputs });
       return outputs;
     } catch (error) {
       run.fail(error);
-      ledger?.note(run, { ...about, error });
+      ledger?.note(run, { ...runFields, error });
       throw error;
     }
   };

@@ -7,13 +7,13 @@ import { createAsk } from "./ask.ts";
 import type { Ask, AskOptions } from "./ask.ts";
 import type { Question } from "./questions.ts";
 
-/** A route that listens, and its address. */
+/** The HTTP server of the example and the URL of its route. */
 export interface Backend {
   readonly backend: Server;
   readonly url: string;
 }
 
-/** Serves the question-answering on a free port of this machine. */
+/** Serves the question-answering pipeline on a free port of this machine. */
 export const serve = async (options: AskOptions): Promise<Backend> => {
   const backend = createBackend(createAsk(options)).listen(0, "127.0.0.1");
   await once(backend, "listening");
@@ -22,8 +22,8 @@ export const serve = async (options: AskOptions): Promise<Backend> => {
 };
 
 /**
- * The HTTP route: `POST /ask` with a {@link Question} answers lines of JSON: a `token` each, at the
- * end the whole `answer`, or an `error`.
+ * The HTTP route: `POST /ask` with a {@link Question} responds with lines of JSON: one `token` each, and at the end the
+ * whole `answer` or an `error`.
  */
 const createBackend = (ask: Ask): Server =>
   createServer((request, response) => {
@@ -34,7 +34,7 @@ const createBackend = (ask: Ask): Server =>
     void handleAsk(ask, request, response);
   });
 
-// Never rejects: whatever goes wrong is the last line of the response.
+// Never rejects: an error becomes the last line of the response.
 const handleAsk = async (
   ask: Ask,
   request: IncomingMessage,
@@ -54,11 +54,11 @@ const handleAsk = async (
   response.end();
 };
 
-/** A question as sent; only its text is required. */
+/** Parses the body of a request. Only the text of the question is required. */
 export const parseQuestion = (body: string): Question => {
   const value = JSON.parse(body) as Partial<Question> | null;
   if (typeof value?.question !== "string") {
-    throw new TypeError("`question` must be a text.");
+    throw new TypeError("`question` must be a string.");
   }
   const { question, page = "", breadth = 4, language = "en", stalled = false } = value;
   return { question, page, breadth, language, ...(stalled ? { stalled } : {}) };

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 
-/** A JSON value as text, its keys sorted: two values are equal when their texts are. */
+/** Formats a JSON value with sorted keys. Two values are equal if their canonical texts are equal. */
 export const canonicalJson = (value: unknown): string => {
   if (Array.isArray(value)) {
     return `[${value.map(canonicalJson).join(",")}]`;
@@ -15,10 +15,10 @@ export const canonicalJson = (value: unknown): string => {
   return `{${members.join(",")}}`;
 };
 
-/** What is kept of a value, to compare it later without keeping it. */
+/** A digest of a value, to compare the value later without keeping it in memory. */
 export interface Digest {
   readonly hash: string;
-  /** UTF-8 bytes of the canonical text. */
+  /** Size of the canonical text in UTF-8, bytes. */
   readonly sizeBytes: number;
 }
 

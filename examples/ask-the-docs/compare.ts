@@ -2,7 +2,7 @@ import type { WireRun } from "millrace/model";
 import { digest } from "./canonical.ts";
 import type { ExpectedRun, Ledger } from "./ledger.ts";
 
-/** The first field in which a run that was read back differs from what was recorded. */
+/** The first field in which a run from the server differs from the recorded one; `undefined` if they are equal. */
 export const findDifference = (expected: ExpectedRun, actual: WireRun): string | undefined => {
   if (actual.name !== expected.name) {
     return "name";
@@ -31,7 +31,7 @@ export const findDifference = (expected: ExpectedRun, actual: WireRun): string |
   return undefined;
 };
 
-/** Compares what comes back, run by run, with what the program noted. */
+/** Compares the runs from the server, one by one, with those in the program's ledger. */
 export class Comparison {
   readonly #ledger: Ledger;
   readonly #missing: Set<string>;
@@ -44,7 +44,7 @@ export class Comparison {
     this.#missing = new Set(ledger.ids());
   }
 
-  /** Takes one run of the server. A run that comes twice counts as unknown the second time. */
+  /** Compares one run from the server. If the same run is added again, it counts as unknown. */
   add(actual: WireRun): void {
     const expected = this.#ledger.get(actual.id);
     if (expected === undefined || !this.#missing.delete(actual.id)) {
@@ -69,18 +69,18 @@ export class Comparison {
   }
 }
 
-/** What reading everything back showed, in runs. */
+/** The result of the comparison, in runs. */
 export interface ReadBack {
   readonly equal: number;
-  /** Name, id and first differing field of each run that is not what was recorded. */
+  /** Name, id and first different field of each run that differs from the recorded one. */
   readonly different: readonly string[];
   /** Ids of runs that the server does not have. */
   readonly missing: readonly string[];
-  /** Runs that the server has and nobody recorded, or has twice. */
+  /** Number of runs on the server that were not recorded, or that it returned twice. */
   readonly unknown: number;
 }
 
-/** Whether every run came back, equal, and nothing else did. */
+/** Whether the server returned every recorded run, equal to the recorded one, and no other runs. */
 export const isComplete = ({ different, missing, unknown }: ReadBack): boolean =>
   different.length + missing.length + unknown === 0;
 
@@ -90,7 +90,7 @@ const isAbsent = (value: unknown): value is null | undefined =>
 const hashOutputs = (outputs: WireRun["outputs"]): string | undefined =>
   isAbsent(outputs) ? undefined : digest(outputs).hash;
 
-// The server's text has the stack behind the message.
+// The error on the server contains the message and the stack.
 const isSameError = (actual: string | null | undefined, expected: string | undefined): boolean =>
   isAbsent(actual) || expected === undefined
     ? isAbsent(actual) && expected === undefined

@@ -1,24 +1,24 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 
-/** One section of a Markdown file: what the retriever finds and the answerer quotes. */
+/** One section of a Markdown file: the unit that the retriever finds and the model quotes. */
 export interface Section {
   readonly id: number;
-  /** Relative to the project, with forward slashes. */
+  /** Path of the file relative to the project, with forward slashes. */
   readonly path: string;
   readonly title: string;
-  /** Of the section's first line in its file; the first line of a file is 1. */
+  /** Number of the section's first line in the file, from 1. */
   readonly line: number;
   readonly text: string;
 }
 
 const fileLimit = 3_000;
 const fileSizeBytes = 200_000;
-/** Shorter sections are joined to the one before: a heading alone answers nothing. */
+/** Shorter sections are joined with the previous one, because a heading alone answers no question. In characters. */
 const sectionMinLength = 1_000;
 const sectionMaxLength = 8_000;
 
-/** Reads the Markdown below `root`, its installed packages included, always in the same order. */
+/** Reads the Markdown files below `root`, including those of installed packages, in a stable order. */
 export const readCorpus = (root: string): Section[] => {
   const sections: Section[] = [];
   for (const file of findMarkdown(root).slice(0, fileLimit)) {
@@ -31,27 +31,30 @@ export const readCorpus = (root: string): Section[] => {
 };
 
 const findMarkdown = (root: string): string[] => {
-  const found: string[] = [];
+  const files: string[] = [];
   const folders = [root];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
       const path = join(folder, entry.name);
-      // Links, such as a workspace in node_modules, are neither: their target is met on its own.
+      // A symbolic link is neither a directory nor a file here. The target of a workspace link is found by itself.
       if (entry.isDirectory() && !entry.name.startsWith(".")) {
         folders.push(path);
       }
-      if (entry.isFile() && isWanted(path)) {
-        found.push(path);
+      if (entry.isFile() && isIndexed(path)) {
+        files.push(path);
       }
     }
   }
-  return found.toSorted();
+  return files.toSorted();
 };
 
-const isWanted = (path: string): boolean =>
+const isIndexed = (path: string): boolean =>
   path.toLowerCase().endsWith(".md") && statSync(path).size <= fileSizeBytes;
 
-/** Cuts a Markdown text at its headings; too short sections are joined, too long ones cut. */
+/**
+ * Splits a Markdown text at its headings. Sections that are too short are joined, and those that are too long are
+ * split.
+ */
 export const splitSections = (text: string): Omit<Section, "id" | "path">[] => {
   const sections: { title: string; line: number; text: string }[] = [];
   let isCode = false;
@@ -61,9 +64,9 @@ export const splitSections = (text: string): Omit<Section, "id" | "path">[] => {
     }
     const heading = isCode ? undefined : /^#{1,4}\s+(.+?)[\s#]*$/.exec(line)?.[1];
     const current = sections.at(-1);
-    const isFull = current !== undefined && current.text.length >= sectionMinLength;
-    const isLong = current !== undefined && current.text.length >= sectionMaxLength;
-    if (current === undefined || (isFull && heading !== undefined) || isLong) {
+    const isLongEnough = current !== undefined && current.text.length >= sectionMinLength;
+    const isTooLong = current !== undefined && current.text.length >= sectionMaxLength;
+    if (current === undefined || (isLongEnough && heading !== undefined) || isTooLong) {
       const title = plainText(heading ?? current?.title ?? line);
       sections.push({ title, line: index + 1, text: `${line}\n` });
     } else {
@@ -81,7 +84,7 @@ export const splitSections = (text: string): Omit<Section, "id" | "path">[] => {
   return sections;
 };
 
-/** A heading without its links, images, code marks and version stamps. */
+/** The text of a heading without Markdown links, images, HTML tags and formatting characters. */
 const plainText = (heading: string): string =>
   heading
     .replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")

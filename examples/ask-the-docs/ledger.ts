@@ -1,21 +1,21 @@
 import { digest } from "./canonical.ts";
 
-/** What the program knows of a run it recorded, small enough to keep thousands of them. */
+/** A recorded run as the program remembers it; hashes keep it small enough to remember thousands. */
 export interface ExpectedRun {
   readonly name: string;
   readonly runType: string;
   readonly parentId: string | undefined;
   /** Hash of the inputs. */
   readonly inputs: string;
-  /** Hash of the outputs; `undefined` for work that gave none. */
+  /** Hash of the outputs; `undefined` if the work had none. */
   readonly outputs: string | undefined;
-  /** The message of what the work threw. */
+  /** The message of the error that the work threw. */
   readonly error: string | undefined;
-  /** Hash of the streamed tokens; `undefined` for work that streamed none. */
+  /** Hash of the streamed tokens; `undefined` if there were none. */
   readonly tokens: string | undefined;
 }
 
-/** What a piece of work was given and what came of it. */
+/** A unit of work: its inputs and its outcome. */
 export interface Work {
   readonly name: string;
   readonly runType: string;
@@ -25,29 +25,29 @@ export interface Work {
   readonly tokens?: readonly string[];
 }
 
-/** How a run can be found: what a run handle of the SDK offers. */
+/** The identity of a run; a run of the SDK implements it. */
 export interface RunHandle {
   readonly id: string;
   readonly parentRunId: string | undefined;
 }
 
-/** Remembers every run the program recorded, to compare it with what the server gives back. */
+/** Remembers every recorded run, to compare it with the one on the server. */
 export class Ledger {
   readonly #runs = new Map<string, ExpectedRun>();
   #sample: string | undefined;
   #payloadBytes = { total: 0, min: Infinity, max: 0 };
 
-  /** How many runs are noted. */
+  /** Number of runs in the ledger. */
   get size(): number {
     return this.#runs.size;
   }
 
-  /** Bytes of inputs and outputs: of all runs, of the smallest run and of the largest. */
+  /** Bytes of inputs, outputs and tokens: of all runs, of the smallest run and of the largest. */
   get payloadBytes(): { readonly total: number; readonly min: number; readonly max: number } {
     return this.#payloadBytes;
   }
 
-  /** The root of one trace that went well. */
+  /** The id of the root run of a successful trace. */
   get sample(): string | undefined {
     return this.#sample;
   }
@@ -60,11 +60,11 @@ export class Ledger {
     return this.#runs.keys();
   }
 
-  /** Notes a finished run. It costs the same whether the run is recorded or not. */
+  /** Adds a finished run. It does the same work without a run, so that the cost of recording can be compared. */
   note(run: RunHandle | undefined, { name, runType, inputs, outputs, error, tokens }: Work): void {
-    const given = digest(inputs);
-    const made = outputs === undefined ? undefined : digest(outputs);
-    const streamed = tokens === undefined || tokens.length === 0 ? undefined : digest(tokens);
+    const inputDigest = digest(inputs);
+    const outputDigest = outputs === undefined ? undefined : digest(outputs);
+    const tokenDigest = tokens === undefined || tokens.length === 0 ? undefined : digest(tokens);
     if (run === undefined) {
       return;
     }
@@ -72,15 +72,16 @@ export class Ledger {
       name,
       runType,
       parentId: run.parentRunId,
-      inputs: given.hash,
-      outputs: made?.hash,
+      inputs: inputDigest.hash,
+      outputs: outputDigest?.hash,
       error: error === undefined ? undefined : messageOf(error),
-      tokens: streamed?.hash,
+      tokens: tokenDigest?.hash,
     });
     if (run.parentRunId === undefined && error === undefined) {
       this.#sample = run.id;
     }
-    const sizeBytes = given.sizeBytes + (made?.sizeBytes ?? 0) + (streamed?.sizeBytes ?? 0);
+    const sizeBytes =
+      inputDigest.sizeBytes + (outputDigest?.sizeBytes ?? 0) + (tokenDigest?.sizeBytes ?? 0);
     const { total, min, max } = this.#payloadBytes;
     this.#payloadBytes = {
       total: total + sizeBytes,

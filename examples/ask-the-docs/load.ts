@@ -2,37 +2,37 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import type { Topic } from "./questions.ts";
 
-/** What the load generator is told. */
+/** Options of the load generator. */
 export interface LoadOptions {
-  /** Of the route. */
+  /** URL of the route. */
   readonly url: string;
   readonly topics: readonly Topic[];
-  /** Requests in flight at a time. */
+  /** Maximum number of requests in flight. */
   readonly concurrency: number;
-  /** At most so many requests. */
+  /** Maximum number of requests. */
   readonly requestLimit: number;
-  /** After so many questions they start again, so that every phase asks the same ones. */
+  /** Number of questions after which they repeat, so that every phase asks the same ones. */
   readonly cycle: number;
 }
 
-/** What the load generator saw. */
+/** The result of the load generator. */
 export interface LoadResult {
-  /** Requests to the model that never answers. */
+  /** Number of requests to the model that never responds. */
   readonly failedOnPurpose: number;
-  /** All others that ended in an error. */
+  /** Number of all other requests that failed. */
   readonly failed: number;
-  /** Of each request, from asking to the end of the answer. */
+  /** Duration of each request until the end of its response. */
   readonly responseMs: Float64Array;
 }
 
-/** What the thread says: every few responses how far it is, at last what it saw. */
+/** Messages of the load generator's thread: its progress after every few responses, and finally its result. */
 export type LoadMessage =
   | { readonly kind: "progress"; readonly requests: number }
   | { readonly kind: "done"; readonly result: LoadResult };
 
 /**
- * Calls the route from a thread of its own, so that the caller's work is not measured as the
- * program's. `onProgress` answers whether to go on; requests under way are finished either way.
+ * Calls the route from a separate thread, so that the load generator's work is not measured as the program's.
+ * `onProgress` returns whether to continue. Requests in flight are completed in either case.
  */
 export const runLoad = async (
   options: LoadOptions,
@@ -47,7 +47,7 @@ export const runLoad = async (
       worker.postMessage("stop");
     }
   });
-  // Rejects when the thread fails.
+  // This rejects if the thread fails, because `once` rejects on an `error` event.
   await once(worker, "exit");
   if (result === undefined) {
     throw new LoadError("The load generator ended without a result.");
@@ -55,7 +55,7 @@ export const runLoad = async (
   return result;
 };
 
-/** The load generator could not do its work. */
+/** The load generator ended without a result. */
 export class LoadError extends Error {
   override readonly name = "LoadError";
 }

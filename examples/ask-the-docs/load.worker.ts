@@ -13,7 +13,7 @@ let failed = 0;
 let failedOnPurpose = 0;
 let isStopped = false;
 
-const say = (message: LoadMessage): void => parentPort?.postMessage(message);
+const send = (message: LoadMessage): void => parentPort?.postMessage(message);
 
 const post = async (question: Question): Promise<string> => {
   const response = await new Promise<NodeJS.ReadableStream>((resolve, reject) => {
@@ -24,8 +24,8 @@ const post = async (question: Question): Promise<string> => {
   return text(response);
 };
 
-/** One caller: asks, waits for the answer, asks again. */
-const callAgainAndAgain = async (): Promise<void> => {
+/** One caller: it sends a question, waits for the response, and repeats. */
+const runCaller = async (): Promise<void> => {
   while (!isStopped && started < requestLimit) {
     const question = planQuestion(topics, started % cycle);
     started += 1;
@@ -40,7 +40,7 @@ const callAgainAndAgain = async (): Promise<void> => {
     }
     responseMs.push(performance.now() - startedAt);
     if (responseMs.length % 10 === 0) {
-      say({ kind: "progress", requests: responseMs.length });
+      send({ kind: "progress", requests: responseMs.length });
     }
   }
 };
@@ -48,9 +48,9 @@ const callAgainAndAgain = async (): Promise<void> => {
 parentPort?.on("message", () => {
   isStopped = true;
 });
-await Promise.all(Array.from({ length: concurrency }, callAgainAndAgain));
+await Promise.all(Array.from({ length: concurrency }, runCaller));
 agent.destroy();
-say({
+send({
   kind: "done",
   result: { failedOnPurpose, failed, responseMs: Float64Array.from(responseMs) },
 });

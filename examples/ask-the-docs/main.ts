@@ -12,18 +12,18 @@ import { formatSummary, isNothingMissing } from "./summary.ts";
 import { chooseScale, runWorkload } from "./workload.ts";
 import type { WorkloadOptions } from "./workload.ts";
 
-/** What `npm start` passes on. */
+/** Options that `npm start` passes to the example. */
 export interface ExampleOptions {
   /** The project's folder, whose Markdown is searched. */
   readonly root: string;
   readonly dataDir: string;
-  /** Where the local server listens; where it is in use, a free one is taken. */
+  /** Port of the local server. If it is in use, a free port is used instead. */
   readonly port: number;
-  /** Runs to record, at least. */
+  /** Minimum number of runs to record. */
   readonly runs: number;
-  /** Ends after the workload, instead of serving until the signal. */
+  /** Whether to exit after the workload, instead of serving until the signal. */
   readonly once: boolean;
-  /** Ends it early. */
+  /** Stops the example early. */
   readonly signal: AbortSignal;
 }
 
@@ -31,30 +31,35 @@ const host = "127.0.0.1";
 const topicCount = 1_000;
 const seed = 1;
 
-/** Runs the example; answers the exit code: 0 only if nothing is missing, or if it was stopped. */
+/** Runs the example. Returns the exit code: 0 if no run is missing or if the example was stopped, else 1. */
 export const main = async (options: ExampleOptions): Promise<number> => {
   const { dataDir, signal } = options;
   const port = await findPort(host, options.port);
   if (port !== options.port) {
-    console.log(`Port ${options.port} is in use; taking a free one.`);
+    console.log(`Port ${options.port} is in use; using a free port instead.`);
   }
   const server = await startServer({ host, port, dataDir });
   const project = `ask-the-docs-${new Date().toISOString()}`;
-  // Said here, so that nothing in the environment changes what is compared later.
-  const whole = { enabled: true, samplingRate: 1, hideInputs: false, hideOutputs: false };
-  const client = new Client({ ...whole, endpoint: server.url, projectName: project });
+  // Set these options explicitly, so that environment variables can't change what is recorded and compared.
+  const recordingOptions = {
+    enabled: true,
+    samplingRate: 1,
+    hideInputs: false,
+    hideOutputs: false,
+  };
+  const client = new Client({ ...recordingOptions, endpoint: server.url, projectName: project });
   try {
     console.log(`The server listens at ${server.url} and keeps its data in ${dataDir}`);
-    const prepared = prepare(options);
-    const isComplete = await record({ ...prepared, client, signal }, server.url, project);
+    const workload = prepare(options);
+    const isNothingLost = await runAndCompare({ ...workload, client, signal }, server.url, project);
     if (signal.aborted) {
       return 0;
     }
     if (options.once) {
-      return isComplete ? 0 : 1;
+      return isNothingLost ? 0 : 1;
     }
-    const { backend, url } = await serve({ ...prepared.pipeline, client });
-    console.log("\nStill serving; Ctrl-C ends it. Ask a question of your own:");
+    const { backend, url } = await serve({ ...workload.pipeline, client });
+    console.log("\nThe example is still serving; press Ctrl-C to stop it. Ask your own question:");
     console.log(`  curl -sN ${url} -d '{"question":"How do I set a timeout?"}'`);
     if (!signal.aborted) {
       await once(signal, "abort");
@@ -76,23 +81,26 @@ const prepare = ({
   const files = new Set(sections.map(({ path }) => path)).size;
   const library = new Library(sections);
   console.log(`Indexed ${sections.length} documents: the sections of ${files} Markdown files.`);
-  const { kind, ...answering } = chooseModel(process.env);
+  const { kind, ...modelOptions } = chooseModel(process.env);
   const scale = chooseScale(kind, runs);
   const { baselineRequests, requestLimit } = scale;
   if (kind === "openai") {
     console.log(
-      `OPENAI_API_KEY is set: ${2 * baselineRequests + requestLimit} answers come from there.`,
+      `OPENAI_API_KEY is set: ${2 * baselineRequests + requestLimit} requests will be sent to the OpenAI API.`,
     );
   }
   return {
-    pipeline: { root, library, ...answering },
+    pipeline: { root, library, ...modelOptions },
     topics: makeTopics(sections, topicCount, seed),
     scale,
   };
 };
 
-/** Runs the workload, reads it back and prints the summary; answers whether nothing is missing. */
-const record = async (
+/**
+ * Runs the workload, compares the runs on the server with the recorded ones, and prints the summary. Returns whether no
+ * run is missing.
+ */
+const runAndCompare = async (
   options: WorkloadOptions,
   serverUrl: string,
   project: string,

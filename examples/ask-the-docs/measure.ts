@@ -1,31 +1,36 @@
 import { readFileSync } from "node:fs";
 import { createHistogram, performance } from "node:perf_hooks";
 
-/** What a phase cost the main thread. */
+/** The cost of a phase on the main thread. */
 export interface Measurement {
   readonly wallMs: number;
-  /** On-CPU time of the main thread, where `cpuSource` is exact; else the time its loop was busy. */
+  /**
+   * CPU time of the main thread; with `cpuSource: "event-loop activity"` the time in which its event loop was active.
+   */
   readonly cpuMs: number;
   readonly cpuSource: "thread clock" | "event-loop activity";
-  /** Of each stretch by itself, in their order. */
+  /** CPU time of each measured stretch, in order. */
   readonly stretchesCpuMs: readonly number[];
-  /** How late a timer of 5 ms fired, by the clock: the time in which others had the core is in it. */
+  /** Delay of a 5 ms timer in wall-clock time. It includes the time in which other threads used the core. */
   readonly loopDelayMs: { readonly p50: number; readonly p99: number; readonly max: number };
-  /** The most CPU time of the main thread between two turns of that timer: what others do is not in it. */
-  readonly longestHoldMs: number | undefined;
+  /**
+   * Longest event-loop block: the CPU time of the main thread between two turns of that timer. It does not include other
+   * threads. `undefined` if the CPU time is not available.
+   */
+  readonly longestBlockMs: number | undefined;
 }
 
 const timerMs = 5;
 
-/** Measures the calling thread, which must be the main thread, over one or several stretches. */
+/** Measures the main thread over one or several stretches of time. It must be called on the main thread. */
 export class Meter {
   readonly #delays = createHistogram();
   #wallMs = 0;
   readonly #cpuMs: number[] = [];
   readonly #activeMs: number[] = [];
-  #longestHoldMs = 0;
+  #longestBlockMs = 0;
 
-  /** Begins a stretch; calling the result ends it. */
+  /** Begins a stretch. Call the returned function to end it. */
   start(): () => void {
     const startedAt = performance.now();
     const cpuAtStart = readThreadCpuMs() ?? Number.NaN;
@@ -33,17 +38,17 @@ export class Meter {
     let plannedAt = startedAt + timerMs;
     let cpuBefore = cpuAtStart;
     let timer: NodeJS.Timeout;
-    const look = (): void => {
+    const sample = (): void => {
       const now = performance.now();
-      // A histogram takes whole nanoseconds from 1 up; a timer may be some microseconds early.
+      // A histogram accepts integers from 1, in nanoseconds. A timer may fire some microseconds early.
       this.#delays.record(Math.max(1, Math.round((now - plannedAt) * 1e6)));
       plannedAt = now + timerMs;
       const cpuNow = readThreadCpuMs() ?? Number.NaN;
-      this.#longestHoldMs = Math.max(this.#longestHoldMs, cpuNow - cpuBefore);
+      this.#longestBlockMs = Math.max(this.#longestBlockMs, cpuNow - cpuBefore);
       cpuBefore = cpuNow;
-      timer = setTimeout(look, timerMs);
+      timer = setTimeout(sample, timerMs);
     };
-    timer = setTimeout(look, timerMs);
+    timer = setTimeout(sample, timerMs);
     return () => {
       clearTimeout(timer);
       this.#wallMs += performance.now() - startedAt;
@@ -52,15 +57,15 @@ export class Meter {
     };
   }
 
-  /** What all stretches cost together. */
+  /** The total cost of all stretches. */
   result(): Measurement {
     const isExact = !this.#cpuMs.some(Number.isNaN);
     const stretchesCpuMs = isExact ? this.#cpuMs : this.#activeMs;
     return {
       wallMs: this.#wallMs,
-      cpuMs: stretchesCpuMs.reduce((sum, one) => sum + one, 0),
+      cpuMs: stretchesCpuMs.reduce((sum, ms) => sum + ms, 0),
       stretchesCpuMs,
-      longestHoldMs: Number.isNaN(this.#longestHoldMs) ? undefined : this.#longestHoldMs,
+      longestBlockMs: Number.isNaN(this.#longestBlockMs) ? undefined : this.#longestBlockMs,
       cpuSource: isExact ? "thread clock" : "event-loop activity",
       loopDelayMs: {
         p50: toMs(this.#delays.percentile(50)),
@@ -74,8 +79,8 @@ export class Meter {
 const toMs = (nanoseconds: number): number => nanoseconds / 1e6;
 
 /**
- * Linux keeps the on-CPU nanoseconds of every thread; the main thread's id is the process's.
- * `process.threadCpuUsage` says the same on every platform, from Node 23.9.
+ * The CPU time of the main thread. Linux counts the CPU nanoseconds of every thread, and the id of the main thread is that
+ * of the process. From Node 23.9 on, `process.threadCpuUsage` returns the same on every platform.
  */
 const readThreadCpuMs = (): number | undefined => {
   try {
@@ -84,7 +89,7 @@ const readThreadCpuMs = (): number | undefined => {
     );
     return Number(nanoseconds) / 1e6;
   } catch {
-    // No such file: not Linux, or a kernel without scheduler statistics. The caller says so.
+    // The file does not exist: this is not Linux, or the kernel has no scheduler statistics.
     return undefined;
   }
 };

@@ -1,13 +1,13 @@
 import type { Model } from "./answer.ts";
 
-/** Where the OpenAI model is reached. The key is sent to `baseUrl` and goes nowhere else. */
+/** Options of an OpenAI-compatible API. The key is sent only to `baseUrl`. */
 export interface OpenAiOptions {
   readonly apiKey: string;
   readonly baseUrl: string;
   readonly model: string;
 }
 
-/** Answers by an OpenAI-compatible chat API, streamed. */
+/** Creates a model that streams answers from an OpenAI-compatible chat API. */
 export const openAiModel = ({ apiKey, baseUrl, model }: OpenAiOptions): Model =>
   async function* (messages, signal) {
     const response = await fetch(`${baseUrl}/chat/completions`, {
@@ -18,7 +18,7 @@ export const openAiModel = ({ apiKey, baseUrl, model }: OpenAiOptions): Model =>
     });
     if (!response.ok || response.body === null) {
       const reason = (await response.text()).slice(0, 500);
-      throw new OpenAiError(`The chat API answered ${response.status}: ${reason}`);
+      throw new OpenAiError(`The chat API responded with ${response.status}: ${reason}`);
     }
     for await (const line of readLines(response.body)) {
       const token = parseToken(line);
@@ -28,20 +28,20 @@ export const openAiModel = ({ apiKey, baseUrl, model }: OpenAiOptions): Model =>
     }
   };
 
-/** The chat API refused, or answered what is not a stream of tokens. */
+/** The chat API refused the request, or its response has no body. */
 export class OpenAiError extends Error {
   override readonly name = "OpenAiError";
 }
 
 async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
-  let rest = "";
+  let incompleteLine = "";
   for await (const chunk of body) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-    rest = lines.pop() ?? "";
+    const lines = (incompleteLine + decoder.decode(chunk, { stream: true })).split("\n");
+    incompleteLine = lines.pop() ?? "";
     yield* lines;
   }
-  yield rest;
+  yield incompleteLine;
 }
 
 /** The text in one line of the stream: `data: {"choices":[{"delta":{"content":"..."}}]}`. */

@@ -1,15 +1,15 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** The wanted port of a host, or 0, which means any free one, where it is in use. */
-export const findPort = async (host: string, wanted: number): Promise<number> => {
+/** Returns the preferred port if it is free, else 0, which makes the server choose a free port. */
+export const findPort = async (host: string, preferredPort: number): Promise<number> => {
   const probe = createServer();
   try {
-    probe.listen(wanted, host);
+    probe.listen(preferredPort, host);
     await once(probe, "listening");
-    return wanted;
+    return preferredPort;
   } catch {
-    // In use, or not ours to use: either way another one serves.
+    // The port is in use, or this process may not use it. A free port is used instead.
     return 0;
   } finally {
     probe.close();

@@ -1,24 +1,24 @@
 import { SingleBar } from "cli-progress";
 
-/** Shows how far a phase is. */
+/** Shows the progress of a phase. */
 export interface Progress {
   update(done: number): void;
-  /** Ends it, with how far it came. */
+  /** Ends the display with the final count. */
   stop(done: number): void;
 }
 
-const lineEveryMs = 2_000;
+const lineIntervalMs = 2_000;
 
-/** What a line has room for where the terminal does not say. */
+/** Width of a line if the terminal's width is unknown. */
 const defaultColumns = 80;
-/** Characters beside title, bar and unit, with numbers of six digits and a time of six characters. */
+/** Characters in a line besides title, bar and unit, for numbers of six digits and a time of six characters. */
 const otherChars = 35;
 
-/** Between 5 and 30 characters: the line, numbers and all, stays on one row of the terminal. */
+/** Width of the bar, 5 to 30 characters, so that the whole line fits on one row of the terminal. */
 export const barWidth = (title: string, unit: string, columns = defaultColumns): number =>
   Math.max(5, Math.min(30, columns - title.length - unit.length - otherChars));
 
-/** A bar on a terminal; elsewhere a plain line every two seconds. */
+/** Shows a bar on a terminal, and otherwise prints a line every two seconds. */
 export const startProgress = (title: string, total: number, unit: string): Progress => {
   if (!process.stdout.isTTY) {
     return startLines(title, total, unit);
@@ -41,17 +41,17 @@ export const startProgress = (title: string, total: number, unit: string): Progr
 };
 
 const startLines = (title: string, total: number, unit: string): Progress => {
-  const say = (done: number): void =>
+  const print = (done: number): void =>
     console.log(`${title}: ${done} of ${Math.max(done, total)} ${unit}`);
-  let last = performance.now();
+  let lastPrintedAt = performance.now();
   return {
     update: (done) => {
-      if (performance.now() - last < lineEveryMs || done >= total) {
+      if (performance.now() - lastPrintedAt < lineIntervalMs || done >= total) {
         return;
       }
-      last = performance.now();
-      say(done);
+      lastPrintedAt = performance.now();
+      print(done);
     },
-    stop: say,
+    stop: print,
   };
 };

@@ -1,6 +1,6 @@
 import type { Section } from "./corpus.ts";
 
-/** One message of a chat, as every chat model takes it. */
+/** One message of a chat, in the form that chat models expect. */
 export interface Message {
   readonly role: "system" | "user";
   readonly content: string;
@@ -10,7 +10,7 @@ const instructions = `You answer questions about software from its documentation
 Use only the sources below. Quote them where you can, and put the number of the source, such as [1], behind every sentence.
 If the sources do not answer the question, say so.`;
 
-/** Puts the question, the page it was asked on and what was found into one prompt. */
+/** Combines the question, the page on which it was asked and the found sections into one prompt. */
 export const assemblePrompt = (
   question: string,
   page: string,

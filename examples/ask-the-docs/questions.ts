@@ -1,35 +1,35 @@
 import type { Section } from "./corpus.ts";
 import { isStopWord } from "./stop-words.ts";
 
-/** What the HTTP route takes: a question, asked while reading a page of the documentation. */
+/** The body of a request: a question, asked while reading a page of the documentation. */
 export interface Question {
   readonly question: string;
   readonly page: string;
   /** How much to retrieve: a number of sections, or whole files. */
   readonly breadth: number | "files";
-  /** Of the text, for the word count; a BCP 47 tag. */
+  /** Language of the text, for the word count; a BCP 47 tag. */
   readonly language: string;
-  /** Asks a model that never answers. */
+  /** Whether to use a model that never responds. */
   readonly stalled?: boolean;
 }
 
-/** A question and the page that it comes from, the stock that {@link planQuestion} draws on. */
+/** A question and the page that it refers to. {@link planQuestion} selects from these. */
 export type Topic = Pick<Question, "question" | "page">;
 
-const forms = [
+const questionTemplates = [
   (title: string) => `What does the documentation say about ${title}?`,
   (title: string) => `How is ${title} used, and when?`,
   (title: string) => `Explain ${title} and what to look out for.`,
   (title: string) => `Which options, defaults and errors belong to ${title}?`,
 ];
 
-/** Questions about the headings of the corpus; the same corpus and seed give the same questions. */
+/** Creates questions about the headings of the corpus. The same corpus and seed always result in the same questions. */
 export const makeTopics = (sections: readonly Section[], count: number, seed: number): Topic[] => {
-  const random = seededRandom(seed);
-  const titled = sections.filter(({ title }) => hasTopic(title));
-  return Array.from({ length: titled.length === 0 ? 0 : count }, () => {
-    const section = pick(titled, random());
-    return { question: pick(forms, random())(section.title), page: section.text };
+  const random = createRandom(seed);
+  const sectionsWithTopic = sections.filter(({ title }) => hasTopic(title));
+  return Array.from({ length: sectionsWithTopic.length === 0 ? 0 : count }, () => {
+    const section = pick(sectionsWithTopic, random());
+    return { question: pick(questionTemplates, random())(section.title), page: section.text };
   });
 };
 
@@ -39,22 +39,22 @@ const hasTopic = (title: string): boolean =>
   false;
 
 /**
- * The question of request `index`, the same in every phase and every run: most retrieve a few
- * sections, some many, one in a hundred whole files; one in a hundred meets a model that never
- * answers, and one in a hundred names a language that does not exist.
+ * The question of request number `index`, which is the same in every phase. Most questions retrieve a few sections, some
+ * retrieve many, and one in a hundred retrieves whole files. One in a hundred uses a model that never responds, and one in a
+ * hundred names a language that does not exist.
  */
 export const planQuestion = (topics: readonly Topic[], index: number): Question => {
-  const random = seededRandom(index);
+  const random = createRandom(index);
   const topic = pick(topics, random());
   return {
     ...topic,
-    breadth: index % 100 === 7 ? "files" : breadth(random()),
+    breadth: index % 100 === 7 ? "files" : chooseBreadth(random()),
     language: index % 100 === 42 ? "no such language" : "en",
     ...(index % 100 === 27 ? { stalled: true } : {}),
   };
 };
 
-const breadth = (chance: number): number => {
+const chooseBreadth = (chance: number): number => {
   if (chance < 0.7) {
     return 2;
   }
@@ -64,13 +64,13 @@ const breadth = (chance: number): number => {
 const pick = <Item>(items: readonly Item[], chance: number): Item => {
   const item = items[Math.floor(chance * items.length)];
   if (item === undefined) {
-    throw new RangeError("There is nothing to pick from.");
+    throw new RangeError("There are no items to pick from.");
   }
   return item;
 };
 
-/** Mulberry32: numbers in [0, 1) that a seed decides. */
-const seededRandom = (seed: number): (() => number) => {
+/** The random number generator Mulberry32: numbers in [0, 1) that depend only on the seed. */
+const createRandom = (seed: number): (() => number) => {
   let state = seed | 0;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -5,7 +5,7 @@ import type { ReadBack } from "./compare.ts";
 import type { Ledger } from "./ledger.ts";
 import { startProgress } from "./progress.ts";
 
-/** The fields that are compared: asking for no more keeps a page small. */
+/** The fields that are compared. Selecting only these keeps a page of results small. */
 const select = [
   "id",
   "name",
@@ -20,16 +20,16 @@ const select = [
 const pageLimit = 100;
 const requestTimeoutMs = 30_000;
 
-/** What to read, and what it is compared with. */
+/** The project to read, and the ledger to compare it with. */
 export interface ReadBackOptions {
   readonly serverUrl: string;
   readonly project: string;
   readonly ledger: Ledger;
-  /** Ends it early. */
+  /** Stops reading early. */
   readonly signal: AbortSignal;
 }
 
-/** Reads a project back and compares it with what the program noted. */
+/** Reads the runs of a project from the server and compares them with the ledger. */
 export const readBack = async ({
   serverUrl,
   project,
@@ -72,13 +72,13 @@ interface RunPage {
   readonly cursors?: { readonly next?: string | null };
 }
 
-/** A project as the server answers it. */
+/** A project in the server's response. */
 interface Project {
   readonly id: string;
   readonly tenant_id: string;
 }
 
-/** The page of one trace. */
+/** The URL of a trace in the UI. */
 export const traceAddress = async (
   serverUrl: string,
   project: string,
@@ -107,12 +107,12 @@ const call = async (url: string, init: RequestInit): Promise<unknown> => {
   });
   if (!response.ok) {
     const reason = (await response.text()).slice(0, 500);
-    throw new ReadBackError(`${init.method} ${url} answered ${response.status}: ${reason}`);
+    throw new ReadBackError(`Failed to ${init.method} ${url}: ${response.status} ${reason}`);
   }
   return response.json();
 };
 
-/** The server did not give back what was asked for. */
+/** The project or its runs could not be read from the server. */
 export class ReadBackError extends Error {
   override readonly name = "ReadBackError";
 }

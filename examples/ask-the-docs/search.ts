@@ -2,8 +2,8 @@ import MiniSearch from "minisearch";
 import type { Section } from "./corpus.ts";
 import { isStopWord } from "./stop-words.ts";
 
-/** Bytes of text that a retrieval of whole files may return, so that no run exceeds 200 kB. */
-const wholeFilesBytes = 80_000;
+/** Maximum size of the text that a retrieval of whole files returns, so that no run exceeds 200 kB. */
+const maxFilesBytes = 80_000;
 
 /** A search index over the sections of the corpus. */
 export class Library {
@@ -12,39 +12,39 @@ export class Library {
     processTerm: (term) => (term.length < 2 || isStopWord(term) ? undefined : term.toLowerCase()),
   });
   readonly #sections: readonly Section[];
-  readonly #byPath = new Map<string, Section[]>();
+  readonly #sectionsByPath = new Map<string, Section[]>();
 
   constructor(sections: readonly Section[]) {
     this.#sections = sections;
     this.#index.addAll(sections);
     for (const section of sections) {
-      const file = this.#byPath.get(section.path);
+      const file = this.#sectionsByPath.get(section.path);
       if (file === undefined) {
-        this.#byPath.set(section.path, [section]);
+        this.#sectionsByPath.set(section.path, [section]);
       } else {
         file.push(section);
       }
     }
   }
 
-  /** The `limit` best sections, the best first. */
+  /** The best `limit` sections, the best one first. */
   find(query: string, limit: number): Section[] {
     const hits = this.#index.search(query, { boost: { title: 2 } }).slice(0, limit);
     return hits.flatMap((hit) => this.#sections[hit.id as number] ?? []);
   }
 
-  /** All sections of the files that hold the best hits, as many as fit into one prompt. */
+  /** All sections of the files with the best hits, as many as fit into one prompt. */
   findFiles(query: string): Section[] {
-    const found: Section[] = [];
+    const selected: Section[] = [];
     let sizeBytes = 0;
     const paths = new Set(this.find(query, 100).map((section) => section.path));
-    for (const section of [...paths].flatMap((path) => this.#byPath.get(path) ?? [])) {
+    for (const section of [...paths].flatMap((path) => this.#sectionsByPath.get(path) ?? [])) {
       sizeBytes += Buffer.byteLength(section.text);
-      if (sizeBytes > wholeFilesBytes) {
+      if (sizeBytes > maxFilesBytes) {
         break;
       }
-      found.push(section);
+      selected.push(section);
     }
-    return found;
+    return selected;
   }
 }

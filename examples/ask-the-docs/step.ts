@@ -3,9 +3,8 @@ import type { RunType } from "millrace/model";
 import type { Ledger } from "./ledger.ts";
 
 /**
- * Makes recorded steps. `traceable(work, { name, runType })` is all that recording takes: the run
- * goes below the current one, to the same client. The note in the ledger is there so that the
- * example can prove afterwards that nothing is missing.
+ * Creates recorded steps. `traceable(work, { name, runType })` is all that recording needs: the run becomes a child of the
+ * current run and is recorded by the same client. The entry in the ledger only serves to prove later that no run is missing.
  */
 export const createStep =
   (ledger: Ledger | undefined) =>

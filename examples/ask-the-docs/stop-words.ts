@@ -7,5 +7,5 @@ const stopWords = new Set(
   ].flatMap((line) => line.split(" ")),
 );
 
-/** Words that nearly every document has: looking for them costs much and finds nothing. */
+/** Whether a word occurs in nearly every document. Searching for such words is slow and does not narrow the result. */
 export const isStopWord = (word: string): boolean => stopWords.has(word.toLowerCase());

@@ -3,44 +3,44 @@ import { isComplete } from "./compare.ts";
 import type { ReadBack } from "./compare.ts";
 import type { Measurement } from "./measure.ts";
 
-/** With fewer, chance weighs more than recording does. */
+/** With fewer requests, random variation is larger than the cost of recording. */
 const measurableRequests = 500;
 
-/** The workload without recording, or with it. */
+/** A phase of the workload, without or with recording. */
 export interface Phase {
   readonly requests: number;
-  /** Requests of each stretch. */
+  /** Number of requests in each stretch. */
   readonly stretches: readonly number[];
-  /** Requests to the model that never answers. */
+  /** Number of requests to the model that never responds. */
   readonly failedOnPurpose: number;
-  /** All others that ended in an error. */
+  /** Number of all other requests that failed. */
   readonly failed: number;
   readonly responseMs: { readonly p50: number; readonly p99: number };
   readonly cost: Measurement;
 }
 
-/** All that the summary tells. */
+/** The data of the summary. */
 export interface Outcome {
   readonly baseline: Phase;
   readonly recorded: Phase;
-  /** Runs that the program recorded. */
+  /** Number of runs that the program recorded. */
   readonly runs: number;
   readonly payloadBytes: { readonly total: number; readonly min: number; readonly max: number };
   readonly stats: ClientStats;
-  /** From the last response to the delivery of the last record. */
+  /** Time from the last response to the delivery of the last record. */
   readonly flushMs: number;
   readonly readBack: ReadBack;
   readonly readBackMs: number;
 }
 
-/** Whether every accepted run was delivered and read back equal. */
+/** Whether every recorded run was delivered and is equal on the server. */
 export const isNothingMissing = ({ runs, stats, readBack }: Outcome): boolean =>
   stats.accepted === 2 * runs &&
   stats.delivered === stats.accepted &&
   readBack.equal === runs &&
   isComplete(readBack);
 
-/** The summary as aligned lines. */
+/** Formats the summary as aligned lines. */
 export const formatSummary = (outcome: Outcome): string =>
   [
     "What was recorded",
@@ -48,38 +48,43 @@ export const formatSummary = (outcome: Outcome): string =>
     "",
     "What it cost the program's main thread",
     table(costRows(outcome)),
-    "* By the clock: the program shares its cores with the load, the server and the worker, and waits for them. A hold is",
-    "  what the main thread itself computed between two turns of a timer of 5 ms. CPU a run: median of the turns, lowest",
-    "  to highest; a spread wider than the figure says that the machine changed more than recording costs.",
+    "* In wall-clock time: the program shares its cores with the load generator, the server and the worker. A block is the",
+    "  CPU time of the main thread between two turns of a 5 ms timer. CPU per run: median (lowest to highest) of the",
+    "  turns. If the range is wider than the median, the machine's speed varied more than recording costs.",
     "",
-    ...verdict(outcome),
+    ...formatVerdict(outcome),
   ].join("\n");
 
 const deliveryRows = (outcome: Outcome): string[][] => {
   const { recorded, runs, payloadBytes, stats, readBack } = outcome;
   const { requests, failedOnPurpose, failed, cost } = recorded;
-  const lost = Object.entries(stats.lost).map(([reason, count]) => `${reason} ${whole(count)}`);
+  const lost = Object.entries(stats.lost).map(
+    ([reason, count]) => `${reason} ${formatCount(count)}`,
+  );
   const { different, missing, unknown } = readBack;
   return [
     [
       "requests",
-      `${whole(requests)}, of which ${whole(failedOnPurpose)} failed on purpose and ${whole(failed)} otherwise`,
+      `${formatCount(requests)}, of which ${formatCount(failedOnPurpose)} failed on purpose and ${formatCount(failed)} otherwise`,
     ],
-    ["runs", `${whole(runs)}, ${perSecond(runs, cost.wallMs)} runs a second`],
+    ["runs", `${formatCount(runs)}, ${formatRate(runs, cost.wallMs)} runs per second`],
     [
       "payload",
-      `${megabytes(payloadBytes.total)}, ${kilobytes(payloadBytes.min)} to ${kilobytes(payloadBytes.max)} a run`,
+      `${megabytes(payloadBytes.total)}, ${kilobytes(payloadBytes.min)} to ${kilobytes(payloadBytes.max)} per run`,
     ],
-    ["accepted", `${whole(stats.accepted)} records: the start and the end of every run`],
+    ["accepted", `${formatCount(stats.accepted)} records: the start and the end of every run`],
     [
       "delivered",
-      `${whole(stats.delivered)} records, the last ${seconds(outcome.flushMs)} after the last response`,
+      `${formatCount(stats.delivered)} records, the last ${seconds(outcome.flushMs)} after the last response`,
     ],
-    ["lost", `${whole(stats.rejected + stats.dropped)} records: ${lost.join(", ")}`],
-    ["waiting", `${whole(stats.pending)} records in memory, ${whole(stats.spooled)} on disk`],
+    ["lost", `${formatCount(stats.rejected + stats.dropped)} records: ${lost.join(", ")}`],
+    [
+      "waiting",
+      `${formatCount(stats.pending)} records in memory, ${formatCount(stats.spooled)} on disk`,
+    ],
     [
       "read back",
-      `${whole(readBack.equal)} runs equal, ${whole(different.length)} different, ${whole(missing.length)} missing, ${whole(unknown)} unknown, in ${seconds(outcome.readBackMs)}`,
+      `${formatCount(readBack.equal)} runs equal, ${formatCount(different.length)} different, ${formatCount(missing.length)} missing, ${formatCount(unknown)} unknown, in ${seconds(outcome.readBackMs)}`,
     ],
   ];
 };
@@ -87,25 +92,25 @@ const deliveryRows = (outcome: Outcome): string[][] => {
 const cpuPerRequest = ({ cost, requests }: Phase): number => cost.cpuMs / requests;
 
 /**
- * What recording adds to a run in each stretch, in microseconds: over the mean of the stretches without it
- * that were before and after, since the machine's speed changes from one to the next.
+ * The CPU time that recording adds to a run in each stretch, microseconds. Each stretch is compared with the mean of the
+ * stretches without recording before and after it, because the machine's speed changes over time.
  */
-const recordingUs = (baseline: Phase, recorded: Phase, runs: number): readonly number[] => {
+const recordingMicros = (baseline: Phase, recorded: Phase, runs: number): readonly number[] => {
   const runsPerRequest = runs / recorded.requests;
-  const without = perRequestMs(baseline);
-  return perRequestMs(recorded).map((withIt, turn) => {
-    const before = without[turn] ?? Number.NaN;
-    const after = without[turn + 1] ?? before;
-    return ((withIt - (before + after) / 2) / runsPerRequest) * 1_000;
+  const baselineMs = perRequestMs(baseline);
+  return perRequestMs(recorded).map((recordedMs, turn) => {
+    const before = baselineMs[turn] ?? Number.NaN;
+    const after = baselineMs[turn + 1] ?? before;
+    return ((recordedMs - (before + after) / 2) / runsPerRequest) * 1_000;
   });
 };
 
 const perRequestMs = ({ cost, stretches }: Phase): readonly number[] =>
   stretches.map((requests, index) => (cost.stretchesCpuMs[index] ?? Number.NaN) / requests);
 
-/** The median, and how far it can be trusted. */
-const spread = (micros: readonly number[]): string => {
-  const sorted = micros.toSorted((one, other) => one - other).map(whole);
+/** Formats the median and the range. */
+const formatSpread = (micros: readonly number[]): string => {
+  const sorted = micros.toSorted((left, right) => left - right).map(formatCount);
   const median = sorted[Math.floor(sorted.length / 2)] ?? "";
   return sorted.length < 2 ? `${median} µs` : `${median} µs (${sorted[0]} to ${sorted.at(-1)})`;
 };
@@ -119,40 +124,40 @@ const costRows = ({ baseline, recorded, runs }: Outcome): string[][] => {
   ];
   return [
     ["", "without recording", "with recording"],
-    row("requests", ({ requests }) => whole(requests)),
-    row("requests a second", ({ requests, cost }) => perSecond(requests, cost.wallMs)),
+    row("requests", ({ requests }) => formatCount(requests)),
+    row("requests per second", ({ requests, cost }) => formatRate(requests, cost.wallMs)),
     row("response time p50", ({ responseMs }) => milliseconds(responseMs.p50)),
     row("response time p99", ({ responseMs }) => milliseconds(responseMs.p99)),
     row("event-loop delay p50*", ({ cost }) => milliseconds(cost.loopDelayMs.p50)),
     row("event-loop delay p99*", ({ cost }) => milliseconds(cost.loopDelayMs.p99)),
     row("event-loop delay max*", ({ cost }) => milliseconds(cost.loopDelayMs.max)),
-    row("longest hold, CPU", ({ cost }) =>
-      cost.longestHoldMs === undefined ? "" : milliseconds(cost.longestHoldMs),
+    row("longest block, CPU", ({ cost }) =>
+      cost.longestBlockMs === undefined ? "" : milliseconds(cost.longestBlockMs),
     ),
-    row("CPU in all", ({ cost }) => seconds(cost.cpuMs)),
-    row("CPU a request", (phase) => milliseconds(cpuPerRequest(phase))),
+    row("total CPU", ({ cost }) => seconds(cost.cpuMs)),
+    row("CPU per request", (phase) => milliseconds(cpuPerRequest(phase))),
     [
-      "CPU a run, for recording",
+      "CPU per run, for recording",
       "",
-      isMeasured ? spread(recordingUs(baseline, recorded, runs)) : "too few requests",
+      isMeasured ? formatSpread(recordingMicros(baseline, recorded, runs)) : "too few requests",
     ],
     ["CPU measured by", "", recorded.cost.cpuSource],
   ];
 };
 
-const verdict = (outcome: Outcome): string[] => {
+const formatVerdict = (outcome: Outcome): string[] => {
   if (isNothingMissing(outcome)) {
     return ["Nothing is missing: every accepted run was delivered and read back equal."];
   }
   const { different, missing } = outcome.readBack;
   return [
-    "NOT COMPLETE: not every run that the program made was delivered and read back equal.",
+    "NOT COMPLETE: not every recorded run was delivered and read back equal.",
     ...different.slice(0, 5).map((line) => `  different: ${line}`),
     ...missing.slice(0, 5).map((id) => `  missing: ${id}`),
   ];
 };
 
-/** Rows with their columns aligned: labels to the left; where there are several values, to the right. */
+/** Formats rows with aligned columns: labels to the left, and values to the right if there are several. */
 const table = (rows: readonly (readonly string[])[]): string => {
   const widths: number[] = [];
   for (const row of rows) {
@@ -167,8 +172,8 @@ const table = (rows: readonly (readonly string[])[]): string => {
   return rows.map((row) => `  ${row.map(pad).join("  ")}`.trimEnd()).join("\n");
 };
 
-const whole = (count: number): string => Math.round(count).toLocaleString("en");
-const perSecond = (count: number, ms: number): string => whole((count / ms) * 1_000);
+const formatCount = (count: number): string => Math.round(count).toLocaleString("en");
+const formatRate = (count: number, ms: number): string => formatCount((count / ms) * 1_000);
 const milliseconds = (ms: number): string => `${ms.toFixed(2)} ms`;
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(2)} s`;
 const kilobytes = (bytes: number): string => `${(bytes / 1_000).toFixed(1)} kB`;

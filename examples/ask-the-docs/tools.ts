@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** How much text around a quoted line is read. */
+/** Minimum number of characters to read from a quoted line on. */
 const excerptLength = 1_200;
 
-/** Lines of a file, from `line` on until there is enough to read. */
+/** Reads lines of a file, from `line` on until there are enough characters. */
 export const readFileLines = async (root: string, path: string, line: number): Promise<string> => {
   const lines = (await readFile(join(root, path), "utf8")).split("\n").slice(line - 1);
   let end = 0;
@@ -14,11 +14,11 @@ export const readFileLines = async (root: string, path: string, line: number): P
   return lines.slice(0, end).join("\n");
 };
 
-/** Counts the different words of a text. Throws for a language that does not exist. */
+/** Counts the different words of a text. Throws a RangeError for a language that does not exist. */
 export const countWords = (text: string, language: string): number =>
   new Set(text.toLocaleLowerCase(language).match(/\p{L}+/gu)).size;
 
-/** The numbers of the sources that an answer cites, each once. */
+/** The numbers of the sources that an answer cites, without duplicates. */
 export const parseCitations = (answer: string): number[] => [
   ...new Set([...answer.matchAll(/\[(\d{1,3})\]/g)].map((match) => Number(match[1]))),
 ];

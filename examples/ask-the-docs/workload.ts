@@ -4,33 +4,36 @@ import { serve } from "./backend.ts";
 import { Ledger } from "./ledger.ts";
 import { runLoad } from "./load.ts";
 import { Meter } from "./measure.ts";
-import type { Answering } from "./model.ts";
+import type { ModelChoice } from "./model.ts";
 import { startProgress } from "./progress.ts";
 import type { Topic } from "./questions.ts";
 import type { Phase } from "./summary.ts";
 
 const flushTimeoutMs = 60_000;
-/** About so many. */
+/** Approximate number of runs that a request records. */
 const runsPerRequest = 8;
 
-/** How much is asked. */
+/** The size of the workload. */
 export interface Scale {
-  /** Requests of each stretch without recording: one before and one after each with it. */
+  /**
+   * Number of requests of each stretch without recording. There is one before and one after each stretch with
+   * recording.
+   */
   readonly baselineRequests: number;
-  /** Stretches with recording. */
+  /** Number of stretches with recording. */
   readonly turns: number;
-  /** Runs to record, at least. */
+  /** Minimum number of runs to record. */
   readonly runs: number;
-  /** Where recording ends, whatever was recorded by then. */
+  /** Maximum number of requests of a stretch with recording, even if fewer runs were recorded. */
   readonly requestLimit: number;
-  /** Requests in flight at a time. */
+  /** Maximum number of requests in flight. */
   readonly concurrency: number;
-  /** Whether the first requests, which wait for the compiler, are asked once more beforehand. */
+  /** Whether to send the first requests once before the measurement, so that V8 has compiled the code. */
   readonly warmsUp: boolean;
 }
 
-/** Local answers are free: as many as the runs take. Others cost money: a few. */
-export const chooseScale = (kind: Answering["kind"], runs: number): Scale => {
+/** Chooses the size of the workload: as many requests as the runs need for the local model, but few for a paid API. */
+export const chooseScale = (kind: ModelChoice["kind"], runs: number): Scale => {
   if (kind === "openai") {
     const requestLimit = 50;
     const openAiRuns = Math.min(runs, requestLimit * runsPerRequest);
@@ -43,7 +46,7 @@ export const chooseScale = (kind: Answering["kind"], runs: number): Scale => {
       warmsUp: false,
     };
   }
-  // About a quarter of the requests is repeated without recording, in turns with those that are recorded.
+  // About a quarter of the requests are repeated without recording, between the stretches with recording.
   const hundreds = Math.min(10, Math.round(runs / runsPerRequest / 8 / 100));
   return {
     baselineRequests: hundreds === 0 ? 50 : hundreds * 50,
@@ -55,38 +58,38 @@ export const chooseScale = (kind: Answering["kind"], runs: number): Scale => {
   };
 };
 
-/** What all phases share. */
+/** Options that all phases share. */
 export interface WorkloadOptions {
   readonly scale: Scale;
   readonly topics: readonly Topic[];
-  readonly pipeline: Pick<AskOptions, "library" | "model" | "root" | "patienceMs">;
-  /** Records the last phase. */
+  readonly pipeline: Pick<AskOptions, "library" | "model" | "root" | "answerTimeoutMs">;
+  /** The client that records the stretches with recording. */
   readonly client: Client;
   readonly signal: AbortSignal;
 }
 
-/** The same program under the same load, without and with recording. */
+/** The results of the same program under the same load, without and with recording. */
 export interface Workload {
   readonly baseline: Phase;
   readonly recorded: Phase;
   readonly ledger: Ledger;
-  /** From the last response to the delivery of the last record. */
+  /** Time from the last response to the delivery of the last record. */
   readonly flushMs: number;
 }
 
 /**
- * Runs the workload without recording, with it, and without it again, in turns: what the machine does
- * meanwhile, and how warm the program is, then weighs on both alike.
+ * Runs the workload alternately without and with recording, so that other load of the machine and the warm-up of the program
+ * affect both equally.
  */
 export const runWorkload = async (options: WorkloadOptions): Promise<Workload> => {
   const { client, scale } = options;
-  const silent = new Client({ enabled: false });
+  const disabledClient = new Client({ enabled: false });
   const baseline = new PhaseRecord();
-  const runBaseline = async (title: string, record: PhaseRecord): Promise<void> => {
+  const runBaseline = async (title: string, phase: PhaseRecord): Promise<void> => {
     const requestLimit = scale.baselineRequests;
     const progress = startProgress(title, requestLimit, "requests");
-    const program = { client: silent, ledger: new Ledger(), requestLimit };
-    const count = await record.add(options, program, (requests) => {
+    const program = { client: disabledClient, ledger: new Ledger(), requestLimit };
+    const count = await phase.add(options, program, (requests) => {
       progress.update(requests);
       return true;
     });
@@ -101,11 +104,11 @@ export const runWorkload = async (options: WorkloadOptions): Promise<Workload> =
   let flushMs = 0;
   for (let turn = 1; turn <= scale.turns; turn += 1) {
     await runBaseline("Without recording", baseline);
-    const wanted = Math.ceil((scale.runs * turn) / scale.turns);
-    const progress = startProgress("With recording   ", wanted, "runs");
+    const targetRuns = Math.ceil((scale.runs * turn) / scale.turns);
+    const progress = startProgress("With recording   ", targetRuns, "runs");
     await recorded.add(options, program, () => {
       progress.update(ledger.size);
-      return ledger.size < wanted;
+      return ledger.size < targetRuns;
     });
     const flushStartedAt = performance.now();
     await client.flush({ timeoutMs: flushTimeoutMs });
@@ -113,18 +116,18 @@ export const runWorkload = async (options: WorkloadOptions): Promise<Workload> =
     progress.stop(ledger.size);
   }
   await runBaseline("Without recording", baseline);
-  await silent.close();
+  await disabledClient.close();
   return { baseline: baseline.result(), recorded: recorded.result(), ledger, flushMs };
 };
 
-/** The program in one of the phases. */
-interface Program {
+/** The part of the options that differs between the phases. */
+interface PhaseProgram {
   readonly client: Client;
   readonly ledger: Ledger;
   readonly requestLimit: number;
 }
 
-/** One phase, in one or several parts. */
+/** Collects the results of one phase, which consists of one or several stretches. */
 class PhaseRecord {
   readonly #meter = new Meter();
   readonly #responseMs: number[] = [];
@@ -133,12 +136,11 @@ class PhaseRecord {
   #failed = 0;
 
   /**
-   * Serves the route and calls it, until `onProgress` says that it is enough; answers the number
-   * of requests.
+   * Serves the route and sends requests to it until `onProgress` returns false. Returns the number of requests.
    */
   async add(
     { scale, topics, pipeline, signal }: WorkloadOptions,
-    { client, ledger, requestLimit }: Program,
+    { client, ledger, requestLimit }: PhaseProgram,
     onProgress: (requests: number) => boolean,
   ): Promise<number> {
     const { backend, url } = await serve({ ...pipeline, client, ledger });

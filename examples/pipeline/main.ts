@@ -1,4 +1,5 @@
-// From a corpus to a dataset: which licence is this paragraph of? See README.md beside this file.
+// Uploads a corpus to a dataset for the question "Which licence does this paragraph come from?". See README.md in this
+// folder.
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Client } from "millrace";
@@ -9,10 +10,10 @@ const [dataset = "licence paragraphs", checkpoint = "licences.checkpoint.json"] 
   process.argv.slice(2);
 
 const client = new Client();
-const end = client.examples.uploadStream<Paragraph>({
+const uploadStream = client.examples.uploadStream<Paragraph>({
   datasetName: dataset,
   createDataset: {
-    description: "Paragraphs of the licences of the SPDX list, and whose they are.",
+    description: "Paragraphs of the licences in the SPDX list, each with the name of its licence.",
   },
   checkpoint: { path: checkpoint, source: "spdx-license-list 6.12.0" },
   idFrom: ({ licence, number }) => `${licence}#${number}`,
@@ -24,8 +25,8 @@ const end = client.examples.uploadStream<Paragraph>({
   }),
   onRejected: ({ row, reason }) => console.error(`row ${row}: ${reason}`),
 });
-await pipeline(Readable.from(paragraphs()), end);
-const { read, created, skipped, rejected, seconds } = await end.result;
+await pipeline(Readable.from(paragraphs()), uploadStream);
+const { read, created, skipped, rejected, seconds } = await uploadStream.result;
 console.log(
   `${read} paragraphs: ${created} created, ${skipped} skipped, ${rejected} rejected, in ${seconds.toFixed(1)} s`,
 );

@@ -6,12 +6,12 @@ export interface Paragraph {
   /** The licence's name in the SPDX list, such as `MIT`. */
   readonly licence: string;
   readonly title: string;
-  /** Its number in the licence, from 1. */
+  /** The paragraph's number in the licence, from 1. */
   readonly number: number;
   readonly isApproved: boolean;
 }
 
-/** The paragraphs of all licences, one after another: always the same ones in the same order. */
+/** Generates the paragraphs of all licences, always in the same order. */
 export function* paragraphs(): Generator<Paragraph> {
   for (const [licence, { name: title, licenseText, osiApproved: isApproved }] of Object.entries(
     licences,

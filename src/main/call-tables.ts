@@ -113,7 +113,10 @@ const promptFields = {
 } as const;
 const attachment = { mimeType: true, presignedUrl: true } as const;
 
-/** The option names that each method of the resources accepts. The type {@link CallTables} keeps it in sync with the methods' types. */
+/**
+ * The option names that each method of the resources accepts. The type {@link CallTables} keeps it in sync with the
+ * methods' types.
+ */
 export const callTables: CallTables<Resources> = {
   projects: {
     create: {

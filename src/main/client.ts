@@ -138,7 +138,7 @@ export class Client implements TracingClient {
     try {
       return startRun(this, options);
     } catch {
-      // The stack is exhausted; nothing else is thrown there.
+      // The stack is exhausted. `startRun` throws nothing else.
       counted.records += 1;
       return noop;
     }
@@ -228,7 +228,7 @@ export class Client implements TracingClient {
  */
 export const flush = ({ timeoutMs }: TimeLimit = {}): Promise<FlushResult> => flushAll(timeoutMs);
 
-/** Bindings of this module's own: in a bundle an import may be a getter, for which there is no stack. */
+/** Local copies: after bundling, an import may be a getter, and calling it would overflow an exhausted stack. */
 const [counted, noop] = [uncounted, noopRun];
 const done = Promise.resolve();
 

@@ -82,7 +82,8 @@ export class Sync {
 
   #start(): BlockingWorker {
     const { options, headers } = this.#init;
-    // These options may be functions, which can't be sent to a worker. The worker records no runs, so it does not need them.
+    // These options may be functions, which can't be sent to a worker. The worker records no runs, so it does not need
+    // them.
     const cloneableOptions = {
       ...options,
       hideInputs: false,

@@ -4,11 +4,13 @@ import type { WorkerEnd } from "../api/sync/protocol.ts";
 import { resultOf, ReplyChannel, serveCalls } from "../api/sync/serve-calls.ts";
 import type { SyncData } from "./sync.ts";
 
-// The worker thread of `client.sync`. It creates the client's resources from the same options and serves blocking calls.
+// The worker thread of `client.sync`. It creates the client's resources from the same options and serves blocking
+// calls.
 const { options, headers, ...channel } = workerData as SyncData & WorkerEnd;
 const replies = new ReplyChannel(channel);
 try {
-  // A dynamic import, so that a failure is reported to the main thread. A failed static import would end the worker first.
+  // A dynamic import, so that a failure is reported to the main thread. A failed static import would end the worker
+  // first.
   const { createApi } = await import("./api.ts");
   const currentSignal = new AsyncLocalStorage<AbortSignal>();
   const { close: _, ...resources } = createApi(options, headers, {

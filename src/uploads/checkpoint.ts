@@ -132,7 +132,9 @@ export class CheckpointFile {
 
 const newline = Buffer.from("\n");
 
-/** Size of a slot, bytes. It is the same for all records of a file: members of varying length are part of the reserve. */
+/**
+ * Size of a slot, bytes. It is the same for all records of a file: members of varying length are part of the reserve.
+ */
 function slotBytes({ source = "" }: Checkpoint, target: string): number {
   const fixed = Buffer.byteLength(JSON.stringify({ target, source })) + variableBytes;
   return Math.ceil(fixed / blockBytes) * blockBytes;
@@ -216,7 +218,10 @@ async function readPosition(
 /** The text of a slot; empty for a slot that was never written, which contains zeros. */
 const decodeSlot = (bytes: Buffer): string => bytes.toString().replaceAll("\u0000", "").trim();
 
-/** Largest size of a slot that is tried, in blocks. A path has at most 4,096 bytes, and each takes up to six bytes as JSON. */
+/**
+ * Largest size of a slot that is tried, in blocks. A path has at most 4,096 bytes, and each takes up to six bytes as
+ * JSON.
+ */
 const maxSlotBlocks = 16;
 
 /** The record with the most rows: the only one in the file, or that of one of its two slots. */

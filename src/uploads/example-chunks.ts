@@ -32,7 +32,11 @@ export class ExampleChunks {
     this.#info = new ServerInfoReader(call);
   }
 
-  /** Creates the rows. @throws {@link SdkError} the first failure that is not a refusal; rows without an outcome are still open. */
+  /**
+   * Creates the rows.
+   *
+   * @throws {@link SdkError} the first failure that is not a refusal; rows without an outcome are still open.
+   */
   async send(rows: readonly TapeRow[], datasetId: string, outcomes: Outcomes): Promise<void> {
     if (rows.length === 0) {
       return;
@@ -52,7 +56,11 @@ export class ExampleChunks {
     }
   }
 
-  /** Checks, on servers that support it, whether the dataset would accept the rows. @throws as {@link ExampleChunks.send}. */
+  /**
+   * Checks, on servers that support it, whether the dataset would accept the rows.
+   *
+   * @throws as {@link ExampleChunks.send}.
+   */
   async check(rows: readonly TapeRow[], datasetId: string, outcomes: Outcomes): Promise<void> {
     if (!(await this.#info.readOrDefaults({})).checksExamples) {
       outcomes.done(rows, { created: rows.length, bytes: 0 });
@@ -71,7 +79,11 @@ export class ExampleChunks {
     }
   }
 
-  /** Creates examples with one request. @returns how many of them already existed; 0 if the server does not report that. */
+  /**
+   * Creates examples with one request.
+   *
+   * @returns how many of them already existed; 0 if the server does not report that.
+   */
   async #create(rows: readonly TapeRow[], datasetId: string): Promise<number> {
     const { exampleParts } = await this.#info.readOrDefaults({});
     const hasAttachments = rows.some(({ attachments }) => attachments.length > 0);
@@ -159,7 +171,10 @@ function reject(row: TapeRow, reason: string, { rejected }: Outcomes): void {
   rejected(row, { row: row.row, id: row.id, reason, content: exampleText(row) });
 }
 
-/** Whether a row and a stored example have the same content. The stored metadata may have more entries, such as the splits. */
+/**
+ * Whether a row and a stored example have the same content. The stored metadata may have more entries, such as the
+ * splits.
+ */
 function isSame({ members }: TapeRow, { inputs, outputs, metadata }: Example): boolean {
   const rowValues = new Map(
     members.map(([name, json]) => [name, JSON.parse(json.toString()) as unknown]),

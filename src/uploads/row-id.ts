@@ -1,6 +1,9 @@
 import { hash } from "node:crypto";
 
-/** The id of the row with this key: a UUID of version 5, the same in every upload to the same dataset. RFC 9562, section 5.5. */
+/**
+ * The id of the row with this key: a UUID of version 5, the same in every upload to the same dataset. RFC 9562, section
+ * 5.5.
+ */
 export const createIdFromKey = (namespace: string, key: string): string =>
   createUuid5(Buffer.concat([uuidBytes(namespace), Buffer.from(`key:${key}`)]));
 

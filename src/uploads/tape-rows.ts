@@ -92,7 +92,10 @@ const appendAttachments = (content: Buffer, attachments: readonly RowAttachment[
         ...attachments.flatMap(({ name, data }) => [Buffer.from(JSON.stringify(name)), data]),
       ]);
 
-/** Reads an attachment: a text with the name, then the array `[mimeType, bytes]`. `bytes` is a text with its type, its length and the data. */
+/**
+ * Reads an attachment: a text with the name, then the array `[mimeType, bytes]`. `bytes` is a text with its type, its
+ * length and the data.
+ */
 function readAttachment({ bytes, view }: TapeReader, start: number): RowAttachment {
   const json = (offset: number): Buffer => {
     const out = new JsonWriter(Buffer.allocUnsafe(256));

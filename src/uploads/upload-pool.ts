@@ -84,7 +84,8 @@ export class UploadPool implements ChunkShipper {
       env,
       workerData: { options: data },
     });
-    // Without a listener, an error event of a worker would end the process. The promises of its chunks reject separately.
+    // Without a listener, an error event of a worker would end the process. The promises of its chunks reject
+    // separately.
     pool.on("error", () => undefined);
     return pool;
   }

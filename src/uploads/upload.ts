@@ -151,7 +151,11 @@ export class BulkUpload {
     return this.#result();
   }
 
-  /** Call this when the source failed. It sends the rows read so far and writes the checkpoint. @throws {@link UploadError} always. */
+  /**
+   * Call this when the source failed. It sends the rows read so far and writes the checkpoint.
+   *
+   * @throws {@link UploadError} always.
+   */
   async fail(reason: unknown): Promise<never> {
     if (this.#failure === undefined && this.#writer.rows > 0) {
       this.#cut(this.#counts.read);
@@ -162,7 +166,10 @@ export class BulkUpload {
     throw this.#error();
   }
 
-  /** Skips a row that is completed according to the checkpoint. The upload fails if a recorded row has a different content. */
+  /**
+   * Skips a row that is completed according to the checkpoint. The upload fails if a recorded row has a different
+   * content.
+   */
   #skipRow(item: unknown, row: number): void {
     this.#counts.skipped += 1;
     const position = this.#checkpoint?.position;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { arrivalsIn } from "../../bench/arrivals.ts";
+import { findReceivedParts } from "../../bench/arrivals.ts";
 
 const id = "01a20062-256b-7000-8000-017b1bcd373f";
 
@@ -7,7 +7,7 @@ test("a run sent in parts arrives with its inputs and its outputs, not with its 
   const part = (name: string): string =>
     `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n{}\r\n`;
   const body = [`post.${id}`, `post.${id}.inputs`, `patch.${id}.outputs`].map(part).join("");
-  expect(arrivalsIn("/runs/multipart", "multipart/form-data", Buffer.from(body))).toEqual([
+  expect(findReceivedParts("/runs/multipart", "multipart/form-data", Buffer.from(body))).toEqual([
     { id, part: "inputs" },
     { id, part: "outputs" },
   ]);
@@ -27,7 +27,7 @@ test("a run of a list arrives with the payloads that stand in it", () => {
     ],
   };
   const bytes = Buffer.from(JSON.stringify(body));
-  expect(arrivalsIn("/runs/batch", "application/json", bytes)).toEqual([
+  expect(findReceivedParts("/runs/batch", "application/json", bytes)).toEqual([
     { id: ids[0], part: "whole" },
     { id: ids[1], part: "inputs" },
     { id: ids[3], part: "outputs" },
@@ -50,18 +50,20 @@ test("a span of OTLP arrives by its own id, not by its parent's, in JSON and in 
     Buffer.from(parent ?? "", "hex"),
   ]);
   const whole = [{ id: span, part: "whole" }];
-  expect(arrivalsIn("/v1/traces", "application/json", Buffer.from(json))).toEqual(whole);
-  expect(arrivalsIn("/v1/traces", "application/x-protobuf", protobuf)).toEqual(whole);
+  expect(findReceivedParts("/v1/traces", "application/json", Buffer.from(json))).toEqual(whole);
+  expect(findReceivedParts("/v1/traces", "application/x-protobuf", protobuf)).toEqual(whole);
 });
 
 test("a logged row without outputs is half a run", () => {
   const rows = [{ span_id: "a", input: 1 }, { span_id: "a", output: 2 }, { span_id: "c" }];
-  expect(arrivalsIn("/logs3", "application/json", Buffer.from(JSON.stringify({ rows })))).toEqual([
+  expect(
+    findReceivedParts("/logs3", "application/json", Buffer.from(JSON.stringify({ rows }))),
+  ).toEqual([
     { id: "a", part: "inputs" },
     { id: "a", part: "outputs" },
   ]);
 });
 
 test("what is no wire of runs carries none", () => {
-  expect(arrivalsIn("/other", "application/json", Buffer.from('{"id":"x"}'))).toEqual([]);
+  expect(findReceivedParts("/other", "application/json", Buffer.from('{"id":"x"}'))).toEqual([]);
 });

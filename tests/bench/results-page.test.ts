@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { withSection } from "../../bench/results-page.ts";
+import { replaceSection } from "../../bench/results-page.ts";
 
 const section = (question: string, origin: string): string =>
   `## ${question}\n\n\`npm run x\`\nNode 24.1.0, linux x64; ${origin}\n\n| a |\n`;
@@ -7,19 +7,19 @@ const section = (question: string, origin: string): string =>
 const here = "2 cores of AMD EPYC, 24 GB, load 0.1; commit abc1234";
 
 test("a section takes the place of its last, and the others stay", () => {
-  const one = withSection("", "one", section("One?", here));
-  const two = withSection(one, "two", section("Two?", here));
-  const again = withSection(two, "one", section("One, again?", here));
+  const one = replaceSection("", "one", section("One?", here));
+  const two = replaceSection(one, "two", section("Two?", here));
+  const again = replaceSection(two, "one", section("One, again?", here));
   expect(again.match(/^## .*/gm)).toEqual(["## One, again?", "## Two?"]);
-  expect(withSection(again, "two", section("Two?", here))).toBe(again);
+  expect(replaceSection(again, "two", section("Two?", here))).toBe(again);
 });
 
 test("the head names the machine and the commit of each section, and says when they differ", () => {
-  const one = withSection("", "one", section("One?", here));
+  const one = replaceSection("", "one", section("One?", here));
   expect(one).toContain("| One? | 2 cores of AMD EPYC | abc1234 |");
   expect(one).not.toContain("These sections");
   const other = "8 cores of Xeon, 64 GB; commit def5678 with changes";
-  const two = withSection(one, "two", section("Two?", other));
+  const two = replaceSection(one, "two", section("Two?", other));
   expect(two).toContain("| Two? | 8 cores of Xeon | def5678 with changes |");
-  expect(two).toContain("These sections are of 2 commits and 2 machines");
+  expect(two).toContain("These sections come from 2 commits and 2 machines");
 });

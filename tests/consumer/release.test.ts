@@ -104,9 +104,9 @@ test("a release moves what is unreleased under its version, in each package's ch
 });
 
 test.for([
-  { args: ["0.0.1"], reason: "0.0.1 is not above" },
-  { args: ["1.0"], reason: 'one version such as 0.2.0 is expected, not "1.0"' },
-  { args: [], reason: 'one version such as 0.2.0 is expected, not ""' },
+  { args: ["0.0.1"], reason: "0.0.1 is not greater than" },
+  { args: ["1.0"], reason: 'expected one version such as 0.2.0, not "1.0"' },
+  { args: [], reason: 'expected one version such as 0.2.0, not ""' },
 ])("a release of $args is refused and changes nothing", async ({ args, reason }) => {
   const folder = await cloneOfFiles();
   const { status, stderr } = release(folder, ...args);
@@ -121,7 +121,7 @@ test("a release is refused where a change is not committed", async () => {
   const { status, stderr } = release(folder, "99.1.2");
   expect({ status, stderr }).toEqual({
     status: 2,
-    stderr: expect.stringContaining("not committed; commit them first:\n?? notes.txt") as unknown,
+    stderr: expect.stringContaining("uncommitted changes; commit them first:\n?? notes.txt") as unknown,
   });
 });
 

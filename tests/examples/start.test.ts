@@ -67,7 +67,7 @@ test(
       /read back +[6-9][0-9]{2} runs equal, 0 different, 0 missing, 0 unknown/,
     );
     expect(output).toMatch(/event-loop delay p99\* +[0-9.]+ ms +[0-9.]+ ms/);
-    expect(output).toMatch(/CPU a run, for recording +too few requests/);
+    expect(output).toMatch(/CPU per run, for recording +too few requests/);
     expect(output).toMatch(
       /One trace: http:\/\/127\.0\.0\.1:[0-9]+\/o\/[0-9a-f-]{36}\/projects\/p\/[0-9a-f-]{36}\?trace=[0-9a-f-]{36}/,
     );

@@ -14,7 +14,7 @@ const phase = (requests: number, cpuMs: number, turns = 1): Outcome["baseline"] 
     cpuMs,
     stretchesCpuMs: Array.from({ length: turns }, () => cpuMs / turns),
     cpuSource: "thread clock",
-    longestHoldMs: 9,
+    longestBlockMs: 9,
     loopDelayMs: { p50: 1.5, p99: 12, max: 30 },
   },
 });
@@ -50,8 +50,8 @@ const outcome: Outcome = {
 
 test("the summary says what was recorded, lost and read back, with units", () => {
   const text = formatSummary(outcome);
-  expect(text).toContain("runs       8,000, 800 runs a second");
-  expect(text).toContain("payload    64.0 MB, 1.1 kB to 179.8 kB a run");
+  expect(text).toContain("runs       8,000, 800 runs per second");
+  expect(text).toContain("payload    64.0 MB, 1.1 kB to 179.8 kB per run");
   expect(text).toContain("accepted   16,000 records");
   expect(text).toContain("delivered  16,000 records, the last 0.25 s after");
   for (const reason of lossReasons) {
@@ -63,7 +63,7 @@ test("the summary says what was recorded, lost and read back, with units", () =>
 
 test("the cost of recording is the difference of both phases, shared among the runs of a request", () => {
   // 2.4 ms a request against 2 ms, eight runs a request: 50 µs a run.
-  expect(formatSummary(outcome)).toMatch(/CPU a run, for recording +50 µs/);
+  expect(formatSummary(outcome)).toMatch(/CPU per run, for recording +50 µs/);
 });
 
 test("a machine that becomes faster or slower weighs on both: each turn is compared with those around it", () => {
@@ -78,7 +78,7 @@ test("a machine that becomes faster or slower weighs on both: each turn is compa
     recorded: slower(phase(900, 0, 3), [720, 1_020, 1_464]),
     runs: 7_200,
   });
-  expect(text).toMatch(/CPU a run, for recording +50 µs \(50 to 110\)/);
+  expect(text).toMatch(/CPU per run, for recording +50 µs \(50 to 110\)/);
 });
 
 test("the columns of the cost table are aligned", () => {

@@ -68,7 +68,9 @@ export class Batcher {
     return this.#pendingRecords;
   }
 
-  /** Bytes of the waiting tapes. A cut tape counts with its whole buffer, the open tape with the bytes written so far. */
+  /**
+   * Bytes of the waiting tapes. A cut tape counts with its whole buffer, the open tape with the bytes written so far.
+   */
   get queuedBytes(): number {
     return this.#queue.waitingBytes + (this.#open?.used ?? 0);
   }

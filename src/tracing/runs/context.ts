@@ -45,7 +45,8 @@ export function withRun<Result>(run: RunTree, fn: () => Result): Result {
   try {
     const storage = sharedStorage();
     if (!isStorageWarm) {
-      // The first use of an AsyncLocalStorage enables async hooks in several steps. A stack overflow must not interrupt them.
+      // The first use of an AsyncLocalStorage enables async hooks in several steps. A stack overflow must not interrupt
+      // them.
       assertStackRoom();
       isStorageWarm = true;
     }

@@ -63,11 +63,16 @@ export function setDefaultClient(client: TracingClient | undefined): void {
   defaultClient = client;
 }
 
-/** The client set by {@link setDefaultClient}, else the program's first open client, else the implicit one if it exists. */
+/**
+ * The client set by {@link setDefaultClient}, else the program's first open client, else the implicit one if it exists.
+ */
 export const findClient = (): TracingClient | undefined =>
   defaultClient ?? ownClients.values().next().value ?? implicitClient;
 
-/** As {@link findClient}, but creates the implicit client if there is none. `undefined` if the environment configures none. */
+/**
+ * As {@link findClient}, but creates the implicit client if there is none. `undefined` if the environment configures
+ * none.
+ */
 export const findOrCreateClient = (): TracingClient | undefined => findClient() ?? createImplicit();
 
 function createImplicit(): TracingClient | undefined {

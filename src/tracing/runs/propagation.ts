@@ -32,7 +32,10 @@ const traceHeader = "langsmith-trace";
 const baggageHeader = "baggage";
 /** Longest dotted order that is accepted, characters: a run with 137 ancestors. */
 const traceLimit = 8_192;
-/** Longest baggage header that is accepted, characters: twice the size that the W3C specification requires all implementations to support. */
+/**
+ * Longest baggage header that is accepted, characters: twice the size that the W3C specification requires all
+ * implementations to support.
+ */
 const baggageLimit = 16_384;
 
 /** Reads the headers `langsmith-trace` and `baggage`. Never throws: malformed values are reported and ignored. */

@@ -97,7 +97,10 @@ export function readStartTime(time: unknown): number | undefined {
   }
 }
 
-/** Returns the attachments for a run's end: those attached while the run was open and those in the end options. Never throws. */
+/**
+ * Returns the attachments for a run's end: those attached while the run was open and those in the end options. Never
+ * throws.
+ */
 export function readAttachments(attached: unknown, options: EndOptions | undefined): unknown {
   const heldAttachments = attached instanceof HeldAttachments ? attached : undefined;
   let endAttachments: unknown;

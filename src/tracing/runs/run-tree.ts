@@ -195,7 +195,10 @@ export class RunTree implements RecordedRun {
     }
   }
 
-  /** Ends the run. An output that is not a plain object is recorded as `{ outputs: value }`. Ignored after the run ended. */
+  /**
+   * Ends the run. An output that is not a plain object is recorded as `{ outputs: value }`. Ignored after the run
+   * ended.
+   */
   end(outputs?: unknown, options?: EndOptions): void {
     this.#finish({ outputs, options });
   }

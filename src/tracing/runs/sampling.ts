@@ -5,9 +5,10 @@ const buckets = 1_000_000n;
 const idLength = 36;
 
 /**
- * Creates a function that decides whether a trace is recorded. It uses only the trace's id, so that all processes decide
- * the same for one trace, whichever library they use. The rule is that of langsmith's SDKs: take the 128-bit XXH3 hash of the id in
- * lower case, modulo one million, and keep the trace if the result divided by one million is below the rate.
+ * Creates a function that decides whether a trace is recorded. It uses only the trace's id, so that all processes
+ * decide the same for one trace, whichever library they use. The rule is that of langsmith's SDKs: take the 128-bit
+ * XXH3 hash of the id in lower case, modulo one million, and keep the trace if the result divided by one million is
+ * below the rate.
  *
  * @param rate the fraction of traces to record, 0 to 1.
  */
@@ -38,7 +39,9 @@ const xxh3Secret = Buffer.from(
   "hex",
 );
 
-/** The 128-bit XXH3 hash with seed 0 of exactly 36 bytes: the algorithm's case for 33 to 64 bytes, with two mix rounds. */
+/**
+ * The 128-bit XXH3 hash with seed 0 of exactly 36 bytes: the algorithm's case for 33 to 64 bytes, with two mix rounds.
+ */
 function hash36(input: Buffer): bigint {
   let low = BigInt(idLength) * prime1;
   let high = 0n;

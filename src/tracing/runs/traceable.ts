@@ -17,7 +17,7 @@ const counted = uncounted;
 
 /** Options of {@link traceable}: how the runs of a traced function are recorded. */
 export interface TraceableOptions {
-  /** @defaultValue the function's own name, or the run type where it has none */
+  /** @defaultValue the function's name, or the run type if it has none */
   readonly name?: string | undefined;
   /** @defaultValue `"chain"` */
   readonly runType?: RunType | undefined;
@@ -80,7 +80,7 @@ export function traceable<Fn extends TraceableFunction>(
       try {
         recording = beginRecording(fn, { options, args, optionCheck });
       } catch {
-        // The stack is exhausted, as in the other places below that count a record so: the call continues unrecorded.
+        // The stack is exhausted, as wherever `counted` is increased below. The call continues unrecorded.
         counted.records += 1;
       }
       if (recording === undefined) {

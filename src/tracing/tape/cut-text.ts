@@ -40,7 +40,10 @@ function fittingUnits(text: string, bytes: number): number {
   return units;
 }
 
-/** The first UTF-16 units of a text, without half a surrogate pair at the end, and a marker with the number of missing ones. */
+/**
+ * The first UTF-16 units of a text, without half a surrogate pair at the end, and a marker with the number of missing
+ * ones.
+ */
 export function truncated(text: string, units: number): string {
   const cutLength = splitsPair(text, units) ? units - 1 : units;
   const missing = text.length - cutLength;

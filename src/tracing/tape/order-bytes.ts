@@ -16,7 +16,7 @@ const dot = 0x2e;
  * eight at a time through a DataView is much faster than writing a string, which is a call into the runtime.
  */
 export class OrderBytes {
-  /** In bytes. */
+  /** Length in bytes. */
   readonly length: number;
   /**
    * The bytes as little-endian 64-bit floats, the last one padded with zeros. The text is ASCII, so none of the floats is

@@ -16,7 +16,9 @@ export function toPayload(value: unknown, key: "input" | "outputs"): KeyValues |
   return key === "input" ? { input: value } : { outputs: value };
 }
 
-/** Whether a value is a plain object: an object literal or an object without a prototype, of any realm. Never throws. */
+/**
+ * Whether a value is a plain object: an object literal or an object without a prototype, of any realm. Never throws.
+ */
 export function isPlainObject(value: unknown): value is KeyValues {
   if (typeof value !== "object" || value === null) {
     return false;
@@ -26,7 +28,8 @@ export function isPlainObject(value: unknown): value is KeyValues {
       return false;
     }
     if (value.constructor === Object) {
-      // This check is enough for most objects, and is faster than `Object.getPrototypeOf`, which calls into the runtime.
+      // This check is enough for most objects, and is faster than `Object.getPrototypeOf`, which calls into the
+      // runtime.
       return true;
     }
     const prototype: unknown = Object.getPrototypeOf(value);

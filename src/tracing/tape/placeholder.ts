@@ -35,7 +35,10 @@ const bind =
   (...args) =>
     Reflect.apply(method as Method, target, args);
 
-/** Whether a Proxy must return the original value: it throws for a changed property that is neither configurable nor writable. */
+/**
+ * Whether a Proxy must return the original value: it throws for a changed property that is neither configurable nor
+ * writable.
+ */
 function mustReturnOriginal(target: object, key: PropertyKey): boolean {
   const descriptor = Reflect.getOwnPropertyDescriptor(target, key);
   return (

@@ -1,10 +1,15 @@
 import { tag } from "../../model/records/tape-format.ts";
 
-/** Longest text whose encoded bytes are cached, in UTF-16 units. With its tag it is copied in two moves of eight bytes. */
+/**
+ * Longest text whose encoded bytes are cached, in UTF-16 units. With its tag it is copied in two moves of eight bytes.
+ */
 export const cachedUnits = 15;
 /** Longer keys are not cached, so that the cache stays small. In UTF-16 units. */
 const maxKeyUnits = 64;
-/** Maximum number of keys that one writer caches. It is enough for keys in a program's code, but bounds keys that come from data. */
+/**
+ * Maximum number of keys that one writer caches. It is enough for keys in a program's code, but bounds keys that come
+ * from data.
+ */
 const keyLimit = 1_024;
 /** How often the expected value of a key is replaced before its values are considered too different to predict. */
 const changeLimit = 16;
@@ -62,7 +67,10 @@ const internText = (text: string): string => Object.keys({ [text]: 0 })[0] ?? te
 
 /** The cached keys of one writer. */
 export class KeyCache {
-  /** Used in place of every key that is not cached: long keys, and new ones when the cache is full. It has no cached bytes. */
+  /**
+   * Used in place of every key that is not cached: long keys, and new ones when the cache is full. It has no cached
+   * bytes.
+   */
   readonly uncached = new CachedString(" ".repeat(cachedUnits + 1));
   readonly #keys = new Map<string, CachedString>();
   readonly #holdersByPosition: CachedString[] = [];

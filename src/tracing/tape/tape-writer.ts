@@ -42,7 +42,10 @@ export class TapeWriter extends TapeCursor {
     this.offset += 8;
   }
 
-  /** Writes a complete field with a cached text. Returns false, without writing, if it can't; see {@link TapeWriter.cached}. */
+  /**
+   * Writes a complete field with a cached text. Returns false, without writing, if it can't; see {@link
+   * TapeWriter.cached}.
+   */
   cachedField(code: number, text: CachedString): boolean {
     if (text.size === 0 || this.offset + fieldHead + cachedBytes > this.limit) {
       return false;
@@ -83,7 +86,8 @@ export class TapeWriter extends TapeCursor {
       return false;
     }
     const view = this.view;
-    // These writes may write bytes after the text's end. Later writes overwrite them, or they stay in the unused part of the tape.
+    // These writes may write bytes after the text's end. Later writes overwrite them, or they stay in the unused part
+    // of the tape.
     view.setFloat64(offset, text.bytes0, true);
     if (size > 8) {
       view.setFloat64(offset + 8, text.bytes8, true);
@@ -180,7 +184,10 @@ export class TapeWriter extends TapeCursor {
     this.offset += textHead + writeUtf16(this.bytes, text, this.offset + textHead);
   }
 
-  /** Writes the part of a text that fits, and a marker with the number of missing characters. Leaves capacity for a few small values. */
+  /**
+   * Writes the part of a text that fits, and a marker with the number of missing characters. Leaves capacity for a few
+   * small values.
+   */
   #cutText(text: string): void {
     this.ensureCapacity(textHead + markerBytes);
     const fieldBytesLeft = this.fieldCapacity() - textHead - markerBytes;
@@ -189,7 +196,9 @@ export class TapeWriter extends TapeCursor {
     this.text(cutText(text, Math.max(0, fieldBytesLeft - reservedBytes)));
   }
 
-  /** Ends a full field. It lifts the field's limit, so that the caller can write markers and close arrays and objects. */
+  /**
+   * Ends a full field. It lifts the field's limit, so that the caller can write markers and close arrays and objects.
+   */
   protected endFullField(atKey: boolean): never {
     this.fieldCut = true;
     this.endFieldAt(noEnd);

@@ -77,7 +77,10 @@ export class Tape {
     return this.bytes.length;
   }
 
-  /** Writes the last record, of `length` bytes, to the journal. Opens the journal first if needed; does nothing without `openJournal`. */
+  /**
+   * Writes the last record, of `length` bytes, to the journal. Opens the journal first if needed; does nothing without
+   * `openJournal`.
+   */
   writeToJournal(length: number, openJournal: (() => Journal) | undefined): void {
     if (openJournal !== undefined) {
       this.journal ??= openJournal();
@@ -121,13 +124,19 @@ export class TapePool {
   #unneeded = 0;
   #releaseTimer: NodeJS.Timeout | undefined;
 
-  /** Always keeps up to `limit` unused tapes of `tapeBytes` each. Further unused tapes are kept only while traffic needs them. */
+  /**
+   * Always keeps up to `limit` unused tapes of `tapeBytes` each. Further unused tapes are kept only while traffic needs
+   * them.
+   */
   constructor(tapeBytes: number, limit: number) {
     this.#tapeBytes = tapeBytes;
     this.#limit = limit;
   }
 
-  /** Returns an empty tape with capacity for `atLeast` bytes; throws {@link CapacityExceeded} if no tape can be that large. */
+  /**
+   * Returns an empty tape with capacity for `atLeast` bytes; throws {@link CapacityExceeded} if no tape can be that
+   * large.
+   */
   take(atLeast: number): Tape {
     if (atLeast > maxTapeBytes) {
       throw new CapacityExceeded();

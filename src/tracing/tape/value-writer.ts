@@ -60,7 +60,10 @@ export class ValueWriter {
     }
   }
 
-  /** Writes one value. It compares one type after another, likely ones first, because `switch (typeof value)` creates the type's name each time. */
+  /**
+   * Writes one value. It compares one type after another, likely ones first, because `switch (typeof value)` creates
+   * the type's name each time.
+   */
   #value(value: unknown, depth: number, holder: CachedString): void {
     if (typeof value === "string") {
       this.#text(value, holder);
@@ -83,7 +86,10 @@ export class ValueWriter {
     }
   }
 
-  /** Writes a text. Short texts such as roles and model names usually repeat under the same key, so the expected one is tried first. */
+  /**
+   * Writes a text. Short texts such as roles and model names usually repeat under the same key, so the expected one is
+   * tried first.
+   */
   #text(value: string, holder: CachedString): void {
     const expected = holder.value;
     if (expected === undefined || expected.text !== value || !this.#out.cached(expected)) {
@@ -128,7 +134,8 @@ export class ValueWriter {
       return;
     }
     if (Array.isArray(value) && asRecord(value)["toJSON"] === undefined) {
-      // `toJSON` of arrays is read in a separate statement: V8 optimizes this property access for the few kinds of arrays.
+      // `toJSON` of arrays is read in a separate statement: V8 optimizes this property access for the few kinds of
+      // arrays.
       this.#array(value, depth, holder);
       return;
     }
@@ -214,7 +221,8 @@ export class ValueWriter {
     let previous: CachedString | undefined;
     let expected = holder.first;
     try {
-      // Keep the loop, the check and the read in one function, and keep `hasOwnProperty.call`: V8 then removes the check and
+      // Keep the loop, the check and the read in one function, and keep `hasOwnProperty.call`: V8 then removes the
+      // check and
       // reads the fields in order. `Object.hasOwn`, or a closure over the object, costs a call for each key.
       for (const key in record) {
         if (Object.prototype.hasOwnProperty.call(record, key)) {
@@ -304,7 +312,10 @@ export class ValueWriter {
 /** Recorded in place of an object when the budget for repeated objects is used up. */
 const repeatedMarker = "[repeated too often]";
 
-/** Objects are counted only after a record has reached this size, bytes. Most records are smaller, so counting costs them nothing. */
+/**
+ * Objects are counted only after a record has reached this size, bytes. Most records are smaller, so counting costs
+ * them nothing.
+ */
 const graphBytes = 131_072;
 
 /** Number of objects that are written before repetitions are counted. */
@@ -344,7 +355,10 @@ class GraphBudget {
   }
 }
 
-/** Maximum number of markers in one value with the number of missing elements. The innermost arrays and objects get them. */
+/**
+ * Maximum number of markers in one value with the number of missing elements. The innermost arrays and objects get
+ * them.
+ */
 const maxMarkers = 16;
 
 /** Closes arrays and objects whose field is full. */

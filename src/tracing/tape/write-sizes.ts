@@ -8,7 +8,9 @@ export const utf8Growth = 3;
 export const shortUnits = Math.floor(longestShortText / utf8Growth);
 /** Bytes of tag and length before a text that is not short. */
 export const textHead = 5;
-/** Capacity required to copy a cached text without a further check; the same as {@link TapeWriter.key} requires for it. */
+/**
+ * Capacity required to copy a cached text without a further check; the same as {@link TapeWriter.key} requires for it.
+ */
 export const cachedBytes = textHead + utf8Growth * (16 + loopLimit);
 /** The end of a field without a limit. */
 export const noEnd = Number.MAX_SAFE_INTEGER;
