@@ -139,7 +139,7 @@ test("experiments that do not exist, or are on another dataset, are listed in th
     [
       { experiment_ids: experiments, reference_dataset_id: other.dataset },
       422,
-      containing(`not over dataset ${other.dataset}: ${experiments[0]}`),
+      containing(`not on dataset ${other.dataset}: ${experiments[0]}`),
     ],
     [{ experiment_ids: ["x"] }, 422, containing("is not a UUID")],
     [{ experiment_ids: experiments, id: "x" }, 422, containing("is not a UUID")],

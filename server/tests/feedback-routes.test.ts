@@ -235,7 +235,7 @@ describe("feedback", () => {
     const again = await send([part(feedback), part({ ...feedback, score: 1 })]);
     expect(again).toMatchObject({
       status: 202,
-      json: { accepted: 0, duplicates: 1, rejected: [{ reason: containing("other content") }] },
+      json: { accepted: 0, duplicates: 1, rejected: [{ reason: containing("different content") }] },
     });
     expect((await send([part({ key: "" })])).status).toBe(422);
   });

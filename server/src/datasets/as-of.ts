@@ -40,7 +40,10 @@ export async function findMoment(
   }
   const version = await store.read.datasets.findVersion(tenantId, id, asOf);
   if (version === undefined) {
-    throw new RequestError(404, `Dataset version not found: no tag is ${JSON.stringify(asOf.tag)}`);
+    throw new RequestError(
+      404,
+      `Dataset version not found: no version has the tag ${JSON.stringify(asOf.tag)}`,
+    );
   }
   return version.micros;
 }

@@ -87,7 +87,7 @@ export interface Comparison {
 /** Selects what to compare, and which page of the result to return. */
 export interface ComparisonRequest extends ComparisonQuery {
   readonly experimentIds: readonly string[];
-  /** Only scores that were given in this comparison; else only those that were given in none. */
+  /** Only scores of this comparison; without it, only scores that belong to no comparison. */
   readonly comparativeId?: string | undefined;
   readonly limit: number;
   readonly offset: number;

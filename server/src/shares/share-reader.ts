@@ -33,7 +33,7 @@ export class ShareReader implements ShareReads {
              JOIN projects p ON p.id = s.project_id WHERE s.digest = ?1`,
         )
         .raw(),
-      ofTraces: db
+      findTraceTokens: db
         .prepare(
           `SELECT r.id, ${openedToken("s.sealed", tokenOwners.trace("s.id"))} FROM ${rootOfShare}
            JOIN projects p ON p.id = r.project_id
@@ -41,7 +41,7 @@ export class ShareReader implements ShareReads {
              AND (s.trace_id, s.id) IN (SELECT ${idIn("value")}, value FROM json_each(?2))`,
         )
         .raw(),
-      ofThread: db
+      findThreadToken: db
         .prepare(
           `SELECT ${openedToken("s.sealed", tokenOwners.thread("s.project_id", "s.thread_json"))}
            FROM thread_shares s JOIN projects p ON p.id = s.project_id
@@ -56,14 +56,16 @@ export class ShareReader implements ShareReads {
     return values === undefined ? undefined : toScope(values);
   }
 
-  ofTraces(tenantId: string, rootIds: readonly string[]): ReadonlyMap<string, ShareToken> {
-    const rows = parseRows(this.#statements.ofTraces.all([tenantId, JSON.stringify(rootIds)]));
+  findTraceTokens(tenantId: string, rootIds: readonly string[]): ReadonlyMap<string, ShareToken> {
+    const rows = parseRows(
+      this.#statements.findTraceTokens.all([tenantId, JSON.stringify(rootIds)]),
+    );
     return new Map(rows.map(([id, token]) => [String(id), toShareToken(token)]));
   }
 
-  ofThread(tenantId: string, { projectId, threadId }: SharedThread): ShareToken {
+  findThreadToken(tenantId: string, { projectId, threadId }: SharedThread): ShareToken {
     const values = [tenantId, projectId, JSON.stringify(threadId)];
-    return toShareToken(parseRows(this.#statements.ofThread.all(values))[0]?.[0]);
+    return toShareToken(parseRows(this.#statements.findThreadToken.all(values))[0]?.[0]);
   }
 }
 

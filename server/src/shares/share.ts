@@ -24,9 +24,9 @@ export interface ShareReads {
   /** What a token gives access to; `undefined` if nothing is shared under it. */
   find(token: string): SharedScope | undefined;
   /** By id of the root run: the tokens of whole traces. */
-  ofTraces(tenantId: string, rootIds: readonly string[]): ReadonlyMap<string, ShareToken>;
+  findTraceTokens(tenantId: string, rootIds: readonly string[]): ReadonlyMap<string, ShareToken>;
   /** The token of a whole thread. */
-  ofThread(tenantId: string, thread: SharedThread): ShareToken;
+  findThreadToken(tenantId: string, thread: SharedThread): ShareToken;
 }
 
 /**

@@ -55,28 +55,28 @@ type ArgumentTable<Resources> = {
 const unchanged = <Args>(args: Args): Args => args;
 
 /** For readers who only have a share token: the arguments name no tenant, the result does. */
-const byToken = <Args>(args: Args): Args => args;
+const scopedByToken = <Args>(args: Args): Args => args;
 
 /** For arguments that begin with a tenant and the id of a run. */
-const ofRun = <Rest extends readonly unknown[]>(
+const withRunKey = <Rest extends readonly unknown[]>(
   [tenantId, id, ...rest]: readonly [string, string, ...Rest],
   keys: TenantIdMapper,
 ): [string, string, ...Rest] => [tenantId, keys.run(id), ...rest];
 
 /** For arguments that begin with a tenant and the id of a project. */
-const ofProject = <Rest extends readonly unknown[]>(
+const withProjectKey = <Rest extends readonly unknown[]>(
   [tenantId, id, ...rest]: readonly [string, string, ...Rest],
   keys: TenantIdMapper,
 ): [string, string, ...Rest] => [tenantId, keys.project(id), ...rest];
 
 /** For arguments that begin with a tenant and the id of a dataset. */
-const ofDataset = <Rest extends readonly unknown[]>(
+const withDatasetKey = <Rest extends readonly unknown[]>(
   [tenantId, id, ...rest]: readonly [string, string, ...Rest],
   keys: TenantIdMapper,
 ): [string, string, ...Rest] => [tenantId, keys.dataset(id), ...rest];
 
 /** For a tenant and a thread of a project. */
-const ofThread = (
+const withThreadKey = (
   [tenantId, thread]: [tenantId: string, thread: SharedThread],
   { project }: TenantIdMapper,
 ): [string, SharedThread] => [tenantId, replace(thread, { projectId: project })];
@@ -180,20 +180,20 @@ const readArguments: ArgumentTable<Readers> = {
     statsOfProjectRuns: ([tenantId, ids], { projects }) => [tenantId, projects(ids)],
     statsOfProjects: ([tenantId, ids], { projects }) => [tenantId, projects(ids)],
     statsOfComparatives: unchanged,
-    findToken: byToken,
-    listTokens: ofRun,
+    findToken: scopedByToken,
+    listTokens: withRunKey,
   },
   feedbackTrend: {
     read: ([tenantId, query], { project }) => [tenantId, replace(query, { projectId: project })],
   },
   datasets: {
-    find: ofDataset,
+    find: withDatasetKey,
     list: ([tenantId, query], { datasets }) => [tenantId, replace(query, { ids: datasets })],
-    findShared: byToken,
-    findVersion: ofDataset,
-    listVersions: ofDataset,
-    diff: ofDataset,
-    diffPage: ofDataset,
+    findShared: scopedByToken,
+    findVersion: withDatasetKey,
+    listVersions: withDatasetKey,
+    diff: withDatasetKey,
+    diffPage: withDatasetKey,
   },
   examples: {
     find: unchanged,
@@ -211,7 +211,7 @@ const readArguments: ArgumentTable<Readers> = {
     findDatasetId: unchanged,
     // Rows store the id of the source run, not its key.
     listSources: unchanged,
-    listSplits: ofDataset,
+    listSplits: withDatasetKey,
     search: ([tenantId, query], { dataset }) => [tenantId, replace(query, { datasetId: dataset })],
     findBlob: unchanged,
   },
@@ -223,7 +223,7 @@ const readArguments: ArgumentTable<Readers> = {
     usageOfTraces: unchanged,
   },
   projects: {
-    find: ofProject,
+    find: withProjectKey,
     list: ([tenantId, query], { projects, datasets }) => [
       tenantId,
       replace(query, { ids: projects, referenceDatasetIds: datasets }),
@@ -240,7 +240,7 @@ const readArguments: ArgumentTable<Readers> = {
   queueReviews: { listRuns: unchanged, progress: unchanged },
   retention: { list: unchanged },
   runs: {
-    find: ofRun,
+    find: withRunKey,
     query: ([tenantId, query], keys) => [
       tenantId,
       replace(query, {
@@ -249,7 +249,7 @@ const readArguments: ArgumentTable<Readers> = {
       }),
     ],
     statistics: ([tenantId, filter], keys) => [tenantId, toRunFilter(filter, keys)],
-    findShared: byToken,
+    findShared: scopedByToken,
     findFile: ([tenantId, file], { run }) => [tenantId, replace(file, { runId: run })],
   },
   runLists: {
@@ -261,14 +261,14 @@ const readArguments: ArgumentTable<Readers> = {
         after: (after) => replace(after, { id: keys.run }),
       }),
     ],
-    span: ofProject,
+    span: withProjectKey,
     counts: ([tenantId, query], { project }) => [tenantId, replace(query, { projectId: project })],
     words: ([tenantId, query], { project }) => [tenantId, replace(query, { projectId: project })],
   },
   shares: {
-    find: byToken,
-    ofTraces: ([tenantId, ids], { runs }) => [tenantId, runs(ids)],
-    ofThread: ofThread,
+    find: scopedByToken,
+    findTraceTokens: ([tenantId, ids], { runs }) => [tenantId, runs(ids)],
+    findThreadToken: withThreadKey,
   },
   storage: { use: unchanged, projects: unchanged },
   tenants: {
@@ -329,18 +329,18 @@ const writeArguments: ArgumentTable<ScopedWriters> = {
     ],
     deleteMany: ([tenantId, ids], { datasets }) => [tenantId, datasets(ids)],
     sweep: unchanged,
-    share: ofDataset,
-    unshare: ofDataset,
-    tag: ofDataset,
-    beginIndex: ofDataset,
-    extendIndex: ofDataset,
+    share: withDatasetKey,
+    unshare: withDatasetKey,
+    tag: withDatasetKey,
+    beginIndex: withDatasetKey,
+    extendIndex: withDatasetKey,
   },
   examples: {
     create: ([tenantId, drafts], { dataset }) => [
       tenantId,
       drafts.map((draft) => replace(draft, { datasetId: dataset })),
     ],
-    check: ofDataset,
+    check: withDatasetKey,
     update: ([tenantId, exampleChanges, datasetId], keys) => {
       const changes = exampleChanges.map((change) => toExampleChange(change, keys));
       return datasetId === undefined
@@ -354,17 +354,17 @@ const writeArguments: ArgumentTable<ScopedWriters> = {
     create: unchanged,
     update: ([tenantId, parts, datasetId], keys) =>
       datasetId === undefined ? [tenantId, parts] : [tenantId, parts, keys.dataset(datasetId)],
-    import: ofDataset,
-    updateSplits: ofDataset,
+    import: withDatasetKey,
+    updateSplits: withDatasetKey,
   },
-  uploads: { begin: unchanged, extend: ofDataset, end: ofDataset, drop: ofDataset },
+  uploads: { begin: unchanged, extend: withDatasetKey, end: withDatasetKey, drop: withDatasetKey },
   projects: {
     create: ([tenantId, draft], { dataset }) => [
       tenantId,
       replace(draft, { referenceDatasetId: dataset }),
     ],
-    update: ofProject,
-    delete: ofProject,
+    update: withProjectKey,
+    delete: withProjectKey,
     deleteMany: ([tenantId, ids], { projects }) => [tenantId, projects(ids)],
   },
   prompts: {
@@ -385,10 +385,10 @@ const writeArguments: ArgumentTable<ScopedWriters> = {
     sweep: unchanged,
   },
   shares: {
-    shareTrace: ofRun,
-    unshareTrace: ofRun,
-    shareThread: ofThread,
-    unshareThread: ofThread,
+    shareTrace: withRunKey,
+    unshareTrace: withRunKey,
+    shareThread: withThreadKey,
+    unshareThread: withThreadKey,
   },
   tenants: { create: unchanged, setHandle: unchanged, createKey: unchanged, revokeKey: unchanged },
 };
@@ -422,7 +422,7 @@ function scope<Resources extends object>(
 }
 
 function scopeCall(method: Call, keys: TenantKeys, toKeys: ToKeys<readonly unknown[]>): Call {
-  if (toKeys === byToken) {
+  if (toKeys === scopedByToken) {
     return (...args) => {
       const result = method(...args);
       const tenantId = tenantOf(result);

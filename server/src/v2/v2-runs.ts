@@ -169,7 +169,7 @@ async function readRunExtras(
   const [queued, sources, tokens] = await Promise.all([
     queuedIds.length === 0 ? undefined : annotationQueues.lastAdded(tenantId, queuedIds),
     sourceIds.length === 0 ? [] : examples.listSources(tenantId, sourceIds),
-    sharedIds.length === 0 ? undefined : shares.ofTraces(tenantId, sharedIds),
+    sharedIds.length === 0 ? undefined : shares.findTraceTokens(tenantId, sharedIds),
   ]);
   const sourceSet = new Set(sources);
   return (id) => ({

@@ -90,7 +90,9 @@ export async function readV2ThreadShare(
   { store }: Linked<Store>,
   request: FastifyRequest,
 ): Promise<unknown> {
-  const token = readToken(await store.read.shares.ofThread(request.tenantId, parseThread(request)));
+  const token = readToken(
+    await store.read.shares.findThreadToken(request.tenantId, parseThread(request)),
+  );
   return token === null ? {} : { share_token: token };
 }
 

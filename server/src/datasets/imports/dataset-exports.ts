@@ -150,7 +150,7 @@ function toLine(example: Example): string {
   } catch (cause) {
     throw new RequestError(
       422,
-      `example ${example.id} has no form for fine-tuning: ${messageOf(cause)}`,
+      `example ${example.id} can't be converted for fine-tuning: ${messageOf(cause)}`,
     );
   }
 }
