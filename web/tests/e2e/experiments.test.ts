@@ -86,7 +86,9 @@ describe.skipIf(browser === undefined)("the experiments, in Chromium", () => {
       })),
     });
     const listed = await fetch(`${server.url}/examples?dataset=${id}&limit=100`);
-    const ids = ((await listed.json()) as readonly { readonly id: string }[]).map(({ id }) => id);
+    const ids = ((await listed.json()) as readonly { readonly id: string }[]).map(
+      (example) => example.id,
+    );
     const right = (index: number): Given => ({
       text: `The capital of country ${index} is\na city.`,
       score: 1,

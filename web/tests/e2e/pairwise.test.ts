@@ -49,7 +49,7 @@ describe.skipIf(browser === undefined)("the experiments of a dataset, in Chromiu
       .poll(
         async () => {
           await page.mouse.wheel(0, 4_000);
-          return page.getByText(/number 0$/).count();
+          return rows.getByText(/number 0$/).count();
         },
         { timeout: 10_000 },
       )

@@ -28,7 +28,7 @@ test("exported cells that begin like formulas are imported unchanged", async () 
     JSON.stringify(a).localeCompare(JSON.stringify(b));
   expect(examples.toSorted(byText)).toEqual(
     texts
-      .map((text) => ({ inputs: { q: text, "=head": "x" }, outputs: { answer: text } }))
+      .map((cell) => ({ inputs: { q: cell, "=head": "x" }, outputs: { answer: cell } }))
       .toSorted(byText),
   );
 });
