@@ -84,7 +84,8 @@ export function useSuggestions(
   if (completion === undefined) {
     return { completion, suggestions: [] };
   }
-  const serverSuggestions = request === undefined ? [] : toValueSuggestions(values.data ?? [], request);
+  const serverSuggestions =
+    request === undefined ? [] : toValueSuggestions(values.data ?? [], request);
   // The previous response stays until the next one arrives, so its values may not match the prefix.
   const matching = serverSuggestions.filter(({ label }) =>
     label.toLowerCase().startsWith((request?.prefix ?? "").toLowerCase()),
