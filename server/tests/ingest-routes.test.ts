@@ -94,7 +94,8 @@ test.each(["text/plain", "multipart/form-data", "application/json"])(
     expect(await call(server, "POST /runs/multipart", { body: "x", headers })).toMatchObject({
       status: 422,
       json: {
-        detail: "the content type must be multipart/form-data with a boundary of 1 to 70 characters",
+        detail:
+          "the content type must be multipart/form-data with a boundary of 1 to 70 characters",
       },
     });
   },

@@ -121,7 +121,9 @@ test("a release is refused where a change is not committed", async () => {
   const { status, stderr } = release(folder, "99.1.2");
   expect({ status, stderr }).toEqual({
     status: 2,
-    stderr: expect.stringContaining("uncommitted changes; commit them first:\n?? notes.txt") as unknown,
+    stderr: expect.stringContaining(
+      "uncommitted changes; commit them first:\n?? notes.txt",
+    ) as unknown,
   });
 });
 

@@ -42,5 +42,7 @@ test("rows that a worker had done with before it died are counted, and sent no m
   const rows = Array.from({ length: 5 }, (_, index) => ({ runId, key: `k${index}`, score: 1 }));
   const result = await uploads.feedback(rows, {});
   expect(result).toMatchObject({ read: 5, created: 4, skipped: 0, rejected: 1 });
-  expect(result.faults[0]?.reason).toContain("row and reason are unknown because the worker crashed");
+  expect(result.faults[0]?.reason).toContain(
+    "row and reason are unknown because the worker crashed",
+  );
 });

@@ -6,9 +6,9 @@ import { expect, test } from "vitest";
 const folder = fileURLToPath(new URL("../../server/dist/web", import.meta.url));
 const html = readFileSync(`${folder}/index.html`, "utf8");
 
-/** What the page loads before it shows anything: the scripts it names, and what those import at once. */
+/** The scripts that load before the UI shows anything: those in index.html and their static imports. */
 function initialScripts(): readonly string[] {
-  const named = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+\.js)"/g)].map(
+  const scripts = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+\.js)"/g)].map(
     ([, path]) => path!,
   );
   const seen = new Set<string>();
@@ -16,17 +16,17 @@ function initialScripts(): readonly string[] {
     if (!seen.has(path)) {
       seen.add(path);
       const code = readFileSync(folder + path, "utf8");
-      // `import … from "./x.js"` and `import "./x.js"`, not `import("./x.js")`.
+      // Matches `import … from "./x.js"` and `import "./x.js"`, but not the dynamic `import("./x.js")`.
       for (const [, name] of code.matchAll(/(?:from|import)\s*"\.\/([^"]+\.js)"/g)) {
         visit(`/assets/${name}`);
       }
     }
   };
-  named.forEach(visit);
+  scripts.forEach(visit);
   return [...seen];
 }
 
-test("the scripts that the page begins with are 300 kB at most, gzipped", () => {
+test("the initial scripts are at most 300 kB, gzipped", () => {
   const scripts = initialScripts();
   expect(scripts.length).toBeGreaterThan(0);
   const bytes = scripts.reduce(
@@ -34,11 +34,11 @@ test("the scripts that the page begins with are 300 kB at most, gzipped", () => 
     0,
   );
   expect(bytes).toBeLessThanOrEqual(300_000);
-  // All of it in one file would be no split by route.
+  // An inline script would bypass the limit above.
   expect(html).not.toMatch(/<script(?![^>]*src=)/);
 });
 
-test("the page names nothing of another host, and nothing inline", () => {
+test("index.html refers to no other host and contains nothing inline", () => {
   expect(html).not.toMatch(/(?:src|href)="(?:https?:)?\/\//);
   expect(html).not.toMatch(/<style|\sstyle=|\son\w+=/);
 });

@@ -9,6 +9,6 @@ test.each([
   ["/o/default/projects", "", undefined],
   ["/", "?organizationId=<b>", undefined],
   [`/hub/o/${id}`, "", undefined],
-])("%s%s names %s", (pathname, search, tenant) => {
+])("the tenant id in %s%s is %s", (pathname, search, tenant) => {
   expect(parseTenantId(pathname, search)).toBe(tenant);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { EventStreamReader } from "../../src/api/event-stream.ts";
 
-test("events are the same wherever the stream is cut", () => {
+test("events are the same wherever the stream is split into chunks", () => {
   const stream = 'event: second\ndata: {"at":1}\n\n: still here\n\ndata: a\r\ndata: b\r\n\r\n';
   const whole = new EventStreamReader().read(stream);
   expect(whole).toEqual([
@@ -16,7 +16,7 @@ test("events are the same wherever the stream is cut", () => {
   }
 });
 
-test("an event without end is refused, not kept", () => {
+test("an event that is too long is rejected", () => {
   const reader = new EventStreamReader();
   expect(() => reader.read("data: ".padEnd(4_000_001, "x"))).toThrow(RangeError);
 });

@@ -19,7 +19,7 @@ const liveOf = (now: number, ...seconds: readonly LiveSecond[]): LiveReport => (
   senders: [],
 });
 
-test("what is told after a break takes the place of what was known of those seconds", () => {
+test("seconds in a report after a reconnect replace the earlier ones", () => {
   const known = liveOf(1_003, second(1_000, { runs: 1 }), second(1_002, { runs: 2 }));
   const told = liveOf(1_005, second(1_002, { runs: 3 }), second(1_004, { runs: 4 }));
   const { seconds } = mergeReports(known, told);
@@ -30,13 +30,13 @@ test("what is told after a break takes the place of what was known of those seco
   ]);
 });
 
-test("seconds of more than five minutes ago are forgotten", () => {
+test("seconds that are older than five minutes are dropped", () => {
   const known = liveOf(1_000, second(699, { runs: 1 }), second(700, { runs: 1 }));
   expect(mergeReports(known, liveOf(1_000)).seconds.map(({ at }) => at)).toEqual([700]);
 });
 
-test("a minute comes to rates, shares and latencies that are off by 2.5 % at most", () => {
-  // Bucket 189 reaches to 10.1 ms, bucket 236 to 100.5 ms.
+test("a minute is summarized as rates, shares, and latencies within 2.5 %", () => {
+  // The upper bound of bucket 189 is 10.1 ms, that of bucket 236 is 100.5 ms.
   const live = liveOf(
     1_000,
     second(939, { runs: 1_000 }),
@@ -51,7 +51,7 @@ test("a minute comes to rates, shares and latencies that are off by 2.5 % at mos
   expect(Math.abs(slow.p99Ms! - 98) / 98).toBeLessThan(0.025);
 });
 
-test("steps without anything are there too, and steps don't move with the second", () => {
+test("empty steps are included, and steps do not shift from second to second", () => {
   const live = liveOf(1_004, second(994, { runs: 5 }), second(1_001, { runs: 9 }));
   const { at, steps } = toSeries(live, 5);
   expect(at).toHaveLength(60);
@@ -61,7 +61,7 @@ test("steps without anything are there too, and steps don't move with the second
   expect(toSeries({ ...live, now: 1_000 }, 5).at).toEqual(at);
 });
 
-test("projects are in the order of what they brought in the last minute", () => {
+test("projects are sorted by their runs in the last minute", () => {
   const live = liveOf(
     1_000,
     second(800, { runs: 99 }, "old"),
@@ -71,6 +71,6 @@ test("projects are in the order of what they brought in the last minute", () => 
   expect(activeProjects(live)).toEqual(["busy", "some", "old"]);
 });
 
-test("what is no event of the feed is refused", () => {
+test("an invalid event of the feed is rejected", () => {
   expect(() => parseLiveReport('{"now":1}')).toThrow(TypeError);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { repairNavigatorLanguage } from "../../src/app/navigator-language.ts";
 
-test("a language that Intl refuses becomes English, one that it takes stays", () => {
+test("a language that Intl rejects is replaced by English; a valid one is kept", () => {
   const posix = { language: "en-US@posix" };
   repairNavigatorLanguage(posix);
   expect(new Intl.NumberFormat(posix.language).format(1_000)).toBe("1,000");

@@ -10,7 +10,7 @@ import { WatchedPage } from "../support/watched-page.ts";
 
 const browser = await startBrowser();
 
-describe.skipIf(browser === undefined)("a dataset of any content and size, in Chromium", () => {
+describe.skipIf(browser === undefined)("datasets with any content and size, in Chromium", () => {
   let server: RunningServer;
   let client: Client;
   let dataDir: string;
@@ -40,7 +40,7 @@ describe.skipIf(browser === undefined)("a dataset of any content and size, in Ch
   const addressOf = (datasetId: string): string =>
     `${server.url}/o/${tenantId}/datasets/${datasetId}`;
 
-  test("what an example holds is shown as text, whatever it is", async () => {
+  test("any content of an example is shown as plain text", async () => {
     const { page, faults } = watched;
     const { id } = await client.datasets.create({ name: "<img src=x onerror=alert(1)>\u202Exe" });
     const inputs = {
@@ -61,7 +61,7 @@ describe.skipIf(browser === undefined)("a dataset of any content and size, in Ch
     expect(faults).toEqual([]);
   });
 
-  test("a dataset of 100,000 examples opens, counts and scrolls with few rows in the page", async () => {
+  test("a dataset of 100,000 examples opens, shows its count, and scrolls with few rendered rows", async () => {
     const { page, faults } = watched;
     const { id } = await client.datasets.create({ name: "100,000" });
     for (let part = 0; part < 20; part += 1) {

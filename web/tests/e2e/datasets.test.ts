@@ -10,7 +10,7 @@ import { WatchedPage } from "../support/watched-page.ts";
 
 const browser = await startBrowser();
 
-describe.skipIf(browser === undefined)("the screen of datasets, in Chromium", () => {
+describe.skipIf(browser === undefined)("the datasets, in Chromium", () => {
   let server: RunningServer;
   let client: Client;
   let dataDir: string;
@@ -41,8 +41,8 @@ describe.skipIf(browser === undefined)("the screen of datasets, in Chromium", ()
   const addressOf = (datasetId: string): string =>
     `${server.url}/o/${tenantId}/datasets/${datasetId}`;
 
-  /** A dataset made through the SDK: 40 questions, each in a split. */
-  async function makeQuestions(name: string): Promise<string> {
+  /** Creates a dataset of 40 questions with the SDK, each in a split. */
+  async function createQuestions(name: string): Promise<string> {
     const { id } = await client.datasets.create({ name, description: "What people ask." });
     await client.examples.createMany({
       datasetId: id,
@@ -56,7 +56,7 @@ describe.skipIf(browser === undefined)("the screen of datasets, in Chromium", ()
     return id;
   }
 
-  test("an empty list says what datasets are for, and makes one", async () => {
+  test("an empty list explains datasets and can create one", async () => {
     const { page, faults } = watched;
     await page.goto(`${server.url}/o/${tenantId}/datasets`);
     await page.getByText("No datasets yet").waitFor();
@@ -68,9 +68,9 @@ describe.skipIf(browser === undefined)("the screen of datasets, in Chromium", ()
     expect(faults).toEqual([]);
   });
 
-  test("the list is searched and sorted in its address, and leads to a dataset", async () => {
+  test("the list can be searched and sorted, stores that in the URL, and opens a dataset", async () => {
     const { page, faults } = watched;
-    await makeQuestions("questions");
+    await createQuestions("questions");
     await page.goto(`${server.url}/o/${tenantId}/datasets`);
     await page.getByRole("link", { name: "questions" }).waitFor();
     await page.getByRole("link", { name: "made here" }).waitFor();
@@ -84,9 +84,9 @@ describe.skipIf(browser === undefined)("the screen of datasets, in Chromium", ()
     expect(faults).toEqual([]);
   });
 
-  test("examples are filtered by split, text and metadata; a link shows what one saw", async () => {
+  test("examples are filtered by split, text and metadata, and the URL restores the view", async () => {
     const { page, faults } = watched;
-    await page.goto(addressOf(await makeQuestions("filtered")));
+    await page.goto(addressOf(await createQuestions("filtered")));
     await page.getByText("40 examples").waitFor();
     await page.getByLabel("Split", { exact: true }).selectOption("test");
     await page.getByText("10 examples").waitFor();
@@ -101,9 +101,9 @@ describe.skipIf(browser === undefined)("the screen of datasets, in Chromium", ()
     expect(faults).toEqual([]);
   });
 
-  test("an example opens beside the list, is edited, and what is no JSON is said in place", async () => {
+  test("an example opens next to the list and can be edited, and invalid JSON is marked", async () => {
     const { page, faults } = watched;
-    await page.goto(addressOf(await makeQuestions("edited")));
+    await page.goto(addressOf(await createQuestions("edited")));
     await page.getByRole("link", { name: "Question 7?" }).click();
     const panel = page.getByRole("complementary", { name: "Example" });
     await panel.getByText('"Question 7?"').waitFor();
@@ -122,7 +122,7 @@ describe.skipIf(browser === undefined)("the screen of datasets, in Chromium", ()
     expect(faults).toEqual([]);
   });
 
-  test("what does not fit the dataset's schema is marked at the value", async () => {
+  test("a value that violates the dataset's schema is marked", async () => {
     const { page, faults } = watched;
     const schema = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] };
     const { id } = await client.datasets.create({ name: "strict", inputsSchema: schema });
@@ -137,13 +137,13 @@ describe.skipIf(browser === undefined)("the screen of datasets, in Chromium", ()
     await dialog.getByRole("textbox", { name: "Inputs" }).fill('{"n": 7}');
     await dialog.getByRole("button", { name: "Add" }).click();
     await page.getByRole("link", { name: '{"n":7}' }).waitFor();
-    // The refusal itself is an answer 422, which the browser notes.
+    // The browser logs the expected response 422.
     expect(faults.filter((fault) => !fault.includes("422"))).toEqual([]);
   });
 
-  test("selected examples are put into a split, and deleted after a question", async () => {
+  test("selected examples can be assigned to a split, and deleted after a confirmation", async () => {
     const { page, faults } = watched;
-    await page.goto(addressOf(await makeQuestions("selected")));
+    await page.goto(addressOf(await createQuestions("selected")));
     await page.getByLabel("Select row 1", { exact: true }).check();
     await page.getByLabel("Select row 2", { exact: true }).check();
     await page.getByRole("button", { name: "Edit splits (2)" }).click();
@@ -156,9 +156,9 @@ describe.skipIf(browser === undefined)("the screen of datasets, in Chromium", ()
     expect(faults).toEqual([]);
   });
 
-  test("versions are tagged, looked at and compared member by member", async () => {
+  test("versions can be tagged, viewed and compared member by member", async () => {
     const { page, faults } = watched;
-    const id = await makeQuestions("versions");
+    const id = await createQuestions("versions");
     const listed = await fetch(`${server.url}/examples?dataset=${id}&limit=2`);
     const [first, second] = (await listed.json()) as readonly { readonly id: string }[];
     await client.examples.update(first!.id, {
@@ -182,7 +182,7 @@ describe.skipIf(browser === undefined)("the screen of datasets, in Chromium", ()
     expect(faults).toEqual([]);
   });
 
-  test("a dropped CSV is previewed, mapped and imported, and rejected rows say why", async () => {
+  test("a dropped CSV is previewed, mapped and imported, and rejected rows show the reason", async () => {
     const { page, faults } = watched;
     await page.goto(`${server.url}/o/${tenantId}/datasets`);
     await page.getByRole("button", { name: "Import file" }).click();
@@ -208,9 +208,9 @@ describe.skipIf(browser === undefined)("the screen of datasets, in Chromium", ()
     expect(faults).toEqual([]);
   });
 
-  test("a large JSONL goes in by parts, and can be stopped", async () => {
+  test("a large JSONL file is imported in parts and can be cancelled", async () => {
     const { page, faults } = watched;
-    const id = await makeQuestions("large");
+    const id = await createQuestions("large");
     await page.goto(addressOf(id));
     await page.getByRole("button", { name: "Import file" }).click();
     const line = (index: number) => JSON.stringify({ inputs: { n: index, text: "x".repeat(300) } });
@@ -228,9 +228,9 @@ describe.skipIf(browser === undefined)("the screen of datasets, in Chromium", ()
     expect(faults).toEqual([]);
   }, 60_000);
 
-  test("a shared dataset is read by its link, without navigation, until it is taken back", async () => {
+  test("a shared dataset is public under its link, without navigation, until it is unshared", async () => {
     const { page, faults } = watched;
-    const id = await makeQuestions("shared");
+    const id = await createQuestions("shared");
     await page.goto(addressOf(id));
     await page.getByRole("button", { name: "Share", exact: true }).click();
     await page.getByRole("button", { name: "Create link" }).click();
@@ -253,9 +253,9 @@ describe.skipIf(browser === undefined)("the screen of datasets, in Chromium", ()
     await page.getByRole("alert").getByText("no dataset is shared under this token").waitFor();
   });
 
-  test("a split of a version is saved as a file", async () => {
+  test("a split of a version can be exported to a file", async () => {
     const { page, faults } = watched;
-    await page.goto(addressOf(await makeQuestions("saved")));
+    await page.goto(addressOf(await createQuestions("saved")));
     await page.getByRole("button", { name: "Export" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Split").selectOption("test");

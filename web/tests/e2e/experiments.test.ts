@@ -16,7 +16,7 @@ interface Given {
   readonly fails?: true;
 }
 
-describe.skipIf(browser === undefined)("the screen of experiments, in Chromium", () => {
+describe.skipIf(browser === undefined)("the experiments, in Chromium", () => {
   let server: RunningServer;
   let client: Client;
   let dataDir: string;
@@ -33,7 +33,7 @@ describe.skipIf(browser === undefined)("the screen of experiments, in Chromium",
     >;
   };
 
-  /** An experiment: the project and its feedback over REST, the runs through the SDK. */
+  /** Creates an experiment: its project and feedback over REST, its runs with the SDK. */
   async function runExperiment(
     name: string,
     exampleIds: readonly string[],
@@ -43,7 +43,7 @@ describe.skipIf(browser === undefined)("the screen of experiments, in Chromium",
     experiments.push(String(made["id"]));
     const startMs = Date.now() - 5_000;
     const given = exampleIds.flatMap((referenceExampleId, index) =>
-      answer(index).map((one) => ({ ...one, referenceExampleId, index })),
+      answer(index).map((result) => ({ ...result, referenceExampleId, index })),
     );
     const runIds = given.map(({ text, fails, referenceExampleId, index }) => {
       const startTime = startMs + index;
@@ -86,7 +86,9 @@ describe.skipIf(browser === undefined)("the screen of experiments, in Chromium",
       })),
     });
     const listed = await fetch(`${server.url}/examples?dataset=${id}&limit=100`);
-    const ids = ((await listed.json()) as readonly { readonly id: string }[]).map((one) => one.id);
+    const ids = ((await listed.json()) as readonly { readonly id: string }[]).map(
+      (example) => example.id,
+    );
     const right = (index: number): Given => ({
       text: `The capital of country ${index} is\na city.`,
       score: 1,
@@ -132,7 +134,7 @@ describe.skipIf(browser === undefined)("the screen of experiments, in Chromium",
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  test("experiments are listed with scores, held against a baseline, and chosen to be compared", async () => {
+  test("experiments are listed with scores, compared to a baseline, and selected for comparison", async () => {
     const { page, faults } = watched;
     await page.goto(`${datasetAddress}?tab=experiments`);
     await page.getByRole("link", { name: "second" }).waitFor();
@@ -151,7 +153,7 @@ describe.skipIf(browser === undefined)("the screen of experiments, in Chromium",
     expect(faults).toEqual([]);
   }, 30_000);
 
-  test("regressions come first, the new error before all, and only they are kept when asked", async () => {
+  test("regressions come first, a new error before all others, and a filter shows only regressions", async () => {
     const { page, faults } = watched;
     await page.goto(`${datasetAddress}/compare?experiments=${experiments.join(",")}`);
     const rows = page.locator(".compare-rows tbody tr");
@@ -173,7 +175,7 @@ describe.skipIf(browser === undefined)("the screen of experiments, in Chromium",
     expect(faults).toEqual([]);
   }, 30_000);
 
-  test("an example opens with each answer against the baseline or the reference, and its traces", async () => {
+  test("an example shows each output compared to the baseline or the reference, and its traces", async () => {
     const { page, faults } = watched;
     await page.goto(`${datasetAddress}/compare?experiments=${experiments.join(",")}`);
     await page.getByRole("button", { name: "country 7?" }).click();
@@ -193,7 +195,7 @@ describe.skipIf(browser === undefined)("the screen of experiments, in Chromium",
     expect(faults).toEqual([]);
   }, 30_000);
 
-  test("a pairwise comparison shows who won: better, worse, and the share of wins", async () => {
+  test("a pairwise comparison shows the result: better, worse, and the win rate", async () => {
     const { page, faults } = watched;
     await page.goto(`${datasetAddress}?tab=comparisons`);
     await page.getByRole("link", { name: "which reads better" }).click();

@@ -11,7 +11,7 @@ import { recordAssistant } from "../support/trace-recordings.ts";
 
 const browser = await startBrowser();
 
-/** What is there once a screen shows what it has, by its name. */
+/** By screen: a selector that matches once the screen has loaded. */
 const screens = {
   home: "main table",
   projects: "main table",
@@ -34,7 +34,7 @@ const screens = {
 } as const;
 type Screen = keyof typeof screens;
 
-/** Where a button of a screen opens a dialog. */
+/** Screens with a button that opens a dialog. */
 const dialogs = [
   ["datasets", "New dataset"],
   ["examples", "Shared"],
@@ -42,7 +42,7 @@ const dialogs = [
   ["prompts", "New prompt"],
 ] as const satisfies readonly (readonly [Screen, string])[];
 
-/** Two rows and more where a screen has a list. */
+/** Records enough for at least two rows in every list. */
 async function recordMore(client: Client): Promise<string> {
   const dataset = await client.datasets.create({ name: "answers" });
   const queue = await client.annotationQueues.create({
@@ -65,11 +65,11 @@ async function recordMore(client: Client): Promise<string> {
   return queue.id;
 }
 
-describe.skipIf(browser === undefined)("the keys that the map names, in Chromium", () => {
+describe.skipIf(browser === undefined)("the keyboard shortcuts, in Chromium", () => {
   let opened: OpenedPage;
   let page: Page;
   const addresses = new Map<string, string>();
-  const pressedHere = new Set<string>();
+  const tested = new Set<string>();
 
   beforeAll(async () => {
     opened = await openPage(browser!, "keys");
@@ -110,55 +110,57 @@ describe.skipIf(browser === undefined)("the keys that the map names, in Chromium
     await isReady(name);
   };
 
-  /** Keys and words of the map, as it shows them. */
-  const readMap = async (): Promise<readonly (readonly [keys: string, what: string])[]> => {
+  /** Reads the keys and descriptions in the shortcut list. */
+  const readShortcuts = async (): Promise<
+    readonly (readonly [keys: string, description: string])[]
+  > => {
     await press(page, "?");
     await page.getByRole("dialog", { name: "Keyboard shortcuts", exact: true }).waitFor();
     const keys = await page.locator("dialog[open] dt").allInnerTexts();
-    const words = await page.locator("dialog[open] dd").allInnerTexts();
-    return keys.map((key, index) => [key, words[index] ?? ""]);
+    const descriptions = await page.locator("dialog[open] dd").allInnerTexts();
+    return keys.map((key, index) => [key, descriptions[index] ?? ""]);
   };
 
   const strokesOf = (keys: string): readonly string[] =>
     keys === "Ctrl K" ? ["Control+k"] : keys.split(" ");
 
   test.for(Object.keys(screens) as Screen[])(
-    "on the screen %s each of them does what the map says",
+    "on the screen %s each of them does what the shortcut list says",
     { timeout: 120_000 },
     async (name) => {
       await open(name);
-      const map = await readMap();
+      const shortcuts = await readShortcuts();
       await page.screenshot({ path: `${screenshots}/keys-${name}.png` });
-      expect(new Set(map.map(([keys]) => keys)).size, "keys that mean one thing").toBe(map.length);
-      const wrong: string[] = [];
+      expect(new Set(shortcuts.map(([keys]) => keys)).size, "distinct keys").toBe(shortcuts.length);
+      const failures: string[] = [];
       await open(name);
-      for (const [keys, what] of map) {
-        const effect = effects[what];
-        expect(effect, `${keys} on ${name}: ${what}`).toBeDefined();
-        pressedHere.add(what);
+      for (const [keys, description] of shortcuts) {
+        const effect = effects[description];
+        expect(effect, `${keys} on ${name}: ${description}`).toBeDefined();
+        tested.add(description);
         await effect!.start?.(page);
         const before = new URL(page.url());
         await press(page, ...(effect!.presses ?? strokesOf(keys)));
         await effect!.shows(page, before).catch((cause: unknown) => {
-          wrong.push(`${keys}: ${what}: ${String(cause)}`);
+          failures.push(`${keys}: ${description}: ${String(cause)}`);
         });
-        if (effect!.undo === undefined || wrong.length > 0) {
+        if (effect!.undo === undefined || failures.length > 0) {
           await open(name);
         } else {
           await effect!.undo(page, before);
           await isReady(name);
         }
       }
-      expect(wrong).toEqual([]);
+      expect(failures).toEqual([]);
       expect(opened.faults).toEqual([]);
     },
   );
 
-  test("none of what a key is said to do here is on no map", () => {
-    expect(Object.keys(effects).filter((what) => !pressedHere.has(what))).toEqual([]);
+  test("every effect in this test belongs to a listed shortcut", () => {
+    expect(Object.keys(effects).filter((description) => !tested.has(description))).toEqual([]);
   });
 
-  test("the palette does what it names, also where that moves the focus; Escape gives the focus back", async () => {
+  test("the palette runs commands, even those that move the focus; Escape restores the focus", async () => {
     await open("runs");
     await press(page, "f", "Control+k", "Escape");
     await isFocused(page, "[data-filter-input]");
@@ -186,7 +188,7 @@ describe.skipIf(browser === undefined)("the keys that the map names, in Chromium
       await page.getByRole("dialog").waitFor();
       for (let turn = 0; turn < 12; turn += 1) {
         await press(page, "Tab");
-        // What is behind is inert: the focus is in the dialog, or with the browser itself.
+        // Everything behind the dialog is inert: the focus is in the dialog or in the browser's toolbar.
         expect(
           await page.evaluate(
             () =>
@@ -197,7 +199,7 @@ describe.skipIf(browser === undefined)("the keys that the map names, in Chromium
       }
       await press(page, "Escape");
       await expect.poll(() => page.locator("dialog[open]").count()).toBe(0);
-      expect(await opener.evaluate((one) => one === document.activeElement)).toBe(true);
+      expect(await opener.evaluate((element) => element === document.activeElement)).toBe(true);
     },
   );
 });

@@ -9,8 +9,8 @@ import { WatchedPage } from "../support/watched-page.ts";
 
 const browser = await startBrowser();
 
-/** The page of a printed link, on this server. */
-const here = (server: RunningServer, link: string): string =>
+/** Replaces the host of a printed link by that of this server. */
+const toServerUrl = (server: RunningServer, link: string): string =>
   link.replace(/^https?:\/\/[^/]+/, server.url);
 
 describe.skipIf(browser === undefined)("links that clients print, in Chromium", () => {
@@ -58,9 +58,9 @@ describe.skipIf(browser === undefined)("links that clients print, in Chromium", 
     await server.close();
   });
 
-  /** Opens a link, and waits for what only the right page has. */
-  const opens = async (link: string, text: string): Promise<void> => {
-    await page.goto(here(server, link));
+  /** Opens a link and waits for a text that only the right view contains. */
+  const expectText = async (link: string, text: string): Promise<void> => {
+    await page.goto(toServerUrl(server, link));
     await page.getByText(text).first().waitFor();
   };
 
@@ -68,31 +68,36 @@ describe.skipIf(browser === undefined)("links that clients print, in Chromium", 
     const run = await langsmith.readRun(runId);
     const link = await langsmith.getRunUrl({ run });
     expect(link).toMatch(/\/o\/[^/]+\/projects\/p\/[^/]+\/r\/[^/]+\?poll=true$/);
-    await opens(link, "the answer inside");
+    await expectText(link, "the answer inside");
     await page.getByRole("heading", { name: "inner answer" }).waitFor();
-    await opens(await langsmith.getRunUrl({ runId }), "the answer inside");
+    await expectText(await langsmith.getRunUrl({ runId }), "the answer inside");
     const { url = "" } = await langsmith.runs.getURL(runId, {
       project_id: run.session_id ?? "",
       trace_id: run.trace_id ?? "",
     });
     expect(url.startsWith(server.url)).toBe(true);
-    await opens(url, "the answer inside");
+    await expectText(url, "the answer inside");
     expect(watched.faults).toEqual([]);
   }, 40_000);
 
   test("langsmith's links to a project, a dataset and shares open them", async () => {
-    await opens(await langsmith.getProjectUrl({ projectName: "printed links" }), "outer question");
-    await opens(await langsmith.getDatasetUrl({ datasetId }), "compared questions");
-    await opens(await langsmith.shareRun(runId), "inner answer");
+    await expectText(
+      await langsmith.getProjectUrl({ projectName: "printed links" }),
+      "outer question",
+    );
+    await expectText(await langsmith.getDatasetUrl({ datasetId }), "compared questions");
+    await expectText(await langsmith.shareRun(runId), "inner answer");
     const { url } = await langsmith.shareDataset(datasetId);
-    await opens(url, "compared questions");
+    await expectText(url, "compared questions");
     expect(watched.faults).toEqual([]);
   }, 60_000);
 
   test("the link under `View results` of an evaluation opens the comparison of its experiments", async () => {
     const dataset = await langsmith.getDatasetUrl({ datasetId });
     for (const selected of [experiments.slice(0, 1), experiments]) {
-      await page.goto(here(server, `${dataset}/compare?selectedSessions=${selected.join(",")}`));
+      await page.goto(
+        toServerUrl(server, `${dataset}/compare?selectedSessions=${selected.join(",")}`),
+      );
       for (const name of ["before the change", "after the change"].slice(0, selected.length)) {
         await page.getByText(name).first().waitFor();
       }
@@ -100,12 +105,12 @@ describe.skipIf(browser === undefined)("links that clients print, in Chromium", 
     expect(watched.faults).toEqual([]);
   }, 40_000);
 
-  test("our own links open: project, run, dataset, shares, prompts", async () => {
-    await opens(await client.projects.url({ projectName: "printed links" }), "outer question");
-    await opens(await client.datasets.url({ datasetId }), "compared questions");
-    await opens(await client.prompts.url("greeting"), "greeting");
+  test("the links of our client open: project, run, dataset, shares, prompts", async () => {
+    await expectText(await client.projects.url({ projectName: "printed links" }), "outer question");
+    await expectText(await client.datasets.url({ datasetId }), "compared questions");
+    await expectText(await client.prompts.url("greeting"), "greeting");
 
-    await opens(await client.runs.url(runId), "the answer inside");
+    await expectText(await client.runs.url(runId), "the answer inside");
     expect(watched.faults).toEqual([]);
   }, 60_000);
 });

@@ -13,12 +13,12 @@ const browser = await startBrowser();
 const screenshots = "temp/web";
 const pageOptions = { timeout: 10_000 };
 
-describe.skipIf(browser === undefined)("the pages, in Chromium", () => {
+describe.skipIf(browser === undefined)("the main views, in Chromium", () => {
   let server: RunningServer;
   let client: Client;
   let dataDir: string;
   let page: Page;
-  /** What went wrong in the page: exceptions, refusals of its policy, requests to elsewhere. */
+  /** Exceptions, violations of the Content-Security-Policy, and requests to other hosts. */
   const faults: string[] = [];
 
   beforeAll(async () => {
@@ -58,7 +58,7 @@ describe.skipIf(browser === undefined)("the pages, in Chromium", () => {
     return `${server.url}/o/${project?.tenant_id}/projects/p/${project?.id}`;
   };
 
-  test("an empty server says how to record a first run, then shows its project", async () => {
+  test("an empty server explains how to record a run, and then shows its project", async () => {
     await page.goto(server.url);
     await page.getByText("No runs yet").waitFor();
     expect(await page.locator("pre").nth(1).textContent()).toContain(server.url);
@@ -68,7 +68,7 @@ describe.skipIf(browser === undefined)("the pages, in Chromium", () => {
     expect(faults).toEqual([]);
   });
 
-  test("a trace opens from the list: its tree, and the inputs of the run that is clicked", async () => {
+  test("a trace opens from the list with its tree and the inputs of the clicked run", async () => {
     await page.goto(await projectAddress());
     await page.getByRole("link", { name: "ask", exact: true }).click();
     const rows = page.getByRole("tree", { name: "Runs of the trace" }).getByRole("treeitem");
@@ -83,7 +83,7 @@ describe.skipIf(browser === undefined)("the pages, in Chromium", () => {
     expect(faults).toEqual([]);
   });
 
-  test("arrow keys walk through the tree, and a failed run shows its error", async () => {
+  test("the arrow keys move through the tree, and a failed run shows its error", async () => {
     const traceId = await recordAnswer(client, "fail");
     await page.goto(`${await projectAddress()}?trace=${traceId}`);
     await page.getByRole("heading", { name: "ask" }).waitFor();
@@ -97,7 +97,7 @@ describe.skipIf(browser === undefined)("the pages, in Chromium", () => {
     expect(faults).toEqual([]);
   });
 
-  test("new traces appear by themselves, older ones as one scrolls, few rows exist", async () => {
+  test("new traces appear automatically and older ones on scrolling, with few rows rendered", async () => {
     await recordMany(client, 250);
     await page.goto(await projectAddress());
     await page.getByRole("link", { name: "many 249" }).waitFor();
@@ -118,7 +118,7 @@ describe.skipIf(browser === undefined)("the pages, in Chromium", () => {
     expect(faults).toEqual([]);
   });
 
-  test("what a run holds is shown as text, whatever it is", async () => {
+  test("any content of a run is shown as plain text", async () => {
     const traceId = await recordHostile(client);
     await page.goto(`${await projectAddress()}?trace=${traceId}`);
     await page.getByText("<img src=x onerror=alert(1)>").waitFor();
@@ -131,7 +131,7 @@ describe.skipIf(browser === undefined)("the pages, in Chromium", () => {
     expect(faults).toEqual([]);
   });
 
-  test("a trace of 10,000 runs opens, and its last run is one key away", async () => {
+  test("a trace of 10,000 runs opens, and one key selects its last run", async () => {
     const traceId = await recordLarge(client, 10_000);
     await page.goto(`${await projectAddress()}?trace=${traceId}`);
     await page.getByText("10,000 runs").waitFor();
@@ -141,7 +141,7 @@ describe.skipIf(browser === undefined)("the pages, in Chromium", () => {
     expect(faults).toEqual([]);
   }, 30_000);
 
-  test("an address without a trace says so, and a server that is gone too", async () => {
+  test("a missing trace and an unreachable server are reported", async () => {
     const unknown = "00000000-0000-4000-8000-000000000000";
     await page.goto(`${await projectAddress()}?trace=${unknown}`);
     await page.getByText("Trace not found").waitFor();
@@ -152,7 +152,7 @@ describe.skipIf(browser === undefined)("the pages, in Chromium", () => {
     await page
       .getByRole("button", { name: "Try again" })
       .click({ timeout: 1_000 })
-      // It went on by itself.
+      // The UI may already have reconnected by itself, which removes the button.
       .catch(() => undefined);
     await page.getByRole("heading", { name: "Projects" }).waitFor();
     await expect.poll(async () => page.getByRole("alert").count()).toBe(0);

@@ -5,7 +5,7 @@ import { openPage, screenshots } from "../support/opened-page.ts";
 import type { OpenedPage } from "../support/opened-page.ts";
 
 const browser = await startBrowser();
-/** More than one page of the list. */
+/** More experiments than one page of the list contains. */
 const experimentCount = 60;
 
 describe.skipIf(browser === undefined)("the experiments of a dataset, in Chromium", () => {
@@ -19,9 +19,9 @@ describe.skipIf(browser === undefined)("the experiments of a dataset, in Chromiu
     const dataset = await client.datasets.create({ name: "questions" });
     datasetId = dataset.id;
     for (let index = 0; index < experimentCount; index += 1) {
-      // Their names say nothing of their age.
+      // The names are not in the order of creation.
       const body = {
-        name: `variant ${(index * 37) % experimentCount}, made ${index}`,
+        name: `variant ${(index * 37) % experimentCount}, number ${index}`,
         start_time: new Date(Date.UTC(2026, 0, 1, 0, index)).toISOString(),
         reference_dataset_id: datasetId,
       };
@@ -36,20 +36,20 @@ describe.skipIf(browser === undefined)("the experiments of a dataset, in Chromiu
     await browser?.close();
   }, 60_000);
 
-  test("the newest come first, and the oldest are there as one scrolls", async () => {
+  test("the newest come first, and the oldest load on scrolling", async () => {
     const { page, faults } = opened;
     await page.goto(`${address}?tab=experiments`);
     const rows = page.locator(".data-rows tr");
     await rows
       .first()
-      .getByText(`made ${experimentCount - 1}`)
+      .getByText(`number ${experimentCount - 1}`)
       .waitFor();
     await page.locator(".data-table").hover();
     await expect
       .poll(
         async () => {
           await page.mouse.wheel(0, 4_000);
-          return page.getByText(/made 0$/).count();
+          return rows.getByText(/number 0$/).count();
         },
         { timeout: 10_000 },
       )
@@ -57,7 +57,7 @@ describe.skipIf(browser === undefined)("the experiments of a dataset, in Chromiu
     expect(faults).toEqual([]);
   }, 60_000);
 
-  test("two that are chosen become a pairwise comparison, which opens and is listed", async () => {
+  test("two selected experiments become a pairwise comparison, which opens and is listed", async () => {
     const { page, faults, server } = opened;
     await page.goto(`${address}?tab=experiments`);
     await page.getByRole("checkbox").nth(1).check();
@@ -70,12 +70,12 @@ describe.skipIf(browser === undefined)("the experiments of a dataset, in Chromiu
     await page.getByRole("button", { name: "Create" }).click();
     await page.waitForURL((url) => url.searchParams.has("comparative"));
     await page.getByRole("heading", { name: "Pairwise comparison" }).waitFor();
-    const made = (await (
+    const created = (await (
       await fetch(`${server.url}/datasets/${datasetId}/comparative`)
     ).json()) as readonly { id: string; name: string; experiments_info: object[] }[];
-    expect(made).toMatchObject([{ name: "which is kinder", reference_dataset_id: datasetId }]);
-    expect(made[0]?.experiments_info).toHaveLength(2);
-    expect(new URL(page.url()).searchParams.get("comparative")).toBe(made[0]?.id);
+    expect(created).toMatchObject([{ name: "which is kinder", reference_dataset_id: datasetId }]);
+    expect(created[0]?.experiments_info).toHaveLength(2);
+    expect(new URL(page.url()).searchParams.get("comparative")).toBe(created[0]?.id);
     await page.goto(`${address}?tab=comparisons`);
     await page.getByRole("link", { name: "which is kinder" }).waitFor();
     expect(faults).toEqual([]);

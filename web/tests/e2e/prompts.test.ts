@@ -58,7 +58,7 @@ describe.skipIf(browser === undefined)("the prompt hub, in Chromium", () => {
   const names = async (): Promise<readonly string[]> =>
     page.locator(".data-rows a").allInnerTexts();
 
-  test("prompts are searched, sorted, narrowed by tag, liked, and found again in the address", async () => {
+  test("prompts can be searched, sorted, filtered by tag and liked, and the URL stores the state", async () => {
     await page.goto(`${server.url}/prompts?sort=repo_handle`);
     await page.getByRole("link", { name: "zebra" }).waitFor();
     expect(await names()).toEqual(["answer", "zebra"]);
@@ -79,7 +79,7 @@ describe.skipIf(browser === undefined)("the prompt hub, in Chromium", () => {
     expect(watched.faults).toEqual([]);
   }, 60_000);
 
-  test("a prompt shows its messages, fills its variables, and says how to pull it", async () => {
+  test("a prompt shows its messages, fills in its variables, and explains how to pull it", async () => {
     const address = await client.prompts.url("answer");
     await page.goto(address.replace(/^https?:\/\/[^/]+/, server.url));
     await page.getByText("Answer from the documents, in").first().waitFor();
@@ -108,7 +108,7 @@ describe.skipIf(browser === undefined)("the prompt hub, in Chromium", () => {
     expect(watched.faults).toEqual([]);
   }, 60_000);
 
-  test("commits are compared, tagged, and opened by hash", async () => {
+  test("commits can be compared, tagged, and opened by hash", async () => {
     await page.goto(`${server.url}/prompts/answer?tab=commits`);
     await page.getByText("Any language").waitFor();
     await page.locator(".text-diff").getByText("in {language}").waitFor();
@@ -126,7 +126,7 @@ describe.skipIf(browser === undefined)("the prompt hub, in Chromium", () => {
     expect(watched.faults).toEqual([]);
   }, 60_000);
 
-  test("a prompt is made, committed to, made public, archived and deleted from the page", async () => {
+  test("a prompt can be created, committed to, published, archived and deleted in the UI", async () => {
     await page.goto(`${server.url}/prompts`);
     await page.getByRole("button", { name: "New prompt" }).click();
     const dialog = page.getByRole("dialog");
@@ -148,7 +148,7 @@ describe.skipIf(browser === undefined)("the prompt hub, in Chromium", () => {
     await page.getByRole("button", { name: "Edit" }).click();
     await page.getByRole("button", { name: "Commit" }).click();
     await page.getByRole("alert").getByText("Either this commit changes nothing").waitFor();
-    watched.faults.length = 0; // The refusal that the test asked for.
+    watched.faults.length = 0; // The rejected request that the test provokes.
     await page.getByRole("link", { name: "README" }).click();
     await page.getByRole("button", { name: "Write README" }).click();
     await page.getByRole("textbox", { name: "README (Markdown)" }).click();
@@ -179,7 +179,7 @@ describe.skipIf(browser === undefined)("the prompt hub, in Chromium", () => {
     expect(watched.faults).toEqual([]);
   }, 90_000);
 
-  test("a commit on top of one that is no longer the latest is refused, and what was written stays", async () => {
+  test("a commit that is not based on the latest one is rejected, and the draft is kept", async () => {
     await page.goto(`${server.url}/prompts/answer`);
     await page.getByRole("button", { name: "Edit" }).click();
     await page.getByLabel("Text").first().fill("Mine.");
@@ -189,7 +189,7 @@ describe.skipIf(browser === undefined)("the prompt hub, in Chromium", () => {
     expect(await page.getByLabel("Text").first().inputValue()).toBe("Mine.");
   }, 60_000);
 
-  test("an unknown manifest is shown as text, and the list passes axe", async () => {
+  test("an unknown manifest is shown as plain text, and axe finds no violation in the list", async () => {
     await page.goto(`${server.url}/prompts/zebra`);
     await page.getByText("This manifest has an unknown format").waitFor();
     await page.getByText("<script>alert(1)</script>").waitFor();

@@ -15,7 +15,7 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
   let server: RunningServer;
   let client: Client;
   let tenantId: string;
-  /** Two reviewers: the second comes under another name of the server, so that each browser keeps its own. */
+  /** Two reviewers. The second uses another host name of the server, so that their localStorage is separate. */
   let ann: Page;
   let bob: Page;
   let bobUrl: string;
@@ -42,8 +42,8 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
     await server.close();
   });
 
-  /** A queue of `count` runs that asks three questions. */
-  async function makeQueue(name: string, count: number, fields: object = {}): Promise<string> {
+  /** Creates a queue with `count` runs and three questions. */
+  async function createQueue(name: string, count: number, fields: object = {}): Promise<string> {
     const dataset = await client.datasets.create({ name: `${name} corrected` });
     const response = await fetch(`${server.url}/annotation-queues`, {
       method: "POST",
@@ -88,28 +88,28 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
     await page.getByRole("button", { name: "Review" }).click();
     await page.getByRole("button", { name: "Done d" }).waitFor();
   }
-  /** Ann has said her name before. */
+  /** Opens a URL as Ann, whose name is already stored in the browser. */
   async function openAsAnn(address: string): Promise<void> {
     await ann.goto(`${server.url}/favicon.svg`);
     await ann.evaluate(() => localStorage.setItem("millrace-reviewer", '"Ann"'));
     await ann.goto(address);
   }
-  const placeOf = (page: Page): string | null => new URL(page.url()).searchParams.get("run");
+  const runOf = (page: Page): string | null => new URL(page.url()).searchParams.get("run");
   const statusOf = (page: Page): Promise<string> =>
     page.locator(".queues-progress-text").innerText();
 
-  test("two reviewers go through a queue by keys and never meet; what they gave is feedback", async () => {
-    const id = await makeQueue("doubtful answers", 4);
+  test("two reviewers review a queue with the keyboard and never get the same run; their answers become feedback", async () => {
+    const id = await createQueue("doubtful answers", 4);
     await beginAs(ann, "Ann", addressOf(id));
     await beginAs(bob, "Bob", addressOf(id, bobUrl));
-    expect(placeOf(ann)).not.toBe(placeOf(bob));
-    await bob.goto(`${addressOf(id, bobUrl)}?run=${placeOf(ann)}`);
+    expect(runOf(ann)).not.toBe(runOf(bob));
+    await bob.goto(`${addressOf(id, bobUrl)}?run=${runOf(ann)}`);
     await bob.getByText("The run is under review by Ann").waitFor();
     await bob.getByRole("button", { name: "Next run" }).click();
     await bob.getByRole("button", { name: "Done d" }).waitFor();
     const runIds: string[] = [];
     for (const page of [ann, bob, ann, bob]) {
-      const before = placeOf(page);
+      const before = runOf(page);
       await page.getByText("Is the answer right?").waitFor();
       await page.keyboard.press("1");
       await page.keyboard.press("3");
@@ -135,17 +135,17 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
     expect(watched.faults).toEqual([]);
   }, 90_000);
 
-  test("a reload loses nothing: neither the run nor what was entered; undo brings the last back", async () => {
-    const id = await makeQueue("kept", 3);
+  test("a reload keeps the run and the entered answers; undo reopens the last run", async () => {
+    const id = await createQueue("kept", 3);
     await openAsAnn(addressOf(id));
     await ann.getByRole("button", { name: "Done d" }).waitFor();
-    const place = placeOf(ann);
+    const place = runOf(ann);
     await ann.keyboard.press("2");
     await ann.keyboard.press("c");
     await ann.keyboard.type("half a thou");
     await ann.reload();
     await ann.getByRole("button", { name: "Done d" }).waitFor();
-    expect(placeOf(ann)).toBe(place);
+    expect(runOf(ann)).toBe(place);
     expect(await ann.getByLabel("Note").inputValue()).toBe("half a thou");
     await ann.getByRole("button", { name: "No", pressed: true }).waitFor();
     await ann.getByLabel("Note").press("Control+Enter");
@@ -161,18 +161,18 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
     expect(watched.faults).toEqual([]);
   }, 60_000);
 
-  test("skipped runs come back last, j and k walk, and what must be answered is said", async () => {
-    const id = await makeQueue("skipping", 3);
+  test("skipped runs come back last, j and k move between runs, and required questions are marked", async () => {
+    const id = await createQueue("skipping", 3);
     await openAsAnn(addressOf(id));
     await ann.getByRole("button", { name: "Done d" }).waitFor();
     const moved = async (key: string): Promise<string | null> => {
-      const before = placeOf(ann);
+      const before = runOf(ann);
       await ann.keyboard.press(key);
       await ann.waitForFunction((place) => !location.search.includes(String(place)), before);
       await ann.getByRole("button", { name: "Done d" }).waitFor();
-      return placeOf(ann);
+      return runOf(ann);
     };
-    const first = placeOf(ann);
+    const first = runOf(ann);
     const second = await moved("s");
     const third = await moved("j");
     expect(await moved("k")).toBe(second);
@@ -180,16 +180,16 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
     await ann.keyboard.press("d");
     await ann.getByText("Answer the required questions: correct.").waitFor();
     for (const place of [second, third]) {
-      expect(placeOf(ann)).toBe(place);
+      expect(runOf(ann)).toBe(place);
       await ann.keyboard.press("1");
       await moved("d");
     }
-    expect(placeOf(ann)).toBe(first);
+    expect(runOf(ann)).toBe(first);
     expect(watched.faults).toEqual([]);
   }, 60_000);
 
   test("corrected outputs become feedback and an example", async () => {
-    const id = await makeQueue("corrections", 1);
+    const id = await createQueue("corrections", 1);
     await openAsAnn(addressOf(id));
     await ann.getByRole("button", { name: "Done d" }).waitFor();
     await ann.keyboard.press("1");
@@ -216,7 +216,7 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
     expect(watched.faults).toEqual([]);
   }, 60_000);
 
-  test("a queue is made, changed, filled, emptied and deleted from the page", async () => {
+  test("a queue can be created, edited, filled, emptied and deleted in the UI", async () => {
     await openAsAnn(`${server.url}/o/${tenantId}/annotation-queues`);
     await ann.getByRole("button", { name: "New queue" }).click();
     const dialog = ann.getByRole("dialog");
@@ -252,8 +252,8 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
     expect(watched.faults).toEqual([]);
   }, 60_000);
 
-  test("axe finds nothing serious in the review and in the list, in either scheme", async () => {
-    const id = await makeQueue("to look at", 3);
+  test("axe finds no serious violation in the review and the list, in both themes", async () => {
+    const id = await createQueue("to look at", 3);
     await openAsAnn(addressOf(id));
     await ann.getByText("Set timeoutMs.").first().waitFor();
     await watched.picture("queues-review");

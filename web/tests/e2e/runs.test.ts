@@ -45,7 +45,7 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
     return response.json();
   };
 
-  /** Traces through the SDK, and through REST with times of their own and feedback. */
+  /** Records traces with the SDK, and over REST traces with fixed times and feedback. */
   async function record(): Promise<void> {
     const answered = await recordAnswer(client);
     await recordAnswer(client, "fail");
@@ -59,7 +59,7 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
   const filter = () => page.getByRole("combobox", { name: "Filter" });
   const shot = (name: string) => page.screenshot({ path: `${screenshots}/runs-${name}.png` });
 
-  test("the list shows traces, newest first, with how many began when; light and dark, wide and narrow", async () => {
+  test("the list shows traces, newest first, with a histogram; in both themes, wide and narrow", async () => {
     await page.goto(address);
     await page.getByRole("link", { name: "ask", exact: true }).first().waitFor();
     await page.locator(".chart canvas").waitFor();
@@ -78,7 +78,7 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
     expect(faults).toEqual([]);
   }, 60_000);
 
-  test("new traces come in at the top; held while one scrolls, they are counted", async () => {
+  test("new traces appear at the top; while the list is scrolled, they are only counted", async () => {
     await page.goto(address);
     await page.getByText("Live", { exact: true }).waitFor();
     client.startRun({ name: "came in live" }).end();
@@ -97,7 +97,7 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
     expect(faults).toEqual([]);
   }, 40_000);
 
-  test("a filter is completed with what runs have, its fault stands under the place, and the address keeps it", async () => {
+  test("the filter suggests values of runs, marks errors, and is stored in the URL", async () => {
     await page.goto(address);
     await filter().fill('eq(nam, "x")');
     await page.getByRole("alert").getByText("did you mean `name`?").waitFor();
@@ -121,7 +121,7 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
     expect(faults.filter((fault) => !fault.includes("422"))).toEqual([]);
   }, 40_000);
 
-  test("all text is searched, all runs or traces are listed, and latency is an order", async () => {
+  test("full-text search, the switch between traces and all runs, and sorting by latency work", async () => {
     await page.goto(address);
     await page.getByRole("searchbox").fill("my order 117");
     await page.getByRole("searchbox").press("Enter");
@@ -139,7 +139,7 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
     expect(faults).toEqual([]);
   }, 40_000);
 
-  test("brushing the histogram chooses the time", async () => {
+  test("dragging across the histogram selects the time range", async () => {
     await page.goto(address);
     const plot = page.locator(".chart .u-over");
     await plot.waitFor();
@@ -156,7 +156,7 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
     expect(faults).toEqual([]);
   }, 40_000);
 
-  test("two runs are compared by keyboard and from their link", async () => {
+  test("two runs can be compared with the keyboard and by their URL", async () => {
     await page.goto(`${address}?filter=${encodeURIComponent('eq(run_type, "llm")')}`);
     await row("Question 237").waitFor();
     await page.keyboard.press("j");
@@ -176,7 +176,7 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
     expect(faults).toEqual([]);
   }, 40_000);
 
-  test("selected runs become examples of a dataset and wait in a queue", async () => {
+  test("selected runs can be added to a dataset and to a queue", async () => {
     await page.goto(`${address}?filter=${encodeURIComponent('eq(name, "Refund request")')}`);
     await row("Refund request").first().waitFor();
     await page.getByRole("checkbox", { name: "Select row 1", exact: true }).click();
@@ -209,7 +209,7 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
     expect(faults).toEqual([]);
   }, 40_000);
 
-  test("all that match, or what is selected, is exported as a file", async () => {
+  test("all matching runs, or the selected ones, can be exported to a file", async () => {
     await page.goto(`${address}?filter=${encodeURIComponent('eq(status, "error")')}`);
     await row("TimeoutError").first().waitFor();
     const save = async (button: string, form: string): Promise<string> => {
@@ -232,7 +232,7 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
     expect(faults).toEqual([]);
   }, 40_000);
 
-  test("a project gets another name, and is deleted once that was typed", async () => {
+  test("a project can be renamed, and deleted after typing its name", async () => {
     await call("/sessions", { name: "short-lived" });
     const [found] = (await call("/sessions?name=short-lived")) as readonly { id: string }[];
     await page.goto(address.replace(/[^/]+$/, found?.id ?? ""));

@@ -16,7 +16,7 @@ describe.skipIf(browser === undefined)("every screen of a server with data, in C
   beforeAll(async () => {
     opened = await openPage(browser!, "walked");
     const { page, client, server } = opened;
-    // One name to review under, so that a queue shows its review at once.
+    // With a stored reviewer's name, a queue shows its review at once.
     await page.addInitScript(() => localStorage.setItem("millrace-reviewer", '"ann"'));
     const traceId = await recordAnswer(client);
     const project = new URL(await opened.projectAddress()).pathname;
@@ -56,38 +56,41 @@ describe.skipIf(browser === undefined)("every screen of a server with data, in C
         );
         await page.screenshot({ path: `temp/web/all-${name}-${colorScheme}-${width}.png` });
         const axe = await findFaults(page);
-        const wide = await findWide();
-        const small = width < 400 ? await findSmall() : [];
+        const wide = await findSidewaysScrollers();
+        const small = width < 400 ? await findSmallTargets() : [];
         return axe.length + wide.length + small.length > 0 ? { axe, wide, small } : undefined;
       }
     },
     120_000,
   );
 
-  /** What is pressed and too small for a finger (WCAG 2.5.8); words in a sentence and lines of code may be. */
-  const findSmall = (): Promise<readonly string[]> =>
+  /** Finds touch targets that are too small (WCAG 2.5.8), except in lines of code. */
+  const findSmallTargets = (): Promise<readonly string[]> =>
     opened.page.evaluate(() =>
       [
         ...document.querySelectorAll(
           "button, select, [role=tab], summary, nav a, .crumbs a, .tag a",
         ),
       ]
-        .filter((one) => one.closest(".json-view, .cm-editor") === null)
-        .map((one) => ({ one, box: one.getBoundingClientRect() }))
+        .filter((element) => element.closest(".json-view, .cm-editor") === null)
+        .map((element) => ({ element, box: element.getBoundingClientRect() }))
         .filter(({ box }) => box.width > 0 && (box.width < 24 || box.height < 24))
-        .map(({ one, box }) => `${one.outerHTML.slice(0, 80)} ${box.width}x${box.height}`),
+        .map(({ element, box }) => `${element.outerHTML.slice(0, 80)} ${box.width}x${box.height}`),
     );
 
-  /** What scrolls sideways, but for tables and lines of controls, which scroll in themselves. */
-  const findWide = (): Promise<readonly string[]> =>
+  /** Finds elements that scroll sideways, except those that are meant to, such as tables and toolbars. */
+  const findSidewaysScrollers = (): Promise<readonly string[]> =>
     opened.page.evaluate(() => {
-      const own = ".scroll-x, .data-table, .compare-rows, .compare-totals, .filter-quick, pre";
+      const allowed = ".scroll-x, .data-table, .compare-rows, .compare-totals, .filter-quick, pre";
       return [...document.querySelectorAll("html, main, main *")]
-        .filter((one) => {
-          const { overflowX } = getComputedStyle(one);
-          const isScroller = one.matches("html") || overflowX === "auto" || overflowX === "scroll";
-          return isScroller && one.scrollWidth > one.clientWidth && !one.matches(own);
+        .filter((element) => {
+          const { overflowX } = getComputedStyle(element);
+          const isScroller =
+            element.matches("html") || overflowX === "auto" || overflowX === "scroll";
+          return (
+            isScroller && element.scrollWidth > element.clientWidth && !element.matches(allowed)
+          );
         })
-        .map((one) => one.className);
+        .map((element) => element.className);
     });
 });

@@ -18,7 +18,7 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
   let dataDir: string;
   let page: Page;
   let tenantId: string;
-  /** Exceptions, refusals of the policy, requests to elsewhere. */
+  /** Exceptions, violations of the Content-Security-Policy, and requests to other hosts. */
   const faults: string[] = [];
 
   beforeAll(async () => {
@@ -49,7 +49,7 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     rmSync(dataDir, { recursive: true, force: true });
   }, 60_000);
 
-  /** Some traces, one of them failed, with tokens. */
+  /** Records traces with token counts, one of them failed. */
   async function record(count: number): Promise<void> {
     for (let index = 0; index < count; index += 1) {
       const startTime = Date.now() - 100 - index * 13;
@@ -84,7 +84,7 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
         (wanted) => document.documentElement.dataset["mantineColorScheme"] === wanted,
         scheme,
       );
-      // Colours on their way from one scheme to the other are neither's.
+      // Wait for the transitions between the themes: axe would measure colours of neither theme.
       await page.evaluate(async () => {
         const ending = document
           .getAnimations()
@@ -105,7 +105,7 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     await page.emulateMedia({ colorScheme: "light" });
   };
 
-  test("home shows what arrives, live, and what the sender has counted", async () => {
+  test("the overview shows live activity and the record counts of SDK clients", async () => {
     await page.goto(server.url);
     await page.getByText("No runs yet").waitFor();
     await record(20);
@@ -126,7 +126,7 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     expect(faults).toEqual([]);
   }, 120_000);
 
-  test("keys go to screens and to a project by its name, and none fires while one types", async () => {
+  test("shortcuts open screens, the palette finds a project by name, and typing triggers no shortcut", async () => {
     await page.goto(server.url);
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     await page.keyboard.press("g");
@@ -151,7 +151,7 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     expect(faults).toEqual([]);
   }, 60_000);
 
-  test("feedback: scores and values over time, the latest with their runs", async () => {
+  test("feedback shows scores and values over time, and the latest records with their runs", async () => {
     await record(2);
     const [project] = (await (await fetch(`${server.url}/sessions`)).json()) as { id: string }[];
     const runs = (await (
@@ -190,7 +190,7 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     expect(faults).toEqual([]);
   }, 120_000);
 
-  test("a feedback link opens a form that takes a score and words, then thanks", async () => {
+  test("a feedback link opens a form for a score and a comment, and confirms the submission", async () => {
     const run = client.startRun({ name: "judged by a user" });
     run.end();
     await client.flush();
@@ -226,7 +226,7 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     await page.getByText("This feedback link is not valid.").waitFor();
   }, 120_000);
 
-  test("settings: retention is set after a question, the first key keeps this browser in", async () => {
+  test("settings: retention is set after a confirmation, and this browser stays signed in after the first key", async () => {
     faults.length = 0;
     await page.goto(`${server.url}/o/${tenantId}/settings`);
     await page.getByRole("heading", { name: "Settings", exact: true }).waitFor();
@@ -256,7 +256,7 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     await page.getByRole("heading", { name: "Settings", exact: true }).waitFor();
   }, 120_000);
 
-  test("a server that goes away is told of, and the page goes on when it is back", async () => {
+  test("a lost connection is reported, and the UI continues when the server is back", async () => {
     const key = await page.evaluate(() => localStorage.getItem("millrace-api-key"));
     expect(key).toMatch(/^mr_/);
     await page.goto(server.url);

@@ -7,7 +7,7 @@ import { openPage, screenshots } from "../support/opened-page.ts";
 import type { OpenedPage } from "../support/opened-page.ts";
 import {
   latencyOf,
-  orderOf,
+  dottedOrderOf,
   runId,
   sortedProject,
   sortedRun,
@@ -20,7 +20,7 @@ const shown = 12;
 type Row = Readonly<Record<string, unknown>>;
 type Order = "asc" | "desc";
 
-describe.skipIf(browser === undefined)("lists are sorted as chosen, in Chromium", () => {
+describe.skipIf(browser === undefined)("sorted lists, in Chromium", () => {
   let opened: OpenedPage;
   let server: RunningServer;
   let client: Client;
@@ -63,7 +63,7 @@ describe.skipIf(browser === undefined)("lists are sorted as chosen, in Chromium"
     return response.json();
   };
 
-  /** Examples in three datasets, one of which has two experiments. */
+  /** Creates three datasets with examples, one of them with experiments. */
   async function fillDatasets(): Promise<string> {
     let id = "";
     for (const [name, count] of [
@@ -78,7 +78,7 @@ describe.skipIf(browser === undefined)("lists are sorted as chosen, in Chromium"
       }
     }
     const [, second] = (await call(`/examples?dataset=${id}&order=recently_created`)) as Row[];
-    // Modified last although it was created second: the two orders differ.
+    // The second example is modified last, so the orders by creation and by modification differ.
     await fetch(`${server.url}/examples/${String(second?.["id"])}`, {
       method: "PATCH",
       body: JSON.stringify({ outputs: { changed: true } }),
@@ -106,7 +106,7 @@ describe.skipIf(browser === undefined)("lists are sorted as chosen, in Chromium"
   const cells = (column: string): Promise<readonly string[]> =>
     page.locator(`tbody td[data-column="${column}"]`).allInnerTexts();
 
-  /** The rows in view are those of the server, in its order. */
+  /** Expects the rows in view to have the server's order. */
   const expectRows = async (column: string, names: readonly string[]): Promise<void> => {
     expect(names.length).toBeGreaterThan(1);
     const wanted = names.slice(0, shown);
@@ -115,7 +115,7 @@ describe.skipIf(browser === undefined)("lists are sorted as chosen, in Chromium"
       .toEqual(wanted);
   };
 
-  /** Clicks a title until the table says that it is sorted by it in this order. */
+  /** Clicks a column title until the table is sorted by this column in the given order. */
   const sortBy = async (column: string, order: Order): Promise<void> => {
     const title = page.locator(`th[data-column="${column}"]`);
     const wanted = order === "asc" ? "ascending" : "descending";
@@ -151,25 +151,25 @@ describe.skipIf(browser === undefined)("lists are sorted as chosen, in Chromium"
     ["latency", "desc"],
   ] as const;
 
-  /** The runs began in the order of their numbers. */
-  const placeIn = (sort: "start" | "latency", index: number): number =>
+  /** The sort key of a run. Runs start in the order of their numbers. */
+  const sortKeyOf = (sort: "start" | "latency", index: number): number =>
     sort === "latency" ? latencyOf(index) : index;
 
   test.each(runOrders)(
-    "runs by %s, %s",
+    "show runs by %s, %s",
     async (sort, order) => {
       await page.goto(runsAddress);
       await sortBy(sort, order);
       const { runs: first, cursors } = await runNames(sort, order);
       await expectRows("name", namesOf(first));
-      const places = namesOf(first).map((name) => placeIn(sort, Number(name.split(" ")[1])));
-      const sorted = places.toSorted((one, other) => (order === "asc" ? one - other : other - one));
-      expect(places).toEqual(sorted);
+      const sortKeys = namesOf(first).map((name) => sortKeyOf(sort, Number(name.split(" ")[1])));
+      const sorted = sortKeys.toSorted((a, b) => (order === "asc" ? a - b : b - a));
+      expect(sortKeys).toEqual(sorted);
       await page.locator(".data-table").hover();
       const { next } = cursors as { readonly next: string };
-      const { runs: rest } = await runNames(sort, order, next);
-      const lastNames = namesOf(rest).slice(-5);
-      // The end of the second page is the end of the table, also when a page was added to a sorted one.
+      const { runs: nextPage } = await runNames(sort, order, next);
+      const lastNames = namesOf(nextPage).slice(-5);
+      // The table ends with the last rows of the second page, also when that page was appended to a sorted list.
       await expect
         .poll(
           async () => {
@@ -184,7 +184,7 @@ describe.skipIf(browser === undefined)("lists are sorted as chosen, in Chromium"
     30_000,
   );
 
-  test("a run that arrives while the list is sorted by latency does not break the order", async () => {
+  test("a run that arrives while the list is sorted by latency does not change the order", async () => {
     await page.goto(runsAddress);
     await page.getByText("Live", { exact: true }).waitFor();
     await sortBy("latency", "desc");
@@ -193,8 +193,8 @@ describe.skipIf(browser === undefined)("lists are sorted as chosen, in Chromium"
     const id = crypto.randomUUID();
     const at = Date.now();
     const arrived = { ...sortedRun(0, at, 5), name: "arrived", id, trace_id: id };
-    await call("/runs/batch", { post: [{ ...arrived, dotted_order: orderOf(at, id) }] });
-    // The live list is polled: once it shows the run, the page has read it.
+    await call("/runs/batch", { post: [{ ...arrived, dotted_order: dottedOrderOf(at, id) }] });
+    // The live list is polled: when it shows the run, the UI has loaded it.
     await sortBy("start", "desc");
     await expect.poll(async () => (await cells("name"))[0], { timeout: 15_000 }).toBe("arrived");
     await sortBy("latency", "desc");
@@ -208,7 +208,7 @@ describe.skipIf(browser === undefined)("lists are sorted as chosen, in Chromium"
     expect(opened.faults).toEqual([]);
   }, 40_000);
 
-  test("rows that were held in one order are not missing in another", async () => {
+  test("rows that were paused in one order are not missing in another", async () => {
     await page.goto(runsAddress);
     await page.getByText("Live", { exact: true }).waitFor();
     await page.getByRole("checkbox", { name: "Select row 3", exact: true }).click();
@@ -229,7 +229,7 @@ describe.skipIf(browser === undefined)("lists are sorted as chosen, in Chromium"
   ];
 
   test.each(datasetColumns)(
-    "datasets by %s",
+    "show datasets by %s",
     async (column) => {
       await page.goto(`${server.url}/o/${tenant}/datasets`);
       for (const order of ["asc", "desc"] as const) {
@@ -243,7 +243,7 @@ describe.skipIf(browser === undefined)("lists are sorted as chosen, in Chromium"
   );
 
   test.each(["created", "modified"])(
-    "examples by %s",
+    "show examples by %s",
     async (column) => {
       const by = column === "created" ? "recently_created" : "recent";
       for (const order of ["asc", "desc"] as const) {
@@ -266,7 +266,7 @@ describe.skipIf(browser === undefined)("lists are sorted as chosen, in Chromium"
   );
 
   test.each(["repo_handle", "num_downloads", "updated_at", "num_likes"])(
-    "prompts by %s",
+    "show prompts by %s",
     async (column) => {
       await page.goto(`${server.url}/prompts`);
       for (const order of ["asc", "desc"] as const) {
@@ -280,7 +280,7 @@ describe.skipIf(browser === undefined)("lists are sorted as chosen, in Chromium"
     30_000,
   );
 
-  test("experiments, queues and feedback, which have one order, are in the server's", async () => {
+  test("experiments, queues and feedback, which can't be sorted, keep the server's order", async () => {
     await page.goto(`${server.url}/o/${tenant}/datasets/${datasetId}?tab=experiments`);
     await expectRows("name", ["new experiment", "middle experiment", "old experiment"]);
     await page.goto(`${server.url}/o/${tenant}/annotation-queues`);
@@ -289,11 +289,11 @@ describe.skipIf(browser === undefined)("lists are sorted as chosen, in Chromium"
     await page.goto(`${server.url}/o/${tenant}/projects`);
     const session = runsAddress.split("/").at(-1) ?? "";
     await page.goto(`${server.url}/o/${tenant}/feedback?project=${session}`);
-    const given = (await call(`/feedback?session=${session}`)) as readonly Row[];
-    const judged = page.locator(".feedback-recent tbody tr td:nth-child(3)");
+    const feedback = (await call(`/feedback?session=${session}`)) as readonly Row[];
+    const scoreCells = page.locator(".feedback-recent tbody tr td:nth-child(3)");
     await expect
-      .poll(() => judged.allInnerTexts())
-      .toEqual(given.map((entry) => String(entry["score"])));
+      .poll(() => scoreCells.allInnerTexts())
+      .toEqual(feedback.map((entry) => String(entry["score"])));
     expect(opened.faults).toEqual([]);
   }, 40_000);
 });

@@ -5,23 +5,23 @@ import { openPage } from "../support/opened-page.ts";
 import type { OpenedPage } from "../support/opened-page.ts";
 import { recordScreens } from "../support/screens.ts";
 import type { Screens } from "../support/screens.ts";
-import { lacks, picture } from "../support/view-state.ts";
+import { findMissingParts, picture } from "../support/view-state.ts";
 
 const browser = await startBrowser();
 
 const reviewer = (): void => localStorage.setItem("millrace-reviewer", '"ann"');
-/** Pages that are looked at side by side: most of what they do is wait. */
+/** The number of browser pages that test in parallel: they mostly wait. */
 const pageCount = 4;
-/** Chromium's own word on each answer that is no 2xx, and on each that does not come. */
-const ofTheNetwork = /^Failed to load resource|net::ERR_/;
+/** Chromium logs such a line for each failed request; the tests expect them. */
+const networkErrorPattern = /^Failed to load resource|net::ERR_/;
 
-/** What the server says of itself comes through: what fails is what the views ask. */
-const isOfView = ({ pathname }: URL): boolean =>
+/** Whether a request is one of a view, which the tests let fail. Requests of the shell succeed. */
+const isViewRequest = ({ pathname }: URL): boolean =>
   !/^\/(settings|info|assets\/.*|favicon\.svg)$/.test(pathname);
 
-type Answer = (route: Route) => Promise<void>;
+type Responder = (route: Route) => Promise<void>;
 
-const answers: { readonly [How in "failing" | "garbled" | "foreign" | "gone"]: Answer } = {
+const responders: { readonly [How in "failing" | "garbled" | "foreign" | "gone"]: Responder } = {
   failing: (route) => route.fulfill({ status: 500, json: { detail: "the disk is full" } }),
   garbled: (route) =>
     route.fulfill({ contentType: "text/html", body: "<h1>Sign in to Wi-Fi</h1>" }),
@@ -44,7 +44,7 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
       await page.addInitScript(reviewer);
       page.on("pageerror", (error) => faults.push(`${page.url()}: ${error}`));
       page.on("console", (line) => {
-        if (line.type() === "error" && !ofTheNetwork.test(line.text())) {
+        if (line.type() === "error" && !networkErrorPattern.test(line.text())) {
           faults.push(`${page.url()}: ${line.text()}`);
         }
       });
@@ -63,22 +63,22 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
     await browser?.close();
   }, 60_000);
 
-  /** Looks at all screens, some at a time; says what is wrong with which. */
-  async function walk(
+  /** Checks all screens, several in parallel. Returns the problems of each screen that has any. */
+  async function checkScreens(
     list: Screens,
-    look: (page: Page, name: string, path: string) => Promise<readonly string[]>,
+    check: (page: Page, name: string, path: string) => Promise<readonly string[]>,
   ): Promise<Readonly<Record<string, readonly string[]>>> {
-    const waiting = [...list];
+    const remaining = [...list];
     const found: Record<string, readonly string[]> = {};
     faults.length = 0;
     await Promise.all(
       pages.map(async (page) => {
-        for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        for (let next = remaining.shift(); next !== undefined; next = remaining.shift()) {
           const [name, path] = next;
-          const wrong = await look(page, name, path).catch((error: unknown) => [String(error)]);
+          const problems = await check(page, name, path).catch((error: unknown) => [String(error)]);
           await page.unrouteAll({ behavior: "ignoreErrors" });
-          if (wrong.length > 0) {
-            found[name] = wrong;
+          if (problems.length > 0) {
+            found[name] = problems;
           }
         }
       }),
@@ -86,13 +86,13 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
     return found;
   }
 
-  test("while the server takes its time each says what it waits for, then shows it", async () => {
-    const found = await walk(screens, async (page, name, path) => {
+  test("while the server is slow, each screen names what it is loading, and then shows it", async () => {
+    const found = await checkScreens(screens, async (page, name, path) => {
       let release = (): void => undefined;
       const released = new Promise<void>((resolve) => {
         release = resolve;
       });
-      await page.route(isOfView, async (route) => {
+      await page.route(isViewRequest, async (route) => {
         if (route.request().resourceType() === "fetch") {
           await released;
         }
@@ -105,7 +105,7 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
       const wrong = /^Loading .+ …/.test(words) ? [] : [`says ${words}`];
       wrong.push(...(await picture(page, `loading-${name}`)));
       release();
-      await expect.poll(async () => lacks(page), { timeout: 10_000 }).toEqual([]);
+      await expect.poll(async () => findMissingParts(page), { timeout: 10_000 }).toEqual([]);
       return wrong;
     });
     expect(found).toEqual({});
@@ -113,11 +113,11 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
   }, 200_000);
 
   test.each(["failing", "garbled", "foreign", "gone"] as const)(
-    "each says that the server is %s, and shows what it has once that is over",
+    "each screen reports a server that is %s, and shows its data once the server has recovered",
     async (how) => {
-      const found = await walk(screens, async (page, name, path) => {
-        await page.route(how === "gone" ? () => true : isOfView, async (route) =>
-          route.request().resourceType() === "fetch" ? answers[how](route) : route.fallback(),
+      const found = await checkScreens(screens, async (page, name, path) => {
+        await page.route(how === "gone" ? () => true : isViewRequest, async (route) =>
+          route.request().resourceType() === "fetch" ? responders[how](route) : route.fallback(),
         );
         await page.goto(opened.server.url + path);
         const alerts = page.getByRole("alert").filter({ hasText: /^Could not/ });
@@ -125,21 +125,26 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
         await page.waitForFunction(
           () => document.querySelector('[aria-label^="Loading"]') === null,
         );
-        const wrong = [...(await lacks(page)), ...(await picture(page, `${how}-${name}`))];
+        const wrong = [
+          ...(await findMissingParts(page)),
+          ...(await picture(page, `${how}-${name}`)),
+        ];
         await page.unrouteAll({ behavior: "ignoreErrors" });
         for (let tries = 0; tries < 8 && (await alerts.count()) > 0; tries += 1) {
           await alerts
             .first()
             .getByRole("button", { name: "Try again" })
             .click({ timeout: 1_000 })
-            // It went on by itself.
+            // The UI may already have recovered by itself, which removes the button.
             .catch(() => undefined);
           await page.waitForFunction(
             () => document.querySelector('[aria-label^="Loading"]') === null,
           );
         }
         await expect
-          .poll(async () => [...(await lacks(page)), await alerts.count()], { timeout: 15_000 })
+          .poll(async () => [...(await findMissingParts(page)), await alerts.count()], {
+            timeout: 15_000,
+          })
           .toEqual([0]);
         return wrong;
       });
@@ -152,12 +157,12 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
   /** Looks at addresses of which it is known what they are to say. */
   const read = async (
     condition: string,
-    told: readonly (readonly [name: string, path: string, words: string])[],
+    expected: readonly (readonly [name: string, path: string, words: string])[],
     url: string,
   ): Promise<Readonly<Record<string, readonly string[]>>> => {
-    const words = new Map(told.map(([name, , text]) => [name, text]));
-    return walk(
-      told.map(([name, path]) => [name, path] as const),
+    const words = new Map(expected.map(([name, , text]) => [name, text]));
+    return checkScreens(
+      expected.map(([name, path]) => [name, path] as const),
       async (page, name, path) => {
         await page.goto(url + path);
         await page
@@ -165,13 +170,13 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
           .getByText(words.get(name) ?? "")
           .first()
           .waitFor();
-        await expect.poll(async () => lacks(page), { timeout: 5_000 }).toEqual([]);
+        await expect.poll(async () => findMissingParts(page), { timeout: 5_000 }).toEqual([]);
         return picture(page, `${condition}-${name}`);
       },
     );
   };
 
-  const ask = async (
+  const post = async (
     url: string,
     path: string,
     { body, tenantId }: { readonly body: object; readonly tenantId?: string },
@@ -181,21 +186,21 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
     return (await (await fetch(url + path, init)).json()) as Readonly<Record<string, string>>;
   };
 
-  test("what is not there, or is another tenant's, is said not to be there", async () => {
+  test("missing resources and those of other tenants are reported as not found", async () => {
     const { url } = opened.server;
-    const other = await ask(url, "/ui/tenants", {
+    const other = await post(url, "/ui/tenants", {
       body: { handle: "others", display_name: "others" },
     });
     const theirs = { tenantId: other["id"]! };
-    const dataset = await ask(url, "/datasets", { body: { name: "theirs" }, ...theirs });
-    const project = await ask(url, "/sessions", { body: { name: "theirs" }, ...theirs });
+    const dataset = await post(url, "/datasets", { body: { name: "theirs" }, ...theirs });
+    const project = await post(url, "/sessions", { body: { name: "theirs" }, ...theirs });
     const own = new URL(await opened.projectAddress()).pathname;
     const at = own.split("/projects/")[0]!;
     const none = "00000000-0000-4000-8000-00000000dead";
     const found = await read(
       "missing",
       [
-        ["page", "/nowhere", "Nothing is at this address."],
+        ["page", "/nowhere", "This URL does not exist."],
         ["tenant", `/o/${none}/settings`, "Tenant not found"],
         ["no-tenant-id", "/o/nobody/datasets", "Tenant not found"],
         ["project", `${at}/projects/p/${none}`, "Could not find the project"],
@@ -221,7 +226,7 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
     expect(faults).toEqual([]);
   }, 120_000);
 
-  test("where there is nothing yet each says so, and what to do about it", async () => {
+  test("empty screens say so and explain what to do", async () => {
     const empty = await openPage(browser!, "first");
     try {
       const { url } = empty.server;
@@ -241,10 +246,10 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
         ],
         url,
       );
-      const project = await ask(url, "/sessions", { body: { name: "bare" } });
-      const dataset = await ask(url, "/datasets", { body: { name: "bare" } });
-      const queue = await ask(url, "/annotation-queues", { body: { name: "bare" } });
-      await ask(url, "/repos", { body: { repo_handle: "bare", is_public: false } });
+      const project = await post(url, "/sessions", { body: { name: "bare" } });
+      const dataset = await post(url, "/datasets", { body: { name: "bare" } });
+      const queue = await post(url, "/annotation-queues", { body: { name: "bare" } });
+      await post(url, "/repos", { body: { repo_handle: "bare", is_public: false } });
       const within = `${at}/datasets/${dataset["id"]}`;
       const review = `${at}/annotation-queues/${queue["id"]}`;
       expect([first, faults]).toEqual([{}, []]);

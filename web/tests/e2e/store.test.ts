@@ -10,11 +10,11 @@ import { startBrowser } from "../support/browser.ts";
 import { screenshots } from "../support/opened-page.ts";
 import { WatchedPage } from "../support/watched-page.ts";
 
-/** A data folder that `npm --prefix bench run queries -- --data` has filled; without, a small one is filled here. */
+/** A data folder that `npm --prefix bench run queries -- --data` has filled. Without it, the test fills a small store. */
 const folder = env["MILLRACE_STORE"];
 const browser = await startBrowser();
 
-/** The benches are a package of their own: what they fill a store with is named here and typed here. */
+/** The benches are a separate package, so their module is loaded by its URL and typed here. */
 const { fillServer, projectName } = (await import(
   new URL("../../../bench/server-fill.ts", import.meta.url).href
 )) as {
@@ -22,7 +22,7 @@ const { fillServer, projectName } = (await import(
   readonly projectName: string;
 };
 
-describe.skipIf(browser === undefined)("every page of a store with many runs, in Chromium", () => {
+describe.skipIf(browser === undefined)("every screen with many stored runs, in Chromium", () => {
   const dataDir = folder ?? mkdtempSync(join(tmpdir(), "millrace-store-"));
   let server: RunningServer;
   let watched: WatchedPage;
@@ -62,15 +62,15 @@ describe.skipIf(browser === undefined)("every page of a store with many runs, in
     }
   });
 
-  const tasksOf = (): Promise<readonly number[]> =>
+  const takeTasks = (): Promise<readonly number[]> =>
     page.evaluate(() => (globalThis as unknown as { tasks: number[] }).tasks.splice(0));
 
-  /** Prints what an action takes until its content shows, and the longest task of the page in it. */
+  /** Prints how long an action takes until its content is shown, and the longest task of the page during it. */
   const measure = async (name: string, action: () => Promise<unknown>): Promise<void> => {
     const began = performance.now();
     await action();
     const took = performance.now() - began;
-    const longest = Math.max(0, ...(await tasksOf()));
+    const longest = Math.max(0, ...(await takeTasks()));
     console.log(
       `${name}: ${took.toFixed(0)} ms, longest task ${longest === 0 ? "under 50" : longest.toFixed(0)} ms`,
     );
@@ -85,7 +85,7 @@ describe.skipIf(browser === undefined)("every page of a store with many runs, in
     await content();
   };
 
-  test("home and the lists of a project show their content", async () => {
+  test("the overview and the lists of a project show their content", async () => {
     const lists: readonly (readonly [string, Record<string, string>])[] = [
       ["latest traces", {}],
       ["latest runs", { all: "true" }],
@@ -109,7 +109,7 @@ describe.skipIf(browser === undefined)("every page of a store with many runs, in
       open(server.url, () => page.getByText(projectName).first().waitFor()),
     );
     for (const [name, search] of lists) {
-      // One after the other, as a person opens them.
+      // Sequential, as a person opens them.
       await measure(
         name,
         open(list(search), () => row(1).waitFor()),
@@ -120,7 +120,7 @@ describe.skipIf(browser === undefined)("every page of a store with many runs, in
     expect(watched.faults).toEqual([]);
   }, 120_000);
 
-  test("a search that finds nothing says how far it has come, and the page stays at hand", async () => {
+  test("a search without matches reports its progress, and the UI stays responsive", async () => {
     await measure(
       "search of words that are nowhere",
       open(list({ all: "true", filter: 'search("no such words")' }), () =>
@@ -135,7 +135,7 @@ describe.skipIf(browser === undefined)("every page of a store with many runs, in
     expect(watched.faults).toEqual([]);
   }, 60_000);
 
-  test("the histogram is brushed, and pages follow one another far down", async () => {
+  test("dragging across the histogram works, and further pages load on scrolling", async () => {
     await measure(
       "histogram",
       open(list({}), () => page.locator(".chart .u-over").waitFor()),
@@ -168,7 +168,7 @@ describe.skipIf(browser === undefined)("every page of a store with many runs, in
     expect(watched.faults).toEqual([]);
   }, 90_000);
 
-  test("the trace of 10,000 runs opens among them", async () => {
+  test("the trace of 10,000 runs opens", async () => {
     const body = JSON.stringify({
       session: [projectId],
       filter: 'eq(name, "large trace")',

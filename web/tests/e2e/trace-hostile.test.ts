@@ -6,7 +6,7 @@ import type { OpenedPage } from "../support/opened-page.ts";
 
 const browser = await startBrowser();
 
-describe.skipIf(browser === undefined)("what would do harm in a trace, in Chromium", () => {
+describe.skipIf(browser === undefined)("hostile content of a trace, in Chromium", () => {
   let opened: OpenedPage;
 
   beforeAll(async () => {
@@ -22,7 +22,7 @@ describe.skipIf(browser === undefined)("what would do harm in a trace, in Chromi
     await browser?.close();
   });
 
-  /** By REST: a client of ours would cut what is too large. */
+  /** Posts a run over REST, because our client would truncate large values. */
   const post = async (fields: object): Promise<string> => {
     const id = randomUUID();
     const time = new Date().toISOString();
@@ -45,7 +45,7 @@ describe.skipIf(browser === undefined)("what would do harm in a trace, in Chromi
     return id;
   };
 
-  test("scripts, links, marks and huge names are text in every panel", async () => {
+  test("scripts, links, control characters and huge names are shown as plain text in every tab", async () => {
     const { page, faults } = opened;
     const script = "<script>alert(1)</script><img src=x onerror=alert(2)>";
     const markdown = `${script}\n\n[click](javascript:alert(3)) ![x](https://evil.test/x.png)\n\n<iframe src="javascript:alert(4)">`;
@@ -110,7 +110,7 @@ describe.skipIf(browser === undefined)("what would do harm in a trace, in Chromi
     expect(faults).toEqual([]);
   });
 
-  test("a text of 10 MB and a list of 200,000 are parsed beside the page, searched and shown in pieces", async () => {
+  test("a text of 10 MB and a list of 200,000 items are parsed in a worker, searched, and shown in parts", async () => {
     const { page, faults } = opened;
     const list = Array.from({ length: 200_000 }, (_, at) => ({ at, word: `word ${at}` }));
     const id = await post({

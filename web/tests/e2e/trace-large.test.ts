@@ -6,7 +6,7 @@ import { recordForest } from "../support/trace-recordings.ts";
 
 const browser = await startBrowser();
 const runs = 50_000;
-/** A task that a person feels is 100 ms; this machine is shared, so the bound is not the figure. */
+/** Users notice tasks of 100 ms. The limit is higher because the machine that runs the tests may be busy. */
 const longestTaskMs = 1_000;
 
 describe.skipIf(browser === undefined)("a trace of 50,000 runs, in Chromium", () => {
@@ -28,7 +28,7 @@ describe.skipIf(browser === undefined)("a trace of 50,000 runs, in Chromium", ()
     await browser?.close();
   });
 
-  /** What an action takes: the time until it shows, and the longest task of the page meanwhile. */
+  /** Prints how long an action takes until its result is shown, and limits the page's longest task during it. */
   const measure = async (name: string, action: () => Promise<void>): Promise<void> => {
     const { page } = opened;
     await page.evaluate(() => {
@@ -42,7 +42,7 @@ describe.skipIf(browser === undefined)("a trace of 50,000 runs, in Chromium", ()
     await action();
     const took = performance.now() - start;
     const tasks = await page.evaluate(async () => {
-      // An observer is told of a task after it.
+      // The observer receives a task only after the task has ended.
       await new Promise((resolve) => {
         setTimeout(resolve, 100);
       });
@@ -59,7 +59,7 @@ describe.skipIf(browser === undefined)("a trace of 50,000 runs, in Chromium", ()
   const heading = (name: string) =>
     opened.page.getByRole("heading", { name, exact: true }).waitFor();
 
-  test("it opens, is scrolled, searched, zoomed and folded without a pause", async () => {
+  test("it can be opened, scrolled, searched, zoomed and collapsed without long tasks", async () => {
     const { page, faults } = opened;
     await page
       .goto(`${opened.server.url}/settings`, { waitUntil: "commit" })
@@ -77,7 +77,7 @@ describe.skipIf(browser === undefined)("a trace of 50,000 runs, in Chromium", ()
     await measure("scroll", async () => {
       await tree().hover();
       for (let turn = 0; turn < 40; turn += 1) {
-        // One after the other, as a wheel turns.
+        // Sequential, like the events of a wheel.
         await page.mouse.wheel(0, 20_000);
       }
     });

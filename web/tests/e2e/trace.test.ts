@@ -7,7 +7,7 @@ import { recordAssistant } from "../support/trace-recordings.ts";
 
 const browser = await startBrowser();
 
-describe.skipIf(browser === undefined)("a trace, in Chromium", () => {
+describe.skipIf(browser === undefined)("the trace view, in Chromium", () => {
   let opened: OpenedPage;
   let traceId: string;
   let address: string;
@@ -28,7 +28,7 @@ describe.skipIf(browser === undefined)("a trace, in Chromium", () => {
     await browser?.close();
   });
 
-  test("tree, waterfall and details are seen in either scheme, on a desk and on a phone", async () => {
+  test("tree, waterfall and details are shown in both themes, on wide and narrow screens", async () => {
     const { page, faults } = opened;
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
@@ -52,7 +52,7 @@ describe.skipIf(browser === undefined)("a trace, in Chromium", () => {
     opened.page.getByRole("heading", { name, exact: true }).waitFor();
   const param = (name: string): string | null => new URL(opened.page.url()).searchParams.get(name);
 
-  test("keys lead through it: folds, errors, slowest, search, zoom and critical path", async () => {
+  test("keyboard shortcuts work: collapsing, errors, slowest runs, search, zoom and critical path", async () => {
     const { page, faults } = opened;
     await page.goto(address);
     await heading("travel-assistant");
@@ -90,7 +90,7 @@ describe.skipIf(browser === undefined)("a trace, in Chromium", () => {
     expect(faults).toEqual([]);
   });
 
-  test("the wheel, the ruler and the minimap choose the time that shows", async () => {
+  test("the wheel, the ruler and the minimap set the visible time", async () => {
     const { page } = opened;
     await page.goto(address);
     await heading("travel-assistant");
@@ -118,7 +118,7 @@ describe.skipIf(browser === undefined)("a trace, in Chromium", () => {
     }
   });
 
-  test("types are folded and hidden from the menu, and the address says so", async () => {
+  test("the menu collapses and hides run types, and the URL stores it", async () => {
     const { page } = opened;
     await page.goto(address);
     await heading("travel-assistant");
@@ -132,7 +132,7 @@ describe.skipIf(browser === undefined)("a trace, in Chromium", () => {
     expect(param("close")).toBe("tool");
   });
 
-  test("a run's events, files, metadata, timing and code are one panel each", async () => {
+  test("events, files, metadata, timing and code of a run each have a tab", async () => {
     const { page, faults } = opened;
     await page.goto(address);
     await tree().getByText("answer", { exact: true }).click();
@@ -150,7 +150,7 @@ describe.skipIf(browser === undefined)("a trace, in Chromium", () => {
     await page.getByRole("button", { name: "Show as text" }).click();
     await page.getByText("sunny", { exact: true }).waitFor();
     await page.getByRole("tab", { name: "Timing" }).click();
-    await page.getByText("Self time").waitFor();
+    await page.getByText("Self time", { exact: true }).waitFor();
     await page.getByText("172").first().waitFor();
     await page.getByRole("tab", { name: "Code" }).click();
     await page.getByText("new OpenAI().chat.completions.create").waitFor();
@@ -164,7 +164,7 @@ describe.skipIf(browser === undefined)("a trace, in Chromium", () => {
     expect(faults).toEqual([]);
   });
 
-  test("feedback is given, changed and taken back beside the run", async () => {
+  test("feedback can be added, edited and deleted in the run panel", async () => {
     const { page, faults } = opened;
     await page.goto(`${address}&panel=feedback`);
     await page.getByRole("button", { name: "Add feedback" }).click();
@@ -186,7 +186,7 @@ describe.skipIf(browser === undefined)("a trace, in Chromium", () => {
     expect(faults).toEqual([]);
   });
 
-  test("a trace that runs grows as it is watched, until it ends", async () => {
+  test("a running trace is updated until it ends", async () => {
     const { page, client, faults } = opened;
     const root = client.startRun({ name: "slow-agent" });
     await client.flush();
@@ -205,7 +205,7 @@ describe.skipIf(browser === undefined)("a trace, in Chromium", () => {
     expect(faults).toEqual([]);
   });
 
-  test("the address that the platform builds for a run leads to it, and a share has a page", async () => {
+  test("the SDK's URL of a run opens the run, and a shared run has a public page", async () => {
     const { page, client, server, faults } = opened;
     let runId = "";
     for await (const run of client.runs.list({ traceId, filter: 'eq(name, "answer")' })) {

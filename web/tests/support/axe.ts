@@ -10,9 +10,9 @@ interface Fault {
 
 const script = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** Serious and critical faults that axe finds on the page as it stands. */
+/** The serious and critical accessibility violations that axe finds in the current page. */
 export async function findFaults(page: Page): Promise<readonly Fault[]> {
-  // Evaluated, not added as an element: the page's policy forbids that.
+  // Evaluated, because the Content-Security-Policy forbids adding the script as an element.
   await page.evaluate(script);
   return page.evaluate(async () => {
     const { axe } = globalThis as unknown as {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { chromium } from "playwright-core";
 import type { BrowserContext } from "playwright-core";
 
-const installed = "/usr/bin/chromium";
+const installedPath = "/usr/bin/chromium";
 
 const flags = [
   "--no-sandbox",
@@ -17,23 +17,25 @@ const flags = [
   "--disable-sync",
 ];
 
-/** A Chromium with a fresh profile; the machine's own where it has one. */
+/** A Chromium with a new profile: the installed one if there is one, else the one from the package. */
 export interface TestBrowser {
   readonly context: BrowserContext;
   close(): Promise<void>;
 }
 
-/** `undefined`, and a printed reason, where no Chromium can start on this machine. */
+/** Starts Chromium. If it can't start on this machine, prints the reason and returns `undefined`. */
 export async function startBrowser(): Promise<TestBrowser | undefined> {
   const profile = mkdtempSync(join(tmpdir(), "millrace-chromium-"));
   const close = (): void => rmSync(profile, { recursive: true, force: true, maxRetries: 3 });
   try {
-    const executablePath = existsSync(installed) ? installed : await sparticuz.executablePath();
+    const executablePath = existsSync(installedPath)
+      ? installedPath
+      : await sparticuz.executablePath();
     const context = await chromium.launchPersistentContext(profile, {
       executablePath,
       args: flags,
       viewport: { width: 1280, height: 800 },
-      // Without, it is what the shell says, which may be no language that the browser knows.
+      // Otherwise the locale comes from the environment and may be invalid for the browser.
       locale: "en-US",
     });
     return { context, close: async () => context.close().then(close) };

@@ -1,6 +1,6 @@
 import type { FieldWord, FilterWords } from "millrace/model";
 
-const field = (name: string, comparators: string, rest: Partial<FieldWord> = {}): FieldWord => ({
+const field = (name: string, comparators: string, options: Partial<FieldWord> = {}): FieldWord => ({
   name,
   type: "text",
   comparators: comparators.split(" "),
@@ -9,13 +9,13 @@ const field = (name: string, comparators: string, rest: Partial<FieldWord> = {})
   values: "a quoted text",
   doc: `The ${name}.`,
   words: null,
-  ...rest,
+  ...options,
 });
 
 const equal = "eq neq in";
 const ordered = "gt gte lt lte";
 
-/** Some of the words of filters of runs, as a server answers them. */
+/** A part of the filter language for runs, as the server describes it. */
 export const filterWords: FilterWords = {
   functions: [
     "and(a, b, …)",

@@ -1,14 +1,15 @@
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
 
-/** What a key of the map is seen to do, on a page as it was opened. */
+/** How a test verifies what a keyboard shortcut does in a newly opened view. */
 export interface Effect {
-  /** What comes before the key. */
+  /** Prepares the view before the keys are pressed. */
   readonly start?: (page: Page) => Promise<unknown>;
-  /** What is pressed, where that is not what the map says. */
+  /** The keys to press. @defaultValue those in the shortcut list */
   readonly presses?: readonly string[];
+  /** Waits for the visible effect. */
   readonly shows: (page: Page, before: URL) => Promise<unknown>;
-  /** Leads back to the page as it was. @defaultValue it is opened anew */
+  /** Restores the view. @defaultValue the view is opened again */
   readonly undo?: (page: Page, before: URL) => Promise<unknown>;
 }
 
@@ -16,14 +17,16 @@ const until = <Value>(read: () => Value) => expect.poll(read);
 
 export const press = async (page: Page, ...keys: readonly string[]): Promise<void> => {
   for (const key of keys) {
-    // One after the other, as a person presses them.
+    // Sequential, as a person presses them.
     await page.keyboard.press(key);
   }
 };
 
-/** Waits for the focus to be on what the selector says. */
+/** Waits until an element that matches the selector has the focus. */
 export const isFocused = (page: Page, selector: string) =>
-  until(() => page.evaluate((one) => document.activeElement?.matches(one), selector)).toBe(true);
+  until(() => page.evaluate((wanted) => document.activeElement?.matches(wanted), selector)).toBe(
+    true,
+  );
 
 const focuses = (selector: string): Effect => ({ shows: (page) => isFocused(page, selector) });
 
@@ -36,19 +39,19 @@ const changes = (name: string): Effect => ({
   shows: (page, before) => differs(page, name, before),
 });
 
-/** Presses a key and waits for the address to say so. */
+/** Presses a key and waits until the URL's parameter `name` has changed. */
 const pressFor = async (page: Page, key: string, name: string): Promise<void> => {
   const before = new URL(page.url());
   await press(page, key);
   await differs(page, name, before);
 };
 
-const stays = (): Promise<void> => Promise.resolve();
+const noUndo = (): Promise<void> => Promise.resolve();
 
-/** Leads to a screen, and the browser's own step back leads back. */
+/** Opens another screen; the browser's back button returns. */
 const leadsTo = (end: string): Effect => ({
   shows: (page) => until(() => new URL(page.url()).pathname).toMatch(new RegExp(`${end}$`)),
-  undo: (page, before) => (page.url() === before.href ? stays() : page.goBack()),
+  undo: (page, before) => (page.url() === before.href ? noUndo() : page.goBack()),
 });
 
 const dialogCount = (page: Page) => until(() => page.locator("dialog[open]").count());
@@ -60,13 +63,13 @@ const closes = async (page: Page): Promise<void> => {
 const rowFocus = "main .data-table [tabindex='0'][data-row-focus]";
 const treeFocus = "main [role=tree]";
 
-/** The row that has the focus, in a table or in a tree. */
-const placeOf = (page: Page) =>
+/** Identifies the focused row of a table or tree. */
+const focusedRow = (page: Page) =>
   page.evaluate(() => {
-    const { activeElement: one } = document;
+    const { activeElement } = document;
     return (
-      one?.getAttribute("aria-activedescendant") ??
-      one?.closest<HTMLElement>("[data-index]")?.dataset["index"]
+      activeElement?.getAttribute("aria-activedescendant") ??
+      activeElement?.closest<HTMLElement>("[data-index]")?.dataset["index"]
     );
   });
 
@@ -75,31 +78,31 @@ const toFirstRow = async (page: Page): Promise<void> => {
   await isFocused(page, rowFocus);
 };
 
-const atRow = (page: Page, index: number) => until(() => placeOf(page)).toBe(String(index));
+const atRow = (page: Page, index: number) => until(() => focusedRow(page)).toBe(String(index));
 
 const moves: Effect = {
-  // Again where the list was drawn anew meanwhile, and lost it.
+  // Repeated, because a list that renders again in the meantime loses the focus.
   start: (page) =>
     until(async () => {
       await page.locator(`${treeFocus}, ${rowFocus}`).first().focus();
-      return placeOf(page);
+      return focusedRow(page);
     }).toEqual(expect.any(String)),
   presses: [],
   shows: async (page) => {
-    const first = await placeOf(page);
+    const first = await focusedRow(page);
     for (const [forth, back] of [
       ["ArrowDown", "ArrowUp"],
       ["PageDown", "PageUp"],
     ] as const) {
       await press(page, forth);
-      await until(() => placeOf(page)).not.toBe(first);
+      await until(() => focusedRow(page)).not.toBe(first);
       await press(page, back);
-      await until(() => placeOf(page)).toBe(first);
+      await until(() => focusedRow(page)).toBe(first);
     }
   },
 };
 
-const everywhere = {
+const globalEffects = {
   "Go to a screen, project, dataset, queue or prompt": {
     shows: (page) => page.getByRole("dialog").getByRole("combobox").waitFor(),
     undo: closes,
@@ -116,7 +119,7 @@ const everywhere = {
     },
     presses: ["Escape"],
     shows: (page) => dialogCount(page).toBe(0),
-    undo: stays,
+    undo: noUndo,
   },
   "Go to Home": leadsTo("/"),
   "Go to Projects": leadsTo("/projects"),
@@ -129,8 +132,8 @@ const everywhere = {
 } satisfies Readonly<Record<string, Effect>>;
 
 const field = "input[type=search]";
-const ofLists = {
-  "Move in a list or a tree": moves,
+const listEffects = {
+  "Move through a list or tree": moves,
   "Next row": {
     shows: async (page) => {
       await atRow(page, 0);
@@ -162,7 +165,7 @@ const ofLists = {
   "Filter runs": focuses("[data-filter-input]"),
 } satisfies Readonly<Record<string, Effect>>;
 
-/** Each goes on where the one before it left the trace, but for the selected run, which is the root again. */
+/** The view is not opened again after these shortcuts; `Home` selects the root again. */
 const selects = (start?: Effect["start"]): Effect => ({
   ...changes("run"),
   ...(start === undefined ? {} : { start }),
@@ -175,7 +178,7 @@ const zooms = (...before: readonly string[]): Effect => ({
       await pressFor(page, key, "zoom");
     }
   },
-  undo: stays,
+  undo: noUndo,
 });
 const toggles = (key: string, name: string): Effect => ({
   ...changes(name),
@@ -183,14 +186,14 @@ const toggles = (key: string, name: string): Effect => ({
 });
 const search: Effect["start"] = async (page) => {
   await press(page, "/", "a");
-  // What matches by its contents comes from the server.
+  // Matches in payloads come from the server.
   await page.locator("output", { hasText: /\d$/ }).waitFor();
   await press(page, "Escape");
   await isFocused(page, ".tree");
 };
 const runCount = (page: Page) => until(() => page.getByRole("treeitem").count());
 
-const ofTrace = {
+const traceEffects = {
   "Collapse or expand the run": {
     presses: ["ArrowLeft"],
     shows: async (page) => {
@@ -198,7 +201,7 @@ const ofTrace = {
       await press(page, "ArrowRight");
       await runCount(page).toBeGreaterThan(1);
     },
-    undo: stays,
+    undo: noUndo,
   },
   "Search this trace": focuses(".trace-search"),
   "Next match": selects(search),
@@ -225,7 +228,7 @@ const hasMark = (page: Page, index: number) =>
   until(() => question(page, index).getAttribute("data-selected")).toBe("true");
 const isAnswered = (page: Page) => until(() => question(page, 0).getAttribute("data-answered"));
 
-const ofReview = {
+const reviewEffects = {
   "Answer the selected question": {
     presses: ["1"],
     shows: (page) => isAnswered(page).toBe("true"),
@@ -279,10 +282,10 @@ const ofReview = {
   },
 } satisfies Readonly<Record<string, Effect>>;
 
-/** By the words of the map. */
+/** By the descriptions in the shortcut list. */
 export const effects: Readonly<Record<string, Effect>> = {
-  ...everywhere,
-  ...ofLists,
-  ...ofTrace,
-  ...ofReview,
+  ...globalEffects,
+  ...listEffects,
+  ...traceEffects,
+  ...reviewEffects,
 };

@@ -1,8 +1,8 @@
 import { vi } from "vitest";
 
 /**
- * happy-dom lays nothing out: every element has no size, and a virtual list no rows. This gives each
- * element one, until `vi.restoreAllMocks()`.
+ * Gives every element a size until `vi.restoreAllMocks()`. happy-dom computes no layout: elements have no size,
+ * so a virtual list would render no rows.
  */
 export function pretendLayout({ width = 800, height = 400 } = {}): void {
   vi.spyOn(HTMLElement.prototype, "clientWidth", "get").mockReturnValue(width);

@@ -7,17 +7,17 @@ import { Client } from "millrace";
 import type { Page } from "playwright-core";
 import type { TestBrowser } from "./browser.ts";
 
-/** Where screenshots are kept, to be looked at. */
+/** The folder for screenshots, which a person can look at. */
 export const screenshots = "temp/web";
 
-/** A server with a client, and a page that tells of all that went wrong in it. */
+/** A server, a client, and a browser page that records everything that goes wrong in it. */
 export interface OpenedPage {
   readonly server: RunningServer;
   readonly client: Client;
   readonly page: Page;
-  /** Exceptions, refusals of the policy, dialogs, requests to elsewhere. */
+  /** Exceptions, violations of the Content-Security-Policy, dialogs, and requests to other hosts. */
   readonly faults: string[];
-  /** Where the project's runs are. */
+  /** The URL of the project's run list. */
   projectAddress(): Promise<string>;
   close(): Promise<void>;
 }

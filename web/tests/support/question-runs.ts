@@ -1,6 +1,6 @@
 const hourMs = 3_600_000;
 
-/** 240 root runs on the wire, from 20 hours ago on, with tags, metadata, usage, and errors on some. */
+/** 240 root runs in the API's format, which started in the last 20 hours. They have tags, metadata and usage; some have errors. */
 export function questionRuns(project: string): readonly object[] {
   const now = Date.now();
   return Array.from({ length: 240 }, (_, index) => {

@@ -2,8 +2,8 @@ import type { Client, RunTree } from "millrace";
 
 const start = Date.parse("2026-03-01T12:00:00Z");
 
-/** Records a question and its answer, five runs, or four and no answer; returns the trace's id. */
-export async function recordAnswer(client: Client, how: "answer" | "fail" = "answer") {
+/** Records a trace with a question and an answer, or with a failure instead. Returns the trace's id. */
+export async function recordAnswer(client: Client, result: "answer" | "fail" = "answer") {
   const question = { question: "How do I set a timeout?" };
   const startMs = Date.now() - 230;
   const root = client.startRun({ name: "ask", inputs: question, startTime: startMs });
@@ -27,7 +27,7 @@ export async function recordAnswer(client: Client, how: "answer" | "fail" = "ans
     tags: ["cached"],
     startTime: startMs + 72,
   });
-  if (how === "fail") {
+  if (result === "fail") {
     model.fail(new TypeError("the model did not answer within 150 ms"));
     root.fail(new TypeError("the model did not answer within 150 ms"));
   } else {
@@ -40,7 +40,7 @@ export async function recordAnswer(client: Client, how: "answer" | "fail" = "ans
   return root.id;
 }
 
-/** Records roots named `many 0` and on, each a second after the one before. */
+/** Records root runs named `many 0`, `many 1` and so on, which start one second apart. */
 export async function recordMany(client: Client, count: number): Promise<void> {
   for (let index = 0; index < count; index += 1) {
     endAt(
@@ -51,7 +51,7 @@ export async function recordMany(client: Client, count: number): Promise<void> {
   await client.flush();
 }
 
-/** Records texts that would do something if they were not shown as text. */
+/** Records texts that would run scripts or reorder text if they were not escaped. */
 export async function recordHostile(client: Client): Promise<string> {
   const root = client.startRun({
     name: "<script>alert(0)</script>\u202Egnp.exe",
@@ -64,7 +64,7 @@ export async function recordHostile(client: Client): Promise<string> {
   return root.id;
 }
 
-/** Records one trace of `count` runs: a root, and steps named by their number. */
+/** Records one trace of `count` runs: a root and numbered steps. */
 export async function recordLarge(client: Client, count: number): Promise<string> {
   const root = client.startRun({ name: "large", startTime: start });
   for (let index = 1; index < count; index += 1) {

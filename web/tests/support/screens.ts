@@ -1,9 +1,9 @@
 import type { Client } from "millrace";
 
-/** Screens by a name, and their addresses. */
+/** The names and URL paths of screens. */
 export type Screens = readonly (readonly [name: string, path: string])[];
 
-/** One of everything there is a screen for; returns where each screen is. */
+/** Creates one of each resource that has a screen. Returns the path of each screen. */
 export async function recordScreens(
   client: Client,
   {
@@ -32,7 +32,7 @@ export async function recordScreens(
   const queue = await client.annotationQueues.create({ name: "doubts" });
   await client.annotationQueues.addRuns(queue.id, { runIds: [traceId] });
   await client.prompts.push("support-answer", { manifest: { template: "Answer {question}" } });
-  const ask = async (
+  const request = async (
     method: string,
     path: string,
     body: object,
@@ -40,22 +40,25 @@ export async function recordScreens(
     const response = await fetch(url + path, { method, body: JSON.stringify(body) });
     return (await response.json()) as Record<string, string>;
   };
-  const run = await ask("PUT", `/runs/${traceId}/share`, { run_id: traceId });
-  const shared = await ask("PUT", `/datasets/${dataset.id}/share`, { dataset_id: dataset.id });
-  const form = await ask("POST", "/feedback/tokens", { run_id: traceId, feedback_key: "helpful" });
+  const run = await request("PUT", `/runs/${traceId}/share`, { run_id: traceId });
+  const shared = await request("PUT", `/datasets/${dataset.id}/share`, { dataset_id: dataset.id });
+  const form = await request("POST", "/feedback/tokens", {
+    run_id: traceId,
+    feedback_key: "helpful",
+  });
   const [tenant, projectId] = [project.split("/projects/")[0]!, project.split("/").at(-1)!];
-  const at = `${tenant}/datasets/${dataset.id}`;
+  const datasetPath = `${tenant}/datasets/${dataset.id}`;
   return [
     ["home", "/"],
     ["projects", `${tenant}/projects`],
     ["runs", project],
     ["trace", `${project}?trace=${traceId}`],
     ["datasets", `${tenant}/datasets`],
-    ["examples", `${at}?example=${exampleIds[0]}`],
-    ["versions", `${at}?tab=versions`],
-    ["experiments", `${at}?tab=experiments`],
-    ["pairwise", `${at}?tab=comparisons`],
-    ["compare", `${at}/compare?experiments=${experiments.join(",")}`],
+    ["examples", `${datasetPath}?example=${exampleIds[0]}`],
+    ["versions", `${datasetPath}?tab=versions`],
+    ["experiments", `${datasetPath}?tab=experiments`],
+    ["pairwise", `${datasetPath}?tab=comparisons`],
+    ["compare", `${datasetPath}/compare?experiments=${experiments.join(",")}`],
     ["feedback", `${tenant}/feedback?project=${projectId}`],
     ["queues", `${tenant}/annotation-queues`],
     ["review", `${tenant}/annotation-queues/${queue.id}`],

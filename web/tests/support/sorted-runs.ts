@@ -1,7 +1,7 @@
-/** A run on the wire. */
+/** A run in the API's format. */
 type Row = Readonly<Record<string, unknown>>;
 
-/** More than one page of a run list (100). */
+/** More than one page of a run list, which has 100 runs. */
 const runCount = 130;
 
 export const sortedProject = "sorted";
@@ -9,16 +9,17 @@ export const sortedProject = "sorted";
 export const runId = (index: number): string =>
   `00000000-0000-4000-8000-${String(index).padStart(12, "0")}`;
 
-/** Neither ascending nor descending with the start. */
+/** The latency of a run, in milliseconds. Sorted by start, the latencies are neither ascending nor descending. */
 export const latencyOf = (index: number): number => 100 + ((index * 37) % runCount) * 10;
 
-export const orderOf = (at: number, id: string): string =>
+/** The dotted order of a root run. */
+export const dottedOrderOf = (at: number, id: string): string =>
   `${new Date(at).toISOString().replaceAll(/[-:.]/g, "").slice(0, -1)}000Z${id}`;
 
 export const sortedRun = (index: number, at: number, latencyMs: number): Row => ({
   id: runId(index),
   trace_id: runId(index),
-  dotted_order: orderOf(at, runId(index)),
+  dotted_order: dottedOrderOf(at, runId(index)),
   session_name: sortedProject,
   name: `run ${index}`,
   run_type: "chain",
@@ -27,7 +28,7 @@ export const sortedRun = (index: number, at: number, latencyMs: number): Row => 
   inputs: {},
 });
 
-/** A page of runs and a part of another, whose latencies are in another order than their starts. */
+/** More than a page of runs, whose order by latency differs from their order by start. */
 export const sortedRuns = (): readonly Row[] => {
   const from = Date.now() - 3_600_000;
   return Array.from({ length: runCount }, (_, index) =>

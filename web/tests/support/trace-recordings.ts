@@ -3,7 +3,7 @@ import type { Client, RunTree } from "millrace";
 const png =
   "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAYAAACNMs+9AAAAFUlEQVR42mNk+M9Qz0AEYBxVSF+FAAhKDveksOjmAAAAAElFTkSuQmCC";
 
-/** Records an assistant that looks things up, calls a tool and answers; with all that a run can hold. */
+/** Records an assistant that retrieves documents, calls a tool and answers. Together its runs use every field of a run. */
 export async function recordAssistant(client: Client): Promise<string> {
   const startMs = Date.now() - 4_200;
   const question = "What is the weather in **Rome**, and what should I pack?";
@@ -138,7 +138,7 @@ export async function recordAssistant(client: Client): Promise<string> {
 
 const largeStart = Date.parse("2026-03-01T12:00:00Z");
 
-/** Records one trace of `count` runs: a root, steps of it, and in each step calls; one in 997 fails. */
+/** Records one trace of `count` runs: a root, its steps, and calls within each step. One of 997 calls fails. */
 export async function recordForest(client: Client, count: number): Promise<string> {
   const root = client.startRun({ name: "forest", startTime: largeStart });
   let step: RunTree | undefined;
@@ -162,7 +162,7 @@ export async function recordForest(client: Client, count: number): Promise<strin
       call.end({ word: index === 43_210 ? "needle-in-the-payload" : "hay" }, { endTime: at + 3 });
     }
     if (index % 5_000 === 0) {
-      // One after the other: what is queued stays within its bounds.
+      // Flush regularly, so that the queue stays within its limits.
       await client.flush();
     }
   }

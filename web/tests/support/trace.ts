@@ -2,7 +2,7 @@ import { growTrace } from "../../src/features/trace/trace-model.ts";
 import type { TraceModel } from "../../src/features/trace/trace-model.ts";
 import type { TraceColumns } from "../../src/features/trace/trace-columns.ts";
 
-/** A run of a trace as a test writes it; times are microseconds. */
+/** A short form of a run for tests. Times are in microseconds. */
 export interface Item {
   readonly id: number;
   readonly parent?: number;
@@ -16,29 +16,29 @@ export interface Item {
 export const idOf = (id: number): string =>
   `00000000-0000-4000-8000-${String(id).padStart(12, "0")}`;
 
-/** What the server would answer for these runs. */
+/** The server's response for these runs. */
 export function toColumns(items: readonly Item[], baseMicros = 0): TraceColumns {
-  const places = new Map(items.map(({ id }, place) => [id, place]));
+  const indexes = new Map(items.map(({ id }, index) => [id, index]));
   const far = items.flatMap(({ parent }) =>
-    parent === undefined || places.has(parent) ? [] : [parent],
+    parent === undefined || indexes.has(parent) ? [] : [parent],
   );
-  const placeOf = (parent: number): number =>
-    places.get(parent) ?? items.length + far.indexOf(parent);
+  const indexOf = (parent: number): number =>
+    indexes.get(parent) ?? items.length + far.indexOf(parent);
   return {
     count: items.length,
     mark: 1,
     next: undefined,
     baseMicros,
     ids: items.map(({ id }) => idOf(id)).join(""),
-    parents: items.map(({ parent }) => (parent === undefined ? -1 : placeOf(parent))),
+    parents: items.map(({ parent }) => (parent === undefined ? -1 : indexOf(parent))),
     far: far.map(idOf).join(""),
-    name: items.map((_, place) => place),
+    name: items.map((_, index) => index),
     names: items.map(({ name, id }) => name ?? `run ${id}`),
-    type: items.map((_, place) => place),
+    type: items.map((_, index) => index),
     types: items.map(({ type }) => type ?? "chain"),
     start: items.map(({ start }) => start ?? 0),
     end: items.map(({ start, end }) => (end === undefined ? (start ?? 0) + 10 : end)),
-    errors: items.flatMap(({ failed }, place) => (failed === true ? [place] : [])),
+    errors: items.flatMap(({ failed }, index) => (failed === true ? [index] : [])),
     tokens: {},
     cost: {},
     firstToken: {},
@@ -48,6 +48,6 @@ export function toColumns(items: readonly Item[], baseMicros = 0): TraceColumns 
 export const modelOf = (items: readonly Item[]): TraceModel =>
   growTrace(undefined, [toColumns(items)]);
 
-/** Names of runs, by their places. */
-export const numbersOf = (model: TraceModel, places: Iterable<number>): number[] =>
-  [...places].map((place) => Number(model.ids[place]?.slice(-12)));
+/** The numeric ids, as in {@link Item}, of runs given by index. */
+export const numbersOf = (model: TraceModel, runs: Iterable<number>): number[] =>
+  [...runs].map((run) => Number(model.ids[run]?.slice(-12)));

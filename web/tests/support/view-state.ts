@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { findFaults } from "./axe.ts";
 import { screenshots } from "./opened-page.ts";
 
-/** Light and wide, dark and narrow; what axe finds. */
+/** Takes screenshots in the light theme on a wide screen and in the dark theme on a narrow one. Returns what axe finds. */
 export async function picture(page: Page, name: string): Promise<readonly string[]> {
   const wrong: string[] = [];
   for (const [colorScheme, width] of [
@@ -23,17 +23,19 @@ export async function picture(page: Page, name: string): Promise<readonly string
   return wrong;
 }
 
-/** What of a heading, an end to waiting, words and a way on is missing. */
-export async function lacks(page: Page): Promise<readonly string[]> {
+/** Lists what a finished view lacks: a heading, the end of loading, or a link or button. */
+export async function findMissingParts(page: Page): Promise<readonly string[]> {
   return page.evaluate(() => {
     const main = document.querySelector("main");
-    const isSeen = (one: Element): boolean => one.getClientRects().length > 0;
-    const seen = (selector: string): readonly Element[] =>
-      [...(main?.querySelectorAll(selector) ?? [])].filter(isSeen);
+    const isVisible = (element: Element): boolean => element.getClientRects().length > 0;
+    const findVisible = (selector: string): readonly Element[] =>
+      [...(main?.querySelectorAll(selector) ?? [])].filter(isVisible);
     return [
-      ...(seen("h1").length === 0 ? ["no heading"] : []),
-      ...seen('[aria-label^="Loading"]').map((one) => `waits: ${one.getAttribute("aria-label")}`),
-      ...(seen("a, button").length === 0 ? ["no way on"] : []),
+      ...(findVisible("h1").length === 0 ? ["no heading"] : []),
+      ...findVisible('[aria-label^="Loading"]').map(
+        (element) => `still loading: ${element.getAttribute("aria-label")}`,
+      ),
+      ...(findVisible("a, button").length === 0 ? ["no link or button"] : []),
     ];
   });
 }

@@ -2,8 +2,8 @@ import axe from "axe-core";
 import type { Page } from "playwright-core";
 import type { TestBrowser } from "./browser.ts";
 
-/** What an audit of a page's access found. */
-interface AxeAnswer {
+/** The result of axe's accessibility audit. */
+interface AxeResult {
   readonly violations: readonly {
     readonly id: string;
     readonly impact: string;
@@ -11,7 +11,7 @@ interface AxeAnswer {
   }[];
 }
 
-/** A page, and what went wrong in it: exceptions, refusals of its policy, requests to elsewhere. */
+/** A browser page that records what goes wrong: exceptions, violations of the Content-Security-Policy, requests to other hosts. */
 export class WatchedPage {
   readonly page: Page;
   readonly faults: string[] = [];
@@ -34,7 +34,7 @@ export class WatchedPage {
     return watched;
   }
 
-  /** Saves what the page looks like, light and dark, wide and narrow, as `temp/web/<name>-….png`. */
+  /** Saves screenshots in both themes, wide and narrow, as `temp/web/<name>-….png`. */
   async picture(name: string): Promise<void> {
     for (const scheme of ["light", "dark"] as const) {
       for (const [width, height] of [
@@ -50,12 +50,12 @@ export class WatchedPage {
     await this.page.setViewportSize({ width: 1280, height: 800 });
   }
 
-  /** Serious and critical faults that axe finds. */
+  /** The serious and critical accessibility violations that axe finds. */
   async audit(): Promise<readonly string[]> {
     await this.page.evaluate(axe.source);
     const { violations } = await this.page.evaluate(
       async () =>
-        (await (globalThis as unknown as { axe: { run(): unknown } }).axe.run()) as AxeAnswer,
+        (await (globalThis as unknown as { axe: { run(): unknown } }).axe.run()) as AxeResult,
     );
     return violations
       .filter(({ impact }) => impact === "serious" || impact === "critical")

@@ -46,7 +46,7 @@ interface Frame {
 }
 
 /** Suggests completions at the cursor. Of the text after the cursor, only the rest of the current token is used. */
-export function completeFilter(filter: string, cursor: number, words: FilterWords): Completion {
+export function completeFilter(filter: string, cursor: number, language: FilterWords): Completion {
   const tokens = toFilterTokens(filter);
   const at = tokens.findIndex(
     ({ kind, from, to, isClosed }) =>
@@ -63,13 +63,13 @@ export function completeFilter(filter: string, cursor: number, words: FilterWord
     // The filter is complete: nothing can be appended, a further condition would need an enclosing `and`.
     return { from, to: span.to, suggestions: [] };
   }
-  if (frame === undefined || isCombination(words, frame.name)) {
-    return completeFunction(span, words);
+  if (frame === undefined || isCombination(language, frame.name)) {
+    return completeFunction(span, language);
   }
   if (frame.argument === 0) {
-    return completeField(span, words, frame.name);
+    return completeField(span, language, frame.name);
   }
-  return completeValue(span, findField(words, frame.field ?? ""), frame);
+  return completeValue(span, findField(language, frame.field ?? ""), frame);
 }
 
 const isInText = (
@@ -117,11 +117,11 @@ const startsWith = (text: string, typed: string): boolean =>
   text.toLowerCase().startsWith(typed.toLowerCase());
 
 /** Suggests functions, and fields that are inserted together with their most common function. */
-function completeFunction({ from, to, typed }: Span, words: FilterWords): Completion {
-  const functions = words.functions
+function completeFunction({ from, to, typed }: Span, language: FilterWords): Completion {
+  const functions = language.functions
     .filter(({ name }) => startsWith(name, typed))
     .map(({ name, form, doc }) => ({ label: form, detail: doc, insert: `${name}(` }));
-  const fields = words.fields
+  const fields = language.fields
     .filter(({ name }) => typed !== "" && startsWith(name, typed))
     .map(({ name, comparators, doc }) => {
       const comparator = comparators[0] ?? "eq";
@@ -136,11 +136,11 @@ function completeFunction({ from, to, typed }: Span, words: FilterWords): Comple
   return { from, to, suggestions: [...fields, ...functions] };
 }
 
-function completeField(span: Span, words: FilterWords, comparator: string): Completion {
+function completeField(span: Span, language: FilterWords, comparator: string): Completion {
   const { from, to, typed } = span;
   const path = /^metadata\.(.*)$/s.exec(typed);
   const isExists = comparator === "exists";
-  const suggestions = words.fields
+  const suggestions = language.fields
     .filter((field) => field.comparators.includes(comparator) && startsWith(field.name, typed))
     .map(({ name, doc, values }) => {
       const isPath = name.endsWith(anyPath);

@@ -50,9 +50,11 @@ const TextPreview = ({ file: { address } }: { readonly file: Attachment }) => {
     try {
       const response = await fetch(address);
       const blob = await response.blob();
-      const shown = await blob.slice(0, previewBytes).text();
+      const preview = await blob.slice(0, previewBytes).text();
       const omittedBytes = blob.size - previewBytes;
-      setText(omittedBytes > 0 ? `${shown}\n… ${omittedBytes.toLocaleString()} more bytes` : shown);
+      setText(
+        omittedBytes > 0 ? `${preview}\n… ${omittedBytes.toLocaleString()} more bytes` : preview,
+      );
     } catch {
       setText("The server is not responding. Check that it is running.");
     }

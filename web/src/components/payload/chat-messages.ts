@@ -29,8 +29,10 @@ const messageLimit = 2_000;
  * and responses), Anthropic, LangChain and the AI SDK. Returns `undefined` if there are none.
  */
 export function toChatMessages(value: unknown): readonly ChatMessage[] | undefined {
-  const found = findMessages(value, 0);
-  return found === undefined || found.length === 0 ? undefined : found.slice(0, messageLimit);
+  const messages = findMessages(value, 0);
+  return messages === undefined || messages.length === 0
+    ? undefined
+    : messages.slice(0, messageLimit);
 }
 
 /** Members that can contain messages, in the order in which they are searched. */
@@ -59,9 +61,9 @@ function findMessages(value: unknown, depth: number): ChatMessage[] | undefined 
   }
   for (const member of listMembers) {
     const inner = fields[member];
-    const found = typeof inner === "object" ? findMessages(inner, depth + 1) : undefined;
-    if (found !== undefined) {
-      return [...fromSystem(fields), ...found];
+    const messages = typeof inner === "object" ? findMessages(inner, depth + 1) : undefined;
+    if (messages !== undefined) {
+      return [...fromSystem(fields), ...messages];
     }
   }
   const [onlyValue, ...others] = Object.values(fields);

@@ -12,11 +12,11 @@ const pageSize = 50;
 
 /** Shows the messages between a user, a model and its tools. */
 export const Chat = ({ messages }: { readonly messages: readonly ChatMessage[] }) => {
-  const [shown, setShown] = useState(pageSize);
-  const hiddenCount = messages.length - shown;
+  const [shownCount, setShownCount] = useState(pageSize);
+  const hiddenCount = messages.length - shownCount;
   return (
     <ol className="chat">
-      {messages.slice(0, shown).map((message, index) => (
+      {messages.slice(0, shownCount).map((message, index) => (
         // The index is the key: the order of messages does not change.
         <li key={index} className="chat-message" data-role={message.role}>
           <p className="chat-role">
@@ -31,7 +31,11 @@ export const Chat = ({ messages }: { readonly messages: readonly ChatMessage[] }
       ))}
       {hiddenCount > 0 && (
         <li>
-          <button type="button" className="chat-more" onClick={() => setShown(shown + pageSize)}>
+          <button
+            type="button"
+            className="chat-more"
+            onClick={() => setShownCount(shownCount + pageSize)}
+          >
             Show more ({hiddenCount.toLocaleString()} messages)
           </button>
         </li>

@@ -245,8 +245,8 @@ function describeValue(value: unknown): Pick<JsonRow, "kind" | "text" | "size"> 
   }
   if (isContainer(value)) {
     const keys = Object.keys(value);
-    const shown = keys.slice(0, keysShown).map((key) => key.slice(0, 40));
-    const text = shown.join(", ") + (keys.length > keysShown ? ", …" : "");
+    const shownKeys = keys.slice(0, keysShown).map((key) => key.slice(0, 40));
+    const text = shownKeys.join(", ") + (keys.length > keysShown ? ", …" : "");
     return { kind: "object", text, size: keys.length };
   }
   if (typeof value === "number" || typeof value === "boolean") {

@@ -51,7 +51,8 @@ const PayloadFigure = ({
   const modes = useAsyncValue(useMemo(() => source.modes(), [source]));
   const available = modes.kind === "ready" ? modes.value : [];
   const preferred = onMode === undefined ? (localMode ?? mode) : mode;
-  const shown = preferred !== undefined && available.includes(preferred) ? preferred : available[0];
+  const activeMode =
+    preferred !== undefined && available.includes(preferred) ? preferred : available[0];
   return (
     <figure className="payload" aria-label={label}>
       <figcaption>
@@ -61,7 +62,7 @@ const PayloadFigure = ({
             <button
               key={name}
               type="button"
-              aria-pressed={name === shown}
+              aria-pressed={name === activeMode}
               onClick={() => (onMode ?? setLocalMode)(name)}
             >
               {modeLabels[name]}
@@ -79,7 +80,9 @@ const PayloadFigure = ({
       </figcaption>
       {modes.kind === "failed" && <p className="payload-failure">{modes.error.message}</p>}
       {modes.kind === "pending" && <ReadingIndicator label={label} />}
-      {shown !== undefined && <Body key={shown} mode={shown} source={source} label={label} />}
+      {activeMode !== undefined && (
+        <Body key={activeMode} mode={activeMode} source={source} label={label} />
+      )}
     </figure>
   );
 };

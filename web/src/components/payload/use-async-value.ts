@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 
-/** The state of a value that may arrive settled. */
+/** The state of a value that may arrive later. */
 type AsyncState<Value> =
   /** `last` is the value of the previous source. */
   | { readonly kind: "pending"; readonly last: Value | undefined }

@@ -26,12 +26,12 @@ export function countLanes({ depths }: TraceModel): number {
 export function toMinimapBars(
   model: TraceModel,
   {
-    whole,
+    fullRange,
     width,
     lanes,
     now,
   }: {
-    readonly whole: TimeWindow;
+    readonly fullRange: TimeWindow;
     readonly width: number;
     readonly lanes: number;
     /** The end of open runs, in microseconds since the trace's base. */
@@ -39,14 +39,14 @@ export function toMinimapBars(
   },
 ): readonly MinimapBar[] {
   const { order, depths, starts, statuses } = model;
-  const scale = width / (whole.to - whole.from);
+  const scale = width / (fullRange.to - fullRange.from);
   const drawnTo = new Float64Array(lanes).fill(-1);
   const bars: MinimapBar[] = [];
   const errors = new Map<number, MinimapBar>();
   for (const run of order) {
     const lane = Math.min(depths[run] ?? 0, lanes - 1);
     const start = starts[run] ?? 0;
-    const x = (start - whole.from) * scale;
+    const x = (start - fullRange.from) * scale;
     const barWidth = Math.max(1, (endOf(model, run, now) - start) * scale);
     if (statuses[run] === statusCodes.error) {
       errors.set(lane * width + Math.floor(x), { x, width: barWidth, lane, run, isError: true });

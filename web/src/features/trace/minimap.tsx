@@ -19,29 +19,30 @@ export const Minimap = ({
   readonly view: TraceView;
   readonly onWindow: (window: TimeWindow) => void;
 }) => {
-  const { window, whole } = view;
+  const { window, fullRange } = view;
   const { ref, width } = useElementSize();
   const scheme = useComputedColorScheme("light");
   const drag = useRef<(share: number) => TimeWindow>(undefined);
-  const shown = toBar(whole, window.from, window.to);
-  const isWhole = shown.width > 0.9999;
-  const timeAt = (share: number): number => whole.from + share * (whole.to - whole.from);
+  const visibleBar = toBar(fullRange, window.from, window.to);
+  const isFullRange = visibleBar.width > 0.9999;
+  const timeAt = (share: number): number =>
+    fullRange.from + share * (fullRange.to - fullRange.from);
   const dragFrom =
     (fixed: number) =>
     (to: number): TimeWindow =>
-      windowBetween(timeAt(fixed), timeAt(to), whole);
+      windowBetween(timeAt(fixed), timeAt(to), fullRange);
   const onPointerDown = (event: PointerEvent): void => {
     event.currentTarget.setPointerCapture(event.pointerId);
     const share = shareAt(event);
     const isNear = (edge: number): boolean =>
-      !isWhole && Math.abs(share - edge) * width < gripPixels;
-    const [left, right] = [shown.left, shown.left + shown.width];
+      !isFullRange && Math.abs(share - edge) * width < gripPixels;
+    const [left, right] = [visibleBar.left, visibleBar.left + visibleBar.width];
     if (isNear(left)) {
       drag.current = dragFrom(right);
     } else if (isNear(right)) {
       drag.current = dragFrom(left);
-    } else if (!isWhole && share > left && share < right) {
-      drag.current = (to) => pan(window, (to - share) / shown.width, whole);
+    } else if (!isFullRange && share > left && share < right) {
+      drag.current = (to) => pan(window, (to - share) / visibleBar.width, fullRange);
     } else {
       drag.current = dragFrom(share);
     }
@@ -58,20 +59,20 @@ export const Minimap = ({
       onPointerUp={() => {
         drag.current = undefined;
       }}
-      onDoubleClick={() => onWindow(whole)}
+      onDoubleClick={() => onWindow(fullRange)}
     >
       {/* The picture reads its colours when it is drawn, so another color scheme needs a new picture. */}
       <Picture key={scheme} view={view} width={width} />
-      {!isWhole && (
+      {!isFullRange && (
         <>
-          <span className="minimap-shade" style={{ left: 0, width: `${shown.left * 100}%` }} />
+          <span className="minimap-shade" style={{ left: 0, width: `${visibleBar.left * 100}%` }} />
           <span
             className="minimap-window"
-            style={{ left: `${shown.left * 100}%`, width: `${shown.width * 100}%` }}
+            style={{ left: `${visibleBar.left * 100}%`, width: `${visibleBar.width * 100}%` }}
           />
           <span
             className="minimap-shade"
-            style={{ left: `${(shown.left + shown.width) * 100}%`, right: 0 }}
+            style={{ left: `${(visibleBar.left + visibleBar.width) * 100}%`, right: 0 }}
           />
         </>
       )}
@@ -85,7 +86,7 @@ function shareAt({ clientX, currentTarget }: PointerEvent): number {
 }
 
 const Picture = ({
-  view: { model, whole, now },
+  view: { model, fullRange, now },
   width,
 }: {
   readonly view: TraceView;
@@ -105,11 +106,11 @@ const Picture = ({
     const colourOf = createColourLookup(canvas);
     const lanes = countLanes(model);
     const laneHeight = height / lanes;
-    for (const bar of toMinimapBars(model, { whole, width, lanes, now })) {
+    for (const bar of toMinimapBars(model, { fullRange, width, lanes, now })) {
       context.fillStyle = colourOf(bar.isError ? "bad" : `type-${model.types[bar.run] ?? ""}`);
       context.fillRect(bar.x, bar.lane * laneHeight + 0.5, bar.width, laneHeight - 1);
     }
-  }, [model, whole, now, width]);
+  }, [model, fullRange, now, width]);
   return <canvas ref={ref} style={{ width: "100%", height }} />;
 };
 

@@ -93,7 +93,7 @@ export interface TraceRunDetails extends RunDetails {
   readonly serialized: unknown;
   /** The runtime environment of the run, and its metadata. */
   readonly extra: unknown;
-  /** The same as `events`, where they are few enough for that. */
+  /** The events as recorded: an array like `events`, or a value that a worker keeps if they are large. */
   readonly allEvents: unknown;
   readonly shareToken: string | undefined;
   readonly tenantId: string | undefined;

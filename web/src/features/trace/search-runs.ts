@@ -22,16 +22,16 @@ export function searchRuns(model: TraceModel, text: string): readonly number[] {
   }
   const haystack = searchTexts.get(model) ?? createSearchText(model);
   searchTexts.set(model, haystack);
-  const found: number[] = [];
+  const matches: number[] = [];
   let rank = 0;
   for (let at = haystack.text.indexOf(needle); at >= 0;) {
     while ((haystack.ends[rank] ?? 0) <= at) {
       rank += 1;
     }
-    found.push(model.order[rank] ?? 0);
+    matches.push(model.order[rank] ?? 0);
     at = haystack.text.indexOf(needle, haystack.ends[rank]);
   }
-  return found;
+  return matches;
 }
 
 function createSearchText({ count, order, names, types }: TraceModel): SearchText {

@@ -9,7 +9,7 @@ const tickCount = 4;
 const minDragPixels = 4;
 
 /** The time axis above the bars, with ticks counted from the trace's start. Dragging across it zooms to that range. */
-export const TimeRuler = ({ window, whole, onWindow }: ZoomTarget) => {
+export const TimeRuler = ({ window, fullRange, onWindow }: ZoomTarget) => {
   const ruler = useRef<HTMLDivElement>(null);
   const [dragged, setDragged] = useState<{ readonly from: number; readonly to: number }>();
   const span = window.to - window.from;
@@ -22,7 +22,7 @@ export const TimeRuler = ({ window, whole, onWindow }: ZoomTarget) => {
     const width = ruler.current?.clientWidth ?? 0;
     if (dragged !== undefined && Math.abs(dragged.to - dragged.from) * width > minDragPixels) {
       const at = (share: number): number => window.from + share * span;
-      onWindow(windowBetween(at(dragged.from), at(dragged.to), whole));
+      onWindow(windowBetween(at(dragged.from), at(dragged.to), fullRange));
     }
     setDragged(undefined);
   };
@@ -40,15 +40,15 @@ export const TimeRuler = ({ window, whole, onWindow }: ZoomTarget) => {
           dragged !== undefined && setDragged({ ...dragged, to: shareAt(event) })
         }
         onPointerUp={onPointerUp}
-        onDoubleClick={() => onWindow(whole)}
+        onDoubleClick={() => onWindow(fullRange)}
       >
-        {toTicks(window, tickCount, whole.from).map((tick) => (
+        {toTicks(window, tickCount, fullRange.from).map((tick) => (
           <span
             key={tick}
             className="ruler-tick"
             style={{ left: `${((tick - window.from) / span) * 100}%` }}
           >
-            {tick === whole.from ? "0" : formatDuration((tick - whole.from) / 1_000)}
+            {tick === fullRange.from ? "0" : formatDuration((tick - fullRange.from) / 1_000)}
           </span>
         ))}
         {dragged !== undefined && (

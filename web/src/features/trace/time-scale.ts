@@ -44,38 +44,38 @@ export function toBar({ from, to }: TimeWindow, start: number, end: number): Bar
 
 /**
  * Zooms a window. `around` is the position within the window that stays fixed, 0 to 1; a factor below 1
- * zooms in. The result stays within `whole`.
+ * zooms in. The result stays within `fullRange`.
  */
 export function zoom(
   window: TimeWindow,
   {
     factor,
     around,
-    whole,
-  }: { readonly factor: number; readonly around: number; readonly whole: TimeWindow },
+    fullRange,
+  }: { readonly factor: number; readonly around: number; readonly fullRange: TimeWindow },
 ): TimeWindow {
   const span = window.to - window.from;
-  const newSpan = Math.max(shortestMicros, Math.min(whole.to - whole.from, span * factor));
+  const newSpan = Math.max(shortestMicros, Math.min(fullRange.to - fullRange.from, span * factor));
   const from = window.from + around * (span - newSpan);
-  return moveInto({ from, to: from + newSpan }, whole);
+  return moveInto({ from, to: from + newSpan }, fullRange);
 }
 
-/** Moves a window by a share of its width; a negative share moves it to earlier times. Stays within `whole`. */
-export function pan(window: TimeWindow, share: number, whole: TimeWindow): TimeWindow {
+/** Moves a window by a share of its width; a negative share moves it to earlier times. Stays within `fullRange`. */
+export function pan(window: TimeWindow, share: number, fullRange: TimeWindow): TimeWindow {
   const by = (window.to - window.from) * share;
-  return moveInto({ from: window.from + by, to: window.to + by }, whole);
+  return moveInto({ from: window.from + by, to: window.to + by }, fullRange);
 }
 
-/** The window between two moments, given in either order, limited to `whole`. */
-export function windowBetween(a: number, b: number, whole: TimeWindow): TimeWindow {
+/** The window between two moments, given in either order, limited to `fullRange`. */
+export function windowBetween(a: number, b: number, fullRange: TimeWindow): TimeWindow {
   const from = Math.min(a, b);
-  return moveInto({ from, to: Math.max(a, b, from + shortestMicros) }, whole);
+  return moveInto({ from, to: Math.max(a, b, from + shortestMicros) }, fullRange);
 }
 
-/** Shortens a window to the length of `whole` if it is longer, and moves it inside `whole`. */
-function moveInto({ from, to }: TimeWindow, whole: TimeWindow): TimeWindow {
-  const span = Math.min(to - from, whole.to - whole.from);
-  const start = Math.max(whole.from, Math.min(from, whole.to - span));
+/** Shortens a window to the length of `fullRange` if it is longer, and moves it inside `fullRange`. */
+function moveInto({ from, to }: TimeWindow, fullRange: TimeWindow): TimeWindow {
+  const span = Math.min(to - from, fullRange.to - fullRange.from);
+  const start = Math.max(fullRange.from, Math.min(from, fullRange.to - span));
   return { from: start, to: start + span };
 }
 
@@ -101,7 +101,7 @@ const clockSteps = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400,
 ];
 
-/** The smallest round step of at least `least`: 1, 2 or 5 times a power of ten; above a second, a unit of clocks. */
+/** The smallest round step of at least `least`: 1, 2 or 5 times a power of ten; above a second, a step of clocks such as 15 s or 6 h. */
 function toRoundStep(least: number): number {
   if (least > microsPerSecond) {
     const seconds = clockSteps.find((step) => step * microsPerSecond >= least);

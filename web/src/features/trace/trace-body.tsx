@@ -26,7 +26,7 @@ export const TraceBody = ({
   const view = useTraceView(trace, traceId, { search, closed });
   const searchRef = useRef<HTMLInputElement>(null);
   const selected = model.indexById.get(runId) ?? model.order[0] ?? 0;
-  const { whole, matches, facts } = view;
+  const { fullRange, matches, facts } = view;
   const onSelect = useCallback(
     (run: number) => {
       const id = model.ids[run];
@@ -47,8 +47,8 @@ export const TraceBody = ({
     setClosed(next);
   };
   const onWindow = useCallback(
-    (window: TimeWindow) => change({ zoom: formatZoom(window, whole) }),
-    [change, whole],
+    (window: TimeWindow) => change({ zoom: formatZoom(window, fullRange) }),
+    [change, fullRange],
   );
   const steps = useMemo(
     () => ({ match: matches, error: facts?.errors ?? [], slow: facts?.slowest ?? [] }),
@@ -76,7 +76,7 @@ export const TraceBody = ({
         searchRef={searchRef}
         change={change}
         onStep={onStep}
-        onResetZoom={() => onWindow(whole)}
+        onResetZoom={() => onWindow(fullRange)}
       />
       <Minimap view={view} onWindow={onWindow} />
       <div className="trace">

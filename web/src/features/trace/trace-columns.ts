@@ -33,20 +33,20 @@ export const idLength = 36;
 
 /** @throws TypeError the response is not a page of a trace. */
 export function parseTraceColumns(value: unknown): TraceColumns {
-  const { first_token, base_us, next, ...rest } = value as Record<string, unknown>;
-  const columns = { ...rest, firstToken: first_token, baseMicros: base_us } as unknown as Omit<
+  const { first_token, base_us, next, ...others } = value as Record<string, unknown>;
+  const columns = { ...others, firstToken: first_token, baseMicros: base_us } as unknown as Omit<
     TraceColumns,
     "next"
   >;
   const { count, far, ids, parents, name, type, start, end } = columns;
-  const isWhole =
+  const isFullRange =
     typeof far === "string" &&
     typeof ids === "string" &&
     ids.length === count * idLength &&
     [parents, name, type, start, end].every(
       (column) => Array.isArray(column) && column.length === count,
     );
-  if (!isWhole) {
+  if (!isFullRange) {
     throw new TypeError("The response is not a page of a trace.");
   }
   return { ...columns, next: typeof next === "string" ? next : undefined };

@@ -5,7 +5,7 @@ import { toNextRow } from "../../components/keyboard/next-row.ts";
 import { TimeRuler } from "./time-ruler.tsx";
 import type { TimeWindow } from "./time-scale.ts";
 import { rowHeight, TraceRow } from "./trace-row.tsx";
-import { splitWords } from "./trace-search.ts";
+import { splitList } from "./trace-search.ts";
 import type { TraceView } from "./use-trace-view.ts";
 import { useWheelZoom } from "./use-wheel-zoom.ts";
 
@@ -25,7 +25,7 @@ interface TraceListProps {
 /** The tree of a trace with its bars on one time scale: a virtual list, which renders only the rows in view. */
 export const TraceList = (props: TraceListProps) => {
   const { view, selected, onSelect, onFold, onWindow } = props;
-  const { model, visible, window, whole } = view;
+  const { model, visible, window, fullRange } = view;
   const { runs } = visible;
   const scroller = useRef<HTMLDivElement>(null);
   // oxlint-disable-next-line react/incompatible-library -- the functions that it returns are not memoized here
@@ -42,7 +42,7 @@ export const TraceList = (props: TraceListProps) => {
     }
   }, [row, virtualizer]);
   useEffect(() => scroller.current?.focus({ preventScroll: true }), []);
-  useWheelZoom(scroller, { window, whole, onWindow });
+  useWheelZoom(scroller, { window, fullRange, onWindow });
   const isExpanded = useIsExpanded(props);
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) {
@@ -80,7 +80,7 @@ export const TraceList = (props: TraceListProps) => {
   };
   return (
     <div className="tree-side">
-      <TimeRuler window={window} whole={whole} onWindow={onWindow} />
+      <TimeRuler window={window} fullRange={fullRange} onWindow={onWindow} />
       <div
         className="scroller tree"
         ref={scroller}
@@ -99,7 +99,7 @@ export const TraceList = (props: TraceListProps) => {
 
 /** Returns a function that says whether a run is expanded; `undefined` for a run without children. */
 function useIsExpanded({ view: { model }, closed, closedTypes }: TraceListProps) {
-  const types = useMemo(() => splitWords(closedTypes), [closedTypes]);
+  const types = useMemo(() => splitList(closedTypes), [closedTypes]);
   return (run: number): boolean | undefined =>
     (model.sizes[run] ?? 1) < 2
       ? undefined

@@ -20,7 +20,7 @@ export interface TraceModel {
   /** NaN while the run is open. */
   readonly ends: Float64Array;
   readonly statuses: Uint8Array;
-  /** By run index, as are the next two. */
+  /** Tokens by run index; `costs` and `firstTokens` have the same keys. */
   readonly tokens: ReadonlyMap<number, number>;
   readonly costs: ReadonlyMap<number, number>;
   readonly firstTokens: ReadonlyMap<number, number>;

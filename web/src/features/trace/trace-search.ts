@@ -55,15 +55,15 @@ export function parseTraceSearch(search: Readonly<Record<string, unknown>>): Tra
 }
 
 /** Splits a comma-separated list into a set. */
-export const splitWords = (text: string | undefined): ReadonlySet<string> =>
+export const splitList = (text: string | undefined): ReadonlySet<string> =>
   new Set(text === undefined || text === "" ? [] : text.split(","));
 
-/** The inverse of {@link splitWords}; `undefined` for an empty set. */
-export const joinWords = (words: ReadonlySet<string>): string | undefined =>
-  words.size === 0 ? undefined : [...words].join(",");
+/** The inverse of {@link splitList}; `undefined` for an empty set. */
+export const joinList = (items: ReadonlySet<string>): string | undefined =>
+  items.size === 0 ? undefined : [...items].join(",");
 
-const isOneOf = <Word extends string>(words: readonly Word[], value: unknown): value is Word =>
-  words.some((word) => word === value);
+const isOneOf = <Name extends string>(names: readonly Name[], value: unknown): value is Name =>
+  names.some((name) => name === value);
 
 /** The router parses `find=7` as a number, although the user typed a text. */
 function parseText(name: "find" | "close" | "hide", value: unknown): TraceSearch {

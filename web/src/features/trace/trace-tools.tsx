@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import type { KeyboardEvent, RefObject } from "react";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { RunTypeBadge } from "../runs/run-badges.tsx";
-import { joinWords, splitWords } from "./trace-search.ts";
+import { joinList, splitList } from "./trace-search.ts";
 import type { TraceSearch } from "./trace-search.ts";
 import type { TraceChange } from "./use-trace-address.ts";
 import type { TraceView } from "./use-trace-view.ts";
@@ -45,7 +45,7 @@ export const TraceTools = (props: TraceToolsProps) => {
         <Button size="compact-xs" variant="default" onClick={() => onStep("slow", 1)}>
           Next slowest
         </Button>
-        {view.window !== view.whole && (
+        {view.window !== view.fullRange && (
           <Button size="compact-xs" variant="default" onClick={onResetZoom}>
             Reset zoom
           </Button>
@@ -121,12 +121,12 @@ const TypeMenu = ({
   change,
 }: Pick<TraceToolsProps, "view" | "search" | "change">) => {
   const counts = useMemo(() => countTypes(view.model.types), [view.model]);
-  const [collapsed, hidden] = [splitWords(search.close), splitWords(search.hide)];
+  const [collapsed, hidden] = [splitList(search.close), splitList(search.hide)];
   const set = (type: string, state: string): void => {
-    const without = (words: ReadonlySet<string>) => [...words].filter((word) => word !== type);
+    const without = (types: ReadonlySet<string>) => [...types].filter((other) => other !== type);
     change({
-      close: joinWords(new Set([...without(collapsed), ...(state === "close" ? [type] : [])])),
-      hide: joinWords(new Set([...without(hidden), ...(state === "hide" ? [type] : [])])),
+      close: joinList(new Set([...without(collapsed), ...(state === "close" ? [type] : [])])),
+      hide: joinList(new Set([...without(hidden), ...(state === "hide" ? [type] : [])])),
     });
   };
   const stateOf = (type: string): string => {

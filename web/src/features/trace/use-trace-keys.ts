@@ -23,13 +23,13 @@ type Action = (props: TraceKeysProps) => void;
 
 const zoomBy =
   (factor: number): Action =>
-  ({ view: { window, whole }, onWindow }) =>
-    onWindow(zoom(window, { factor, around: 0.5, whole }));
+  ({ view: { window, fullRange }, onWindow }) =>
+    onWindow(zoom(window, { factor, around: 0.5, fullRange }));
 
 const panBy =
   (share: number): Action =>
-  ({ view: { window, whole }, onWindow }) =>
-    onWindow(pan(window, share, whole));
+  ({ view: { window, fullRange }, onWindow }) =>
+    onWindow(pan(window, share, fullRange));
 
 const goToSearch: Action = ({ searchRef }) => {
   searchRef.current?.focus();
@@ -40,10 +40,10 @@ const goToSearch: Action = ({ searchRef }) => {
 /** The margin shown on each side of a run, as a share of its duration. */
 const margin = 0.05;
 
-const zoomToSelected: Action = ({ view: { model, whole, now }, selected, onWindow }) => {
+const zoomToSelected: Action = ({ view: { model, fullRange, now }, selected, onWindow }) => {
   const [start, end] = [model.starts[selected] ?? 0, endOf(model, selected, now)];
   const around = (end - start) * margin;
-  onWindow(windowBetween(start - around, end + around, whole));
+  onWindow(windowBetween(start - around, end + around, fullRange));
 };
 
 const table: readonly (readonly [keys: string, label: string, action: Action])[] = [
@@ -66,7 +66,7 @@ const table: readonly (readonly [keys: string, label: string, action: Action])[]
   ],
   ["+", "Zoom in", zoomBy(0.5)],
   ["-", "Zoom out", zoomBy(2)],
-  ["0", "Reset zoom", ({ view: { whole }, onWindow }) => onWindow(whole)],
+  ["0", "Reset zoom", ({ view: { fullRange }, onWindow }) => onWindow(fullRange)],
   ["[", "Pan to earlier", panBy(-0.25)],
   ["]", "Pan to later", panBy(0.25)],
   ["z", "Zoom to the selected run", zoomToSelected],

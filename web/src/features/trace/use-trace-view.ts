@@ -9,7 +9,7 @@ import type { TimeWindow } from "./time-scale.ts";
 import { toCriticalPath, toErrors, toSelfTimes, toSlowest } from "./trace-facts.ts";
 import type { Interval } from "./trace-facts.ts";
 import type { TraceModel } from "./trace-model.ts";
-import { splitWords } from "./trace-search.ts";
+import { splitList } from "./trace-search.ts";
 import type { TraceSearch } from "./trace-search.ts";
 import { toVisibleRuns } from "./visible-runs.ts";
 import type { VisibleRuns } from "./visible-runs.ts";
@@ -41,7 +41,7 @@ export interface TraceView {
   readonly matches: readonly number[];
   readonly isSearching: boolean;
   /** The time of the whole trace. */
-  readonly whole: TimeWindow;
+  readonly fullRange: TimeWindow;
   /** The visible part of it. */
   readonly window: TimeWindow;
   /** The moment at which the bars of open runs end, in microseconds since the trace's base. */
@@ -59,21 +59,21 @@ export function useTraceView(
     () =>
       toVisibleRuns(model, {
         closed,
-        closedTypes: splitWords(close),
-        hiddenTypes: splitWords(hide),
+        closedTypes: splitList(close),
+        hiddenTypes: splitList(hide),
         errorsOnly: errors === true,
       }),
     [model, closed, close, hide, errors],
   );
-  const whole = useMemo(() => spanOf(model, now), [model, now]);
-  const window = useMemo(() => parseZoom(zoom, whole), [zoom, whole]);
+  const fullRange = useMemo(() => spanOf(model, now), [model, now]);
+  const window = useMemo(() => parseZoom(zoom, fullRange), [zoom, fullRange]);
   const facts = useDeferred(model, now, computeFacts);
   const path = useMemo(
     () => (isPathShown === true ? groupByRun(toCriticalPath(model, now)) : noPath),
     [model, now, isPathShown],
   );
   const { matches, isSearching } = useMatches(model, traceId, find);
-  return { model, visible, facts, path, matches, isSearching, whole, window, now };
+  return { model, visible, facts, path, matches, isSearching, fullRange, window, now };
 }
 
 const noPath: ReadonlyMap<number, readonly Interval[]> = new Map();
@@ -135,15 +135,15 @@ function useMatches(model: TraceModel, traceId: string, find: string) {
   return { matches, isSearching: isFetching && text.length >= minContentChars };
 }
 
-function parseZoom(zoom: string | undefined, whole: TimeWindow): TimeWindow {
+function parseZoom(zoom: string | undefined, fullRange: TimeWindow): TimeWindow {
   const [from = Number.NaN, to = Number.NaN] = (zoom ?? "").split("-").map(Number);
-  return from < to && whole.from + to <= whole.to + 1
-    ? { from: whole.from + from, to: whole.from + to }
-    : whole;
+  return from < to && fullRange.from + to <= fullRange.to + 1
+    ? { from: fullRange.from + from, to: fullRange.from + to }
+    : fullRange;
 }
 
 /** Formats a window for the URL; `undefined` for the whole trace. */
-export function formatZoom({ from, to }: TimeWindow, whole: TimeWindow): string | undefined {
-  const [start, end] = [Math.floor(from - whole.from), Math.ceil(to - whole.from)];
-  return start <= 0 && end >= whole.to - whole.from ? undefined : `${start}-${end}`;
+export function formatZoom({ from, to }: TimeWindow, fullRange: TimeWindow): string | undefined {
+  const [start, end] = [Math.floor(from - fullRange.from), Math.ceil(to - fullRange.from)];
+  return start <= 0 && end >= fullRange.to - fullRange.from ? undefined : `${start}-${end}`;
 }

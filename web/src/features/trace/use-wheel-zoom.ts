@@ -3,10 +3,10 @@ import type { RefObject } from "react";
 import { pan, zoom } from "./time-scale.ts";
 import type { TimeWindow } from "./time-scale.ts";
 
-/** The visible time window, the whole of the trace, and a callback that changes the window. */
+/** The visible time window, the time range of the whole trace, and a callback that changes the window. */
 export interface ZoomTarget {
   readonly window: TimeWindow;
-  readonly whole: TimeWindow;
+  readonly fullRange: TimeWindow;
   readonly onWindow: (window: TimeWindow) => void;
 }
 
@@ -25,21 +25,21 @@ export function useWheelZoom(scroller: RefObject<HTMLElement | null>, target: Zo
   useEffect(() => {
     const element = scroller.current;
     const onWheel = (event: WheelEvent): void => {
-      const { window, whole, onWindow } = latest.current;
+      const { window, fullRange, onWindow } = latest.current;
       const sideways = event.shiftKey ? event.deltaY : event.deltaX;
       if (event.ctrlKey || event.metaKey) {
         const bounds = element?.querySelector(".tree-bar")?.getBoundingClientRect();
         const around = bounds === undefined ? 0.5 : (event.clientX - bounds.left) / bounds.width;
         const factor = Math.exp(event.deltaY * sharePerPixel);
-        onWindow(zoom(window, { factor, around: Math.min(1, Math.max(0, around)), whole }));
+        onWindow(zoom(window, { factor, around: Math.min(1, Math.max(0, around)), fullRange }));
       } else if (Math.abs(sideways) > Math.abs(event.shiftKey ? 0 : event.deltaY)) {
-        onWindow(pan(window, sideways * sharePerPixel, whole));
+        onWindow(pan(window, sideways * sharePerPixel, fullRange));
       } else {
         return;
       }
       event.preventDefault();
     };
-    // React registers wheel listeners as passive; those can't stop the page from scrolling or target.
+    // React registers wheel listeners as passive; those can't stop the page from scrolling or zooming.
     element?.addEventListener("wheel", onWheel, { passive: false });
     return () => element?.removeEventListener("wheel", onWheel);
   }, [scroller]);

@@ -78,14 +78,14 @@ export function findClosedAncestors(
   run: number,
   closed: ReadonlySet<string>,
 ): readonly string[] {
-  const found: string[] = [];
+  const closedIds: string[] = [];
   for (let above = parents[run] ?? -1; above >= 0; above = parents[above] ?? -1) {
     const id = ids[above] ?? "";
     if (closed.has(id)) {
-      found.push(id);
+      closedIds.push(id);
     }
   }
-  return found;
+  return closedIds;
 }
 
 /**

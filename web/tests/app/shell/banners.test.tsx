@@ -10,18 +10,18 @@ afterEach(() => {
 });
 
 test.each([
-  ["says that nothing is stored while the disk is full", { read_only: "the disk is full" }, 1],
-  ["says nothing while all is taken", { version: "1" }, 0],
-])("the banner %s", async (_what, info, count) => {
-  const answer = vi.fn<() => Promise<Response>>(async () => Response.json(info));
-  vi.stubGlobal("fetch", answer);
+  ["is shown while the disk is full", { read_only: "the disk is full" }, 1],
+  ["is hidden while the server accepts data", { version: "1" }, 0],
+])("the banner %s", async (_behaviour, info, count) => {
+  const respond = vi.fn<() => Promise<Response>>(async () => Response.json(info));
+  vi.stubGlobal("fetch", respond);
   render(
     <QueryClientProvider client={new QueryClient()}>
       <ReadOnlyBanner />
     </QueryClientProvider>,
   );
   await vi.waitFor(() => {
-    expect(answer).toHaveBeenCalledTimes(1);
+    expect(respond).toHaveBeenCalledTimes(1);
     expect(screen.queryAllByText(/disk is full. New data is not stored/)).toHaveLength(count);
   });
 });

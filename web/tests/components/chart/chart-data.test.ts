@@ -8,7 +8,7 @@ import {
 const stack = (label: string, values: readonly (number | null)[]) =>
   ({ label, values, color: "--accent", kind: "stack" }) as const;
 
-test("a stack is drawn as sums from its last series up, a line as it is", () => {
+test("stacked series are drawn as sums, starting with the last series; a line is drawn unchanged", () => {
   const line = { label: "rate", values: [9, 9, 9], color: "--bad" } as const;
   expect(stackSeries([stack("a", [1, 2, null]), line, stack("b", [10, null, null])])).toEqual([
     [11, 2, null],
@@ -17,7 +17,7 @@ test("a stack is drawn as sums from its last series up, a line as it is", () => 
   ]);
 });
 
-test("in words a chart says the last, lowest and highest value, or that there is none", () => {
+test("a chart is described by its last, lowest and highest values, or by their absence", () => {
   const series = [stack("runs", [3, 1, 7, null]), stack("errors", [null])];
   expect(describeSeries(series, formatCount)).toBe(
     "runs: last 7, lowest 1, highest 7. errors: no values.",

@@ -26,7 +26,7 @@ const editor = async (): Promise<EditorView> =>
     return view!;
   });
 
-test("an edit is told with the whole text, a value from outside is not", async () => {
+test("an edit is reported with the whole text; a new value from the caller is not reported", async () => {
   const told: string[] = [];
   const props = {
     label: "Inputs",
@@ -42,7 +42,7 @@ test("an edit is told with the whole text, a value from outside is not", async (
   expect(told).toHaveLength(1);
 });
 
-test("a text that is only read is reached by the keyboard and says so", async () => {
+test("a read-only text can be focused with the keyboard and is marked as read-only", async () => {
   render(<Code label="Outputs" readOnly value="hello" />);
   const view = await editor();
   expect(view.contentDOM.getAttribute("aria-readonly")).toBe("true");
@@ -50,7 +50,7 @@ test("a text that is only read is reached by the keyboard and says so", async ()
   expect(view.state.readOnly).toBe(true);
 });
 
-test("faults are underlined with their reason, at the very end too", async () => {
+test("faults are underlined with their message, even at the very end of the text", async () => {
   render(
     <Code
       label="Inputs"
@@ -75,18 +75,18 @@ const diff = (before: string, after: string) =>
     </MantineProvider>,
   );
 
-test("a diff shows what went and what came", async () => {
+test("a diff shows removed and added lines", async () => {
   diff("one\ntwo\nthree", "one\n2\nthree");
   expect(await shadowText(".cm-deletedChunk")).toContain("two");
   expect(await shadowText(".cm-changedLine")).toContain("2");
 });
 
-test("the same text twice is said to be no difference", () => {
+test("two equal texts are reported as having no differences", () => {
   diff("same", "same");
   expect(screen.getByText("Answer: no differences")).toBeTruthy();
 });
 
-test("texts too long to compare are shown beside each other, and that is said", () => {
+test("texts that are too long to compare are shown side by side, with a note", () => {
   diff("a".repeat(300_000), "b".repeat(300_000));
   expect(screen.getByRole("note").textContent).toContain("too long to compare");
   expect(document.querySelectorAll("pre")).toHaveLength(2);

@@ -23,7 +23,7 @@ const show = (onConfirm: () => unknown, typed?: string) => {
   return onClose;
 };
 
-test("what must be typed is typed before anything happens", async () => {
+test("the action is disabled until the required text is typed", async () => {
   const onConfirm = vi.fn<() => void>();
   const onClose = show(onConfirm, "demo");
   const user = userEvent.setup();
@@ -35,7 +35,7 @@ test("what must be typed is typed before anything happens", async () => {
   expect(onClose).toHaveBeenCalledOnce();
 });
 
-test("a refusal is said and the question stays", async () => {
+test("an error is shown and the dialog stays open", async () => {
   const onClose = show(async () => {
     throw new Error("409: it is in use");
   });

@@ -47,7 +47,7 @@ function type(text: string): void {
   fireEvent.change(input(), { target: { value: text, selectionStart: text.length } });
 }
 
-test("the list is walked with the arrows, Enter takes from it, and then applies the filter", async () => {
+test("the arrows move through the suggestions; Enter accepts one, and then applies the filter", async () => {
   const onApply = vi.fn<(filter: string) => void>();
   render(<Bar onApply={onApply} />);
   type('eq(status, "e');
@@ -63,7 +63,7 @@ test("the list is walked with the arrows, Enter takes from it, and then applies 
   expect(onApply).toHaveBeenCalledWith('eq(status, "error")');
 });
 
-test("words that runs have are asked for by what is typed", async () => {
+test("values that occur in runs are requested for the typed text", async () => {
   render(<Bar />);
   type('has(tags, "');
   expect(await screen.findByRole("option", { name: "tag-of-" })).toBeTruthy();
@@ -71,7 +71,7 @@ test("words that runs have are asked for by what is typed", async () => {
   expect(await screen.findByRole("option", { name: "metadata_key-of-" })).toBeTruthy();
 });
 
-test("a fault is shown under its characters, and said", async () => {
+test("an error is marked under its characters and described", async () => {
   render(<Bar />);
   type('eq(nam, "a")');
   expect((await screen.findByRole("alert")).textContent).toContain("did you mean `name`?");
@@ -81,7 +81,7 @@ test("a fault is shown under its characters, and said", async () => {
   await waitFor(() => expect(screen.queryByRole("alert")).toBeNull());
 });
 
-test("each condition is a chip, and taking it away leaves the others", () => {
+test("each condition is a chip, and removing it keeps the others", () => {
   const onApply = vi.fn<(filter: string) => void>();
   render(<Bar first={'and(eq(status, "error"), gt(latency, 5))'} onApply={onApply} />);
   fireEvent.click(screen.getByRole("button", { name: "Remove status = error" }));
@@ -89,7 +89,7 @@ test("each condition is a chip, and taking it away leaves the others", () => {
   expect(input().value).toBe("gt(latency, 5)");
 });
 
-test("Escape closes the list, then takes back what was written", async () => {
+test("Escape closes the suggestions, and then discards the edit", async () => {
   render(<Bar first="gt(latency, 5)" />);
   type("gt(latency, 5");
   expect(screen.queryAllByRole("option")).toEqual([]);

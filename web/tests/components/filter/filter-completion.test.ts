@@ -14,7 +14,7 @@ import {
 } from "../../../src/components/filter/filter-parts.ts";
 import { filterWords } from "../../support/filter-words.ts";
 
-/** The filter with `|` where the cursor stands. */
+/** Completes a filter in which `|` marks the cursor. */
 function complete(marked: string) {
   const cursor = marked.indexOf("|");
   const filter = marked.replace("|", "");
@@ -24,7 +24,7 @@ function complete(marked: string) {
 const labels = (marked: string): string[] =>
   complete(marked).completion.suggestions.map(({ label }) => label);
 
-/** What becomes of the filter when the suggestion of this label is taken. */
+/** The filter after the suggestion with this label was inserted; `|` marks the cursor. */
 function take(marked: string, label: string): string {
   const { filter, completion } = complete(marked);
   const suggestion = completion.suggestions.find((candidate) => candidate.label === label);
@@ -37,26 +37,26 @@ function take(marked: string, label: string): string {
   return `${taken.filter.slice(0, taken.cursor)}|${taken.filter.slice(taken.cursor)}`;
 }
 
-describe("what a filter can go on with", () => {
-  test("begins with functions, by what is typed of their names", () => {
+describe("the suggestions for a filter", () => {
+  test("are functions at first, those whose names begin with the typed text", () => {
     expect(labels("|")).toContain("and(a, b, …)");
     expect(labels("g|")).toEqual(["gt(field, value)", "gte(field, value)"]);
     expect(labels('and(eq(name, "a"), ne|')).toEqual(["neq(field, value)"]);
   });
 
-  test("a field at the place of a function is written with its function", () => {
+  test("insert a field together with a function where a function is expected", () => {
     expect(take("lat|", "eq(latency…")).toBe("eq(latency, |");
     expect(take("and(met|)", "eq(metadata.…")).toBe("and(eq(metadata.|)");
   });
 
-  test("within a comparator fields are proposed that it compares", () => {
+  test("within a comparator are the fields that it can compare", () => {
     expect(labels("gt(|")).toContain("latency");
     expect(labels("gt(|")).not.toContain("name");
     expect(labels("eq(sta|")).toEqual(["status", "start_time"]);
     expect(take("eq(sta|", "status")).toBe("eq(status, |");
   });
 
-  test("values of a choice are proposed with or without the quote that is there", () => {
+  test("for a choice field are its values, whether or not the quote is already typed", () => {
     expect(labels("eq(status, |")).toEqual(['"success"', '"error"', '"pending"']);
     expect(take('eq(status, "er|', '"error"')).toBe('eq(status, "error")|');
     expect(take('and(eq(status, "e|"), eq(is_root, true))', '"error"')).toBe(
@@ -66,7 +66,7 @@ describe("what a filter can go on with", () => {
     expect(labels("eq(latency, n|")).toEqual(["null"]);
   });
 
-  test("what runs have is asked of the server", () => {
+  test("request the values that occur in runs from the server", () => {
     expect(complete('has(tags, "pr|').completion.valueRequest).toEqual({
       kind: "tag",
       prefix: "pr",
@@ -91,7 +91,7 @@ describe("what a filter can go on with", () => {
     });
   });
 
-  test("the server's words are quoted, and keys that are no path left out", () => {
+  test("quote the server's values, and leave out keys that can't be a path", () => {
     const value = complete('eq(metadata.user, "|').completion.valueRequest;
     const key = complete("eq(metadata.|").completion.valueRequest;
     expect(value && toValueSuggestions(['say "hi"'], value)[0]?.insert).toBe(
@@ -102,36 +102,36 @@ describe("what a filter can go on with", () => {
     ).toEqual(["metadata.user, "]);
   });
 
-  test("behind a filter that is complete nothing is proposed", () => {
+  test("are empty after a complete filter", () => {
     expect(labels('eq(name, "a")|')).toEqual([]);
     expect(labels('and(eq(name, "a"), |)')).toContain("and(a, b, …)");
   });
 
-  test("nothing is proposed for a field that there is not, and nothing fails in half a text", () => {
+  test("are empty for an unknown field, and an incomplete text causes no error", () => {
     expect(labels("eq(nothing, |")).toEqual([]);
-    for (const half of ['eq(name, "\\', "eq(name, '", ")))", ",,(", "é", '"']) {
-      expect(() => completeFilter(half, half.length, filterWords)).not.toThrow();
+    for (const incomplete of ['eq(name, "\\', "eq(name, '", ")))", ",,(", "é", '"']) {
+      expect(() => completeFilter(incomplete, incomplete.length, filterWords)).not.toThrow();
     }
   });
 });
 
-describe("the parts of a filter", () => {
+describe("the conditions of a filter", () => {
   const parts = ['eq(status, "error")', 'or(eq(name, "a, (b"), has(tags, "c"))', "gt(latency, 5)"];
 
-  test("are what it asks for all of, and make it again", () => {
+  test("are the arguments of its outermost `and`, and can be joined again", () => {
     expect(toFilterParts(joinFilterParts(parts))).toEqual(parts);
     expect(toFilterParts(parts[0] ?? "")).toEqual([parts[0]]);
     expect(toFilterParts("  ")).toEqual([]);
     expect(toFilterParts('in(name, ["a", "b"])')).toEqual(['in(name, ["a", "b"])']);
   });
 
-  test("of what is no filter yet are that text", () => {
-    for (const half of ["and(eq(a, 1)", "and(eq(a, 1)) or(b)", "and"]) {
-      expect(toFilterParts(half)).toEqual([half]);
+  test("are the whole text if the filter is incomplete", () => {
+    for (const incomplete of ["and(eq(a, 1)", "and(eq(a, 1)) or(b)", "and"]) {
+      expect(toFilterParts(incomplete)).toEqual([incomplete]);
     }
   });
 
-  test("are added, replaced and taken away", () => {
+  test("can be added, replaced and removed", () => {
     const isStatus = (part: string): boolean => fieldOfPart(part) === "status";
     expect(withFilterPart("", "gt(latency, 5)")).toBe("gt(latency, 5)");
     expect(withFilterPart(joinFilterParts(parts), 'eq(status, "success")', isStatus)).toBe(
@@ -142,7 +142,7 @@ describe("the parts of a filter", () => {
     );
   });
 
-  test("are shown in fewer marks where they are simple", () => {
+  test("are shortened for display if they are simple", () => {
     expect(parts.map(describePart)).toEqual([
       "status = error",
       'or(eq(name, "a, (b"), has(tags, "c"))',

@@ -16,7 +16,7 @@ const commands = [
   command("x", "Settings"),
 ];
 
-test("what begins with the text comes first, then what holds it, then its group", () => {
+test("labels that begin with the text come first, then labels that contain it, then groups", () => {
   expect(findCommands(commands, "SET").map(({ id }) => id)).toEqual([
     "Settings",
     "Open settings",
@@ -28,7 +28,7 @@ test("what begins with the text comes first, then what holds it, then its group"
   expect(findCommands(commands, "nothing")).toEqual([]);
 });
 
-test("a key that the page hears itself is none of what is found", () => {
+test("a command that the view handles itself is not in the results", () => {
   const key: Command = { id: "open", label: "Open the row", group: "This page", keys: "Enter" };
   expect(findCommands([key, ...commands], "open").map(({ id }) => id)).toEqual(["Open settings"]);
 });
@@ -36,7 +36,7 @@ test("a key that the page hears itself is none of what is found", () => {
 const press = (key: string, parts: object = {}) =>
   toStroke({ key, ctrlKey: false, metaKey: false, altKey: false, ...parts });
 
-test("a stroke is a letter, or one with ctrl or the command key; other keys are none", () => {
+test("a stroke is a single character, optionally with Ctrl or Cmd; other keys are ignored", () => {
   expect(press("?")).toBe("?");
   expect(press("K", { ctrlKey: true })).toBe("mod+k");
   expect(press("k", { metaKey: true })).toBe("mod+k");
@@ -44,7 +44,7 @@ test("a stroke is a letter, or one with ctrl or the command key; other keys are 
   expect(press("Enter")).toBeUndefined();
 });
 
-test("two keys are a sequence when the second comes in time", () => {
+test("two strokes form a sequence if the second comes in time", () => {
   const strokes = new KeySequence(["g"]);
   expect(strokes.press("g", 0)).toBeUndefined();
   expect(strokes.press("h", 1_000)).toBe("g h");

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { toNextRow } from "../../../src/components/keyboard/next-row.ts";
 
-test("keys move within the list and no further", () => {
+test("keys move within the list and stop at its ends", () => {
   const at = (current: number) => ({ current, count: 20, page: 10 });
   expect(toNextRow("ArrowDown", at(19))).toBe(19);
   expect(toNextRow("ArrowUp", at(0))).toBe(0);

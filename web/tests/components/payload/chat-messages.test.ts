@@ -4,8 +4,8 @@ import { toChatMessages } from "../../../src/components/payload/chat-messages.ts
 const rolesOf = (value: unknown) => toChatMessages(value)?.map(({ role }) => role);
 const partsOf = (value: unknown) => toChatMessages(value)?.flatMap(({ parts }) => parts);
 
-describe("messages in what a run holds", () => {
-  test("OpenAI's requests: texts, parts, images, tool calls and their results", () => {
+describe("messages in the payload of a run", () => {
+  test("are found in OpenAI requests: texts, parts, images, tool calls and their results", () => {
     const value = {
       model: "m",
       messages: [
@@ -37,7 +37,7 @@ describe("messages in what a run holds", () => {
     ]);
   });
 
-  test("OpenAI's answers: choices, refusals, and arguments that are no JSON", () => {
+  test("are found in OpenAI chat completions: choices, refusals, and arguments that are not JSON", () => {
     const message = {
       role: "assistant",
       content: "Yes",
@@ -51,7 +51,7 @@ describe("messages in what a run holds", () => {
     ]);
   });
 
-  test("OpenAI's responses: instructions, items that are messages, calls and reasoning", () => {
+  test("are found in the OpenAI Responses API: instructions, messages, tool calls and reasoning", () => {
     const input = [
       { role: "user", content: [{ type: "input_text", text: "Hi" }] },
       { type: "function_call", call_id: "c", name: "f", arguments: "{}" },
@@ -73,7 +73,7 @@ describe("messages in what a run holds", () => {
     ]);
   });
 
-  test("Anthropic's: system beside the messages, thinking, tools and images of bytes", () => {
+  test("are found in Anthropic's format: system prompt, thinking, tools and base64 images", () => {
     const value = {
       system: [{ type: "text", text: "Be brief." }],
       messages: [
@@ -105,7 +105,7 @@ describe("messages in what a run holds", () => {
     ]);
   });
 
-  test("LangChain's: serialized messages in lists of lists, tuples, generations", () => {
+  test("are found in LangChain's formats: serialized messages in nested lists, tuples, generations", () => {
     const lc = (kind: string, kwargs: object) => ({
       lc: 1,
       type: "constructor",
@@ -139,7 +139,7 @@ describe("messages in what a run holds", () => {
     ).toEqual(["user", "assistant"]);
   });
 
-  test("the AI SDK's: tool calls and results as parts of messages", () => {
+  test("are found in the AI SDK's format: tool calls and results as parts of messages", () => {
     const prompt = [
       {
         role: "assistant",
@@ -153,7 +153,7 @@ describe("messages in what a run holds", () => {
     ]);
   });
 
-  test("other values hold no messages", () => {
+  test("are not found in other values", () => {
     for (const value of [
       undefined,
       "text",

@@ -3,8 +3,8 @@ import { formatPath, JsonTree } from "../../../src/components/payload/json-tree.
 
 const keysOf = (tree: JsonTree) => tree.rows(0, tree.count()).map(({ key }) => key);
 
-describe("lines of a JSON value", () => {
-  test("a small value is open, its members in their order", () => {
+describe("the lines of a JSON value", () => {
+  test("a small value is expanded, with its members in order", () => {
     const tree = new JsonTree({ b: 1, a: { c: [true, null] } });
     expect(keysOf(tree)).toEqual(["b", "a", "c", 0, 1]);
     expect(tree.rows(0, 5).map(({ depth }) => depth)).toEqual([0, 0, 1, 2, 2]);
@@ -17,7 +17,7 @@ describe("lines of a JSON value", () => {
     ]);
   });
 
-  test("a large list is closed until it is opened, and closes with all below it", () => {
+  test("a large list is collapsed until it is expanded, and collapses with all its descendants", () => {
     const tree = new JsonTree({ list: Array.from({ length: 1_000 }, (_, at) => ({ at })), end: 1 });
     expect(tree.count()).toBe(2);
     expect(tree.toggle(0)).toBe(1_002);
@@ -27,7 +27,7 @@ describe("lines of a JSON value", () => {
     expect(keysOf(tree)).toEqual(["list", "end"]);
   });
 
-  test("of a long text a line shows the beginning; opened, all of it in pieces", () => {
+  test("the line of a long text shows its beginning; expanded, it shows all of it in chunks", () => {
     const long = "x".repeat(10_000_000);
     const tree = new JsonTree({ long });
     expect(tree.rows(0, 1)[0]).toMatchObject({ size: 10_000_000, isOpen: false });
@@ -38,7 +38,7 @@ describe("lines of a JSON value", () => {
     expect(tree.text(1)).toBe(long);
   });
 
-  test("a text that stands alone has no key and no path", () => {
+  test("a text as the root value has no key and no path", () => {
     const tree = new JsonTree("hello");
     expect(tree.rows(0, 9)).toEqual([
       { key: undefined, depth: 0, kind: "string", text: "hello", size: 5, isOpen: undefined },
@@ -46,13 +46,13 @@ describe("lines of a JSON value", () => {
     expect(tree.path(0)).toBe("");
   });
 
-  test("a long text that stands alone opens below itself", () => {
+  test("a long text as the root value can be expanded", () => {
     const tree = new JsonTree("y".repeat(5_000));
     expect(tree.toggle(0)).toBe(4);
     expect(tree.rows(1, 2)[0]).toMatchObject({ kind: "text", depth: 1 });
   });
 
-  test("a match is found in keys and values in either case, and what is around it opens", () => {
+  test("matches are found in keys and values, ignoring case, and their ancestors are expanded", () => {
     const list = Array.from({ length: 500 }, (_, at) => ({ name: `item ${at}` }));
     const tree = new JsonTree({ list, Item: 1 });
     expect(tree.search("iTEM")).toBe(501);
@@ -64,7 +64,7 @@ describe("lines of a JSON value", () => {
     expect(tree.search("nowhere")).toBe(0);
   });
 
-  test("opening all opens containers, closing all leaves the outermost members", () => {
+  test("expandAll expands all containers; collapseAll leaves only the top-level members", () => {
     const tree = new JsonTree({ a: { b: { c: { d: { e: {} } } } } });
     expect(tree.expandAll()).toBe(5);
     expect(keysOf(tree)).toEqual(["a", "b", "c", "d", "e"]);
@@ -72,7 +72,7 @@ describe("lines of a JSON value", () => {
     expect(tree.expandAll()).toBe(5);
   });
 
-  test("a value deeper than the call stack opens and is searched", () => {
+  test("a value nested deeper than the call stack can be expanded and searched", () => {
     let deep: unknown = "bottom";
     for (let level = 0; level < 50_000; level += 1) {
       deep = [deep];
@@ -81,13 +81,13 @@ describe("lines of a JSON value", () => {
     expect(tree.expandAll()).toBe(50_000);
   });
 
-  test("what is copied is a text as it is, and JSON of anything else", () => {
+  test("a text is copied unchanged, any other value as JSON", () => {
     const tree = new JsonTree({ text: "a\nb", list: [1] });
     expect(tree.text(0)).toBe("a\nb");
     expect(tree.text(1)).toBe("[\n  1\n]");
   });
 
-  test("a path is one that JavaScript understands", () => {
+  test("a path is valid JavaScript", () => {
     expect(formatPath(["a", 0, "x-y", "$b"])).toBe('a[0]["x-y"].$b');
     expect(formatPath(["not a name"])).toBe('["not a name"]');
   });

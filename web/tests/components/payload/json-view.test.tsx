@@ -23,7 +23,7 @@ const show = (value: unknown) =>
 
 const lines = () => screen.getAllByRole("treeitem").map(({ textContent }) => textContent);
 
-test("of a list of 100,000 few lines exist, and the search leads to any of them", async () => {
+test("a list of 100,000 items renders few lines, and the search reaches any of them", async () => {
   show({ list: Array.from({ length: 100_000 }, (_, index) => `item ${index}`) });
   expect(lines()).toEqual(["list: [100,000]"]);
   await userEvent.type(screen.getByRole("searchbox"), "item 77777{Enter}");
@@ -34,7 +34,7 @@ test("of a list of 100,000 few lines exist, and the search leads to any of them"
   expect(lines()[1]).toContain("item 0");
 });
 
-test("arrow keys move, close and open", async () => {
+test("the arrow keys move, collapse and expand", async () => {
   show({ a: { b: 1 }, c: 2 });
   expect(lines()).toEqual(["a: {b}", "b: 1", "c: 2"]);
   screen.getByRole("tree").focus();
@@ -45,7 +45,7 @@ test("arrow keys move, close and open", async () => {
   expect(current.map(({ textContent }) => textContent)).toEqual(["b: 1"]);
 });
 
-test("a value that answers later is shown when it answers, and opens then too", async () => {
+test("a value with asynchronous results is shown when they arrive, and can be expanded", async () => {
   const held = new LocalPayload({ a: { b: 1 } });
   const later = new Proxy(held, {
     get: (target, name) => {
@@ -61,7 +61,7 @@ test("a value that answers later is shown when it answers, and opens then too", 
   await vi.waitFor(() => expect(lines()).toEqual(["a: {b}"]));
 });
 
-test("names and values that would reorder or run are shown as text", () => {
+test("keys and values that could reorder text or run scripts are shown as plain text", () => {
   const { container } = show({ "<b>\u202E": "<img src=x onerror=alert(1)>" });
   expect(container.querySelectorAll("img")).toHaveLength(0);
   expect(lines()).toEqual([String.raw`<b>\u202e: <img src=x onerror=alert(1)>`]);

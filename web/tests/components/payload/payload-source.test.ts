@@ -15,7 +15,7 @@ const bytesOf = (value: unknown): ArrayBuffer =>
   new TextEncoder().encode(JSON.stringify(value)).buffer;
 
 describe("values of a run", () => {
-  test("the best way to show a value comes first", () => {
+  test("the most suitable display mode comes first", () => {
     const messages = [{ role: "user", content: "hi" }];
     expect(new LocalPayload({ messages }).modes()).toEqual(["chat", "json", "raw"]);
     expect(new LocalPayload({ answer: "**yes**" }).modes()).toEqual(["markdown", "json", "raw"]);
@@ -23,7 +23,7 @@ describe("values of a run", () => {
     expect(toProse({ a: "x", b: "y" })).toBeUndefined();
   });
 
-  test("of a document the worker keeps the members that are large, and answers for them", () => {
+  test("the worker keeps the large members of a document and serves requests for them", () => {
     const store = new PayloadStore();
     const inputs = { text: "z".repeat(60_000) };
     const opened = store.open(bytesOf({ id: "1", inputs, tags: ["a"] }));
@@ -37,8 +37,8 @@ describe("values of a run", () => {
   });
 });
 
-describe("what may be shown and followed", () => {
-  test("links lead to http and https alone", () => {
+describe("untrusted links and files", () => {
+  test("only http and https links are accepted", () => {
     expect(toSafeLink("https://a.test/b")).toBe("https://a.test/b");
     for (const address of [
       "javascript:alert(1)",
@@ -53,7 +53,7 @@ describe("what may be shown and followed", () => {
     }
   });
 
-  test("images are files of four safe types within the run, nothing else", async () => {
+  test("only `data:` URLs of safe image types are decoded", async () => {
     const file = toImageFile("data:image/png;base64,AQID");
     expect(file?.type).toBe("image/png");
     expect([...new Uint8Array((await file?.arrayBuffer()) ?? new ArrayBuffer(0))]).toEqual([
@@ -65,8 +65,8 @@ describe("what may be shown and followed", () => {
     expect(toImageFile("https://a.test/x.png")).toBeUndefined();
   });
 
-  test("attachments are asked for on this server, whatever it calls itself", () => {
-    const [file, ...more] = parseAttachments({
+  test("attachments are requested from this server, whatever host their URLs contain", () => {
+    const [file, ...others] = parseAttachments({
       "attachment.pic": {
         presigned_url: "http://inner:1/attachments?token=t",
         mime_type: "image/png",
@@ -74,12 +74,12 @@ describe("what may be shown and followed", () => {
       broken: null,
       odd: { presigned_url: "not an address" },
     });
-    expect(more).toEqual([]);
+    expect(others).toEqual([]);
     expect(file).toEqual({ name: "pic", mimeType: "image/png", address: "/attachments?token=t" });
     expect(parseAttachments(null)).toEqual([]);
   });
 
-  test("a file is shown by its type; one that could hold a program is not", () => {
+  test("a file is previewed according to its type, but not if it could contain scripts", () => {
     const kinds = [
       "image/webp",
       "image/svg+xml",
@@ -98,7 +98,7 @@ describe("what may be shown and followed", () => {
     ]);
   });
 
-  test("a word is marked wherever it stands", () => {
+  test("every occurrence of a word is marked", () => {
     expect(splitMatches("aXbxc", "x")).toEqual([
       { text: "a", isMatch: false },
       { text: "X", isMatch: true },

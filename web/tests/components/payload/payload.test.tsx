@@ -11,7 +11,7 @@ afterEach(cleanup);
 
 const show = (element: React.ReactNode) => render(<MantineProvider>{element}</MantineProvider>);
 
-test("Markdown of a run holds no HTML, no image and no link but http's", () => {
+test("Markdown of a run renders no HTML, no images, and only http links", () => {
   const text = [
     "# Title <script>alert(1)</script>",
     "[bad](javascript:alert(1)) [good](https://a.test/) ![pic](https://b.test/p.png)",
@@ -32,7 +32,7 @@ test("Markdown of a run holds no HTML, no image and no link but http's", () => {
   expect(container.textContent).toContain("☑ done");
 });
 
-test("a value that holds messages is shown as chat, and as JSON where that is chosen", async () => {
+test("a value with messages is shown as chat, or as JSON if selected", async () => {
   const args = '{"city":"Rome"}';
   const value = {
     messages: [
@@ -52,19 +52,19 @@ test("a value that holds messages is shown as chat, and as JSON where that is ch
   expect(screen.queryByText("sky")).toBeNull();
 });
 
-test("a long text is cut, and shows more when asked to", async () => {
+test("a long text is truncated and can be extended", async () => {
   show(<Payload label="Outputs" value={"x".repeat(150_000)} mode="raw" />);
   expect(screen.getByText(/more characters/).textContent).toContain("130,002");
   await userEvent.click(screen.getByRole("button", { name: "Show more" }));
   expect(screen.getByText(/more characters/).textContent).toContain("80,002");
 });
 
-test("a value that was not recorded says so", () => {
+test("a missing value is shown as not recorded", () => {
   show(<Payload label="Outputs" value={undefined} />);
   expect(screen.getByText(/not recorded/)).toBeDefined();
 });
 
-test("an image that came with the run is shown, one from elsewhere is named", () => {
+test("an image within the run is shown; an external one is only named", () => {
   const content = [
     { type: "image_url", image_url: { url: "data:image/png;base64,AQID" } },
     { type: "image_url", image_url: { url: "https://b.test/p.png" } },
@@ -79,7 +79,7 @@ test("an image that came with the run is shown, one from elsewhere is named", ()
   expect(container.textContent).toContain("[image: javascript:alert(1)]");
 });
 
-test("files are offered for download under names that no system takes for paths", () => {
+test("files are downloaded under names without path characters", () => {
   const files = [
     { name: "../../etc/passwd", mimeType: "text/plain", address: "/attachments?token=a" },
     { name: "pic", mimeType: "image/png", address: "/attachments?token=b" },

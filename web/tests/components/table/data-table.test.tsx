@@ -63,7 +63,7 @@ const Table = (props: Partial<DataTableProps<Fruit>>) => {
 const bodyRows = () => screen.getAllByRole("row").slice(1);
 const selected = () => screen.getByRole("status").textContent;
 
-test("of a thousand rows only those in view exist, and the table says how many there are", () => {
+test("of a thousand rows only those in view are rendered, and aria-rowcount is the total", () => {
   render(<Table />);
   expect(bodyRows().length).toBeGreaterThan(5);
   expect(bodyRows().length).toBeLessThan(60);
@@ -87,7 +87,7 @@ test("j and k move the focus from link to link, and x selects", () => {
   expect(selected()).toBe("");
 });
 
-test("where rows lead nowhere the focus is on the row itself", () => {
+test("a row without a link is focusable itself", () => {
   render(
     <MantineProvider withCssVariables={false}>
       <DataTable what="fruits" rows={fruits(9)} rowId={({ id }) => id} columns={columns} />
@@ -99,7 +99,7 @@ test("where rows lead nowhere the focus is on the row itself", () => {
   expect(document.activeElement).toBe(bodyRows()[1]);
 });
 
-test("a table names its keys once, and only those that do something in it", () => {
+test("a table registers its shortcuts once, and only those that work in it", () => {
   const { rerender } = render(
     <>
       <Table />
@@ -121,7 +121,7 @@ test("a check box with shift selects all rows from the last one to it", () => {
   expect(selected()).toBe("f1 f2 f3 f4");
 });
 
-test("a title that sorts asks for its first direction, then for the other", () => {
+test("the first click on a title sorts in its default order, the second in reverse", () => {
   const onSort = vi.fn<() => void>();
   const { rerender } = render(<Table onSort={onSort} />);
   fireEvent.click(screen.getByRole("button", { name: "Weight" }));
@@ -134,7 +134,7 @@ test("a title that sorts asks for its first direction, then for the other", () =
   );
 });
 
-test("a column that is chosen shows, and still does after a reload", () => {
+test("a column that the user shows is still shown after a reload", () => {
   const first = render(<Table />);
   expect(screen.queryByRole("columnheader", { name: "Colour" })).toBeNull();
   fireEvent.click(screen.getByRole("button", { name: "Columns" }));
@@ -150,7 +150,7 @@ test("a column that is chosen shows, and still does after a reload", () => {
   expect(titles()).toEqual(["", "Name", "Colour", "Weight"]);
 });
 
-test("without rows it says whether they are under way, refused, or none", () => {
+test("without rows the table shows a loading, an error or an empty state", () => {
   const { rerender } = render(<Table rows={undefined} />);
   expect(screen.queryByLabelText("Loading fruits")).not.toBeNull();
   rerender(<Table rows={undefined} error={new Error("no orchard")} />);
@@ -159,7 +159,7 @@ test("without rows it says whether they are under way, refused, or none", () => 
   expect(screen.queryByText("No fruits")).not.toBeNull();
 });
 
-test("more is asked for as the end comes near, and only while there is more", () => {
+test("more rows are requested near the end, as long as there are more", () => {
   const onMore = vi.fn<() => void>();
   const { rerender } = render(<Table rows={fruits(1_000)} hasMore onMore={onMore} />);
   expect(onMore).not.toHaveBeenCalled();

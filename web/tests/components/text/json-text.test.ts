@@ -2,22 +2,22 @@ import { expect, test } from "vitest";
 import { toJsonText } from "../../../src/components/text/json-text.ts";
 import { toVisibleText } from "../../../src/components/text/visible-text.ts";
 
-test("a mark that reverses text is written out", () => {
+test("a character that reverses text is shown as an escape", () => {
   expect(toVisibleText("invoice\u202Efdp.exe\u0000\u{E0041}")).toBe(
     String.raw`invoice\u202efdp.exe\u0000\u{e0041}`,
   );
 });
 
-test("line ends, Arabic and joined emoji stay as they are", () => {
+test("line ends, Arabic text and joined emoji are unchanged", () => {
   const text = "one\n\ttwo مرحبا 👩‍👩‍👧";
   expect(toVisibleText(text)).toBe(text);
 });
 
-test("a long value is cut, and what is missing is counted", () => {
+test("a long value is truncated, and the omitted characters are counted", () => {
   const { text, omitted } = toJsonText("x".repeat(50), 10);
   expect({ length: text.length, omitted }).toEqual({ length: 10, omitted: 42 });
 });
 
-test("a value is indented JSON", () => {
+test("a value is formatted as indented JSON", () => {
   expect(toJsonText({ a: [1] })).toEqual({ text: '{\n  "a": [\n    1\n  ]\n}', omitted: 0 });
 });

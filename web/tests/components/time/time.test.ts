@@ -16,16 +16,16 @@ test.each([
   expect(formatDuration(spanMs)).toBe(text);
 });
 
-test("microseconds of a time on the wire are kept", () => {
+test("the microseconds of a time are kept", () => {
   const start = parseTimeMs("2026-03-01T14:05:09.123456Z") ?? 0;
   const end = parseTimeMs("2026-03-01T14:05:09.123999+00:00") ?? 0;
   expect((end - start) * 1_000).toBeCloseTo(543, 0);
 });
 
-test("what is no time is absent", () => {
+test("an invalid time is undefined", () => {
   expect([null, "soon", Number.NaN, {}].map(parseTimeMs)).toEqual(Array(4).fill(undefined));
 });
 
-test("a moment is written in the reader's zone, to the millisecond", () => {
+test("a time is formatted in the local time zone, to the millisecond", () => {
   expect(formatTime(new Date(2026, 2, 1, 4, 5, 9, 7).getTime())).toBe("2026-03-01 04:05:09.007");
 });

@@ -6,7 +6,7 @@ import {
   toExampleParameters,
 } from "../../../src/features/datasets/dataset-search.ts";
 
-test("an address keeps what it knows and drops the rest", () => {
+test("valid parameters of the URL are kept, and others dropped", () => {
   expect(parseDatasetsSearch({ q: 12, sort: "name", order: "up", x: 1 })).toEqual({
     q: "12",
     sort: "name",
@@ -22,7 +22,7 @@ test("an address keeps what it knows and drops the rest", () => {
   });
 });
 
-test("a filter asks the server for each of its parts, and for nothing else", () => {
+test("a filter becomes one query parameter for each of its conditions", () => {
   const parameters = toExampleParameters({ q: "a&b", split: "test", asOf: "prod" });
   expect(parameters.toString()).toBe("full_text_contains=a%26b&splits=test&as_of=prod");
 });

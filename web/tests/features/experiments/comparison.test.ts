@@ -11,7 +11,7 @@ const id = "01a20025-2cae-71af-a91e-cf2295203e3a";
 const other = "01a20025-2cae-71af-a91e-cf2295203e3b";
 
 describe("a score", () => {
-  test("against the baseline has an arrow and a sign of its own way, and is better by the key's", () => {
+  test("compared to the baseline has an arrow and a sign for its direction; the key decides which direction is better", () => {
     expect(toScoreChange(0.5, 0.75, false)).toEqual({ kind: "better", text: "▲ +0.25" });
     expect(toScoreChange(0.5, 0.75, true)).toEqual({ kind: "worse", text: "▲ +0.25" });
     expect(toScoreChange(1, 0, false)).toEqual({ kind: "worse", text: "▼ −1" });
@@ -19,14 +19,14 @@ describe("a score", () => {
     expect(toScoreChange(undefined, 1, false)).toBeUndefined();
   });
 
-  test("wins by those that differ; where none differs nobody wins", () => {
+  test("has a win rate over the examples that differ, and none if all are equal", () => {
     expect(formatWinRate(2, 1)).toBe("67 %");
     expect(formatWinRate(0, 0)).toBe("–");
   });
 });
 
-describe("the address of a comparison", () => {
-  test("keeps ids and drops what is none; the baseline is one of them", () => {
+describe("the URL of a comparison", () => {
+  test("keeps valid ids and drops others; the baseline is one of them", () => {
     const search = {
       experiments: `${id},x,${other},${id}`,
       baseline: other,
@@ -44,7 +44,7 @@ describe("the address of a comparison", () => {
     });
   });
 
-  test("names at most 20 experiments", () => {
+  test("contains at most 20 experiments", () => {
     const many = Array.from({ length: 30 }, (_, index) => id.slice(0, -2) + String(10 + index));
     expect(parseIds(many.join(","))).toHaveLength(20);
     expect(parseKeys("a,,b")).toEqual(["a", "b"]);
@@ -52,7 +52,7 @@ describe("the address of a comparison", () => {
   });
 });
 
-test("an answer is read with what it leaves out; one without ids is refused", () => {
+test("a response with missing members is parsed; one without ids is rejected", () => {
   const run = { id, trace_id: id, has_error: true, error: { text: '"late\\n at x', chars: 90 } };
   const row = {
     example_id: id,

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { parseFeedbackSearch } from "../../../src/features/feedback/feedback-search.ts";
 import { parseFeedbackForm, parseFeedbackList } from "../../../src/features/feedback/feedback.ts";
 
-test("what an address can't say is left out", () => {
+test("invalid parameters of the URL are left out", () => {
   const project = "0a1b2c3d-0000-4000-8000-000000000000";
   expect(parseFeedbackSearch({ project, key: 7, days: 7, other: 1 })).toEqual({
     project,
@@ -12,7 +12,7 @@ test("what an address can't say is left out", () => {
   expect(parseFeedbackSearch({ project: "<b>", key: "", days: 8 })).toEqual({});
 });
 
-test("score and value are told together, a missing one left out", () => {
+test("score and value are shown together, without a missing one", () => {
   const [both, none] = parseFeedbackList([
     { id: "1", key: "k", score: 0.5, value: { a: 1 }, created_at: "2026-03-01T00:00:00Z" },
     { id: "2", key: "k", score: null, value: null },
@@ -39,6 +39,6 @@ test.each([
   ],
   [{ type: "freeform" }, { kind: "text" }],
   [null, { kind: "thumb" }],
-])("a token with the config %j asks for %j", (config, input) => {
+])("a token with the config %j shows the input %j", (config, input) => {
   expect(parseFeedbackForm({ key: "k", config, is_expired: false }).input).toEqual(input);
 });

@@ -19,7 +19,7 @@ function show(input: FeedbackForm["input"]) {
   return onChange;
 }
 
-test("a category gives its number and what it is called", async () => {
+test("a category sets its score and its label", async () => {
   const onChange = show({
     kind: "choice",
     choices: [
@@ -31,7 +31,7 @@ test("a category gives its number and what it is called", async () => {
   expect(onChange).toHaveBeenLastCalledWith({ score: 0, value: "Not helpful" });
 });
 
-test("a score says its range, and what is beyond it can't be typed", async () => {
+test("a score shows its range and rejects values outside it", async () => {
   const onChange = show({ kind: "score", min: 0, max: 5 });
   expect(screen.getByText("From 0 to 5")).toBeTruthy();
   const field = screen.getByLabelText("Score");
@@ -41,7 +41,7 @@ test("a score says its range, and what is beyond it can't be typed", async () =>
   expect(onChange).toHaveBeenLastCalledWith({ score: 4 });
 });
 
-test("a label from the server that would reverse the page is shown as it is written", () => {
+test("a label with characters that reverse text is shown with escapes", () => {
   show({ kind: "choice", choices: [{ score: 1, label: "\u202Eno" }] });
   expect(screen.getByText(String.raw`\u202eno`)).toBeTruthy();
 });

@@ -22,7 +22,7 @@ const live: LiveReport = {
 const valueOf = (name: string): string | null | undefined =>
   screen.getByText(name).parentElement?.querySelector("dd")?.textContent;
 
-test("the last minute stands in numbers; what nobody reported is a dash", () => {
+test("the tiles show the figures of the last minute, and a dash for missing ones", () => {
   render(<LiveTiles live={live} />);
   expect(valueOf("Runs/s")).toBe("2");
   expect(valueOf("Error rate")).toBe("25 %");
@@ -30,7 +30,7 @@ test("the last minute stands in numbers; what nobody reported is a dash", () => 
   expect(valueOf("Tokens/min")).toBe("–");
 });
 
-test("the charts say in words what they show", () => {
+test("the charts have a text description", () => {
   render(<LiveCharts live={live} />);
   expect(screen.getByText(/runs\/s: last 0, lowest 0, highest 24\./)).toBeTruthy();
   expect(screen.getByText(/p50: last 97.7 ms/)).toBeTruthy();

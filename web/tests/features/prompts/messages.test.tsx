@@ -27,7 +27,7 @@ const Editor = ({ onDraft }: { readonly onDraft: (draft: PromptDraft) => void })
   );
 };
 
-test("messages are added, moved, changed and removed, all but the last", () => {
+test("messages can be added, moved, changed and removed, except for the last one", () => {
   let draft: PromptDraft = firstDraft;
   render(<Editor onDraft={(next) => (draft = next)} />);
   fireEvent.click(screen.getByRole("button", { name: "Add message" }));
@@ -43,7 +43,7 @@ test("messages are added, moved, changed and removed, all but the last", () => {
   );
 });
 
-test("a prompt shows its variables marked and fills them as they are typed, as text", () => {
+test("a prompt highlights its variables and fills in the typed values as plain text", () => {
   const content = toPromptContent(toManifest(firstDraft))!;
   render(
     <MantineProvider withCssVariables={false}>

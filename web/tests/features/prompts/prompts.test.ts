@@ -31,19 +31,19 @@ const chat = committed(
 );
 
 describe("templates", () => {
-  test("an f-string has variables with conversions and formats, and doubled braces are braces", () => {
+  test("f-string variables may have conversions and formats; doubled braces are literal braces", () => {
     const template = "a {b} {c!r:>4} {{d}} {} } {";
     expect(toVariables(template, "f-string").map(({ name }) => name)).toEqual(["b", "c"]);
     expect(fillTemplate(template, "f-string", { b: "B", c: 1 })).toBe("a B 1 {d} {} } {");
   });
 
-  test("a variable without a value stays as it is written, and values are no templates", () => {
+  test("a variable without a value is left as written, and values are not parsed as templates", () => {
     expect(fillTemplate("{a} {b}", "f-string", { a: "{b}" })).toBe("{b} {b}");
     expect(fillTemplate("{{a}} {{b}}", "mustache", { a: "{{b}}" })).toBe("{{b}} {{b}}");
     expect(fillTemplate("{constructor}", "f-string", {})).toBe("{constructor}");
   });
 
-  test("Mustache has sections over lists and objects, inverted ones, dots and comments", () => {
+  test("Mustache sections, inverted sections, dotted names and comments are supported", () => {
     const template =
       "{{#items}}{{name}}:{{.}};{{/items}}{{^none}}no{{/none}}{{! c }}{{a.b}}{{#o}}{{x}}{{/o}}{{{raw}}}";
     expect(toVariables(template, "mustache")).toEqual([
@@ -58,7 +58,7 @@ describe("templates", () => {
     expect(fillTemplate("{{#a}}open", "mustache", { a: [1, 2] })).toBe("openopen");
   });
 
-  test("segments put together are the template", () => {
+  test("the segments joined are the template", () => {
     const template = "{{#a}} {{b}} {{/a}} {c} {{! d }}";
     const whole = toSegments(template, "mustache").map((segment) =>
       segment.kind === "text" ? segment.text : segment.source,
@@ -68,7 +68,7 @@ describe("templates", () => {
 });
 
 describe("manifests", () => {
-  test("LangChain's own chat prompt is read: roles, texts, placeholders, variables", () => {
+  test("a chat prompt of LangChain is parsed: roles, texts, placeholders, variables", () => {
     const content = toPromptContent(chat)!;
     expect(content).toMatchObject({
       kind: "chat",
@@ -86,7 +86,7 @@ describe("manifests", () => {
     ]);
   });
 
-  test("a text prompt, a structured one, and one with a model are read; others are not", () => {
+  test("text prompts, structured prompts and prompts with a model are parsed; others are not", () => {
     const text = committed(new PromptTemplate({ template: "Hi {a}", inputVariables: ["a"] }));
     expect(toPromptContent(text)).toMatchObject({ kind: "text", messages: [{ role: "template" }] });
     const structured = {
@@ -109,7 +109,7 @@ describe("manifests", () => {
     }
   });
 
-  test("messages with values are those that LangChain makes of them", async () => {
+  test("messages with values are the same as those that LangChain formats", async () => {
     const content = toPromptContent(chat)!;
     const typed = {
       language: "Latin",
@@ -132,7 +132,7 @@ describe("manifests", () => {
     expect(fillPrompt(content, listVariables(content), {})).toHaveLength(2);
   });
 
-  test("the editor's manifest is one that LangChain would have made, and edits keep what it does not show", () => {
+  test("the editor's manifest is valid for LangChain, and edits keep the parts that it does not show", () => {
     const draft = toPromptDraft(chat)!;
     expect(toPromptContent(toManifest(draft))).toEqual(toPromptContent(chat));
     expect(toManifest(firstDraft)).toMatchObject({ kwargs: { input_variables: ["question"] } });
@@ -143,7 +143,7 @@ describe("manifests", () => {
     };
     const changed = {
       ...draft,
-      messages: draft.messages.map((one) => ({ ...one, text: `${one.text}!` })),
+      messages: draft.messages.map((message) => ({ ...message, text: `${message.text}!` })),
     };
     const edited = withDraft(sequence, changed);
     expect(toPromptContent(edited)).toMatchObject({
@@ -159,13 +159,13 @@ describe("manifests", () => {
     ]);
   });
 
-  test("what is compared is the messages, and JSON where there are none", () => {
+  test("the messages are compared, or the JSON if there are none", () => {
     expect(toDiffText(chat)).toContain("— system\nYou speak {language}.");
     expect(toDiffText({ a: 1 })).toBe('{\n  "a": 1\n}');
   });
 });
 
-test("an address becomes the server's query; what means nothing is left out", () => {
+test("the URL becomes a query to the server; invalid parameters are left out", () => {
   expect(parsePromptsSearch({ q: 12, tags: "a", sort: "x", order: "up", archived: "yes" })).toEqual(
     {
       q: "12",
@@ -185,7 +185,7 @@ test("an address becomes the server's query; what means nothing is left out", ()
   });
 });
 
-test("the program to pull a prompt quotes its name, and tags are parted by commas or spaces", () => {
+test("the program that pulls a prompt quotes its name, and tags are separated by commas or spaces", () => {
   expect(toPullCode('a"b', "http://h")).toContain('pull("a\\"b")');
   expect(parseTags(" a, b  a,")).toEqual(["a", "b"]);
 });

@@ -30,7 +30,7 @@ const Question = ({ item }: { readonly item: object }) => {
 
 const answered = () => screen.getByRole("status").textContent;
 
-test("a choice is pressed once it is chosen, and a second press takes it back", () => {
+test("a choice is pressed when selected, and a second click deselects it", () => {
   render(<Question item={{ is_assertion: true }} />);
   fireEvent.click(screen.getByRole("button", { name: /No/ }));
   expect(answered()).toBe('{"score":0}');
@@ -39,7 +39,7 @@ test("a choice is pressed once it is chosen, and a second press takes it back", 
   expect(answered()).toBe("");
 });
 
-test("a number is answered by its slider; until then the slider says that it is not", () => {
+test("a slider sets a number, and is marked as unanswered until then", () => {
   render(<Question item={{}} />);
   const slider = screen.getByRole("slider");
   expect(slider.getAttribute("aria-valuetext")).toBe("not answered");
@@ -48,7 +48,7 @@ test("a number is answered by its slider; until then the slider says that it is 
   expect(slider.getAttribute("aria-valuetext")).toBe("0.4");
 });
 
-test("a text is the value, and an empty one is no answer", () => {
+test("a text is the value, and an empty text is no answer", () => {
   render(<Question item={{ feedback_config: { type: "freeform" } }} />);
   fireEvent.change(screen.getByRole("textbox"), { target: { value: "<b>" } });
   expect(answered()).toBe('{"value":"<b>"}');
@@ -56,7 +56,7 @@ test("a text is the value, and an empty one is no answer", () => {
   expect(answered()).toBe("");
 });
 
-test("a name that the server would refuse is refused here, and spaces around one are not part of it", () => {
+test("a name that the server would reject is rejected here, and surrounding spaces are removed", () => {
   const names: string[] = [];
   render(
     <MantineProvider withCssVariables={false}>
@@ -75,7 +75,7 @@ test("a name that the server would refuse is refused here, and spaces around one
   expect(names).toEqual(["Ann"]);
 });
 
-test("keys act wherever the focus is, but not in a text, behind a dialog, or behind the g of another screen", () => {
+test("keys work wherever the focus is, except in a text field, behind a dialog, or as the second key after g", () => {
   const done: string[] = [];
   const Page = () => {
     useReviewKeys(({ kind }) => done.push(kind));

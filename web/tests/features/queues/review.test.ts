@@ -33,8 +33,8 @@ import type { RubricQuestion } from "../../../src/features/queues/rubric.ts";
 
 const input = (item: object): RubricQuestion => toRubricQuestion({ feedback_key: "k", ...item })!;
 
-/** A browser's storage that holds at most so many characters. */
-function storageOf(room = 10_000): DraftStorage {
+/** A storage that is limited to a number of characters. */
+function createStorage(limitChars = 10_000): DraftStorage {
   const kept = new Map<string, string>();
   return {
     get length() {
@@ -44,8 +44,8 @@ function storageOf(room = 10_000): DraftStorage {
     getItem: (name) => kept.get(name) ?? null,
     removeItem: (name) => void kept.delete(name),
     setItem: (name, value) => {
-      if (value.length > room) {
-        throw new DOMException("no room", "QuotaExceededError");
+      if (value.length > limitChars) {
+        throw new DOMException("storage is full", "QuotaExceededError");
       }
       kept.set(name, value);
     },
@@ -53,7 +53,7 @@ function storageOf(room = 10_000): DraftStorage {
 }
 
 describe("questions", () => {
-  test("a rubric item is asked as its configuration says, else by what it describes", () => {
+  test("a rubric item's input follows its configuration, or else its descriptions", () => {
     expect(input({})).toMatchObject({ kind: "continuous", min: 0, max: 1 });
     expect(input({ is_assertion: true })).toMatchObject({
       choices: [{ label: "Yes", score: 1 }, { score: 0 }],
@@ -77,7 +77,7 @@ describe("questions", () => {
     expect(toRubricQuestion({ feedback_key: "" })).toBeUndefined();
   });
 
-  test("a number key is a choice's place, a score of a short scale, or tenths of a range", () => {
+  test("a number key selects a choice by position, a score of a short scale, or tenths of a range", () => {
     const choices = input({ is_assertion: true });
     expect([1, 2, 3, 0].map((digit) => toDigitAnswer(choices, digit))).toEqual([
       { score: 1 },
@@ -97,7 +97,7 @@ describe("questions", () => {
     expect(toDigitAnswer(input({ feedback_config: { type: "freeform" } }), 1)).toBeUndefined();
   });
 
-  test("a queue goes into its form and comes out as it was", () => {
+  test("a queue that is loaded into the form and saved is unchanged", () => {
     const item = {
       feedback_key: "style",
       description: "d",
@@ -128,7 +128,7 @@ describe("questions", () => {
     });
   });
 
-  test("lines are choices: with a score, with a name, or with both", () => {
+  test("each line is a choice, with a score, a name, or both", () => {
     expect(parseChoices(" 2 = fine \n\n-1\nbad")).toEqual([
       { label: "fine", score: 2, value: "fine" },
       { label: "-1", score: -1 },
@@ -162,8 +162,8 @@ describe("questions", () => {
 describe("drafts", () => {
   const key = { queueId: "q", positionId: "p", reviewer: "ann" };
 
-  test("what is kept is read back, and is nobody else's", () => {
-    const storage = storageOf();
+  test("a stored draft is read back, but only for the same reviewer", () => {
+    const storage = createStorage();
     const draft = { ...withAnswer(emptyDraft, "k", { score: 1 }), note: "n", correction: "{}" };
     expect(saveDraft(storage, key, { draft, nowMs: 5 })).toBe(true);
     expect(readDraft(storage, key)).toEqual(draft);
@@ -172,15 +172,15 @@ describe("drafts", () => {
     expect(readDraft(storage, key)).toBeUndefined();
   });
 
-  test("a browser without room says so, and what others wrote there is no draft", () => {
-    const storage = storageOf(20);
+  test("a full storage is reported, and other stored data is not taken for a draft", () => {
+    const storage = createStorage(20);
     expect(saveDraft(storage, key, { draft: emptyDraft, nowMs: 0 })).toBe(false);
     storage.setItem("millrace-review:q:p:ann", "{");
     expect(readDraft(storage, key)).toBeUndefined();
   });
 
-  test("drafts of more than a month ago are thrown away, and nothing else is", () => {
-    const storage = storageOf();
+  test("only drafts that are older than a month are deleted", () => {
+    const storage = createStorage();
     const day = 86_400_000;
     saveDraft(storage, key, { draft: emptyDraft, nowMs: 0 });
     saveDraft(storage, { ...key, positionId: "new" }, { draft: emptyDraft, nowMs: 20 * day });
@@ -190,7 +190,7 @@ describe("drafts", () => {
     expect(storage.length).toBe(2);
   });
 
-  test("a draft becomes feedback whose ids stay the same, and takes back what was cleared", () => {
+  test("a draft becomes feedback with stable ids, and deletes feedback for cleared answers", () => {
     const inputs = [input({ is_required: true })];
     expect(findMissingAnswers(inputs, emptyDraft)).toEqual(["k"]);
     const draft = {
@@ -213,7 +213,7 @@ describe("drafts", () => {
     expect(parseCorrectedOutputs("[1]")).toBeUndefined();
   });
 
-  test("feedback that was given leads back to the draft: one's own, of this queue, the latest", () => {
+  test("a draft is restored from the reviewer's latest feedback in this queue", () => {
     const source = (reviewer: string) => ({
       feedback_source: { type: "app", metadata: { reviewer, annotation_queue_id: "q" } },
     });
@@ -234,7 +234,7 @@ describe("drafts", () => {
   });
 });
 
-test("keys act on the page, and are a text's or a slider's where they are typed there", () => {
+test("keys are shortcuts, except while a text field or a slider has the focus", () => {
   const pressed = {
     key: "d",
     ctrlKey: false,
@@ -256,7 +256,7 @@ test("keys act on the page, and are a text's or a slider's where they are typed 
   expect(toReviewAction({ ...pressed, key: "ArrowUp" })).toEqual({ kind: "question", step: -1 });
 });
 
-test("a claim is renewed after a third of its time, and asked for again where none was free", () => {
+test("a claim is renewed after a third of its time, and requested again if no run was free", () => {
   const claim = { id: "p", runId: "r", isCompleted: false, addedMs: 0, reviews: [], index: 0 };
   expect(renewalDelayMs({ ...claim, untilMs: 61_000 }, 1_000)).toBe(20_000);
   expect(renewalDelayMs({ ...claim, untilMs: 0 }, 1_000)).toBe(2_000);
@@ -265,7 +265,7 @@ test("a claim is renewed after a third of its time, and asked for again where no
   expect(renewalDelayMs(null, 0)).toBe(5_000);
 });
 
-test("ids of runs are found in lists and in addresses of their pages", () => {
+test("run ids are found in lists and in URLs", () => {
   const [a, b, c] = ["a", "b", "c"].map((digit) => `0000000${digit}-0000-4000-8000-000000000000`);
   expect(parseRunIds(`${a}, ${b?.toUpperCase()}\n${a}`)).toEqual([a, b]);
   expect(
@@ -274,7 +274,7 @@ test("ids of runs are found in lists and in addresses of their pages", () => {
   expect(parseRunIds("none")).toEqual([]);
 });
 
-test("answers of the server and addresses are read as far as they are what they should be", () => {
+test("valid parts of responses and URLs are parsed, and invalid ones left out", () => {
   expect(parseClaim({ run: null })).toBeNull();
   expect(
     parseClaim({ run: { id: "p", run_id: "r", index: 3, claimed_until: null } }),

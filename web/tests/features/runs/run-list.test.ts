@@ -16,8 +16,8 @@ import { toUrlRange, toTimeRange } from "../../../src/features/runs/time-range.t
 const id = "00000000-0000-4000-8000-000000000001";
 const other = "00000000-0000-4000-8000-000000000002";
 
-describe("the address of a list", () => {
-  test("keeps what makes sense, and leaves the rest out", () => {
+describe("the URL of a list", () => {
+  test("keeps valid parameters and drops others", () => {
     const search = { filter: "gt(latency, 5)", all: true, last: "1h", sort: "latency-desc" };
     expect(parseRunsSearch(search)).toEqual(search);
     expect(
@@ -25,28 +25,28 @@ describe("the address of a list", () => {
     ).toEqual({});
   });
 
-  test("compares when two runs are selected, and is kept while a trace is open", () => {
+  test("compares two selected runs, and is kept while a trace is open", () => {
     const two = { selected: [id, other], compare: true };
     expect(parseRunsSearch(two)).toEqual(two);
     expect(parseRunsSearch({ selected: [id], compare: true })).toEqual({ selected: [id] });
     expect(parseRunsSearch({ filter: "x", trace: id })).toEqual({ filter: "x", trace: id });
   });
 
-  test("has a time that ends now, or two ends, not both", () => {
+  test("has a range that ends now or a range with two ends, not both", () => {
     const from = "2026-03-01T12:00:00Z";
     expect(parseRunsSearch({ last: "1h", from })).toEqual({ last: "1h" });
     expect(parseRunsSearch({ from, to: "whenever" })).toEqual({ from });
   });
 });
 
-describe("a stretch of time", () => {
-  test("that ends now is the same one a moment later", () => {
+describe("a time range", () => {
+  test("that ends now is the same a moment later", () => {
     const now = Date.parse("2026-03-01T12:00:30Z");
     expect(toTimeRange({ last: "1h" }, now)).toEqual(toTimeRange({ last: "1h" }, now + 1_000));
     expect(toTimeRange({ last: "1h" }, now).fromMs).toBe(Date.parse("2026-03-01T11:00:00Z"));
   });
 
-  test("that is brushed has its ends in order, at whole seconds", () => {
+  test("that was dragged in the chart has ordered ends at whole seconds", () => {
     expect(toUrlRange(5_400, 1_600)).toEqual({
       from: "1970-01-01T00:00:01.000Z",
       to: "1970-01-01T00:00:06.000Z",
@@ -55,7 +55,7 @@ describe("a stretch of time", () => {
 });
 
 describe("quick filters", () => {
-  test("put one condition for each field into the filter, and show it", () => {
+  test("set one condition for each field of the filter, and show its value", () => {
     const status = setQuickFilter("gt(tokens, 5)", {
       field: "status",
       comparator: "eq",
@@ -68,14 +68,14 @@ describe("quick filters", () => {
     );
   });
 
-  test("search for a text, whatever stands in it", () => {
+  test("search for any text, with quotes and parentheses", () => {
     const text = String.raw`say "hi", \ and )`;
     const filter = setSearchText('eq(name, "a")', text);
     expect(findSearchText(filter)).toBe(text);
     expect(setSearchText(filter, "")).toBe('eq(name, "a")');
   });
 
-  test("ask for a key that is no path as a pair", () => {
+  test("match a key that can't be a path by conditions on key and value", () => {
     expect(metadataPart("user.id", "7")).toBe('eq(metadata.user.id, "7")');
     expect(metadataPart("two words", "7")).toBe(
       'and(eq(metadata_key, "two words"), eq(metadata_value, "7"))',
@@ -91,14 +91,14 @@ describe("a live list", () => {
   const run = (name: string, startMs: number) => ({ id: name, startMs });
   const pages = [[run("c", 3), run("b", 2)], [run("a", 1)]];
 
-  test("takes new rows in at the top, each once", () => {
+  test("adds each new row once, at the top", () => {
     const newest = { items: [run("d", 4), run("c", 3)], hasMore: true };
     const { rows, hasGap } = toLiveRows({ pages, newest, paused: undefined });
     expect(rows.map((row) => row.id)).toEqual(["d", "c", "b", "a"]);
     expect(hasGap).toBe(false);
   });
 
-  test("that is held counts them, and takes in what is read behind its end", () => {
+  test("counts new rows while it is paused, and still appends older rows", () => {
     const paused = pauseRows(pages[0] ?? []);
     const newest = { items: [run("d", 4), run("late", 2.5), run("c", 3)], hasMore: false };
     const { rows, newCount } = toLiveRows({ pages, newest, paused });
@@ -106,7 +106,7 @@ describe("a live list", () => {
     expect(newCount).toBe(2);
   });
 
-  test("has a gap where the newest page does not reach what was read", () => {
+  test("has a gap if the newest page does not reach the loaded rows", () => {
     const newest = { items: [run("z", 9)], hasMore: true };
     expect(toLiveRows({ pages, newest, paused: undefined }).hasGap).toBe(true);
   });
@@ -115,7 +115,7 @@ describe("a live list", () => {
 describe("a list in another order", () => {
   const run = (name: string, startMs: number) => ({ id: name, startMs });
 
-  test("keeps the order of the server's pages, and a run on two pages once", () => {
+  test("keeps the order of the server's pages, and shows a run on two pages once", () => {
     const pages = [
       [run("slow", 2), run("slower", 9)],
       [run("slower", 9), run("fast", 5)],
@@ -125,15 +125,15 @@ describe("a list in another order", () => {
     expect({ newCount, hasGap }).toEqual({ newCount: 0, hasGap: false });
   });
 
-  test("that is live keeps the server's order of runs of one moment", () => {
+  test("keeps the server's order of runs with the same start, when live", () => {
     const newest = { items: [run("a", 4), run("b", 4)], hasMore: false };
     const { rows } = toLiveRows({ pages: [[run("z", 3), run("c", 3)]], newest, paused: undefined });
     expect(rows.map((row) => row.id)).toEqual(["a", "b", "z", "c"]);
   });
 });
 
-describe("answers of the server", () => {
-  test("counts have empty stretches too, and the whole range", () => {
+describe("responses of the server", () => {
+  test("counts include empty buckets and the whole range", () => {
     const counts = parseRunCounts({
       from: "1970-01-01T00:00:05Z",
       to: "1970-01-01T00:00:35Z",
@@ -147,7 +147,7 @@ describe("answers of the server", () => {
     expect(() => parseRunCounts({})).toThrow(TypeError);
   });
 
-  test("a page of runs that holds none of it is refused", () => {
+  test("an invalid page of runs is rejected", () => {
     expect(() => parseRunItemPage({})).toThrow(TypeError);
     expect(() => parseRunItemPage({ runs: [{ id }] })).toThrow(TypeError);
     const page = parseRunItemPage({

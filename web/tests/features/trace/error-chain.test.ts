@@ -3,7 +3,7 @@ import { toErrorChain } from "../../../src/features/trace/run-panel/error-chain.
 import { toReplayCode } from "../../../src/features/trace/run-panel/code-tab.tsx";
 import { parseTraceSearch } from "../../../src/features/trace/trace-search.ts";
 
-test("JavaScript's error is cut at its causes, and its stack stands apart", () => {
+test("a JavaScript error is split at its causes, and its stack is separated", () => {
   const text = [
     "Error: outer",
     "    at f (a.js:1:1)",
@@ -17,7 +17,7 @@ test("JavaScript's error is cut at its causes, and its stack stands apart", () =
   ]);
 });
 
-test("Python's tracebacks come with the last one first, as it is the one that was raised", () => {
+test("the last of Python's tracebacks comes first, since it is the one that was raised", () => {
   const first = 'Traceback (most recent call last):\n  File "a.py", line 1, in f\nKeyError: 1';
   const second =
     'Traceback (most recent call last):\n  File "b.py", line 2, in g\nValueError: no\nmore';
@@ -28,19 +28,19 @@ test("Python's tracebacks come with the last one first, as it is the one that wa
   ]);
 });
 
-test("an error of one line is its own chain, however many a hostile one has", () => {
+test("an error of one line is a chain of one, and a chain from an untrusted text is limited", () => {
   expect(toErrorChain("boom")).toEqual([{ message: "boom", stack: "" }]);
   expect(toErrorChain(`a${"\nCaused by: b".repeat(10_000)}`)).toHaveLength(20);
 });
 
-test("the code of a run holds its id and its name, and nothing that would leave the quotes", () => {
+test("the replay code of a run contains its id and its escaped name", () => {
   const name = 'x"; process.exit(); //\n\u2028';
   const code = toReplayCode({ id: "id-1", name, runType: "chain", inputs: {} }, "http://a.test");
   expect(code).toContain('runs.read("id-1")');
   expect(code).toContain(String.raw`name: "x\"; process.exit(); //\n\u2028"`);
 });
 
-test("a model call of a known shape is replayed with its provider", () => {
+test("a model call in a known format is replayed with its provider", () => {
   const codeOf = (inputs: unknown) =>
     toReplayCode({ id: "1", name: "n", runType: "llm", inputs }, "http://a.test");
   const messages = [{ role: "user", content: "hi" }];
@@ -50,7 +50,7 @@ test("a model call of a known shape is replayed with its provider", () => {
   expect(codeOf({ question: "hi" })).toContain("traceable(");
 });
 
-test("what an address says of a trace is taken where it has a meaning", () => {
+test("valid parameters of a trace's URL are parsed, and others dropped", () => {
   expect(
     parseTraceSearch({
       panel: "code",

@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { countLanes, toMinimapBars } from "../../../src/features/trace/minimap-bars.ts";
 import { modelOf } from "../../support/trace.ts";
 
-const size = { whole: { from: 0, to: 1_000 }, width: 100, lanes: 4, now: 0 };
+const size = { fullRange: { from: 0, to: 1_000 }, width: 100, lanes: 4, now: 0 };
 
-test("of runs that would cover the same pixels one is drawn, and errors are drawn last", () => {
+test("of runs that cover the same pixels only one is drawn, and errors are drawn last", () => {
   const items = Array.from({ length: 1_000 }, (_, at) => ({
     id: at + 1,
     parent: 0,
@@ -18,7 +18,7 @@ test("of runs that would cover the same pixels one is drawn, and errors are draw
   expect(bars.at(-1)).toMatchObject({ x: 50, lane: 1, isError: true });
 });
 
-test("a trace has a lane for each depth, deeper runs share the last", () => {
+test("each depth has a lane, and deeper runs share the last one", () => {
   const chain = Array.from({ length: 30 }, (_, id) => (id === 0 ? { id } : { id, parent: id - 1 }));
   const model = modelOf(chain);
   expect(countLanes(model)).toBe(11);

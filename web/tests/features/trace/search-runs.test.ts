@@ -10,19 +10,19 @@ const model = modelOf([
 
 const find = (text: string) => numbersOf(model, searchRuns(model, text));
 
-test("names and types are searched in either case, and found in the order of the tree", () => {
+test("names and types are searched ignoring case, with results in tree order", () => {
   expect(find("ANSWER")).toEqual([2, 3]);
   expect(find("llm")).toEqual([2, 3]);
   expect(find(" travel ")).toEqual([1]);
   expect(find("nowhere")).toEqual([]);
 });
 
-test("a run is found once however often it holds the words, and no words find none", () => {
+test("a run with several matches is found once, and an empty search finds nothing", () => {
   expect(find("a")).toEqual([1, 2, 3]);
   expect(find("")).toEqual([]);
   expect(find("assistant\nplan")).toEqual([]);
 });
 
-test("an id finds its run alone", () => {
+test("an id finds only its run", () => {
   expect(find(idOf(3))).toEqual([3]);
 });

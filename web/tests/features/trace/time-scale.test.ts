@@ -10,9 +10,9 @@ import {
 import { modelOf } from "../../support/trace.ts";
 
 const hour = 3_600_000_000;
-const whole = { from: 0, to: 1_000 };
+const fullRange = { from: 0, to: 1_000 };
 
-test("a trace spans from its first start to its last end, open runs to now", () => {
+test("a trace spans from its first start to its last end; open runs end now", () => {
   const model = modelOf([
     { id: 1, start: 10, end: 5 },
     { id: 2, start: 4, end: null },
@@ -22,7 +22,7 @@ test("a trace spans from its first start to its last end, open runs to now", () 
   expect(spanOf(modelOf([{ id: 1, start: 7, end: 7 }]), 0)).toEqual({ from: 7, to: 8 });
 });
 
-test("a bar is cut off where the window ends, and one outside of it is told", () => {
+test("a bar is clipped to the window, and one outside of it is not visible", () => {
   const window = { from: 100, to: 200 };
   expect(toBar(window, 150, 175)).toEqual({ left: 0.5, width: 0.25, isVisible: true });
   expect(toBar(window, 0, 400)).toEqual({ left: 0, width: 1, isVisible: true });
@@ -30,23 +30,23 @@ test("a bar is cut off where the window ends, and one outside of it is told", ()
   expect(toBar({ from: 0, to: 10 * hour }, 5 * hour, 5 * hour + 1).width).toBeGreaterThan(0);
 });
 
-test("zooming keeps the moment under the pointer, and stays within the trace", () => {
-  const near = zoom(whole, { factor: 0.5, around: 0.25, whole });
+test("zooming keeps the time under the pointer and stays within the trace", () => {
+  const near = zoom(fullRange, { factor: 0.5, around: 0.25, fullRange });
   expect(near).toEqual({ from: 125, to: 625 });
-  expect(zoom(near, { factor: 100, around: 0.5, whole })).toEqual(whole);
-  expect(zoom(whole, { factor: 1e-9, around: 1, whole })).toEqual({ from: 999, to: 1_000 });
+  expect(zoom(near, { factor: 100, around: 0.5, fullRange })).toEqual(fullRange);
+  expect(zoom(fullRange, { factor: 1e-9, around: 1, fullRange })).toEqual({ from: 999, to: 1_000 });
 });
 
-test("moving stops at either end", () => {
+test("panning stops at either end", () => {
   const window = { from: 100, to: 300 };
-  expect(pan(window, 0.5, whole)).toEqual({ from: 200, to: 400 });
-  expect(pan(window, -9, whole)).toEqual({ from: 0, to: 200 });
-  expect(pan(window, 9, whole)).toEqual({ from: 800, to: 1_000 });
+  expect(pan(window, 0.5, fullRange)).toEqual({ from: 200, to: 400 });
+  expect(pan(window, -9, fullRange)).toEqual({ from: 0, to: 200 });
+  expect(pan(window, 9, fullRange)).toEqual({ from: 800, to: 1_000 });
 });
 
-test("a window is drawn from either side, and is never empty", () => {
-  expect(windowBetween(700, 200, whole)).toEqual({ from: 200, to: 700 });
-  expect(windowBetween(500, 500, whole)).toEqual({ from: 500, to: 501 });
+test("a window can be given by its ends in either order, and is never empty", () => {
+  expect(windowBetween(700, 200, fullRange)).toEqual({ from: 200, to: 700 });
+  expect(windowBetween(500, 500, fullRange)).toEqual({ from: 500, to: 501 });
 });
 
 test("ticks are round, whether a window is microseconds or hours", () => {

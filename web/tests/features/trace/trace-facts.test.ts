@@ -19,7 +19,7 @@ const pathOf = (items: readonly Item[], now = 0) => {
 };
 
 describe("the critical path", () => {
-  test("it goes back from the end, through the child that ended last before", () => {
+  test("it is followed backwards from the end, through the child that ended last", () => {
     const path = pathOf([
       { id: 1, start: 0, end: 100 },
       { id: 2, parent: 1, start: 10, end: 40 },
@@ -46,7 +46,7 @@ describe("the critical path", () => {
     ]);
   });
 
-  test("open runs end now, runs that end before they begin take no time", () => {
+  test("open runs end now, and runs that end before they start take no time", () => {
     const path = pathOf(
       [
         { id: 1, start: 0, end: null },
@@ -61,7 +61,7 @@ describe("the critical path", () => {
     ]);
   });
 
-  test("there is none without runs", () => {
+  test("it is empty without runs", () => {
     expect(pathOf([])).toEqual([]);
   });
 
@@ -71,7 +71,7 @@ describe("the critical path", () => {
     length: fc.integer({ min: -50, max: 500 }),
   });
 
-  test("its stretches cover the root's time once, from the end back to the start", () => {
+  test("its segments cover the root's time once, from the end back to the start", () => {
     fc.assert(
       fc.property(fc.array(times, { maxLength: 30 }), (children) => {
         const items: Item[] = [{ id: 0, start: 0, end: 1_000 }];
@@ -91,8 +91,8 @@ describe("the critical path", () => {
   });
 });
 
-describe("where the time went", () => {
-  test("a run's own time is what its children do not cover, overlaps counted once", () => {
+describe("time statistics", () => {
+  test("a run's self time is the time that its children do not cover, with overlaps counted once", () => {
     const model = modelOf([
       { id: 1, start: 0, end: 100 },
       { id: 2, parent: 1, start: 10, end: 50 },
@@ -102,13 +102,13 @@ describe("where the time went", () => {
     expect([...toSelfTimes(model, 0)]).toEqual([40, 40, 20, 410]);
   });
 
-  test("the slowest are those with the most time of their own", () => {
+  test("the slowest runs are those with the most self time", () => {
     const selfTimes = Float64Array.from([5, 9, 0, 7, 9, 1]);
     expect(toSlowest(selfTimes, 3)).toEqual([1, 4, 3]);
     expect(toSlowest(selfTimes, 10)).toEqual([1, 4, 3, 0, 5]);
   });
 
-  test("errors come in the order of the tree", () => {
+  test("errors come in tree order", () => {
     const model = modelOf([
       { id: 1 },
       { id: 3, parent: 1, start: 9, failed: true },

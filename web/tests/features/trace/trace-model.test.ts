@@ -22,7 +22,7 @@ const family = [
   { id: 4, parent: 1, start: 60, end: null, type: "tool" },
 ];
 
-const open: TraceFilters = {
+const noFilters: TraceFilters = {
   closed: new Set(),
   closedTypes: new Set(),
   hiddenTypes: new Set(),
@@ -30,14 +30,14 @@ const open: TraceFilters = {
 };
 
 describe("the tree of a trace", () => {
-  test("parents stand before children, siblings by their start, whatever order they come in", () => {
+  test("parents come before children, and siblings are sorted by start, whatever their order in the response", () => {
     const model = modelOf(family.toReversed());
     expect(numbersOf(model, model.order)).toEqual([1, 2, 3, 4]);
     expect([...model.order].map((run) => model.depths[run])).toEqual([0, 1, 2, 1]);
     expect([...model.order].map((run) => model.sizes[run])).toEqual([4, 2, 1, 1]);
   });
 
-  test("a run whose parent is missing stands at the top, until the parent comes", () => {
+  test("a run whose parent is missing is at the top until the parent arrives", () => {
     const child = { id: 2, parent: 1, start: 5 };
     const before = modelOf([child]);
     expect([...before.parents]).toEqual([-1]);
@@ -45,17 +45,17 @@ describe("the tree of a trace", () => {
     expect(numbersOf(after, after.order)).toEqual([1, 2]);
   });
 
-  test("runs that are one another's parents, or their own, are shown once each", () => {
+  test("runs in a cycle of parents are each shown once", () => {
     const model = modelOf([
       { id: 1, parent: 2 },
       { id: 2, parent: 1 },
       { id: 3, parent: 3 },
     ]);
     expect(numbersOf(model, model.order).toSorted((a, b) => a - b)).toEqual([1, 2, 3]);
-    expect(toVisibleRuns(model, open).runs).toHaveLength(3);
+    expect(toVisibleRuns(model, noFilters).runs).toHaveLength(3);
   });
 
-  test("a chain deeper than the call stack is laid out", () => {
+  test("a chain deeper than the call stack is supported", () => {
     const items = Array.from({ length: 50_000 }, (_, id) =>
       id === 0 ? { id } : { id, parent: id - 1, start: id },
     );
@@ -63,7 +63,7 @@ describe("the tree of a trace", () => {
     expect(model.depths[model.order.at(-1)!]).toBe(49_999);
   });
 
-  test("what changed is laid over what was known, and nothing new makes no new model", () => {
+  test("changed runs replace earlier ones, and an empty page returns the same model", () => {
     const model = modelOf(family);
     expect(growTrace(model, [toColumns([])])).toBe(model);
     expect(isGrowing(model)).toBe(true);
@@ -75,14 +75,14 @@ describe("the tree of a trace", () => {
     expect(isGrowing(model)).toBe(true);
   });
 
-  test("pages count from starts of their own, and times agree all the same", () => {
+  test("pages with different base times are aligned", () => {
     const later = toColumns([{ id: 2, parent: 1, start: 0, end: 10 }], 1_000);
     const model = growTrace(modelOf([{ id: 1, start: 0, end: 2_000 }]), [later]);
     expect([...model.starts]).toEqual([0, 1_000]);
     expect([...model.ends]).toEqual([2_000, 1_010]);
   });
 
-  test("a run that ended before it began has no length and says so; an open one ends now", () => {
+  test("a run that ends before it starts has no duration and is marked; an open one ends now", () => {
     const model = modelOf([
       { id: 1, start: 50, end: 40 },
       { id: 2, start: 60, end: null },
@@ -92,25 +92,25 @@ describe("the tree of a trace", () => {
     expect([statusOf(model, 0), statusOf(model, 1)]).toEqual(["success", "pending"]);
   });
 
-  test("an answer with columns of another length is refused", () => {
+  test("a response with columns of different lengths is rejected", () => {
     expect(() => parseTraceColumns({ count: 2, ids: idOf(1) })).toThrow("not a page of a trace");
   });
 });
 
 describe("the rows of a trace", () => {
-  const shown = (folds: Partial<TraceFilters>) => {
+  const shown = (filters: Partial<TraceFilters>) => {
     const model = modelOf(family);
-    const { runs, depths } = toVisibleRuns(model, { ...open, ...folds });
+    const { runs, depths } = toVisibleRuns(model, { ...noFilters, ...filters });
     return { runs: numbersOf(model, runs), depths: [...depths] };
   };
 
-  test("below a closed run, or one of a closed type, nothing shows", () => {
+  test("the descendants of collapsed runs and types are not shown", () => {
     expect(shown({ closed: new Set([idOf(2)]) }).runs).toEqual([1, 2, 4]);
     expect(shown({ closedTypes: new Set(["llm"]) }).runs).toEqual([1, 2, 4]);
     expect(shown({ closed: new Set([idOf(1)]) }).runs).toEqual([1]);
   });
 
-  test("runs of a hidden type don't show, and those below them move up", () => {
+  test("runs of a hidden type are not shown, and their children move up", () => {
     expect(shown({ hiddenTypes: new Set(["llm"]) })).toEqual({
       runs: [1, 3, 4],
       depths: [0, 1, 1],
@@ -118,16 +118,16 @@ describe("the rows of a trace", () => {
     expect(shown({ hiddenTypes: new Set(["chain", "llm"]) }).depths).toEqual([0, 0]);
   });
 
-  test("with errors alone, failed runs and those above them show", () => {
+  test("with errors only, failed runs and their ancestors are shown", () => {
     expect(shown({ errorsOnly: true }).runs).toEqual([1, 2, 3]);
   });
 
-  test("what must open for a run to show is known", () => {
+  test("the collapsed ancestors of a run are found", () => {
     const model = modelOf(family);
     expect(findClosedAncestors(model, 2, new Set([idOf(1), idOf(4)]))).toEqual([idOf(1)]);
   });
 
-  test("a step leads to the next of some runs, round at either end", () => {
+  test("a step selects the next of the given runs, and wraps around at either end", () => {
     const model = modelOf(family);
     const step = (from: number, by: 1 | -1) => findNextRun(model, [3, 1], { from, by });
     expect([step(0, 1), step(1, 1), step(3, 1)]).toEqual([1, 3, 1]);

@@ -31,7 +31,7 @@ function edit(onSave: (change: ExampleChange) => Promise<unknown>): void {
   );
 }
 
-/** Replaces the text of the first editor, that of the inputs. */
+/** Replaces the text of the first editor, which contains the inputs. */
 async function writeInputs(text: string): Promise<void> {
   const view = await waitFor(() => {
     const root = document.querySelector(".code-host")?.shadowRoot;
@@ -44,7 +44,7 @@ async function writeInputs(text: string): Promise<void> {
 
 const save = () => screen.getByRole<HTMLButtonElement>("button", { name: "Save" });
 
-test("what is saved are values, with no outputs as null and the splits as they stand", async () => {
+test("saving submits parsed values, null for missing outputs, and unchanged splits", async () => {
   const saved: ExampleChange[] = [];
   edit(async (change) => saved.push(change));
   await userEvent.click(save());
@@ -53,7 +53,7 @@ test("what is saved are values, with no outputs as null and the splits as they s
   ]);
 });
 
-test("a text that is no JSON can't be saved, and is said with its place", async () => {
+test("invalid JSON can't be saved, and its position is shown", async () => {
   edit(async () => undefined);
   await writeInputs('{\n"n": }');
   await waitFor(() => expect(save().disabled).toBe(true));
@@ -64,7 +64,7 @@ test("a text that is no JSON can't be saved, and is said with its place", async 
   await waitFor(() => expect(save().disabled).toBe(false));
 });
 
-test("what the dataset's schema refuses stands at its field, any other refusal below", async () => {
+test("a schema error is shown at its field, and any other error below the form", async () => {
   const id = "01a20025-2cae-71af-a91e-cf2295203e3a";
   let reason = `422: examples do not fit the dataset's schema: example ${id}: inputs/n must be string`;
   edit(async () => {
@@ -79,7 +79,7 @@ test("what the dataset's schema refuses stands at its field, any other refusal b
   expect(screen.queryByText("inputs/n must be string")).toBeNull();
 });
 
-test("a score shows its change by arrow and sign; the baseline has none", () => {
+test("a score shows its change with an arrow and a sign; the baseline shows none", () => {
   const { container, rerender } = render(
     <ScoreMark name="right" score={0.5} baseline={1} isLowerBetter={false} />,
   );

@@ -6,7 +6,7 @@ import {
 } from "../../../../src/features/datasets/examples/example-faults.ts";
 import { mapJson } from "../../../../src/features/datasets/examples/json-map.ts";
 
-test("what JSON.parse takes is taken, what it refuses is a fault within the text", () => {
+test("whatever JSON.parse accepts is accepted, and whatever it rejects is a fault with a position", () => {
   const near = fc.string({ unit: fc.constantFrom(...'{}[],:"\\ue01-. \nntfrslau'.split("")) });
   fc.assert(
     fc.property(fc.oneof(fc.json(), near), (text) => {
@@ -25,7 +25,7 @@ test("what JSON.parse takes is taken, what it refuses is a fault within the text
   );
 });
 
-test("every value is found by its pointer, names with slashes and tildes too", () => {
+test("every value is found by its JSON pointer, even with slashes and tildes in names", () => {
   const text = '{"a/b": [1, {"~": "x"}]}';
   const map = mapJson(text);
   const at = (path: string) => {
@@ -37,7 +37,7 @@ test("every value is found by its pointer, names with slashes and tildes too", (
   expect(at("/a~1b/1/~0")).toBe('"x"');
 });
 
-test("a fault stands where the text is wrong, and says what is missing", () => {
+test("a fault has the position of the error and describes what is missing", () => {
   expect(mapJson('{"a": 1,}')).toMatchObject({
     fault: { from: 8, message: "expected a property name in double quotes" },
   });
@@ -47,14 +47,14 @@ test("a fault stands where the text is wrong, and says what is missing", () => {
   });
 });
 
-test("only an object will do; nothing will do where there may be none", () => {
+test("only an object is accepted, or an empty text if the value is optional", () => {
   expect(findFaults("[1]", true)).toMatchObject([{ message: "must be a JSON object" }]);
   expect(findFaults(" \n", true)).toEqual([]);
   expect(findFaults(" \n", false)).toMatchObject([{ message: "enter a JSON object" }]);
   expect(findFaults('{"a":1}', false)).toEqual([]);
 });
 
-test("faults of the schema are found at their values, each in its part", () => {
+test("schema errors are located at their values, each in its part of the example", () => {
   const id = "01a20025-2cae-71af-a91e-cf2295203e3a";
   const message =
     `422: examples do not fit the dataset's schema: example ${id}: inputs/n must be integer; ` +

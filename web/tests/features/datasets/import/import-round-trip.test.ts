@@ -3,7 +3,7 @@ import { Client } from "millrace";
 import { expect, onTestFinished, test } from "vitest";
 import { previewFile } from "../../../../src/features/datasets/import/import-file.ts";
 
-test("an export of cells that begin like formulae is imported as it was", async () => {
+test("exported cells that begin like formulas are imported unchanged", async () => {
   const server = await startServer({ port: 0, dataDir: ":memory:" });
   const client = new Client({ endpoint: server.url, enabled: false });
   onTestFinished(async () => {
@@ -19,16 +19,16 @@ test("an export of cells that begin like formulae is imported as it was", async 
       outputs: { answer: text },
     })),
   });
-  const answer = await fetch(`${server.url}/datasets/${id}/csv`);
-  const text = await answer.text();
+  const response = await fetch(`${server.url}/datasets/${id}/csv`);
+  const text = await response.text();
   expect(text).toContain("'=1+1");
   const { rows } = await previewFile(new File([text], "formulae.csv"));
   const examples = rows.map((row) => (row.kind === "row" ? row.row : row));
-  const byText = (one: unknown, other: unknown): number =>
-    JSON.stringify(one).localeCompare(JSON.stringify(other));
+  const byText = (a: unknown, b: unknown): number =>
+    JSON.stringify(a).localeCompare(JSON.stringify(b));
   expect(examples.toSorted(byText)).toEqual(
     texts
-      .map((one) => ({ inputs: { q: one, "=head": "x" }, outputs: { answer: one } }))
+      .map((cell) => ({ inputs: { q: cell, "=head": "x" }, outputs: { answer: cell } }))
       .toSorted(byText),
   );
 });

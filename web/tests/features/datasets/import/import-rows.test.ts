@@ -6,7 +6,7 @@ import {
   toJsonRow,
 } from "../../../../src/features/datasets/import/import-rows.ts";
 
-test("a column is guessed by its name: prefixes first, then what names commonly mean", () => {
+test("the target of a column is guessed from its name: first from a prefix, then from common names", () => {
   const columns = [
     "inputs.q",
     "outputs.a",
@@ -29,7 +29,7 @@ test("a column is guessed by its name: prefixes first, then what names commonly 
   ]);
 });
 
-test("cells go to their parts without the prefix; splits are parted at commas; none is left out", () => {
+test("cells are assigned without the column's prefix, splits are separated by commas, and columns with the target none are omitted", () => {
   const columns = ["inputs.q", "answer", "metadata.k", "split", "id"];
   const targets = ["inputs", "outputs", "metadata", "split", "none"] as const;
   const shape = { kind: "csv", columns, targets } as const;
@@ -42,7 +42,7 @@ test("cells go to their parts without the prefix; splits are parted at commas; n
   expect(() => toCsvRow(["Q"], shape)).toThrow("the row has 1 cell, but the header has 5");
 });
 
-test("a line is an example where it has inputs, else it is the inputs", () => {
+test("a line with `inputs` is an example; any other line is the inputs", () => {
   expect(toJsonRow('{"inputs":{"q":1},"outputs":{"a":2},"id":"x","extra":1}')).toEqual({
     inputs: { q: 1 },
     outputs: { a: 2 },
@@ -52,7 +52,7 @@ test("a line is an example where it has inputs, else it is the inputs", () => {
 });
 
 describe("a file", () => {
-  test("of lines is read whatever its pieces are; empty lines count but are no rows", () => {
+  test("of JSON lines is parsed from any chunks; empty lines are counted but are not rows", () => {
     const reader = new RowReader({ kind: "jsonl" });
     const rows = [...reader.read('{"a":1}\n\n{"b"'), ...reader.read(":2}\nno"), ...reader.end()];
     expect(rows).toMatchObject([
@@ -62,7 +62,7 @@ describe("a file", () => {
     ]);
   });
 
-  test("is previewed with its shape: by name, or by its first character", async () => {
+  test("is previewed in the format given by its name or its first character", async () => {
     const csv = await previewFile(new File(["\uFEFFquestion,answer\nQ,A\n"], "a.csv"));
     expect(csv.shape).toEqual({
       kind: "csv",
@@ -74,7 +74,7 @@ describe("a file", () => {
     expect(lines.shape).toEqual({ kind: "jsonl" });
   });
 
-  test("that is empty, is no text, or names a column twice is refused with the reason", async () => {
+  test("that is empty, not text, or has a repeated column is rejected with the reason", async () => {
     await expect(previewFile(new File([" \n"], "a.csv"))).rejects.toThrow("empty");
     const bytes = new Uint8Array([0x50, 0x4b, 0x03, 0xff]);
     await expect(previewFile(new File([bytes], "a.csv"))).rejects.toThrow("not UTF-8");

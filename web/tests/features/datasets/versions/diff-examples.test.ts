@@ -3,7 +3,7 @@ import { diffExamples } from "../../../../src/features/datasets/versions/diff-ex
 
 const sides = { inputs: { q: "a", n: 1 }, outputs: { a: 1 }, metadata: {}, splits: ["base"] };
 
-test("members that differ are named, with what became of each; the same ones are not", () => {
+test("members that differ are listed with their change; equal ones are not", () => {
   const after = { ...sides, inputs: { n: 1, q: "b", m: [1] }, outputs: {} };
   expect(diffExamples(sides, after)).toEqual([
     { path: "inputs.q", kind: "modified", before: "a", after: "b" },
@@ -12,13 +12,13 @@ test("members that differ are named, with what became of each; the same ones are
   ]);
 });
 
-test("the order of members is no difference, that of items is", () => {
+test("the order of members is not a difference, but the order of items is", () => {
   expect(diffExamples(sides, { ...sides, inputs: { n: 1, q: "a" } })).toEqual([]);
   const [split] = diffExamples({ ...sides, splits: ["a", "b"] }, { ...sides, splits: ["b", "a"] });
   expect(split).toMatchObject({ path: "splits", kind: "modified" });
 });
 
-test("an example that was added or removed differs in all its parts", () => {
+test("an added or removed example differs in all its parts", () => {
   expect(diffExamples(undefined, sides).map(({ path, kind }) => `${path} ${kind}`)).toEqual([
     "inputs added",
     "outputs added",
@@ -30,7 +30,7 @@ test("an example that was added or removed differs in all its parts", () => {
   ]);
 });
 
-test("a member called __proto__ is a member like any other", () => {
+test("a member named __proto__ is treated like any other", () => {
   const odd = JSON.parse('{"__proto__":{"x":1}}') as unknown;
   expect(diffExamples(sides, { ...sides, inputs: odd })).toHaveLength(3);
 });
