@@ -9,11 +9,11 @@ import { Client } from "millrace";
 import type { ClientOptions } from "millrace";
 import { replaySpool } from "millrace/spool";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { httpSinkTo, noEnd, sendOne } from "../support/connections.ts";
+import { httpSinkTo, neverAborted, sendOne } from "../support/connections.ts";
 import { loopbackServer } from "../support/loopback-server.ts";
 import type { ScriptedAnswer } from "../support/loopback-server.ts";
 import { batchOf, manyRuns } from "../support/run-batch.ts";
-import { switchable } from "../support/switchable.ts";
+import { startSwitchableServer } from "../support/switchable.ts";
 import { ca, serverTls } from "../support/tls.ts";
 
 /** A server of its own threads and files starts slowly on a busy machine. */
@@ -97,8 +97,8 @@ test("an answer whose head drips is given up in its time", async () => {
   await using server = await loopbackServer({ runs: [drip, { status: 202 }] });
   await using to = httpSinkTo(server.endpoint, { timeoutMs: 250, requestsInFlight: 1 });
   const one = batchOf(manyRuns(1));
-  expect(await to.sink.send(one, noEnd())).toMatchObject({ kind: "retry", away: true });
-  expect(await to.sink.send(one, noEnd())).toEqual({ kind: "delivered" });
+  expect(await to.sink.send(one, neverAborted())).toMatchObject({ kind: "retry", away: true });
+  expect(await to.sink.send(one, neverAborted())).toEqual({ kind: "delivered" });
 });
 
 test.each([429, 503])(
@@ -120,7 +120,7 @@ test.each([429, 503])(
 );
 
 test("401 until the key is valid: said once, counted, kept on disk; then runs flow, without a restart", async () => {
-  const server = await switchable(401);
+  const server = await startSwitchableServer(401);
   const spoolDir = emptyFolder();
   const said: string[] = [];
   const recording = client({
@@ -209,7 +209,7 @@ test("a main thread that stands still for 5 seconds has no request time out", pa
 });
 
 test("a server that is away for a while is asked in growing pauses, and found again by itself", async () => {
-  const server = await switchable(503);
+  const server = await startSwitchableServer(503);
   const recording = client({ endpoint: server.url, attempts: 1 });
   const run = recording.startRun({ name: "run" });
   run.end({});
