@@ -19,12 +19,12 @@ import { askOtherRows, otherRows } from "./interop/story/other-rows.ts";
 import { stories } from "./interop/story/all.ts";
 import { recordTraceWith } from "./interop/story/record-trace.ts";
 
-// The endpoint table, walked: our client tells its stories to our server, and a strict server between
-// them checks each request and each answer against what the platform says of the call.
+// Checks the whole endpoint table: our client runs its stories against our server, and a strict server between
+// them compares each request and each response with the platform's description of the call.
 
 const rows = Object.keys(endpoints) as readonly EndpointName[];
 
-/** Where our server differs from the platform, and why it does. */
+/** Intended differences between our server and the platform, with the reason. */
 const intended: readonly { readonly difference: RegExp; readonly reason: string }[] = [
   {
     difference: /^(?:createCommit|listCommits): answer\.commits?.* is null, not (?:string|uuid)$/,
@@ -32,7 +32,7 @@ const intended: readonly { readonly difference: RegExp; readonly reason: string 
   },
 ];
 
-/** Members that the platform may answer and our server does not, by the reason. */
+/** Members that the platform may return and our server does not, by reason. */
 const leftOut: Readonly<Record<string, readonly string[]>> = {
   "what hosting is paid by, and how long it keeps what": [
     "trace_tier",
@@ -85,7 +85,7 @@ let server: RunningServer;
 let between: StrictServer;
 let client: Client;
 const answered: Answered[] = [];
-/** Rows that the client asked, in all the ways that it records runs. */
+/** Rows that the client requested, in all formats in which it sends runs. */
 const sent = new Set<string>();
 
 beforeAll(async () => {
@@ -154,7 +154,7 @@ describe("the endpoint table", () => {
     const isIntended = (one: string): boolean =>
       intended.some(({ difference }) => difference.test(one));
     expect(differences.filter((one) => !isIntended(one))).toEqual([]);
-    // What no longer differs needs no reason.
+    // An intended difference that no longer occurs must be removed from the list.
     expect(
       intended.filter(({ difference }) => !differences.some((one) => difference.test(one))),
     ).toEqual([]);
@@ -190,7 +190,7 @@ describe("the endpoint table", () => {
         .filter((name) => mayBeAbsent.some((member) => member.name === name))
         .map((name) => `${shape}.${name}`);
     });
-    // The platform makes up a name, and takes a commit of nothing.
+    // The platform generates a missing name, and accepts a commit without a manifest.
     expect(demanded.toSorted()).toEqual([
       "TracerSessionCreate.name",
       "commits.CreateCommitReq.manifest",
@@ -198,7 +198,7 @@ describe("the endpoint table", () => {
   });
 });
 
-/** Of OpenAPI, what is read here. */
+/** The parts of an OpenAPI description that are used here. */
 interface Description {
   readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedCall>>>>;
 }

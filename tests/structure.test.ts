@@ -4,17 +4,17 @@ import { expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "..");
 const packages = ["src", "server/src", "cli/src", "web/src"] as const;
-/** A folder with more files than this can usually be two. */
+/** A folder with more files than this can usually be divided into two. */
 const filesAtMost = 25;
-/** Names that say nothing of what is inside. */
+/** File names that do not describe their content. */
 const drawers = /^(?:utils?|helpers?|common|misc|types)\.tsx?$/;
-/** Of `import` and `export … from`, types included, and of `import()`. */
+/** Matches `import` and `export … from`, including types, and `import()`. */
 const specifiers = /\b(?:from|import)\s*\(?\s*"(\.{1,2}\/[^"]+)"/g;
 
 interface SourceFile {
-  /** From the package's source folder. */
+  /** Relative to the package's source folder. */
   readonly path: string;
-  /** Paths of the package's own files that it imports. */
+  /** Paths of files of the same package that it imports. */
   readonly imports: readonly string[];
 }
 
@@ -33,7 +33,7 @@ function filesOf(folder: string): readonly SourceFile[] {
   });
 }
 
-/** Imports from one folder to another; a folder and what lies within it count as one. */
+/** Imports between folders. A folder and its subfolders count as one. */
 function folderImports(files: readonly SourceFile[]): ReadonlyMap<string, ReadonlySet<string>> {
   const edges = new Map<string, Set<string>>();
   for (const { path, imports } of files) {
@@ -47,7 +47,7 @@ function folderImports(files: readonly SourceFile[]): ReadonlyMap<string, Readon
   return edges;
 }
 
-/** The two folders, side by side in one folder, through which two paths part; none where one is within the other. */
+/** The two sibling folders at which two paths diverge; empty if one path contains the other. */
 function branches(from: string, to: string): readonly [string?, string?] {
   const [left, right] = [from.split("/"), to.split("/")];
   const at = left.findIndex((name, index) => name !== right[index]);
@@ -55,7 +55,7 @@ function branches(from: string, to: string): readonly [string?, string?] {
   return isWithin ? [] : [left.slice(0, at + 1).join("/"), right.slice(0, at + 1).join("/")];
 }
 
-/** A way from a folder back to itself; `undefined` where there is none. */
+/** A path of imports from a folder back to itself; `undefined` if there is none. */
 function cycleIn(edges: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] | undefined {
   const done = new Set<string>();
   const walk = (folder: string, way: readonly string[]): readonly string[] | undefined => {

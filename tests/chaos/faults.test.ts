@@ -7,11 +7,11 @@ const soak = "tests/chaos/soak.test.ts";
 
 interface Row {
   readonly id: string;
-  /** Files, and a part of a title in each. */
+  /** Paths of test files, each with a part of a test title in that file. */
   readonly tests: readonly (readonly [string, string])[];
 }
 
-/** Titles hold semicolons too: a new reference begins with the path of a test, or is the soak. */
+/** Separates references. Titles contain semicolons too, so the separator must be followed by the path of a test or by `soak`. */
 const nextReference = /; (?=(?:tests|server|cli|web)\/|soak$)/;
 
 function rows(): readonly Row[] {
@@ -32,7 +32,7 @@ function rows(): readonly Row[] {
 const numbered = (letter: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `${letter}${index + 1}`);
 
-test("the table has every fault once, in order", () => {
+test("the table in faults.md lists every fault once, in order", () => {
   expect(rows().map(({ id }) => id)).toEqual([
     ...numbered("F", 39),
     ...numbered("B", 20),
@@ -40,7 +40,7 @@ test("the table has every fault once, in order", () => {
   ]);
 });
 
-test.each(rows())("$id is shown by tests that are there", ({ tests }) => {
+test.each(rows())("the tests named for $id exist", ({ tests }) => {
   const missing = tests.filter(([file, title]) => {
     const path = join(root, file);
     return !existsSync(path) || !readFileSync(path, "utf8").includes(title);

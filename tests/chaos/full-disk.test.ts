@@ -9,7 +9,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 const program = join(import.meta.dirname, "..", "support", "local-server-program.mjs");
 const runs = 300;
 
-/** How long a file of that process may be, which is to it as a full disk; a tool of Linux. */
+/** Limits the file size of a process with the Linux tool `prlimit`, which has the same effect as a full disk. */
 const limitFiles = (pid: number, bytes: number | "unlimited"): void => {
   execFileSync("prlimit", ["--pid", String(pid), `--fsize=${bytes}:unlimited`]);
 };

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { copyThatBreaks } from "../support/package-copy.ts";
+import { copyWithCrashingWorker } from "../support/package-copy.ts";
 import { runCounter } from "../support/run-counter.ts";
 import { runProgram } from "../support/run-program.ts";
 
 const report = `console.log(JSON.stringify({ ...(await client.flush()), lost: client.stats().lost }));`;
 
 test("a run on which a worker runs out of memory is set aside; the program and the others live", async () => {
-  await using copy = await copyThatBreaks();
+  await using copy = await copyWithCrashingWorker();
   await using server = await runCounter();
   const source = `
     const client = new Client({ endpoint: process.env.ENDPOINT });

@@ -1,46 +1,51 @@
 import type { ClientStats } from "millrace";
 import { describe, expect, test } from "vitest";
 import { fingerprint } from "./soak/fingerprint.ts";
-import { lineText, nowhere, parseLine } from "./soak/journal.ts";
+import { formatLine, noDottedOrder, parseLine } from "./soak/journal.ts";
 import type { Line, Part } from "./soak/journal.ts";
 import { counterFaults, memoryFaults, Oracle } from "./soak/oracle.ts";
 import type { Verdict } from "./soak/oracle.ts";
 
-const place = "20261121T000000000000Za";
-const will = (id: string, part: Part = "start", print = "0123456789abcdef"): Line => ({
-  is: "will",
+const dottedOrder = "20261121T000000000000Za";
+const intent = (id: string, part: Part = "start", print = "0123456789abcdef"): Line => ({
+  is: "intent",
   id,
   part,
   print,
 });
-const done = (id: string, part: Part = "start"): Line => ({ is: "done", id, part, place });
-const got = (id: string, part: Part = "start", print = "0123456789abcdef"): Line => ({
-  is: "got",
+const returned = (id: string, part: Part = "start"): Line => ({
+  is: "returned",
+  id,
+  part,
+  dottedOrder,
+});
+const stored = (id: string, part: Part = "start", print = "0123456789abcdef"): Line => ({
+  is: "stored",
   id,
   part,
   print,
-  place,
+  dottedOrder,
 });
 
-interface Story {
+interface Journals {
   readonly recorded: readonly Line[];
   readonly received: readonly Line[];
   readonly lost?: number;
 }
 
-function judged({ recorded, received, lost = 0 }: Story): Verdict {
+function judge({ recorded, received, lost = 0 }: Journals): Verdict {
   const oracle = new Oracle();
   recorded.forEach((line) => oracle.recorded(line));
   received.forEach((line) => oracle.received(line));
   return oracle.judge({ lost });
 }
 
-const two = [will("a"), done("a"), will("a", "end"), done("a", "end")];
+const startAndEnd = [intent("a"), returned("a"), intent("a", "end"), returned("a", "end")];
 
-describe("the oracle is content", () => {
-  test("with all that was recorded, in any order, a duplicate that merges included", () => {
-    const received = [got("a", "end"), got("a"), got("a", "end")];
-    expect(judged({ recorded: two, received })).toEqual({
+describe("the oracle accepts", () => {
+  test("all records in any order, including a duplicate with the same content", () => {
+    const received = [stored("a", "end"), stored("a"), stored("a", "end")];
+    expect(judge({ recorded: startAndEnd, received })).toEqual({
       faults: [],
       intended: 2,
       obliged: 2,
@@ -51,74 +56,92 @@ describe("the oracle is content", () => {
     });
   });
 
-  test("with a record that was about to be made at a kill, whether it arrived or not", () => {
-    const recorded = [...two, will("b")];
-    const received = [got("a"), got("a", "end")];
-    expect(judged({ recorded, received }).faults).toEqual([]);
-    expect(judged({ recorded, received: [...received, got("b")] }).faults).toEqual([]);
+  test("a record that was about to be recorded at a kill, whether it arrived or not", () => {
+    const recorded = [...startAndEnd, intent("b")];
+    const received = [stored("a"), stored("a", "end")];
+    expect(judge({ recorded, received }).faults).toEqual([]);
+    expect(judge({ recorded, received: [...received, stored("b")] }).faults).toEqual([]);
   });
 
-  test("with an attachment in whose place an event says why, and counts it apart", () => {
-    const recorded = [...two, will("a", "file"), { ...done("a", "file"), place: nowhere } as Line];
-    const received = [got("a"), got("a", "end"), { is: "left", id: "a", part: "file" } as const];
-    expect(judged({ recorded, received })).toMatchObject({ faults: [], arrived: 3, marked: 1 });
+  test("an attachment that an event replaces, and counts it separately", () => {
+    const recorded = [
+      ...startAndEnd,
+      intent("a", "file"),
+      { ...returned("a", "file"), dottedOrder: noDottedOrder } as Line,
+    ];
+    const received = [
+      stored("a"),
+      stored("a", "end"),
+      { is: "omitted", id: "a", part: "file" } as const,
+    ];
+    expect(judge({ recorded, received })).toMatchObject({ faults: [], arrived: 3, marked: 1 });
   });
 
-  test("where just as many are missing as were counted as lost", () => {
-    const verdict = judged({ recorded: two, received: [got("a")], lost: 1 });
+  test("as many missing records as were counted as lost", () => {
+    const verdict = judge({ recorded: startAndEnd, received: [stored("a")], lost: 1 });
     expect(verdict).toMatchObject({ faults: [], missing: 1 });
   });
 });
 
-describe("the oracle catches", () => {
-  const cases: readonly (readonly [string, Story, RegExp])[] = [
-    ["a lost run", { recorded: two, received: [got("a")] }, /1 records are missing \(a end\)/],
+describe("the oracle reports", () => {
+  const cases: readonly (readonly [string, Journals, RegExp])[] = [
     [
-      "a run that arrived though it was counted as lost",
-      { recorded: two, received: [got("a"), got("a", "end")], lost: 1 },
+      "a lost run",
+      { recorded: startAndEnd, received: [stored("a")] },
+      /1 records are missing \(a end\)/,
+    ],
+    [
+      "a run that arrived although it was counted as lost",
+      { recorded: startAndEnd, received: [stored("a"), stored("a", "end")], lost: 1 },
       /0 records are missing .* 1 were counted/,
     ],
     [
       "an altered payload",
-      { recorded: two, received: [got("a"), got("a", "end", "ffffffffffffffff")] },
+      { recorded: startAndEnd, received: [stored("a"), stored("a", "end", "ffffffffffffffff")] },
       /a end arrived altered/,
     ],
     [
-      "a duplicate that does not merge: another payload",
-      { recorded: two, received: [got("a"), got("a", "end"), got("a", "start", "f".repeat(16))] },
-      /a start came again, altered/,
+      "a duplicate with another payload",
+      {
+        recorded: startAndEnd,
+        received: [stored("a"), stored("a", "end"), stored("a", "start", "f".repeat(16))],
+      },
+      /a start arrived again, altered/,
     ],
     [
-      "a duplicate that does not merge: another place",
-      { recorded: two, received: [got("a"), { ...got("a", "end"), place: "elsewhere" } as Line] },
-      /a is in two places/,
+      "a duplicate with another dotted order",
+      {
+        recorded: startAndEnd,
+        received: [stored("a"), { ...stored("a", "end"), dottedOrder: "another" } as Line],
+      },
+      /a has two dotted orders/,
     ],
     [
       "an unknown run",
-      { recorded: two, received: [got("a"), got("a", "end"), got("z")] },
+      { recorded: startAndEnd, received: [stored("a"), stored("a", "end"), stored("z")] },
       /z start arrived and was never recorded/,
     ],
     [
-      "an altered record of a kill, though nothing was obliged",
-      { recorded: [will("b")], received: [got("b", "start", "f".repeat(16))] },
+      "an altered record whose call had not returned at a kill",
+      { recorded: [intent("b")], received: [stored("b", "start", "f".repeat(16))] },
       /b start arrived altered/,
     ],
     [
-      "what the server could not read",
-      { recorded: [], received: [{ is: "odd", why: "no JSON" }] },
-      /could not read something: no JSON/,
+      "malformed data at the server",
+      { recorded: [], received: [{ is: "malformed", why: "no JSON" }] },
+      /received malformed data: no JSON/,
     ],
   ];
 
   test.each(cases)("%s", (_, story, fault) => {
-    const { faults } = judged(story);
+    const { faults } = judge(story);
     expect(faults).toHaveLength(1);
     expect(faults[0]).toMatch(fault);
   });
 
-  test("a thousand faults, and says the first of them", () => {
-    const received = Array.from({ length: 1_000 }, (_, index) => got(`z${index}`));
-    const { faults } = judged({ recorded: [], received });
+  test("only the first of a thousand faults in full", () => {
+    const received = Array.from({ length: 1_000 }, (_, index) => stored(`z${index}`));
+    const { faults } = judge({ recorded: [], received });
     expect(faults).toHaveLength(21);
     expect(faults.at(-1)).toBe("and 980 more");
   });
@@ -137,7 +160,7 @@ describe("counters", () => {
       ...counts,
     }) as unknown as ClientStats;
 
-  test("that add up are no fault", () => {
+  test("that add up cause no fault", () => {
     expect(counterFaults(stats({}))).toEqual([]);
   });
 
@@ -145,8 +168,8 @@ describe("counters", () => {
     ["a record in no state", { accepted: 11 }, /11 records were accepted, and 10/],
     ["a record in two states", { delivered: 5 }, /10 records were accepted, and 11/],
     ["a loss without a reason", { dropped: 3, pending: 0 }, /4 records are lost, and 3 by reason/],
-    ["a count below nothing", { delivered: 6, pending: -1 }, /pending is -1/],
-  ])("%s is one", (_, counts, fault) => {
+    ["a negative count", { delivered: 6, pending: -1 }, /pending is -1/],
+  ])("with %s cause a fault", (_, counts, fault) => {
     expect(counterFaults(stats(counts))).toEqual([expect.stringMatching(fault)]);
   });
 });
@@ -160,17 +183,17 @@ describe("memory", () => {
   });
   const flat = Array.from({ length: 40 }, () => at(100, 5));
 
-  test("that is flat is no fault, whatever the first quarter was", () => {
+  test("that stays constant causes no fault, whatever the first quarter was", () => {
     expect(memoryFaults([...flat.slice(0, 9).map(() => at(50, 1)), ...flat], bounds)).toEqual([]);
   });
 
-  test("in buffers beyond the bound is one, even once", () => {
+  test("in buffers beyond the limit causes a fault, even once", () => {
     expect(memoryFaults([...flat, at(100, 11), ...flat], bounds)).toEqual([
-      "buffers took 11.0 MiB, beyond 10.0 MiB",
+      "buffers used 11.0 MiB, more than 10.0 MiB",
     ]);
   });
 
-  test("that grows is one", () => {
+  test("that grows causes a fault", () => {
     const growing = Array.from({ length: 40 }, (_, index) => at(100 + index, 5));
     expect(memoryFaults(growing, { ...bounds, growthBytes: 15 * mebibyte })).toEqual([
       "the process grew by 20.0 MiB from its second quarter to its last",
@@ -178,7 +201,7 @@ describe("memory", () => {
   });
 });
 
-test("a fingerprint is of what a value says, in whatever order its keys are", () => {
+test("a fingerprint depends on the value, but not on the order of its keys", () => {
   expect(fingerprint({ a: 1, b: [{ c: "x", d: null }] })).toBe(
     fingerprint({ b: [{ d: null, c: "x" }], a: 1 }),
   );
@@ -186,18 +209,18 @@ test("a fingerprint is of what a value says, in whatever order its keys are", ()
   expect(new Set(prints.map(fingerprint)).size).toBe(prints.length);
 });
 
-test.each([...two, got("a")])(
-  "a line of a journal is read as it was written: $is $part",
+test.each([...startAndEnd, stored("a")])(
+  "a line of a journal can be written and parsed: $is $part",
   (line) => {
-    const text = lineText(line);
+    const text = formatLine(line);
     expect(text.indexOf("\n")).toBe(text.length - 1);
     expect(parseLine(text.trimEnd())).toEqual(line);
     expect(parseLine(text.slice(0, text.lastIndexOf(" ")))).toBeUndefined();
   },
 );
 
-test("what the server could not read is one line, whatever it was", () => {
-  const text = lineText({ is: "odd", why: "'a b'\n got" });
+test("malformed data is written as one line, whatever it contains", () => {
+  const text = formatLine({ is: "malformed", why: "'a b'\n stored" });
   expect(text.indexOf("\n")).toBe(text.length - 1);
-  expect(parseLine(text.trimEnd())?.is).toBe("odd");
+  expect(parseLine(text.trimEnd())?.is).toBe("malformed");
 });

@@ -10,18 +10,18 @@ import type { ClientStats, OverflowPolicy } from "millrace";
 import { expect, onTestFinished, test } from "vitest";
 
 const program = join(import.meta.dirname, "..", "support", "flat-program.mjs");
-/** The program's queue is 4 MiB, and two requests are under way. */
+/** The program has a queue of 4 MiB and two requests in flight. */
 const queueMb = 4;
 const boundMb = 16;
 
-/** What the program says at its end. */
+/** What the program prints when it ends. */
 interface Account extends Pick<ClientStats, "accepted" | "delivered" | "dropped" | "lost"> {
   readonly sum: number;
-  /** The most memory in buffers, in each quarter of the time. */
+  /** The peak memory in buffers, for each quarter of the time. */
   readonly peaksMb: readonly number[];
 }
 
-/** Takes everything, slowly. */
+/** Starts a server that accepts everything, slowly. */
 async function slowServer(): Promise<string> {
   const server = createServer((request, response) => {
     request.resume();

@@ -5,13 +5,13 @@ import { Random } from "./soak/random.ts";
 
 const twoMinutes = 120_000;
 
-test("a plan is the same for the same seed, and another for another", () => {
+test("a plan is the same for the same seed, and different for another seed", () => {
   const plan = planOf({ seed: 7, durationMs: twoMinutes });
   expect(planOf({ seed: 7, durationMs: twoMinutes })).toEqual(plan);
   expect(planOf({ seed: 8, durationMs: twoMinutes })).not.toEqual(plan);
 });
 
-test.each([1, 2, 3, 4, 5])("every fault comes within two minutes (seed %i)", (seed) => {
+test.each([1, 2, 3, 4, 5])("every fault occurs within two minutes (seed %i)", (seed) => {
   const plan = planOf({ seed, durationMs: twoMinutes });
   const faults = new Set(plan.flatMap((step) => (step.is === "fault" ? [step.fault] : [])));
   expect(faultNames.filter((name) => !faults.has(name))).toEqual([]);
@@ -21,14 +21,14 @@ test.each([1, 2, 3, 4, 5])("every fault comes within two minutes (seed %i)", (se
   );
 });
 
-test("steps are in the order of their time, and none is after the end", () => {
+test("steps are sorted by time, and none is after the end", () => {
   const times = planOf({ seed: 3, durationMs: twoMinutes }).map(({ atMs }) => atMs);
   expect(times).toEqual(times.toSorted((a, b) => a - b));
   expect(Math.min(...times)).toBeGreaterThan(0);
   expect(Math.max(...times)).toBeLessThan(twoMinutes);
 });
 
-test("a long plan has the server down for two minutes, once", () => {
+test("a long plan contains one server outage of two minutes", () => {
   const faults = planOf({ seed: 5, durationMs: 1_200_000 }).filter(({ is }) => is === "fault");
   const outages = faults.flatMap((step, index) =>
     "fault" in step && step.fault === down
@@ -39,7 +39,7 @@ test("a long plan has the server down for two minutes, once", () => {
   expect(outages.length).toBeGreaterThan(3);
 });
 
-test("random numbers keep to their range, and are spread over it", () => {
+test("random numbers stay within their range and are evenly distributed", () => {
   const random = new Random(1);
   const drawn = Array.from({ length: 10_000 }, () => random.integer(3, 7));
   expect(new Set(drawn)).toEqual(new Set([3, 4, 5, 6, 7]));

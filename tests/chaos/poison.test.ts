@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Client, ClientOptions } from "../../src/main/index.ts";
 import { inspectSpool } from "../../src/main/spool-tools.ts";
-import { copyThatBreaks } from "../support/package-copy.ts";
+import { copyWithCrashingWorker } from "../support/package-copy.ts";
 import type { PackageCopy } from "../support/package-copy.ts";
 import { runCounter } from "../support/run-counter.ts";
 
@@ -12,7 +12,7 @@ let copy: PackageCopy;
 let spoolDir: string;
 
 beforeEach(async () => {
-  copy = await copyThatBreaks();
+  copy = await copyWithCrashingWorker();
   spoolDir = mkdtempSync(join(tmpdir(), "millrace-poison-"));
 });
 
@@ -27,7 +27,7 @@ interface Recorded {
   readonly lines: readonly string[];
 }
 
-/** Records 20 good runs and, among them, one of each of these names. */
+/** Records 20 good runs and, in between, one run with each of these names. */
 async function record(names: readonly string[], options: ClientOptions): Promise<Recorded> {
   const { Client: Copied } = (await import(copy.addressOf("main/index"))) as {
     readonly Client: typeof Client;

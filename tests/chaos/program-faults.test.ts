@@ -149,20 +149,20 @@ test("what a caller passes is left as it was, also where it can't be changed", a
   await using server = await runCounter();
   const recording = client({ endpoint: server.url });
   const id = "00000000-0000-4000-8000-000000000001";
-  const place = { trace_id: id, dotted_order: `20260101T000000000000Z${id}` };
+  const position = { trace_id: id, dotted_order: `20260101T000000000000Z${id}` };
   const wire = {
     id,
     name: "run",
     run_type: "tool",
     inputs: { a: [1] },
     project_name: "p",
-    ...place,
+    ...position,
   };
   const before = structuredClone(wire);
   const frozen = Object.freeze({ ...wire, inputs: Object.freeze({ a: Object.freeze([1]) }) });
   await recording.createRun(frozen);
   await recording.createRun(wire);
-  await recording.updateRun(id, Object.freeze({ outputs: Object.freeze({}), ...place }));
+  await recording.updateRun(id, Object.freeze({ outputs: Object.freeze({}), ...position }));
   expect(wire).toEqual(before);
   expect(await recording.flush()).toMatchObject({ delivered: 3, lost: 0, pending: 0 });
   expect(recording.stats().warnings).toEqual({});

@@ -28,7 +28,7 @@ function recording(endpoint: string, options: ClientOptions = {}): Recording {
 }
 
 const nobody = "http://127.0.0.1:9";
-/** From the record to the message, the start of a worker thread on a busy machine included. */
+/** Time from recording to the log message, including the start of a worker thread on a busy machine. */
 const soon = { timeout: 6_000, interval: 10 };
 
 describe("the first failure is logged at once, with its cause and what to do", () => {
@@ -39,7 +39,7 @@ describe("the first failure is logged at once, with its cause and what to do", (
       /Failed to send runs: connect ECONNREFUSED 127\.0\.0\.1:9\. Start a server with "npx millrace serve --port 9", or set MILLRACE_ENDPOINT/,
     );
     const { lastFailure, pending, deliveryMs } = client.stats();
-    // The first series of tries goes on: nothing has been reported by a worker as a whole.
+    // The first series of attempts continues: no worker has reported a result of the whole tape yet.
     expect({ pending, count: deliveryMs.count }).toEqual({ pending: 2, count: 0 });
     expect(lastFailure).toEqual({
       at: expect.any(Number) as number,
@@ -145,7 +145,7 @@ test("a server that was reached is waited for when it fails later", async () => 
   client.startRun({ name: "later" });
   const began = performance.now();
   expect(await client.flush()).toMatchObject({ delivered: 1, pending: 0 });
-  // Three waits, the shortest that they can be: longer than for a server that was never reached.
+  // At least three waits of minimum length, which is longer than the wait for a server that was never reached.
   expect(performance.now() - began).toBeGreaterThan(1_500);
 });
 

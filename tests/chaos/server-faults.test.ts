@@ -9,14 +9,14 @@ import { Client } from "millrace";
 import type { ClientOptions } from "millrace";
 import { replaySpool } from "millrace/spool";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { httpSinkTo, noEnd, sendOne } from "../support/connections.ts";
+import { httpSinkTo, neverAborted, sendOne } from "../support/connections.ts";
 import { loopbackServer } from "../support/loopback-server.ts";
 import type { ScriptedAnswer } from "../support/loopback-server.ts";
 import { batchOf, manyRuns } from "../support/run-batch.ts";
-import { switchable } from "../support/switchable.ts";
+import { startSwitchableServer } from "../support/switchable.ts";
 import { ca, serverTls } from "../support/tls.ts";
 
-/** A server of its own threads and files starts slowly on a busy machine. */
+/** Starting a server with its threads and files takes long on a busy machine. */
 const patient = { timeout: 60_000 };
 
 function client(options: ClientOptions): Client {
@@ -31,7 +31,7 @@ function emptyFolder(): string {
   return folder;
 }
 
-/** Stands before a server and breaks connections off when the first answers come. */
+/** A proxy in front of a server that resets the connection when a response arrives, `cuts` times. */
 async function answerCutter(port: number, cuts: number): Promise<{ url: string; left: number }> {
   const state = { url: "", left: cuts };
   const sockets = new Set<Socket>();
@@ -97,8 +97,8 @@ test("an answer whose head drips is given up in its time", async () => {
   await using server = await loopbackServer({ runs: [drip, { status: 202 }] });
   await using to = httpSinkTo(server.endpoint, { timeoutMs: 250, requestsInFlight: 1 });
   const one = batchOf(manyRuns(1));
-  expect(await to.sink.send(one, noEnd())).toMatchObject({ kind: "retry", away: true });
-  expect(await to.sink.send(one, noEnd())).toEqual({ kind: "delivered" });
+  expect(await to.sink.send(one, neverAborted())).toMatchObject({ kind: "retry", away: true });
+  expect(await to.sink.send(one, neverAborted())).toEqual({ kind: "delivered" });
 });
 
 test.each([429, 503])(
@@ -120,7 +120,7 @@ test.each([429, 503])(
 );
 
 test("401 until the key is valid: said once, counted, kept on disk; then runs flow, without a restart", async () => {
-  const server = await switchable(401);
+  const server = await startSwitchableServer(401);
   const spoolDir = emptyFolder();
   const said: string[] = [];
   const recording = client({
@@ -138,7 +138,7 @@ test("401 until the key is valid: said once, counted, kept on disk; then runs fl
   }
   expect(recording.stats()).toMatchObject({ accepted: 20, rejected: 20, retries: 0 });
   const refusals = said.filter((line) => line.includes("401"));
-  // Once as it happens, and once with the records that were lost by it.
+  // One message when it happens, and one with the records that were lost.
   expect(refusals.map((line) => line.includes("Lost"))).toEqual([false, true]);
   expect(said.join("\n")).not.toContain("the-key-of-yesterday");
 
@@ -157,7 +157,7 @@ test("connections that are closed just as they are used again cost a try, never 
   const close: ScriptedAnswer = (response) => {
     const { socket } = response;
     response.writeHead(202).end("{}");
-    // No word of it: the client finds out when it uses the connection.
+    // Closes without notice, so the client only finds out when it uses the connection again.
     response.once("finish", () => setImmediate(() => socket?.destroy()));
   };
   await using server = await loopbackServer({ runs: [close] });
@@ -201,7 +201,7 @@ test("a main thread that stands still for 5 seconds has no request time out", pa
   const flushed = recording.flush();
   const until = performance.now() + 5_000;
   while (performance.now() < until) {
-    // The loop stands still; the server and the worker have threads of their own.
+    // Blocks the event loop. The server and the worker have their own threads.
   }
   expect(await flushed).toMatchObject({ delivered: 500, lost: 0, pending: 0 });
   expect(recording.stats().retries).toBe(0);
@@ -209,7 +209,7 @@ test("a main thread that stands still for 5 seconds has no request time out", pa
 });
 
 test("a server that is away for a while is asked in growing pauses, and found again by itself", async () => {
-  const server = await switchable(503);
+  const server = await startSwitchableServer(503);
   const recording = client({ endpoint: server.url, attempts: 1 });
   const run = recording.startRun({ name: "run" });
   run.end({});

@@ -1,4 +1,4 @@
-// Records under faults, and demands that everything arrived: `npm run soak -- --minutes 60 --seed 7`.
+// Records while faults occur, and checks that everything arrived: `npm run soak -- --minutes 60 --seed 7`.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,27 +10,27 @@ const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "2" },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
-    /** Leaves journals and spools where they are. */
+    /** Whether to keep journals and spools after the soak. */
     keep: { type: "boolean", default: false },
   },
 });
 const minutes = Number(values.minutes);
 const seed = Number(values.seed);
 if (!(minutes > 0 && minutes <= 1_440) || !Number.isSafeInteger(seed)) {
-  throw new RangeError("--minutes is more than 0 and at most 1440, --seed is a whole number");
+  throw new RangeError("--minutes must be more than 0 and at most 1440, and --seed a whole number");
 }
 const folder = mkdtempSync(join(tmpdir(), "millrace-soak-"));
 const began = performance.now();
-const say = (text: string): void => {
+const log = (text: string): void => {
   console.log(`${((performance.now() - began) / 1_000).toFixed(0).padStart(6)} s  ${text}`);
 };
 
-say(`Seed ${seed}, ${minutes} min, in ${folder}`);
-const report = await runSoak({ seed, minutes, folder, say });
+log(`Seed ${seed}, ${minutes} min, in ${folder}`);
+const report = await runSoak({ seed, minutes, folder, log });
 console.log(JSON.stringify(report, undefined, 2));
-say(report.faults.length === 0 ? "Nothing is missing." : `${report.faults.length} faults.`);
+log(report.faults.length === 0 ? "Nothing is missing." : `${report.faults.length} faults.`);
 if (values.keep) {
-  say(`Kept: ${folder}`);
+  log(`Journals and spools are in ${folder}`);
 } else {
   rmSync(folder, { recursive: true });
 }

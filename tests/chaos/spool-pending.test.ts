@@ -10,7 +10,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { loopbackServer } from "../support/loopback-server.ts";
 import { runCounter } from "../support/run-counter.ts";
 import { runsIn } from "../support/runs-in-body.ts";
-import { switchable } from "../support/switchable.ts";
+import { startSwitchableServer } from "../support/switchable.ts";
 
 let folder: string;
 const clients: Client[] = [];
@@ -28,10 +28,10 @@ afterEach(async () => {
 
 const program = join(import.meta.dirname, "..", "support", "pending-program.mjs");
 const nobody = "http://127.0.0.1:9";
-/** Never answers. */
+/** Never responds. */
 const hanging = (): undefined => undefined;
 
-/** Runs the program until it is killed; answers the ids of the runs that the spool has to hold. */
+/** Runs the program until it kills itself. Returns the ids of the runs that must be in the spool. */
 async function killed(when: string, endpoint: string): Promise<readonly string[]> {
   const child = spawn(process.execPath, [program, folder, endpoint, when]);
   let output = "";
@@ -123,14 +123,14 @@ test("what is on disk and delivered from memory is sent once more by nobody, and
 });
 
 test("a tape of which some arrived leaves only the rest on disk", async () => {
-  // 500 is for the batch: it is halved by nobody, and tried again.
+  // Status 500 applies to the whole batch, so it is retried and not halved.
   let requests = 0;
   await using server = await loopbackServer({
     info: { body: JSON.stringify({ version: "0.1.0", batch_ingest_config: { size_limit: 10 } }) },
     runs: [(response) => response.writeHead(requests++ === 0 ? 202 : 503).end("{}")],
   });
   const made = client(server.endpoint);
-  // So that the limit of a request is known.
+  // Lets the client learn the request limit of the server.
   record(made, 1);
   await made.flush({ timeoutMs: 5_000 });
   await vi.waitFor(() => expect(made.stats().server?.version).toBe("0.1.0"));
@@ -147,7 +147,7 @@ test("a tape of which some arrived leaves only the rest on disk", async () => {
 });
 
 test("where only the first try fails, and the second comes soon, nothing is written", async () => {
-  /** How long after the first try the second one came, and what was seen in the folder meanwhile. */
+  /** The time between the first and the second attempt, and the files seen in the folder meanwhile. */
   async function deliverAtSecondTry(): Promise<{ gapMs: number; seen: readonly string[] }> {
     const tries: number[] = [];
     await using server = await loopbackServer({
@@ -171,7 +171,7 @@ test("where only the first try fails, and the second comes soon, nothing is writ
     const [first = 0, second = 0] = tries;
     return { gapMs: second - first, seen };
   }
-  // On a busy machine the second try may come after the moment at which what failed is written.
+  // On a busy machine the second attempt may come after the moment when failed records are written.
   await vi.waitFor(
     async () => {
       const { gapMs, seen } = await deliverAtSecondTry();
@@ -183,7 +183,7 @@ test("where only the first try fails, and the second comes soon, nothing is writ
 }, 90_000);
 
 test("what gives way at the bound goes from disk as well", async () => {
-  const server = await switchable(503);
+  const server = await startSwitchableServer(503);
   const made = client(server.url, {
     overflow: "drop-oldest",
     maxQueueBytes: 65_536,
@@ -202,7 +202,7 @@ test("what gives way at the bound goes from disk as well", async () => {
 });
 
 test("a disk that takes nothing is said, and costs nothing of what is in memory", async () => {
-  const server = await switchable(503);
+  const server = await startSwitchableServer(503);
   const lines: string[] = [];
   const made = client(server.url, {
     spoolQuotaBytes: 65_536,
@@ -217,11 +217,11 @@ test("a disk that takes nothing is said, and costs nothing of what is in memory"
 });
 
 test("what is masked for the disk is masked once and counted once", async () => {
-  const server = await switchable(503);
+  const server = await startSwitchableServer(503);
   const made = client(server.url, { redact: ["secrets"], attempts: 1 });
   const secret = "correct horse battery";
   made.startRun({ name: "run", inputs: { password: secret } }).end({});
-  // Before a worker has the tape.
+  // Flushes before a worker has the tape.
   await made.flush({ timeoutMs: 0 });
   const [file = ""] = files();
   expect(readFileSync(join(folder, file), "latin1")).not.toContain(secret);

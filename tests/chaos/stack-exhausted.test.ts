@@ -24,10 +24,10 @@ function opened(options: ClientOptions = {}): Client {
   return client;
 }
 
-/** Calls `action` in each of the last frames before the stack is exhausted; answers what it threw. */
+/** Calls `action` in each of the last frames before the stack is exhausted. Returns the errors that it threw. */
 function atTheEdge(frames: number, action: () => unknown): readonly Error[] {
   const thrown: Error[] = [];
-  // What was never called is compiled at its first call, for which there would be no room.
+  // A function is compiled at its first call, which needs more stack than is left at that point.
   for (let i = 0; i < 3; i++) {
     action();
   }
@@ -36,7 +36,7 @@ function atTheEdge(frames: number, action: () => unknown): readonly Error[] {
     try {
       descend(...padding);
     } catch {
-      // The edge.
+      // The stack is exhausted here.
     }
     if (left > 0) {
       left -= 1;
@@ -54,7 +54,7 @@ function atTheEdge(frames: number, action: () => unknown): readonly Error[] {
   return thrown;
 }
 
-/** Whether a call of ours could be made and let out that one further in could not. */
+/** Whether one of our functions let an error escape that a deeper call of our code caused: the stack then contains several of our frames. */
 const isLeak = ({ stack = "" }: Error): boolean =>
   stack.split("\n").filter((line) => ours.test(line)).length > 1;
 const ours = /\/(?:src|dist)\/(?:main|tracing|model)\//;
@@ -84,7 +84,7 @@ const actions: Readonly<Record<string, (client: Client) => () => unknown>> = {
   },
 };
 
-// The first test of the file: what sends tapes has not been called yet, and is compiled where it is called.
+// Must be the first test of the file: the code that sends tapes is compiled at its first call, in this test.
 test("the first tape of a process, cut at the edge, is sent whole", async () => {
   const client = opened({ tapeBytes: 16_384, requestsInFlight: 8 });
   const text = "x".repeat(1_000);
@@ -130,7 +130,7 @@ test("a traced function is called, and answers, wherever there is stack for it",
   const traced = traceable((): number => (calls += 1), { client });
   const answers: unknown[] = [];
   const thrown = atTheEdge(600, () => answers.push(traced()));
-  // That the function itself could not be called, or came to no end, is the program's matter.
+  // The error is the program's own if the function itself could not be called or did not finish.
   const leaks = thrown.filter((error) => {
     const [, innermost = ""] = (error.stack ?? "").split("\n");
     return isLeak(error) && ours.test(innermost) && !/^\s+at call /.test(innermost);
@@ -160,7 +160,7 @@ test("tapes that are cut at the edge are sent once and whole", async () => {
   const text = "x".repeat(1_000);
   for (let round = 0; round < 10; round++) {
     atTheEdge(400, () => client.startRun({ inputs: { text } }).end({ text }));
-    // Room for the next round.
+    // Frees capacity for the next round.
     await client.flush({ timeoutMs: 30_000 });
   }
   const { accepted, delivered, dropped, pending, lost } = client.stats();

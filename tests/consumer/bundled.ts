@@ -7,14 +7,14 @@ import type { Installed } from "./installed.ts";
 
 const run = promisify(execFile);
 
-/** A folder with the packed SDK and the bundlers, or why there is none. */
+/** A folder with the packed SDK and the bundlers, or the reason why they can't be installed. */
 export type Bundlers =
   | { readonly kind: "installed"; readonly installed: Installed }
   | { readonly kind: "unreachable"; readonly reason: string };
 
 /**
- * Installs the bundlers of their own lock file, and the packed SDK beside them with real copies of its
- * dependencies: bundlers follow links, and would then look beside the wrong place.
+ * Installs the bundlers from their own lock file, and the packed SDK next to them with real copies of its
+ * dependencies. Bundlers follow links, and would then search for packages in the wrong folder.
  */
 export async function installBundlers(): Promise<Bundlers> {
   const installed = await installPacked();
@@ -40,7 +40,7 @@ const copyModule = (folder: string, name: string): Promise<void> =>
     force: false,
   });
 
-/** The SDK's dependencies and theirs, as the root's lock has them. */
+/** The SDK's dependencies and their dependencies, in the versions of the root's lock file. */
 async function dependenciesOf({ dependencies }: Installed): Promise<readonly string[]> {
   const found = new Set<string>();
   const visit = async (name: string): Promise<void> => {

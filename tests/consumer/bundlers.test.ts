@@ -26,7 +26,7 @@ afterAll(async () => {
 
 const patient = { timeout: 400_000 };
 
-/** Where the bundlers are; where they can't be installed the test is skipped, and says why. */
+/** The folder with the bundlers. If they can't be installed, the test is skipped with the reason. */
 function folderOr(skip: (why: string) => never): string {
   return bundlers.kind === "installed"
     ? bundlers.installed.folder
@@ -163,7 +163,7 @@ describe("webpack", () => {
   }, 60_000);
 });
 
-/** Where no package can be found above it. */
+/** Moves a build to a folder from which no package can be found. */
 async function movedAway(built: string): Promise<string> {
   const away = join(await mkdtemp(join(tmpdir(), "millrace-bundle-")), "build");
   onTestFinished(() => rm(join(away, ".."), { recursive: true, force: true }));
@@ -171,11 +171,11 @@ async function movedAway(built: string): Promise<string> {
   return away;
 }
 
-/** Builds all of them in one process. */
+/** Builds all configurations in one process. */
 async function webpack(folder: string, builds: Readonly<Record<string, object>>): Promise<void> {
   const configs = Object.entries(builds).map(([name, more]) => ({
     mode: "production",
-    // Minified the bundle does the same, a minute later.
+    // Minification changes nothing in the result, but takes a minute longer.
     optimization: { minimize: false },
     target: "node",
     context: folder,

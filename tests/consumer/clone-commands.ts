@@ -4,10 +4,10 @@ import { dirname, join, relative } from "node:path";
 import { repositoryRoot } from "./installed.ts";
 
 /**
- * Commands for a clone of the repository. To run them here would install, build or measure for minutes
- * beside the other tests, which is what CI does with them; what is checked is that each part exists.
+ * Checks a command for a clone of the repository. Running it here would install, build or measure for minutes
+ * next to the other tests; CI runs these commands instead. This check only makes sure that each part exists.
  *
- * @returns what is wrong with the command; nothing when all is well.
+ * @returns what is wrong with the command; an empty text if nothing is.
  */
 export async function faultOfCloneCommand(command: string): Promise<string> {
   const [program = "", ...args] = withoutVariables(command).split(/\s+/);
@@ -55,7 +55,7 @@ interface Script {
   readonly options: readonly string[];
 }
 
-/** Each option is one that the script's program, or a file that it imports, has a name for. */
+/** Checks that the script's program, or a file that it imports, defines each option. */
 async function faultOfOptions({ script, folder, options }: Script): Promise<string> {
   const names = options.filter((text) => text.startsWith("--")).map((text) => text.slice(2));
   if (names.length === 0) {
@@ -72,7 +72,7 @@ async function faultOfOptions({ script, folder, options }: Script): Promise<stri
   return unknown.length === 0 ? "" : `${script} has no option ${unknown.join(", ")}`;
 }
 
-/** A source and, once each, those beside it that it imports. */
+/** The text of a source file and of all files of the repository that it imports, each once. */
 async function sourceOf(path: string, seen = new Set<string>()): Promise<string> {
   if (seen.has(path) || relative(repositoryRoot, path).startsWith("..")) {
     return "";

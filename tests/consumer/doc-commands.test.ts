@@ -18,7 +18,7 @@ let registry: LocalRegistry;
 let server: RunningServer;
 let shell: Shell;
 
-/** A folder as the pages assume it: the packages, a server that the variables name, the files. */
+/** Prepares a folder with everything that the pages assume: packages, a running server, environment variables, files. */
 beforeAll(async () => {
   registry = await startLocalRegistry();
   server = await startServer({ port: 0, dataDir: ":memory:" });
@@ -28,7 +28,7 @@ beforeAll(async () => {
   });
   const { folder } = shell;
   await succeed("npm install millrace @millrace/cli");
-  // A browser that only notes what it is to open.
+  // A fake browser that writes down the address it should open.
   await writeFile(join(folder, "node_modules/.bin/xdg-open"), `#!/bin/sh\necho "$1" > opened\n`);
   await chmod(join(folder, "node_modules/.bin/xdg-open"), 0o755);
   await mkdir(join(folder, "src"));
@@ -54,7 +54,7 @@ afterAll(async () => {
   await registry[Symbol.asyncDispose]();
 });
 
-/** Runs what the tests need themselves. */
+/** Runs a command that the tests themselves need; fails if it fails. */
 async function succeed(command: string): Promise<string> {
   const { code, stdout, stderr } = await shell.run(command);
   expect({ command, code, stderr: code === 0 ? "" : stderr }).toEqual({
@@ -65,7 +65,7 @@ async function succeed(command: string): Promise<string> {
   return stdout;
 }
 
-/** The dataset that the pages upload to and download from, with the tag that they name. */
+/** Creates the dataset for the uploads and downloads in the pages, with the tag that they use. */
 async function prepareDataset(): Promise<void> {
   const client = new Client({ endpoint: server.url });
   const { id } = await client.datasets.create({ name: "questions" });
@@ -85,19 +85,19 @@ async function prepareDataset(): Promise<void> {
   );
 }
 
-/** The first program of a page, without its types. */
+/** The first program of a page, which contains no types. */
 async function listing(page: string): Promise<string> {
   const text = await readFile(join(repositoryRoot, page), "utf8");
   return /^```ts\n([^]*?)^```/m.exec(text)?.[1] ?? "";
 }
 
-/** Commands that would take too long as they stand, and what is run in their place. */
+/** Options that would take too long, with the options that replace them. */
 const shortened: readonly (readonly [RegExp, string])[] = [
   [/--runs 100000\b/, "--runs 200"],
   [/--duration \d+\b/, "--duration 1"],
 ];
 
-/** Lines that name a server of the reader's own; the tests have one of theirs. */
+/** The server address in the pages, which the tests replace by their own server. */
 const exampleServer = "https://traces.example.com";
 const ownServer = /MILLRACE_ENDPOINT=\S+|MILLRACE_API_KEY=\S+/g;
 
@@ -114,7 +114,7 @@ test.for(await documentedPages())(
   },
 );
 
-/** What is wrong with a command; nothing when all is well. */
+/** Describes what is wrong with a command; an empty text if nothing is. */
 async function faultOf(command: DocumentedCommand): Promise<string> {
   const { kind, text } = command;
   const own =
@@ -126,7 +126,7 @@ async function faultOf(command: DocumentedCommand): Promise<string> {
   return faults.filter((fault) => fault !== "").join("; ");
 }
 
-/** A command within a sentence may be a name only, or have places to fill in. */
+/** Whether a command within a sentence can be run: it may be only a name, or contain placeholders. */
 const isWhole = (text: string): boolean =>
   /^(npx millrace \w+ .|node )/.test(text) && !/[<…]|\b[A-Z]{3,}\b/.test(text);
 
@@ -148,7 +148,7 @@ const readKeyId = async (): Promise<string> => {
   return (JSON.parse(first) as { readonly id: string }).id;
 };
 
-/** It prints where it listens, answers there and ends; or another program has the port that it wants. */
+/** Checks that a server prints its address, responds and ends; or that another program uses the port. */
 async function faultOfServing(text: string): Promise<string> {
   const path = `export HOME=$PWD; PATH="$PWD/node_modules/.bin:$PATH"`;
   const running = shell.start(`${path}; exec ${text}`);
@@ -168,7 +168,7 @@ async function faultOfServing(text: string): Promise<string> {
   return status === 200 ? "" : `answers /info with ${status}`;
 }
 
-/** A command that a sentence only names: it exists, and has the options that are named. */
+/** Checks a command that a sentence only mentions: it and its options must exist. */
 async function faultOfHelp(text: string): Promise<string> {
   const [words = ""] = /(?<=millrace )[a-z][a-z -]*?(?= [-<]|$)/.exec(text) ?? [];
   const { code, stdout, stderr } = await shell.run(`npx millrace ${words} --help`);

@@ -15,12 +15,12 @@ import type { Setting } from "./sample-settings.ts";
 
 const run = promisify(execFile);
 
-/** Each language that a page may name, and what becomes of its blocks. A fence without one is refused. */
+/** The languages that code blocks may have, with the test that checks them. A block without a language is an error. */
 const languages: ReadonlySet<string> = new Set([
-  "ts", // compiled, and run, here
-  "js", // the same
-  "json", // parsed here
-  "text", // what a program prints, compared here; or `unrun` states why not
+  "ts", // compiled and run by this test
+  "js", // compiled and run by this test
+  "json", // parsed by this test
+  "text", // output of a program, compared by this test, unless `unrun` gives a reason
   "sh", // doc-commands.test.ts
   "filter", // server/tests/filter-docs.test.ts
 ]);
@@ -37,7 +37,7 @@ const programs = blocks.filter(
     ["ts", "js"].includes(block.language) || (block.language === "text" && !isUnrun(block)),
 );
 
-/** Where the samples lie: a folder that has the packages, as their readers' has. */
+/** The folder of the samples, in which the packages are installed as in a reader's project. */
 let folder: string;
 let server: RunningServer;
 
@@ -57,7 +57,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Strict, as the types of the packages promise to stand; a sample need not use all that it names. */
+/** Strict settings, with which the types of the packages must compile. A sample need not use every name that it declares. */
 const compilerSettings = {
   compilerOptions: {
     target: "es2023",
@@ -77,7 +77,7 @@ const compilerSettings = {
 const fileOf = (block: DocumentedBlock): string =>
   `${nameOf(block).replaceAll(/[^\w]/g, "-")}.${block.language === "js" ? "js" : "ts"}`;
 
-/** A sample with what the page leaves out around it. Of a block of text, the program that prints it. */
+/** The program for a sample: its settings' code, the sample, and the code after it. For output, only the code that prints it. */
 function sourceOf(block: DocumentedBlock): string {
   const [{ before = "", after = "" } = {}] = settingsOf(block);
   const sample = block.language === "text" ? "" : block.text;
@@ -130,7 +130,7 @@ test.concurrent.for(programs.map((block) => [nameOf(block), block] as const))(
       file,
       ts.transpile(source, { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 }),
     );
-    // Only what imports our sources needs a loader for them.
+    // Only programs that import our TypeScript sources need a loader.
     const loader = source.includes(repositoryRoot) ? ["--import", tsx] : [];
     const ended = await run(process.execPath, [...loader, file], {
       cwd: block.page === "docs/bundlers.md" ? repositoryRoot : own,
@@ -153,7 +153,7 @@ test.concurrent.for(programs.map((block) => [nameOf(block), block] as const))(
   },
 );
 
-/** What is run in place of what would take a port of the reader's, or too long beside other tests. */
+/** Replacements for text that would use a fixed port, or take too long next to other tests. */
 const here: readonly (readonly [string, string])[] = [
   ["port: 1984", "port: 0"],
   ["i < 100_000", "i < 2_000"],
@@ -168,7 +168,7 @@ const tsx = new URL("../../node_modules/tsx/dist/esm/index.mjs", import.meta.url
 
 const flat = (text: string): string => text.replaceAll(/\s+/g, " ").trim();
 
-/** Matches a text in which `…` stands for anything. */
+/** A pattern for a text in which `…` stands for anything. */
 const patternOf = (text: string): RegExp => {
   const parts = flat(text).split("…");
   return new RegExp(parts.map((part) => part.replaceAll(/[$()*+.?[\\\]^{|}]/g, "\\$&")).join(".*"));
@@ -181,7 +181,7 @@ const cleanEnvironment = (): NodeJS.ProcessEnv =>
     ),
   );
 
-/** Whose the rows of a sample are: samples of several pages make a dataset of the same name. */
+/** Creates a separate tenant for a sample, because samples of several pages create a dataset of the same name. */
 async function ownTenant(handle: string): Promise<NodeJS.ProcessEnv> {
   const answer = await fetch(`${server.url}/ui/tenants`, {
     method: "POST",

@@ -2,12 +2,12 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { repositoryRoot } from "./installed.ts";
 
-/** A command that a page tells its reader to run. */
+/** A command in a page. */
 export interface DocumentedCommand {
   readonly page: string;
-  /** As written, comments and continued lines included. */
+  /** The command as written, including comments and continued lines. */
   readonly text: string;
-  /** What the lines of the same block before it leave in the environment. */
+  /** The `export` lines before it in the same block. */
   readonly exports: string;
   readonly kind: "block" | "inline";
 }
@@ -15,14 +15,14 @@ export interface DocumentedCommand {
 /** A fenced block of a page. */
 export interface DocumentedBlock {
   readonly page: string;
-  /** Of the fence, counted from 1. */
+  /** Line of the opening fence, counted from 1. */
   readonly line: number;
-  /** What the fence names; empty where it names none. */
+  /** The language after the fence; empty if there is none. */
   readonly language: string;
   readonly text: string;
 }
 
-/** Every page of the repository but the changelogs, which are of their day. */
+/** Every Markdown page of the repository, except the changelogs, which describe earlier states. */
 export async function documentedPages(): Promise<readonly string[]> {
   const folders = ["docs", "examples"].map((name) =>
     readdir(join(repositoryRoot, name), { recursive: true }),
@@ -42,7 +42,7 @@ export async function documentedPages(): Promise<readonly string[]> {
     .toSorted();
 }
 
-/** The blocks of a page, indented ones too. */
+/** The code blocks of a page, including indented ones. */
 export async function blocksOf(page: string): Promise<readonly DocumentedBlock[]> {
   const text = await readFile(join(repositoryRoot, page), "utf8");
   const blocks = [...text.matchAll(/^( *)```(.*)\n([^]*?)^ *```$/gm)];
@@ -54,7 +54,7 @@ export async function blocksOf(page: string): Promise<readonly DocumentedBlock[]
   }));
 }
 
-/** The commands of a page: each line of its blocks of shell, and those within its sentences. */
+/** The commands of a page: each line of its shell blocks, and commands within sentences. */
 export async function commandsOf(page: string): Promise<readonly DocumentedCommand[]> {
   const text = await readFile(join(repositoryRoot, page), "utf8");
   const blocks = (await blocksOf(page)).filter(({ language }) => language === "sh");
@@ -82,7 +82,7 @@ function commandsOfBlock(page: string, block: string): readonly DocumentedComman
   );
 }
 
-/** Each of the commands that one line joins, without its comment. */
+/** Splits a line into its joined commands, and removes the comment. */
 export const partsOf = (line: string): readonly string[] =>
   line
     .replace(/\s+#.*$/, "")

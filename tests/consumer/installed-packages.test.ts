@@ -8,7 +8,7 @@ import type { LocalRegistry } from "./local-registry.ts";
 import { openShell } from "./shell.ts";
 import type { Ended, Shell } from "./shell.ts";
 
-/** The release that `npm run test:packages` means to test on. */
+/** The Node version that `npm run test:packages` tests. */
 const nodeVersion = process.env["MILLRACE_TEST_NODE_VERSION"] ?? process.version;
 
 let registry: LocalRegistry;
@@ -19,10 +19,10 @@ beforeAll(async () => {
 
 afterAll(() => registry[Symbol.asyncDispose]());
 
-/** An empty folder whose npm has our packages. */
+/** Opens a shell in an empty folder, with our packages in its npm registry. */
 const emptyFolder = (): Promise<Shell> => openShell(registry.environment);
 
-/** A command that went well and had nothing to warn of. */
+/** The result of a command that succeeded without warnings. */
 const quietly = (stdout: unknown): Ended => ({
   code: 0,
   signal: null,
@@ -48,7 +48,7 @@ describe("with all three packages installed in an empty folder", () => {
       code: 0,
       stdout: expect.stringContaining("added ") as unknown,
     });
-    // The script builds from source where no binary comes along; nothing of ours needs it to run.
+    // That script builds from source if no binary is included; our packages never need it.
     const notice = /^npm warn install-scripts.*\n/gm;
     expect(stderr.replaceAll(notice, "")).toBe("");
     const named = stderr.match(/(?<=install-scripts {3})@?[^@\s]+/g) ?? [];
@@ -86,7 +86,7 @@ describe("with all three packages installed in an empty folder", () => {
     }
     serving.kill("SIGTERM");
     expect((await serving.ended).stderr).toBe("");
-    // npx ends by the signal itself; what it started ends too.
+    // npx ends by the signal itself, and the server that it started must end too.
     await expect(fetch(`${url}/info`)).rejects.toThrow("fetch failed");
   });
 
@@ -126,7 +126,7 @@ describe("with all three packages installed in an empty folder", () => {
   });
 });
 
-/** Every command that our code tells its user to run. */
+/** Every command that our code tells users to run. */
 async function printedHints(): Promise<readonly string[]> {
   const found = new Set<string>();
   for (const folder of ["src", "server/src", "cli/src", "web/src"]) {

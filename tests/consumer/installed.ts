@@ -12,17 +12,17 @@ export const repositoryRoot = fileURLToPath(new URL("../..", import.meta.url));
 /** A folder outside the repository in which `millrace` is installed from its packed tarball. */
 export interface Installed {
   readonly folder: string;
-  /** Where the unpacked package lies. */
+  /** The folder of the unpacked package. */
   readonly packageFolder: string;
-  /** What its package.json declares. */
+  /** The dependencies in its package.json. */
   readonly dependencies: readonly string[];
   link(name: string): Promise<void>;
   remove(): Promise<void>;
 }
 
 /**
- * Packs the SDK as it would be published and unpacks it beside links to its dependencies: what
- * `npm install millrace` leaves, without asking a registry. Needs a build.
+ * Packs the SDK as it would be published and unpacks it next to links to its dependencies. The result is the same as of
+ * `npm install millrace`, but without a registry. Requires a build.
  */
 export async function installPacked(): Promise<Installed> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-consumer-"));
@@ -48,7 +48,7 @@ async function linkModule(folder: string, name: string): Promise<void> {
   await symlink(join(repositoryRoot, "node_modules", name), path, "junction");
 }
 
-/** Reads the parts of a package.json that these tests look at. */
+/** Parses the fields of a package.json that these tests use. */
 export function parseManifest(text: string): {
   readonly version: string;
   readonly dependencies: readonly string[];

@@ -10,13 +10,13 @@ import { repositoryRoot } from "./installed.ts";
 
 const run = promisify(execFile);
 
-/** The packages that are published, by their folders. */
+/** The folders of the published packages. */
 const publishedFolders = [".", "server", "cli"] as const;
 
-/** A registry on this machine that has our three packages as they would be published. */
+/** An npm registry on this machine with our three packages as they would be published. */
 export interface LocalRegistry extends AsyncDisposable {
   readonly version: string;
-  /** What has npm use this registry, and the settings of this machine whichever Node it runs on. */
+  /** Environment variables that make npm use this registry, with the settings of this machine, under any Node version. */
   readonly environment: NodeJS.ProcessEnv;
 }
 
@@ -28,8 +28,8 @@ interface Packed {
 }
 
 /**
- * Packs the three packages and serves them to npm; for any other package it sends npm on to the registry
- * that is configured. So what a user types can be run as it stands. Needs a build.
+ * Packs the three packages and serves them to npm. Requests for any other package are redirected to the configured
+ * registry. Commands from the documentation can then run unchanged. Requires a build.
  */
 export async function startLocalRegistry(): Promise<LocalRegistry> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-registry-"));
@@ -80,13 +80,13 @@ export async function startLocalRegistry(): Promise<LocalRegistry> {
 const npmSetting = async (name: string): Promise<string> =>
   (await run("npm", ["config", "get", name], { cwd: repositoryRoot })).stdout.trim();
 
-/** The package.json in a tarball: that of the folder may hold what is not published. */
+/** The package.json in a tarball, because the one in the folder may contain unpublished fields. */
 async function readManifest(tarball: string): Promise<object> {
   const { stdout } = await run("tar", ["-xzOf", tarball, "package/package.json"]);
   return JSON.parse(stdout) as object;
 }
 
-/** What a registry answers about a package. */
+/** The registry's document about a package. */
 const documentOf = (manifest: object, one: Packed & { readonly url: string }): unknown => ({
   name: one.name,
   "dist-tags": { latest: one.version },

@@ -11,7 +11,7 @@ import { repositoryRoot } from "./installed.ts";
 
 const run = promisify(execFile);
 
-/** What the script reads and writes. */
+/** Files that the script reads and writes. */
 const files = [
   "package.json",
   "server/package.json",
@@ -25,7 +25,7 @@ const files = [
   "scripts/release.mjs",
 ];
 
-/** A repository with what the script needs, and the script's `semver` above it. */
+/** Creates a repository with the files that the script needs, and installs its dependency `semver` in the parent folder. */
 async function cloneOfFiles(): Promise<string> {
   const parent = await mkdtemp(join(tmpdir(), "millrace-release-"));
   onTestFinished(() => rm(parent, { recursive: true, force: true }));
@@ -71,7 +71,7 @@ test("a release sets one version in packages, dependencies, lock, source and rep
     expect(text).toContain('const version = "99.1.2"');
     expect(text).not.toContain(`const version = ${old}`);
   }
-  // npm finds nothing in the lock to put right, so `npm ci` takes it.
+  // npm must not have to correct the lock file, so `npm ci` accepts it.
   const lock = await readFile(join(folder, "package-lock.json"), "utf8");
   const locking = ["install", "--package-lock-only", "--offline", "--ignore-scripts", "--no-audit"];
   await run("npm", locking, { cwd: folder });
@@ -93,7 +93,7 @@ test("a release moves what is unreleased under its version, in each package's ch
     expect(text).toContain("## [99.1.2]");
     expect(text).toContain(unreleased);
   }
-  // With nothing to tell there is nothing to release.
+  // Without unreleased changes, a release is refused.
   await git(folder, "add", "--all");
   const author = ["-c", "user.name=test", "-c", "user.email=test@localhost"];
   await git(folder, ...author, "commit", "--quiet", "--message", "Release");
@@ -128,7 +128,7 @@ test("a release is refused where a change is not committed", async () => {
 });
 
 test("npm publish --dry-run warns of nothing in any of the packages", async () => {
-  // Nothing is asked of the real registry: this one knows no package, and lets in who has any key.
+  // Replaces the real registry: it has no packages and accepts any key.
   const registry = createServer((_request, response) => response.writeHead(404).end("{}"));
   registry.listen(0, "127.0.0.1");
   await once(registry, "listening");

@@ -12,7 +12,7 @@ import type { Installed } from "./installed.ts";
 const run = promisify(execFile);
 let runtimes: string;
 let installed: Installed;
-/** Why the runtimes are not there. */
+/** Why the runtimes could not be installed. */
 let unreachable: string | undefined;
 
 beforeAll(async () => {

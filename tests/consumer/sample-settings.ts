@@ -1,20 +1,20 @@
 /**
- * What a page leaves to its reader: the code around a sample. A sample that can stand alone needs none.
- * Every block of a page is run, with its setting; where that makes no sense `unrun` states why.
+ * The code that a page leaves to its reader, around one sample. A complete sample needs no setting.
+ * Every block of a page is run with its setting; `unrun` lists blocks that can't be run, with the reason.
  */
 export interface Setting {
   readonly page: string;
-  /** A part of the block, which no other block of the page has. */
+  /** Text that only this block of the page contains. */
   readonly holds: string;
-  /** Code before the sample, in TypeScript: what its names stand for. */
+  /** TypeScript code before the sample, which defines the names that it uses. */
   readonly before?: string;
-  /** Code after it: whether it did what the page says. */
+  /** Code after the sample, which checks its effect. */
   readonly after?: string;
-  /** What the program prints, apart from white space; `…` stands for anything. */
+  /** What the program prints, ignoring white space; `…` stands for anything. */
   readonly prints?: string;
 }
 
-/** A block of text that no program is run for. */
+/** A text block that no program prints. */
 export interface Unrun {
   readonly page: string;
   readonly holds: string;
@@ -194,7 +194,7 @@ export const settings: readonly Setting[] = [
   {
     page: "docs/delivery.md",
     holds: "Start a server with",
-    // Port 1 stands for the default port, where a server of somebody may listen.
+    // Port 1 stands for the default port, on which the reader's own server may listen.
     before: `
       import { Client } from "millrace";
       const warn = (text: string) =>
@@ -403,7 +403,7 @@ export const settings: readonly Setting[] = [
       const ask = async (question: string) => ({ text: question.toUpperCase() });`,
     after: `
       assert.deepEqual(await handler({ question: "why" }), { text: "WHY" });
-      // As it is frozen here, all is at the server: another client reads it before this one sends again.
+      // A suspended function can't send any more, so everything must be on the server: another client reads it.
       const reader = new Client({ enabled: false });
       for await (const { name, outputs } of reader.runs.list({ projectNames: ["default"] })) {
         console.log(name, JSON.stringify(outputs));

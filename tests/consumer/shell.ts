@@ -5,10 +5,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 
-/** The Node that commands run on: that of the tests, unless `npm run test:packages` names another. */
+/** The Node for commands: that of the tests, unless `npm run test:packages` chooses another one. */
 const node = process.env["MILLRACE_TEST_NODE"] ?? process.execPath;
 
-/** What a command did. */
+/** The result of a command. */
 export interface Ended {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -16,16 +16,16 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** A command that runs. */
+/** A running command. */
 export interface Running {
   readonly ended: Promise<Ended>;
-  /** Resolves with the first match in its output. @throws Error it ended before. */
+  /** Resolves with the first match in its output. @throws Error the command ended without a match. */
   waitFor(pattern: RegExp): Promise<RegExpExecArray>;
-  /** Sends a signal to the command, as a service manager does: not to what it started. */
+  /** Sends a signal to the command only, not to its child processes, as a service manager does. */
   kill(signal: NodeJS.Signals): void;
 }
 
-/** A folder of its own and a shell in it, as someone has who tries the packages. */
+/** A shell in its own folder, like that of a user who tries the packages. */
 export interface Shell extends AsyncDisposable {
   readonly folder: string;
   run(command: string): Promise<Ended>;
@@ -34,12 +34,12 @@ export interface Shell extends AsyncDisposable {
 
 const limitMs = 120_000;
 
-/** @param env - added to the environment, which has nothing of npm's or of ours. */
+/** @param env - variables to add to the environment, from which those of npm and Millrace are removed. */
 export async function openShell(env: NodeJS.ProcessEnv = {}): Promise<Shell> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-shell-"));
   const running = new Set<ChildProcess>();
   const start = (command: string): Running => {
-    // A group of its own, so that nothing that the command starts outlives the test.
+    // A separate process group, so that all child processes end with the test.
     const child = spawn("bash", ["-c", command], {
       cwd: folder,
       env: { ...cleanEnvironment(), ...env },
@@ -90,7 +90,7 @@ function follow(child: ChildProcess, command: string): Running {
   return { ended, waitFor, kill: (signal) => void child.kill(signal) };
 }
 
-/** What npm says of the settings of whoever runs the tests concerns no package. */
+/** Removes npm's warnings about the settings of whoever runs the tests. */
 const withoutSettings = (stderr: string): string =>
   stderr.replaceAll(/^npm warn Unknown .* config .*\n/gm, "");
 
@@ -98,7 +98,7 @@ function killGroup(child: ChildProcess): void {
   try {
     process.kill(-(child.pid ?? 0), "SIGKILL");
   } catch (error) {
-    // Nothing is left of it.
+    // The process group has already ended.
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") {
       throw error;
     }

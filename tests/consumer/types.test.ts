@@ -24,7 +24,7 @@ interface Compiler {
   readonly types: "node" | "none";
 }
 
-/** What the compiler says of a strict program over the installed package; nothing when all is well. */
+/** Compiles a strict program that uses the installed package. Returns the compiler's output; an empty text on success. */
 async function complaints(options: Compiler): Promise<string> {
   const project = join(installed.folder, Object.values(options).join("-"));
   await mkdir(project);

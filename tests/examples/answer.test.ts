@@ -59,7 +59,7 @@ test("counting words fails for a language that does not exist", () => {
   expect(() => countWords("One", "no such language")).toThrow(RangeError);
 });
 
-/** A stand-in for the chat API, on a port of its own; it is closed after the test. */
+/** Starts a fake chat API on a free port, and closes it after the test. */
 const startApi = async (handle: RequestListener): Promise<Record<string, string>> => {
   const api = createServer(handle).listen(0, "127.0.0.1");
   await once(api, "listening");
@@ -74,7 +74,7 @@ test("with a key the answer comes from the chat API, and the key goes only there
   const seen: (string | undefined)[] = [];
   const env = await startApi((request, response) => {
     seen.push(request.url, request.headers.authorization);
-    // A token cut in the middle of a character and of a line.
+    // A response that is split in the middle of a character and of a line.
     const line = Buffer.from(`data: {"choices":[{"delta":{"content":"naïve "}}]}\n\n`);
     response.write(line.subarray(0, line.indexOf(0xc3) + 1));
     response.write(line.subarray(line.indexOf(0xc3) + 1));

@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { Meter } from "../../examples/ask-the-docs/measure.ts";
 
-/** Keeps the thread busy for so much CPU time, however busy the machine is. */
+/** Keeps the thread busy for an amount of CPU time, however busy the machine is. */
 const block = (cpuMs: number): void => {
   const start = process.cpuUsage();
   while (process.cpuUsage(start).user + process.cpuUsage(start).system < cpuMs * 1_000) {

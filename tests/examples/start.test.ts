@@ -24,7 +24,7 @@ afterEach(() => {
 });
 
 const start = (...flags: string[]): ChildProcessWithoutNullStreams => {
-  // Without a key, whatever the machine has: no test asks an API that costs money.
+  // Removes the machine's key: no test may call an API that costs money.
   const { OPENAI_API_KEY: _, ...env } = process.env;
   child = spawn(process.execPath, [script, "--data", dataDir, ...flags], { env });
   return child;
@@ -35,7 +35,7 @@ const exitCodeOf = (running: ChildProcessWithoutNullStreams): Promise<number | n
     running.once("exit", resolve);
   });
 
-/** What a process printed up to `line`; its output stays open, so that it can go on printing. */
+/** Reads a process's output up to `line`, and leaves the stream open so that the process can continue to print. */
 const readUntil = (running: ChildProcessWithoutNullStreams, line: string): Promise<string> =>
   new Promise((resolve) => {
     let printed = "";
@@ -58,7 +58,7 @@ test(
       text(running.stderr),
       exitCodeOf(running),
     ]);
-    // It builds what is stale, and says so.
+    // It builds outdated packages first, and prints that it does.
     expect(errors.replace(/^Building the .* s\n/gm, "")).toBe("");
     expect(output).toContain("Nothing is missing");
     expect(output).toMatch(/accepted +1,[0-9]{3} records/);

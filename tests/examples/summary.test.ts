@@ -62,7 +62,7 @@ test("the summary says what was recorded, lost and read back, with units", () =>
 });
 
 test("the cost of recording is the difference of both phases, shared among the runs of a request", () => {
-  // 2.4 ms a request against 2 ms, eight runs a request: 50 µs a run.
+  // 2.4 ms per request compared with 2 ms, at eight runs per request: 50 µs per run.
   expect(formatSummary(outcome)).toMatch(/CPU per run, for recording +50 µs/);
 });
 
@@ -73,7 +73,7 @@ test("a machine that becomes faster or slower weighs on both: each turn is compa
   });
   const text = formatSummary({
     ...outcome,
-    // Twice as slow at the end as at the beginning; recording costs 50, 50 and 110 µs.
+    // The machine is twice as slow at the end as at the beginning. Recording costs 50, 50 and 110 µs.
     baseline: slower(phase(800, 0, 4), [400, 400, 800, 800]),
     recorded: slower(phase(900, 0, 3), [720, 1_020, 1_464]),
     runs: 7_200,

@@ -25,7 +25,7 @@ afterAll(async () => {
 
 const quiet = { logger: { warn: () => undefined } };
 
-/** The bytes of each attachment that a run has at the server. */
+/** The stored bytes of each attachment of a run, by name. */
 async function attachedTo(runId: string): Promise<Readonly<Record<string, string>>> {
   await using client = {
     nouns: new Client({ endpoint: server.url, ...quiet }),

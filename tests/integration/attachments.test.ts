@@ -7,7 +7,7 @@ import { Client } from "millrace";
 import type { ClientOptions, RunAttachments, RunTree } from "millrace";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
-/** The real chain: client, worker threads, sockets, the server, and the bytes read back. */
+/** Everything here is real: the client, worker threads, sockets, the server, and the bytes that are read back. */
 let folder = "";
 let server: Awaited<ReturnType<typeof startServer>>;
 
@@ -41,7 +41,7 @@ function opened(options: ClientOptions = {}): Heard {
   return { client, heard };
 }
 
-/** What a run has at the server: type and bytes by name. */
+/** The stored attachments of a run by name, each with its type and bytes. */
 async function attached(client: Client, run: RunTree): Promise<Record<string, [string, Buffer]>> {
   const files = await client.runs.readAttachments(run.id);
   const read = Object.entries(files).map(
@@ -52,7 +52,7 @@ async function attached(client: Client, run: RunTree): Promise<Record<string, [s
   return Object.fromEntries(await Promise.all(read));
 }
 
-/** Every byte, and what would end a header or a part. */
+/** Every byte value, and sequences that could end a header or a part. */
 const bytes = Buffer.concat([
   Buffer.from(Array.from({ length: 256 }, (_, i) => i)),
   Buffer.from("\r\n--millrace-\r\nContent-Disposition: form-data\r\n\r\n"),
@@ -175,7 +175,7 @@ test("a file is read and sent by the worker where that is allowed, else a marker
   run.end();
   await allowed.client.flush();
   const { talk, ...markers } = await attached(allowed.client, run);
-  // Comparing millions of bytes one by one takes a matcher half a minute.
+  // A matcher would take half a minute to compare millions of bytes one by one.
   expect([talk?.[0], talk?.[1].equals(content)]).toEqual(["audio/wav", true]);
   expect(markers).toEqual({
     gone: [markerType, Buffer.from("[left out: its file can't be read (ENOENT)]")],

@@ -21,7 +21,7 @@ function told(): Told {
 const sentTo = (server: LoopbackServer): string =>
   server.runRequests.map(({ body }) => body.toString("latin1")).join("");
 
-/** Records one run with a secret in each of its parts, and closes. */
+/** Records one run with a secret in each of its parts, and closes the client. */
 async function record(options: ClientOptions): Promise<Client> {
   const client = new Client(options);
   const run = client.startRun({
@@ -87,7 +87,7 @@ test.each([
   await using server = await loopbackServer();
   vi.stubEnv(variable, text);
   const { lines, logger } = told();
-  // The endpoint of the option is the server's, so that what is sent would be seen.
+  // The option `endpoint` names the test's server, so that the test sees anything that is sent.
   const given = variable === "MILLRACE_ENDPOINT" ? {} : { endpoint: server.endpoint };
   const client = await record({ ...given, logger });
   expect(client.stats()).toMatchObject({

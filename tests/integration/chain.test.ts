@@ -7,7 +7,7 @@ import { Client } from "millrace";
 import type { ClientOptions, KeyValues, RunTree, WireRun } from "millrace";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
-/** The real chain: client, worker threads, sockets, the server's own threads, SQLite. */
+/** Everything here is real: the client, worker threads, sockets, the server's threads, SQLite. */
 let folder = "";
 let server: Awaited<ReturnType<typeof startServer>>;
 
@@ -20,7 +20,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Clients of one test. */
+/** Clients that the current test created. */
 const clients: Client[] = [];
 afterEach(async () => {
   await Promise.all(clients.splice(0).map((client) => client.close()));
@@ -32,7 +32,7 @@ function opened(options: ClientOptions): Client {
   return client;
 }
 
-/** What a run must be when it is read back. */
+/** The run that must be read back. */
 interface Expected {
   readonly parent_run_id: string | null;
   readonly name: string;
@@ -52,7 +52,7 @@ async function read(id: string): Promise<WireRun> {
   return (await response.json()) as WireRun;
 }
 
-/** A run as it was read, in the shape of {@link Expected}. */
+/** Converts a run that was read back to the form of {@link Expected}. */
 const comparable = (run: WireRun): unknown => ({
   parent_run_id: run.parent_run_id ?? null,
   name: run.name,
@@ -82,7 +82,7 @@ const plan = fc.record({
   below: fc.nat(),
 });
 
-/** What JSON makes of a value: the measure of what is recorded. */
+/** The value after a round trip through JSON, which is what must be recorded. */
 const asJson = (value: KeyValues): unknown => JSON.parse(JSON.stringify(value));
 
 test("3,000 runs of every shape are read back as they were recorded", async () => {
@@ -119,7 +119,7 @@ test("3,000 runs of every shape are read back as they were recorded", async () =
       ended: ending !== "open",
     });
   }
-  // Some ends travel in another request than their start.
+  // Sends some ends in another request than their start.
   await client.flush();
   for (const { run, outputs } of late) {
     run.end(outputs);
@@ -159,7 +159,7 @@ describe("promises on the whole chain", () => {
       logger: { warn: (message) => heard.push(message) },
     });
     const good = Array.from({ length: 50 }, (_, i) => client.startRun({ name: `good ${i}` }));
-    // The client takes times as they are given; the server does not take this one.
+    // The client accepts any time, but the server rejects this one.
     const badId = "00000000-0000-4000-8000-00000000000b";
     await client.createRun({
       id: badId,

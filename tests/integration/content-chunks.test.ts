@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { ContentMemory } from "../../server/src/runs/ingest/content-memory.ts";
 import type { WirePatch } from "../../src/model/run.ts";
 import { ContentDeduplication } from "../../src/workers/json/content-deduplication.ts";
-import { batchOfTrace, bodyOf, receive } from "../support/pieces.ts";
+import { batchOfTrace, bodyOf, receiveBody } from "../support/content-chunks.ts";
 
 const traceId = randomUUID();
 const forgotten = /refers to content that this server does not have for the trace/;
@@ -19,7 +19,7 @@ const conversation = (turns: number): WirePatch => ({
   outputs: { message: message(turns) },
 });
 
-/** Values that are long enough to be named, mixed with what a careless format would take for its own. */
+/** Values that are long enough for a digest, and texts that a careless format could confuse with its own markers. */
 const texts = fc.constantFrom(
   "short",
   "long enough to be remembered ".repeat(8),
@@ -55,7 +55,7 @@ const { value } = fc.letrec<{ value: unknown }>((tie) => ({
     fc.constantFrom(new Uint8Array(300), new Uint8Array(3)),
   ),
 }));
-/** Runs whose values repeat: each draws from the same few. */
+/** Runs with repeated values: all values of a run come from the same small pool. */
 const requests = fc.array(value, { minLength: 1, maxLength: 5 }).chain((pool) => {
   const drawn = fc.constantFrom(...pool);
   const grown = fc.integer({ min: 0, max: pool.length }).map((end) => pool.slice(0, end));
@@ -80,9 +80,9 @@ test("any run in pieces is received byte for byte as the run as it is", () => {
       for (const runs of all) {
         const batch = batchOfTrace(traceId, runs);
         const draft = known.createDraft();
-        const received = receive(bodyOf(batch, draft), content);
+        const received = receiveBody(bodyOf(batch, draft), content);
         draft.recordResponse([]);
-        expect(received).toEqual(receive(bodyOf(batch)));
+        expect(received).toEqual(receiveBody(bodyOf(batch)));
         expect(received.reasons.size).toBe(0);
       }
     }),
@@ -110,8 +110,8 @@ test("whatever either side forgets, a run arrives as it is or is refused with th
         if (fate[index] === "never came") {
           return;
         }
-        const { payloads, reasons } = receive(body, content);
-        const plain = receive(bodyOf(batch)).payloads;
+        const { payloads, reasons } = receiveBody(body, content);
+        const plain = receiveBody(bodyOf(batch)).payloads;
         expect(payloads.size + reasons.size).toBe(plain.size);
         for (const [id, payload] of payloads) {
           expect(payload).toBe(plain.get(id));
@@ -137,11 +137,11 @@ test("a turn of a conversation costs what is new in it, not what was said before
     const batch = batchOfTrace(traceId, [conversation(turns)]);
     const draft = known.createDraft();
     const body = bodyOf(batch, draft);
-    expect(receive(body, content)).toEqual(receive(bodyOf(batch)));
+    expect(receiveBody(body, content)).toEqual(receiveBody(bodyOf(batch)));
     draft.recordResponse([]);
     return body.length;
   });
-  // The answer of the tenth turn is known when it becomes a message: two messages more than the envelope.
+  // The response of the tenth turn was sent before it became a message, so only two new messages and the envelope are sent.
   expect(sizes[1]).toBeLessThan(2_000);
   expect(sizes[3]).toBeLessThan(2_000);
   expect(sizes[2]).toBeGreaterThan(38 * 250);
@@ -156,7 +156,7 @@ test("a branch of a conversation shares what both have", () => {
     const batch = batchOfTrace(traceId, [{ inputs: { messages: branch } }]);
     const draft = known.createDraft();
     const body = bodyOf(batch, draft);
-    expect(receive(body, content)).toEqual(receive(bodyOf(batch)));
+    expect(receiveBody(body, content)).toEqual(receiveBody(bodyOf(batch)));
     draft.recordResponse([]);
     return body.length;
   });
@@ -168,15 +168,17 @@ test("what one trace or one tenant sent can't be referred to from another", () =
   const known = new ContentDeduplication();
   const runs = [conversation(5)];
   const first = known.createDraft();
-  expect(receive(bodyOf(batchOfTrace(traceId, runs), first), content).reasons.size).toBe(0);
+  expect(receiveBody(bodyOf(batchOfTrace(traceId, runs), first), content).reasons.size).toBe(0);
   first.recordResponse([]);
   const named = bodyOf(batchOfTrace(traceId, runs), known.createDraft());
   const other = Buffer.from(named.toString("latin1").replaceAll(traceId, randomUUID()), "latin1");
-  expect([...receive(other, content).reasons.values()]).toEqual([expect.stringMatching(forgotten)]);
-  expect([...receive(named, content, "other").reasons.values()]).toEqual([
+  expect([...receiveBody(other, content).reasons.values()]).toEqual([
     expect.stringMatching(forgotten),
   ]);
-  expect(receive(named, content).reasons.size).toBe(0);
+  expect([...receiveBody(named, content, "other").reasons.values()]).toEqual([
+    expect.stringMatching(forgotten),
+  ]);
+  expect(receiveBody(named, content).reasons.size).toBe(0);
 });
 
 test("a trace that the server keeps forgetting is sent inline", () => {

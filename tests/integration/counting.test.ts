@@ -5,12 +5,12 @@ import { Client } from "millrace";
 import { afterEach, describe, expect, test } from "vitest";
 import { runsIn } from "../support/runs-in-body.ts";
 
-/** A server that fails in every second request or so, in a different way each time, by a fixed plan. */
+/** A server that fails about every second request, in a different way each time, according to a fixed plan. */
 interface FaultyServer {
   readonly url: string;
-  /** Ids of runs in requests that were answered with 202. */
+  /** Ids of the runs in requests that got status 202. */
   readonly taken: Set<string>;
-  /** What was done with each ingest request. */
+  /** The fault that was applied to each ingest request. */
   readonly done: Fault[];
   readonly close: () => Promise<void>;
 }
@@ -116,7 +116,7 @@ describe("P2: every accepted record ends in one counted state, whatever the serv
     expect(stats.delivered + stats.dropped).toBe(400);
     expect(stats.dropped).toBe(stats.lost.expired);
     expect(flushed).toMatchObject({ delivered: stats.delivered, lost: stats.dropped, pending: 0 });
-    // What is counted as delivered did arrive; what did not arrive is counted as lost.
+    // Every record that is counted as delivered arrived, and every other one is counted as lost.
     const missing = ids.filter((id) => !server.taken.has(id));
     expect(missing.length * 2).toBeLessThanOrEqual(stats.dropped);
     expect(stats.delivered / 2).toBeLessThanOrEqual(server.taken.size);

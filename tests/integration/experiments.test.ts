@@ -24,7 +24,7 @@ interface Trial {
   readonly right: Project;
 }
 
-/** Two experiments over three examples: the left one ran each twice, the right one only the first two. */
+/** Creates two experiments over three examples: the left one ran each example twice, the right one only the first two. */
 async function trial(): Promise<Trial> {
   const { id: datasetId } = await client.datasets.create({ name: newName("d") });
   const { exampleIds } = await client.examples.createMany({

@@ -21,7 +21,7 @@ function openClient(): Client {
   return client;
 }
 
-/** Runs that the server has received, in order of their start. */
+/** Records runs and waits until the server has them. Returns them ordered by start. */
 async function record(client: Client, names: readonly string[]): Promise<readonly Run[]> {
   const runs = names.map((name) => client.startRun({ name }));
   runs.forEach((run) => run.end());

@@ -60,7 +60,7 @@ test("two flushes at once both report what they wait for; refused runs are lost"
   await client.close();
 });
 
-/** Bytes in shared memory and other buffers at most, while 16 MB are recorded for a server that never answers. */
+/** The most memory in shared and other buffers while 16 MB are recorded for a server that never responds. */
 const held = async (endpoint: string, maxQueueBytes: number): Promise<number> => {
   const { output } = await runProgram(`
     const client = new Client({
@@ -89,7 +89,7 @@ test.each([65_536, 262_144, 1_048_576, 4_194_304])(
   "maxQueueBytes %i bounds what is held, tapes under way included",
   async (maxQueueBytes) => {
     await using server = await loopbackServer({ runs: [() => undefined] });
-    // Beside the queue: the open tape, and small buffers of the threads.
+    // In addition to the queue: the open tape, and small buffers of the threads.
     expect(await held(server.endpoint, maxQueueBytes)).toBeLessThan(1.25 * maxQueueBytes + 16_384);
   },
 );

@@ -3,7 +3,7 @@ import type { RunTree, StartOptions } from "millrace";
 import { describe, expect, test } from "vitest";
 import { loopbackServer } from "../support/loopback-server.ts";
 
-/** A proxy that throws whatever is asked of it. */
+/** A proxy that throws on every operation. */
 function revoked<Value extends object>(value: Value): Value {
   const { proxy, revoke } = Proxy.revocable(value, {});
   revoke();
@@ -12,7 +12,7 @@ function revoked<Value extends object>(value: Value): Value {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The one run that arrives of what `work` records, its start and end together, and the client's counts. */
+/** Records one run with `work`, and returns its start and end as they arrived, merged, with the client's counters. */
 async function recorded(work: (client: Client) => unknown): Promise<Fields & { counts: unknown }> {
   await using server = await loopbackServer();
   const client = new Client({ endpoint: server.endpoint, logger: { warn: () => undefined } });
@@ -25,7 +25,7 @@ async function recorded(work: (client: Client) => unknown): Promise<Fields & { c
       readonly patch?: readonly Fields[];
     };
     const { post = [], patch = [] } = sent;
-    // A run that goes alone is the body itself.
+    // A run that is sent alone is the whole body.
     for (const one of [...post, ...patch, sent]) {
       Object.assign(run, one);
     }

@@ -7,7 +7,7 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-/** What is said at a level of a run that arrives, of an id that is left out, and of a run recorded after the end. */
+/** The messages logged at a level for a delivered run, an invalid id, and a run recorded after the client was closed. */
 async function saidAt(level: LogLevel | undefined): Promise<readonly string[]> {
   await using server = await loopbackServer({ info: { body: '{"version":"1.2.3"}' } });
   const said: string[] = [];
@@ -35,7 +35,7 @@ const expected: Readonly<Record<LogLevel, readonly string[]>> = {
   silent: [],
   error: [lost],
   warn: [noUuid, lost],
-  // The logger has no `info`: `warn` takes it.
+  // The logger has no `info`, so these messages go to `warn`.
   info: [recordingTo, noUuid, lost],
   debug: [recordingTo, noUuid, delivered, lost],
 };

@@ -15,7 +15,7 @@ import type { RunningServer } from "@millrace/server";
 import { Client } from "millrace";
 import { inspectSpool, replaySpool } from "millrace/spool";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { switchable } from "../support/switchable.ts";
+import { startSwitchableServer } from "../support/switchable.ts";
 
 interface Contents {
   readonly keys: { readonly local: string; readonly other: string };
@@ -39,7 +39,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What differs from one answer to the next: signed addresses end, views are counted. */
+/** Fields that differ between two responses: signed addresses expire, and views are counted. */
 const passing = new Set(["s3_url", "presigned_url", "num_views", "num_downloads", "updated_at"]);
 const lasting = (value: unknown): unknown =>
   JSON.parse(
@@ -105,7 +105,7 @@ describe("a database of format 8 and its log", () => {
     );
     expect(filesWithToken()).toEqual([]);
     const headers = { "x-api-key": contents.keys.local };
-    // It was made for the fifth run (make.mjs).
+    // The token was created for the fifth run (make.mjs).
     const runId = contents.answers[4]?.target.slice("GET /runs/".length) ?? "";
     const listed = await fetch(`${server.url}/feedback/tokens?run_id=${runId}`, { headers });
     expect(await listed.json()).toMatchObject([
@@ -129,7 +129,7 @@ interface Attached {
   readonly s3_urls?: Readonly<Record<string, { readonly s3_url: string }>>;
 }
 
-/** An attachment of the one run that has some. */
+/** An attachment of the only run that has attachments. */
 async function bytesOf(server: RunningServer, name: string): Promise<Buffer> {
   const found = contents.answers.find(({ answer }) =>
     JSON.stringify(answer).includes("attachment.notes"),
@@ -152,7 +152,7 @@ describe("a spool of that time", () => {
     expect(files.find(({ state }) => state === "dead")?.notes[0]?.refused).toMatchObject([
       { runId: contents.refused[0], status: 422 },
     ]);
-    const server = await switchable(202);
+    const server = await startSwitchableServer(202);
     await replaySpool({ spoolDir, endpoint: server.url, limitMs: 10_000 });
     expect(server.ended).toEqual(new Set([...contents.spooled, ...contents.refused]));
   });

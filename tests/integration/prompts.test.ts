@@ -4,7 +4,7 @@ import { Client } from "millrace";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { hubTenants } from "../../server/tests/support/hub-tenants.ts";
 
-/** A client of each tenant of one server: `me`, `you`, and one without a handle. */
+/** Clients of three tenants of one server: `me` and `you` have handles, `nameless` has none. */
 async function clients(): Promise<Readonly<Record<"me" | "you" | "nameless", Client>>> {
   const { server, keys } = await hubTenants();
   const clientOf = (apiKey: string): Client => {

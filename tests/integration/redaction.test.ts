@@ -20,7 +20,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const clientTo = (endpoint: string, options: ClientOptions = {}): Client =>
   new Client({ endpoint, redact: ["emails"], logger: { warn: () => undefined }, ...options });
 
-/** Everything in the folder, as text. */
+/** The content of all files in the folder, as text. */
 function filesText(): string {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true });
   return files

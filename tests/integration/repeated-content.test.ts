@@ -10,7 +10,7 @@ import { loopbackServer } from "../support/loopback-server.ts";
 import { relayTo } from "../support/relay.ts";
 import type { Relay } from "../support/relay.ts";
 
-// Each turn is a round trip, on a machine that may do other things as well.
+// Each turn is a round trip, possibly on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 
 const inPieces = "application/vnd.millrace.pieces";
@@ -40,7 +40,7 @@ function clientTo(endpoint: string, options: ClientOptions = {}): Client {
   return client;
 }
 
-/** A client that knows what its server can. */
+/** A client that has already received the server's `/info`. */
 async function readyClient(relay: Relay, options: ClientOptions = {}): Promise<Client> {
   const client = clientTo(relay.url, options);
   client.startRun({ name: "first", projectName: "other" }).end();
@@ -67,7 +67,7 @@ interface Talk {
   readonly projectName?: string;
 }
 
-/** One run a turn, each on its way before the next begins. */
+/** Records one run per turn, and sends each before the next begins. */
 async function talk(client: Client, parent: RunTree, { turns, projectName }: Talk): Promise<void> {
   for (const turn of turns) {
     const name = `turn ${turn}`;
@@ -77,7 +77,7 @@ async function talk(client: Client, parent: RunTree, { turns, projectName }: Tal
   }
 }
 
-/** The turns that the server has, by name; fails where one is not as it was recorded. */
+/** The names of the turns that the server has. Fails if one differs from what was recorded. */
 async function turnsAt(url: string, project = "p"): Promise<readonly string[]> {
   const reader = new Client({ endpoint: url, enabled: false });
   onTestFinished(async () => void (await reader.close()));
@@ -112,7 +112,7 @@ test.each([1, 2, 0])(
     await talk(client, client.startRun({ name: "root" }), { turns: upTo(40) });
     expect(await turnsAt(server.url)).toEqual(namesOf(upTo(40)));
     expect(client.stats()).toMatchObject({ rejected: 0, dropped: 0, lost: { rejected: 0 } });
-    // As it is: 40 turns of 20 messages on average.
+    // Without deduplication: 40 turns of 20 messages on average.
     expect(totalBytes(relay)).toBeLessThan((40 * 20 * 310) / 2);
   },
 );
@@ -183,7 +183,7 @@ test("a server that was restarted, and has forgotten, loses nothing", async () =
   await talk(client, root, { turns: [10, 11, 12] });
   expect(await turnsAt(second.url)).toEqual(namesOf(upTo(13)));
   expect(client.stats()).toMatchObject({ rejected: 0, dropped: 0, pending: 0 });
-  // What it had to say again is known again.
+  // Content that was sent again after the refusal is deduplicated again.
   expect(relay.bodies.at(-1)?.length).toBeLessThan(3_000);
 });
 
@@ -193,8 +193,8 @@ test("requests that are refused for a while, lost on the way back or too large l
   const client = await readyClient(relay, { attempts: 4 });
   const root = client.startRun({ name: "root" });
   await client.flush();
-  for (const [at, passage] of (["lose the answer", 503, 413] as const).entries()) {
-    relay.passages.push(passage);
+  for (const [at, passage] of (["lose the response", 503, 413] as const).entries()) {
+    relay.actions.push(passage);
     await talk(client, root, { turns: [3 * at, 3 * at + 1, 3 * at + 2] });
   }
   expect(await turnsAt(server.url)).toEqual(namesOf(upTo(9)));
@@ -235,7 +235,7 @@ test("the spool holds whole content, and the next client's replay arrives", asyn
   const first = await readyClient(relay, { spoolDir, attempts: 1 });
   const root = first.startRun({ name: "root" });
   await talk(first, root, { turns: upTo(4) });
-  relay.passages.push(...Array.from({ length: 50 }, () => 503 as const));
+  relay.actions.push(...Array.from({ length: 50 }, () => 503 as const));
   for (const turn of [4, 5]) {
     const run = first.startRun({ parent: root, name: `turn ${turn}`, inputs: inputsOf(turn) });
     run.end({ message: message(turn) });
@@ -248,7 +248,7 @@ test("the spool holds whole content, and the next client's replay arrives", asyn
     .map((file) => readFileSync(join(file.parentPath, file.name), "latin1"))
     .join("");
   expect(onDisk).toContain(message(0).content);
-  relay.passages.length = 0;
+  relay.actions.length = 0;
   const second = clientTo(relay.url, { spoolDir });
   await vi.waitFor(() => expect(second.stats().delivered).toBeGreaterThan(0), { timeout: 10_000 });
   await vi.waitFor(async () => expect(await turnsAt(server.url)).toEqual(namesOf(upTo(6))), {

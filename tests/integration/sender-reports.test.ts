@@ -16,7 +16,7 @@ function clientTo(endpoint: string, options: ClientOptions = {}): Client {
   return client;
 }
 
-/** Two tapes: with the second the worker knows what the server said of itself. */
+/** Records two tapes: when the second is sent, the worker has received the server's `/info`. */
 async function recordTwice(client: Client): Promise<void> {
   client.startRun({ name: "one" }).end();
   await client.flush();

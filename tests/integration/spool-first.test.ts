@@ -7,7 +7,7 @@ import { Client } from "millrace";
 import type { ClientOptions } from "millrace";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { runCounter } from "../support/run-counter.ts";
-import { switchable } from "../support/switchable.ts";
+import { startSwitchableServer } from "../support/switchable.ts";
 
 let folder: string;
 const clients: Client[] = [];
@@ -25,10 +25,10 @@ afterEach(async () => {
 
 const program = join(import.meta.dirname, "..", "support", "killed-program.mjs");
 const nobody = "http://127.0.0.1:9";
-/** Never answers. */
+/** Never responds. */
 const hanging = (): undefined => undefined;
 
-/** Runs the program until it is killed; answers the ids of the runs whose end had returned. */
+/** Runs the program until it kills itself. Returns the ids of the runs whose `end` call had returned. */
 async function killed(when: string, endpoint: string): Promise<readonly string[]> {
   const child = spawn(process.execPath, [program, folder, endpoint, when]);
   let output = "";
@@ -92,7 +92,7 @@ test("what arrived leaves nothing on disk, and is not sent again", async () => {
 });
 
 test("what is given up stays where it is, counted once, and the same client sends it later", async () => {
-  const server = await switchable(503);
+  const server = await startSwitchableServer(503);
   const made = client(server.url, {
     attempts: 1,
     overflow: "spool",

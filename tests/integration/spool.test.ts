@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Client } from "millrace";
 import type { ClientOptions, ClientStats } from "millrace";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { switchable } from "../support/switchable.ts";
+import { startSwitchableServer } from "../support/switchable.ts";
 
 let folder: string;
 const closing: (() => Promise<unknown>)[] = [];
@@ -46,7 +46,7 @@ const sum = ({ delivered, rejected, dropped, spooled, pending }: ClientStats): n
   delivered + rejected + dropped + spooled + pending;
 
 test("what found no room while the server was away goes to disk and arrives when it is back, all of it", async () => {
-  const server = await switchable(503);
+  const server = await startSwitchableServer(503);
   const made = client(server.url, { overflow: "spool", maxQueueBytes: 65_536 });
   const ids = record(made, 500);
   const away = made.stats();
@@ -62,7 +62,7 @@ test("what found no room while the server was away goes to disk and arrives when
 });
 
 test("the next client sends what a closed one left, and counts it as its own", async () => {
-  const server = await switchable(503);
+  const server = await startSwitchableServer(503);
   const first = client(server.url);
   const ids = record(first, 20);
   await first.close({ timeoutMs: 100 });
@@ -77,7 +77,7 @@ test("the next client sends what a closed one left, and counts it as its own", a
 });
 
 test("what the server refuses is counted as rejected, and kept as a dead letter that no client sends", async () => {
-  const server = await switchable(422);
+  const server = await startSwitchableServer(422);
   const first = client(server.url);
   record(first, 3);
   await first.close();
@@ -92,7 +92,7 @@ test("what the server refuses is counted as rejected, and kept as a dead letter 
 });
 
 test("a spool that can't be written costs what found no room, counted; recording goes on", async () => {
-  const server = await switchable(202);
+  const server = await startSwitchableServer(202);
   const blocked = join(folder, "file");
   writeFileSync(blocked, "");
   const made = client(server.url, {

@@ -6,7 +6,7 @@ import { afterEach, expect, test } from "vitest";
 const lines: string[] = [];
 const opened: Client[] = [];
 
-/** A client whose server is not there: what it accepts is looked at, not what arrives. */
+/** A client whose server does not exist: these tests check which options it accepts, not what arrives. */
 function open(): Client {
   const client = new Client({
     endpoint: "http://127.0.0.1:9",

@@ -54,7 +54,7 @@ describe("a checkpoint", () => {
       throw new RangeError("killed");
     }
     await expect(client.examples.upload(failing(), request)).rejects.toThrow("killed");
-    // Of the two slots the first holds the latest record when an upload has ended.
+    // When an upload has ended, the first of the two slots contains the latest record.
     const [record] = readFileSync(path(), "utf8").split("\n");
     expect(JSON.parse(record ?? "")).toMatchObject({ rows: 220 });
     const result = await client.examples.upload(rows(400), request);

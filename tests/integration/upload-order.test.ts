@@ -16,7 +16,7 @@ const dataset = {
   created_at: "2024-01-02T03:04:05Z",
 };
 
-/** A request that brings rows, and what answers it. */
+/** A request with rows, and the function that responds to it. */
 interface Brought {
   readonly numbers: readonly number[];
   readonly bytes: number;
@@ -28,7 +28,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   return request.headers["content-encoding"] === "gzip" ? gunzipSync(body) : body;
 }
 
-/** A server of the wire that hands each request with rows to whoever decides when it is answered. */
+/** Starts a server that passes each request with rows to a callback, which decides when to respond. */
 async function startHolding(onRows: (brought: Brought) => void): Promise<Client> {
   const server = createServer((request, response) => {
     const say = (answer: unknown): void => {
@@ -68,7 +68,7 @@ function* rowsTo(many: number, onTaken: () => void = () => undefined): Generator
   }
 }
 
-/** Answers two requests at a time, the later one first; the order in which rows were taken in. */
+/** Uploads rows, and responds to two requests at a time, the later one first. Returns the rows in the order of arrival. */
 async function upload(
   more: Pick<UploadExamples<NewExample>, "ordered" | "inFlight">,
 ): Promise<readonly number[]> {
@@ -111,7 +111,7 @@ test("where order is asked for, a request goes out when the one before it was an
   const client = await startHolding((brought) => {
     waiting.push(brought);
     most = Math.max(most, waiting.length);
-    // A second one, if there were any, would come while this one is held.
+    // A second request, if there is one, arrives while this one waits.
     setTimeout(() => {
       const { numbers, answer } = waiting.pop() ?? brought;
       arrived.push(...numbers);
@@ -143,7 +143,7 @@ test("while a server holds its answers no more is read than the requests under w
       { ...settings, inFlight: 3 },
     );
   await isFull;
-  // The loop turns, so that all can be read that may be: nothing but an answer goes on.
+  // Turns the event loop so that everything that may be read is read; only a response allows more.
   for (let turn = 0; turn < 1_000; turn++) {
     await setImmediate();
   }

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { loopbackServer } from "../support/loopback-server.ts";
-import type { SeenRequest } from "../support/loopback-server.ts";
+import type { ReceivedRequest } from "../support/loopback-server.ts";
 import { parseMultipart } from "../support/parse-multipart.ts";
 import { runProgram } from "../support/run-program.ts";
 
-/** The rows of docs/values.md, in a program of its own. `recorded` ends with what the program did next. */
+/** A program that records the rows of docs/values.md. `recorded` ends with the statement that follows the recording. */
 const program = `
 import { Readable } from "node:stream";
 const [workers, ending] = [Number(process.env.WORKERS), process.env.ENDING];
@@ -45,7 +45,9 @@ process.stdout.write(JSON.stringify(client.stats().delivered));
 `;
 
 /** The payloads that arrived, by run and field. */
-function payloads(requests: readonly SeenRequest[]): ReadonlyMap<string, Record<string, unknown>> {
+function payloads(
+  requests: readonly ReceivedRequest[],
+): ReadonlyMap<string, Record<string, unknown>> {
   const byRun = new Map<string, Record<string, unknown>>();
   for (const { path, headers, body } of requests) {
     if (path === "/runs/batch") {
@@ -127,7 +129,7 @@ test.each(paths)(
       text: expect.stringMatching(/^x{300000,}…\[truncated: 53\d{7} more characters\]$/) as string,
       after: 1,
     });
-    // The large Buffer in one field, the keys in another, the longest text in a third.
+    // The large Buffer is in one field, the keys in another, the longest text in a third.
     expect(ended.output).toContain('{"truncated":3,"accepted":4,');
     expect(ended.output).not.toMatch(/"(queueFull|unencodable|closed)":[1-9]/);
   },

@@ -1,4 +1,4 @@
-import { wireOf } from "../support/wire-run.ts";
+import { toWireRun } from "../support/wire-run.ts";
 import { awaitAllCallbacks } from "@langchain/core/callbacks/promises";
 import { AIMessageChunk } from "@langchain/core/messages";
 import { StringOutputParser } from "@langchain/core/output_parsers";
@@ -33,7 +33,7 @@ type TracerClient = NonNullable<
 
 interface Sender {
   readonly client: TracerClient;
-  /** Resolves when all that was recorded has arrived. */
+  /** Resolves when everything that was recorded has arrived. */
   readonly settle: () => Promise<unknown>;
 }
 
@@ -42,7 +42,7 @@ const senders: readonly (readonly [string, () => Sender])[] = [
     "langsmith 0.1",
     () => {
       const client = new OldClient({ apiUrl: server.url, apiKey: "none" });
-      // Its types are older than those that LangChain asks for.
+      // The client's types are older than those that LangChain expects.
       const tracerClient = client as unknown as TracerClient;
       return { client: tracerClient, settle: () => client.awaitPendingTraceBatches() };
     },
@@ -63,7 +63,7 @@ const senders: readonly (readonly [string, () => Sender])[] = [
   ],
 ];
 
-/** Runs the work with a tracer, and reads back what the tracer made of it. */
+/** Runs the work with a tracer, and reads back the runs that the tracer recorded. */
 async function traced(
   createSender: () => Sender,
   work: (tracer: LangChainTracer) => Promise<unknown>,
@@ -74,7 +74,7 @@ async function traced(
   await awaitAllCallbacks();
   await settle();
   const runs = await reader.runs.list({ projectNames: [projectName], order: "asc" }).toArray();
-  return runs.map(wireOf);
+  return runs.map(toWireRun);
 }
 
 const prompt = ChatPromptTemplate.fromMessages([
@@ -92,7 +92,7 @@ const ask = (model: FakeListChatModel | FakeStreamingChatModel) =>
       metadata: { plan: { tier: 2 }, note: "\u{1F600} <b>" },
     });
 
-/** The name of each run, its parent's and its type. */
+/** Name, parent's name and type of each run. */
 const treeOf = (runs: readonly WireRun[]) => {
   const names = new Map(runs.map(({ id, name }) => [id, name]));
   return runs
@@ -106,7 +106,7 @@ const named = (runs: readonly WireRun[], name: string): WireRun => {
   return found!;
 };
 
-/** A message as LangChain writes it for others to read. */
+/** A message in LangChain's serialized form. */
 const lcMessage = (name: string, kwargs: object): unknown =>
   expect.objectContaining({
     lc: 1,

@@ -5,11 +5,11 @@ import { versions, newVersions } from "./langsmith/methods.ts";
 
 const desk = new Desk("annotation-queues");
 
-/** The client's types leave out what its call for taking a run out of a queue asks for. */
+/** The id of a queued run, which the client's types omit although its call for removing a run needs it. */
 const queueRunIdOf = (run: object | undefined): string =>
   (run as { readonly queue_run_id: string }).queue_run_id;
 
-/** Runs by themselves, each of the name of its place. */
+/** Creates root runs, each named after its index. */
 async function makeRuns(client: OldClient, count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, () => crypto.randomUUID());
   for (const [index, id] of ids.entries()) {

@@ -86,7 +86,7 @@ describe.each(versions)("datasets of %s", (version) => {
     expect(await idsOf({ datasetIds: [...both] })).toEqual(both);
     expect(await idsOf({ datasetName: `${stem} first` })).toEqual(new Set([first.id]));
     expect(await idsOf({ metadata: { team: stem } })).toEqual(new Set([first.id]));
-    // Pages of one: the second is asked for where the first was full.
+    // With pages of one item, the client requests the second page because the first was full.
     expect(await idsOf({ datasetNameContains: stem, limit: 1 })).toEqual(both);
     expect((await idsOf({ datasetNameContains: stem, offset: 1 })).size).toBe(1);
   });

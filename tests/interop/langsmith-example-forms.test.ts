@@ -12,7 +12,7 @@ const png = new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10, 0, 255, 0, 1]);
 
 type Attachments = Awaited<ReturnType<TodaysClient["readExample"]>>["attachments"];
 
-/** Bytes by name, each fetched from the address that the example gives; no key is sent. */
+/** Bytes by name, each fetched without a key from the address in the example. */
 async function bytesOf(attachments: Attachments) {
   const entries = Object.entries(attachments ?? {}).map(async ([name, { presigned_url }]) => {
     const response = await fetch(presigned_url);
@@ -132,7 +132,7 @@ describe("examples of langsmith 0.10 that are sent as forms", () => {
         ],
       });
       const { id: dataset_id } = await client.createDataset(unique("dataset"));
-      // The types ask for inputs, which here are the run's.
+      // The types require inputs, which come from the run here.
       const ofRun = {
         dataset_id,
         source_run_id,

@@ -7,7 +7,7 @@ import { nasty } from "./langsmith/traces.ts";
 
 const desk = new Desk("examples");
 
-/** A run of which an example can be made. */
+/** Records a run from which an example can be created. */
 async function sourceRun(client: OldClient): Promise<string> {
   const id = crypto.randomUUID();
   await client.createRun({

@@ -20,11 +20,11 @@ import type { Version } from "./langsmith/methods.ts";
 const desk = new Desk("experiments");
 
 beforeAll(() => {
-  // Evaluators are traced with a client of the package's own, which the environment sets up.
+  // Evaluators are traced with the package's own client, which the environment configures.
   vi.stubEnv("LANGSMITH_TRACING", "true");
   vi.stubEnv("LANGSMITH_ENDPOINT", desk.url);
   vi.stubEnv("LANGSMITH_API_KEY", "none");
-  // Both print where the experiment's page is.
+  // Both print the address of the experiment's page.
   vi.spyOn(console, "log").mockImplementation(() => undefined);
 });
 
@@ -46,7 +46,7 @@ const comparatives = {
 };
 const comparativeOf = (version: Version) => comparatives[version] as typeof oldComparative;
 
-/** An experiment over the dataset: the target doubles, or adds one, which is right for 1 only. */
+/** Runs an experiment over the dataset. The target doubles each number, or adds one, which is correct only for 1. */
 async function experiment(
   { version, client }: { version: Version; client: OldClient },
   { data, target }: { data: string; target: "doubling" | "adding" },
@@ -199,12 +199,12 @@ describe.each(versions)("experiments of %s", (version) => {
   });
 });
 
-/** What a target is given beside the inputs. */
+/** The config that a target receives in addition to the inputs. */
 interface TargetConfig {
   readonly attachments?: Readonly<Record<string, { readonly presigned_url: string }>>;
 }
 
-/** What an evaluator is given. */
+/** The arguments of an evaluator. */
 interface Judged {
   readonly outputs: Readonly<Record<string, unknown>>;
   readonly referenceOutputs?: Readonly<Record<string, unknown>>;

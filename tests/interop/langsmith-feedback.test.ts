@@ -152,7 +152,7 @@ describe.each(versions)("feedback of %s", (version) => {
     const before = await toArray(client.listFeedback({ runIds: [runId] }));
     expect(await status()).toBe(410);
     expect(await toArray(client.listFeedback({ runIds: [runId] }))).toEqual(before);
-    // The old client answers with whatever the server said.
+    // The old client returns whatever the server sent.
     const past = await client
       .createPresignedFeedbackToken(runId, "late", { expiration: "2020-01-01T00:00:00Z" })
       .then(JSON.stringify, String);

@@ -9,7 +9,7 @@ const desk = new Desk("multipart");
 
 const png = new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10, 0, 255, 0, 1]);
 
-/** The bytes under the address that a run gives for an attachment; no key is sent. */
+/** The bytes of a run's attachment, fetched without a key from its address. */
 async function attachmentOf(run: Run, name: string) {
   const response = await fetch(run.attachments![name]!.presignedUrl);
   return {

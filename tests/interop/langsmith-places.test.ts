@@ -12,7 +12,7 @@ import { toArray, unique } from "./langsmith/desk.ts";
 import { versions } from "./langsmith/methods.ts";
 import type { Version } from "./langsmith/methods.ts";
 
-// A server that wants a key, under each address that a client may be given for it.
+// Uses a server that requires a key, under each form of its address that a client may be configured with.
 
 const apiKey = "secret";
 let server: RunningServer;

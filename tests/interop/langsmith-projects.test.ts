@@ -48,7 +48,7 @@ describe.each(versions)("projects of %s", (version) => {
     expect(await client.hasProject({ projectName: second })).toBe(true);
     await client.deleteProject({ projectId: id });
     await client.deleteProject({ projectName: second });
-    // Today's client tells an id that is not there from an answer of no: it throws.
+    // The current client distinguishes an unknown id from a negative result: it throws.
     const gone = await client.hasProject({ projectId: id }).catch((error: unknown) => error);
     expect(String(gone)).toMatch(version === "langsmith-0.1" ? /^false$/u : /404/u);
     expect(await client.hasProject({ projectName: second })).toBe(false);

@@ -17,7 +17,7 @@ interface Draft {
   readonly outputs?: Record<string, unknown>;
 }
 
-/** A project with two traces: `good` of three levels, and `bad`, which failed. */
+/** A project with two traces: `good` has three levels, and `bad` failed. */
 class Sample {
   readonly project = unique("runs");
   readonly ids = new Map<string, string>();

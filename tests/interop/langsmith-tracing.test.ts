@@ -12,7 +12,7 @@ import type { Version } from "./langsmith/methods.ts";
 
 const desk = new Desk("tracing");
 
-/** Both are written for the old client's types, of which today's take all that is used here. */
+/** Both are typed with the old client's types, which cover everything that is used here. */
 const traceables = {
   "langsmith-0.1": oldTraceable,
   langsmith: todaysTraceable as unknown,
@@ -26,7 +26,7 @@ const runTrees = {
 const traceableOf = (version: Version) => traceables[version] as typeof oldTraceable;
 const runTreeOf = (version: Version) => runTrees[version] as typeof OldRunTree;
 
-/** The path of each request of the global fetch from now on; our own client has its own. */
+/** Collects the path of each request through the global fetch from now on. Our own client uses other connections. */
 function watchedPaths(): string[] {
   const paths: string[] = [];
   const real = globalThis.fetch;

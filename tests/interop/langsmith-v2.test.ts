@@ -8,7 +8,7 @@ const desk = new Desk("runs");
 const project = unique("v2");
 const ids = new Map<string, string>();
 const start = Date.UTC(2026, 0, 2, 3, 4, 5);
-/** The runs are older than the day that is queried where no time is given. */
+/** The runs are older than a day, which is the default time range of queries. */
 const since = { min_start_time: new Date(start - 1_000).toISOString() };
 let projectId = "";
 
@@ -73,7 +73,7 @@ beforeAll(async () => {
   [{ id: projectId }] = (await sessions.json()) as [{ id: string }];
 });
 
-/** A dataset of two examples, and an experiment that scored 0 on the first and 1 on the second. */
+/** Creates a dataset of two examples, and an experiment that scored 0 on the first and 1 on the second. */
 async function recordExperiment() {
   const { reader } = desk;
   const { id: dataset } = await reader.datasets.create({ name: unique("v2 experiment") });
@@ -218,7 +218,7 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
       last_queued_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|\+00:00)$/) as string,
     });
     expect(Date.parse(String(run.last_queued_at))).toBeGreaterThanOrEqual(before - 1_000);
-    // The types of 0.10 lack the user.
+    // The types of 0.10 lack the user's field.
     const ofUser = `project_id=${projectId}&selects=LS_USER_ID`;
     const response = await fetch(`${desk.url}/api/v2/runs/${id("alone")}?${ofUser}`);
     expect(await response.json()).toEqual({ id: id("alone") });
@@ -320,13 +320,13 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
     expect(traces).toEqual([
       { root_run: { id: id("alone"), name: "alone" }, trace_aggregates: { total_tokens: 0 } },
       { root_run: { id: id("second"), name: "second" }, trace_aggregates: { total_tokens: 0 } },
-      // Of its run of type llm: 7 and 1.
+      // The sum of its two runs of type llm: 7 and 1.
       { root_run: { id: id("first"), name: "first" }, trace_aggregates: { total_tokens: 8 } },
     ]);
     const one = { ...query, trace_ids: [id("first"), id("alone")] };
     const found = client().traces.query({ ...one, tree_filter: 'eq(name, "model")' });
     expect(await toArray(found)).toEqual([{ root_run: { id: id("first") } }]);
-    // The upper bound is not itself meant.
+    // The upper bound is exclusive.
     const before = { ...query, max_start_time: new Date(start + 2_000).toISOString() };
     const earlier = await toArray(client().traces.query(before));
     expect(earlier.map(({ root_run: root }) => root?.id)).toEqual([id("first")]);
@@ -411,7 +411,7 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
   test("reads all runs of a shared trace without a key, and no other", async () => {
     const owner = { session_id: projectId, trace_id: id("first") };
     const { share_token: token = "" } = await client().runs.share.create(id("model"), owner);
-    // The root and its runs are one share.
+    // The root and its descendants have the same share.
     expect(await client().runs.share.create(id("first"), owner)).toEqual({ share_token: token });
     const selects: ("NAME" | "IS_ROOT")[] = ["NAME", "IS_ROOT"];
     const root = { id: id("first"), name: "first", is_root: true };
@@ -463,7 +463,7 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
   });
 
   test("numbers the turns of a thread, and sums its categories and its feedback", async () => {
-    // The types of 0.10 lack both; the server takes them of either client.
+    // The types of 0.10 lack both fields, but the server accepts them from either client.
     const query = {
       project_id: projectId,
       tree_filter: 'eq(name, "model")',
@@ -539,7 +539,7 @@ describe("the second version of the API, asked by langsmith 0.12 alone", () => {
       error_rate: 1 / 3,
       median_tokens: 11,
     });
-    // All traces of the threads that have one which meets it.
+    // All traces of the threads that contain a matching trace.
     const failed = { ...ask, trace_filter: 'eq(status, "error")' };
     const of = ["TRACE_COUNT", "LATENCY_P50", "PROMPT_TOKEN_DETAILS"] as const;
     expect(await threads.aggregateStats({ ...failed, select: [...of] })).toEqual({

@@ -1,4 +1,4 @@
-import { wireOf } from "../support/wire-run.ts";
+import { toWireRun } from "../support/wire-run.ts";
 import { context, ROOT_CONTEXT, SpanStatusCode, trace, TraceFlags } from "@opentelemetry/api";
 import type { Context, Span, SpanOptions, Tracer } from "@opentelemetry/api";
 import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace-otlp-http";
@@ -35,7 +35,7 @@ const exporters = [
   ["protobuf", ProtobufExporter],
 ] as const;
 
-/** As an application sets it up, with a project of its own for each test. */
+/** Configures OpenTelemetry as an application would, with a separate project for each test. */
 function setUp(Exporter: typeof JsonExporter, options: object = {}) {
   const project = `otlp ${crypto.randomUUID()}`;
   const exporter: SpanExporter = new Exporter({
@@ -51,19 +51,19 @@ function setUp(Exporter: typeof JsonExporter, options: object = {}) {
   const offline = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(memory)] });
   onTestFinished(() => provider.shutdown());
   const runs = async () =>
-    (await client.runs.list({ projectNames: [project], order: "asc" }).toArray()).map(wireOf);
+    (await client.runs.list({ projectNames: [project], order: "asc" }).toArray()).map(toWireRun);
   return {
     exporter,
     memory,
     provider,
     tracer: provider.getTracer("tests", "1.0.0"),
-    /** Its spans are kept in memory only. */
+    /** Keeps its spans in memory only. */
     offlineTracer: offline.getTracer("tests"),
     runs,
   };
 }
 
-/** A span that is active while the work runs. */
+/** Runs the work inside of an active span. */
 function within(
   { tracer, parent, options = {} }: { tracer: Tracer; parent: Context; options?: SpanOptions },
   name: string,
@@ -74,7 +74,7 @@ function within(
   span.end();
 }
 
-/** An agent that asks a model, which asks for a tool. */
+/** Records an agent that calls a model, which calls a tool. */
 function runAgent(tracer: Tracer): void {
   within({ tracer, parent: ROOT_CONTEXT }, "agent", (inAgent, agent) => {
     agent.setAttributes({ "openinference.span.kind": "AGENT", "input.value": "Weather?" });
@@ -229,7 +229,7 @@ describe.each(exporters)("the exporter of %s", (_, Exporter) => {
   });
 });
 
-/** What the exporter says of one request: 0 is success. */
+/** Sends spans, and resolves to the exporter's result code: 0 is success. */
 const send = (exporter: SpanExporter, spans: ReadableSpan[]): Promise<number> =>
   new Promise((resolve) => {
     exporter.export(spans, ({ code }) => resolve(code));

@@ -4,7 +4,7 @@ import type { Answered } from "./strict/check-answer.ts";
 import { rowOf } from "./strict/check-call.ts";
 import { sampleOf } from "./strict/sample.ts";
 
-// The judge of answers: a sample passes, and each way to differ is named.
+// Tests of the response checks: a sample passes, and each kind of difference is reported.
 
 const id = "11111111-1111-4111-8111-111111111111";
 

@@ -7,8 +7,8 @@ import { strictServer } from "./strict-server.ts";
 import type { StrictServer } from "./strict-server.ts";
 import type { SampleKind } from "./strict/sample.ts";
 
-// Every method of every noun against a server that checks each request, and answers as the platform
-// might: once with every member, once with null wherever there can be one.
+// Calls every method of every resource against a server that checks each request and sends sample responses:
+// once with every member present, once with null wherever it is allowed.
 
 describe.each<[SampleKind, string]>([
   ["full", ""],
@@ -38,7 +38,7 @@ describe.each<[SampleKind, string]>([
     await tell({
       client: observed(client, called),
       endpoint: server.endpoint,
-      // It remembers nothing.
+      // The server stores nothing, so there is no effect to check.
       effect: async () => {},
       recordTrace: recordTraceWith(client),
     });

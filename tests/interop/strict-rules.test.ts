@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { strictServer } from "./strict-server.ts";
 import type { Rule, StrictOptions } from "./strict-server.ts";
 
-// The judge itself: what is right passes, and each rule is broken once and named.
+// Tests of the strict server itself: correct requests pass, and each rule is broken once and reported.
 
 const rootId = "11111111-1111-4111-8111-111111111111";
 const childId = "22222222-2222-4222-8222-222222222222";
@@ -98,7 +98,7 @@ describe("what is right passes", () => {
   });
 });
 
-/** For each rule what breaks it; the last of several requests does. */
+/** Requests that break each rule; the last of several requests breaks it. */
 const broken: Readonly<Record<Exclude<Rule, "http">, readonly Broken[]>> = {
   key: [{ ...batch([root]), headers: { "x-api-key": "other" } }],
   encoding: [

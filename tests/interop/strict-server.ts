@@ -29,20 +29,20 @@ export interface BrokenRule extends Violation<Rule> {
   readonly request: string;
 }
 
-/** Each row that was asked, and how often. */
+/** How often each row of the endpoint table was requested. */
 export type AskedRows = ReadonlyMap<string, number>;
 
 export interface StrictOptions {
   readonly apiKey: string;
-  /** `batch_ingest_config` of `/info`. @defaultValue the platform's */
+  /** `batch_ingest_config` of `/info`. @defaultValue the platform's values */
   readonly limits?: { readonly operations: number; readonly bytes: number };
-  /** How runs may arrive; other ways answer 404. @defaultValue all */
+  /** Formats in which runs are accepted; others get 404. @defaultValue all */
   readonly formats?: readonly ("multipart" | "batch" | "single")[];
-  /** Encodings that `/info` offers. @defaultValue none */
+  /** Encodings that `/info` announces. @defaultValue none */
   readonly encodings?: readonly "gzip"[];
-  /** Takes part of the answer to a request of the tracing half, the first being 1. */
+  /** May replace the response to an ingest request. `count` is the number of the request, beginning with 1. */
   readonly onIngest?: (count: number) => StrictAnswer | undefined;
-  /** Answers in its place. @defaultValue what the platform might answer */
+  /** Creates the response to an API call. @defaultValue a sample response */
   readonly onCall?: (row: Row, request: SeenRequest) => Promise<StrictAnswer>;
   /** @defaultValue full */
   readonly samples?: SampleKind;
@@ -50,26 +50,26 @@ export interface StrictOptions {
 
 export interface StrictServer extends AsyncDisposable {
   readonly endpoint: string;
-  /** Rules that were broken so far, those between runs included. */
+  /** Rules that were broken so far, including those between runs. */
   violations(): readonly BrokenRule[];
-  /** Runs as posts and patches came to, by their ids. */
+  /** The merged members of posts and patches, by run id. */
   readonly runs: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   readonly asked: AskedRows;
-  /** How many times `/info` was answered. */
+  /** How many times `/info` was requested. */
   readonly infos: number;
-  /** Operations of each accepted request of the tracing half, in order. */
+  /** The number of operations of each accepted ingest request, in order. */
   readonly batches: readonly number[];
-  /** Requests of the tracing half that were not accepted. */
+  /** The number of refused ingest requests. */
   readonly refused: number;
-  /** Content encodings of requests of the tracing half. */
+  /** Content encodings of the ingest requests. */
   readonly encodings: ReadonlySet<string>;
 }
 
 const defaultLimits = { operations: 100, bytes: 20_971_520 };
 
 /**
- * A server that is no server of ours: it takes requests apart by what is written of the wire, keeps
- * every rule that one breaks, and answers as the platform does.
+ * A server that shares no code with the local server. It parses requests according to the documentation of the wire
+ * format, collects every broken rule, and responds as the platform does.
  */
 export async function strictServer(options: StrictOptions): Promise<StrictServer> {
   const state = new StrictState(options);
@@ -115,7 +115,7 @@ class StrictState {
   readonly #options: StrictOptions;
   readonly #broken: BrokenRule[] = [];
   readonly #orders = new Map<string, string>();
-  /** Operations that were taken, or are being taken. */
+  /** Operations that were accepted, or are being accepted. */
   readonly #taken = new Set<string>();
   #ingests = 0;
 
@@ -137,7 +137,7 @@ class StrictState {
   }
 
   async serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    // What a request may do is what was known as it began.
+    // A request must respect the limits that were known when it was sent.
     const infos = this.infos;
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) {
@@ -171,7 +171,7 @@ class StrictState {
   #read(incoming: IncomingMessage, raw: Buffer, infos: number): SeenRequest {
     const { headers, method = "", url = "" } = incoming;
     const { pathname, searchParams } = new URL(url, "http://localhost");
-    // One `v1`, wherever it comes from.
+    // A path contains `/v1` once, wherever the prefix comes from.
     const path = pathname
       .replace(/^\/api\/v1\/platform\//, "/v1/platform/")
       .replace(/^\/api\/v1(?!\/v1)(?=\/)/, "");
@@ -233,7 +233,7 @@ class StrictState {
     if (operations.length > bound.operations) {
       this.breaks("operations-limit", `${operations.length}`, incoming);
     }
-    // One operation that is larger can't be sent in any other way.
+    // A single operation that is larger than the limit can't be divided.
     if (request.body.length > bound.bytes && operations.length > 1) {
       this.breaks("bytes-limit", `${request.body.length} bytes`, incoming);
     }
@@ -258,7 +258,7 @@ class StrictState {
     { kind, id, run, digest }: Operation,
     { incoming, isTaken }: { readonly incoming: IncomingMessage; readonly isTaken: boolean },
   ): void {
-    // A run is posted once; of its patches no two are the same.
+    // A run is posted once, and no two of its patches are the same.
     const key = kind === "post" ? `post ${id}` : `patch ${id} ${digest}`;
     if (this.#taken.has(key)) {
       this.breaks("twice", `${kind} ${id}`, incoming);

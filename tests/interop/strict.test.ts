@@ -10,7 +10,7 @@ import type { StrictAnswer } from "./strict/answer.ts";
 import { strictServer } from "./strict-server.ts";
 import type { StrictOptions, StrictServer } from "./strict-server.ts";
 
-// Our client against a server that checks every request against what is written of the wire.
+// Tests our client against a server that checks every request against the documentation of the wire format.
 
 const apiKey = "key";
 
@@ -19,7 +19,7 @@ interface Recorded {
   readonly client: Client;
 }
 
-/** Records what `program` does, and closes the client; no request may break a rule. */
+/** Records with `program`, and closes the client. Fails if a request breaks a rule. */
 async function recorded(
   program: (client: Client, server: StrictServer) => Promise<void> | void,
   options: ClientOptions = {},
@@ -29,7 +29,7 @@ async function recorded(
   const heard: string[] = [];
   const client = new Client({
     apiKey,
-    // With the prefix, which the calls of the request half go without.
+    // With the prefix `/api/v1`, which API calls omit.
     endpoint: `${server.endpoint}/api/v1`,
     firstDelayMs: 5,
     aggregationDelayMs: 5,
@@ -41,9 +41,9 @@ async function recorded(
   await server[Symbol.asyncDispose]();
   expect(server.violations()).toEqual([]);
   const { accepted, delivered, truncated } = client.stats();
-  // What was cut for the server's limit is said once.
+  // The message about payloads that exceed the server's limit is logged once.
   const cut = heard.filter((message) => message.includes("exceeded the server's size limit"));
-  // So is the first failure of a server that is away for a while.
+  // So is the first failure of a server that is temporarily unavailable.
   const away = heard.filter((message) => message.includes("is kept in memory, and sent when"));
   const others = heard.length - cut.length - away.length;
   expect({ delivered, others, cut: cut.length }).toEqual({
@@ -54,7 +54,7 @@ async function recorded(
   return { server, client };
 }
 
-/** A run that is warm-up: when its request is answered, so is `/info`. */
+/** Sends a warm-up run, so that `/info` has been received when this resolves. */
 async function introduced(client: Client, server: StrictServer): Promise<void> {
   client.startRun({ name: "first", parent: null }).end();
   await client.flush();
@@ -63,7 +63,7 @@ async function introduced(client: Client, server: StrictServer): Promise<void> {
 
 const nasty = 'ünïcödé 漢字 🦫 "quoted" \\ \r\n\u0000\u2028 \ud800 --boundary\r\n--';
 
-/** Every way of recording, with the values that are hard to write. */
+/** Records in every possible way, with values that are difficult to encode. */
 async function everything(client: Client): Promise<void> {
   const tokens = traceable(
     async function* tokens(count: number) {
@@ -114,7 +114,7 @@ async function everything(client: Client): Promise<void> {
 
 const runsOfEverything = 1 + 1 + 1 + 20 + 1 + 2 + 1;
 
-/** By the number of the request. */
+/** Responses by the number of the request. */
 const faults: Readonly<Record<number, StrictAnswer>> = {
   1: "hang up",
   3: { status: 429, headers: { "retry-after": "0" } },
@@ -158,7 +158,7 @@ describe("what is recorded keeps every rule of the wire", () => {
     expect([...server.encodings]).toEqual(serving.encodings ?? []);
     expect(server.refused).toBe(serving.onIngest === undefined ? 0 : Object.keys(faults).length);
     const big = [...server.runs.values()].find(({ name }) => name === "big");
-    // What is more than one request may hold arrives as a marker that says so.
+    // A payload that exceeds the request limit arrives as a marker.
     const tooLarge = {
       "[truncated]": expect.stringMatching(
         /^\d{7} bytes, left out because the run exceeds the server's size limit$/,

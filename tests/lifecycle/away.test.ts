@@ -14,7 +14,7 @@ const nobody = "http://127.0.0.1:9";
 interface Ended {
   readonly code: number | null;
   readonly stderr: string;
-  /** From the program's last statement on. */
+  /** Time from the program's last statement to the end of the process. */
   readonly endMs: number;
 }
 
@@ -116,7 +116,7 @@ test("a server that is slow to answer its first request is waited for", async ()
 });
 
 test("where no connection comes about at all the end says so", async () => {
-  // Takes connections of the kernel's queue, and never speaks TLS.
+  // Accepts connections, but never starts the TLS handshake.
   const silent = createServer(() => undefined);
   await new Promise<void>((resolve) => {
     silent.listen(0, "127.0.0.1", resolve);

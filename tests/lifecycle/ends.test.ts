@@ -21,7 +21,7 @@ interface Setting {
   readonly options?: Record<string, unknown>;
 }
 
-/** Runs the program to its end; sends `signal` once it says that it is ready. */
+/** Runs the program until it ends. Sends `signal` once it has printed that it is ready. */
 function run(
   args: { readonly ending: string; readonly endpoint: string; readonly signal?: NodeJS.Signals },
   setting: Setting = {},
@@ -51,12 +51,12 @@ function run(
   });
 }
 
-/** Never answers. */
+/** Never responds. */
 const hanging = (): undefined => undefined;
-/** A port of this machine that nobody listens on. */
+/** An address of this machine without a server. */
 const nobody = "http://127.0.0.1:9";
 
-// Worker threads may start slowly on a busy machine; how long an end waits is another test's matter.
+// Worker threads may start slowly on a busy machine. Another test covers how long a forced end waits.
 const patient = { exitTimeoutMs: 20_000 };
 
 describe("whatever the end, what was recorded arrives, and the exit code is the program's own", () => {

@@ -9,7 +9,7 @@ import { runsIn } from "../support/runs-in-body.ts";
 interface Started {
   readonly child: ChildProcessWithoutNullStreams;
   readonly output: () => string;
-  /** Settles when it said so; rejects when it ended before. */
+  /** Resolves when the program has printed the text; rejects if it ends before that. */
   readonly said: (text: string) => Promise<void>;
   readonly ended: Promise<readonly unknown[]>;
 }
@@ -61,7 +61,7 @@ test("a process that is frozen while its connections are cut loses nothing, coun
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       if (isCut) {
-        // Taken, and never answered: the connection goes while the process stands still.
+        // Accepted but never answered: the connection is destroyed while the process is suspended.
         setTimeout(() => response.socket?.destroy(), 1_000);
         return;
       }

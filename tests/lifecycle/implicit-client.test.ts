@@ -8,7 +8,7 @@ import type { ProgramEnd } from "../support/run-program.ts";
 
 const entry = new URL("../../dist/main/index.js", import.meta.url).href;
 
-/** Runs a program with all that the package exports as `millrace`. */
+/** Runs a program in which `millrace` holds all exports of the package. */
 const program = (source: string, env: Readonly<Record<string, string>> = {}): Promise<ProgramEnd> =>
   runProgram(`import * as millrace from ${JSON.stringify(entry)};\n${source}`, { env });
 
@@ -130,7 +130,7 @@ test("README's ten lines record what they promise", async () => {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** By name: what arrived of each run, starts and ends together. */
+/** What arrived of each run, with start and end merged, by name. */
 function runsOf(server: LoopbackServer): ReadonlyMap<string, Fields> {
   const byId = new Map<unknown, Fields>();
   for (const { body } of server.runRequests) {

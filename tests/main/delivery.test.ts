@@ -6,7 +6,7 @@ import { Ledger } from "../../src/tracing/queue/ledger.ts";
 import type { Tape } from "../../src/tracing/tape/tape.ts";
 import type { DeadLetters, DeathNote } from "../../src/workers/spool/dead-letters.ts";
 import type { Spool } from "../../src/workers/spool/spool.ts";
-import { batching } from "../support/batching.ts";
+import { createTestBatcher } from "../support/batching.ts";
 import { settleTape } from "../support/settle-tape.ts";
 
 beforeEach(() => {
@@ -28,7 +28,7 @@ const nothing: ShipReport = {
 
 /** A tape of `count` records. */
 function tapeOf(count: number): Tape {
-  const { record, batcher } = batching();
+  const { record, batcher } = createTestBatcher();
   for (let i = 0; i < count; i++) {
     record();
   }

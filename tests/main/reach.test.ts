@@ -7,7 +7,7 @@ import { recordMissingConnection } from "../../src/workers/sinks/http-sink.ts";
 
 const failure = { at: 0, cause: "connect ECONNREFUSED", isFinal: false } as const;
 
-/** Of a thread that has sent its first request. */
+/** The shared traffic of a thread that has sent its first request. */
 function begun(): SharedTraffic {
   const traffic = new SharedTraffic();
   traffic.countRequest(100);
@@ -52,7 +52,7 @@ test("a thread that was too busy to see its connection does not take the server 
   onTestFinished(() => void socket.destroy());
   const until = performance.now() + 1_500;
   while (performance.now() < until) {
-    // As a worker that writes bodies.
+    // Busy, like a worker that serializes bodies.
   }
   await watch;
   expect(noted).not.toHaveBeenCalled();

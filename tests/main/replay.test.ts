@@ -12,7 +12,7 @@ import type { TapeResult } from "../../src/tracing/queue/shipment.ts";
 import { pendingBytes, tallyOf } from "../../src/tracing/tape/tally.ts";
 import type { Tape } from "../../src/tracing/tape/tape.ts";
 import type { Spool } from "../../src/workers/spool/spool.ts";
-import { batching, idsOf } from "../support/batching.ts";
+import { createTestBatcher, idsOf } from "../support/batching.ts";
 import { settleTape } from "../support/settle-tape.ts";
 
 let folder: string;
@@ -31,13 +31,13 @@ interface Replaying {
   readonly spool: Spool;
   readonly replay: Replay;
   readonly ledger: Ledger;
-  /** Ids of the runs of each tape that was put into the line. */
+  /** Ids of the runs of each tape that was enqueued. */
   readonly adopted: (readonly string[])[];
 }
 
 type Send = (tape: Tape, ledger: Ledger) => void;
 
-/** All of the tape arrives. */
+/** Delivers the whole tape. */
 const arrives: Send = (tape, ledger) => {
   settleTape(
     tape,
@@ -46,7 +46,7 @@ const arrives: Send = (tape, ledger) => {
   ledger.delivered += tape.records;
 };
 
-/** The server fails on all of it: delivery counts it as spooled. */
+/** Fails the whole tape, which delivery counts as spooled. */
 const fails: Send = (tape, ledger) => {
   ledger.spooled += tallyOf(tape).pending;
 };
@@ -67,7 +67,7 @@ function replaying(
   const { spool } = storage;
   const adopted: (readonly string[])[] = [];
   const enqueueReplayed = (tape: Tape): Promise<TapeResult> => {
-    // Before it is settled: a reader passes over what is.
+    // Read the ids before the tape is settled, because a reader skips settled records.
     adopted.push(idsOf(tape));
     sends[Math.min(adopted.length, sends.length) - 1]?.(tape, ledger);
     return Promise.resolve({ delivered: 0, lost: 0 });
@@ -85,7 +85,7 @@ function replaying(
 
 /** A tape of `count` runs, and their ids. */
 function tapeOf(count: number): { readonly body: Buffer; readonly ids: readonly string[] } {
-  const { record, batcher } = batching();
+  const { record, batcher } = createTestBatcher();
   const ids = Array.from({ length: count }, () => record());
   const [shipment] = batcher.takeAll().waiting;
   if (shipment === undefined) {
@@ -94,7 +94,7 @@ function tapeOf(count: number): { readonly body: Buffer; readonly ids: readonly 
   return { body: pendingBytes(shipment.tape), ids };
 }
 
-/** As delivery does. */
+/** Spools a tape as delivery does. */
 function spoolTape({ spool, ledger }: Replaying, count: number): readonly string[] {
   const { body, ids } = tapeOf(count);
   ledger.accepted += count;
@@ -103,7 +103,7 @@ function spoolTape({ spool, ledger }: Replaying, count: number): readonly string
   return ids;
 }
 
-/** Lets files be read, and a millisecond pass at a time, until the check holds. */
+/** Lets file operations finish, and advances time by a millisecond at a time, until the check passes. */
 async function until(check: () => void): Promise<void> {
   for (let tries = 0; tries < 2_000; tries++) {
     try {

@@ -31,11 +31,11 @@ interface Call {
   readonly name: string;
   readonly resource: string;
   readonly method: string;
-  /** Arguments of which one has a key that no call has. */
+  /** Arguments that contain one key which the call does not have. */
   readonly args: readonly unknown[];
 }
 
-/** An object with an unknown key, for each place in which keys are known. */
+/** Yields copies of an object with an unknown key, one for each position where keys are checked. */
 function* misspelt(known: unknown): Generator {
   if (Array.isArray(known)) {
     for (const item of misspelt(known[0])) {
@@ -101,7 +101,7 @@ describe("before anything is sent", () => {
   });
 
   test("so it is by client.sync", () => {
-    // A stream can't cross to the thread that calls.
+    // A stream can't be passed to the thread that makes the blocking call.
     for (const { resource, method, args } of calls.filter((one) => one.method !== "uploadStream")) {
       const target = Reflect.get(client.sync, resource) as Record<string, Method>;
       expect(() => target[method]?.(...args)).toThrow("unknown");

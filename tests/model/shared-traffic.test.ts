@@ -49,7 +49,7 @@ test("a cause is one short line, without a terminal's commands", () => {
 test("a failure that a thread did not finish writing hides no earlier one", () => {
   const traffic = new SharedTraffic();
   traffic.recordFailure({ ...failure, cause: "whole" });
-  // What a thread leaves that dies between counting the failure and writing it.
+  // The state left by a thread that crashes between counting the failure and writing it.
   Atomics.add(new Int32Array(traffic.memory), 3, 1);
   expect(traffic.failures).toBe(2);
   expect(traffic.lastFailure?.cause).toBe("whole");

@@ -66,7 +66,7 @@ test("a counter that is spent borrows the next millisecond", () => {
   let before = create();
   const firstMs = before.slice(0, 13);
   let inOrder = true;
-  // The largest seed and the largest steps: 2 ** 31 / 256 of them.
+  // The largest seed with the largest steps: 2 ** 31 / 256 of them.
   for (let count = 0; count <= 8_388_608; count += 1) {
     const id = create();
     inOrder &&= id > before;
@@ -97,7 +97,7 @@ test("times that are given, with fractions, make ids in order, each with its mil
   expect(ids.map((id) => Number.parseInt(id.replace("-", "").slice(0, 12), 16))).toEqual(
     times.map(Math.floor),
   );
-  // Within a millisecond it is the counter that grows, by small steps, from one random place.
+  // Within a millisecond, the counter grows by small steps from one random value.
   expect(new Set(ids.slice(0, 100).map((id) => id.slice(14, 17))).size).toBeLessThanOrEqual(2);
 });
 

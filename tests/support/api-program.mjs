@@ -1,4 +1,4 @@
-// Makes a client, says whether undici is loaded, asks something, says it again; then ends by itself.
+// Creates a client, makes one call, and prints whether undici was loaded before and after it. Then the process ends naturally.
 import { createRequire } from "node:module";
 import { Client } from "millrace";
 

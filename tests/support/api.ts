@@ -7,13 +7,13 @@ export interface TestHttpOptions extends Partial<Omit<HttpOptions, "connection">
   readonly connection?: Partial<Connection>;
 }
 
-/** The waits that a test's calls would have made, milliseconds. */
+/** An `Http` for tests, and the waits between attempts that it skipped, in milliseconds. */
 export interface TestHttp {
   readonly http: Http;
   readonly waits: readonly number[];
 }
 
-/** The request half over real connections, which never waits between tries; ends with the test. */
+/** Sends API requests over real connections without waiting between attempts. Closed when the test ends. */
 export function httpTo(endpoint: string, options: TestHttpOptions = {}): TestHttp {
   const { connection, ...rest } = options;
   const waits: number[] = [];

@@ -11,15 +11,15 @@ import { RunJson } from "../../src/workers/json/run-json.ts";
 import { TapeReader } from "../../src/workers/json/tape-reader.ts";
 import { encodeWire } from "../../src/tracing/tape/record-encoder.ts";
 
-/** A batcher whose tapes stay under way until the test settles them. */
-export interface Bench {
+/** A batcher whose tapes stay in flight until the test settles them. */
+export interface TestBatcher {
   readonly batcher: Batcher;
   readonly ledger: Ledger;
-  /** Tapes under way, the oldest first. */
-  readonly underWay: readonly Tape[];
-  /** How many records each tape held that went to the spool. */
+  /** Tapes in flight, the oldest first. */
+  readonly inFlight: readonly Tape[];
+  /** The number of records of each tape that was moved to the spool. */
   readonly spilled: readonly number[];
-  /** Settles the oldest tape under way as delivered. */
+  /** Settles the oldest tape in flight as delivered. */
   readonly deliver: () => Promise<void>;
   /** Records a run of about `bytes`; returns its id. */
   readonly record: (bytes?: number, inputs?: unknown) => string;
@@ -39,9 +39,9 @@ const limits = {
 
 let serial = 0;
 
-export function batching(options: Partial<BatcherOptions> = {}): Bench {
+export function createTestBatcher(options: Partial<BatcherOptions> = {}): TestBatcher {
   const ledger = new Ledger(() => undefined);
-  const underWay: Tape[] = [];
+  const inFlight: Tape[] = [];
   const spilled: number[] = [];
   const settle: ((result: TapeResult) => void)[] = [];
   const batcher = new Batcher({
@@ -58,7 +58,7 @@ export function batching(options: Partial<BatcherOptions> = {}): Bench {
       return { delivered: 0, lost: tape.records };
     },
     ship: (tape) => {
-      underWay.push(tape);
+      inFlight.push(tape);
       return new Promise((resolve) => {
         settle.push(resolve);
       });
@@ -68,10 +68,10 @@ export function batching(options: Partial<BatcherOptions> = {}): Bench {
   return {
     batcher,
     ledger,
-    underWay,
+    inFlight: inFlight,
     spilled,
     async deliver() {
-      const tape = underWay.shift();
+      const tape = inFlight.shift();
       const { records = 0 } = tape ?? {};
       ledger.delivered += records;
       settle.shift()?.({ delivered: records, lost: 0 });

@@ -6,7 +6,7 @@ import { ServerState } from "../../src/workers/sinks/server-state.ts";
 import type { Outcome } from "../../src/workers/sinks/sink.ts";
 import { batchOf, manyRuns } from "./run-batch.ts";
 
-/** How to reach a test's server: quick to give up, nothing compressed. */
+/** Connection options for a test's server: a short timeout and no compression. */
 export const connectionTo = (endpoint: string, options: Partial<Connection> = {}): Connection => ({
   endpoint,
   timeoutMs: 5_000,
@@ -21,7 +21,7 @@ export interface TestSink extends AsyncDisposable {
   readonly traffic: SharedTraffic;
 }
 
-/** A sink over real connections, which ends with the test. */
+/** A sink over real connections, which its disposal closes. */
 export function httpSinkTo(endpoint: string, options: Partial<Connection> = {}): TestSink {
   const connection = connectionTo(endpoint, options);
   const dispatcher = createDispatcher(connection, 4_194_304);
@@ -32,13 +32,13 @@ export function httpSinkTo(endpoint: string, options: Partial<Connection> = {}):
 }
 
 /** A signal that never aborts. */
-export const noEnd = (): AbortSignal => new AbortController().signal;
+export const neverAborted = (): AbortSignal => new AbortController().signal;
 
-/** What becomes of a batch of one run that is sent over connections of its own. */
+/** Sends a batch of one run over new connections, and returns its outcome. */
 export async function sendOne(
   endpoint: string,
   options: Partial<Connection> = {},
 ): Promise<Outcome> {
-  await using to = httpSinkTo(endpoint, options);
-  return await to.sink.send(batchOf(manyRuns(1)), noEnd());
+  await using testSink = httpSinkTo(endpoint, options);
+  return await testSink.sink.send(batchOf(manyRuns(1)), neverAborted());
 }

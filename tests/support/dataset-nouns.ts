@@ -13,11 +13,11 @@ export interface DatasetNouns extends TestHttp {
   readonly datasets: Datasets;
   readonly examples: Examples;
   readonly experiments: Experiments;
-  /** What was logged. */
+  /** Messages that were logged. */
   readonly warnings: readonly string[];
 }
 
-/** Datasets and what hangs on them, as a client has them; ends with the test. */
+/** Datasets and their related resources, as a client creates them. Their connections are closed when the test ends. */
 export function datasetNounsAt(endpoint: string, options: TestHttpOptions = {}): DatasetNouns {
   const { http, waits } = httpTo(endpoint, options);
   const warnings: string[] = [];
@@ -37,7 +37,7 @@ export function datasetNounsAt(endpoint: string, options: TestHttpOptions = {}):
   };
 }
 
-/** The parts of a form that was sent: names, types and texts. */
+/** The parts of a submitted form: names, types and texts. */
 export async function partsOf(body: unknown, contentType: string): Promise<readonly SentPart[]> {
   const response = new Response(new Uint8Array(body as Buffer), {
     headers: { "content-type": contentType },

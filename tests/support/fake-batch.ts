@@ -3,7 +3,7 @@ import { flattenResult } from "../../src/workers/sinks/sink.ts";
 import type { Batch, Outcome } from "../../src/workers/sinks/sink.ts";
 import { runId } from "./run-batch.ts";
 
-/** A batch of so many runs that nobody frames. */
+/** A batch of `count` runs without content, for tests that never frame it. */
 export const fakeBatch = (count: number): Batch =>
   batchOfRuns(
     Array.from({ length: count }, (_, index) => ({
@@ -28,16 +28,16 @@ const batchOfRuns = (runs: readonly RunOperation[]): Batch => ({
   },
 });
 
-/** How each run of a batch fared, in the order of their numbers: the kind of its outcome. */
-export function fates(batch: Batch, outcome: Outcome): readonly string[] {
+/** The kind of outcome of each run of a batch, in the order of the batch; `missing` if a run has none. */
+export function outcomesByRun(batch: Batch, outcome: Outcome): readonly string[] {
   const byRun = new Map<string, string>();
   for (const part of flattenResult({ batch, outcome })) {
     for (const { id } of part.batch.runs) {
       if (byRun.has(id)) {
-        throw new Error(`run ${id} was judged twice`);
+        throw new Error(`run ${id} has two outcomes`);
       }
       byRun.set(id, part.outcome.kind);
     }
   }
-  return batch.runs.map(({ id }) => byRun.get(id) ?? "forgotten");
+  return batch.runs.map(({ id }) => byRun.get(id) ?? "missing");
 }

@@ -1,4 +1,4 @@
-// Records as fast as it can against a server that is ten times slower, and says how its memory went.
+// Records as fast as it can, to a server that is ten times slower, and prints the peak of its memory per quarter of the run.
 import { setImmediate } from "node:timers/promises";
 import { Client } from "millrace";
 

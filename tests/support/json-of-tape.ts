@@ -6,19 +6,20 @@ import { JsonWriter } from "../../src/workers/json/json-writer.ts";
 import { TapeReader } from "../../src/workers/json/tape-reader.ts";
 import { WasmJson } from "../../src/workers/json/wasm-json.ts";
 
-/** As a worker has it. */
+/** The WebAssembly module, as a worker creates it. */
 const wasm = WasmJson.create(Buffer.from('{"sdk":"test"}'));
 
 /**
- * The JSON that a worker writes of a value, which crossed on a tape that begins with `tapeBytes`. Throws
- * where its two ways to write it differ.
+ * The JSON that a worker writes for a value on a tape, whose first buffer has `tapeBytes`.
+ *
+ * @throws RangeError the TypeScript writer and the WebAssembly module wrote different JSON.
  */
 export function jsonOfTape(value: unknown, tapeBytes = 65_536, fieldBytes?: number): string {
   const [json = ""] = jsonsOfTape([value], tapeBytes, fieldBytes);
   return json;
 }
 
-/** The same of one value after the other, each in a record of its own, by one writer. */
+/** The same for several values, each in its own record, with a single writer. */
 export function jsonsOfTape(
   values: readonly unknown[],
   tapeBytes = 65_536,
@@ -36,14 +37,14 @@ export function jsonsOfTape(
   });
 }
 
-/** Of the field of a tape's last record, which has so many bytes. */
+/** The JSON of the field `inputs` in a tape's last record, which is `length` bytes long. */
 function jsonOf({ memory, used }: Tape, length: number): string {
   const reader = new TapeReader(memory, used, used - length);
   const out = new JsonWriter(Buffer.alloc(16));
   const start = reader.start(0, field.inputs);
   const end = out.value(reader.bytes, reader.view, start);
   if (end !== start + reader.length(0, field.inputs)) {
-    throw new RangeError(`The value ends at ${end}, its field elsewhere`);
+    throw new RangeError(`The value ends at ${end}, but its field ends at another offset`);
   }
   const text = out.bytes.toString("utf8", 0, out.length);
   const quick = new JsonWriter(Buffer.alloc(16));
@@ -53,7 +54,7 @@ function jsonOf({ memory, used }: Tape, length: number): string {
   wasm.value(start);
   wasm.end();
   if (quick.bytes.toString("utf8", 0, quick.length) !== text) {
-    throw new RangeError("The module writes another JSON");
+    throw new RangeError("The WebAssembly module writes different JSON");
   }
   return text;
 }

@@ -1,4 +1,4 @@
-// Records a run with attachments, spool-first, in larger pieces than a tape, says its id, and is killed.
+// Records a run with attachments that are larger than a tape, with durability spool-first, prints the run's id, and kills itself.
 import { writeSync } from "node:fs";
 import { Client } from "millrace";
 

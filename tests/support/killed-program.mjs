@@ -1,4 +1,4 @@
-// Records runs with durability spool-first, says the id of each run whose end has returned, and is killed.
+// Records runs with durability spool-first, prints the id of each run whose `end` call returned, and kills itself.
 import { writeSync } from "node:fs";
 import { Client } from "millrace";
 

@@ -1,4 +1,4 @@
-// The local server in a process of its own: says its address, and runs until it is killed.
+// Runs the local server as a separate process: prints its address, and serves until it is killed.
 import { startServer } from "@millrace/server";
 
 const [, , dataDir] = process.argv;

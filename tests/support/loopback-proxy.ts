@@ -7,31 +7,31 @@ export interface LoopbackProxy extends AsyncDisposable {
   readonly port: number;
   /** Such as `http://127.0.0.1:4711`. */
   readonly address: string;
-  /** What was asked: `CONNECT host:port`, or method and whole address. */
-  readonly asked: readonly string[];
-  /** The `Proxy-Authorization` of each. */
+  /** Each received request: `CONNECT host:port`, or the method and the whole URL. */
+  readonly requestLines: readonly string[];
+  /** The `Proxy-Authorization` header of each request. */
   readonly authorizations: readonly (string | undefined)[];
   close(): Promise<void>;
 }
 
 export interface ProxyOptions {
-  /** Where every request goes, whatever host it names: names are the proxy's to resolve. */
+  /** The port to which every request is forwarded, whatever host it names: resolving names is the proxy's task. */
   readonly targetPort: number;
-  /** Answers `CONNECT` with this status in place of connecting; 0 hangs up, -1 says nothing. */
+  /** Responds with this status instead of forwarding. For `CONNECT`, 0 closes the connection and -1 never responds. */
   readonly refuse?: number;
 }
 
-/** An HTTP proxy on this machine that forwards all it is asked to one port. */
+/** An HTTP proxy on loopback that forwards every request to one port. */
 export async function loopbackProxy({ targetPort, refuse }: ProxyOptions): Promise<LoopbackProxy> {
-  const asked: string[] = [];
+  const requestLines: string[] = [];
   const authorizations: (string | undefined)[] = [];
   const sockets = new Set<Socket>();
-  const note = (line: string, { headers }: IncomingMessage): void => {
-    asked.push(line);
+  const logRequest = (line: string, { headers }: IncomingMessage): void => {
+    requestLines.push(line);
     authorizations.push(headers["proxy-authorization"]);
   };
   const server = createServer((request, response) => {
-    note(`${request.method ?? ""} ${request.url ?? ""}`, request);
+    logRequest(`${request.method ?? ""} ${request.url ?? ""}`, request);
     if (refuse !== undefined) {
       response.writeHead(refuse).end();
       return;
@@ -39,14 +39,14 @@ export async function loopbackProxy({ targetPort, refuse }: ProxyOptions): Promi
     const { pathname, search } = new URL(request.url ?? "");
     const { method, headers } = request;
     const target = { host: "127.0.0.1", port: targetPort, path: pathname + search };
-    const onward = forward({ ...target, method, headers }, (answer) => {
+    const forwarded = forward({ ...target, method, headers }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(response);
     });
-    request.pipe(onward);
+    request.pipe(forwarded);
   });
   server.on("connect", (request, client: Socket) => {
-    note(`CONNECT ${request.url ?? ""}`, request);
+    logRequest(`CONNECT ${request.url ?? ""}`, request);
     client.on("error", () => undefined);
     if (refuse === -1) {
       return;
@@ -83,5 +83,12 @@ export async function loopbackProxy({ targetPort, refuse }: ProxyOptions): Promi
     });
   };
   const address = `http://127.0.0.1:${port}`;
-  return { port, address, asked, authorizations, close, [Symbol.asyncDispose]: close };
+  return {
+    port,
+    address,
+    requestLines: requestLines,
+    authorizations,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
 }

@@ -4,43 +4,43 @@ import { createServer as createSecureServer } from "node:https";
 import type { ServerOptions } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 
-export interface SeenRequest {
+export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
-/** An answer in facts, or a function that answers, or does not, by itself. */
+/** A response as data, or a function that sends a response itself, or never responds. */
 export type ScriptedAnswer =
   | {
       readonly status?: number;
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: string;
     }
-  | ((response: ServerResponse, request: SeenRequest) => void);
+  | ((response: ServerResponse, request: ReceivedRequest) => void);
 
 export interface LoopbackServer extends AsyncDisposable {
-  /** Base address, such as `http://127.0.0.1:4711`; of a unix socket `http://localhost`. */
+  /** Base address, such as `http://127.0.0.1:4711`; `http://localhost` for a unix socket. */
   readonly endpoint: string;
   readonly port: number;
-  /** Every request whose body arrived, in order. */
-  readonly requests: readonly SeenRequest[];
-  /** Those whose path begins with `/runs`. */
-  readonly runRequests: readonly SeenRequest[];
-  /** Connections taken so far. */
+  /** Every request whose body arrived completely, in order. */
+  readonly requests: readonly ReceivedRequest[];
+  /** The requests whose path contains `/runs`. */
+  readonly runRequests: readonly ReceivedRequest[];
+  /** The number of connections accepted so far. */
   readonly connections: number;
-  /** Ends its connections at once. */
+  /** Destroys all connections immediately. */
   disconnect(): void;
   close(): Promise<void>;
 }
 
 export interface LoopbackOptions {
-  /** Answers of the paths that begin with `/runs`, in turn, the last one for ever. @defaultValue 202 */
+  /** Responses for paths that contain `/runs`, in turn; the last one repeats. @defaultValue 202 */
   readonly runs?: readonly ScriptedAnswer[];
-  /** Answers of `/info`. @defaultValue hangs */
+  /** The response for `/info` and every other path. @defaultValue never responds */
   readonly info?: ScriptedAnswer;
-  /** Takes part of each request as it begins; an answer here is the answer. */
+  /** Called when a request begins, before its body arrives. A response that it sends replaces the scripted one. */
   readonly onBegin?: (request: IncomingMessage, response: ServerResponse) => void;
   /** @defaultValue 127.0.0.1 */
   readonly host?: string;
@@ -48,10 +48,10 @@ export interface LoopbackOptions {
   readonly socketPath?: string;
 }
 
-/** A server on this machine that answers as it is told and keeps what it was sent. */
+/** A server on loopback that sends scripted responses and keeps the requests that it received. */
 export async function loopbackServer(options: LoopbackOptions = {}): Promise<LoopbackServer> {
   const { runs = [{ status: 202, body: "{}" }], info, host = "127.0.0.1", socketPath } = options;
-  const requests: SeenRequest[] = [];
+  const requests: ReceivedRequest[] = [];
   const sockets = new Set<Socket>();
   const counts = { connections: 0, runs: 0 };
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
@@ -60,10 +60,14 @@ export async function loopbackServer(options: LoopbackOptions = {}): Promise<Loo
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("error", () => undefined);
     request.on("end", () => {
-      const seen = seenOf(request, Buffer.concat(chunks));
-      requests.push(seen);
+      const received = toReceivedRequest(request, Buffer.concat(chunks));
+      requests.push(received);
       if (!response.writableEnded && !response.destroyed) {
-        answer(response, seen, seen.path.includes("/runs") ? nextOf(runs, counts.runs++) : info);
+        respond(
+          response,
+          received,
+          received.path.includes("/runs") ? responseAt(runs, counts.runs++) : info,
+        );
       }
     });
   };
@@ -75,7 +79,7 @@ export async function loopbackServer(options: LoopbackOptions = {}): Promise<Loo
     socket.on("close", () => sockets.delete(socket));
     socket.on("error", () => undefined);
   });
-  // What a client with a wrong certificate does ends here.
+  // A client with a wrong certificate causes this event; without a listener the process would report it.
   server.on("tlsClientError", () => undefined);
   await new Promise<void>((resolve) => {
     server.listen(socketPath === undefined ? { port: 0, host } : { path: socketPath }, resolve);
@@ -110,19 +114,22 @@ export async function loopbackServer(options: LoopbackOptions = {}): Promise<Loo
   };
 }
 
-const nextOf = (script: readonly ScriptedAnswer[], index: number): ScriptedAnswer | undefined =>
+const responseAt = (script: readonly ScriptedAnswer[], index: number): ScriptedAnswer | undefined =>
   script[Math.min(index, script.length - 1)];
 
-const seenOf = ({ method, url, headers }: IncomingMessage, body: Buffer): SeenRequest => ({
+const toReceivedRequest = (
+  { method, url, headers }: IncomingMessage,
+  body: Buffer,
+): ReceivedRequest => ({
   method: method ?? "",
   path: url ?? "",
   headers,
   body,
 });
 
-function answer(
+function respond(
   response: ServerResponse,
-  request: SeenRequest,
+  request: ReceivedRequest,
   script: ScriptedAnswer | undefined,
 ): void {
   if (typeof script === "function") {
@@ -133,10 +140,10 @@ function answer(
   }
 }
 
-/** Never answers. */
+/** Never responds. */
 export const hang: ScriptedAnswer = () => undefined;
 
-/** Ends the connection in place of an answer. */
+/** Destroys the connection instead of responding. */
 export const breakOff: ScriptedAnswer = (response) => {
   response.socket?.destroy();
 };

@@ -8,7 +8,7 @@ import { onTestFinished } from "vitest";
 export interface MswServer {
   /** Base address of the API. */
   readonly endpoint: string;
-  /** Every request in order: method and path with query, headers, body as JSON, bytes or `undefined`. */
+  /** Every request in order: method and path with query, headers, and the body as parsed JSON, as bytes if it is multipart, or `undefined` if it is empty. */
   readonly requests: readonly SeenCall[];
 }
 
@@ -19,8 +19,8 @@ export interface SeenCall {
 }
 
 /**
- * msw's handlers on a real port: msw itself sees `fetch` only, and our calls go by undici's own
- * connections. A request that no handler takes is answered with 501. Ends with the test.
+ * Serves msw's handlers on a real port. msw itself only intercepts `fetch`, but the client uses undici's
+ * connections. A request without a handler gets status 501. Closed when the test ends.
  */
 export async function mswServer(...handlers: readonly HttpHandler[]): Promise<MswServer> {
   const requests: SeenCall[] = [];

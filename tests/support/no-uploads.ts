@@ -1,10 +1,10 @@
 import type { Uploader } from "../../src/api/uploads.ts";
 
 const refuse = (): never => {
-  throw new Error("This noun was made without uploads");
+  throw new Error("This resource was created without uploads");
 };
 
-/** For nouns whose uploads are not what a test is about. */
+/** For resources in tests that do not upload anything. */
 export const noUploads: Uploader = {
   examples: refuse,
   examplesStream: refuse,

@@ -5,12 +5,12 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 const root = new URL("../../", import.meta.url);
 
-/** A copy of the built package, to be broken by a test. */
+/** A copy of the built package that a test can modify. */
 export interface PackageCopy extends AsyncDisposable {
   readonly folder: string;
-  /** The worker's file. */
+  /** Path of the worker's entry file. */
   readonly workerFile: string;
-  /** The address of one of its modules, such as `workers/host/pool`. */
+  /** The file URL of one of its modules, such as `workers/host/pool`. */
   readonly addressOf: (module: string) => string;
 }
 
@@ -31,10 +31,10 @@ export async function copyPackage(): Promise<PackageCopy> {
 }
 
 /**
- * A copy whose workers break on runs of certain names: `loop` keeps the thread busy for ever, `exit` ends
- * it, `heap` uses up its memory, and `throw` can't be written.
+ * A copy whose workers fail on runs with these names: `loop` keeps the thread busy forever, `exit` ends
+ * it, `heap` exhausts its memory, and `throw` throws when it is serialized.
  */
-export async function copyThatBreaks(): Promise<PackageCopy> {
+export async function copyWithCrashingWorker(): Promise<PackageCopy> {
   const copy = await copyPackage();
   await rename(copy.workerFile, join(copy.folder, "dist/workers/host/whole.task.js"));
   await writeFile(copy.workerFile, breakingWorker);
@@ -51,7 +51,7 @@ RunJson.prototype.markWhileWriting = function (run, write) {
     write();
   });
 };
-/** Of the tape: each short text has its length, 0x80 more, before it. */
+/** Searches the bytes of a tape for the names. On a tape, a short text follows a byte of 0x80 plus its length. */
 function breakOn(tape) {
   const isNamed = (name) => tape.includes(String.fromCharCode(0x80 + name.length) + name);
   if (isNamed("loop")) {
@@ -61,12 +61,12 @@ function breakOn(tape) {
     process.exit(3);
   }
   if (isNamed("throw")) {
-    throw new TypeError("the test's own");
+    throw new TypeError("thrown by the test");
   }
   if (isNamed("heap")) {
-    const kept = [];
+    const retained = [];
     for (;;) {
-      kept.push(Array.from({ length: 100_000 }, (_, i) => ({ i })));
+      retained.push(Array.from({ length: 100_000 }, (_, i) => ({ i })));
     }
   }
 }

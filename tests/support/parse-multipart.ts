@@ -7,9 +7,9 @@ export interface ParsedPart {
 }
 
 /**
- * Reads a body of `POST /runs/multipart` as strictly as the wire describes it.
+ * Parses a body of `POST /runs/multipart` exactly as docs/wire.md describes the format.
  *
- * @throws Error a delimiter, a header or a length is not exactly what it has to be.
+ * @throws Error a delimiter, a header or a length deviates from the format.
  */
 export function parseMultipart(contentType: string, body: Buffer): readonly ParsedPart[] {
   const boundary = /^multipart\/form-data; boundary=([\w-]{1,70})$/.exec(contentType)?.[1] ?? "";

@@ -1,5 +1,5 @@
-// Records runs with a spool and default durability, waits as the last argument says, and is killed. What it
-// printed is the ids of the runs that the spool has to hold.
+// Records runs with a spool and default durability, waits for the moment that the last argument names, and kills itself.
+// It prints the ids of the runs that must be in the spool.
 import { writeSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "millrace";
@@ -21,17 +21,17 @@ const record = (count) => {
   }
   return ids;
 };
-const say = (ids) => writeSync(1, ids.map((id) => `${id}\n`).join(""));
+const print = (ids) => writeSync(1, ids.map((id) => `${id}\n`).join(""));
 
 switch (when) {
   case "after a flush that reported pending": {
     const ids = record(200);
     const { pending } = await client.flush({ timeoutMs: 400 });
-    say(pending === 400 ? ids : []);
+    print(pending === 400 ? ids : []);
     break;
   }
   case "a second after the first failure": {
-    // More than the slots take, so that some of it waits behind what failed.
+    // More than the tapes in flight can hold, so that some records wait behind those that failed.
     const ids = record(200);
     while (client.stats().lastFailure === undefined) {
       await delay(5);
@@ -41,7 +41,7 @@ switch (when) {
     while (performance.now() - failedAt < 1_000) {
       await delay(5);
     }
-    say([...ids, ...later]);
+    print([...ids, ...later]);
     break;
   }
   default:

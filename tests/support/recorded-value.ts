@@ -1,6 +1,6 @@
 /**
- * The table of docs/values.md in plain TypeScript, for the values that the round trip draws: what JSON a
- * value is recorded as. It shares no code with the recorder. `undefined`: left out of objects.
+ * An independent implementation of the table in docs/values.md, for the values that the round-trip test
+ * generates: returns the JSON value as which a value is recorded. `undefined` means omitted from objects.
  */
 export function recordedValue(value: unknown, inside: readonly unknown[] = []): unknown {
   switch (typeof value) {
@@ -61,6 +61,6 @@ function fields(
   entries: readonly (readonly [string, unknown])[],
   inside: readonly unknown[],
 ): unknown {
-  const kept = entries.map(([key, item]) => [key, recordedValue(item, inside)] as const);
-  return Object.fromEntries(kept.filter(([, item]) => item !== undefined));
+  const recorded = entries.map(([key, item]) => [key, recordedValue(item, inside)] as const);
+  return Object.fromEntries(recorded.filter(([, item]) => item !== undefined));
 }

@@ -4,30 +4,30 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** What becomes of a request that carries runs. */
-export type Passage =
+/** What the relay does with a request that carries runs. */
+export type RelayAction =
   | "pass"
-  /** It arrives, and its answer does not. */
-  | "lose the answer"
-  /** It does not arrive, and is answered with this status. */
+  /** The request reaches the server, but its response is dropped. */
+  | "lose the response"
+  /** The request does not reach the server, and gets this status. */
   | 413
   | 503;
 
 export interface Relay {
   readonly url: string;
-  /** Where requests go on to; may be changed. */
+  /** The server to which requests are forwarded; may be changed. */
   target: string;
-  /** Of the next requests that carry runs, in turn; then all pass. */
-  readonly passages: Passage[];
-  /** Bodies of those that carried runs, in order. */
+  /** Actions for the next requests that carry runs, in turn; all later requests pass. */
+  readonly actions: RelayAction[];
+  /** Bodies of the requests that carried runs, in order. */
   readonly bodies: Buffer[];
 }
 
-/** Passes requests on to a server, or does not; closes with the test. */
+/** Forwards requests to a server, or fails them as scripted. Closed when the test ends. */
 export async function relayTo(target: string): Promise<Relay> {
   const server = createServer((request, response) => {
-    pass(relay, request, response).catch(() => {
-      // Nobody is there: the client sees a broken connection.
+    relayRequest(relay, request, response).catch(() => {
+      // The target is down, so the client gets a broken connection.
       response.destroy();
     });
   });
@@ -41,11 +41,11 @@ export async function relayTo(target: string): Promise<Relay> {
       }),
   );
   const { port } = server.address() as AddressInfo;
-  const relay: Relay = { url: `http://127.0.0.1:${port}`, target, passages: [], bodies: [] };
+  const relay: Relay = { url: `http://127.0.0.1:${port}`, target, actions: [], bodies: [] };
   return relay;
 }
 
-async function pass(
+async function relayRequest(
   relay: Relay,
   request: IncomingMessage,
   response: ServerResponse,
@@ -57,12 +57,12 @@ async function pass(
   const { method = "GET", url = "/", headers } = request;
   const body = Buffer.concat(chunks);
   const hasRuns = method === "POST" && url.startsWith("/runs/multipart");
-  const passage = hasRuns ? (relay.passages.shift() ?? "pass") : "pass";
+  const action = hasRuns ? (relay.actions.shift() ?? "pass") : "pass";
   if (hasRuns) {
     relay.bodies.push(body);
   }
-  if (typeof passage === "number") {
-    response.writeHead(passage).end("{}");
+  if (typeof action === "number") {
+    response.writeHead(action).end("{}");
     return;
   }
   const answer = await fetch(relay.target + url, {
@@ -71,7 +71,7 @@ async function pass(
     ...(method === "GET" ? {} : { body }),
   });
   const text = await answer.text();
-  if (passage === "lose the answer") {
+  if (action === "lose the response") {
     response.destroy();
   } else {
     response.writeHead(answer.status, { "content-type": "application/json" }).end(text);

@@ -10,46 +10,51 @@ import { TapeBatch } from "../../src/workers/sinks/tape-batch.ts";
 import { TapeReader } from "../../src/workers/json/tape-reader.ts";
 import { WasmJson } from "../../src/workers/json/wasm-json.ts";
 
-/** One record of a tape: a root run's start or end, wire-shaped. */
+/** One record of a tape: the start or end of a root run, with the fields of the wire format. */
 export interface TestRecord {
   readonly id: string;
   /** @defaultValue post */
   readonly operation?: Operation;
   readonly run?: WirePatch;
-  /** Leaves out the run's place in a trace, so that it can't go into a batch. */
-  readonly isUnplaced?: boolean;
+  /** Omits the dotted order, so that the run can't be sent in a batch. */
+  readonly withoutDottedOrder?: boolean;
 }
 
-/** The id of the run of this number. */
+/** The run id that contains this number. */
 export const runId = (number: number): string =>
   `00000000-0000-7000-8000-${String(number).padStart(12, "0")}`;
 
-/** Starts of so many runs, numbered from 1. */
+/** The starts of `count` runs, with ids numbered from 1. */
 export const manyRuns = (count: number, run: WirePatch = {}): readonly TestRecord[] =>
   Array.from({ length: count }, (_, index) => ({ id: runId(index + 1), run }));
 
-/** A tape of these records. */
+/** A tape that contains these records. */
 export function tapeOf(records: readonly TestRecord[]): Tape {
   const first = new Tape(64 * 1_048_576);
   const writer = new TapeWriter(first, () => {
-    throw new RangeError("the test's records are larger than its tape");
+    throw new RangeError("The test's records do not fit on its tape");
   });
-  const shown = { hideInputs: false, hideOutputs: false, hideMetadata: false };
+  const nothingHidden = { hideInputs: false, hideOutputs: false, hideMetadata: false };
   const encoder = new RecordEncoder(writer, {
-    filters: new PayloadFilters(shown, () => undefined),
+    filters: new PayloadFilters(nothingHidden, () => undefined),
     attachments: { attachmentBytes: 67_108_864, dangerouslyAllowFilesystem: true },
   });
-  for (const { id, operation = "post", run = {}, isUnplaced = false } of records) {
-    const place = isUnplaced
+  for (const { id, operation = "post", run = {}, withoutDottedOrder = false } of records) {
+    const position = withoutDottedOrder
       ? {}
       : { dotted_order: `${microsToStamp(1_800_000_000_000_000)}${id}` };
-    encoder.wire({ operation, id, run: { id, name: "run", ...place, ...run }, projectName: "p" });
+    encoder.wire({
+      operation,
+      id,
+      run: { id, name: "run", ...position, ...run },
+      projectName: "p",
+    });
     writer.endRecord();
   }
   return writer.tape;
 }
 
-/** The batch of all these records, as a worker makes it of their tape. */
+/** The batch that a worker creates from a tape with these records. */
 export function batchOf(records: readonly TestRecord[], attachBytesFrom?: number): TapeBatch {
   const { memory, used } = tapeOf(records);
   const reader = new TapeReader(memory, used);

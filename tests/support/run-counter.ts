@@ -3,16 +3,16 @@ import type { RequestListener, Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { runsIn } from "./runs-in-body.ts";
 
-/** A server on loopback that counts the runs of requests. */
+/** A server on loopback that counts the runs in its requests. */
 export interface RunCounter extends AsyncDisposable {
   readonly url: string;
-  /** Ids of runs whose start arrived, each once. */
+  /** Ids of the runs whose start arrived. */
   readonly started: ReadonlySet<string>;
-  /** Ids of runs whose outputs arrived, with the start or later. */
+  /** Ids of the runs whose outputs arrived, with the start or later. */
   readonly ended: ReadonlySet<string>;
 }
 
-/** Takes every run, unless `listener` answers in its place. */
+/** Accepts every run, unless a `listener` is given, which handles all requests instead. */
 export async function runCounter(listener?: RequestListener): Promise<RunCounter> {
   const started = new Set<string>();
   const ended = new Set<string>();

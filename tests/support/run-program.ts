@@ -6,11 +6,11 @@ import { join } from "node:path";
 
 export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** Arguments of node's own. */
+  /** Command-line options for node itself. */
   readonly nodeArguments?: readonly string[];
-  /** The module that has `Client`. @defaultValue the built package's */
+  /** The module that exports `Client`. @defaultValue the entry of the built package */
   readonly entry?: string;
-  /** Source of a module that is loaded before the program, by this means. */
+  /** The source of a module to load before the program, and whether `NODE_OPTIONS` or a command-line argument loads it. */
   readonly preload?: { readonly source: string; readonly by: "NODE_OPTIONS" | "argument" };
 }
 
@@ -22,7 +22,7 @@ export interface ProgramEnd {
 
 const dist = new URL("../../dist/main/index.js", import.meta.url).href;
 
-/** Runs a program of its own, which finds `Client`; answers when it has ended, or was killed after 60 s. */
+/** Runs a program with `Client` in scope as a separate process. Resolves when it ends; it is killed after 60 s. */
 export async function runProgram(
   source: string,
   { env = {}, preload, nodeArguments = [], entry = dist }: ProgramOptions = {},
@@ -30,9 +30,9 @@ export async function runProgram(
   const folder = await mkdtemp(join(tmpdir(), "millrace-program-"));
   const path = join(folder, "program.mjs");
   const preloaded = join(folder, "preload.mjs");
-  const head = `import { Client } from ${JSON.stringify(entry)};\n`;
-  await writeFile(path, head + source);
-  await writeFile(preloaded, head + (preload?.source ?? ""));
+  const clientImport = `import { Client } from ${JSON.stringify(entry)};\n`;
+  await writeFile(path, clientImport + source);
+  await writeFile(preloaded, clientImport + (preload?.source ?? ""));
   const options = preload?.by === "NODE_OPTIONS" ? { NODE_OPTIONS: `--import=${preloaded}` } : {};
   const imports = preload?.by === "argument" ? ["--import", preloaded] : [];
   const args = [...nodeArguments, ...imports, path];
@@ -43,11 +43,11 @@ export async function runProgram(
     timeout: 60_000,
   });
   let output = "";
-  const keep = (chunk: Buffer): void => {
+  const appendOutput = (chunk: Buffer): void => {
     output += chunk.toString();
   };
-  child.stdout.on("data", keep);
-  child.stderr.on("data", keep);
+  child.stdout.on("data", appendOutput);
+  child.stderr.on("data", appendOutput);
   const [code] = (await once(child, "close")) as [number | null];
   const durationMs = performance.now() - began;
   await rm(folder, { recursive: true });

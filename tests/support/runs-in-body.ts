@@ -1,8 +1,8 @@
-/** Ids of the runs in the body of a request, whichever format it has. */
+/** Ids of the runs in the body of a request, whether JSON or multipart. */
 export interface RunsInBody {
-  /** Those whose start is in it. */
+  /** Runs whose start is in the body. */
   readonly started: readonly string[];
-  /** Those whose outputs are in it. */
+  /** Runs whose outputs are in the body. */
   readonly ended: readonly string[];
 }
 

@@ -1,15 +1,15 @@
-// A server in a thread of its own, so that the thread that asks it may block. Each request for projects
-// says by its filter `name` how it is answered: `slow-300`, `status-409`, `bytes-1000`, or at once. `/seen`
-// tells how many were asked for and how many were broken off.
+// A server in its own thread, so that the thread that calls it may block. In each request for projects, the
+// filter `name` chooses the response: `slow-300` (delay in ms), `status-409`, `bytes-1000` (size), or an immediate one.
+// `/seen` returns how many requests were received and how many were aborted.
 import { createServer } from "node:http";
 import { parentPort } from "node:worker_threads";
 
-const seen = { asked: 0, brokenOff: 0, names: [] };
+const counts = { received: 0, aborted: 0, names: [] };
 
 const server = createServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? "/", "http://host");
   if (pathname === "/seen") {
-    response.end(JSON.stringify(seen));
+    response.end(JSON.stringify(counts));
     return;
   }
   if (pathname === "/info") {
@@ -18,12 +18,12 @@ const server = createServer((request, response) => {
   }
   const name = searchParams.get("name") ?? "";
   const [kind, number = ""] = name.split("-");
-  seen.asked += 1;
-  seen.names.push(name);
+  counts.received += 1;
+  counts.names.push(name);
   response.on("close", () => {
-    seen.brokenOff += response.writableFinished ? 0 : 1;
+    counts.aborted += response.writableFinished ? 0 : 1;
   });
-  const answer = () => {
+  const respond = () => {
     const description = "x".repeat(kind === "bytes" ? Number(number) : 0);
     const project = { id: "i", tenant_id: "t", name, start_time: "2026-01-01", description };
     const status = kind === "status" ? Number(number) : 200;
@@ -31,9 +31,9 @@ const server = createServer((request, response) => {
     response.end(JSON.stringify(status < 300 ? [project] : { detail: `no ${name}` }));
   };
   if (kind === "slow") {
-    setTimeout(answer, Number(number));
+    setTimeout(respond, Number(number));
   } else {
-    request.resume().on("end", answer);
+    request.resume().on("end", respond);
   }
 });
 

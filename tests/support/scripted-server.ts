@@ -2,19 +2,19 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { onTestFinished } from "vitest";
 
-export interface SeenRequests {
-  readonly asked: number;
-  readonly brokenOff: number;
+export interface RequestCounts {
+  readonly received: number;
+  readonly aborted: number;
   readonly names: readonly string[];
 }
 
 export interface ScriptedServer {
   readonly endpoint: string;
-  /** What it was asked so far. */
-  seen(): Promise<SeenRequests>;
+  /** Counts the requests received so far. */
+  requestCounts(): Promise<RequestCounts>;
 }
 
-/** The server of `scripted-server.mjs`; ends with the test. */
+/** Starts the server of `scripted-server.mjs`, which is terminated when the test ends. */
 export async function scriptedServer(): Promise<ScriptedServer> {
   const worker = new Worker(new URL("scripted-server.mjs", import.meta.url), { execArgv: [] });
   onTestFinished(async () => void (await worker.terminate()));
@@ -22,6 +22,6 @@ export async function scriptedServer(): Promise<ScriptedServer> {
   const endpoint = `http://127.0.0.1:${port}`;
   return {
     endpoint,
-    seen: async () => (await (await fetch(`${endpoint}/seen`)).json()) as SeenRequests,
+    requestCounts: async () => (await (await fetch(`${endpoint}/seen`)).json()) as RequestCounts,
   };
 }

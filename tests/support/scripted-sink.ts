@@ -1,11 +1,11 @@
 import type { Batch, Outcome, Sink } from "../../src/workers/sinks/sink.ts";
 
-/** Keeps what it is given; answers with the outcomes it was made with in turn, the last one for ever. */
+/** A sink that keeps its batches and returns scripted outcomes in turn; the last one repeats. */
 export interface ScriptedSink extends Sink {
   readonly batches: readonly Batch[];
 }
 
-/** What to answer: an outcome, or what to make of the batch. */
+/** An outcome, or a function that returns one for a batch. */
 export type Script = Outcome | ((batch: Batch) => Outcome);
 
 export function scriptedSink(...script: readonly Script[]): ScriptedSink {

@@ -1,7 +1,7 @@
 import { headOffset, outcomeCode } from "../../src/model/records/tape-format.ts";
 import type { ShipTask } from "../../src/model/records/shipping.ts";
 
-/** Writes outcomes into the heads of a tape's records, as a worker does. */
+/** Writes outcomes into the headers of a tape's records, as a worker does. */
 export function settleTape(
   { memory }: Pick<ShipTask, "memory">,
   outcomes: readonly (keyof typeof outcomeCode)[],

@@ -1,4 +1,4 @@
-// A process of its own with a spool: does what the second argument says, and says what came of it.
+// Performs a task on a spool in a separate process, and reports the result. The second argument names the task.
 import { once } from "node:events";
 import { Spool } from "../../dist/workers/spool/spool.js";
 
@@ -33,18 +33,18 @@ switch (task) {
     break;
   }
   case "fill the disk": {
-    // The parent limits how long a file may be.
-    const answers = [];
+    // The parent process limits the size of files.
+    const results = [];
     for (const body of ["a".repeat(3_000), "b".repeat(3_000), "c".repeat(100)]) {
       try {
         spool.append(Buffer.from(body), 1);
-        answers.push("written");
+        results.push("written");
       } catch (error) {
-        answers.push(error.code);
+        results.push(error.code);
       }
     }
     spool.close();
-    process.stdout.write(JSON.stringify(answers));
+    process.stdout.write(JSON.stringify(results));
     break;
   }
   default:

@@ -5,28 +5,28 @@ import { afterEach, beforeEach } from "vitest";
 import { Spool } from "../../src/workers/spool/spool.ts";
 import type { SpoolLoss, SpoolOptions } from "../../src/workers/spool/spool-options.ts";
 
-/** Where the present test's spool is; a new folder for each. */
-export const place = { folder: "" };
+/** The spool folder of the current test; each test gets a new one. */
+export const testSpool = { folder: "" };
 
 beforeEach(() => {
-  place.folder = mkdtempSync(join(tmpdir(), "millrace-spool-"));
+  testSpool.folder = mkdtempSync(join(tmpdir(), "millrace-spool-"));
 });
 
 afterEach(() => {
-  rmSync(place.folder, { recursive: true, force: true });
+  rmSync(testSpool.folder, { recursive: true, force: true });
 });
 
-export interface Opened {
+export interface OpenedSpool {
   readonly spool: Spool;
   readonly losses: SpoolLoss[];
   readonly troubles: string[];
 }
 
-export function open(options: Partial<SpoolOptions> = {}): Opened {
+export function openSpool(options: Partial<SpoolOptions> = {}): OpenedSpool {
   const losses: SpoolLoss[] = [];
   const troubles: string[] = [];
   const spool = new Spool({
-    folder: place.folder,
+    folder: testSpool.folder,
     quotaBytes: 100_000_000,
     syncMs: 60_000,
     onLost: (loss) => {
@@ -40,8 +40,8 @@ export function open(options: Partial<SpoolOptions> = {}): Opened {
   return { spool, losses, troubles };
 }
 
-/** Each body counts as one record. */
-export const append = (spool: Spool, ...bodies: readonly string[]): void => {
+/** Appends tapes to a spool. Each body counts as one record. */
+export const appendBodies = (spool: Spool, ...bodies: readonly string[]): void => {
   for (const body of bodies) {
     spool.append(Buffer.from(body, "latin1"), 1);
   }
@@ -56,29 +56,31 @@ export async function takeAll(spool: Spool): Promise<readonly string[]> {
   return bodies;
 }
 
-/** What the next client finds. */
-export async function recover(): Promise<Opened & { readonly bodies: readonly string[] }> {
-  const opened = open();
+/** Takes over the spool as the next client would, and returns the bodies that it contains. */
+export async function recoverSpool(): Promise<
+  OpenedSpool & { readonly bodies: readonly string[] }
+> {
+  const opened = openSpool();
   await opened.spool.claim();
   const bodies = await takeAll(opened.spool);
   opened.spool.close();
   return { ...opened, bodies };
 }
 
-/** Writes bodies as a client does that then closes. */
-export function leaveBehind(...bodies: readonly string[]): void {
-  const { spool } = open();
-  append(spool, ...bodies);
+/** Writes bodies to a spool and closes it, as a client does when it ends. */
+export function writeAndClose(...bodies: readonly string[]): void {
+  const { spool } = openSpool();
+  appendBodies(spool, ...bodies);
   spool.close();
 }
 
-export const inFolder = (): readonly string[] => readdirSync(place.folder).toSorted();
+export const spoolEntries = (): readonly string[] => readdirSync(testSpool.folder).toSorted();
 
 /** Paths of all segments, the oldest first. */
-export const segments = (): readonly string[] =>
-  inFolder().flatMap((lane) =>
-    readdirSync(join(place.folder, lane))
+export const segmentPaths = (): readonly string[] =>
+  spoolEntries().flatMap((writerDirectory) =>
+    readdirSync(join(testSpool.folder, writerDirectory))
       .toSorted()
-      .map((name) => join(place.folder, lane, name)),
+      .map((name) => join(testSpool.folder, writerDirectory, name)),
   );
-export const only = (): string => segments()[0] ?? "";
+export const onlySegmentPath = (): string => segmentPaths()[0] ?? "";

@@ -4,14 +4,14 @@ import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 import { runsIn } from "./runs-in-body.ts";
 
-export interface Switchable {
+export interface SwitchableServer {
   readonly url: string;
   readonly ended: Set<string>;
   status: number;
 }
 
-/** Answers with `status`, and keeps the ids of the ends that it took with 202; closes with the test. */
-export async function switchable(status: number): Promise<Switchable> {
+/** A server that responds with `status`, which a test may change. It keeps the ids of the ends that it accepted with 202. Closed when the test ends. */
+export async function startSwitchableServer(status: number): Promise<SwitchableServer> {
   const state = { url: "", ended: new Set<string>(), status };
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];

@@ -11,7 +11,7 @@ const serve = new URL("../../dist/api/sync/serve-calls.js", import.meta.url).hre
 const warnings: string[] = [];
 const warn = (message: string): void => void warnings.push(message);
 
-/** A worker whose calls are made by `make(call, signal)`. */
+/** Starts a worker that makes each call with `make(call, signal)`. */
 async function workerOf(make: string, head = ""): Promise<BlockingWorker> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-sync-"));
   const path = join(folder, "worker.mjs");

@@ -63,7 +63,7 @@ test("bytes, times, addresses, files and values that contain themselves stay wha
   }) as [Record<string, unknown>];
   expect(Buffer.isBuffer(there["bytes"])).toBe(true);
   expect(String(there["bytes"])).toBe("bytes");
-  // A view of the pool would have taken the pool along.
+  // A view into the buffer pool would have copied the whole pool.
   expect((there["bytes"] as Buffer).buffer.byteLength).toBe(5);
   expect(there["places"]).toEqual([Buffer.from("bytes"), new URL("http://h/")]);
   expect(there["when"]).toEqual(new Date(7));

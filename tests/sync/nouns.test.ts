@@ -18,7 +18,7 @@ interface MirroredMethod {
   readonly blocking: Work;
 }
 
-/** What a client has for its user: the objects of classes that stand in `src/api`. */
+/** The methods of a client's resources: its properties whose classes are in `src/api`. */
 function methodsOf(client: Client): readonly MirroredMethod[] {
   const sync = client.sync as unknown as Readonly<Record<string, Readonly<Record<string, Work>>>>;
   return Object.entries(client as unknown as Readonly<Record<string, object>>).flatMap(
@@ -42,7 +42,7 @@ function methodNamesOf(prototype: object): readonly string[] {
   return [...new Set([...own, ...above])];
 }
 
-/** A result, or what can be compared of an error. */
+/** The result of a call, or the comparable properties of its error. */
 async function outcomeOf(work: () => unknown): Promise<unknown> {
   try {
     const result = work();

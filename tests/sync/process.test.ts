@@ -62,7 +62,7 @@ test.each(["NODE_OPTIONS", "argument"] as const)(
   "a preload given by %s does not run in the worker",
   async (by) => {
     const { endpoint } = await scriptedServer();
-    // Not by the console: what a thread writes there may be lost at the end.
+    // Does not use the console, because its output may be lost when a thread ends.
     const source = `(await import("node:fs")).writeSync(1, "preload\\n");`;
     const end = await runProgram(
       `console.log(new Client().sync.projects.has({ projectName: "p" }));`,

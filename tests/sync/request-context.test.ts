@@ -24,7 +24,7 @@ async function warned(): Promise<Warned> {
 const text =
   "[millrace] client.sync.projects.has was called while handling a request: it blocks all other requests until it returns; await client.projects.has instead";
 
-/** Has `work` done by the handler of a request to a server of this process. */
+/** Runs `work` in the handler of a request to a server of this process. */
 async function handling(work: () => unknown): Promise<number> {
   const server = createServer((_request, response) => {
     void Promise.resolve(work()).then(() => response.end());

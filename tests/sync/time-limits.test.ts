@@ -20,7 +20,7 @@ test("a call that is not answered in time throws, and is cancelled at the server
   );
   expect(performance.now() - began).toBeLessThan(2_000);
   await vi.waitFor(async () => {
-    expect(await server.seen()).toMatchObject({ asked: 3, brokenOff: 2 });
+    expect(await server.requestCounts()).toMatchObject({ asked: 3, brokenOff: 2 });
   });
 });
 
@@ -35,7 +35,7 @@ test("the call after one that timed out gets its own answer, never the late one"
     }
   };
   read("first", 10_000);
-  // The limit and the answer come at about the same time: some answers are late by little.
+  // The limit and the response come at about the same time, so some responses are slightly too late.
   const names = Array.from({ length: 40 }, (_one, index) => `slow-${index % 20}`);
   for (const name of names) {
     expect([name, "TIMEOUT"]).toContain(read(name, 10));

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { attachToRuns } from "../../src/workers/json/attachments.ts";
 import { joinRecords } from "../../src/workers/json/operations.ts";
 import { TapeReader } from "../../src/workers/json/tape-reader.ts";
-import { batching, runsOf } from "../support/batching.ts";
+import { createTestBatcher, runsOf } from "../support/batching.ts";
 import { encodeWire } from "../../src/tracing/tape/record-encoder.ts";
 
 const id = "00000000-0000-4000-8000-000000000002";
@@ -31,7 +31,7 @@ test("any attachments of a start and an end arrive joined, on tapes of any size;
       attachments,
       fc.integer({ min: 128, max: 20_000 }),
       async (first: Files, second: Files, tapeBytes) => {
-        const { batcher, underWay, ledger } = batching({
+        const { batcher, inFlight, ledger } = createTestBatcher({
           tapeBytes,
           maxQueueBytes: 10_000_000,
           slots: 100,
@@ -45,7 +45,7 @@ test("any attachments of a start and an end arrive joined, on tapes of any size;
         }
         void batcher.flush(0);
         const found = new Map<string, [string, string]>();
-        for (const { memory, used } of underWay) {
+        for (const { memory, used } of inFlight) {
           const reader = new TapeReader(memory, used);
           const rules = { allowed: false, limitBytes: 0 };
           for (const run of await attachToRuns(reader, joinRecords(reader), rules)) {
@@ -65,7 +65,7 @@ test("any attachments of a start and an end arrive joined, on tapes of any size;
           ]),
         );
         expect(found).toEqual(expected);
-        expect(Object.assign({}, ...underWay.flatMap(runsOf))).toMatchObject({
+        expect(Object.assign({}, ...inFlight.flatMap(runsOf))).toMatchObject({
           inputs: { q: 1 },
           outputs: { a: 2 },
         });

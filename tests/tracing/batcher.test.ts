@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { batching, idsOf, runsOf } from "../support/batching.ts";
+import { createTestBatcher, idsOf, runsOf } from "../support/batching.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({
@@ -13,49 +13,49 @@ afterEach(() => {
 
 describe("when a tape is cut", () => {
   test("the first record of a quiet time waits firstDelayMs; none after it pushes that back", () => {
-    const { record, underWay } = batching({ firstDelayMs: 250 });
+    const { record, inFlight } = createTestBatcher({ firstDelayMs: 250 });
     vi.advanceTimersByTime(1_000);
     record();
     for (let i = 0; i < 24; i++) {
       vi.advanceTimersByTime(10);
       record();
     }
-    expect(underWay).toHaveLength(0);
+    expect(inFlight).toHaveLength(0);
     vi.advanceTimersByTime(10);
-    expect(underWay.map(({ records }) => records)).toEqual([25]);
+    expect(inFlight.map(({ records }) => records)).toEqual([25]);
   });
 
   test("in traffic a record waits aggregationDelayMs", () => {
-    const { record, underWay } = batching({ firstDelayMs: 250, aggregationDelayMs: 50 });
+    const { record, inFlight } = createTestBatcher({ firstDelayMs: 250, aggregationDelayMs: 50 });
     record();
     vi.advanceTimersByTime(250);
     record();
     vi.advanceTimersByTime(49);
-    expect(underWay).toHaveLength(1);
+    expect(inFlight).toHaveLength(1);
     vi.advanceTimersByTime(1);
-    expect(underWay).toHaveLength(2);
+    expect(inFlight).toHaveLength(2);
   });
 
   test("batchLimit records go at the next turn of the loop, a burst of one tick together", () => {
-    const { record, underWay } = batching({ batchLimit: 10, tapeBytes: 65_536 });
+    const { record, inFlight } = createTestBatcher({ batchLimit: 10, tapeBytes: 65_536 });
     for (let i = 0; i < 30; i++) {
       record();
     }
-    expect(underWay).toHaveLength(0);
+    expect(inFlight).toHaveLength(0);
     vi.advanceTimersByTime(0);
-    expect(underWay.map(({ records }) => records)).toEqual([30]);
+    expect(inFlight.map(({ records }) => records)).toEqual([30]);
   });
 
   test("a full tape goes at once, in the tick that fills it", () => {
-    const { record, underWay } = batching({ tapeBytes: 4_096 });
+    const { record, inFlight } = createTestBatcher({ tapeBytes: 4_096 });
     for (let i = 0; i < 5; i++) {
       record(1_000);
     }
-    expect(underWay.map(({ records }) => records)).toEqual([3]);
+    expect(inFlight.map(({ records }) => records)).toEqual([3]);
   });
 
   test("a record after a full batch was flushed goes when its time is up", async () => {
-    const { record, batcher, underWay, deliver } = batching({ batchLimit: 10 });
+    const { record, batcher, inFlight, deliver } = createTestBatcher({ batchLimit: 10 });
     for (let i = 0; i < 12; i++) {
       record();
     }
@@ -64,45 +64,50 @@ describe("when a tape is cut", () => {
     await deliver();
     record();
     vi.advanceTimersByTime(250);
-    expect(underWay.map(({ records }) => records)).toEqual([1]);
+    expect(inFlight.map(({ records }) => records)).toEqual([1]);
   });
 
   test("while every slot is taken an aged tape goes on filling, and goes when one is free", async () => {
-    const { record, underWay, deliver } = batching({ slots: 1 });
+    const { record, inFlight, deliver } = createTestBatcher({ slots: 1 });
     record();
     vi.advanceTimersByTime(250);
     for (let i = 0; i < 5; i++) {
       record();
       vi.advanceTimersByTime(100);
     }
-    expect(underWay).toHaveLength(1);
+    expect(inFlight).toHaveLength(1);
     await deliver();
-    expect(underWay.map(({ records }) => records)).toEqual([5]);
+    expect(inFlight.map(({ records }) => records)).toEqual([5]);
   });
 });
 
 describe("the bounds", () => {
   test("what waits never takes more than maxQueueBytes; the newest are dropped and counted", () => {
-    const { record, batcher, ledger, underWay } = batching({ maxQueueBytes: 65_536, slots: 2 });
+    const { record, batcher, ledger, inFlight } = createTestBatcher({
+      maxQueueBytes: 65_536,
+      slots: 2,
+    });
     for (let i = 0; i < 1_000; i++) {
       record(500);
     }
-    const inFlight = underWay.reduce((sum, { records }) => sum + records, 0);
+    const recordsInFlight = inFlight.reduce((sum, { records }) => sum + records, 0);
     const { queueFull } = ledger.lost;
     expect(queueFull).toBeGreaterThan(0);
     expect(batcher.pending + queueFull).toBe(1_000);
-    expect((batcher.pending - inFlight) * 500).toBeLessThanOrEqual(65_536);
-    expect((batcher.pending - inFlight) * 700).toBeGreaterThan(65_536 - 2 * 4_096);
+    expect((batcher.pending - recordsInFlight) * 500).toBeLessThanOrEqual(65_536);
+    expect((batcher.pending - recordsInFlight) * 700).toBeGreaterThan(65_536 - 2 * 4_096);
   });
 
   test("maxQueueRecords counts what waits and what is under way", async () => {
-    const { record, batcher, ledger, deliver, underWay } = batching({ maxQueueRecords: 10 });
+    const { record, batcher, ledger, deliver, inFlight } = createTestBatcher({
+      maxQueueRecords: 10,
+    });
     for (let i = 0; i < 12; i++) {
       record();
     }
     expect(ledger.lost.queueFull).toBe(2);
     vi.advanceTimersByTime(250);
-    expect(underWay).toHaveLength(1);
+    expect(inFlight).toHaveLength(1);
     await deliver();
     record();
     expect(batcher.pending).toBe(1);
@@ -110,28 +115,28 @@ describe("the bounds", () => {
   });
 
   test("a record larger than a tape gets a tape of its own and arrives whole", () => {
-    const { record, batcher, underWay } = batching({ tapeBytes: 4_096 });
+    const { record, batcher, inFlight } = createTestBatcher({ tapeBytes: 4_096 });
     record(10);
     const large = record(20_000);
     void batcher.flush(10);
-    const run = underWay.flatMap((tape) => runsOf(tape)).find(({ id }) => id === large);
+    const run = inFlight.flatMap((tape) => runsOf(tape)).find(({ id }) => id === large);
     expect(run?.["inputs"]).toEqual({ text: "x".repeat(20_000) });
   });
 
   test("a record larger than the queue costs only itself", () => {
-    const { record, batcher, ledger, underWay } = batching();
+    const { record, batcher, ledger, inFlight } = createTestBatcher();
     const before = record();
     record(100_000);
     const after = record();
     void batcher.flush(10);
     expect(ledger.lost.queueFull).toBe(1);
-    expect(underWay.flatMap(idsOf)).toEqual([before, after]);
+    expect(inFlight.flatMap(idsOf)).toEqual([before, after]);
   });
 });
 
 describe("records that misbehave", () => {
   test("one that can't be encoded costs only itself", () => {
-    const { record, batcher, ledger, underWay } = batching();
+    const { record, batcher, ledger, inFlight } = createTestBatcher();
     const before = record();
     const fail = (): never => {
       throw new Error("a bug of ours");
@@ -140,11 +145,11 @@ describe("records that misbehave", () => {
     const after = record();
     void batcher.flush(10);
     expect(ledger.lost.unencodable).toBe(1);
-    expect(underWay.flatMap(idsOf)).toEqual([before, after]);
+    expect(inFlight.flatMap(idsOf)).toEqual([before, after]);
   });
 
   test("one recorded by a getter of another's inputs arrives, and so does the other", () => {
-    const { record, batcher, underWay } = batching();
+    const { record, batcher, inFlight } = createTestBatcher();
     let inner = "";
     const outer = record(0, {
       get trap() {
@@ -154,13 +159,13 @@ describe("records that misbehave", () => {
       after: 2,
     });
     void batcher.flush(10);
-    const runs = underWay.flatMap((tape) => runsOf(tape));
+    const runs = inFlight.flatMap((tape) => runsOf(tape));
     expect(new Set(runs.map((run) => run["id"]))).toEqual(new Set([outer, inner]));
     expect(runs.find(({ id }) => id === outer)?.["inputs"]).toEqual({ trap: 1, after: 2 });
   });
 
   test("after refuse every record is counted as closed", () => {
-    const { record, batcher, ledger } = batching();
+    const { record, batcher, ledger } = createTestBatcher();
     batcher.refuse();
     record();
     expect(ledger.lost.closed).toBe(1);
@@ -170,7 +175,7 @@ describe("records that misbehave", () => {
 
 describe("flush", () => {
   test("ships what was recorded, and says what became of it", async () => {
-    const { record, batcher, deliver } = batching();
+    const { record, batcher, deliver } = createTestBatcher();
     record();
     record();
     const flushed = batcher.flush(1_000);
@@ -179,7 +184,7 @@ describe("flush", () => {
   });
 
   test("comes to its end when the time is up, and says what is pending", async () => {
-    const { record, batcher } = batching();
+    const { record, batcher } = createTestBatcher();
     record();
     const flushed = batcher.flush(1_000);
     vi.advanceTimersByTime(1_000);
@@ -187,7 +192,7 @@ describe("flush", () => {
   });
 
   test("does not wait for what is recorded after the call", async () => {
-    const { record, batcher, deliver } = batching();
+    const { record, batcher, deliver } = createTestBatcher();
     record();
     const flushed = batcher.flush(1_000);
     record();
@@ -202,11 +207,13 @@ test("whatever is recorded, in whatever sizes: every record is delivered or coun
     fc.asyncProperty(
       fc.array(fc.tuple(fc.integer({ min: 0, max: 9_000 }), fc.boolean()), { maxLength: 120 }),
       async (steps) => {
-        const { record, batcher, ledger, underWay, deliver } = batching({ maxQueueBytes: 65_536 });
+        const { record, batcher, ledger, inFlight, deliver } = createTestBatcher({
+          maxQueueBytes: 65_536,
+        });
         const recorded: string[] = [];
         const arrived: string[] = [];
         const take = async (): Promise<void> => {
-          const [tape] = underWay;
+          const [tape] = inFlight;
           arrived.push(...(tape === undefined ? [] : idsOf(tape)));
           await deliver();
         };
@@ -216,13 +223,13 @@ test("whatever is recorded, in whatever sizes: every record is delivered or coun
           if (ledger.lost.queueFull === lostBefore) {
             recorded.push(id);
           }
-          if (delivers && underWay.length > 0) {
+          if (delivers && inFlight.length > 0) {
             await take();
           }
           expect(ledger.accepted).toBe(ledger.delivered + ledger.totalLost + batcher.pending);
         }
         void batcher.flush(0);
-        while (underWay.length > 0) {
+        while (inFlight.length > 0) {
           await take();
         }
         expect(arrived).toEqual(recorded);

@@ -46,7 +46,7 @@ test("a wall clock that only ticks coarsely is no reason to anchor anew", () => 
 test("is never further from the wall clock than it is allowed to drift", () => {
   const { time, clock } = steerable();
   for (let step = 0; step < 10_000; step += 1) {
-    // A monotonic clock that runs one in a thousand slow.
+    // A monotonic clock that runs slow by one part in a thousand.
     time.wallMs += 1;
     time.monotonicMs += 0.999;
     expect(Math.abs(clock() - time.wallMs * 1_000)).toBeLessThanOrEqual(2_001);
@@ -74,7 +74,7 @@ test("fake timers are followed at once", () => {
   } finally {
     vi.useRealTimers();
   }
-  // And left at once, though their monotonic time was far ahead.
+  // The clock returns to real time at once, although the fake time was far ahead.
   expect(Math.abs(processClock() / 1_000 - Date.now())).toBeLessThan(5);
 });
 

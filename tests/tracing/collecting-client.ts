@@ -7,7 +7,7 @@ import type {
   WarningKind,
 } from "../../src/tracing/tape/recorder.ts";
 
-/** What a record held at the call. */
+/** The content of a record at the call. */
 export interface SeenRecord {
   readonly kind: "start" | "end";
   readonly id: string;
@@ -34,13 +34,13 @@ interface CollectingOptions {
   readonly recursionLimit?: number;
 }
 
-/** A client that keeps what it is given, as copied at the call. */
+/** A client that keeps everything that is recorded, copied at the call. */
 export class CollectingClient implements TracingClient {
   readonly records: SeenRecord[] = [];
   readonly created: WireRun[] = [];
   readonly updated: WirePatch[] = [];
   readonly warnings: { readonly kind: WarningKind; readonly message: string }[] = [];
-  /** How many fields were cut. */
+  /** The number of fields that were truncated. */
   truncated = 0;
   readonly [recorder]: Recorder;
 
@@ -81,17 +81,17 @@ export class CollectingClient implements TracingClient {
     return this.records.filter(({ kind }) => kind === "end");
   }
 
-  /** The start of the run of that name; fails where there is none. */
+  /** The start of the run with this name; fails if there is none. */
   start(name: string): SeenRecord {
     return only(this.starts(), name);
   }
 
-  /** The end of the run of that name; fails where there is none. */
+  /** The end of the run with this name; fails if there is none. */
   end(name: string): SeenRecord {
     return only(this.ends(), name);
   }
 
-  /** The run of that name that another library recorded through this client. */
+  /** The run with this name that another library recorded through this client. */
   createdRun(name: string): WireRun {
     return only(this.created, name);
   }
@@ -134,7 +134,7 @@ const snapshot = <T>(value: T): T => {
   try {
     return structuredClone(value);
   } catch {
-    // A function or the like, which no test looks into.
+    // Functions and the like, which no test inspects.
     return value;
   }
 };

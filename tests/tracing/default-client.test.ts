@@ -6,7 +6,7 @@ const none = { delivered: 0, pending: 0, lost: 0 };
 const empty = { ...none, runs: none };
 const noFlush = async (): Promise<typeof empty> => empty;
 
-/** The modules anew: which clients are open is a matter of the process. */
+/** Loads the modules again, because the list of open clients is state of the process. */
 async function load() {
   const clients = await import("../../src/tracing/runs/default-client.ts");
   const context = await import("../../src/tracing/runs/context.ts");

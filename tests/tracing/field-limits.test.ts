@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { batching, runsOf } from "../support/batching.ts";
+import { createTestBatcher, runsOf } from "../support/batching.ts";
 import { jsonOfTape } from "../support/json-of-tape.ts";
 import { encodeWire } from "../../src/tracing/tape/record-encoder.ts";
 
@@ -121,7 +121,7 @@ describe("other values beyond the limit", () => {
 
 describe("what is cut is counted, by field", () => {
   test("once for each field, and the rest of the record is whole", () => {
-    const { batcher, ledger, underWay } = batching({ fieldBytes: limit });
+    const { batcher, ledger, inFlight } = createTestBatcher({ fieldBytes: limit });
     const id = "00000000-0000-4000-8000-00000000000a";
     const run = {
       name: "n",
@@ -134,13 +134,13 @@ describe("what is cut is counted, by field", () => {
     void batcher.flush(0);
     expect(ledger).toMatchObject({ accepted: 1, truncated: 2 });
     expect(ledger.totalLost).toBe(0);
-    const [sent] = underWay.flatMap((tape) => runsOf(tape));
+    const [sent] = inFlight.flatMap((tape) => runsOf(tape));
     expect(sent).toMatchObject({ name: "n", tags: ["kept"], custom: { note: "kept" } });
     expect(JSON.stringify(sent?.["inputs"])).toContain("…[truncated: ");
   });
 
   test("what fits is not", () => {
-    const { batcher, ledger, record } = batching({ fieldBytes: limit });
+    const { batcher, ledger, record } = createTestBatcher({ fieldBytes: limit });
     record(4_000);
     void batcher.flush(0);
     expect(ledger.truncated).toBe(0);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { jsonOfTape } from "../support/json-of-tape.ts";
 
-/** Objects of which each names the next one twice: 2^depth paths. */
+/** A chain of objects in which each refers to the next one twice, so there are 2^depth paths. */
 function shared(depth: number): unknown {
   let graph: unknown = { leaf: true };
   for (let i = 0; i < depth; i++) {
@@ -17,7 +17,7 @@ test("a graph of 2^40 paths is cut before its field is full, and what follows is
   const value = JSON.parse(json) as { after: unknown };
   expect(value.after).toEqual({ kept: 1 });
   expect(json).toContain('"[repeated too often]"');
-  // Objects that are walked: some 80,000. Until the field is full it were two million.
+  // About 80,000 objects are walked. Without the limit, two million would fill the field.
   expect(json.length).toBeLessThan(4_000_000);
   expect((user + system) / 1_000).toBeLessThan(2_000);
 });

@@ -109,6 +109,6 @@ test("a text that was cut out of a long one does not keep that in memory", () =>
   }
   collect();
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(20_000_000);
-  // What is known is used here: it was there when the memory was looked at.
+  // Only cached keys can be found here: this one was cached when the memory was measured.
   expect(keys.find(`7 ${"x".repeat(38)}`)).not.toBe(keys.uncached);
 });

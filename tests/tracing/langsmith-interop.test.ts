@@ -10,7 +10,7 @@ import { currentRun, startRun, withRun } from "../../src/tracing/runs/context.ts
 import { traceable } from "../../src/tracing/runs/traceable.ts";
 import { CollectingClient } from "./collecting-client.ts";
 
-/** What the platform's own client would send, kept instead. */
+/** Keeps the requests that the langsmith client would send. */
 class PeerCollector {
   readonly created: Record<string, unknown>[] = [];
   readonly client: PeerClient;

@@ -5,7 +5,7 @@ import { createUuid7 } from "../../src/model/uuid7.ts";
 import { OrderBytes, orderLength, writeOrder } from "../../src/tracing/tape/order-bytes.ts";
 import type { TracePosition } from "../../src/tracing/tape/order-bytes.ts";
 
-/** Up to the last that a number counts exactly, whole seconds and their ends among them. */
+/** Times up to the largest exact number of microseconds, including whole seconds and the last moments of seconds. */
 const times = fc.array(
   fc.oneof(
     fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),

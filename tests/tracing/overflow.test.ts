@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { overflowPolicies } from "../../src/model/options/keeping-options.ts";
 import type { BatcherOptions } from "../../src/tracing/queue/batcher.ts";
-import { batching, idsOf } from "../support/batching.ts";
-import type { Bench } from "../support/batching.ts";
+import { createTestBatcher, idsOf } from "../support/batching.ts";
+import type { TestBatcher } from "../support/batching.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({
@@ -14,16 +14,16 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Records of 1,000 bytes: three to a tape. The slots are taken by the first six. */
-const record = (bench: Bench, count: number): readonly string[] =>
+/** Records runs of 1,000 bytes, three per tape. The first six take all slots. */
+const record = (bench: TestBatcher, count: number): readonly string[] =>
   Array.from({ length: count }, () => bench.record(1_000));
 
-/** Delivers all that is left; answers the ids in the order in which they were sent. */
-async function deliverAll({ batcher, underWay, deliver }: Bench): Promise<readonly string[]> {
+/** Delivers everything. Returns the ids in the order in which they were sent. */
+async function deliverAll({ batcher, inFlight, deliver }: TestBatcher): Promise<readonly string[]> {
   void batcher.flush(0);
   const ids: string[] = [];
-  while (underWay.length > 0) {
-    ids.push(...underWay.slice(0, 1).flatMap(idsOf));
+  while (inFlight.length > 0) {
+    ids.push(...inFlight.slice(0, 1).flatMap(idsOf));
     await deliver();
   }
   return ids;
@@ -38,27 +38,31 @@ describe("drop-oldest", () => {
   test.each(bounds)(
     "at the bound in %s whole waiting tapes go, the oldest first; what is under way stays",
     async (_, bound) => {
-      const bench = batching({ overflow: "drop-oldest", ...bound });
+      const bench = createTestBatcher({ overflow: "drop-oldest", ...bound });
       const ids = record(bench, 100);
       const dropped = bench.ledger.lost.queueFull;
       expect(dropped).toBeGreaterThan(30);
       expect(dropped % 3).toBe(0);
       expect(bench.ledger.accepted).toBe(100);
       expect(bench.batcher.pending).toBe(100 - dropped);
-      const underWay = ids.slice(0, 6);
-      expect(await deliverAll(bench)).toEqual([...underWay, ...ids.slice(6 + dropped)]);
+      const inFlight = ids.slice(0, 6);
+      expect(await deliverAll(bench)).toEqual([...inFlight, ...ids.slice(6 + dropped)]);
     },
   );
 
   test("a burst that never left the open tape gives way as a whole", async () => {
-    const bench = batching({ overflow: "drop-oldest", maxQueueRecords: 10, tapeBytes: 65_536 });
+    const bench = createTestBatcher({
+      overflow: "drop-oldest",
+      maxQueueRecords: 10,
+      tapeBytes: 65_536,
+    });
     const ids = Array.from({ length: 12 }, () => bench.record());
     expect(bench.ledger.lost.queueFull).toBe(10);
     expect(await deliverAll(bench)).toEqual(ids.slice(10));
   });
 
   test("where everything is under way the new record is the one dropped", async () => {
-    const bench = batching({ overflow: "drop-oldest", maxQueueRecords: 6 });
+    const bench = createTestBatcher({ overflow: "drop-oldest", maxQueueRecords: 6 });
     const ids = record(bench, 6);
     void bench.batcher.flush(0);
     record(bench, 1);
@@ -67,7 +71,7 @@ describe("drop-oldest", () => {
   });
 
   test("a record larger than the queue costs only itself", async () => {
-    const bench = batching({ overflow: "drop-oldest" });
+    const bench = createTestBatcher({ overflow: "drop-oldest" });
     const ids = record(bench, 20);
     bench.record(100_000);
     expect(bench.ledger.lost.queueFull).toBe(1);
@@ -75,7 +79,7 @@ describe("drop-oldest", () => {
   });
 
   test("a flush hears of the records that gave way while it waited", async () => {
-    const bench = batching({ overflow: "drop-oldest" });
+    const bench = createTestBatcher({ overflow: "drop-oldest" });
     record(bench, 9);
     const flushed = bench.batcher.flush(1_000);
     record(bench, 100);
@@ -84,9 +88,9 @@ describe("drop-oldest", () => {
   });
 
   test("what a spool holds does not give way", async () => {
-    const bench = batching({ overflow: "drop-oldest" });
+    const bench = createTestBatcher({ overflow: "drop-oldest" });
     record(bench, 6);
-    const source = batching();
+    const source = createTestBatcher();
     const spooled = record(source, 3);
     const [shipment] = source.batcher.takeAll().waiting;
     expect(shipment).toBeDefined();
@@ -100,7 +104,7 @@ describe("drop-oldest", () => {
 
 describe("spool", () => {
   test("at the bound the oldest waiting tapes go to disk, and nothing is dropped", async () => {
-    const bench = batching({ overflow: "spool" });
+    const bench = createTestBatcher({ overflow: "spool" });
     const ids = record(bench, 100);
     const spilled = bench.spilled.reduce((sum, count) => sum + count, 0);
     expect(spilled).toBeGreaterThan(30);
@@ -110,7 +114,7 @@ describe("spool", () => {
 });
 
 describe("block", () => {
-  /** Whether the wait came to its end yet, and how. */
+  /** Whether the wait has ended, and with which result. */
   function watched(waiting: Promise<boolean>): { answer: boolean | undefined } {
     const seen: { answer: boolean | undefined } = { answer: undefined };
     void (async () => {
@@ -120,18 +124,18 @@ describe("block", () => {
   }
 
   test("with room it is true at once", async () => {
-    const { batcher } = batching({ overflow: "block" });
+    const { batcher } = createTestBatcher({ overflow: "block" });
     await expect(batcher.waitForCapacity(0)).resolves.toBe(true);
   });
 
   test("a plain call does not wait: at the bound the new record is dropped and counted", () => {
-    const bench = batching({ overflow: "block" });
+    const bench = createTestBatcher({ overflow: "block" });
     record(bench, 100);
     expect(bench.ledger.lost.queueFull).toBeGreaterThan(0);
   });
 
   test("at the bound it waits until tapes are delivered; then one caller a turn is let through", async () => {
-    const bench = batching({ overflow: "block" });
+    const bench = createTestBatcher({ overflow: "block" });
     record(bench, 100);
     const first = watched(bench.batcher.waitForCapacity(60_000));
     const second = watched(bench.batcher.waitForCapacity(60_000));
@@ -147,7 +151,7 @@ describe("block", () => {
   });
 
   test("at its limit it is false", async () => {
-    const bench = batching({ overflow: "block" });
+    const bench = createTestBatcher({ overflow: "block" });
     record(bench, 100);
     const waiting = bench.batcher.waitForCapacity(500);
     await vi.advanceTimersByTimeAsync(500);
@@ -155,7 +159,7 @@ describe("block", () => {
   });
 
   test("when the line ends it is false, for those who wait and those who come", async () => {
-    const bench = batching({ overflow: "block" });
+    const bench = createTestBatcher({ overflow: "block" });
     record(bench, 100);
     const waiting = bench.batcher.waitForCapacity(60_000);
     bench.batcher.takeAll();
@@ -164,13 +168,13 @@ describe("block", () => {
   });
 
   test("with another policy nobody waits", async () => {
-    const bench = batching({ overflow: "drop-oldest" });
+    const bench = createTestBatcher({ overflow: "drop-oldest" });
     record(bench, 100);
     await expect(bench.batcher.waitForCapacity(60_000)).resolves.toBe(true);
   });
 
   test("a producer that waits for room loses nothing to a server ten times slower", async () => {
-    const bench = batching({ overflow: "block" });
+    const bench = createTestBatcher({ overflow: "block" });
     let finished = false;
     const producing = (async () => {
       for (let i = 0; i < 600; i++) {
@@ -196,17 +200,17 @@ test.each(overflowPolicies)(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.integer({ min: 0, max: 9_000 }), fc.nat(9)), { maxLength: 150 }),
         async (steps) => {
-          const bench = batching({ overflow, maxQueueRecords: 60 });
-          const { batcher, ledger, underWay } = bench;
+          const bench = createTestBatcher({ overflow, maxQueueRecords: 60 });
+          const { batcher, ledger, inFlight } = bench;
           for (const [bytes, turn] of steps) {
             bench.record(bytes);
-            if (turn === 0 && underWay.length > 0) {
+            if (turn === 0 && inFlight.length > 0) {
               await bench.deliver();
             }
             const { accepted, delivered, spooled, totalLost } = ledger;
             expect(accepted).toBe(delivered + spooled + totalLost + batcher.pending);
             expect(batcher.pending).toBeLessThanOrEqual(60);
-            // maxQueueBytes, and the tape that is being filled.
+            // The limit plus the tape that is being filled.
             expect(batcher.queuedBytes).toBeLessThanOrEqual(65_536 + 20_000);
           }
           const pending = batcher.pending;
@@ -222,7 +226,7 @@ test.each(overflowPolicies)(
 test.each(overflowPolicies)(
   "%s: memory is flat with a producer ten times faster than the server, for as long as it lasts",
   async (overflow) => {
-    const bench = batching({ overflow });
+    const bench = createTestBatcher({ overflow });
     const peaks: number[] = [];
     for (let minute = 0; minute < 4; minute++) {
       let peak = 0;

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { batching } from "../support/batching.ts";
+import { createTestBatcher } from "../support/batching.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -11,7 +11,7 @@ afterEach(() => {
 
 const tapeBytes = 4_096;
 const maxQueueBytes = 65_536;
-/** Of a record, beside the text that it is made with. */
+/** Bytes of a record in addition to its text. */
 const envelopeBytes = 1_024;
 
 test.each(["drop-newest", "drop-oldest", "spool", "block"] as const)(
@@ -20,7 +20,11 @@ test.each(["drop-newest", "drop-oldest", "spool", "block"] as const)(
     const largest = 30_000;
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: largest }), { maxLength: 60 }), (sizes) => {
-        const { batcher, record, ledger } = batching({ tapeBytes, maxQueueBytes, overflow });
+        const { batcher, record, ledger } = createTestBatcher({
+          tapeBytes,
+          maxQueueBytes,
+          overflow,
+        });
         for (const size of sizes) {
           record(size);
           expect(batcher.queuedBytes).toBeLessThanOrEqual(

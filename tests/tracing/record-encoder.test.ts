@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Operation, WirePatch } from "../../src/model/run.ts";
-import { batching, runsOf } from "../support/batching.ts";
+import { createTestBatcher, runsOf } from "../support/batching.ts";
 import { encodeWire } from "../../src/tracing/tape/record-encoder.ts";
 
 const traceId = "00000000-0000-4000-8000-000000000001";
@@ -10,14 +10,14 @@ const dotted = `${root}.20260102T030405678901Z${id}`;
 
 type Step = readonly [Operation, WirePatch];
 
-/** What is sent of these records of one run; they wait together. */
+/** The request content for these records of one run, when all of them are waiting. */
 function sent(...steps: readonly Step[]): Record<string, unknown> | undefined {
-  const { batcher, underWay } = batching();
+  const { batcher, inFlight } = createTestBatcher();
   for (const [operation, run] of steps) {
     batcher.record(encodeWire, { operation, id, run, projectName: "default" });
   }
   void batcher.flush(0);
-  return underWay.flatMap((tape) => runsOf(tape))[0];
+  return inFlight.flatMap((tape) => runsOf(tape))[0];
 }
 
 const start: WirePatch = {
@@ -133,12 +133,12 @@ describe("what is no run is counted as invalid and costs nothing else", () => {
   ];
 
   test.each(bad)("%s", (_, badId, run) => {
-    const { batcher, ledger, record, underWay } = batching();
+    const { batcher, ledger, record, inFlight } = createTestBatcher();
     const good = record();
     batcher.record(encodeWire, { operation: "post", id: badId, run, projectName: "default" });
     void batcher.flush(0);
     expect(ledger.lost.invalid).toBe(1);
-    expect(underWay.flatMap((tape) => runsOf(tape)).map((sentRun) => sentRun["id"])).toEqual([
+    expect(inFlight.flatMap((tape) => runsOf(tape)).map((sentRun) => sentRun["id"])).toEqual([
       good,
     ]);
   });

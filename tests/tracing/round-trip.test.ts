@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { jsonOfTape } from "../support/json-of-tape.ts";
 import { recordedValue } from "../support/recorded-value.ts";
 
-/** Text in any script, with halves of pairs, controls and NUL. */
+/** Text in any script, including lone surrogates, control characters and NUL. */
 const text = fc.oneof(
   fc.string({ unit: "binary", maxLength: 90 }),
   fc.string({ unit: "grapheme", maxLength: 90 }),
@@ -23,7 +23,7 @@ const odd = fc.oneof(
 const leaf = fc.oneof(text, fc.double(), fc.integer(), fc.boolean(), fc.constant(null), odd);
 const key = fc.oneof(text, fc.constantFrom("__proto__", "constructor", "toJSON", "", "length"));
 
-/** Any value, odd ones inside of one another; now and then one that is inside itself. */
+/** Any value, with unusual ones nested in each other, and sometimes with a cycle. */
 const { value } = fc.letrec((tie) => ({
   value: fc.oneof({ maxDepth: 5, withCrossShrink: true }, leaf, tie("list"), tie("record")),
   list: fc.oneof(
@@ -65,7 +65,7 @@ test("any value in a field of any size arrives as valid JSON, well-formed, withi
         true,
       );
       expect(parsed[0]).toBeTypeOf("object");
-      // Six bytes of JSON for one on the tape, at most, and the markers.
+      // One byte on the tape becomes at most six bytes of JSON; the rest is for markers.
       expect(Buffer.byteLength(json)).toBeLessThan(6 * fieldBytes + 4_096);
     }),
     { numRuns: 500 },

@@ -15,7 +15,7 @@ const limit = 2;
 const take = (pool: TapePool, count: number): readonly Tape[] =>
   Array.from({ length: count }, () => pool.take(0));
 
-/** Uses so many tapes at once. */
+/** Uses `count` tapes at the same time. */
 function use(pool: TapePool, count: number): ReadonlySet<Tape> {
   const tapes = take(pool, count);
   tapes.forEach((tape) => pool.give(tape));

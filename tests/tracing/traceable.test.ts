@@ -166,7 +166,7 @@ describe("a promise of another make", () => {
   class Query {
     executed = 0;
     readonly #secret = "kept";
-    // oxlint-disable-next-line unicorn/no-thenable -- what is tested here
+    // oxlint-disable-next-line unicorn/no-thenable -- thenables are tested here
     then<T>(onValue?: (value: string) => T, onError?: (error: unknown) => T): Promise<T> {
       this.executed += 1;
       return Promise.resolve(`${currentRun()?.name}`).then(onValue, onError);

@@ -2,7 +2,7 @@ import { traceable } from "../../src/tracing/runs/traceable.ts";
 import type { TraceableFunction, TraceableOptions } from "../../src/tracing/runs/traceable.ts";
 import { CollectingClient } from "./collecting-client.ts";
 
-/** A traced function named `fn`, with the client that sees it. */
+/** A traced function named `fn`, with the client that records it. */
 export function traced<Fn extends TraceableFunction>(
   fn: Fn,
   options: TraceableOptions = {},
@@ -11,7 +11,7 @@ export function traced<Fn extends TraceableFunction>(
   return { seen, fn: traceable(fn, { name: "fn", client: seen, ...options }) };
 }
 
-/** All that an iterable gives. */
+/** All items of an async iterable. */
 export async function collect<T>(iterable: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
   for await (const each of iterable) {

@@ -38,7 +38,7 @@ describe("values that JSON has", () => {
       .map((parts) => parts.join(""));
     fc.assert(
       fc.property(text, fc.integer({ min: 0, max: 99 }), (long, at) => {
-        // A surrogate may lose its partner to the cut.
+        // Truncation may separate a surrogate from its partner.
         const cut = long.slice(at);
         expect(jsonOfTape({ cut }, 512)).toBe(JSON.stringify({ cut }));
       }),

@@ -65,7 +65,7 @@ describe("certificates", () => {
   );
 
   test("where the server says that it lacks ours, that is final", async () => {
-    // A server of TLS 1.3 only hangs up, which is no reason yet.
+    // With TLS 1.3 the server only closes the connection, which does not reveal the reason.
     await using server = await loopbackServer({ tls: { ...mutualTls, maxVersion: "TLSv1.2" } });
     expect(await sendOne(server.endpoint, { ca })).toMatchObject({
       kind: "rejected",
@@ -130,7 +130,7 @@ describe("addresses", () => {
   ])("a server on %s only is found under a name that has %j", async (host, addresses) => {
     await using server = await loopbackServer({ host });
     const found = addresses.map((address) => ({ address, family: isIP(address) }));
-    // The name service is the one thing here that is not real: what `localhost` is differs by machine.
+    // Only the name lookup is fake, because the addresses of `localhost` differ between machines.
     const lookup = (_name: string, _options: unknown, done: (...found: unknown[]) => void): void =>
       done(null, found);
     vi.spyOn(dns, "lookup").mockImplementation(lookup as unknown as typeof dns.lookup);

@@ -4,7 +4,7 @@ import { Requester } from "../../src/transport/requester.ts";
 import { SharedTraffic } from "../../src/model/records/shared-traffic.ts";
 import { HttpSink } from "../../src/workers/sinks/http-sink.ts";
 import { ServerState } from "../../src/workers/sinks/server-state.ts";
-import { connectionTo, noEnd } from "../support/connections.ts";
+import { connectionTo, neverAborted } from "../support/connections.ts";
 import { hang, loopbackServer } from "../support/loopback-server.ts";
 import { batchOf, manyRuns } from "../support/run-batch.ts";
 
@@ -24,7 +24,7 @@ const sinkTo = (endpoint: string): HttpSink => {
 describe("the sink over fetch", () => {
   test("delivers, with the key and our own headers", async () => {
     await using server = await loopbackServer();
-    expect(await sinkTo(server.endpoint).send(batchOf(manyRuns(3)), noEnd())).toEqual({
+    expect(await sinkTo(server.endpoint).send(batchOf(manyRuns(3)), neverAborted())).toEqual({
       kind: "delivered",
     });
     const [request] = server.requests;
@@ -40,7 +40,7 @@ describe("the sink over fetch", () => {
     await using server = await loopbackServer({
       runs: [{ status: 307, headers: { location: `${other.endpoint}/runs` } }],
     });
-    const outcome = await sinkTo(server.endpoint).send(batchOf(manyRuns(1)), noEnd());
+    const outcome = await sinkTo(server.endpoint).send(batchOf(manyRuns(1)), neverAborted());
     expect(outcome).toMatchObject({ kind: "rejected", rejection: { status: 307 } });
     expect(other.requests).toHaveLength(0);
   });
@@ -51,9 +51,9 @@ describe("the sink over fetch", () => {
     });
     const sink = sinkTo(server.endpoint);
     const one = batchOf(manyRuns(1));
-    expect(await sink.send(one, noEnd())).toMatchObject({ kind: "retry", afterMs: 7_000 });
-    expect(await sink.send(one, noEnd())).toMatchObject({ kind: "retry", code: "TIMEOUT" });
-    expect(await sinkTo("http://127.0.0.1:9").send(one, noEnd())).toMatchObject({
+    expect(await sink.send(one, neverAborted())).toMatchObject({ kind: "retry", afterMs: 7_000 });
+    expect(await sink.send(one, neverAborted())).toMatchObject({ kind: "retry", code: "TIMEOUT" });
+    expect(await sinkTo("http://127.0.0.1:9").send(one, neverAborted())).toMatchObject({
       kind: "retry",
       code: "NETWORK",
       away: true,
@@ -67,7 +67,7 @@ test("an answer is read to its limit", async () => {
   const requester = new Requester(connectionTo(server.endpoint), transport);
   const { status, body, bodyFailure } = await requester.request(
     { method: "GET", path: "/info" },
-    noEnd(),
+    neverAborted(),
   );
   expect({ status, body }).toEqual({ status: 200, body: "" });
   expect(bodyFailure).toMatchObject({ code: "UND_ERR_RES_EXCEEDED_MAX_SIZE" });
@@ -82,10 +82,10 @@ test("a body is streamed, and what is under way ends with the transport", async 
     yield Buffer.from("two");
   }
   const body = { isSpent: false, open: () => parts() };
-  const answer = await requester.request({ method: "POST", path: "/runs", body }, noEnd());
+  const answer = await requester.request({ method: "POST", path: "/runs", body }, neverAborted());
   expect(answer.status).toBe(202);
   expect(server.requests[0]?.body.toString()).toBe("one two");
-  const hung = requester.request({ method: "POST", path: "/runs" }, noEnd());
+  const hung = requester.request({ method: "POST", path: "/runs" }, neverAborted());
   const [ended] = await Promise.allSettled([hung, transport.destroy()]);
   expect(ended).toMatchObject({ status: "rejected", reason: { message: "the client was closed" } });
 });

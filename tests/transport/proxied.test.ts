@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import type { Outcome } from "../../src/workers/sinks/sink.ts";
-import { httpSinkTo, noEnd, sendOne } from "../support/connections.ts";
+import { httpSinkTo, neverAborted, sendOne } from "../support/connections.ts";
 import { loopbackProxy } from "../support/loopback-proxy.ts";
 import { loopbackServer } from "../support/loopback-server.ts";
 import { batchOf, manyRuns } from "../support/run-batch.ts";
@@ -16,7 +16,7 @@ test("a proxy of an http endpoint is asked for the whole address", async () => {
   await using proxy = await loopbackProxy({ targetPort: server.port });
   const connection = { httpProxy: proxy.address, apiKey: "the-key" };
   expect(await sendOne("http://runs.test:8080/base", connection)).toEqual(delivered);
-  expect(proxy.asked).toEqual(["POST http://runs.test:8080/base/runs/batch"]);
+  expect(proxy.requestLines).toEqual(["POST http://runs.test:8080/base/runs/batch"]);
   expect(server.requests[0]).toMatchObject({
     path: "/base/runs/batch",
     headers: { host: "runs.test:8080", "x-api-key": "the-key" },
@@ -28,7 +28,7 @@ test("a proxy of an https endpoint only connects: the server's certificate is ch
   await using proxy = await loopbackProxy({ targetPort: server.port });
   const connection = { httpsProxy: proxy.address, ca, apiKey: "the-key" };
   expect(await sendOne("https://runs.test", connection)).toEqual(delivered);
-  expect(proxy.asked).toEqual(["CONNECT runs.test:443"]);
+  expect(proxy.requestLines).toEqual(["CONNECT runs.test:443"]);
   expect(server.requests[0]?.headers).toMatchObject({
     host: "runs.test",
     "x-api-key": "the-key",
@@ -77,9 +77,9 @@ test("a proxy is reached over one connection for several requests", async () => 
     requestsInFlight: 1,
   });
   for (let round = 0; round < 10; round++) {
-    expect(await to.sink.send(one, noEnd())).toEqual(delivered);
+    expect(await to.sink.send(one, neverAborted())).toEqual(delivered);
   }
-  expect(proxy.asked.length).toBeLessThanOrEqual(2);
+  expect(proxy.requestLines.length).toBeLessThanOrEqual(2);
 });
 
 test.each([
@@ -112,7 +112,7 @@ test.each([
     expect(performance.now() - began).toBeLessThan(1_500);
     expect(outcome).toMatchObject({ kind: "retry", away: true });
     expect(JSON.stringify(outcome)).not.toMatch(/secret|bWU6/);
-    expect(proxy.asked).toHaveLength(1);
+    expect(proxy.requestLines).toHaveLength(1);
   },
 );
 
@@ -121,10 +121,10 @@ test("a proxy that says nothing blocks no connection for the tries after", async
   const options = { httpsProxy: proxy.address, timeoutMs: 100, requestsInFlight: 1 };
   await using to = httpSinkTo("https://runs.test", options);
   for (let round = 0; round < 6; round++) {
-    await to.sink.send(one, noEnd());
+    await to.sink.send(one, neverAborted());
   }
-  // More than it has connections: each was given up, and dialled anew.
-  expect(proxy.asked.length).toBeGreaterThan(2);
+  // More than the number of connections: each was abandoned and opened again.
+  expect(proxy.requestLines.length).toBeGreaterThan(2);
 });
 
 test("a proxy that is not there is named, without its password", async () => {
@@ -144,7 +144,7 @@ test("a proxy of the environment is nobody's unless the options name it", async 
     vi.stubEnv(name, proxy.address);
   }
   expect(await sendOne(server.endpoint)).toEqual(delivered);
-  expect(proxy.asked).toEqual([]);
+  expect(proxy.requestLines).toEqual([]);
 });
 
 test("a proxy is passed by where noProxy says so, and used otherwise", async () => {
@@ -154,7 +154,7 @@ test("a proxy is passed by where noProxy says so, and used otherwise", async () 
   expect(await sendOne(server.endpoint, { httpProxy, noProxy: "a.test,127.0.0.1" })).toEqual(
     delivered,
   );
-  expect(proxy.asked).toEqual([]);
+  expect(proxy.requestLines).toEqual([]);
   expect(await sendOne(server.endpoint, { httpProxy, noProxy: "a.test" })).toEqual(delivered);
-  expect(proxy.asked).toHaveLength(1);
+  expect(proxy.requestLines).toHaveLength(1);
 });

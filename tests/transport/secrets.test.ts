@@ -12,11 +12,11 @@ const token = "Bearer another-secret";
 const connection = { apiKey, headers: { authorization: token } };
 const readRun = { path: { id: "0f0e0d0c-0b0a-4908-8706-050403020100" } };
 
-/** All that a program can print of an error, its causes included. */
+/** Everything that a program can print of an error, including its causes. */
 const shownOf = (error: unknown): string =>
   `${inspect(error, { depth: Number.POSITIVE_INFINITY, showHidden: true })} ${JSON.stringify(error)}`;
 
-/** Refuses, and repeats the headers that it was sent, as debug pages of proxies do. */
+/** Refuses requests and repeats their headers in the response, as debug pages of proxies do. */
 const repeats =
   (status: number): ScriptedAnswer =>
   (response, { headers }) => {

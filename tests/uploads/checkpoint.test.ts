@@ -20,7 +20,7 @@ const reachedAt = (rows: number) => ({
   last: { row: rows, digest: `row ${rows}` },
 });
 
-/** A file with both slots written: 10 rows in the first, 20 in the second, as a killed upload leaves it. */
+/** Writes a checkpoint in which both slots are used, with 10 rows in the first and 20 in the second, as a killed upload leaves it. */
 async function killed(path: string): Promise<void> {
   const file = await CheckpointFile.open({ path, source: "a" }, options);
   file.note(reachedAt(10));

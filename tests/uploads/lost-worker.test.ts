@@ -8,7 +8,7 @@ import { TapeReader } from "../../src/workers/json/tape-reader.ts";
 const runId = "01890a5d-ac96-774b-bcce-b302099a8057";
 const nothing = { created: 0, skipped: 0, rejected: [], bytes: 0 };
 
-/** Settles two rows, one way and the other, and dies; then does the rest. */
+/** Settles two rows with different outcomes and crashes; the second time, it settles the others. */
 function dyingOnce(): ChunkShipper {
   let ships = 0;
   return {

@@ -36,7 +36,7 @@ test("of an upload that ended neither its rows nor its listener stay in memory",
   expect(getEventListeners(signal, "abort")).toHaveLength(0);
 });
 
-/** Uploads judgements of 200 bytes to one who answers a little later; which memories it was handed. */
+/** Uploads feedback of 200 bytes to a shipper that settles a little later. Returns the number of buffers used, and the most rows in flight at once. */
 async function memoriesOf(rows: number): Promise<{ memories: number; most: number }> {
   const memories = new Set<SharedArrayBuffer>();
   const settings = checkSettings({ chunkCount: 100, chunkBytes: 16_384, inFlight: 3 });

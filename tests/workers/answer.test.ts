@@ -7,7 +7,7 @@ const now = Date.parse("2026-11-21T10:11:12Z");
 const judge = (status: number, body = "", retryAfter?: string): Outcome =>
   classifyResponse("send runs", { status, body, retryAfter }, now);
 
-/** An error with a code, as Node makes them. */
+/** An error with a code, as Node creates them. */
 const coded = (code: string, message = "it failed"): Error =>
   Object.assign(new Error(message), { code });
 
@@ -167,7 +167,7 @@ describe("no answer", () => {
   });
 
   test("of a name with several addresses the message names an address", () => {
-    // Node's has no message of its own.
+    // Node's error has no message.
     const failure = Object.assign(
       new AggregateError(
         [coded("ECONNREFUSED", "connect ECONNREFUSED ::1:1"), coded("ETIMEDOUT")],

@@ -10,7 +10,7 @@ import { splittingSink } from "../../src/workers/sinks/splitting-sink.ts";
 import { cutBatches, TapeBatch } from "../../src/workers/sinks/tape-batch.ts";
 import { TapeReader } from "../../src/workers/json/tape-reader.ts";
 import { readMultipart } from "../interop/strict/read-multipart.ts";
-import { httpSinkTo, noEnd } from "../support/connections.ts";
+import { httpSinkTo, neverAborted } from "../support/connections.ts";
 import { loopbackServer } from "../support/loopback-server.ts";
 import { runId, tapeOf } from "../support/run-batch.ts";
 import { runsIn } from "../support/runs-in-body.ts";
@@ -31,13 +31,13 @@ const file = (size: number): readonly [string, Uint8Array] => [
 
 interface Taking {
   readonly endpoint: string;
-  /** Names of the parts of each request that was taken; of one that is JSON, those of its runs. */
+  /** Names of the parts of each accepted request; for a JSON request, the names of its runs. */
   readonly taken: string[][];
-  /** What each attachment came to hold. */
+  /** The content of each attachment that arrived. */
   readonly files: Map<string, Buffer>;
 }
 
-/** Takes requests of at most `limit` bytes; others are 413. */
+/** Accepts requests of at most `limit` bytes and responds with 413 to others. */
 async function takingUpTo(limit: number): Promise<Taking> {
   const taken: string[][] = [];
   const files = new Map<string, Buffer>();
@@ -88,7 +88,7 @@ test("413: the run goes first, and then its attachments, each of which fits by i
   const server = await takingUpTo(6_000);
   await using to = httpSinkTo(server.endpoint);
   const batch = await batchWith(start({ a: file(5_000), b: file(5_000), c: file(100) }));
-  const outcome = await splittingSink(to.sink).send(batch, noEnd());
+  const outcome = await splittingSink(to.sink).send(batch, neverAborted());
   const [part, ...more] = flattenResult({ batch, outcome });
   expect([part?.outcome, more]).toEqual([{ kind: "delivered" }, []]);
   expect(part?.batch.runs).toHaveLength(1);
@@ -104,7 +104,7 @@ test("413 of one attachment alone leaves a marker in its place; the others arriv
   const server = await takingUpTo(3_000);
   await using to = httpSinkTo(server.endpoint);
   const batch = await batchWith(start({ large: file(5_000), small: file(100) }));
-  const outcome = await splittingSink(to.sink).send(batch, noEnd());
+  const outcome = await splittingSink(to.sink).send(batch, neverAborted());
   const [part] = flattenResult({ batch, outcome });
   expect(part?.outcome).toEqual({ kind: "delivered" });
   expect(leftOutOf(part!.batch)).toEqual(["large"]);
@@ -122,7 +122,7 @@ test("a start and an end with attachments are parted with their own", async () =
     operation: "patch",
     run: { outputs: {}, attachments: { second: file(2_500) } },
   });
-  await splittingSink(to.sink).send(batch, noEnd());
+  await splittingSink(to.sink).send(batch, neverAborted());
   const withFile = server.taken.map((names) => names.filter((name) => name.startsWith("attach")));
   expect(withFile).toEqual([[`attachment.${runId(1)}.first`], [`attachment.${runId(1)}.second`]]);
 });
@@ -139,8 +139,8 @@ test.each([
       id: runId(1),
       run: { events: [{ name: "mine" }], attachments: { photo: file(10), 'sound "x': file(20) } },
     });
-    // The name with a quote is left out by the recorder already.
-    const outcome = await to.sink.send(batch, noEnd());
+    // The recorder has already omitted the attachment whose name contains a quote.
+    const outcome = await to.sink.send(batch, neverAborted());
     const [part] = flattenResult({ batch, outcome });
     expect(part?.outcome).toEqual({ kind: "delivered" });
     expect(leftOutOf(part!.batch)).toHaveLength(2);
@@ -163,11 +163,11 @@ test.each([
 );
 
 test("what is tried without its attachments and fails is tried again with them", async () => {
-  // Multipart is not found for a moment, as behind a proxy; what is sent as JSON then is not taken either.
+  // The multipart endpoint is missing for a moment, as behind a proxy, and the JSON request that follows is refused too.
   await using server = await loopbackServer({ runs: [{ status: 404 }, { status: 503 }] });
   await using to = httpSinkTo(server.endpoint);
   const batch = await batchWith(start({ photo: file(10) }));
-  const outcome = await to.sink.send(batch, noEnd());
+  const outcome = await to.sink.send(batch, neverAborted());
   const parts = flattenResult({ batch, outcome });
   expect(parts).toMatchObject([{ outcome: { kind: "retry", status: 503 } }]);
   expect(parts[0]?.batch).toBe(batch);
@@ -179,8 +179,8 @@ test("a body is sent again whole after a failure", async () => {
   });
   await using to = httpSinkTo(server.endpoint);
   const batch = await batchWith(start({ a: file(600_000) }));
-  expect(await to.sink.send(batch, noEnd())).toMatchObject({ kind: "retry" });
-  expect(await to.sink.send(batch, noEnd())).toEqual({ kind: "delivered" });
+  expect(await to.sink.send(batch, neverAborted())).toMatchObject({ kind: "retry" });
+  expect(await to.sink.send(batch, neverAborted())).toEqual({ kind: "delivered" });
   const [first, second] = server.requests.map(({ body }) => body);
   expect(first?.equals(second!)).toBe(true);
   expect(second!.length).toBeGreaterThan(600_000);

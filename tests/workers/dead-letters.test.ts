@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { DeadLetters, readLetter } from "../../src/workers/spool/dead-letters.ts";
 import { readSegment, saltOf } from "../../src/workers/spool/spool-format.ts";
-import { place } from "../support/spooling.ts";
+import { testSpool } from "../support/spooling.ts";
 
 const note = {
   at: 1_795_000_000_000,
@@ -13,14 +13,14 @@ const note = {
 function open(quotaBytes = 10_000_000) {
   const troubles: string[] = [];
   const dead = new DeadLetters({
-    folder: place.folder,
+    folder: testSpool.folder,
     quotaBytes,
     onTrouble: (kind, message) => troubles.push(`${kind}: ${message}`),
   });
   return { dead, troubles };
 }
 
-const deadFolder = (): string => join(place.folder, "dead");
+const deadFolder = (): string => join(testSpool.folder, "dead");
 const files = (): readonly string[] => readdirSync(deadFolder()).toSorted();
 
 test("what was refused is kept with the server's reasons, for the owner's eyes alone", () => {
@@ -43,7 +43,7 @@ test("beyond the quota the oldest files go", () => {
   for (let i = 0; i < 8; i++) {
     dead.write(Buffer.alloc(1_048_576, i), 1, note);
   }
-  // Two files of the quota, and the one that is being written.
+  // Two files within the quota, plus the one that is being written.
   expect(files().length).toBeLessThanOrEqual(3);
 });
 

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { describe, expect, test } from "vitest";
-import { httpSinkTo, noEnd } from "../support/connections.ts";
-import { fates } from "../support/fake-batch.ts";
+import { httpSinkTo, neverAborted } from "../support/connections.ts";
+import { outcomesByRun } from "../support/fake-batch.ts";
 import { breakOff, hang, loopbackServer } from "../support/loopback-server.ts";
 import type { ScriptedAnswer } from "../support/loopback-server.ts";
 import { batchOf, manyRuns, runId } from "../support/run-batch.ts";
@@ -31,7 +31,7 @@ describe("a 2xx is a delivery, whatever comes with it but a web page", () => {
   ])("%s", async (_, answer) => {
     await using server = await loopbackServer({ runs: [answer] });
     await using to = httpSinkTo(server.endpoint, { timeoutMs: 300 });
-    expect(await to.sink.send(one, noEnd())).toEqual({ kind: "delivered" });
+    expect(await to.sink.send(one, neverAborted())).toEqual({ kind: "delivered" });
   });
 });
 
@@ -39,7 +39,7 @@ test("a body without end is read to a limit, not to the end of its time", async 
   const pourOut: ScriptedAnswer = (response) => {
     const pour = (): void => {
       while (response.write("x".repeat(65_536))) {
-        // Until the connection is full.
+        // Writes until the connection's buffers are full.
       }
     };
     response.on("drain", pour);
@@ -48,7 +48,7 @@ test("a body without end is read to a limit, not to the end of its time", async 
   };
   await using server = await loopbackServer({ runs: [pourOut] });
   await using to = httpSinkTo(server.endpoint, { timeoutMs: 600_000 });
-  expect(await to.sink.send(one, noEnd())).toEqual({ kind: "delivered" });
+  expect(await to.sink.send(one, neverAborted())).toEqual({ kind: "delivered" });
 });
 
 describe("a list of rejected runs in the answer", () => {
@@ -62,8 +62,8 @@ describe("a list of rejected runs in the answer", () => {
   test("of a 202 marks just those", async () => {
     await using server = await loopbackServer({ runs: [{ status: 202, body: rejected(2, 4) }] });
     await using to = httpSinkTo(server.endpoint);
-    const outcome = await to.sink.send(batch, noEnd());
-    expect(fates(batch, outcome)).toEqual([
+    const outcome = await to.sink.send(batch, neverAborted());
+    expect(outcomesByRun(batch, outcome)).toEqual([
       "delivered",
       "rejected",
       "delivered",
@@ -78,15 +78,15 @@ describe("a list of rejected runs in the answer", () => {
       runs: [{ status: 422, body: rejected(1, 2, 3, 4, 5) }],
     });
     await using to = httpSinkTo(server.endpoint);
-    const outcome = await to.sink.send(batch, noEnd());
-    expect(new Set(fates(batch, outcome))).toEqual(new Set(["rejected"]));
+    const outcome = await to.sink.send(batch, neverAborted());
+    expect(new Set(outcomesByRun(batch, outcome))).toEqual(new Set(["rejected"]));
     expect(outcome.kind).toBe("mixed");
   });
 
   test("of a 422 that names some runs leaves the batch to be halved", async () => {
     await using server = await loopbackServer({ runs: [{ status: 422, body: rejected(1) }] });
     await using to = httpSinkTo(server.endpoint);
-    expect(await to.sink.send(batch, noEnd())).toMatchObject({
+    expect(await to.sink.send(batch, neverAborted())).toMatchObject({
       kind: "rejected",
       rejection: { status: 422 },
     });
@@ -95,7 +95,7 @@ describe("a list of rejected runs in the answer", () => {
   test("that names other runs changes nothing", async () => {
     await using server = await loopbackServer({ runs: [{ status: 202, body: rejected(77) }] });
     await using to = httpSinkTo(server.endpoint);
-    expect(await to.sink.send(batch, noEnd())).toEqual({ kind: "delivered" });
+    expect(await to.sink.send(batch, neverAborted())).toEqual({ kind: "delivered" });
   });
 });
 
@@ -103,9 +103,9 @@ describe("a server that fails", () => {
   test("that hangs costs one timeout, and holds nobody else", async () => {
     await using server = await loopbackServer({ runs: [hang, { status: 202 }] });
     await using to = httpSinkTo(server.endpoint, { timeoutMs: 250, requestsInFlight: 2 });
-    const first = to.sink.send(one, noEnd());
+    const first = to.sink.send(one, neverAborted());
     await expect.poll(() => server.requests.length).toBe(1);
-    expect(await to.sink.send(one, noEnd())).toEqual({ kind: "delivered" });
+    expect(await to.sink.send(one, neverAborted())).toEqual({ kind: "delivered" });
     expect(await first).toMatchObject({
       kind: "retry",
       reason: expect.stringMatching(/250 ms|[Tt]imeout/) as string,
@@ -117,10 +117,10 @@ describe("a server that fails", () => {
     const silent = createServer((socket) => sockets.push(socket)).listen(0, "127.0.0.1");
     await once(silent, "listening");
     const { port } = silent.address() as AddressInfo;
-    // With TLS the silence is in the handshake, before there is a request to abort.
+    // With TLS, the server is silent during the handshake, before there is a request to abort.
     await using to = httpSinkTo(`https://127.0.0.1:${port}`, { timeoutMs: 200 });
     const began = performance.now();
-    expect(await to.sink.send(one, noEnd())).toMatchObject(away);
+    expect(await to.sink.send(one, neverAborted())).toMatchObject(away);
     expect(performance.now() - began).toBeLessThan(1_500);
     for (const socket of sockets) {
       socket.destroy();
@@ -135,21 +135,21 @@ describe("a server that fails", () => {
       },
     });
     await using to = httpSinkTo(server.endpoint);
-    expect(await to.sink.send(large, noEnd())).toMatchObject(away);
+    expect(await to.sink.send(large, neverAborted())).toMatchObject(away);
   });
 
   test("that breaks off before it answers may be tried again, over a new connection", async () => {
     await using server = await loopbackServer({ runs: [breakOff, { status: 202 }] });
     await using to = httpSinkTo(server.endpoint);
-    expect(await to.sink.send(one, noEnd())).toMatchObject(away);
-    expect(await to.sink.send(one, noEnd())).toEqual({ kind: "delivered" });
+    expect(await to.sink.send(one, neverAborted())).toMatchObject(away);
+    expect(await to.sink.send(one, neverAborted())).toEqual({ kind: "delivered" });
   });
 
   test("that is not there may be tried again", async () => {
     const gone = await loopbackServer();
     await gone.close();
     await using to = httpSinkTo(gone.endpoint);
-    expect(await to.sink.send(one, noEnd())).toMatchObject({
+    expect(await to.sink.send(one, neverAborted())).toMatchObject({
       ...away,
       reason: expect.stringContaining("ECONNREFUSED") as string,
     });
@@ -157,7 +157,7 @@ describe("a server that fails", () => {
 
   test("that has no address may be tried again", async () => {
     await using to = httpSinkTo("http://no-such-host.invalid");
-    expect(await to.sink.send(one, noEnd())).toMatchObject(away);
+    expect(await to.sink.send(one, neverAborted())).toMatchObject(away);
   });
 
   test("that answers garbage may be tried again", async () => {
@@ -165,7 +165,7 @@ describe("a server that fails", () => {
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     await using to = httpSinkTo(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    expect(await to.sink.send(one, noEnd())).toMatchObject(away);
+    expect(await to.sink.send(one, neverAborted())).toMatchObject(away);
     server.close();
   });
 
@@ -180,7 +180,9 @@ describe("a server that fails", () => {
       ],
     });
     await using to = httpSinkTo(server.endpoint);
-    expect(JSON.stringify(await to.sink.send(one, noEnd()))).toContain(`send runs: ${status}`);
+    expect(JSON.stringify(await to.sink.send(one, neverAborted()))).toContain(
+      `send runs: ${status}`,
+    );
   });
 
   test("that answers before it has read the body is heard", async () => {
@@ -192,7 +194,7 @@ describe("a server that fails", () => {
       },
     });
     await using to = httpSinkTo(server.endpoint);
-    expect(await to.sink.send(large, noEnd())).toMatchObject({ rejection: { status: 413 } });
+    expect(await to.sink.send(large, neverAborted())).toMatchObject({ rejection: { status: 413 } });
   });
 });
 
@@ -203,7 +205,7 @@ test.each([301, 302, 303, 307, 308])(
     const headers = { location: `${other.endpoint}/runs/multipart` };
     await using server = await loopbackServer({ runs: [{ status, headers }] });
     await using to = httpSinkTo(server.endpoint, { apiKey: "the-key" });
-    const outcome = await to.sink.send(one, noEnd());
+    const outcome = await to.sink.send(one, neverAborted());
     expect(outcome).toMatchObject({ kind: "rejected", rejection: { status } });
     expect(JSON.stringify(outcome)).not.toContain("the-key");
     expect(other.requests).toHaveLength(0);
@@ -215,14 +217,14 @@ test("connections are used again, and one that the server closed is replaced", a
   await using server = await loopbackServer();
   await using to = httpSinkTo(server.endpoint);
   for (let round = 0; round < 20; round++) {
-    expect(await to.sink.send(one, noEnd())).toEqual({ kind: "delivered" });
+    expect(await to.sink.send(one, neverAborted())).toEqual({ kind: "delivered" });
   }
   expect(server.connections).toBeLessThanOrEqual(5);
   server.disconnect();
-  // Whether the client noticed in time or not: the next try, at the latest, is over a new one.
-  const outcome = await to.sink.send(one, noEnd());
+  // Whether or not the client noticed in time, the next attempt uses a new connection at the latest.
+  const outcome = await to.sink.send(one, neverAborted());
   expect(["delivered", "retry"]).toContain(outcome.kind);
-  expect(await to.sink.send(one, noEnd())).toEqual({ kind: "delivered" });
+  expect(await to.sink.send(one, neverAborted())).toEqual({ kind: "delivered" });
 });
 
 describe("an abort", () => {

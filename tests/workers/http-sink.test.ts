@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { noEnd, httpSinkTo } from "../support/connections.ts";
-import { fates } from "../support/fake-batch.ts";
+import { neverAborted, httpSinkTo } from "../support/connections.ts";
+import { outcomesByRun } from "../support/fake-batch.ts";
 import { loopbackServer } from "../support/loopback-server.ts";
 import type { ScriptedAnswer } from "../support/loopback-server.ts";
 import { parseMultipart } from "../support/parse-multipart.ts";
@@ -8,7 +8,7 @@ import { batchOf, manyRuns, runId } from "../support/run-batch.ts";
 
 const missing: ScriptedAnswer = { status: 404, body: '{"detail":"Not Found"}' };
 const accepted: ScriptedAnswer = { status: 202, body: "{}" };
-/** What makes a run large. */
+/** A text that makes a run too large for a JSON batch. */
 const long = "words ".repeat(3_000);
 const large = { inputs: { long } };
 
@@ -21,7 +21,7 @@ describe("the format of a request", () => {
       { id: runId(1), operation: "patch", run: { outputs: { text }, end_time: 5 } },
       { id: runId(2), run: { name: text, inputs: { text }, tags: [text] } },
     ]);
-    expect(await to.sink.send(batch, noEnd())).toEqual({ kind: "delivered" });
+    expect(await to.sink.send(batch, neverAborted())).toEqual({ kind: "delivered" });
     const [request] = server.requests;
     expect(request).toMatchObject({ method: "POST", path: "/runs/multipart" });
     const parts = parseMultipart(request!.headers["content-type"] ?? "", request!.body);
@@ -57,7 +57,7 @@ describe("the format of a request", () => {
       { id: runId(1), run: { inputs: { a: 1 } } },
       { id: runId(1), operation: "patch", run: { outputs: { b: 2 }, error: "late" } },
     ]);
-    await to.sink.send(batch, noEnd());
+    await to.sink.send(batch, neverAborted());
     const body = JSON.parse(server.requests[0]!.body.toString()) as Record<string, unknown[]>;
     expect(body["patch"]).toEqual([]);
     expect(body["post"]).toEqual([
@@ -76,7 +76,7 @@ describe("the format of a request", () => {
       batchOf([{ id: runId(1), run: { inputs: { data: new Uint8Array(400) } } }], 512),
     ];
     for (const batch of batches) {
-      expect(await to.sink.send(batch, noEnd())).toEqual({ kind: "delivered" });
+      expect(await to.sink.send(batch, neverAborted())).toEqual({ kind: "delivered" });
     }
     const formats = server.requests.map(({ path }) => path.replace("/runs/", ""));
     expect(formats).toEqual(["batch", "multipart", "batch", "multipart", "batch"]);
@@ -89,7 +89,7 @@ describe("the format of a request", () => {
     await using to = httpSinkTo(server.endpoint);
     for (let round = 0; round < 2; round++) {
       const batch = batchOf(manyRuns(2));
-      expect(await to.sink.send(batch, noEnd())).toEqual({ kind: "delivered" });
+      expect(await to.sink.send(batch, neverAborted())).toEqual({ kind: "delivered" });
     }
     expect(server.requests.map(({ path }) => path)).toEqual([
       "/runs/batch",
@@ -105,8 +105,8 @@ describe("the format of a request", () => {
       ...manyRuns(2, large),
       { id: runId(9), operation: "patch", run: { outputs: { b: 2 } } },
     ]);
-    expect(await to.sink.send(batch, noEnd())).toEqual({ kind: "delivered" });
-    expect(await to.sink.send(batch, noEnd())).toEqual({ kind: "delivered" });
+    expect(await to.sink.send(batch, neverAborted())).toEqual({ kind: "delivered" });
+    expect(await to.sink.send(batch, neverAborted())).toEqual({ kind: "delivered" });
     expect(server.requests.map(({ path }) => path)).toEqual([
       "/runs/multipart",
       "/runs/batch",
@@ -128,8 +128,8 @@ describe("the format of a request", () => {
       { id: runId(9), operation: "patch", run: { outputs: { b: 2 } } },
     ]);
     for (let round = 0; round < 2; round++) {
-      const outcome = await to.sink.send(batch, noEnd());
-      expect(fates(batch, outcome)).toEqual(["delivered", "delivered", "delivered"]);
+      const outcome = await to.sink.send(batch, neverAborted());
+      expect(outcomesByRun(batch, outcome)).toEqual(["delivered", "delivered", "delivered"]);
     }
     const singles = server.requests.slice(2);
     expect(singles).toHaveLength(6);
@@ -146,7 +146,7 @@ describe("the format of a request", () => {
     await using server = await loopbackServer({ runs: [missing, missing, onlyPatchMissing] });
     await using to = httpSinkTo(server.endpoint);
     const batch = batchOf([...manyRuns(2), { id: runId(9), operation: "patch" }]);
-    expect(fates(batch, await to.sink.send(batch, noEnd()))).toEqual([
+    expect(outcomesByRun(batch, await to.sink.send(batch, neverAborted()))).toEqual([
       "delivered",
       "delivered",
       "rejected",
@@ -158,8 +158,8 @@ describe("the format of a request", () => {
     await using server = await loopbackServer({ runs: [missing, missing, missing, accepted] });
     await using to = httpSinkTo(server.endpoint);
     const batch = batchOf(manyRuns(1));
-    expect(await to.sink.send(batch, noEnd())).toMatchObject({ rejection: { status: 404 } });
-    expect(await to.sink.send(batch, noEnd())).toEqual({ kind: "delivered" });
+    expect(await to.sink.send(batch, neverAborted())).toMatchObject({ rejection: { status: 404 } });
+    expect(await to.sink.send(batch, neverAborted())).toEqual({ kind: "delivered" });
     expect(server.requests.map(({ path }) => path)).toEqual([
       "/runs/batch",
       "/runs/multipart",
@@ -171,7 +171,7 @@ describe("the format of a request", () => {
   test("a run without a place in a trace goes alone, to a server of batches too", async () => {
     await using server = await loopbackServer();
     await using to = httpSinkTo(server.endpoint);
-    await to.sink.send(batchOf([{ id: runId(1), isUnplaced: true }]), noEnd());
+    await to.sink.send(batchOf([{ id: runId(1), withoutDottedOrder: true }]), neverAborted());
     expect(server.requests[0]).toMatchObject({ method: "POST", path: "/runs" });
     expect(to.state.formatFor({ isSmall: false })).toBe("multipart");
   });
@@ -179,7 +179,7 @@ describe("the format of a request", () => {
   test("a base address with a path keeps it", async () => {
     await using server = await loopbackServer();
     await using to = httpSinkTo(`${server.endpoint}/api/v1`);
-    await to.sink.send(batchOf(manyRuns(1)), noEnd());
+    await to.sink.send(batchOf(manyRuns(1)), neverAborted());
     expect(server.requests[0]?.path).toBe("/api/v1/runs/batch");
   });
 
@@ -196,7 +196,7 @@ describe("the format of a request", () => {
       extra: { [evil]: evil },
       [evil]: evil,
     };
-    await to.sink.send(batchOf([{ id: runId(1), run }]), noEnd());
+    await to.sink.send(batchOf([{ id: runId(1), run }]), neverAborted());
     const { headers, body } = server.requests[0]!;
     const parts = parseMultipart(headers["content-type"] ?? "", body);
     expect(parts).toHaveLength(3);
@@ -224,7 +224,7 @@ describe("what a request carries", () => {
         Expect: "100-continue",
       },
     });
-    expect(await to.sink.send(batchOf(manyRuns(1)), noEnd())).toEqual({ kind: "delivered" });
+    expect(await to.sink.send(batchOf(manyRuns(1)), neverAborted())).toEqual({ kind: "delivered" });
     const { headers } = server.requests[0]!;
     expect(headers).toMatchObject({
       "x-team": "millers",
@@ -241,14 +241,14 @@ describe("what a request carries", () => {
   test("without a key no extra header can be one", async () => {
     await using server = await loopbackServer();
     await using to = httpSinkTo(server.endpoint, { headers: { "X-Api-Key": "evil" } });
-    await to.sink.send(batchOf(manyRuns(1)), noEnd());
+    await to.sink.send(batchOf(manyRuns(1)), neverAborted());
     expect(server.requests[0]?.headers).not.toHaveProperty("x-api-key");
   });
 
   test("a header with a line end is refused for good, and nothing is sent", async () => {
     await using server = await loopbackServer();
     await using to = httpSinkTo(server.endpoint, { headers: { "x-team": "a\r\nx-evil: 1" } });
-    expect(await to.sink.send(batchOf(manyRuns(1)), noEnd())).toMatchObject({
+    expect(await to.sink.send(batchOf(manyRuns(1)), neverAborted())).toMatchObject({
       kind: "rejected",
       rejection: { code: "OPTION", message: expect.stringContaining("x-team") as string },
     });
@@ -258,7 +258,7 @@ describe("what a request carries", () => {
   test("requests and bytes are counted as sent, once", async () => {
     await using server = await loopbackServer();
     await using to = httpSinkTo(server.endpoint);
-    await to.sink.send(batchOf(manyRuns(3)), noEnd());
+    await to.sink.send(batchOf(manyRuns(3)), neverAborted());
     const bytes = server.requests[0]!.body.length;
     expect(to.traffic).toMatchObject({ requests: 1, bytesSent: bytes, responses: 1 });
     expect(to.sink.takeSent()).toEqual({ requests: 1, bytes });
@@ -278,7 +278,7 @@ describe("what a request carries", () => {
     await using server = await loopbackServer({ runs: [slowly] });
     await using to = httpSinkTo(server.endpoint, { requestsInFlight: 3 });
     const batch = batchOf(manyRuns(1));
-    await Promise.all(Array.from({ length: 20 }, () => to.sink.send(batch, noEnd())));
+    await Promise.all(Array.from({ length: 20 }, () => to.sink.send(batch, neverAborted())));
     expect(most).toBe(3);
     expect(server.connections).toBeLessThanOrEqual(4);
   });

@@ -136,7 +136,7 @@ test("without threads this thread sends", async () => {
   await pool.close();
 });
 
-/** The pool of a copy of the package whose worker file is changed. */
+/** Starts the pool of a copy of the package whose worker file was changed. */
 async function poolOfCopy(change: (workerFile: string) => Promise<void>) {
   const copy = await copyPackage();
   await change(copy.workerFile);

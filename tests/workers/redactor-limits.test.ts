@@ -3,7 +3,7 @@ import { Redactor } from "../../src/workers/redaction/redactor.ts";
 import { forEachMatch } from "../../src/workers/redaction/text-mask.ts";
 import { bytesOf, jsonOf, planOf, redacted, tapeOf } from "../support/redaction.ts";
 
-// A test number of an issuer, in two halves.
+// An issuer's test card number, split so that scanners do not report this file.
 const testCard = ["41111111", "11111111"].join("");
 const spacedCard = testCard.replace(/(\d{4})(?=\d)/g, "$1 ");
 

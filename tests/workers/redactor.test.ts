@@ -17,7 +17,7 @@ function attachedTape(given: Readonly<Record<string, unknown>>): Tape {
   return writer.tape;
 }
 
-/** The texts of a value, without the names in their masks. */
+/** The texts of a value, without the names inside of masks. */
 function leaves(value: unknown): readonly string[] {
   if (typeof value === "string") {
     return [value.replace(/\[(?:vowel|secret|email|card|k)\]/g, "")];
@@ -25,7 +25,7 @@ function leaves(value: unknown): readonly string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(leaves) : [];
 }
 
-// The beginnings stand apart, so that no scanner takes this file for a leak.
+// The prefixes are separate, so that no scanner takes this file for a leak.
 const samples = Object.fromEntries(
   (
     [

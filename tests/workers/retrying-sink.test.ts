@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { retryingSink } from "../../src/workers/sinks/retrying-sink.ts";
 import type { SinkRetryPolicy } from "../../src/workers/sinks/retrying-sink.ts";
 import type { Batch, Outcome } from "../../src/workers/sinks/sink.ts";
-import { noEnd } from "../support/connections.ts";
-import { fakeBatch, fates } from "../support/fake-batch.ts";
+import { neverAborted } from "../support/connections.ts";
+import { fakeBatch, outcomesByRun } from "../support/fake-batch.ts";
 import { scriptedSink } from "../support/scripted-sink.ts";
 
 const retry: Outcome = { kind: "retry", reason: "503", away: true };
@@ -13,7 +13,7 @@ const rejected: Outcome = {
   rejection: { code: "HTTP", status: 400, message: "bad" },
 };
 
-/** A policy whose waits are kept in place of waited. */
+/** A retry policy that collects its waits instead of waiting. */
 function policyOf(options: Partial<SinkRetryPolicy> = {}) {
   const waits: number[] = [];
   const policy: SinkRetryPolicy = {
@@ -36,7 +36,7 @@ function policyOf(options: Partial<SinkRetryPolicy> = {}) {
 const sendTo = (
   inner: ReturnType<typeof scriptedSink>,
   policy: SinkRetryPolicy,
-): Promise<Outcome> => retryingSink(inner, policy).send(fakeBatch(1), noEnd());
+): Promise<Outcome> => retryingSink(inner, policy).send(fakeBatch(1), neverAborted());
 
 test("a batch is tried as often as the policy says, and ends with the last outcome", async () => {
   const inner = scriptedSink(retry, retry, { ...retry, reason: "last" });
@@ -106,9 +106,9 @@ test("only what failed of a batch is sent again, and each run is judged once", a
   const inner = scriptedSink(mixed, delivered);
   const { policy } = policyOf();
   const batch = fakeBatch(5);
-  const outcome = await retryingSink(inner, policy).send(batch, noEnd());
+  const outcome = await retryingSink(inner, policy).send(batch, neverAborted());
   expect(inner.batches.map(({ runs }) => runs.length)).toEqual([5, 3]);
-  expect(fates(batch, outcome)).toEqual([
+  expect(outcomesByRun(batch, outcome)).toEqual([
     "delivered",
     "rejected",
     "delivered",
@@ -127,8 +127,8 @@ test("what still fails of a batch at the end is said of those runs only", async 
   });
   const { policy } = policyOf({ attempts: 2 });
   const batch = fakeBatch(4);
-  const outcome = await retryingSink(scriptedSink(half), policy).send(batch, noEnd());
-  expect(fates(batch, outcome)).toEqual(["delivered", "delivered", "retry", "retry"]);
+  const outcome = await retryingSink(scriptedSink(half), policy).send(batch, neverAborted());
+  expect(outcomesByRun(batch, outcome)).toEqual(["delivered", "delivered", "retry", "retry"]);
 });
 
 test("an abort in mid-wait ends at once with the last outcome", async () => {
@@ -136,7 +136,7 @@ test("an abort in mid-wait ends at once with the last outcome", async () => {
   const { wait: _wait, ...patient } = policy;
   const end = new AbortController();
   const inner = scriptedSink(() => {
-    // After this try the sink begins to wait.
+    // After this attempt the sink begins to wait.
     setImmediate(() => end.abort());
     return { ...retry, reason: "the last one" };
   });
@@ -178,5 +178,5 @@ test("an abort before the first try sends nothing", async () => {
 test.each([new TypeError("bug"), new Error("bug")])("a bug passes through: %s", async (bug) => {
   const { policy } = policyOf();
   const sink = retryingSink({ send: () => Promise.reject(bug) }, policy);
-  await expect(sink.send(fakeBatch(1), noEnd())).rejects.toBe(bug);
+  await expect(sink.send(fakeBatch(1), neverAborted())).rejects.toBe(bug);
 });

@@ -4,7 +4,7 @@ import type { Compression } from "../../src/model/options/connection.ts";
 import { defaultServerInfo } from "../../src/model/resources/server-info.ts";
 import { compress, zstdCompressSync } from "../../src/workers/sinks/compression.ts";
 import { ServerState } from "../../src/workers/sinks/server-state.ts";
-import { httpSinkTo, noEnd } from "../support/connections.ts";
+import { httpSinkTo, neverAborted } from "../support/connections.ts";
 import { breakOff, hang, loopbackServer } from "../support/loopback-server.ts";
 import type { ScriptedAnswer } from "../support/loopback-server.ts";
 import { batchOf, manyRuns } from "../support/run-batch.ts";
@@ -58,9 +58,9 @@ describe("compression", () => {
   test("before /info offers it bodies are plain, after it gzip where that was asked for", async () => {
     await using server = await loopbackServer({ info: offer(true, false) });
     await using to = httpSinkTo(server.endpoint, { compression: "gzip" });
-    await to.sink.send(big, noEnd());
-    await to.sink.readInfo(noEnd());
-    await to.sink.send(big, noEnd());
+    await to.sink.send(big, neverAborted());
+    await to.sink.readInfo(neverAborted());
+    await to.sink.send(big, neverAborted());
     const [plain, zipped] = server.runRequests;
     expect(plain?.headers).not.toHaveProperty("content-encoding");
     expect(zipped?.headers["content-encoding"]).toBe("gzip");
@@ -74,9 +74,9 @@ describe("compression", () => {
       runs: [{ status: 415 }, { status: 202 }],
     });
     await using to = httpSinkTo(server.endpoint, { compression: "gzip" });
-    await to.sink.readInfo(noEnd());
-    expect(await to.sink.send(big, noEnd())).toEqual({ kind: "delivered" });
-    expect(await to.sink.send(big, noEnd())).toEqual({ kind: "delivered" });
+    await to.sink.readInfo(neverAborted());
+    expect(await to.sink.send(big, neverAborted())).toEqual({ kind: "delivered" });
+    expect(await to.sink.send(big, neverAborted())).toEqual({ kind: "delivered" });
     const encodings = server.runRequests.map(({ headers }) => headers["content-encoding"]);
     expect(encodings).toEqual(["gzip", undefined, undefined]);
   });
@@ -84,15 +84,15 @@ describe("compression", () => {
   test("a 415 of a plain body is no reason to send it again at once", async () => {
     await using server = await loopbackServer({ runs: [{ status: 415 }] });
     await using to = httpSinkTo(server.endpoint);
-    expect(await to.sink.send(big, noEnd())).toMatchObject({ kind: "retry", away: false });
+    expect(await to.sink.send(big, neverAborted())).toMatchObject({ kind: "retry", away: false });
     expect(server.runRequests).toHaveLength(1);
   });
 
   test("a body too small to gain stays plain", async () => {
     await using server = await loopbackServer({ info: offer(true, false) });
     await using to = httpSinkTo(server.endpoint, { compression: "gzip" });
-    await to.sink.readInfo(noEnd());
-    await to.sink.send(batchOf(manyRuns(1)), noEnd());
+    await to.sink.readInfo(neverAborted());
+    await to.sink.send(batchOf(manyRuns(1)), neverAborted());
     expect(server.runRequests[0]?.headers).not.toHaveProperty("content-encoding");
   });
 
@@ -101,8 +101,8 @@ describe("compression", () => {
     async (compression) => {
       await using server = await loopbackServer({ info: offer(true, true) });
       await using to = httpSinkTo(server.endpoint, { compression });
-      await to.sink.readInfo(noEnd());
-      await to.sink.send(big, noEnd());
+      await to.sink.readInfo(neverAborted());
+      await to.sink.send(big, neverAborted());
       expect(server.runRequests[0]?.headers).not.toHaveProperty("content-encoding");
     },
   );
@@ -124,7 +124,9 @@ describe("/info", () => {
     await using to = httpSinkTo(server.endpoint, { requestsInFlight: 1, compression: "gzip" });
     const end = new AbortController();
     const asked = to.sink.readInfo(end.signal).catch(() => undefined);
-    expect(await to.sink.send(batchOf(manyRuns(30)), noEnd())).toEqual({ kind: "delivered" });
+    expect(await to.sink.send(batchOf(manyRuns(30)), neverAborted())).toEqual({
+      kind: "delivered",
+    });
     end.abort();
     await asked;
     expect(to.state.info).toMatchObject({ batchLimit: 100, multipart: true, gzip: false });
@@ -135,8 +137,8 @@ describe("/info", () => {
     const info = { body: '{"batch_ingest_config":{"use_multipart_endpoint":false}}' };
     await using server = await loopbackServer({ info });
     await using to = httpSinkTo(server.endpoint);
-    await to.sink.readInfo(noEnd());
-    await to.sink.send(batchOf(manyRuns(1)), noEnd());
+    await to.sink.readInfo(neverAborted());
+    await to.sink.send(batchOf(manyRuns(1)), neverAborted());
     expect(server.runRequests[0]?.path).toBe("/runs/batch");
   });
 });

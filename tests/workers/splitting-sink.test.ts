@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Batch, Outcome } from "../../src/workers/sinks/sink.ts";
 import { splittingSink } from "../../src/workers/sinks/splitting-sink.ts";
-import { noEnd } from "../support/connections.ts";
-import { fakeBatch, fates } from "../support/fake-batch.ts";
+import { neverAborted } from "../support/connections.ts";
+import { fakeBatch, outcomesByRun } from "../support/fake-batch.ts";
 import { runId } from "../support/run-batch.ts";
 import { scriptedSink } from "../support/scripted-sink.ts";
 
@@ -13,7 +13,7 @@ const refused = (status: number): Outcome => ({
   rejection: { code: "HTTP", status, message: "bad" },
 });
 
-/** Refuses a batch that holds one of these runs. */
+/** Refuses a batch that contains one of these runs. */
 const badRuns =
   (numbers: readonly number[], status = 422) =>
   ({ runs }: Batch): Outcome =>
@@ -27,8 +27,8 @@ const rejectedAmong = (outcomes: readonly string[]): readonly number[] =>
 test.each([400, 422])("one bad run among 100 costs itself and 14 requests (%i)", async (status) => {
   const inner = scriptedSink(badRuns([77], status));
   const batch = fakeBatch(100);
-  const outcome = await splittingSink(inner).send(batch, noEnd());
-  expect(rejectedAmong(fates(batch, outcome))).toEqual([77]);
+  const outcome = await splittingSink(inner).send(batch, neverAborted());
+  expect(rejectedAmong(outcomesByRun(batch, outcome))).toEqual([77]);
   expect(inner.batches.length - 1).toBeLessThanOrEqual(2 * Math.ceil(Math.log2(100)));
 });
 
@@ -40,8 +40,8 @@ test("exactly the bad runs are rejected, whichever they are", async () => {
       async (count, numbers) => {
         const bad = numbers.filter((number) => number <= count).toSorted((a, b) => a - b);
         const batch = fakeBatch(count);
-        const outcome = await splittingSink(scriptedSink(badRuns(bad))).send(batch, noEnd());
-        expect(rejectedAmong(fates(batch, outcome))).toEqual(bad);
+        const outcome = await splittingSink(scriptedSink(badRuns(bad))).send(batch, neverAborted());
+        expect(rejectedAmong(outcomesByRun(batch, outcome))).toEqual(bad);
       },
     ),
   );
@@ -50,14 +50,14 @@ test("exactly the bad runs are rejected, whichever they are", async () => {
 test("413 halves a batch until its parts are small enough", async () => {
   const inner = scriptedSink(({ runs }) => (runs.length > 30 ? refused(413) : delivered));
   const batch = fakeBatch(100);
-  const outcome = await splittingSink(inner).send(batch, noEnd());
+  const outcome = await splittingSink(inner).send(batch, neverAborted());
   expect(inner.batches.map(({ runs }) => runs.length)).toEqual([100, 50, 50, 25, 25, 25, 25]);
-  expect(new Set(fates(batch, outcome))).toEqual(new Set(["delivered"]));
+  expect(new Set(outcomesByRun(batch, outcome))).toEqual(new Set(["delivered"]));
 });
 
 test.each([400, 413, 422])("a single run that is refused with %i is rejected", async (status) => {
   const inner = scriptedSink(refused(status));
-  expect(await splittingSink(inner).send(fakeBatch(1), noEnd())).toEqual(refused(status));
+  expect(await splittingSink(inner).send(fakeBatch(1), neverAborted())).toEqual(refused(status));
   expect(inner.batches).toHaveLength(1);
 });
 
@@ -69,23 +69,23 @@ test("a single run that is too large is sent lighter and lighter, until it is ta
   });
   const inner = scriptedSink(({ sizeBytes }) => (sizeBytes > 97 ? refused(413) : delivered));
   const batch = tooLarge(0);
-  const outcome = await splittingSink(inner).send(batch, noEnd());
+  const outcome = await splittingSink(inner).send(batch, neverAborted());
   expect(inner.batches.map(({ sizeBytes }) => sizeBytes)).toEqual([100, 99, 98, 97]);
-  expect(fates(batch, outcome)).toEqual(["delivered"]);
+  expect(outcomesByRun(batch, outcome)).toEqual(["delivered"]);
 });
 
 test("a start and an end that are too large together go one after the other", async () => {
   const [start, end] = [fakeBatch(1), fakeBatch(2).withRuns(fakeBatch(2).runs.slice(1))];
   const both: Batch = { ...fakeBatch(1), reduceSize: () => [start, end] };
   const inner = scriptedSink((batch) => (batch === both ? refused(413) : delivered));
-  const outcome = await splittingSink(inner).send(both, noEnd());
+  const outcome = await splittingSink(inner).send(both, neverAborted());
   expect(inner.batches).toEqual([both, start, end]);
   expect(outcome).toMatchObject({ kind: "mixed", parts: [{ batch: start }, { batch: end }] });
 });
 
 test.each([401, 403, 404, 410])("%i speaks of all runs: nothing is halved", async (status) => {
   const inner = scriptedSink(refused(status));
-  expect(await splittingSink(inner).send(fakeBatch(8), noEnd())).toEqual(refused(status));
+  expect(await splittingSink(inner).send(fakeBatch(8), neverAborted())).toEqual(refused(status));
   expect(inner.batches).toHaveLength(1);
 });
 
@@ -95,7 +95,7 @@ test("a rejection without a status, such as a certificate's, is not halved", asy
     rejection: { code: "CERTIFICATE", message: "self-signed" },
   };
   const inner = scriptedSink(outcome);
-  expect(await splittingSink(inner).send(fakeBatch(8), noEnd())).toEqual(outcome);
+  expect(await splittingSink(inner).send(fakeBatch(8), neverAborted())).toEqual(outcome);
   expect(inner.batches).toHaveLength(1);
 });
 
@@ -103,8 +103,8 @@ test("a half that fails for another reason keeps that outcome", async () => {
   const away: Outcome = { kind: "retry", reason: "503", away: true };
   const inner = scriptedSink(refused(413), away, delivered);
   const batch = fakeBatch(4);
-  const outcome = await splittingSink(inner).send(batch, noEnd());
-  expect(fates(batch, outcome)).toEqual(["retry", "retry", "delivered", "delivered"]);
+  const outcome = await splittingSink(inner).send(batch, neverAborted());
+  expect(outcomesByRun(batch, outcome)).toEqual(["retry", "retry", "delivered", "delivered"]);
 });
 
 test("a part of a batch that is refused as a whole is halved like a batch", async () => {
@@ -117,6 +117,6 @@ test("a part of a batch that is refused as a whole is halved like a batch", asyn
   });
   const inner = scriptedSink(parted, badRuns([3]));
   const batch = fakeBatch(6);
-  const outcome = await splittingSink(inner).send(batch, noEnd());
-  expect(rejectedAmong(fates(batch, outcome))).toEqual([3]);
+  const outcome = await splittingSink(inner).send(batch, neverAborted());
+  expect(rejectedAmong(outcomesByRun(batch, outcome))).toEqual([3]);
 });

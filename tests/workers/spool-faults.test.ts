@@ -13,13 +13,13 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  append,
-  inFolder,
-  leaveBehind,
-  only,
-  open,
-  place,
-  recover,
+  appendBodies,
+  spoolEntries,
+  writeAndClose,
+  onlySegmentPath,
+  openSpool,
+  testSpool,
+  recoverSpool,
   takeAll,
 } from "../support/spooling.ts";
 
@@ -38,49 +38,49 @@ describe("a disk that fails", () => {
         return fileSystem.writeSync(fd, bytes, 0, taken, at);
       },
     };
-    const { spool } = open({ disk });
-    append(spool, "one");
-    expect(() => append(spool, "x".repeat(500))).toThrow(/ENOSPC/);
-    expect(statSync(only()).size).toBe(24 + 3);
+    const { spool } = openSpool({ disk });
+    appendBodies(spool, "one");
+    expect(() => appendBodies(spool, "x".repeat(500))).toThrow(/ENOSPC/);
+    expect(statSync(onlySegmentPath()).size).toBe(24 + 3);
     room = 10_000;
-    append(spool, "two");
+    appendBodies(spool, "two");
     expect(await takeAll(spool)).toEqual(["one", "two"]);
   });
 
   test("a limit of the operating system on a file's length is as a full disk", async () => {
     const program = new URL("../support/spool-program.mjs", import.meta.url).pathname;
-    const command = `ulimit -f 8 && exec "${process.execPath}" "${program}" "${place.folder}" "fill the disk"`;
+    const command = `ulimit -f 8 && exec "${process.execPath}" "${program}" "${testSpool.folder}" "fill the disk"`;
     const { stdout } = spawnSync("sh", ["-c", command], { encoding: "utf8" });
     expect(JSON.parse(stdout)).toEqual(["written", "EFBIG", "written"]);
-    expect((await recover()).bodies).toEqual(["a".repeat(3_000), "c".repeat(100)]);
+    expect((await recoverSpool()).bodies).toEqual(["a".repeat(3_000), "c".repeat(100)]);
   });
 
   test("a folder that can't be made throws, each time, and recovers when it can be", async () => {
-    const blocked = join(place.folder, "file");
+    const blocked = join(testSpool.folder, "file");
     writeFileSync(blocked, "");
-    const { spool } = open({ folder: blocked });
+    const { spool } = openSpool({ folder: blocked });
     await spool.claim();
-    expect(() => append(spool, "a")).toThrow(/ENOTDIR|EEXIST/);
-    expect(() => append(spool, "b")).toThrow(/ENOTDIR|EEXIST/);
+    expect(() => appendBodies(spool, "a")).toThrow(/ENOTDIR|EEXIST/);
+    expect(() => appendBodies(spool, "b")).toThrow(/ENOTDIR|EEXIST/);
     rmSync(blocked);
-    append(spool, "c");
+    appendBodies(spool, "c");
     expect(await takeAll(spool)).toEqual(["c"]);
   });
 
   test("a folder that is removed while it runs costs what it held, counted; the rest is kept", async () => {
-    const { spool, losses } = open();
-    append(spool, "one", "two");
-    rmSync(place.folder, { recursive: true });
-    append(spool, "three");
+    const { spool, losses } = openSpool();
+    appendBodies(spool, "one", "two");
+    rmSync(testSpool.folder, { recursive: true });
+    appendBodies(spool, "three");
     expect(losses).toEqual([{ why: "gone", own: 2, inherited: 0 }]);
     expect(await takeAll(spool)).toEqual(["three"]);
     spool.close();
   });
 
   test("a folder that is removed before the reading is counted too", async () => {
-    const { spool, losses, troubles } = open();
-    append(spool, "one", "two");
-    rmSync(place.folder, { recursive: true });
+    const { spool, losses, troubles } = openSpool();
+    appendBodies(spool, "one", "two");
+    rmSync(testSpool.folder, { recursive: true });
     expect(await takeAll(spool)).toEqual([]);
     expect(losses).toEqual([{ why: "gone", own: 2, inherited: 0 }]);
     expect(troubles).toEqual([expect.stringMatching(/^spoolUnreadable: .*ENOENT/)]);
@@ -91,64 +91,64 @@ describe("a disk that fails", () => {
     const fsyncSync = (): void => {
       throw new Error("EIO: i/o error");
     };
-    const { spool, troubles } = open({ disk: { ...fileSystem, fsyncSync } });
-    append(spool, "one");
+    const { spool, troubles } = openSpool({ disk: { ...fileSystem, fsyncSync } });
+    appendBodies(spool, "one");
     spool.close();
     expect(troubles).toEqual(["spoolUnsynced: EIO: i/o error"]);
-    expect((await recover()).bodies).toEqual(["one"]);
+    expect((await recoverSpool()).bodies).toEqual(["one"]);
   });
 });
 
 describe("a damaged segment", () => {
   test("loses the tape that is damaged, is kept aside, and the rest is sent", async () => {
-    leaveBehind("one", "two", "three");
-    const bytes = readFileSync(only());
+    writeAndClose("one", "two", "three");
+    const bytes = readFileSync(onlySegmentPath());
     bytes.writeUInt8(bytes.readUInt8(27 + 24) ^ 1, 27 + 24);
-    writeFileSync(only(), bytes);
-    const { bodies, troubles } = await recover();
+    writeFileSync(onlySegmentPath(), bytes);
+    const { bodies, troubles } = await recoverSpool();
     expect(bodies).toEqual(["one", "three"]);
     expect(troubles).toEqual([expect.stringMatching(/^spoolDamaged: .* 27 bytes at 27 /)]);
-    expect(inFolder()).toEqual(["aside"]);
-    expect(readFileSync(only())).toEqual(bytes);
-    expect((await recover()).bodies).toEqual([]);
+    expect(spoolEntries()).toEqual(["aside"]);
+    expect(readFileSync(onlySegmentPath())).toEqual(bytes);
+    expect((await recoverSpool()).bodies).toEqual([]);
   });
 
   test("of a later version is kept as it is", async () => {
-    leaveBehind("one");
+    writeAndClose("one");
     const newer = Buffer.from("a file of a later version, whatever it looks like");
-    appendFileSync(only(), newer);
-    expect((await recover()).bodies).toEqual(["one"]);
-    expect(readFileSync(only()).subarray(-newer.length)).toEqual(newer);
+    appendFileSync(onlySegmentPath(), newer);
+    expect((await recoverSpool()).bodies).toEqual(["one"]);
+    expect(readFileSync(onlySegmentPath()).subarray(-newer.length)).toEqual(newer);
   });
 
   test("that is torn at its end is no damage worth keeping", async () => {
-    leaveBehind("one", "two");
-    writeFileSync(only(), readFileSync(only()).subarray(0, -2));
-    expect((await recover()).bodies).toEqual(["one"]);
-    expect(inFolder()).toEqual([]);
+    writeAndClose("one", "two");
+    writeFileSync(onlySegmentPath(), readFileSync(onlySegmentPath()).subarray(0, -2));
+    expect((await recoverSpool()).bodies).toEqual(["one"]);
+    expect(spoolEntries()).toEqual([]);
   });
 
   test("of our own counts what is lost of it", async () => {
-    const { spool, losses } = open();
-    append(spool, "one", "two");
-    writeFileSync(only(), readFileSync(only()).subarray(0, -2));
+    const { spool, losses } = openSpool();
+    appendBodies(spool, "one", "two");
+    writeFileSync(onlySegmentPath(), readFileSync(onlySegmentPath()).subarray(0, -2));
     expect(await takeAll(spool)).toEqual(["one"]);
     expect(losses).toEqual([{ why: "gone", own: 1, inherited: 0 }]);
   });
 
   test("what is kept aside has a quota too", async () => {
     for (let i = 0; i < 6; i++) {
-      leaveBehind("x".repeat(30_000), "y".repeat(300));
-      const [lane = ""] = inFolder().filter((name) => name !== "aside");
-      const [name = ""] = readdirSync(join(place.folder, lane));
-      const path = join(place.folder, lane, name);
+      writeAndClose("x".repeat(30_000), "y".repeat(300));
+      const [lane = ""] = spoolEntries().filter((name) => name !== "aside");
+      const [name = ""] = readdirSync(join(testSpool.folder, lane));
+      const path = join(testSpool.folder, lane, name);
       writeFileSync(path, Buffer.from(readFileSync(path)).fill(0, 100, 110));
-      const { spool } = open({ quotaBytes: 100_000 });
+      const { spool } = openSpool({ quotaBytes: 100_000 });
       await spool.claim();
       expect(await takeAll(spool)).toEqual(["y".repeat(300)]);
       spool.close();
     }
-    expect(readdirSync(join(place.folder, "aside"))).toHaveLength(3);
+    expect(readdirSync(join(testSpool.folder, "aside"))).toHaveLength(3);
   });
 
   test("whatever is done to the files: no throw, nothing that was not written, the untouched file whole", async () => {
@@ -158,8 +158,8 @@ describe("a damaged segment", () => {
         fc.option(fc.nat(150), { nil: undefined }),
         fc.uint8Array({ maxLength: 40 }),
         async (changes, cut, tail) => {
-          leaveBehind("a body of some bytes", "another");
-          const path = only();
+          writeAndClose("a body of some bytes", "another");
+          const path = onlySegmentPath();
           const whole = readFileSync(path);
           const harmed = Buffer.concat([whole.subarray(0, cut ?? whole.length), tail]);
           for (const { at, value } of changes) {
@@ -168,15 +168,15 @@ describe("a damaged segment", () => {
             }
           }
           writeFileSync(path, harmed);
-          leaveBehind("good");
-          const { bodies } = await recover();
+          writeAndClose("good");
+          const { bodies } = await recoverSpool();
           expect(bodies.at(-1)).toBe("good");
           expect(["a body of some bytes", "another", "good"]).toEqual(
             expect.arrayContaining([...bodies]),
           );
           const isWhole = harmed.subarray(0, whole.length).equals(whole);
           expect(bodies.length).toBeGreaterThanOrEqual(isWhole ? 3 : 1);
-          rmSync(join(place.folder, "aside"), { recursive: true, force: true });
+          rmSync(join(testSpool.folder, "aside"), { recursive: true, force: true });
         },
       ),
       { numRuns: 80 },
@@ -185,19 +185,19 @@ describe("a damaged segment", () => {
 
   test("what is none of ours is left alone", async () => {
     for (const name of ["notes.txt", "1700000000000-free-xyz", "lane"]) {
-      writeFileSync(join(place.folder, name), "mine");
+      writeFileSync(join(testSpool.folder, name), "mine");
     }
-    const before = inFolder();
-    expect((await recover()).bodies).toEqual([]);
-    expect(inFolder()).toEqual(before);
+    const before = spoolEntries();
+    expect((await recoverSpool()).bodies).toEqual([]);
+    expect(spoolEntries()).toEqual(before);
   });
 
   test("a folder in the place of a segment is left, and said", async () => {
-    leaveBehind("one");
-    const path = only();
+    writeAndClose("one");
+    const path = onlySegmentPath();
     rmSync(path);
     mkdirSync(path);
-    const { bodies, troubles } = await recover();
+    const { bodies, troubles } = await recoverSpool();
     expect(bodies).toEqual([]);
     expect(troubles).toEqual([expect.stringMatching(/^spoolRefused: .*is not this user.s file/)]);
   });

@@ -21,7 +21,7 @@ const flip = (bytes: Buffer, at: number): void => {
   bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
 };
 
-/** The bodies that can be trusted, and what else there was. */
+/** The valid bodies of a segment, and everything else that the reader reported. */
 function read(bytes: Buffer): { readonly bodies: string[]; readonly others: string[] } {
   const bodies: string[] = [];
   const others: string[] = [];
@@ -78,12 +78,12 @@ test("frames of the version before attachments are read as ever", () => {
   expect(read(Buffer.concat([old, frame("two")]))).toEqual({ bodies: ["one", "two"], others: [] });
 });
 
-/** The frame as another version might write it, its head whole. */
+/** A frame with another version and a valid header. */
 function frameOfVersion(bytes: Buffer, version: number): Buffer {
   const body = bytes.subarray(frameHeadBytes);
   const found = Buffer.from(bytes);
   found[4] = version;
-  // The head's checksum is over what it says.
+  // The header's checksum covers the version.
   const head = createFrameHead(body, { kind: 1, records: 1, salt });
   head[4] = version;
   found.writeUInt32LE(crcOf(head.subarray(0, 20)), 20);

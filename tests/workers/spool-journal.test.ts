@@ -1,7 +1,15 @@
 import * as fileSystem from "node:fs";
 import { rmSync } from "node:fs";
 import { expect, test } from "vitest";
-import { append, inFolder, open, place, recover, segments, takeAll } from "../support/spooling.ts";
+import {
+  appendBodies,
+  spoolEntries,
+  openSpool,
+  testSpool,
+  recoverSpool,
+  segmentPaths,
+  takeAll,
+} from "../support/spooling.ts";
 
 const write = (journal: { append: (record: Uint8Array) => void }, ...texts: readonly string[]) => {
   for (const text of texts) {
@@ -10,20 +18,20 @@ const write = (journal: { append: (record: Uint8Array) => void }, ...texts: read
 };
 
 test("records are on disk when the call returns, and are one tape when they are read", async () => {
-  const { spool } = open();
+  const { spool } = openSpool();
   const journal = spool.journal();
   write(journal, "one,", "two,", "three");
-  expect(segments()).toHaveLength(1);
+  expect(segmentPaths()).toHaveLength(1);
   journal.seal();
   expect(journal.keep(3)).toBe(true);
   await expect(spool.next()).resolves.toMatchObject({ records: 3, own: true });
   expect(await takeAll(spool)).toEqual(["one,two,three"]);
   spool.close();
-  expect(inFolder()).toEqual([]);
+  expect(spoolEntries()).toEqual([]);
 });
 
 test("records of many megabytes are read as tapes of about one", async () => {
-  const { spool } = open();
+  const { spool } = openSpool();
   const journal = spool.journal();
   write(journal, ...Array.from({ length: 7 }, (_, i) => String(i).repeat(400_000)));
   journal.keep(7);
@@ -33,22 +41,22 @@ test("records of many megabytes are read as tapes of about one", async () => {
 });
 
 test("what arrived goes, file and bytes", () => {
-  const { spool } = open();
+  const { spool } = openSpool();
   const journal = spool.journal();
   write(journal, "one");
   expect(spool.bytes).toBe(24 + 3);
   journal.discard();
   expect(spool.bytes).toBe(0);
-  expect(segments()).toEqual([]);
+  expect(segmentPaths()).toEqual([]);
 });
 
 test("a journal that does not hold all is not kept, and neither is one whose file is gone", () => {
-  const { spool } = open();
+  const { spool } = openSpool();
   const journal = spool.journal();
   expect(journal.keep(0)).toBe(false);
   write(journal, "one", "two");
   expect(journal.keep(1)).toBe(false);
-  rmSync(place.folder, { recursive: true });
+  rmSync(testSpool.folder, { recursive: true });
   expect(journal.keep(2)).toBe(false);
 });
 
@@ -63,7 +71,7 @@ test("after a failed write a journal is left alone and its spool goes on; said o
       return fileSystem.writevSync(fd, parts, at ?? undefined);
     },
   };
-  const { spool, troubles } = open({ disk });
+  const { spool, troubles } = openSpool({ disk });
   const journal = spool.journal();
   write(journal, "one", "two");
   full = false;
@@ -71,12 +79,12 @@ test("after a failed write a journal is left alone and its spool goes on; said o
   expect(journal.keep(3)).toBe(false);
   journal.discard();
   expect(troubles).toEqual(["spoolUnwritable: ENOSPC: no space left on device"]);
-  append(spool, "four");
+  appendBodies(spool, "four");
   expect(await takeAll(spool)).toEqual(["four"]);
 });
 
 test("nothing is written once a journal is sealed: its file may be closed, and its number another's", async () => {
-  const { spool, troubles } = open({ syncMs: 0 });
+  const { spool, troubles } = openSpool({ syncMs: 0 });
   const journal = spool.journal();
   write(journal, "one");
   journal.seal();
@@ -91,8 +99,8 @@ test("nothing is written once a journal is sealed: its file may be closed, and i
 });
 
 test("the quota has spooled tapes go before journals of tapes under way", async () => {
-  const { spool, losses, troubles } = open({ quotaBytes: 1_000 });
-  append(spool, "x".repeat(500));
+  const { spool, losses, troubles } = openSpool({ quotaBytes: 1_000 });
+  appendBodies(spool, "x".repeat(500));
   const journal = spool.journal();
   write(journal, "y".repeat(400), "z".repeat(400));
   expect(losses).toEqual([{ why: "evicted", own: 1, inherited: 0 }]);
@@ -101,8 +109,8 @@ test("the quota has spooled tapes go before journals of tapes under way", async 
 });
 
 test("what its process left without an end is read by the next", async () => {
-  const { spool } = open();
+  const { spool } = openSpool();
   write(spool.journal(), "one,", "two");
   spool.close();
-  expect((await recover()).bodies).toEqual(["one,two"]);
+  expect((await recoverSpool()).bodies).toEqual(["one,two"]);
 });

@@ -4,27 +4,27 @@ import { renameSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
-  append,
-  inFolder,
-  leaveBehind,
-  open,
-  place,
-  recover,
+  appendBodies,
+  spoolEntries,
+  writeAndClose,
+  openSpool,
+  testSpool,
+  recoverSpool,
   takeAll,
 } from "../support/spooling.ts";
 
-/** A pid that no process has: of one that ended. */
+/** The pid of a process that has ended. */
 const deadPid = (): number => spawnSync(process.execPath, ["--version"]).pid;
 
 describe("several processes", () => {
   test("take over what was left behind, each tape once", async () => {
     const bodies = Array.from({ length: 40 }, (_, index) => `body ${index}`);
     for (const body of bodies) {
-      leaveBehind(body);
+      writeAndClose(body);
     }
     const program = new URL("../support/spool-program.mjs", import.meta.url);
     const children = Array.from({ length: 3 }, () =>
-      fork(program, [place.folder, "claim"], { execArgv: [] }),
+      fork(program, [testSpool.folder, "claim"], { execArgv: [] }),
     );
     await Promise.all(children.map((child) => once(child, "message")));
     const answers = children.map((child) => once(child, "message"));
@@ -33,52 +33,52 @@ describe("several processes", () => {
     const taken = (await Promise.all(answers)).flatMap(([message]) => message as string[]);
     await Promise.all(exits);
     expect(taken.toSorted()).toEqual(bodies.toSorted());
-    expect(inFolder()).toEqual([]);
+    expect(spoolEntries()).toEqual([]);
   });
 
-  /** Gives the one lane there is another owner. */
+  /** Changes the owner of the only writer directory. */
   function disown(change: (owner: { host: string; pid: string; start: string }) => string): string {
-    const [lane = ""] = inFolder();
+    const [lane = ""] = spoolEntries();
     const [madeMs = "", host = "", pid = "", start = "", random = ""] = lane.split("-");
     const name = `${madeMs}-${change({ host, pid, start })}-${random}`;
-    renameSync(join(place.folder, lane), join(place.folder, name));
-    return join(place.folder, name);
+    renameSync(join(testSpool.folder, lane), join(testSpool.folder, name));
+    return join(testSpool.folder, name);
   }
 
   test("a lane of a client that lives, in this process or another, is its own", async () => {
-    const { spool } = open();
-    append(spool, "under way");
-    expect((await recover()).bodies).toEqual([]);
+    const { spool } = openSpool();
+    appendBodies(spool, "under way");
+    expect((await recoverSpool()).bodies).toEqual([]);
     expect(await takeAll(spool)).toEqual(["under way"]);
   });
 
   test("a client that closes while it looks around takes nothing over, its own lane neither", async () => {
-    const { spool } = open();
-    append(spool, "ours");
+    const { spool } = openSpool();
+    appendBodies(spool, "ours");
     const looking = spool.claim();
     spool.close();
     await looking;
-    expect((await recover()).bodies).toEqual(["ours"]);
+    expect((await recoverSpool()).bodies).toEqual(["ours"]);
   });
 
   test("a lane of a process that is gone is taken over", async () => {
-    append(open().spool, "left behind");
+    appendBodies(openSpool().spool, "left behind");
     disown(({ host, start }) => `${host}-${deadPid()}-${start}`);
-    expect((await recover()).bodies).toEqual(["left behind"]);
+    expect((await recoverSpool()).bodies).toEqual(["left behind"]);
   });
 
   test("a lane whose owner's pid is another process's now is taken over", async () => {
-    append(open().spool, "left behind");
+    appendBodies(openSpool().spool, "left behind");
     disown(({ host }) => `${host}-${process.pid}-1`);
-    expect((await recover()).bodies).toEqual(["left behind"]);
+    expect((await recoverSpool()).bodies).toEqual(["left behind"]);
   });
 
   test("a lane of another machine is left while its owner shows that it lives, then taken over", async () => {
-    append(open().spool, "left behind");
+    appendBodies(openSpool().spool, "left behind");
     const path = disown(({ pid, start }) => `0badcafe-${pid}-${start}`);
-    expect((await recover()).bodies).toEqual([]);
+    expect((await recoverSpool()).bodies).toEqual([]);
     const longAgo = new Date(Date.now() - 120_000);
     utimesSync(path, longAgo, longAgo);
-    expect((await recover()).bodies).toEqual(["left behind"]);
+    expect((await recoverSpool()).bodies).toEqual(["left behind"]);
   });
 });

@@ -17,12 +17,19 @@ import { Client } from "millrace";
 import { replaySpool } from "millrace/spool";
 import { DeadLetters } from "../../src/workers/spool/dead-letters.ts";
 import { runCounter } from "../support/run-counter.ts";
-import { append, inFolder, leaveBehind, open, place, recover } from "../support/spooling.ts";
+import {
+  appendBodies,
+  spoolEntries,
+  writeAndClose,
+  openSpool,
+  testSpool,
+  recoverSpool,
+} from "../support/spooling.ts";
 
-/** A user that nobody is. */
+/** A user id that no user has. */
 const stranger = 54_321;
 
-/** Has a file belong to another user, which only root may do; the test is skipped for others, and says why. */
+/** Changes the owner of a file, which only root may do; for other users the test is skipped with the reason. */
 function giveAway(path: string, skip: (why: string) => never): void {
   if (process.getuid?.() !== 0) {
     skip("only root may give a file away");
@@ -38,7 +45,7 @@ afterEach(() => {
   rmSync(elsewhere, { recursive: true, force: true });
 });
 
-/** What is written to a folder, and what is read from it. */
+/** Writes to the folder and reads from it; returns why it was refused. */
 async function refusedBy(): Promise<string> {
   const opened = open();
   expect(() => append(opened.spool, "secret")).toThrow(
@@ -48,7 +55,7 @@ async function refusedBy(): Promise<string> {
   expect(await opened.spool.next()).toBeUndefined();
   opened.spool.close();
   const letters = new DeadLetters({
-    folder: place.folder,
+    folder: testSpool.folder,
     quotaBytes: 100_000,
     onTrouble: (kind, message) => opened.troubles.push(`${kind}: ${message}`),
   });
@@ -61,38 +68,38 @@ describe("a spool's folder is refused", () => {
   test("that every user can write to", async () => {
     leaveBehind("planted");
     chmodSync(place.folder, 0o777);
-    const before = inFolder();
+    const before = spoolEntries();
     expect(await refusedBy()).toMatch(/spoolRefused: .* is writable by every user/);
-    expect(inFolder()).toEqual(before);
+    expect(spoolEntries()).toEqual(before);
   });
 
   test("that every user can write to, with the bit that keeps files from removal", async () => {
     chmodSync(place.folder, 0o1777);
     expect(await refusedBy()).toMatch(/spoolRefused: .* is writable by every user/);
-    expect(inFolder()).toEqual([]);
+    expect(spoolEntries()).toEqual([]);
   });
 
   test("that belongs to another user", async ({ skip }) => {
-    leaveBehind("planted");
-    giveAway(place.folder, skip);
-    const before = inFolder();
+    writeAndClose("planted");
+    giveAway(testSpool.folder, skip);
+    const before = spoolEntries();
     expect(await refusedBy()).toMatch(/spoolRefused: .* belongs to another user \(uid 54321\)/);
-    expect(inFolder()).toEqual(before);
+    expect(spoolEntries()).toEqual(before);
   });
 
   test("by a client, which says so, counts what it costs, and goes on", async () => {
-    chmodSync(place.folder, 0o777);
+    chmodSync(testSpool.folder, 0o777);
     await using server = await runCounter();
     const lines: string[] = [];
     const logger = { warn: (line: string) => lines.push(line) };
-    const client = new Client({ endpoint: server.url, spoolDir: place.folder, logger });
+    const client = new Client({ endpoint: server.url, spoolDir: testSpool.folder, logger });
     client.startRun({ name: "run" }).end({});
     expect(await client.flush({ timeoutMs: 12_000 })).toMatchObject({ delivered: 2 });
     expect(client.stats().warnings).toEqual({ spoolRefused: 1 });
     expect(lines).toHaveLength(1);
     expect(lines[0]).toContain("Set spoolDir to a folder that belongs to this user");
     await client.close();
-    expect(inFolder()).toEqual([]);
+    expect(spoolEntries()).toEqual([]);
   });
 
   test("by millrace/spool", async () => {
@@ -104,24 +111,24 @@ describe("a spool's folder is refused", () => {
 
 describe("within a folder of our own", () => {
   test("a lane of another user is left alone", async ({ skip }) => {
-    leaveBehind("planted");
-    const [lane = ""] = inFolder();
-    giveAway(join(place.folder, lane), skip);
-    const { bodies, troubles } = await recover();
+    writeAndClose("planted");
+    const [lane = ""] = spoolEntries();
+    giveAway(join(testSpool.folder, lane), skip);
+    const { bodies, troubles } = await recoverSpool();
     expect(bodies).toEqual([]);
     expect(troubles.join("\n")).toMatch(/spoolRefused: .*does not belong to this user/);
-    expect(inFolder()).toEqual([lane]);
+    expect(spoolEntries()).toEqual([lane]);
   });
 
   test("a file of another user in a lane is left alone, and its neighbours are sent", async ({
     skip,
   }) => {
-    leaveBehind("ours");
-    const [lane = ""] = inFolder();
-    const file = join(place.folder, lane, "00000009-0123abcd.seg");
+    writeAndClose("ours");
+    const [lane = ""] = spoolEntries();
+    const file = join(testSpool.folder, lane, "00000009-0123abcd.seg");
     writeFileSync(file, "planted");
     giveAway(file, skip);
-    const { bodies, troubles } = await recover();
+    const { bodies, troubles } = await recoverSpool();
     expect(bodies).toEqual(["ours"]);
     expect(troubles.join("\n")).toMatch(
       /spoolRefused: .*00000009-0123abcd\.seg does not belong to this user/,
@@ -129,30 +136,30 @@ describe("within a folder of our own", () => {
   });
 
   test("a link in place of a lane is not followed", async () => {
-    leaveBehind("elsewhere");
-    const [lane = ""] = inFolder();
-    renameSync(join(place.folder, lane), join(elsewhere, lane));
-    symlinkSync(join(elsewhere, lane), join(place.folder, lane));
-    const { bodies, troubles } = await recover();
+    writeAndClose("elsewhere");
+    const [lane = ""] = spoolEntries();
+    renameSync(join(testSpool.folder, lane), join(elsewhere, lane));
+    symlinkSync(join(elsewhere, lane), join(testSpool.folder, lane));
+    const { bodies, troubles } = await recoverSpool();
     expect(bodies).toEqual([]);
     expect(troubles.join("\n")).toMatch(/spoolRefused: .*does not belong to this user/);
   });
 
   test("a link in place of a segment is not followed", async () => {
-    leaveBehind("ours");
-    const [lane = ""] = inFolder();
+    writeAndClose("ours");
+    const [lane = ""] = spoolEntries();
     writeFileSync(join(elsewhere, "private"), "private");
-    symlinkSync(join(elsewhere, "private"), join(place.folder, lane, "00000009-0123abcd.seg"));
-    const { bodies, troubles } = await recover();
+    symlinkSync(join(elsewhere, "private"), join(testSpool.folder, lane, "00000009-0123abcd.seg"));
+    const { bodies, troubles } = await recoverSpool();
     expect(bodies).toEqual(["ours"]);
     expect(troubles.join("\n")).toMatch(/spoolRefused: .*does not belong to this user/);
   });
 
   test("a link in place of the folder of dead letters is not followed", () => {
-    symlinkSync(elsewhere, join(place.folder, "dead"));
+    symlinkSync(elsewhere, join(testSpool.folder, "dead"));
     const troubles: string[] = [];
     const letters = new DeadLetters({
-      folder: place.folder,
+      folder: testSpool.folder,
       quotaBytes: 100_000,
       onTrouble: (kind, message) => troubles.push(`${kind}: ${message}`),
     });
@@ -163,13 +170,13 @@ describe("within a folder of our own", () => {
 });
 
 test("folders are made 0700 and files 0600, whatever the umask; a link to the folder is followed", () => {
-  const folder = join(place.folder, "made");
+  const folder = join(testSpool.folder, "made");
   mkdirSync(join(elsewhere, "target"), { mode: 0o700 });
   const old = process.umask(0);
   try {
     leaveBehindIn(folder);
-    symlinkSync(join(elsewhere, "target"), join(place.folder, "link"));
-    leaveBehindIn(join(place.folder, "link"));
+    symlinkSync(join(elsewhere, "target"), join(testSpool.folder, "link"));
+    leaveBehindIn(join(testSpool.folder, "link"));
   } finally {
     process.umask(old);
   }
@@ -178,12 +185,12 @@ test("folders are made 0700 and files 0600, whatever the umask; a link to the fo
 });
 
 function leaveBehindIn(folder: string): void {
-  const { spool } = open({ folder });
-  append(spool, "one");
+  const { spool } = openSpool({ folder });
+  appendBodies(spool, "one");
   spool.close();
 }
 
-/** Of the folder, its lane and the file in that. */
+/** The permissions of the folder, its writer directory and the file in it. */
 function modesIn(folder: string): readonly string[] {
   const paths = readdirSync(folder, { recursive: true, encoding: "utf8" }).toSorted();
   return ["", ...paths].map((path) =>

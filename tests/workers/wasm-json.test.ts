@@ -31,7 +31,7 @@ interface Bodies {
   readonly quick: string;
 }
 
-/** The body of a request with these records: written without the module, and with it. */
+/** The bodies of a request with these records: one written by TypeScript, one by the module. */
 function bodiesOf(
   records: readonly TestRecord[],
   { format = "batch", change = (runs) => runs }: Partial<Way> = {},
@@ -85,7 +85,7 @@ test.each<readonly [string, readonly TestRecord[]]>([
   ["a start and its end", [{ id: runId(1), run: whole }, patchOf(1, { outputs: { b: 2 } })]],
   ["several ends without a start", [1, 2, 3].map((n) => patchOf(1, { outputs: { n } }))],
   ["posts and patches in turn", [...manyRuns(3), patchOf(9, { error: "e" }), ...manyRuns(2)]],
-  ["one without a place in a trace", [{ id: runId(1), run: whole, isUnplaced: true }]],
+  ["one without a place in a trace", [{ id: runId(1), run: whole, withoutDottedOrder: true }]],
   ["metadata", [{ id: runId(1), run: { extra: { metadata: { a: 1 } } } }]],
   ["an empty extra", [{ id: runId(1), run: { extra: {} } }]],
   ["an extra with facts of its own", [{ id: runId(1), run: { extra: { runtime: { sdk: 1 } } } }]],
@@ -122,7 +122,7 @@ test.each(["multipart", "single"] as const)(
   },
 );
 
-/** Texts in which what is odd stands anywhere in a step of the module, or between two. */
+/** Texts with unusual characters at every position within a step of the module, and across two steps. */
 const odd = [
   '"',
   "\\",
@@ -214,7 +214,7 @@ test("after a value that is none, and after one that is too deep, the module wri
   expect(json()).toBe(before);
 });
 
-/** A tape of one record, whose inputs are so many arrays one in another. */
+/** A tape of one record whose inputs are `depth` nested arrays. */
 function deepTape(depth: number): TapeReader {
   const used = tape.recordHead + tape.fieldHead + 2 * depth;
   const memory = new SharedArrayBuffer(used);

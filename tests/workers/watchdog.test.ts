@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Two threads: 7 and 8 came up; `beat` is a turn of one's loop. */
+/** A watchdog with two started threads, 7 and 8; `beat` simulates a turn of a thread's event loop. */
 function watching() {
   const memory = heartbeatMemory(2);
   const numbers = new Int32Array(memory);

@@ -1,22 +1,23 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Random } from "./random.ts";
 
-/** A request to the ingest whose body arrived. */
+/** An ingest request whose body has arrived. */
 export interface Ingest {
   readonly response: ServerResponse;
   readonly path: string;
-  /** How many runs it holds, and how many of them are named as bad. */
+  /** The number of runs in the request. */
   readonly runs: number;
+  /** Ids of the runs in it that are named "bad". */
   readonly badIds: readonly string[];
-  /** Reads the runs and writes them down, but for the bad ones where `without` says so. */
-  readonly keep: (without?: "bad") => void;
+  /** Writes the runs to the server's journal; with `"bad"`, all but the bad ones. */
+  readonly store: (without?: "bad") => void;
   readonly random: Random;
 }
 
 export interface Fault {
-  /** Takes part of a request as it begins; true where that is the end of it. */
+  /** Called when a request begins. Returns true if it has handled the request completely. */
   readonly begin?: (request: IncomingMessage, response: ServerResponse) => boolean;
-  readonly answer: (ingest: Ingest) => void;
+  readonly respond: (ingest: Ingest) => void;
 }
 
 const reply = (
@@ -28,47 +29,47 @@ const reply = (
   response.writeHead(status, headers).end(body);
 };
 
-const accept = ({ keep, response }: Ingest): void => {
-  keep();
+const accept = ({ store, response }: Ingest): void => {
+  store();
   reply(response, 202);
 };
 
-/** Says no to everything, and keeps nothing. */
+/** Refuses every request with a status, and stores nothing. */
 const refusal = (status: number, headers?: Readonly<Record<string, string>>): Fault => ({
-  answer: ({ response }) => reply(response, status, '{"detail":"no"}', headers),
+  respond: ({ response }) => reply(response, status, '{"detail":"no"}', headers),
 });
 
-/** Keeps what came, and answers in another way than one would. */
-const oddAnswer = (answer: (response: ServerResponse) => void): Fault => ({
-  answer: ({ keep, response }) => {
-    keep();
+/** Stores the runs, but sends an unusual response. */
+const storeThenRespond = (answer: (response: ServerResponse) => void): Fault => ({
+  respond: ({ store, response }) => {
+    store();
     answer(response);
   },
 });
 
-/** Refuses requests with bad runs in them, as a whole. */
-const refuseWithBad = (status: number): Fault => ({
-  answer: (ingest) => (ingest.badIds.length > 0 ? reply(ingest.response, status) : accept(ingest)),
+/** Refuses every request that contains a bad run, as a whole. */
+const refuseBatchesWithBadRuns = (status: number): Fault => ({
+  respond: (ingest) => (ingest.badIds.length > 0 ? reply(ingest.response, status) : accept(ingest)),
 });
 
-const single = (path: string): boolean => /\/runs(\/[\da-f-]{36})?$/.test(path);
+const isSingleRunPath = (path: string): boolean => /\/runs(\/[\da-f-]{36})?$/.test(path);
 
 const htmlPage = "<!doctype html><title>Welcome</title><h1>Sign in</h1>";
 const html = { "content-type": "text/html" };
 const slowMs = 400;
 
-const plain = {
-  none: { answer: accept },
-  slow: { answer: (ingest) => void setTimeout(() => accept(ingest), slowMs) },
+const namedFaults = {
+  none: { respond: accept },
+  slow: { respond: (ingest) => void setTimeout(() => accept(ingest), slowMs) },
   "a little slow": {
-    answer: (ingest) => void setTimeout(() => accept(ingest), ingest.random.integer(1, 60)),
+    respond: (ingest) => void setTimeout(() => accept(ingest), ingest.random.integer(1, 60)),
   },
   "resets before the body": {
     begin: (request) => {
       request.socket.resetAndDestroy();
       return true;
     },
-    answer: accept,
+    respond: accept,
   },
   "resets in mid-body": {
     begin: (request) => {
@@ -76,65 +77,68 @@ const plain = {
       request.on("error", () => undefined);
       return true;
     },
-    answer: accept,
+    respond: accept,
   },
-  "keeps, then resets": oddAnswer((response) => response.socket?.resetAndDestroy()),
-  "keeps, then says nothing": oddAnswer(() => undefined),
-  "hangs before the body": { begin: () => true, answer: accept },
-  "drips its head": oddAnswer((response) => {
+  "keeps, then resets": storeThenRespond((response) => response.socket?.resetAndDestroy()),
+  "keeps, then says nothing": storeThenRespond(() => undefined),
+  "hangs before the body": { begin: () => true, respond: accept },
+  "drips its head": storeThenRespond((response) => {
     const { socket } = response;
     const drip = setInterval(() => socket?.write("H"), 100);
     socket?.once("close", () => clearInterval(drip));
   }),
-  "drips its body": oddAnswer((response) => {
+  "drips its body": storeThenRespond((response) => {
     const drip = setInterval(() => response.write(" "), 50);
     response.once("close", () => clearInterval(drip));
     response.writeHead(202);
   }),
-  "breaks its answer off": oddAnswer((response) => {
+  "breaks its answer off": storeThenRespond((response) => {
     response.writeHead(202, { "content-length": "99" });
     response.write("{", () => response.socket?.destroy());
   }),
-  "closes after each answer": oddAnswer((response) => {
+  "closes after each answer": storeThenRespond((response) => {
     reply(response, 202, "{}", { connection: "close" });
   }),
-  "drops idle connections": oddAnswer((response) => {
+  "drops idle connections": storeThenRespond((response) => {
     const { socket } = response;
     reply(response, 202);
-    // No word of it: the next request may be on its way already.
+    // Closes without notice, when the next request may already be on its way.
     response.once("finish", () => setTimeout(() => socket?.destroy(), 15));
   }),
-  "says yes in HTML": oddAnswer((response) => reply(response, 200, htmlPage, html)),
-  "says yes without a word": oddAnswer((response) => response.writeHead(204).end()),
-  "says yes in garbage": oddAnswer((response) => reply(response, 202, '{"rejected":[{"id"')),
-  "has it already": oddAnswer((response) => reply(response, 409, '{"detail":"received before"}')),
-  "is no server of HTTP": oddAnswer((response) => {
+  "says yes in HTML": storeThenRespond((response) => reply(response, 200, htmlPage, html)),
+  "says yes without a word": storeThenRespond((response) => response.writeHead(204).end()),
+  "says yes in garbage": storeThenRespond((response) => reply(response, 202, '{"rejected":[{"id"')),
+  "has it already": storeThenRespond((response) =>
+    reply(response, 409, '{"detail":"received before"}'),
+  ),
+  "is no server of HTTP": storeThenRespond((response) => {
     response.socket?.end("220 mail.test ESMTP\r\n");
   }),
   "points elsewhere": refusal(302, { location: "http://127.0.0.1:9/runs/multipart" }),
-  "refuses batches with a bad run": refuseWithBad(422),
-  "refuses batches with a bad run as invalid": refuseWithBad(400),
+  "refuses batches with a bad run": refuseBatchesWithBadRuns(422),
+  "refuses batches with a bad run as invalid": refuseBatchesWithBadRuns(400),
   "takes the good runs and names the bad": {
-    answer: ({ keep, response, badIds }) => {
-      keep("bad");
+    respond: ({ store, response, badIds }) => {
+      store("bad");
       const rejected = badIds.map((id) => ({ id, reason: "bad" }));
       reply(response, 202, JSON.stringify({ rejected }));
     },
   },
   "takes small batches only": {
-    answer: (ingest) => (ingest.runs > 7 ? reply(ingest.response, 413) : accept(ingest)),
+    respond: (ingest) => (ingest.runs > 7 ? reply(ingest.response, 413) : accept(ingest)),
   },
   "has no multipart": {
-    answer: (ingest) =>
+    respond: (ingest) =>
       ingest.path.endsWith("/multipart") ? reply(ingest.response, 404) : accept(ingest),
   },
   "takes single runs only": {
-    answer: (ingest) => (single(ingest.path) ? accept(ingest) : reply(ingest.response, 405)),
+    respond: (ingest) =>
+      isSingleRunPath(ingest.path) ? accept(ingest) : reply(ingest.response, 405),
   },
   "has none of the paths": refusal(404),
 } as const satisfies Readonly<Record<string, Fault>>;
 
-/** What may be asked of a client with 429 and 503: numbers, dates, nonsense. */
+/** Values of `Retry-After` for 429 and 503: numbers, a date, and invalid ones. */
 const retryAfters = ["0", "1", "-5", "soon", "86400", "1.5", "", "Sun, 06 Nov 1994 08:49:37 GMT"];
 
 const statuses = [
@@ -142,7 +146,7 @@ const statuses = [
 ];
 
 export const faults: ReadonlyMap<string, Fault> = new Map<string, Fault>([
-  ...Object.entries(plain),
+  ...Object.entries(namedFaults),
   ...statuses.map((status): [string, Fault] => [`answers ${status}`, refusal(status)]),
   ...retryAfters.flatMap((after): [string, Fault][] =>
     [429, 503].map((status) => [
@@ -152,7 +156,7 @@ export const faults: ReadonlyMap<string, Fault> = new Map<string, Fault>([
   ),
 ]);
 
-/** Another fault each time, or none: as a server under a bad load balancer. */
+/** A random fault, or none, for each request, as behind a bad load balancer. */
 export const anyFault = "something else each time";
 /** No socket listens. */
 export const down = "is down";
@@ -163,8 +167,8 @@ export const faultNames: readonly string[] = [
   down,
 ];
 
-/** What a server says at `/info`. */
-export const infos = {
+/** Bodies of `/info`, or what happens to a request for it. */
+export const infoBodies = {
   missing: undefined,
   plain: info({}),
   gzip: info({ gzip: true }),
@@ -178,16 +182,16 @@ export const infos = {
   fails: "fails",
 } as const;
 
-export type InfoName = keyof typeof infos;
+export type InfoName = keyof typeof infoBodies;
 
-interface InfoFacts {
+interface InfoSettings {
   readonly runs?: number;
   readonly multipart?: boolean;
   readonly gzip?: boolean;
   readonly zstd?: boolean;
 }
 
-function info({ runs = 100, multipart = true, gzip = false, zstd = false }: InfoFacts): string {
+function info({ runs = 100, multipart = true, gzip = false, zstd = false }: InfoSettings): string {
   return JSON.stringify({
     version: "0.5.0",
     batch_ingest_config: { size_limit: runs, use_multipart_endpoint: multipart },
@@ -195,8 +199,8 @@ function info({ runs = 100, multipart = true, gzip = false, zstd = false }: Info
   });
 }
 
-/** Whether a server that says this reads bodies of that encoding. */
-export const reads = (name: InfoName, encoding: string): boolean =>
+/** Whether a server with this `/info` accepts bodies with that encoding. */
+export const acceptsEncoding = (name: InfoName, encoding: string): boolean =>
   encoding === "identity" ||
-  (infos[name] ?? "").includes(`"${encoding}_body_enabled":true`) ||
+  (infoBodies[name] ?? "").includes(`"${encoding}_body_enabled":true`) ||
   (encoding === "zstd" && name === "zstd");

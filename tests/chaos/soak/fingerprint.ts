@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** 64 bits of a hash over what JSON says of a value, whatever the order of its keys. */
+/** 64 bits of a hash over a value's JSON, independent of the order of its keys. */
 export function fingerprint(value: unknown): string {
   return createHash("sha256").update(canonical(value)).digest("hex").slice(0, 16);
 }
@@ -19,25 +19,25 @@ function canonical(value: unknown): string {
   return `{${entries.join(",")}}`;
 }
 
-/** What a run's start says of it, as it should arrive. */
-export interface StartFacts {
+/** The fields of a run's start that are compared. */
+export interface StartFields {
   readonly name: unknown;
   readonly run_type: unknown;
   readonly inputs: unknown;
   readonly metadata: unknown;
 }
 
-/** What a run's end says of it. */
-export interface EndFacts {
+/** The fields of a run's end that are compared. */
+export interface EndFields {
   readonly outputs: unknown;
   readonly error: unknown;
 }
 
-export const startPrint = ({ name, run_type, inputs, metadata }: StartFacts): string =>
+export const startFingerprint = ({ name, run_type, inputs, metadata }: StartFields): string =>
   fingerprint([name, run_type, inputs, metadata]);
 
-export const filePrint = (bytes: Uint8Array): string =>
+export const fileFingerprint = (bytes: Uint8Array): string =>
   createHash("sha256").update(bytes).digest("hex").slice(0, 16);
 
-export const endPrint = ({ outputs, error }: EndFacts): string =>
+export const endFingerprint = ({ outputs, error }: EndFields): string =>
   fingerprint([outputs ?? null, error ?? null]);

@@ -1,70 +1,77 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 
-/** A start or an end, which the client counts as one record each; or what is attached to a start. */
+/** The part of a run that a line is about: its start or end, which are one record each, or the file attached to its start. */
 export type Part = "start" | "end" | "file";
 
 /**
- * What producers and servers write down, a line each.
- * `will`: about to be recorded; `done`: the call returned; `got`: the server keeps it, and answers after
- * the line is written; `left`: in place of what is attached there is an event that says why; `odd`: the server got something that is no part of a run as the wire has it.
+ * A line in the journal of a producer or server:
+ * - `intent`: the producer is about to record the part.
+ * - `returned`: the recording call returned, so the part must arrive.
+ * - `stored`: the server has stored the part; it responds after writing this line.
+ * - `omitted`: the run contains an event instead of the attachment, which gives the reason.
+ * - `malformed`: the server received something that does not have the wire format.
  */
 export type Line =
-  | { readonly is: "will"; readonly id: string; readonly part: Part; readonly print: string }
-  | { readonly is: "done"; readonly id: string; readonly part: Part; readonly place: string }
+  | { readonly is: "intent"; readonly id: string; readonly part: Part; readonly print: string }
   | {
-      readonly is: "got";
+      readonly is: "returned";
+      readonly id: string;
+      readonly part: Part;
+      readonly dottedOrder: string;
+    }
+  | {
+      readonly is: "stored";
       readonly id: string;
       readonly part: Part;
       readonly print: string;
-      /** The dotted order. */
-      readonly place: string;
+      readonly dottedOrder: string;
     }
-  | { readonly is: "left"; readonly id: string; readonly part: Part }
-  | { readonly is: "odd"; readonly why: string };
+  | { readonly is: "omitted"; readonly id: string; readonly part: Part }
+  | { readonly is: "malformed"; readonly why: string };
 
-/** In place of a place, of what names none. */
-export const nowhere = "-";
+/** Stands for the dotted order in lines about attachments, which have none. */
+export const noDottedOrder = "-";
 
-export function lineText(line: Line): string {
+export function formatLine(line: Line): string {
   switch (line.is) {
-    case "will":
-      return `will ${line.id} ${line.part} ${line.print}\n`;
-    case "done":
-      return `done ${line.id} ${line.part} ${line.place}\n`;
-    case "got":
-      return `got ${line.id} ${line.part} ${line.print} ${line.place}\n`;
-    case "left":
-      return `left ${line.id} ${line.part}\n`;
-    case "odd":
-      return `odd ${JSON.stringify(line.why)}\n`;
+    case "intent":
+      return `intent ${line.id} ${line.part} ${line.print}\n`;
+    case "returned":
+      return `returned ${line.id} ${line.part} ${line.dottedOrder}\n`;
+    case "stored":
+      return `stored ${line.id} ${line.part} ${line.print} ${line.dottedOrder}\n`;
+    case "omitted":
+      return `omitted ${line.id} ${line.part}\n`;
+    case "malformed":
+      return `malformed ${JSON.stringify(line.why)}\n`;
   }
 }
 
-/** Reads a line; `undefined` of one that broke off, as the last one of a killed process may. */
+/** Parses a line. `undefined` for an incomplete line, such as the last one of a killed process. */
 export function parseLine(text: string): Line | undefined {
-  const [is = "", id = "", part = "", first = "", second = ""] = text.split(" ");
-  if (is === "odd") {
-    return { is, why: text.slice(4) };
+  const [is = "", id = "", part = "", third = "", fourth = ""] = text.split(" ");
+  if (is === "malformed") {
+    return { is, why: text.slice("malformed ".length) };
   }
   if (part !== "start" && part !== "end" && part !== "file") {
     return undefined;
   }
   switch (is) {
-    case "will":
-      return first.length === 16 ? { is, id, part, print: first } : undefined;
-    case "done":
-      return first === "" ? undefined : { is, id, part, place: first };
-    case "got":
-      return second === "" ? undefined : { is, id, part, print: first, place: second };
-    case "left":
+    case "intent":
+      return third.length === 16 ? { is, id, part, print: third } : undefined;
+    case "returned":
+      return third === "" ? undefined : { is, id, part, dottedOrder: third };
+    case "stored":
+      return fourth === "" ? undefined : { is, id, part, print: third, dottedOrder: fourth };
+    case "omitted":
       return { is, id, part };
     default:
       return undefined;
   }
 }
 
-export async function* linesOf(path: string): AsyncGenerator<Line> {
+export async function* readLines(path: string): AsyncGenerator<Line> {
   for await (const text of createInterface({ input: createReadStream(path) })) {
     const line = parseLine(text);
     if (line !== undefined) {

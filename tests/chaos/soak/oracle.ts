@@ -1,91 +1,90 @@
 import type { ClientStats } from "millrace";
-import { nowhere } from "./journal.ts";
+import { noDottedOrder } from "./journal.ts";
 import type { Line, Part } from "./journal.ts";
 
-/** What became of the obligations of one producer. */
+/** The result of comparing all journals. An obligation is a record whose call returned, so that it must arrive. */
 export interface Verdict {
-  /** Why it failed, in words; empty where it did not. Long lists are cut. */
+  /** Descriptions of what went wrong; empty on success. Long lists are truncated. */
   readonly faults: readonly string[];
-  /** Records about to be made. */
+  /** Records that producers were about to record. */
   readonly intended: number;
   /** Records whose call returned. */
   readonly obliged: number;
   /** Obligations that arrived. */
   readonly arrived: number;
-  /** Arrivals beyond the first of each record, all the same as the first. */
+  /** Repeated arrivals of records. */
   readonly duplicates: number;
-  /** Attachments in whose place an event says why: the server took no parts at that time. */
+  /** Attachments that were replaced by an event, because the server did not accept multipart at that time. */
   readonly marked: number;
   /** Obligations that did not arrive. */
   readonly missing: number;
 }
 
-/** How many records may be missing: exactly as many as the client counted as lost. */
-export interface Allowance {
+/** The number of records that must be missing: as many as the client counted as lost. */
+export interface ExpectedLosses {
   readonly lost: number;
 }
 
 interface Obligation {
   readonly print: string;
-  done: boolean;
-  place: string | undefined;
+  returned: boolean;
   arrivals: number;
 }
 
-const shownFaults = 20;
+const maxShownFaults = 20;
 
 /**
- * Judges what arrived by what was recorded. Each record that a call returned from is an obligation; one
- * that was about to be made when its process was killed may arrive, but only whole.
+ * Compares the records that arrived with those that were recorded. Each record whose call returned is an obligation. A record
+ * that was about to be recorded when its process was killed may arrive, but only unaltered.
  */
 export class Oracle {
   readonly #obligations = new Map<string, Obligation>();
-  /** The place of each run, as the first that spoke of it said. */
-  readonly #places = new Map<string, string>();
+  /** The dotted order of each run, from the first line that contains it. */
+  readonly #dottedOrders = new Map<string, string>();
   readonly #faults: string[] = [];
   #faultCount = 0;
   #duplicates = 0;
   readonly #marked = new Set<string>();
 
-  /** What a producer wrote down. */
+  /** Processes a line of a producer's journal. */
   recorded(line: Line): void {
-    if (line.is === "will") {
+    if (line.is === "intent") {
       const key = keyOf(line.id, line.part);
       if (this.#obligations.has(key)) {
-        this.#fault(`${key} was recorded twice: the soak is at fault`);
+        this.#fault(`${key} was recorded twice: this is an error of the soak test itself`);
       }
       const { print } = line;
-      this.#obligations.set(key, { print, done: false, place: undefined, arrivals: 0 });
-    } else if (line.is === "done") {
+      this.#obligations.set(key, { print, returned: false, arrivals: 0 });
+    } else if (line.is === "returned") {
       const obligation = this.#obligations.get(keyOf(line.id, line.part));
       if (obligation !== undefined) {
-        obligation.done = true;
-        this.#checkPlace(line.id, line.place);
+        obligation.returned = true;
+        this.#checkDottedOrder(line.id, line.dottedOrder);
       }
     }
   }
 
-  /** What a server wrote down; all that producers wrote was told before. */
+  /** Processes a line of the server's journal. All lines of producers must have been processed before. */
   received(line: Line): void {
-    if (line.is === "odd") {
-      this.#fault(`the server could not read something: ${line.why}`);
-    } else if (line.is === "left" || line.is === "got") {
+    if (line.is === "malformed") {
+      this.#fault(`the server received malformed data: ${line.why}`);
+    } else if (line.is === "omitted" || line.is === "stored") {
       const key = keyOf(line.id, line.part);
       const obligation = this.#obligations.get(key);
       if (obligation === undefined) {
         this.#fault(`${key} arrived and was never recorded`);
         return;
       }
-      if (line.is === "left") {
+      if (line.is === "omitted") {
         this.#marked.add(key);
         obligation.arrivals += 1;
         return;
       }
       if (obligation.print !== line.print) {
-        const first = obligation.arrivals === 0 ? "arrived altered" : "came again, altered";
-        this.#fault(`${key} ${first}`);
+        const problem = obligation.arrivals === 0 ? "arrived altered" : "arrived again, altered";
+        this.#fault(`${key} ${problem}`);
       }
-      this.#checkPlace(line.id, line.place);
+      this.#checkDottedOrder(line.id, line.dottedOrder);
       this.#duplicates += obligation.arrivals > 0 ? 1 : 0;
       obligation.arrivals += 1;
     }
@@ -95,12 +94,12 @@ export class Oracle {
     return (this.#obligations.get(keyOf(id, part))?.arrivals ?? 0) > 0;
   }
 
-  judge({ lost }: Allowance): Verdict {
+  judge({ lost }: ExpectedLosses): Verdict {
     let obliged = 0;
     let arrived = 0;
     const missing: string[] = [];
-    for (const [key, { done, arrivals }] of this.#obligations) {
-      if (done) {
+    for (const [key, { returned, arrivals }] of this.#obligations) {
+      if (returned) {
         obliged += 1;
         if (arrivals > 0) {
           arrived += 1;
@@ -110,14 +109,14 @@ export class Oracle {
       }
     }
     if (missing.length !== lost) {
-      const some = missing.slice(0, 5).join(", ");
+      const examples = missing.slice(0, 5).join(", ");
       this.#fault(
-        `${missing.length} records are missing (${some}), and ${lost} were counted as lost`,
+        `${missing.length} records are missing (${examples}), and ${lost} were counted as lost`,
       );
     }
-    const rest = this.#faultCount - this.#faults.length;
+    const hiddenFaults = this.#faultCount - this.#faults.length;
     return {
-      faults: rest === 0 ? this.#faults : [...this.#faults, `and ${rest} more`],
+      faults: hiddenFaults === 0 ? this.#faults : [...this.#faults, `and ${hiddenFaults} more`],
       intended: this.#obligations.size,
       obliged,
       arrived,
@@ -127,21 +126,21 @@ export class Oracle {
     };
   }
 
-  #checkPlace(id: string, place: string): void {
-    const known = this.#places.get(id);
-    if (place === nowhere) {
+  #checkDottedOrder(id: string, dottedOrder: string): void {
+    const expected = this.#dottedOrders.get(id);
+    if (dottedOrder === noDottedOrder) {
       return;
     }
-    if (known === undefined) {
-      this.#places.set(id, place);
-    } else if (known !== place) {
-      this.#fault(`${id} is in two places: a start and an end that do not merge`);
+    if (expected === undefined) {
+      this.#dottedOrders.set(id, dottedOrder);
+    } else if (expected !== dottedOrder) {
+      this.#fault(`${id} has two dotted orders, so its start and end do not merge`);
     }
   }
 
   #fault(text: string): void {
     this.#faultCount += 1;
-    if (this.#faults.length < shownFaults) {
+    if (this.#faults.length < maxShownFaults) {
       this.#faults.push(text);
     }
   }
@@ -149,7 +148,7 @@ export class Oracle {
 
 const keyOf = (id: string, part: Part): string => `${id} ${part}`;
 
-/** Why the counters of a client do not add up; empty where they do. */
+/** Describes why the counters of a client do not add up; empty if they do. */
 export function counterFaults(stats: ClientStats): readonly string[] {
   const { accepted, delivered, rejected, dropped, spooled, pending, lost } = stats;
   const faults: string[] = [];
@@ -171,9 +170,9 @@ export function counterFaults(stats: ClientStats): readonly string[] {
 }
 
 export interface MemoryBounds {
-  /** Most memory in buffers at any time. */
+  /** Maximum memory in buffers at any time. */
   readonly bufferBytes: number;
-  /** Most memory by which the process may be larger in the last quarter than in the second. */
+  /** Maximum growth of the process from the second to the last quarter of the samples. */
   readonly growthBytes: number;
 }
 
@@ -182,7 +181,7 @@ export interface MemorySample {
   readonly bufferBytes: number;
 }
 
-/** Why memory did not stay in its bounds; empty where it did. */
+/** Describes why memory exceeded its limits; empty if it did not. */
 export function memoryFaults(
   samples: readonly MemorySample[],
   { bufferBytes, growthBytes }: MemoryBounds,
@@ -190,7 +189,7 @@ export function memoryFaults(
   const faults: string[] = [];
   const most = largest(samples.map((sample) => sample.bufferBytes));
   if (most > bufferBytes) {
-    faults.push(`buffers took ${mb(most)}, beyond ${mb(bufferBytes)}`);
+    faults.push(`buffers used ${mb(most)}, more than ${mb(bufferBytes)}`);
   }
   const quarter = Math.floor(samples.length / 4);
   const peak = (from: number, to: number): number =>

@@ -12,11 +12,11 @@ const texts = [
   "\u2028",
 ] as const;
 
-/** Something to attach. */
+/** Random bytes for an attachment. */
 export const bytes = (random: Random): Uint8Array =>
   Uint8Array.from({ length: random.integer(0, 4_000) }, () => random.integer(0, 255));
 
-/** A value to record; of every kind that costs something to write. */
+/** A random payload with values of every kind that needs special encoding. */
 export function payload(random: Random): Record<string, unknown> {
   const size = random.chance(0.01) ? random.integer(20_000, 200_000) : random.integer(0, 1_500);
   return {

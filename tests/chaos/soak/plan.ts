@@ -1,8 +1,8 @@
-import { down, faultNames, infos } from "./faults.ts";
+import { down, faultNames, infoBodies } from "./faults.ts";
 import type { InfoName } from "./faults.ts";
 import { Random } from "./random.ts";
 
-/** What is done to the server and the producers, and when, in milliseconds after the beginning. */
+/** An action on the server or the producers, and its time in milliseconds after the beginning. */
 export type Step =
   | { readonly atMs: number; readonly is: "fault"; readonly fault: string }
   | { readonly atMs: number; readonly is: "info"; readonly info: InfoName }
@@ -16,12 +16,12 @@ export interface PlanOptions {
   readonly durationMs: number;
 }
 
-/** From so long on a plan has the server down for minutes, once. */
+/** A plan of at least this length contains one long outage of the server. */
 const longPlanMs = 600_000;
 const longOutageMs = 120_000;
 const hourMs = 3_600_000;
 
-/** The same plan for the same seed. Every fault comes once before any comes again. */
+/** Creates the plan for a seed, always the same one. Every fault occurs once before any occurs again. */
 export function planOf({ seed, durationMs }: PlanOptions): readonly Step[] {
   const random = new Random(seed);
   return [
@@ -54,19 +54,19 @@ export function planOf({ seed, durationMs }: PlanOptions): readonly Step[] {
     .toSorted((a, b) => a.atMs - b.atMs);
 }
 
-const infoNames = Object.keys(infos) as [InfoName, ...InfoName[]];
+const infoNames = Object.keys(infoBodies) as [InfoName, ...InfoName[]];
 
 function faultSteps(random: Random, durationMs: number): readonly Step[] {
   const steps: Step[] = [];
-  let left: string[] = [];
+  let remaining: string[] = [];
   let atMs = random.integer(200, 1_000);
-  let longOutageDue = durationMs >= longPlanMs;
+  let needsLongOutage = durationMs >= longPlanMs;
   while (atMs < durationMs) {
-    left = left.length === 0 ? random.shuffled(faultNames) : left;
-    const fault = left.pop() ?? down;
+    remaining = remaining.length === 0 ? random.shuffled(faultNames) : remaining;
+    const fault = remaining.pop() ?? down;
     steps.push({ atMs, is: "fault", fault });
-    const isLong = fault === down && longOutageDue && atMs + longOutageMs < durationMs;
-    longOutageDue &&= !isLong;
+    const isLong = fault === down && needsLongOutage && atMs + longOutageMs < durationMs;
+    needsLongOutage &&= !isLong;
     atMs += isLong ? longOutageMs : random.integer(500, 2_000);
     if (random.chance(0.7)) {
       steps.push({ atMs, is: "fault", fault: "none" });

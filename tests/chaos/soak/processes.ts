@@ -2,14 +2,14 @@ import { fork } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import type { ServerOrder } from "./faulty-server.ts";
-import type { Finished, Flushed, ProducerOrder, ProducerTask, Sample } from "./producer.ts";
+import type { ServerCommand } from "./faulty-server.ts";
+import type { Finished, Flushed, ProducerCommand, ProducerTask, Sample } from "./producer.ts";
 
 const program = (name: string): string => join(import.meta.dirname, `${name}.ts`);
 const loader = ["--import", "tsx"];
 const startLimitMs = 60_000;
 
-/** A server in a process of its own, always at the same address. */
+/** A faulty server in a separate process, always at the same address. */
 export class ServerProcess {
   readonly #journal: string;
   readonly #seed: number;
@@ -36,11 +36,11 @@ export class ServerProcess {
     const signal = AbortSignal.timeout(startLimitMs);
     const [{ port }] = (await once(child, "message", { signal })) as [{ readonly port: number }];
     this.#port = port;
-    this.tell({ fault: this.#fault });
+    this.send({ fault: this.#fault });
   }
 
-  /** Remembered through a kill; what is told while it is dead is told again when it is back. */
-  tell(order: ServerOrder): void {
+  /** Sends a command. The current fault is remembered, and sent again after a restart. */
+  send(order: ServerCommand): void {
     this.#fault = order.fault ?? this.#fault;
     if (this.#child?.connected === true) {
       this.#child.send(order);
@@ -58,10 +58,10 @@ export class ServerProcess {
   }
 }
 
-/** A program that records, in a process of its own. */
+/** A recording program in a separate process. */
 export class ProducerProcess {
   readonly samples: Sample[] = [];
-  /** What the last short flush reported as pending. */
+  /** The number of records that the last short flush reported as pending. */
   pendingAtFlush = 0;
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
@@ -70,29 +70,29 @@ export class ProducerProcess {
 
   constructor(task: ProducerTask) {
     this.#child = fork(program("producer"), [JSON.stringify(task)], {
-      execArgv: task.collect === true ? [...loader, "--expose-gc"] : loader,
+      execArgv: task.collectGarbage === true ? [...loader, "--expose-gc"] : loader,
       stdio: ["ignore", "ignore", "pipe", "ipc"],
     });
     this.#child.stderr?.on("data", (chunk: Buffer) => {
       this.#errors = (this.#errors + chunk.toString()).slice(-4_000);
     });
-    this.#child.on("message", (said: Sample | Flushed | Finished) => {
-      switch (said.is) {
+    this.#child.on("message", (message: Sample | Flushed | Finished) => {
+      switch (message.is) {
         case "sample":
-          this.samples.push(said);
+          this.samples.push(message);
           break;
         case "flushed":
-          this.pendingAtFlush = said.pending;
+          this.pendingAtFlush = message.pending;
           break;
         case "finished":
-          this.#finished = said;
+          this.#finished = message;
           break;
       }
     });
     this.#exited = once(this.#child, "exit");
   }
 
-  tell(order: ProducerOrder): void {
+  send(order: ProducerCommand): void {
     if (this.#child.connected) {
       this.#child.send(order);
     }
@@ -104,15 +104,15 @@ export class ProducerProcess {
   }
 
   /**
-   * Has it come to its end and say what it counted.
+   * Asks the program to finish, and returns its counters.
    *
-   * @throws Error it ended without a word.
+   * @throws Error the program ended without reporting them.
    */
   async finish(): Promise<Finished> {
-    this.tell({ is: "finish" });
+    this.send({ is: "finish" });
     await this.#exited;
     if (this.#finished === undefined) {
-      throw new Error(`A producer ended without its account: ${this.#errors}`);
+      throw new Error(`A producer ended without a report: ${this.#errors}`);
     }
     return this.#finished;
   }

@@ -1,15 +1,15 @@
-// Records runs, and writes down what it is about to record and which calls returned. Its parent tells it
-// when to kill its workers and when to come to its end, and may kill it at any moment.
+// Records runs. Its journal contains what it is about to record and which calls returned. Its parent process
+// commands it to kill its workers or to finish, and may kill it at any moment.
 import { openSync, writeSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
 import { Client } from "millrace";
 import type { ClientOptions, ClientStats, FlushResult, RunTree } from "millrace";
 import { recordedValue } from "../../support/recorded-value.ts";
-import { endPrint, filePrint, startPrint } from "./fingerprint.ts";
-import { HoldWatch } from "./hold-watch.ts";
-import type { Holds } from "./hold-watch.ts";
-import { lineText, nowhere } from "./journal.ts";
+import { endFingerprint, fileFingerprint, startFingerprint } from "./fingerprint.ts";
+import { LoopBlockMonitor } from "./loop-block-monitor.ts";
+import type { LoopBlocks } from "./loop-block-monitor.ts";
+import { formatLine, noDottedOrder } from "./journal.ts";
 import type { Line } from "./journal.ts";
 import { bytes, payload } from "./payloads.ts";
 import { Random } from "./random.ts";
@@ -19,30 +19,30 @@ export interface ProducerTask {
   readonly seed: number;
   readonly runsPerSecond: number;
   readonly client: ClientOptions;
-  /** Whether some runs have something attached. */
-  readonly attach?: boolean;
-  /** Whether a record counts as made only when a flush returned after it; the flushes are short. */
-  readonly flushed?: boolean;
-  /** Whether garbage is collected before each look at the memory; that holds the loop. */
-  readonly collect?: boolean;
+  /** Whether some runs have an attachment. */
+  readonly attachFiles?: boolean;
+  /** Whether a record must arrive only if a flush returned after it. The flushes have a short limit. */
+  readonly requireFlush?: boolean;
+  /** Whether to collect garbage before each memory sample, which blocks the event loop. */
+  readonly collectGarbage?: boolean;
 }
 
-export type ProducerOrder =
-  /** Record no more but one fresh run, flush it, close, say the counts. */
+export type ProducerCommand =
+  /** Stop recording, record and flush one last run, close the client, and report the counters. */
   | { readonly is: "finish" }
   | { readonly is: "kill worker" }
-  /** The clock on the wall is off by so much from now on. */
+  /** Shift `Date.now` by this time from now on. */
   | { readonly is: "set clock"; readonly offByMs: number };
 
 export interface Sample {
   readonly is: "sample";
   readonly stats: ClientStats;
   readonly rssBytes: number;
-  /** Memory in buffers: tapes are in there. */
+  /** Memory in buffers, which includes tapes. */
   readonly bufferBytes: number;
 }
 
-/** A short flush returned. */
+/** Reports the result of a short flush. */
 export interface Flushed {
   readonly is: "flushed";
   readonly pending: number;
@@ -51,10 +51,11 @@ export interface Flushed {
 export interface Finished {
   readonly is: "finished";
   readonly stats: ClientStats;
-  /** The run that was recorded when all else was over, and what its flush said. */
+  /** The id of the run that was recorded last, after all faults. */
   readonly freshId: string;
+  /** The result of the last flush. */
   readonly flushed: FlushResult;
-  readonly holds: Holds;
+  readonly loopBlocks: LoopBlocks;
   readonly workersKilled: number;
 }
 
@@ -63,52 +64,52 @@ const {
   seed,
   runsPerSecond,
   client: options,
-  collect = false,
-  attach = false,
-  flushed: isFlushed = false,
+  collectGarbage: collectGarbage = false,
+  attachFiles: attachFiles = false,
+  requireFlush = false,
 } = JSON.parse(process.argv[2] ?? "{}") as ProducerTask;
 const tickMs = 20;
 const shortFlushMs = 40;
 const freshLimitMs = 45_000;
-const lines = openSync(journal, "a");
+const journalFile = openSync(journal, "a");
 const random = new Random(seed);
 const workers = new Set<Worker>();
 let workersKilled = 0;
 let finishing = false;
 let clockOffByMs = 0;
-const { now } = Date;
-Date.now = () => now() + clockOffByMs;
+const { now: systemNow } = Date;
+Date.now = () => systemNow() + clockOffByMs;
 
 process.on("worker", (worker) => {
-  // Not before it is up: two that can't start have the main thread send for a minute.
+  // Kill only workers that have started: if two workers fail to start, the main thread sends for a minute instead.
   worker.once("message", () => workers.add(worker));
   worker.once("exit", () => workers.delete(worker));
 });
 const client = new Client({ ...options, logger: { warn: () => undefined } });
-const watch = new HoldWatch();
+const blockMonitor = new LoopBlockMonitor();
 
-/** Obligations that begin when a flush returns. */
-const unflushed: Line[] = [];
+/** Lines to write when a flush returns, because only then the records must arrive. */
+const unflushedLines: Line[] = [];
 
 function write(line: Line): void {
-  if (isFlushed && line.is === "done") {
-    unflushed.push(line);
+  if (requireFlush && line.is === "returned") {
+    unflushedLines.push(line);
   } else {
-    writeSync(lines, lineText(line));
+    writeSync(journalFile, formatLine(line));
   }
 }
 
-/** Whatever it reports, what was recorded before has arrived or is on disk. */
+/** Flushes. Whatever the result, records from before the call have arrived or are on disk afterwards. */
 async function flush(timeoutMs: number): Promise<FlushResult> {
-  // What is recorded while the flush waits is not part of it.
-  const flushedLines = unflushed.splice(0);
+  // Records that are created while the flush waits are not covered by it.
+  const flushedLines = unflushedLines.splice(0);
   const result = await client.flush({ timeoutMs });
-  flushedLines.forEach((line) => writeSync(lines, lineText(line)));
+  flushedLines.forEach((line) => writeSync(journalFile, formatLine(line)));
   return result;
 }
 
-/** Recorded while it is changed: what counts is the value at the call. */
-function spoil(value: Record<string, unknown>): void {
+/** Modifies a value after it was passed to a recording call, because the value at the call must be recorded. */
+function modify(value: Record<string, unknown>): void {
   value["text"] = "changed after the call";
   value["late"] = [value["list"]];
 }
@@ -116,42 +117,42 @@ function spoil(value: Record<string, unknown>): void {
 function start(parent?: RunTree): RunTree {
   const id = random.uuid();
   const inputs = payload(random);
-  const metadata = { lane: seed, draw: random.integer(0, 99) };
+  const metadata = { producer: seed, draw: random.integer(0, 99) };
   const name = random.chance(0.01) ? "bad" : `run ${random.integer(0, 9)}`;
   const expected = { name, run_type: "tool", inputs: recordedValue(inputs), metadata };
-  write({ is: "will", id, part: "start", print: startPrint(expected) });
-  const file = attach && random.chance(0.05) ? bytes(random) : undefined;
+  write({ is: "intent", id, part: "start", print: startFingerprint(expected) });
+  const file = attachFiles && random.chance(0.05) ? bytes(random) : undefined;
   if (file !== undefined) {
-    write({ is: "will", id, part: "file", print: filePrint(file) });
+    write({ is: "intent", id, part: "file", print: fileFingerprint(file) });
   }
   const attachments =
     file === undefined ? {} : { attachments: { file: { mimeType: "image/png", data: file } } };
   const settings = { id, name, runType: "tool", inputs, metadata, ...attachments } as const;
   const run = parent === undefined ? client.startRun(settings) : parent.startChild(settings);
-  write({ is: "done", id, part: "start", place: run.dottedOrder });
+  write({ is: "returned", id, part: "start", dottedOrder: run.dottedOrder });
   if (file !== undefined) {
-    write({ is: "done", id, part: "file", place: nowhere });
+    write({ is: "returned", id, part: "file", dottedOrder: noDottedOrder });
     file.fill(0);
   }
-  spoil(inputs);
+  modify(inputs);
   return run;
 }
 
 function end(run: RunTree): void {
   const outputs = payload(random);
   const error = random.chance(0.1) ? "it failed: ✗" : undefined;
-  const print = endPrint({ outputs: recordedValue(outputs), error });
-  write({ is: "will", id: run.id, part: "end", print });
+  const print = endFingerprint({ outputs: recordedValue(outputs), error });
+  write({ is: "intent", id: run.id, part: "end", print });
   if (error === undefined) {
     run.end(outputs);
   } else {
     run.fail(error, outputs);
   }
-  write({ is: "done", id: run.id, part: "end", place: run.dottedOrder });
-  spoil(outputs);
+  write({ is: "returned", id: run.id, part: "end", dottedOrder: run.dottedOrder });
+  modify(outputs);
 }
 
-/** One run, often with others below it; some end later, when their start may have been sent. */
+/** Records a run, often with children. Some runs end later, when their start may already have been sent. */
 function recordTrace(open: RunTree[]): number {
   const root = start();
   const children = Array.from({ length: random.integer(0, 2) }, () => start(root));
@@ -166,33 +167,33 @@ function recordTrace(open: RunTree[]): number {
 }
 
 function sample(): void {
-  if (collect) {
+  if (collectGarbage) {
     globalThis.gc?.();
   }
   const { rss, arrayBuffers } = process.memoryUsage();
-  const said: Sample = {
+  const message: Sample = {
     is: "sample",
     stats: client.stats(),
     rssBytes: rss,
     bufferBytes: arrayBuffers,
   };
-  process.send?.(said);
+  process.send?.(message);
 }
 
 async function produce(): Promise<void> {
   const open: RunTree[] = [];
-  let owed = 0;
+  let runsDue = 0;
   while (!finishing) {
     await client.waitForCapacity({ timeoutMs: 2_000 });
-    owed += (runsPerSecond * tickMs) / 1_000;
-    while (owed >= 1) {
-      owed -= recordTrace(open);
+    runsDue += (runsPerSecond * tickMs) / 1_000;
+    while (runsDue >= 1) {
+      runsDue -= recordTrace(open);
     }
     while (open.length > 50) {
       open.splice(random.integer(0, open.length - 1), 1).forEach(end);
     }
     await wait(tickMs);
-    if (isFlushed && random.chance(0.2)) {
+    if (requireFlush && random.chance(0.2)) {
       const { pending } = await flush(shortFlushMs);
       process.send?.({ is: "flushed", pending } satisfies Flushed);
     }
@@ -200,7 +201,7 @@ async function produce(): Promise<void> {
   open.forEach(end);
 }
 
-process.on("message", (order: ProducerOrder) => {
+process.on("message", (order: ProducerCommand) => {
   switch (order.is) {
     case "finish":
       finishing = true;
@@ -218,10 +219,10 @@ process.on("message", (order: ProducerOrder) => {
 });
 process.on("disconnect", () => process.exit());
 
-// The first runs are not watched: code is compiled and threads start, once in a process's life.
+// The first runs are not monitored, because code is compiled and threads start at that time.
 end(start());
 await client.flush({ timeoutMs: 100 });
-watch.start();
+blockMonitor.start();
 const sampling = setInterval(sample, 1_000);
 await produce();
 const fresh = start();
@@ -230,14 +231,14 @@ const flushed = await flush(freshLimitMs);
 clearInterval(sampling);
 sample();
 await client.close({ timeoutMs: 0 });
-const { holds } = watch;
-watch.stop();
+const { longest: loopBlocks } = blockMonitor;
+blockMonitor.stop();
 const finished: Finished = {
   is: "finished",
   stats: client.stats(),
   freshId: fresh.id,
   flushed,
-  holds,
+  loopBlocks,
   workersKilled,
 };
 process.send?.(finished, () => process.disconnect());

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 /**
- * Numbers that one seed always gives in the same order (xoshiro128**). The state has 128 bits: with 32, the
- * hundreds of processes of an hour's soak would walk the same circle, and two of them meet and draw the same ids.
+ * A seeded random number generator (xoshiro128**). The state has 128 bits: with 32 bits, the sequences of the
+ * hundreds of processes in an hour's soak would overlap, and two of them would draw the same ids.
  */
 export class Random {
   readonly #state: Uint32Array;
@@ -12,17 +12,17 @@ export class Random {
     this.#state = Uint32Array.from({ length: 4 }, (_, index) => digest.readUInt32LE(index * 4));
   }
 
-  /** From 0 to below 1. */
+  /** A number from 0 to below 1. */
   next(): number {
     const state = this.#state;
     const [first = 0, second = 0, third = 0, fourth = 0] = state;
-    const result = Math.imul(rotated(Math.imul(second, 5), 7), 9) >>> 0;
+    const result = Math.imul(rotateLeft(Math.imul(second, 5), 7), 9) >>> 0;
     const next = third ^ first;
     const last = fourth ^ second;
     state[0] = first ^ last;
     state[1] = second ^ next;
     state[2] = next ^ (second << 9);
-    state[3] = rotated(last, 11);
+    state[3] = rotateLeft(last, 11);
     return result / 4_294_967_296;
   }
 
@@ -39,7 +39,7 @@ export class Random {
     return items[this.integer(0, items.length - 1)] ?? items[0];
   }
 
-  /** The items in another order. */
+  /** The items in random order. */
   shuffled<T>(items: readonly T[]): T[] {
     return items
       .map((item) => ({ item, at: this.next() }))
@@ -63,5 +63,5 @@ export class Random {
   }
 }
 
-const rotated = (value: number, bits: number): number =>
+const rotateLeft = (value: number, bits: number): number =>
   ((value << bits) | (value >>> (32 - bits))) >>> 0;

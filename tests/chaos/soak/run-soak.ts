@@ -4,8 +4,8 @@ import { performance } from "node:perf_hooks";
 import { setTimeout as wait } from "node:timers/promises";
 import type { ClientOptions } from "millrace";
 import { inspectSpool, replaySpool } from "millrace/spool";
-import { crowd } from "./crowd.ts";
-import { linesOf } from "./journal.ts";
+import { overloadQueues } from "./overloaded-producers.ts";
+import { readLines } from "./journal.ts";
 import { counterFaults, memoryFaults, Oracle } from "./oracle.ts";
 import type { Verdict } from "./oracle.ts";
 import { planOf } from "./plan.ts";
@@ -15,47 +15,51 @@ import type { Finished } from "./producer.ts";
 
 export interface SoakOptions {
   readonly seed: number;
-  /** How long faults come; recovery and judgement come after. */
+  /** Duration of the faults; recovery and evaluation follow after it. */
   readonly minutes: number;
   /** An empty folder for journals and spools. */
   readonly folder: string;
-  readonly say: (text: string) => void;
+  readonly log: (text: string) => void;
 }
 
 export interface SoakReport extends Verdict {
   readonly seed: number;
-  /** What was done, by kind, and how often. */
+  /** The number of executed steps, by kind. */
   readonly steps: Readonly<Partial<Record<Step["is"], number>>>;
-  /** Records of producers with a small queue at a slow server, and how many gave way. */
-  readonly crowded: { readonly records: number; readonly lost: number; readonly lives: number };
+  /** Records of the producers with a small queue and a slow server, and how many of them were dropped. */
+  readonly overloaded: {
+    readonly records: number;
+    readonly lost: number;
+    readonly producers: number;
+  };
   readonly retries: number;
   readonly requests: number;
-  readonly longestHoldMs: number;
-  readonly longestWallHoldMs: number;
+  readonly longestBlockCpuMs: number;
+  readonly longestBlockWallMs: number;
   readonly peakRssMb: number;
   readonly peakBufferMb: number;
   readonly workersKilled: number;
-  /** Producers of default durability that were killed after a flush that reported records as pending. */
+  /** Producers with default durability that were killed after a flush that reported pending records. */
   readonly killedWhilePending: number;
 }
 
-/** What a loop may be held by us, at most. */
-export const holdLimitMs = 50;
+/** Limit for the CPU time of one event-loop block. */
+export const loopBlockLimitMs = 50;
 
 const producerNames = ["steady", "killed", "flushed"] as const;
 const queueBytes = 4_194_304;
 const tapeBytes = 131_072;
 const requestsInFlight = 8;
 const replayLimitMs = 120_000;
-const producersAtMost = 100_000;
+const maxProducers = 100_000;
 const mebibyte = 1_048_576;
-/** Memory in buffers that V8 lets pass before it collects them. */
+/** Memory in unreferenced buffers that V8 tolerates before it collects them. */
 const garbageBytes = 64 * mebibyte;
 const runsPerSecond = 120;
 const flushedRunsPerSecond = 60;
 
-/** Quick to try again, so that many faults fit into the time; all else is as it comes. */
-const hurried: ClientOptions = {
+/** Options with short timeouts, so that many faults fit into the time. All other options have their defaults. */
+const impatientClient: ClientOptions = {
   maxQueueBytes: queueBytes,
   tapeBytes,
   requestsInFlight,
@@ -66,9 +70,9 @@ const hurried: ClientOptions = {
   attempts: 4,
 };
 
-/** Runs the whole: faults by the plan, then recovery, then judgement. */
+/** Runs the soak: faults according to the plan, then recovery, then evaluation. */
 export async function runSoak(options: SoakOptions): Promise<SoakReport> {
-  const { seed, minutes, folder, say } = options;
+  const { seed, minutes, folder, log } = options;
   const durationMs = minutes * 60_000;
   const plan = planOf({ seed, durationMs });
   const paths = {
@@ -84,77 +88,81 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
   await server.start();
   const spool = (name: string): string => join(folder, `${name}-spool`);
   const clientOf = (name: string, more: ClientOptions = {}): ClientOptions => ({
-    ...hurried,
+    ...impatientClient,
     endpoint: server.url,
     spoolDir: spool(name),
     ...more,
   });
-  /** One for each producer of this soak, and of those with the next seeds. */
-  const seedOf = (producer: number): number => seed * producersAtMost + producer;
+  /** A different seed for each producer, also across soaks with consecutive seeds. */
+  const seedOf = (producer: number): number => seed * maxProducers + producer;
   const steady = new ProducerProcess({
     journal: paths.steady,
     seed: seedOf(1),
     runsPerSecond,
-    attach: true,
+    attachFiles: true,
     client: clientOf("steady"),
   });
-  let life = 1;
-  const nextLife = (): ProducerProcess => {
-    life += 1;
+  let processCount = 1;
+  const startKilledProducer = (): ProducerProcess => {
+    processCount += 1;
     return new ProducerProcess({
       journal: paths.killed,
-      seed: seedOf(life),
+      seed: seedOf(processCount),
       runsPerSecond,
-      attach: true,
+      attachFiles: true,
       client: clientOf("killed", { durability: "spool-first", workers: 2 }),
     });
   };
-  /** In memory until a flush reports it: then on disk as well. */
-  const nextFlushed = (): ProducerProcess => {
-    life += 1;
+  /** Its records are only in memory until a flush returns, and on disk as well afterwards. */
+  const startFlushedProducer = (): ProducerProcess => {
+    processCount += 1;
     return new ProducerProcess({
       journal: paths.flushed,
-      seed: seedOf(life),
+      seed: seedOf(processCount),
       runsPerSecond: flushedRunsPerSecond,
-      attach: true,
-      flushed: true,
+      attachFiles: true,
+      requireFlush: true,
       client: clientOf("flushed"),
     });
   };
-  let killed = nextLife();
-  let flushed = nextFlushed();
+  let killed = startKilledProducer();
+  let flushed = startFlushedProducer();
   let kills = 0;
   let killedWhilePending = 0;
-  const endCrowd = new AbortController();
-  const crowding = crowd({ seed, folder: join(folder, "crowd"), signal: endCrowd.signal });
+  const overloadEnd = new AbortController();
+  const overload = overloadQueues({
+    seed,
+    folder: join(folder, "crowd"),
+    signal: overloadEnd.signal,
+  });
 
   const began = performance.now();
   for (const step of plan) {
     await wait(Math.max(0, began + step.atMs - performance.now()));
     switch (step.is) {
       case "fault":
-        server.tell({ fault: step.fault });
+        server.send({ fault: step.fault });
         break;
       case "info":
-        server.tell({ info: step.info });
+        server.send({ info: step.info });
         break;
       case "kill worker":
-        steady.tell({ is: "kill worker" });
+        steady.send({ is: "kill worker" });
         break;
       case "set clock":
-        steady.tell(step);
-        killed.tell(step);
-        flushed.tell(step);
+        steady.send(step);
+        killed.send(step);
+        flushed.send(step);
         break;
       case "kill producer":
         kills += 1;
         if (kills % 2 === 1) {
           await flushed.kill();
           killedWhilePending += flushed.pendingAtFlush > 0 ? 1 : 0;
-          flushed = nextFlushed();
+          flushed = startFlushedProducer();
         } else {
           await killed.kill();
-          killed = nextLife();
+          killed = startKilledProducer();
         }
         break;
       case "kill server":
@@ -166,31 +174,31 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
   }
   await wait(Math.max(0, began + durationMs - performance.now()));
 
-  say("The faults are over: recovery.");
-  endCrowd.abort();
-  server.tell({ fault: "none", info: "plain" });
+  log("The faults have ended; recovering.");
+  overloadEnd.abort();
+  server.send({ fault: "none", info: "plain" });
   const ends = await Promise.all([steady.finish(), killed.finish(), flushed.finish()]);
-  say("The producers have said their counts.");
-  const crowded = await crowding;
-  say("Replay of what is on disk.");
+  log("The producers have reported their counters.");
+  const overloaded = await overload;
+  log("Replaying the spools.");
   const oracle = new Oracle();
-  const faults = [...crowded.faults];
+  const faults = [...overloaded.faults];
   for (const name of producerNames) {
-    faults.push(...(await emptied(spool(name), server.url)));
+    faults.push(...(await replayUntilEmpty(spool(name), server.url)));
   }
   await server.kill();
-  say("Judgement.");
+  log("Comparing the journals.");
   for (const path of [paths.steady, paths.killed, paths.flushed]) {
-    for await (const line of linesOf(path)) {
+    for await (const line of readLines(path)) {
       oracle.recorded(line);
     }
   }
-  for await (const line of linesOf(paths.received)) {
+  for await (const line of readLines(paths.received)) {
     oracle.received(line);
   }
   const verdict = oracle.judge({ lost: 0 });
   const samples = [...steady.samples, ...killed.samples, ...flushed.samples];
-  const { oursMs, wallMs } = longest(ends);
+  const { cpuMs, wallMs } = longestBlocks(ends);
   faults.push(
     ...verdict.faults,
     ...samples.flatMap(({ stats }) => counterFaults(stats)).slice(0, 5),
@@ -207,11 +215,11 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
     faults,
     seed,
     steps: countsOf(plan),
-    crowded,
+    overloaded: overloaded,
     retries: ends.reduce((sum, { stats }) => sum + stats.retries, 0),
     requests: ends.reduce((sum, { stats }) => sum + stats.requests, 0),
-    longestHoldMs: oursMs,
-    longestWallHoldMs: wallMs,
+    longestBlockCpuMs: cpuMs,
+    longestBlockWallMs: wallMs,
     peakRssMb: peak(samples.map(({ rssBytes }) => rssBytes)),
     peakBufferMb: peak(samples.map(({ bufferBytes }) => bufferBytes)),
     killedWhilePending,
@@ -220,11 +228,11 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
 }
 
 /**
- * Sends what is in a spool's folder, dead letters too, for as long as it gets less; what is left then is a
- * fault. An hour of faults leaves more than one turn can send.
+ * Replays a spool, including dead letters, until a replay makes no more progress. Remaining files are faults.
+ * Several replays are needed, because an hour of faults leaves more data than one replay can send.
  */
-async function emptied(folder: string, endpoint: string): Promise<readonly string[]> {
-  let before = Number.POSITIVE_INFINITY;
+async function replayUntilEmpty(folder: string, endpoint: string): Promise<readonly string[]> {
+  let previouslyLeft = Number.POSITIVE_INFINITY;
   for (;;) {
     const { left } = await replaySpool({
       spoolDir: folder,
@@ -232,36 +240,38 @@ async function emptied(folder: string, endpoint: string): Promise<readonly strin
       limitMs: replayLimitMs,
       logger: { warn: () => undefined },
     });
-    if (left === 0 || left >= before) {
+    if (left === 0 || left >= previouslyLeft) {
       break;
     }
-    before = left;
+    previouslyLeft = left;
   }
   const files = await inspectSpool(folder);
-  return files.map(({ path, state, records }) => `${path} is left: ${state}, ${records} records`);
+  return files.map(
+    ({ path, state, records }) => `${path} was not sent: ${state}, ${records} records`,
+  );
 }
 
 function endFaults(
-  { stats, freshId, flushed, holds }: Finished,
+  { stats, freshId, flushed, loopBlocks }: Finished,
   oracle: Oracle,
 ): readonly string[] {
   const faults = [...counterFaults(stats)];
   if (flushed.pending > 0 || !oracle.has(freshId, "start") || !oracle.has(freshId, "end")) {
-    faults.push(`a fresh run did not flow at the end: ${JSON.stringify({ flushed, stats })}`);
+    faults.push(`the last run was not delivered: ${JSON.stringify({ flushed, stats })}`);
   }
-  // What was set aside is a dead letter: it has been sent since.
+  // Quarantined records are dead letters, which the replay has sent.
   if (stats.dropped > stats.lost.quarantined) {
-    faults.push(`records were dropped beside a spool: ${JSON.stringify(stats.lost)}`);
+    faults.push(`records were dropped despite the spool: ${JSON.stringify(stats.lost)}`);
   }
-  if (holds.oursMs > holdLimitMs) {
-    faults.push(`the loop was held for ${holds.oursMs.toFixed(1)} ms`);
+  if (loopBlocks.cpuMs > loopBlockLimitMs) {
+    faults.push(`the event loop was blocked for ${loopBlocks.cpuMs.toFixed(1)} ms`);
   }
   return faults;
 }
 
-const longest = (ends: readonly Finished[]): { oursMs: number; wallMs: number } => ({
-  oursMs: Math.max(...ends.map(({ holds }) => holds.oursMs)),
-  wallMs: Math.max(...ends.map(({ holds }) => holds.wallMs)),
+const longestBlocks = (ends: readonly Finished[]): { cpuMs: number; wallMs: number } => ({
+  cpuMs: Math.max(...ends.map(({ loopBlocks }) => loopBlocks.cpuMs)),
+  wallMs: Math.max(...ends.map(({ loopBlocks }) => loopBlocks.wallMs)),
 });
 
 const peak = (bytes: readonly number[]): number => Math.max(0, ...bytes) / mebibyte;

@@ -1,4 +1,4 @@
-// What is bundled: records a run and says how it went.
+// The program to bundle: records a run and prints the result.
 import { Client } from "millrace";
 
 const client = new Client({ endpoint: process.env.ENDPOINT });

@@ -1,4 +1,4 @@
-// Records a run with attachments large and small, under whatever runtime it is started with, and says what arrived.
+// Records a run with small and large attachments, under any runtime, and prints what arrived.
 import { Client } from "millrace";
 
 const client = new Client({ endpoint: process.env.ENDPOINT });

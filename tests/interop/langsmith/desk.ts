@@ -1,4 +1,4 @@
-import { wireOf } from "../../support/wire-run.ts";
+import { toWireRun } from "../../support/wire-run.ts";
 import { startServer } from "@millrace/server";
 import type { RunningServer } from "@millrace/server";
 import { Client as TodaysClient } from "langsmith";
@@ -12,7 +12,7 @@ import type { NewVersion, Noun, Version } from "./methods.ts";
 
 export { OldClient, TodaysClient };
 
-/** One local server for a file of tests, and the clients that ask it. */
+/** A local server for one test file, and the clients that use it. */
 export class Desk {
   readonly #noun: Noun;
   readonly #called: Record<Version, Set<string>> = {
@@ -39,18 +39,18 @@ export class Desk {
     return this.#server!.url;
   }
 
-  /** Our own client, to read back with. */
+  /** A Millrace client, for reading back what other clients sent. */
   get reader(): Client {
     return this.#reader!;
   }
 
-  /** The runs of a project, read with our own client. */
+  /** The runs of a project, read with the Millrace client. */
   async runsOf(project: string): Promise<WireRun[]> {
     const runs = this.reader.runs.list({ projectNames: [project], order: "asc" });
-    return (await runs.toArray()).map(wireOf);
+    return (await runs.toArray()).map(toWireRun);
   }
 
-  /** A client of langsmith 0.1 that notes which methods are called. */
+  /** Creates a client of langsmith 0.1 and records which of its methods are called. */
   old(options: ConstructorParameters<typeof OldClient>[0] = {}): OldClient {
     return this.#noting(
       new OldClient({ apiUrl: this.url, apiKey: "none", ...options }),
@@ -58,7 +58,7 @@ export class Desk {
     );
   }
 
-  /** A client of langsmith 0.10 or 0.12 that notes which methods are called. */
+  /** Creates a client of langsmith 0.10 or 0.12 and records which of its methods are called. */
   newest(
     version: NewVersion,
     options: ConstructorParameters<typeof TodaysClient>[0] = {},
@@ -75,14 +75,14 @@ export class Desk {
     return this.#noting(client, version);
   }
 
-  /** Any client, for code that was written for the old one: newer ones take the same calls. */
+  /** Creates a client of any version, for code that was written for the old one. Newer clients accept the same calls. */
   either(version: Version, apiUrl = this.url): OldClient {
     return version === "langsmith-0.1"
       ? this.old({ apiUrl })
       : (this.newest(version, { apiUrl }) as unknown as OldClient);
   }
 
-  /** To be called last: fails with the name of each method that no test before it called. */
+  /** Must be called last: fails with the names of all methods that no earlier test called. */
   expectAllCalled(): void {
     describe.each(versions)("with all tests of this file, %s", (version) => {
       test(`has had each of its calls about ${this.#noun}`, () => {
@@ -113,7 +113,7 @@ export class Desk {
   }
 }
 
-/** What 0.12 puts into its queue, and sends after it has answered. */
+/** Methods that 0.12 queues and sends after they have returned. */
 const batched = new Set(["createFeedback", "logEvaluationFeedback"]);
 
 async function settle(result: unknown, client: object): Promise<unknown> {
@@ -131,5 +131,5 @@ export async function toArray<Item>(items: AsyncIterable<Item>): Promise<Item[]>
   return all;
 }
 
-/** A name that nothing else has. */
+/** A name that nothing else uses. */
 export const unique = (stem: string): string => `${stem} ${crypto.randomUUID()}`;

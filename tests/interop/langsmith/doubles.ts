@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { unique } from "./desk.ts";
 import type { OldClient } from "./desk.ts";
 
-/** A dataset with the numbers from 1, each with its double. */
+/** Creates a dataset with the numbers from 1, each with its double as output. */
 export async function doubles(client: OldClient, count: number) {
   const dataset = await client.createDataset(unique("doubles"), { description: "Twice as much" });
   const numbers = Array.from({ length: count }, (_, index) => index + 1);
@@ -14,11 +14,11 @@ export async function doubles(client: OldClient, count: number) {
   return { dataset, examples };
 }
 
-/** The inputs of examples, whatever their order. */
+/** The inputs of examples, in sorted order. */
 export const inputsOf = (examples: readonly { readonly inputs: unknown }[]) =>
   new Set(examples.map(({ inputs }) => JSON.stringify(inputs)));
 
-/** A time after all that was done and before all that follows: versions are finer than milliseconds. */
+/** Returns a time after everything before the call and before everything after it. Versions are finer than milliseconds. */
 export async function betweenVersions(): Promise<Date> {
   await laterThan(Date.now());
   const now = Date.now();

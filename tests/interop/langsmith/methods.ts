@@ -4,10 +4,10 @@ import { Client as TodaysClient } from "langsmith";
 import { Client as OldClient } from "langsmith-0.1";
 import { Client as NewestClient } from "langsmith-0.12";
 
-/** The clients of 0.10 and 0.12, by the names of the packages here. */
+/** The clients of 0.10 and 0.12, by the names under which they are installed here. */
 export type NewVersion = "langsmith" | "langsmith-0.12";
 
-/** All clients that are served unchanged. */
+/** All clients that the server supports unchanged. */
 export type Version = "langsmith-0.1" | NewVersion;
 
 export const newVersions: readonly NewVersion[] = ["langsmith", "langsmith-0.12"];
@@ -15,13 +15,13 @@ export const newVersions: readonly NewVersion[] = ["langsmith", "langsmith-0.12"
 export const versions: readonly Version[] = ["langsmith-0.1", ...newVersions];
 
 interface Methods {
-  /** What both clients have. */
+  /** Methods of both the old and the new clients. */
   readonly both: readonly string[];
   readonly old?: readonly string[];
   readonly todays?: readonly string[];
 }
 
-/** The public methods that ask a server, by the file of tests that has to call them. */
+/** The public methods that send requests, by the resource whose test file must call them. */
 const methodsByNoun = {
   tracing: {
     both: ["createRun", "updateRun", "batchIngestRuns", "awaitPendingTraceBatches"],
@@ -148,7 +148,7 @@ export type Noun = keyof typeof methodsByNoun;
 
 export const nouns = Object.keys(methodsByNoun) as readonly Noun[];
 
-/** The methods that the tests of a noun have to call on one of the clients. */
+/** The methods that the tests of a resource must call on a client of this version. */
 export function methodsOf(noun: Noun, version: Version): readonly string[] {
   const { both, old, todays }: Methods = methodsByNoun[noun];
   return [...both, ...((version === "langsmith-0.1" ? old : todays) ?? [])];
@@ -173,7 +173,7 @@ const excludedOfNew = {
   deleteSkill: hubFolders,
 };
 
-/** Methods that nothing here has to call, and why. */
+/** Methods that no test has to call, with the reason. */
 export const excluded: Readonly<Record<Version, Readonly<Record<string, string>>>> = {
   "langsmith-0.1": { listSharedRuns: malformed },
   langsmith: excludedOfNew,
@@ -184,7 +184,7 @@ export const excluded: Readonly<Record<Version, Readonly<Record<string, string>>
   },
 };
 
-/** What asks no server. */
+/** Methods that send no request. */
 const local = new Set(["constructor", "getHostUrl", "toString", "cleanup"]);
 
 const prototypes: Readonly<Record<Version, object>> = {
@@ -193,14 +193,14 @@ const prototypes: Readonly<Record<Version, object>> = {
   "langsmith-0.12": NewestClient.prototype,
 };
 
-/** Where a package keeps its sources. */
+/** The folder of a package's sources. */
 const folders: Readonly<Record<Version, string>> = {
   "langsmith-0.1": "dist",
   langsmith: "dist",
   "langsmith-0.12": "lib",
 };
 
-/** What the client's prototype holds and its types show to everyone. */
+/** Methods of the client's prototype that its types declare as public. */
 export function publicMethods(version: Version): readonly string[] {
   const types = new URL(
     `../../../node_modules/${version}/${folders[version]}/client.d.ts`,

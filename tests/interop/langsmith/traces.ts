@@ -1,17 +1,17 @@
 import { expect } from "vitest";
 import type { WireRun } from "../../../src/main/index.ts";
 
-/** What text must survive: astral, markup, NUL, a lone surrogate, quotes. */
+/** Characters that must be preserved: astral ones, markup, NUL, a lone surrogate, quotes. */
 export const nasty = "\u{1F600} <b>\u0000 \ud800 \"'; DROP TABLE runs; --";
 
-/** The run of that name. */
+/** The run with this name. */
 export function named(runs: readonly WireRun[], name: string): WireRun {
   const found = runs.find((run) => run.name === name);
   expect(found).toBeDefined();
   return found!;
 }
 
-/** The name of each run, its parent's and its type, in the order of the trace. */
+/** Name, parent's name and type of each run, in the order of the trace. */
 export function treeOf(runs: readonly WireRun[]) {
   const names = new Map(runs.map(({ id, name }) => [id, name]));
   return runs

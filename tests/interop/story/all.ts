@@ -9,7 +9,7 @@ import { tellRuns } from "./runs.ts";
 import { tellTenant } from "./tenant.ts";
 import type { Story } from "./world.ts";
 
-/** In an order that works against a real server: prompts need the handle that the tenant gets first. */
+/** In an order that works with a real server: prompts need the tenant's handle, which is set first. */
 export const stories: readonly (readonly [string, Story])[] = [
   ["tenant", tellTenant],
   ["projects", tellProjects],

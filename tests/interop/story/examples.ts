@@ -62,7 +62,7 @@ export const tellExamples: Story = async ({ client, endpoint, effect, recordTrac
     expect(Buffer.from(await examples.readAttachment(attachment))).toEqual(picture.data);
   });
   if (withFile.attachments === undefined) {
-    // One whose answers are made up has no files: any address will do.
+    // With sample responses, an attachment has no file, so any address will do.
     await examples.readAttachment({ presignedUrl: `${endpoint}/info` });
   }
   const change = { inputs: { q: 7 }, outputs: { a: 7 }, metadata: { kind: "l" }, split: "valid" };

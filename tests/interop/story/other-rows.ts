@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import type { EndpointName } from "../../../src/model/endpoints.ts";
 import { recordTraceWith } from "./record-trace.ts";
 
-/** Rows of the endpoint table that our client does not send, and who does. */
+/** Rows of the endpoint table that our client does not send, with the program that does. */
 export const otherRows: Readonly<Partial<Record<EndpointName, string>>> = {
   readRunShare: "the platform's npm client; ours shares, which answers the same link again",
   deleteProjects: "the platform's page; ours deletes one at a time",
@@ -24,7 +24,7 @@ interface Ask {
 
 type Asks = (ask: Ask) => Promise<unknown>;
 
-/** Asks each of them as others do, and the ways of sending runs that a server with parts never sees. */
+/** Sends each of these requests as those programs do, and sends runs in the formats that a server with multipart never receives. */
 export async function askOtherRows(endpoint: string, client: Client): Promise<void> {
   const ask: Asks = async ({ method, path, json }) => {
     const response = await fetch(endpoint + path, {

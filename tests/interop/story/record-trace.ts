@@ -1,7 +1,7 @@
 import type { Client } from "millrace";
 import type { World } from "./world.ts";
 
-/** How a story's traces are recorded: by the client itself. */
+/** Creates the function with which a story records traces through the client. */
 export const recordTraceWith =
   (client: Client): World["recordTrace"] =>
   async ({ project, referenceExampleId } = {}) => {

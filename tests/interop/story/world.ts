@@ -1,16 +1,16 @@
 import type { Client } from "millrace";
 
-/** What a story is told in: a client, and whether it is a real server that answers. */
+/** The environment of a story: a client, and a server that is either real or sends sample responses. */
 export interface World {
   readonly client: Client;
-  /** Base address of the server that the client asks. */
+  /** Base address of the server that the client uses. */
   readonly endpoint: string;
   /**
-   * Checks what came of it. Called where a real server answers, since one that makes its answers up
-   * remembers nothing.
+   * Checks the effect of calls. The check only runs with a real server, because a server with sample responses
+   * stores nothing.
    */
   readonly effect: (check: () => Promise<void> | void) => Promise<void>;
-  /** Records a trace of a root and one child, ended; the runs are there when it resolves. */
+  /** Records a trace of a root and one child, both ended. Resolves when the server has the runs. */
   readonly recordTrace: (options?: TraceOptions) => Promise<Trace>;
 }
 
@@ -25,13 +25,13 @@ export interface Trace {
   readonly startedAt: Date;
 }
 
-/** One noun's part: every method of it, with every argument that it takes. */
+/** Calls every method of one resource, with every argument that it accepts. */
 export type Story = (world: World) => Promise<void>;
 
-/** A time that everything told so far is before: a Date has no microseconds. */
+/** A time after everything so far, also at microsecond precision, which a Date lacks. */
 export const soon = (): Date => new Date(Date.now() + 1_000);
 
-/** The methods of a client's nouns, as `noun.method`. */
+/** The methods of a client's resources, as `resource.method`. */
 export function methodsOf(client: Client): readonly string[] {
   return nounsOf(client).flatMap(([name, noun]) => {
     const methods = new Set<string>();
@@ -47,7 +47,7 @@ export function methodsOf(client: Client): readonly string[] {
 
 const prototypeOf = (value: object): object => Object.getPrototypeOf(value) as object;
 
-/** The nouns are what a client holds that is an instance of a class of its own. */
+/** A client's resources: its properties that are instances of classes. */
 const nounsOf = (client: Client): readonly (readonly [string, object])[] =>
   Object.entries(client).filter(
     (entry): entry is [string, object] =>
@@ -56,7 +56,7 @@ const nounsOf = (client: Client): readonly (readonly [string, object])[] =>
       prototypeOf(entry[1] as object) !== Object.prototype,
   );
 
-/** The client, with every call of a noun's method written into `called` as `noun.method`. */
+/** Wraps a client so that every call of a resource's method is added to `called` as `resource.method`. */
 export function observed(client: Client, called: Set<string>): Client {
   const nouns = new Map(
     nounsOf(client).map(([name, noun]) => [

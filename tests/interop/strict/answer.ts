@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-/** What is answered; nothing ends the connection. */
+/** A response, or `"hang up"` to close the connection without one. */
 export type StrictAnswer =
   | {
       readonly status: number;

@@ -3,17 +3,17 @@ import { isObject, typeProblems } from "./check-type.ts";
 import { alternativesOf, factsOf, itemTypeOf, shapeOf } from "./platform-facts.ts";
 import { jsonOf } from "./seen-request.ts";
 
-/** What a server answered to a row of the endpoint table. */
+/** The response to a row of the endpoint table. */
 export interface Answered {
   readonly row: Row;
   readonly status: number;
   readonly contentType: string;
   readonly body: Buffer;
-  /** Whether only some of the members were asked for. */
+  /** Whether the request selected only some of the members. */
   readonly isPart: boolean;
 }
 
-/** What a router says where it has no route; a noun that is not there says something else. */
+/** The message of a router without a matching route. A missing resource has another message. */
 const unrouted = /"detail":"there is no [A-Z]+ \//;
 
 export const isRouted = ({ status, body }: Answered): boolean =>
@@ -21,7 +21,7 @@ export const isRouted = ({ status, body }: Answered): boolean =>
 
 export const isYes = ({ status }: Answered): boolean => status >= 200 && status < 300;
 
-/** The calls whose answers are files. */
+/** Calls whose responses are files. */
 const files: ReadonlySet<string> = new Set([
   "exportDatasetOpenAi",
   "exportDatasetCsv",
@@ -29,8 +29,8 @@ const files: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Where an answer differs from what the platform says of the call: each as `row: difference`, without
- * what is of this one answer alone.
+ * Differences between a response and the platform's description of the call, each as `row: difference`,
+ * without details of the individual response.
  */
 export function answerDifferences(answered: Answered): string[] {
   const { row, status, contentType, body, isPart } = answered;
@@ -42,7 +42,7 @@ export function answerDifferences(answered: Answered): string[] {
   }
   const json = contentType.startsWith("application/json") ? jsonOf(body) : undefined;
   if (json === undefined) {
-    // Old clients call `.json()` on everything.
+    // Old clients call `.json()` on every response.
     return [differs(`${status} ${contentType} is no JSON`)];
   }
   if (status >= 400) {
@@ -65,8 +65,8 @@ export function answerDifferences(answered: Answered): string[] {
 }
 
 /**
- * Members that the platform may answer and that none of these answers has, as `Shape.member`; of
- * shapes that were answered at all.
+ * Members that the platform may return and that none of the given responses contains, as `Shape.member`. Only covers
+ * shapes that were returned at all.
  */
 export function unansweredMembers(answers: readonly Answered[]): string[] {
   const seen = new Map<string, Set<string>>();

@@ -30,7 +30,7 @@ const rows: readonly Row[] = Object.entries(endpoints).map(([name, endpoint]) =>
 
 const argumentsIn = (path: string): number => path.split("/:").length;
 
-/** The row of the endpoint table that a request is for; of several the one that says most. */
+/** The row of the endpoint table for a request. If several match, the one with the most literal segments. */
 export function rowOf({ method, path }: Pick<SeenRequest, "method" | "path">): Row | undefined {
   return rows
     .filter(
@@ -41,9 +41,9 @@ export function rowOf({ method, path }: Pick<SeenRequest, "method" | "path">): R
     .toSorted((a, b) => argumentsIn(a.endpoint.path) - argumentsIn(b.endpoint.path))[0];
 }
 
-/** Query parameters that the description lacks, or types more narrowly than the platform's page. */
+/** Query parameters that the platform's description lacks, or types more narrowly than the platform's documentation. */
 const alsoInQuery: Readonly<Partial<Record<EndpointName, Readonly<Record<string, string>>>>> = {
-  // "`as_of` reads the dataset as it was then, by time or by tag."
+  // The documentation says: "`as_of` reads the dataset as it was then, by time or by tag."
   exportDatasetOpenAi: { as_of: "string" },
   exportDatasetCsv: { as_of: "string" },
   exportDatasetJsonl: { as_of: "string" },
@@ -52,16 +52,16 @@ const alsoInQuery: Readonly<Partial<Record<EndpointName, Readonly<Record<string,
   listExamples: { inline_s3_urls: "boolean" },
 };
 
-/** Members that the platform's page or the specification names, and the description lacks. */
+/** Members that the platform's documentation or the specification names, and the description lacks. */
 const alsoInBody: ReadonlySet<string> = new Set([
-  // The page spells it as its npm client does; the description has `feedback_config`.
+  // The documentation uses the spelling of the npm client; the description has `feedback_config`.
   "FeedbackCreateSchema.feedbackConfig",
 ]);
 
-/** "`<example_id>.attachment.<name>`", where the description of the POST has `attachments`. */
+/** "`<example_id>.attachment.<name>`", for which the description of the POST has `attachments`. */
 const alsoInForm = /^[^.]+\.attachment\.[^.]+$/;
 
-/** Checks a call of the request half against what the platform says of it. */
+/** Checks an API call against the platform's description of it. */
 export function checkCall({ endpoint, name }: Row, request: SeenRequest): Violation<CallRule>[] {
   const facts = factsOf(endpoint);
   if (facts === undefined) {
@@ -74,7 +74,7 @@ export function checkCall({ endpoint, name }: Row, request: SeenRequest): Violat
 const withOptional = (names: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(names).map(([name, type]) => [`${name}?`, type]));
 
-/** Of a call that the description does not know: a body is JSON, or says what else it is. */
+/** Checks a call that the description lacks: its body must be JSON, or declare another type. */
 function jsonProblems(request: SeenRequest): Violation<CallRule>[] {
   const isJson = /^application\/json\b/.test(contentTypeOf(request));
   return isJson && jsonOf(request.body) === undefined
@@ -144,7 +144,7 @@ function bodyProblems(
     : typeProblems(json.value, type, { at: "body", isClosed: true, alsoRight: alsoInBody });
 }
 
-/** A form's parts by their names; `{...}` in a name of the description stands for any text. */
+/** Checks a form's parts by their names. `{...}` in a name of the description stands for any text. */
 function formProblems(request: SeenRequest, type: string): Violation<CallRule>[] {
   const { parts, problems } = readMultipart(contentTypeOf(request), request.body);
   const shape = type.slice(1);

@@ -27,9 +27,9 @@ export type IngestRule =
 export interface Operation {
   readonly kind: string;
   readonly id: string;
-  /** Members of the run, its large fields among them. */
+  /** Members of the run, including its large fields. */
   readonly run: Readonly<Record<string, unknown>>;
-  /** Of all that it says: two with the same are the same operation. */
+  /** A digest of the whole operation: two operations with the same digest are the same. */
   readonly digest: string;
 }
 
@@ -38,7 +38,7 @@ export interface Ingested {
   readonly violations: readonly Violation<IngestRule>[];
 }
 
-/** Reads a request of the tracing half, and says which rules of its format it breaks. */
+/** Parses an ingest request, and reports which rules of its format it breaks. */
 export function checkIngest(request: SeenRequest): Ingested {
   if (request.path === "/runs/multipart") {
     return checkMultipart(request);

@@ -15,7 +15,7 @@ export type RunRule =
 
 export type Run = Readonly<Record<string, unknown>>;
 
-/** The fields that travel in parts of their own. */
+/** The fields that are sent as separate parts. */
 export const largeFields: readonly string[] = [
   "inputs",
   "outputs",
@@ -35,10 +35,10 @@ const runTypes: ReadonlySet<unknown> = new Set([
   "parser",
 ]);
 
-/** The platform's page has these beside the ones in its description ("Runs"). */
+/** Members in the platform's documentation ("Runs") that its description lacks. */
 const alsoRight = new Set(["runs.Run.child_runs"]);
 
-/** `null` where there is none is what the tracing library of LangChain sends. */
+/** Members that LangChain's tracing library sends as `null` when they have no value. */
 const mayBeNull = new Set([
   "end_time",
   "error",
@@ -48,7 +48,7 @@ const mayBeNull = new Set([
 ]);
 
 /**
- * A run, or part of one, by itself. `isPlaced`: whether it must say where it is in its trace, as every
+ * Checks a run, or part of one, by itself. `isPlaced`: whether it must contain its dotted order, as every
  * run of a batch must.
  */
 export function runProblems(
@@ -86,7 +86,7 @@ export function runProblems(
   ];
 }
 
-/** The value of a part that holds one field of a run. */
+/** Checks the value of a part that contains one field of a run. */
 export function fieldProblems(field: string, value: unknown, at: string): Violation<RunRule>[] {
   const type = shapeOf("runs.Run").find(({ name }) => name === field)?.type ?? "any";
   return mayBeNull.has(field) && value === null
@@ -94,13 +94,13 @@ export function fieldProblems(field: string, value: unknown, at: string): Violat
     : typeProblems(value, type, { at, isClosed: false });
 }
 
-/** ISO 8601 with at most microseconds, or milliseconds since the epoch. */
+/** Whether a value is ISO 8601 with at most microseconds, or milliseconds since the epoch. */
 const isRunTime = (value: unknown): boolean =>
   value === undefined ||
   (typeof value === "string" && isTime(value) && value.includes("T")) ||
   (typeof value === "number" && Number.isFinite(value) && value >= 0);
 
-/** Without what has rules of its own. */
+/** The run without the members that have their own rules. */
 function checkable(run: Run): Run {
   const own = new Set(["run_type", "start_time", "end_time"]);
   return Object.fromEntries(

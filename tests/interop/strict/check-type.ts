@@ -3,18 +3,18 @@ import type { Member } from "./platform-facts.ts";
 
 export interface TypeProblem {
   readonly rule: "member-type" | "member-missing" | "member-unknown";
-  /** Where, and what is wrong there. */
+  /** The path of the value, and the problem. */
   readonly detail: string;
-  /** How far down it was found. */
+  /** The nesting depth at which the problem was found. */
   readonly depth: number;
 }
 
 export interface TypeCheck {
-  /** Where the value stands, such as `body.extra`. */
+  /** The path of the value, such as `body.extra`. */
   readonly at: string;
-  /** Whether members that the shape does not have are wrong. */
+  /** Whether members that the shape lacks are problems. */
   readonly isClosed: boolean;
-  /** Members, as `Shape.member`, that are right though the shape lacks them. */
+  /** Members that are allowed although the shape lacks them, as `Shape.member`. */
   readonly alsoRight?: ReadonlySet<string>;
   readonly depth?: number;
 }
@@ -46,7 +46,7 @@ const otherTypes: Readonly<Record<string, (value: unknown) => boolean>> = {
   number: (value) => typeof value === "number",
 };
 
-/** What keeps a value from being of a type. Of several alternatives the one that fits best speaks. */
+/** Reports why a value does not have a type. Of several alternatives, only the problems of the best match are reported. */
 export function typeProblems(value: unknown, type: string, check: TypeCheck): TypeProblem[] {
   let best: TypeProblem[] | undefined;
   for (const alternative of alternativesOf(type)) {

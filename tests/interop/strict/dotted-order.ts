@@ -13,7 +13,7 @@ export interface DottedProblem {
   readonly detail: string;
 }
 
-/** The members of a run that its dotted order speaks of. */
+/** The members of a run that its dotted order determines. */
 export interface Placed {
   readonly id: string;
   readonly dotted_order: string;
@@ -23,7 +23,7 @@ export interface Placed {
 
 const segmentPattern = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)\d{6}Z(.{36})$/;
 
-/** The rules that one run can break by itself. */
+/** Checks the rules that apply to a single run. */
 export function placeProblems(run: Placed): DottedProblem[] {
   const segments = run.dotted_order.split(".");
   const ids = segments.map(idOf);
@@ -48,13 +48,13 @@ function idOf(segment: string): string | undefined {
   const [, year, month, day, hour, minute, second, id = ""] = segmentPattern.exec(segment) ?? [];
   const time = `${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`;
   const date = new Date(time);
-  // A day that there is none of would come back as another.
+  // An invalid day, such as February 30, would be converted to another one.
   return isUuid(id) && !Number.isNaN(date.getTime()) && date.toISOString() === time
     ? id
     : undefined;
 }
 
-/** The rules between runs, once all of them are there: `orders` is each run's dotted order by its id. */
+/** Checks the rules between runs, once all have arrived. `orders` contains each run's dotted order by its id. */
 export function treeProblems(orders: ReadonlyMap<string, string>): DottedProblem[] {
   const problems: DottedProblem[] = [];
   const taken = new Map<string, string>();
@@ -68,7 +68,7 @@ export function treeProblems(orders: ReadonlyMap<string, string>): DottedProblem
     if (parent !== undefined && parent !== above) {
       problems.push({ rule: "dotted-parent", detail: `${order} is below ${parent}` });
     }
-    // Where two have the same stamp, text order is chance.
+    // For equal timestamps, the text order is random.
     const place = order.slice(0, -36);
     const other = taken.get(place);
     if (other !== undefined) {

@@ -3,7 +3,7 @@ import type { StrictAnswer } from "./answer.ts";
 import type { Row } from "./check-call.ts";
 import type { SeenRequest } from "./seen-request.ts";
 
-/** Asks another server what it was asked itself, and keeps what that answered in `answered`. */
+/** Forwards requests to another server, and collects its responses in `answered`. */
 export const forwardTo =
   (upstream: string, answered: Answered[]) =>
   async (row: Row, { method, path, query, headers, body }: SeenRequest): Promise<StrictAnswer> => {

@@ -9,14 +9,14 @@ import { readMultipart } from "./read-multipart.ts";
 import { contentTypeOf, jsonOf } from "./seen-request.ts";
 import type { SeenRequest } from "./seen-request.ts";
 
-/** The types of answers that the platform's description lacks and its page has. */
+/** Types of responses that the platform's description lacks and its documentation names. */
 const alsoAnswered: Readonly<Partial<Record<EndpointName, string>>> = {
   readSharedRun: "@RunSchema",
   addAnnotationQueueRunsByKey: "array<@AnnotationQueueRunSchema>",
   setTenantHandle: "@app__hub__crud__tenants__Tenant",
 };
 
-/** What a server that remembers nothing answers: a sample of the platform's type, or what a client must see. */
+/** The response of a server that stores nothing: a sample of the platform's type, or a value that a client requires. */
 export function madeUp(row: Row, request: SeenRequest, kind: SampleKind): StrictAnswer {
   const { name, endpoint } = row;
   const { path, query } = request;
@@ -26,7 +26,7 @@ export function madeUp(row: Row, request: SeenRequest, kind: SampleKind): Strict
     case "searchDataset":
       return jsonAnswer(200, { examples: [sampleOf("@Example", kind)] });
     case "createFeedbackToken":
-      // As many as were asked for, in a list where a list was asked.
+      // As many samples as were requested, as a list if the request was a list.
       return jsonAnswer(200, Array.isArray(jsonOf(request.body)?.value) ? [sample] : sample);
     case "createExamples":
       return jsonAnswer(
@@ -39,7 +39,7 @@ export function madeUp(row: Row, request: SeenRequest, kind: SampleKind): Strict
     case "setTenantHandle":
       return jsonAnswer(200, { ...(sample as object), tenant_handle: "mill" });
     case "listDatasets":
-      // What is to be made is not there yet.
+      // A dataset with this name must not exist yet.
       return jsonAnswer(200, query.get("name") === "cloned" ? [] : sample);
     case "readPrompt":
       return path.endsWith("/fresh") ? missing : jsonAnswer(200, sample);
@@ -48,7 +48,7 @@ export function madeUp(row: Row, request: SeenRequest, kind: SampleKind): Strict
   }
 }
 
-/** One for each example that was sent: of a list, or as a part with its id alone. */
+/** One entry for each example in the request, which is a list or has one part per id. */
 function sentOf(request: SeenRequest): readonly unknown[] {
   const list = jsonOf(request.body)?.value;
   return Array.isArray(list)

@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 
-/** What the platform says of one call; `scripts/platform-api.mjs` explains the words. */
+/** The platform's description of one call. `scripts/platform-api.mjs` explains the terms. */
 export interface OperationFacts {
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Of the body. @defaultValue JSON */
+  /** Content type of the request body. @defaultValue JSON */
   readonly contentType?: string;
   readonly answer?: string;
-  /** Of the answer. @defaultValue 200 */
+  /** Status of the response. @defaultValue 200 */
   readonly status?: number;
 }
 
@@ -38,7 +38,7 @@ const shapes: ReadonlyMap<string, readonly Member[]> = new Map(
   Object.entries(facts.shapes).map(([name, members]) => [name, membersOf(members)]),
 );
 
-/** @throws Error there is no such shape. */
+/** @throws Error the shape does not exist. */
 export function shapeOf(name: string): readonly Member[] {
   const members = shapes.get(name);
   if (members === undefined) {
@@ -47,14 +47,14 @@ export function shapeOf(name: string): readonly Member[] {
   return members;
 }
 
-/** Paths name their arguments differently on each side. */
+/** A path without the names of its parameters, which differ between our table and the platform. */
 const nameless = (path: string): string => path.replaceAll(/:\w+/g, ":");
 
 const operations: ReadonlyMap<string, OperationFacts> = new Map(
   Object.entries(facts.operations).map(([name, operation]) => [nameless(name), operation]),
 );
 
-/** What the platform says of a row of the endpoint table; `undefined` where it says nothing. */
+/** The platform's description of a row of the endpoint table; `undefined` if there is none. */
 export const factsOf = (row: {
   readonly method: string;
   readonly path: string;
@@ -76,5 +76,5 @@ export function alternativesOf(type: string): readonly string[] {
   return parts;
 }
 
-/** The type of the items of `array<...>`; `undefined` for other types. */
+/** The item type of `array<...>`; `undefined` for other types. */
 export const itemTypeOf = (type: string): string | undefined => /^array<(.*)>$/.exec(type)?.[1];

@@ -1,9 +1,9 @@
-/** One part of a multipart body: what its head says, and its bytes. */
+/** One part of a multipart body: the values of its headers, and its bytes. */
 export interface Part {
   readonly name: string;
   readonly filename: string | undefined;
   readonly contentType: string | undefined;
-  /** What the part says of itself: the parameter `length`, or its own Content-Length. */
+  /** The declared length: the parameter `length`, or the part's own Content-Length. */
   readonly length: number | undefined;
   readonly bytes: Buffer;
 }
@@ -21,8 +21,8 @@ export interface Parts {
 const boundaryPattern = /^multipart\/form-data;\s*boundary="?([\w'()+,./:=?-]{1,70})"?$/;
 
 /**
- * Splits a body at its delimiters, as RFC 2046 has it: by nothing of ours, and not by the lengths that
- * its parts claim.
+ * Splits a body at its delimiters, as RFC 2046 defines. It shares no code with the parsers under test, and does not use
+ * the declared lengths of parts.
  */
 export function readMultipart(contentType: string, body: Buffer): Parts {
   const boundary = boundaryPattern.exec(contentType)?.[1];

@@ -1,10 +1,10 @@
 import { alternativesOf, itemTypeOf, shapeOf } from "./platform-facts.ts";
 
-/** Ids and the like of everything that is made up. */
+/** The id in every sample. */
 const sampleId = "5a3b1e9c-0d4f-4c2a-9b6e-7f8091a2b3c4";
 const sampleTime = "2026-11-21T10:11:12.345678+00:00";
 
-/** `full`: a value wherever there can be one; `nulls`: none wherever there can be none. */
+/** `full`: every optional value is present; `nulls`: every optional value is null. */
 export type SampleKind = "full" | "nulls";
 
 const plain: Readonly<Record<string, unknown>> = {
@@ -19,7 +19,7 @@ const plain: Readonly<Record<string, unknown>> = {
   null: null,
 };
 
-/** A value of the type, as a server might answer it: with every member that it can have. */
+/** A value of the type as a server might return it, with every possible member. */
 export function sampleOf(type: string, kind: SampleKind): unknown {
   const [chosen = "any"] = alternativesOf(type);
   const itemType = itemTypeOf(chosen);

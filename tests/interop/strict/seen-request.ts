@@ -1,16 +1,16 @@
 import type { IncomingHttpHeaders } from "node:http";
 
-/** One request, as it arrived; its body decompressed. */
+/** A request as it arrived, with its body decompressed. */
 export interface SeenRequest {
   readonly method: string;
-  /** Without the query and without `/api/v1`. */
+  /** The path without the query and without `/api/v1`. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
-/** A rule of the wire that a request broke. */
+/** A rule of the wire format that a request broke. */
 export interface Violation<Rule extends string = string> {
   readonly rule: Rule;
   readonly detail: string;
@@ -18,13 +18,13 @@ export interface Violation<Rule extends string = string> {
 
 export const contentTypeOf = ({ headers }: SeenRequest): string => headers["content-type"] ?? "";
 
-/** The text of bytes that must be UTF-8 and JSON; `undefined` where they are not. */
+/** Parses bytes that must be JSON in UTF-8; `undefined` if they are not. */
 export function jsonOf(bytes: Buffer): { readonly value: unknown } | undefined {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     return { value: JSON.parse(text) as unknown };
   } catch {
-    // The caller says which rule that breaks.
+    // The caller reports which rule this breaks.
     return undefined;
   }
 }

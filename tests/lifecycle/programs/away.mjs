@@ -1,4 +1,4 @@
-// Records a run, waits until the first failure is known where it is told to, says so and ends.
+// Records a run, waits until the first failure is known if its arguments say so, prints the counters and ends.
 import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "millrace";
 

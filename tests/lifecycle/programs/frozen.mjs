@@ -1,4 +1,4 @@
-// Records, says "ready", and records once more when it is told to by a line on its standard input.
+// Records a run, prints "ready", and records once more when it reads a line from its standard input.
 import { once } from "node:events";
 import { Client } from "millrace";
 

@@ -1,9 +1,9 @@
-// Records in two children of a cluster and in their parent, all of which end by themselves.
+// Records in two children of a cluster and in their parent. All of them end naturally.
 import cluster from "node:cluster";
 import { Client } from "millrace";
 
 const [, , endpoint] = process.argv;
-// A child that disconnects is ended by the cluster, with process.exit: a busy machine needs its time.
+// The cluster module ends a disconnected child with process.exit, so a busy machine needs a longer limit.
 const client = new Client({ endpoint, exitTimeoutMs: 20_000 });
 if (cluster.isPrimary) {
   cluster.fork();

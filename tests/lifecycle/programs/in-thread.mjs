@@ -1,4 +1,4 @@
-// Records in a worker thread of the program's own, which then ends as the first argument says.
+// Records in a worker thread of the program, which then ends in the way that the first argument names.
 import { isMainThread, Worker, workerData } from "node:worker_threads";
 import { Client } from "millrace";
 

@@ -1,4 +1,4 @@
-// Records runs and then ends as the first argument says; what it prints last is its counters.
+// Records runs, and then ends in the way that the first argument names. It prints its counters last.
 import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "millrace";
 
@@ -8,7 +8,7 @@ if (ending === "once") {
   process.once("SIGTERM", () => setTimeout(() => process.exit(9), 100));
 }
 if (ending === "exit hook") {
-  // What the package signal-exit does, as far as other listeners can see it.
+  // Imitates the package signal-exit, as far as other listeners can detect it.
   globalThis[Symbol.for("signal-exit emitter")] = { count: 1 };
   process.on("SIGTERM", function hook() {
     if (process.listeners("SIGTERM").length === 1) {
@@ -68,7 +68,7 @@ switch (ending) {
   case "nothing":
     break;
   case "spool alone":
-    // Until what the spool holds is under way.
+    // Waits until records from the spool are in flight.
     while (client.stats().pending === 0) {
       await delay(20);
     }

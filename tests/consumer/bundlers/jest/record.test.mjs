@@ -1,6 +1,6 @@
 import { Client } from "millrace";
 
-// Of the machine that runs jest, which is the place of the assertions here.
+// The assertions are about the process that runs jest, so they are in the test that starts it.
 test("runs are delivered from a test, and nothing is left open", async () => {
   const client = new Client({ endpoint: process.env.ENDPOINT });
   client.startRun({ name: "jest" }).end({ ok: true });

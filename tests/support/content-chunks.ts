@@ -13,7 +13,7 @@ import { batchOf } from "./run-batch.ts";
 const boundary = contentTypes.multipart.split("boundary=")[1] ?? "";
 const stamp = microsToStamp(1_800_000_000_000_000);
 
-/** A batch of runs of one trace, each with the id of its place in it. */
+/** A batch of runs of one trace, each with a new id and a dotted order below the trace's root. */
 export const batchOfTrace = (traceId: string, runs: readonly WirePatch[]): TapeBatch =>
   batchOf(
     runs.map((run) => {
@@ -22,27 +22,31 @@ export const batchOfTrace = (traceId: string, runs: readonly WirePatch[]): TapeB
     }),
   );
 
-/** The body of the request of a batch; in pieces where there is a draft. */
+/** The multipart body of a batch; with a draft, repeated content is sent as chunks. */
 export function bodyOf(batch: TapeBatch, draft?: ContentDraft): Buffer {
   const out = new JsonWriter(Buffer.alloc(64));
   batch.frame(out, "multipart", draft);
   return out.bytes.subarray(0, out.length);
 }
 
-export interface Received {
-  /** What is stored of each run that was taken, by its id. */
+export interface ReceivedRuns {
+  /** The stored payload of each accepted run, by its id. */
   readonly payloads: ReadonlyMap<string, string>;
-  /** Why the others were not. */
+  /** The reason for each rejected run, by its id. */
   readonly reasons: ReadonlyMap<string, string>;
 }
 
-/** What the server makes of a body. */
-export function receive(body: Buffer, content = new ContentMemory(), tenantId = "t"): Received {
-  const collected = new MultipartBatch(undefined, { content, tenantId });
-  const parser = new MultipartParser(boundary, (part) => collected.add(part));
+/** Parses a body as the server does. */
+export function receiveBody(
+  body: Buffer,
+  content = new ContentMemory(),
+  tenantId = "t",
+): ReceivedRuns {
+  const collector = new MultipartBatch(undefined, { content, tenantId });
+  const parser = new MultipartParser(boundary, (part) => collector.add(part));
   parser.push(body);
   parser.end();
-  const { batch, rejected } = collected.build();
+  const { batch, rejected } = collector.build();
   const text = Buffer.from(batch.bodies);
   return {
     payloads: new Map(
