@@ -47,8 +47,8 @@ afterEach(() => {
 
 /** Writes to the folder and reads from it; returns why it was refused. */
 async function refusedBy(): Promise<string> {
-  const opened = open();
-  expect(() => append(opened.spool, "secret")).toThrow(
+  const opened = openSpool();
+  expect(() => appendBodies(opened.spool, "secret")).toThrow(
     /Set spoolDir to a folder that belongs to this user/,
   );
   await opened.spool.claim();
@@ -66,15 +66,15 @@ async function refusedBy(): Promise<string> {
 
 describe("a spool's folder is refused", () => {
   test("that every user can write to", async () => {
-    leaveBehind("planted");
-    chmodSync(place.folder, 0o777);
+    writeAndClose("planted");
+    chmodSync(testSpool.folder, 0o777);
     const before = spoolEntries();
     expect(await refusedBy()).toMatch(/spoolRefused: .* is writable by every user/);
     expect(spoolEntries()).toEqual(before);
   });
 
   test("that every user can write to, with the bit that keeps files from removal", async () => {
-    chmodSync(place.folder, 0o1777);
+    chmodSync(testSpool.folder, 0o1777);
     expect(await refusedBy()).toMatch(/spoolRefused: .* is writable by every user/);
     expect(spoolEntries()).toEqual([]);
   });
@@ -103,8 +103,8 @@ describe("a spool's folder is refused", () => {
   });
 
   test("by millrace/spool", async () => {
-    chmodSync(place.folder, 0o777);
-    const replay = replaySpool({ spoolDir: place.folder, limitMs: 1_000 });
+    chmodSync(testSpool.folder, 0o777);
+    const replay = replaySpool({ spoolDir: testSpool.folder, limitMs: 1_000 });
     await expect(replay).rejects.toThrow(/is writable by every user/);
   });
 });
@@ -135,7 +135,7 @@ describe("within a folder of our own", () => {
     );
   });
 
-  test("a link in place of a lane is not followed", async () => {
+  test("a link in testSpool.folder of a lane is not followed", async () => {
     writeAndClose("elsewhere");
     const [lane = ""] = spoolEntries();
     renameSync(join(testSpool.folder, lane), join(elsewhere, lane));
@@ -145,7 +145,7 @@ describe("within a folder of our own", () => {
     expect(troubles.join("\n")).toMatch(/spoolRefused: .*does not belong to this user/);
   });
 
-  test("a link in place of a segment is not followed", async () => {
+  test("a link in testSpool.folder of a segment is not followed", async () => {
     writeAndClose("ours");
     const [lane = ""] = spoolEntries();
     writeFileSync(join(elsewhere, "private"), "private");
@@ -155,7 +155,7 @@ describe("within a folder of our own", () => {
     expect(troubles.join("\n")).toMatch(/spoolRefused: .*does not belong to this user/);
   });
 
-  test("a link in place of the folder of dead letters is not followed", () => {
+  test("a link in testSpool.folder of the folder of dead letters is not followed", () => {
     symlinkSync(elsewhere, join(testSpool.folder, "dead"));
     const troubles: string[] = [];
     const letters = new DeadLetters({
