@@ -20,9 +20,9 @@ const liveOf = (now: number, ...seconds: readonly LiveSecond[]): LiveReport => (
 });
 
 test("seconds in a report after a reconnect replace the earlier ones", () => {
-  const known = liveOf(1_003, second(1_000, { runs: 1 }), second(1_002, { runs: 2 }));
-  const told = liveOf(1_005, second(1_002, { runs: 3 }), second(1_004, { runs: 4 }));
-  const { seconds } = mergeReports(known, told);
+  const previous = liveOf(1_003, second(1_000, { runs: 1 }), second(1_002, { runs: 2 }));
+  const latest = liveOf(1_005, second(1_002, { runs: 3 }), second(1_004, { runs: 4 }));
+  const { seconds } = mergeReports(previous, latest);
   expect(seconds.map(({ at, projects }) => [at, projects["a"]?.runs])).toEqual([
     [1_000, 1],
     [1_002, 3],
@@ -31,8 +31,8 @@ test("seconds in a report after a reconnect replace the earlier ones", () => {
 });
 
 test("seconds that are older than five minutes are dropped", () => {
-  const known = liveOf(1_000, second(699, { runs: 1 }), second(700, { runs: 1 }));
-  expect(mergeReports(known, liveOf(1_000)).seconds.map(({ at }) => at)).toEqual([700]);
+  const previous = liveOf(1_000, second(699, { runs: 1 }), second(700, { runs: 1 }));
+  expect(mergeReports(previous, liveOf(1_000)).seconds.map(({ at }) => at)).toEqual([700]);
 });
 
 test("a minute is summarized as rates, shares, and latencies within 2.5 %", () => {

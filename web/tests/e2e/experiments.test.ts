@@ -10,7 +10,7 @@ import { WatchedPage } from "../support/watched-page.ts";
 
 const browser = await startBrowser();
 
-interface Given {
+interface SimulatedOutput {
   readonly text: string;
   readonly score: number;
   readonly fails?: true;
@@ -25,7 +25,7 @@ describe.skipIf(browser === undefined)("the experiments, in Chromium", () => {
   let datasetId: string;
   const experiments: string[] = [];
 
-  const ask = async (path: string, body: unknown): Promise<Readonly<Record<string, unknown>>> => {
+  const post = async (path: string, body: unknown): Promise<Readonly<Record<string, unknown>>> => {
     const headers = { "content-type": "application/json" };
     const init = { method: "POST", headers, body: JSON.stringify(body) };
     return (await (await fetch(server.url + path, init)).json()) as Readonly<
@@ -37,15 +37,15 @@ describe.skipIf(browser === undefined)("the experiments, in Chromium", () => {
   async function runExperiment(
     name: string,
     exampleIds: readonly string[],
-    answer: (index: number) => readonly Given[],
+    answer: (index: number) => readonly SimulatedOutput[],
   ): Promise<readonly string[]> {
-    const made = await ask("/sessions", { name, reference_dataset_id: datasetId });
-    experiments.push(String(made["id"]));
+    const project = await post("/sessions", { name, reference_dataset_id: datasetId });
+    experiments.push(String(project["id"]));
     const startMs = Date.now() - 5_000;
-    const given = exampleIds.flatMap((referenceExampleId, index) =>
+    const results = exampleIds.flatMap((referenceExampleId, index) =>
       answer(index).map((result) => ({ ...result, referenceExampleId, index })),
     );
-    const runIds = given.map(({ text, fails, referenceExampleId, index }) => {
+    const runIds = results.map(({ text, fails, referenceExampleId, index }) => {
       const startTime = startMs + index;
       const inputs = { question: index };
       const run = client.startRun({
@@ -64,8 +64,8 @@ describe.skipIf(browser === undefined)("the experiments, in Chromium", () => {
     });
     await client.flush();
     await Promise.all(
-      given.map(async ({ score }, index) =>
-        ask("/feedback", { run_id: runIds[index], key: "correct", score }),
+      results.map(async ({ score }, index) =>
+        post("/feedback", { run_id: runIds[index], key: "correct", score }),
       ),
     );
     return runIds;
@@ -89,7 +89,7 @@ describe.skipIf(browser === undefined)("the experiments, in Chromium", () => {
     const ids = ((await listed.json()) as readonly { readonly id: string }[]).map(
       (example) => example.id,
     );
-    const right = (index: number): Given => ({
+    const right = (index: number): SimulatedOutput => ({
       text: `The capital of country ${index} is\na city.`,
       score: 1,
     });
@@ -104,13 +104,13 @@ describe.skipIf(browser === undefined)("the experiments, in Chromium", () => {
         ? [{ text: "The capital of country 7 is\na village.", score: 0 }, right(index)]
         : [right(index)];
     });
-    const comparative = await ask("/datasets/comparative", {
+    const comparative = await post("/datasets/comparative", {
       name: "which reads better",
       experiment_ids: experiments,
       reference_dataset_id: id,
     });
     const prefer = async (runId: string | undefined, score: number) =>
-      ask("/feedback", {
+      post("/feedback", {
         run_id: runId,
         key: "preferred",
         score,

@@ -78,8 +78,8 @@ describe.skipIf(browser === undefined)("the keyboard shortcuts, in Chromium", ()
     await page.addInitScript(() => localStorage.setItem("millrace-reviewer", '"ann"'));
     const traceId = await recordAssistant(client);
     const project = new URL(await opened.projectAddress()).pathname;
-    const known = await recordScreens(client, { url: server.url, project, traceId });
-    known.forEach(([name, path]) => addresses.set(name, server.url + path));
+    const recorded = await recordScreens(client, { url: server.url, project, traceId });
+    recorded.forEach(([name, path]) => addresses.set(name, server.url + path));
     const queueId = await recordMore(client);
     const queue = `${addresses.get("queues")}/${queueId}`;
     addresses.set("review", queue).set("queue-runs", `${queue}?view=runs`);

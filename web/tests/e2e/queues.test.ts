@@ -115,7 +115,7 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
       await page.keyboard.press("3");
       await page.keyboard.press("8");
       await page.keyboard.press("d");
-      await page.waitForFunction((place) => !location.search.includes(String(place)), before);
+      await page.waitForFunction((runId) => !location.search.includes(String(runId)), before);
       runIds.push(before ?? "");
       await page.getByRole("button", { name: "Done d" }).or(page.locator(".state-title")).waitFor();
     }
@@ -123,15 +123,18 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
     await ann.getByText("All done").waitFor();
     await ann.getByText("4 of 4 done · 2 by you").waitFor();
     const { run } = await client.annotationQueues.readRun(id, { index: 0 });
-    const given = await client.feedback.list({ runIds: [run.id] }).toArray();
-    expect(new Map(given.map(({ key, score }) => [key, score]))).toEqual(
+    const feedback = await client.feedback.list({ runIds: [run.id] }).toArray();
+    expect(new Map(feedback.map(({ key, score }) => [key, score]))).toEqual(
       new Map([
         ["correct", 1],
         ["style", 2],
         ["helpful", 0.8],
       ]),
     );
-    expect(given[0]?.source).toMatchObject({ type: "app", metadata: { annotation_queue_id: id } });
+    expect(feedback[0]?.source).toMatchObject({
+      type: "app",
+      metadata: { annotation_queue_id: id },
+    });
     expect(watched.faults).toEqual([]);
   }, 90_000);
 
@@ -139,22 +142,22 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
     const id = await createQueue("kept", 3);
     await openAsAnn(addressOf(id));
     await ann.getByRole("button", { name: "Done d" }).waitFor();
-    const place = runOf(ann);
+    const runId = runOf(ann);
     await ann.keyboard.press("2");
     await ann.keyboard.press("c");
     await ann.keyboard.type("half a thou");
     await ann.reload();
     await ann.getByRole("button", { name: "Done d" }).waitFor();
-    expect(runOf(ann)).toBe(place);
+    expect(runOf(ann)).toBe(runId);
     expect(await ann.getByLabel("Note").inputValue()).toBe("half a thou");
     await ann.getByRole("button", { name: "No", pressed: true }).waitFor();
     await ann.getByLabel("Note").press("Control+Enter");
-    await ann.waitForFunction((before) => !location.search.includes(String(before)), place);
+    await ann.waitForFunction((before) => !location.search.includes(String(before)), runId);
     await ann.getByText("1 of 3 done").waitFor();
     await ann.getByRole("button", { name: "Done d" }).waitFor();
     expect(await ann.getByLabel("Note").inputValue()).toBe("");
     await ann.keyboard.press("u");
-    await ann.waitForFunction((before) => location.search.includes(String(before)), place);
+    await ann.waitForFunction((before) => location.search.includes(String(before)), runId);
     await ann.getByRole("button", { name: "No", pressed: true }).waitFor();
     expect(await ann.getByLabel("Note").inputValue()).toBe("half a thou");
     expect(await statusOf(ann)).toContain("0 of 3 done");
@@ -165,24 +168,24 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
     const id = await createQueue("skipping", 3);
     await openAsAnn(addressOf(id));
     await ann.getByRole("button", { name: "Done d" }).waitFor();
-    const moved = async (key: string): Promise<string | null> => {
+    const press = async (key: string): Promise<string | null> => {
       const before = runOf(ann);
       await ann.keyboard.press(key);
-      await ann.waitForFunction((place) => !location.search.includes(String(place)), before);
+      await ann.waitForFunction((runId) => !location.search.includes(String(runId)), before);
       await ann.getByRole("button", { name: "Done d" }).waitFor();
       return runOf(ann);
     };
     const first = runOf(ann);
-    const second = await moved("s");
-    const third = await moved("j");
-    expect(await moved("k")).toBe(second);
+    const second = await press("s");
+    const third = await press("j");
+    expect(await press("k")).toBe(second);
     expect(new Set([first, second, third]).size).toBe(3);
     await ann.keyboard.press("d");
     await ann.getByText("Answer the required questions: correct.").waitFor();
-    for (const place of [second, third]) {
-      expect(runOf(ann)).toBe(place);
+    for (const runId of [second, third]) {
+      expect(runOf(ann)).toBe(runId);
       await ann.keyboard.press("1");
-      await moved("d");
+      await press("d");
     }
     expect(runOf(ann)).toBe(first);
     expect(watched.faults).toEqual([]);

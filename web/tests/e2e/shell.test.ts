@@ -194,7 +194,7 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     const run = client.startRun({ name: "judged by a user" });
     run.end();
     await client.flush();
-    const made = (await (
+    const token = (await (
       await fetch(`${server.url}/feedback/tokens`, {
         method: "POST",
         body: JSON.stringify({
@@ -210,17 +210,16 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
         }),
       })
     ).json()) as { url: string };
-    await page.goto(made.url);
+    await page.goto(token.url);
     await page.getByText("Helpful", { exact: true }).click();
     await page.getByLabel("Comment").fill("<b>thanks</b>");
     await shoot("feedback-form");
     await page.getByRole("button", { name: "Submit" }).click();
     await page.getByText("Your feedback was received.").waitFor();
-    const [given] = (await (await fetch(`${server.url}/feedback?run=${run.id}`)).json()) as Record<
-      string,
-      unknown
-    >[];
-    expect(given).toMatchObject({ key: "user-rating", score: 1, comment: "<b>thanks</b>" });
+    const [feedback] = (await (
+      await fetch(`${server.url}/feedback?run=${run.id}`)
+    ).json()) as Record<string, unknown>[];
+    expect(feedback).toMatchObject({ key: "user-rating", score: 1, comment: "<b>thanks</b>" });
     expect(faults).toEqual([]);
     await page.goto(`${server.url}/feedback/tokens/00000000-0000-4000-8000-000000000000`);
     await page.getByText("This feedback link is not valid.").waitFor();

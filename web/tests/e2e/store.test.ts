@@ -77,7 +77,7 @@ describe.skipIf(browser === undefined)("every screen with many stored runs, in C
   };
 
   const grid = () => page.getByRole("table", { name: /runs|traces/i });
-  const row = (place: number) => grid().locator("tbody [role=row], tbody tr").nth(place);
+  const row = (index: number) => grid().locator("tbody [role=row], tbody tr").nth(index);
   const list = (search: Readonly<Record<string, string>>): string =>
     `${server.url}${project}?${new URLSearchParams(search)}`;
   const open = (address: string, content: () => Promise<unknown>) => async () => {
@@ -175,8 +175,8 @@ describe.skipIf(browser === undefined)("every screen with many stored runs, in C
       select: ["id"],
       limit: 1,
     });
-    const answer = await fetch(`${server.url}/ui/runs/search`, { method: "POST", body });
-    const { runs } = (await answer.json()) as { runs: readonly { id: string }[] };
+    const response = await fetch(`${server.url}/ui/runs/search`, { method: "POST", body });
+    const { runs } = (await response.json()) as { runs: readonly { id: string }[] };
     await measure(
       "trace of 10,000 runs",
       open(list({ trace: runs[0]!.id }), () => page.getByText("10,000 runs").waitFor()),

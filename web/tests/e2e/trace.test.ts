@@ -102,8 +102,8 @@ describe.skipIf(browser === undefined)("the trace view, in Chromium", () => {
     await expect.poll(() => param("zoom")).not.toBeNull();
     await page.getByRole("button", { name: "Reset zoom" }).click();
     await expect.poll(() => param("zoom")).toBeNull();
-    for (const place of [".ruler-scale", ".minimap"]) {
-      const box = await page.locator(place).boundingBox();
+    for (const selector of [".ruler-scale", ".minimap"]) {
+      const box = await page.locator(selector).boundingBox();
       await page.mouse.move(box!.x + box!.width * 0.3, box!.y + 8);
       await page.mouse.down();
       await page.mouse.move(box!.x + box!.width * 0.6, box!.y + 8, { steps: 4 });

@@ -2,16 +2,16 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 
-interface Fault {
+interface AxeViolation {
   readonly id: string;
   readonly impact: string;
-  readonly places: readonly string[];
+  readonly elements: readonly string[];
 }
 
 const script = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** The serious and critical accessibility violations that axe finds in the current page. */
-export async function findFaults(page: Page): Promise<readonly Fault[]> {
+export async function findFaults(page: Page): Promise<readonly AxeViolation[]> {
   // Evaluated, because the Content-Security-Policy forbids adding the script as an element.
   await page.evaluate(script);
   return page.evaluate(async () => {
@@ -26,7 +26,7 @@ export async function findFaults(page: Page): Promise<readonly Fault[]> {
       .map(({ id, impact, nodes }) => ({
         id,
         impact,
-        places: nodes.slice(0, 3).map(({ html }) => html.slice(0, 160)),
+        elements: nodes.slice(0, 3).map(({ html }) => html.slice(0, 160)),
       }));
   });
 }

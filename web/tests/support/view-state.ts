@@ -4,7 +4,7 @@ import { screenshots } from "./opened-page.ts";
 
 /** Takes screenshots in the light theme on a wide screen and in the dark theme on a narrow one. Returns what axe finds. */
 export async function picture(page: Page, name: string): Promise<readonly string[]> {
-  const wrong: string[] = [];
+  const problems: string[] = [];
   for (const [colorScheme, width] of [
     ["light", 1_280],
     ["dark", 390],
@@ -17,10 +17,12 @@ export async function picture(page: Page, name: string): Promise<readonly string
     );
     await page.screenshot({ path: `${screenshots}/states-${name}-${colorScheme}-${width}.png` });
   }
-  wrong.push(...(await findFaults(page)).map(({ id, places }) => `${id}: ${places.join(" ")}`));
+  problems.push(
+    ...(await findFaults(page)).map(({ id, elements }) => `${id}: ${elements.join(" ")}`),
+  );
   await page.setViewportSize({ width: 1_280, height: 800 });
   await page.emulateMedia({ colorScheme: "light" });
-  return wrong;
+  return problems;
 }
 
 /** Lists what a finished view lacks: a heading, the end of loading, or a link or button. */

@@ -27,19 +27,19 @@ const editor = async (): Promise<EditorView> =>
   });
 
 test("an edit is reported with the whole text; a new value from the caller is not reported", async () => {
-  const told: string[] = [];
+  const reported: string[] = [];
   const props = {
     label: "Inputs",
     language: "json" as const,
-    onChange: (t: string) => told.push(t),
+    onChange: (t: string) => reported.push(t),
   };
   const { rerender } = render(<Code {...props} value='{"a":1}' />);
   const view = await editor();
   view.dispatch({ changes: { from: 5, to: 6, insert: "2" } });
-  expect(told).toEqual(['{"a":2}']);
+  expect(reported).toEqual(['{"a":2}']);
   rerender(<Code {...props} value='{"b":3}' />);
   expect(view.state.doc.toString()).toBe('{"b":3}');
-  expect(told).toHaveLength(1);
+  expect(reported).toHaveLength(1);
 });
 
 test("a read-only text can be focused with the keyboard and is marked as read-only", async () => {

@@ -91,7 +91,7 @@ describe("messages in the payload of a run", () => {
       { kind: "image", address: "data:image/png;base64,AAAA" },
       { kind: "toolResult", id: "t", value: [{ type: "text", text: "7" }] },
     ]);
-    const answer = {
+    const response = {
       type: "message",
       role: "assistant",
       content: [
@@ -99,7 +99,7 @@ describe("messages in the payload of a run", () => {
         { type: "tool_use", id: "t", name: "add", input: { a: 1 } },
       ],
     };
-    expect(partsOf(answer)).toEqual([
+    expect(partsOf(response)).toEqual([
       { kind: "thinking", text: "hm" },
       { kind: "toolCall", id: "t", name: "add", args: { a: 1 } },
     ]);

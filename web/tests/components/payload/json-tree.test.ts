@@ -33,8 +33,8 @@ describe("the lines of a JSON value", () => {
     expect(tree.rows(0, 1)[0]).toMatchObject({ size: 10_000_000, isOpen: false });
     expect(tree.rows(0, 1)[0]?.text).toHaveLength(300);
     expect(tree.toggle(0)).toBe(5_001);
-    const pieces = tree.rows(1, 5_001).map(({ text }) => text);
-    expect(pieces.join("")).toBe(long);
+    const chunks = tree.rows(1, 5_001).map(({ text }) => text);
+    expect(chunks.join("")).toBe(long);
     expect(tree.text(1)).toBe(long);
   });
 

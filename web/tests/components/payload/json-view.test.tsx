@@ -46,8 +46,8 @@ test("the arrow keys move, collapse and expand", async () => {
 });
 
 test("a value with asynchronous results is shown when they arrive, and can be expanded", async () => {
-  const held = new LocalPayload({ a: { b: 1 } });
-  const later = new Proxy(held, {
+  const localPayload = new LocalPayload({ a: { b: 1 } });
+  const asyncPayload = new Proxy(localPayload, {
     get: (target, name) => {
       const member: unknown = Reflect.get(target, name, target);
       return typeof member === "function"
@@ -55,7 +55,7 @@ test("a value with asynchronous results is shown when they arrive, and can be ex
         : member;
     },
   }) as PayloadSource;
-  show(later);
+  show(asyncPayload);
   await screen.findByText("1");
   await userEvent.click(screen.getByRole("button", { name: "Collapse all" }));
   await vi.waitFor(() => expect(lines()).toEqual(["a: {b}"]));

@@ -35,19 +35,19 @@ const input = (item: object): RubricQuestion => toRubricQuestion({ feedback_key:
 
 /** A storage that is limited to a number of characters. */
 function createStorage(limitChars = 10_000): DraftStorage {
-  const kept = new Map<string, string>();
+  const stored = new Map<string, string>();
   return {
     get length() {
-      return kept.size;
+      return stored.size;
     },
-    key: (index) => [...kept.keys()][index] ?? null,
-    getItem: (name) => kept.get(name) ?? null,
-    removeItem: (name) => void kept.delete(name),
+    key: (index) => [...stored.keys()][index] ?? null,
+    getItem: (name) => stored.get(name) ?? null,
+    removeItem: (name) => void stored.delete(name),
     setItem: (name, value) => {
       if (value.length > limitChars) {
         throw new DOMException("storage is full", "QuotaExceededError");
       }
-      kept.set(name, value);
+      stored.set(name, value);
     },
   };
 }
@@ -200,8 +200,8 @@ describe("drafts", () => {
       ids: { k: "kept", gone: "old" },
       sent: ["k", "gone"],
     };
-    let made = 0;
-    const writes = toFeedbackWrites(draft, inputs, () => `new ${(made += 1)}`);
+    let createdCount = 0;
+    const writes = toFeedbackWrites(draft, inputs, () => `new ${(createdCount += 1)}`);
     expect(writes).toMatchObject([
       { id: "kept", key: "k", isSent: true, body: { score: 0.5, value: null } },
       { id: "new 1", key: "note", isSent: false, body: { comment: "n" } },
