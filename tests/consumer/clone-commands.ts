@@ -4,11 +4,11 @@ import { dirname, join, relative } from "node:path";
 import { repositoryRoot } from "./installed.ts";
 
 /**
-* Checks a command for a clone of the repository. Running it here would install, build or measure for minutes
-* next to the other tests; CI runs these commands instead. This check only makes sure that each part exists.
-*
-* @returns what is wrong with the command; an empty text if nothing is.
-*/
+ * Checks a command for a clone of the repository. Running it here would install, build or measure for minutes
+ * next to the other tests; CI runs these commands instead. This check only makes sure that each part exists.
+ *
+ * @returns what is wrong with the command; an empty text if nothing is.
+ */
 export async function faultOfCloneCommand(command: string): Promise<string> {
   const [program = "", ...args] = withoutVariables(command).split(/\s+/);
   if (program === "npm") {
@@ -73,15 +73,15 @@ async function faultOfOptions({ script, folder, options }: Script): Promise<stri
 }
 
 /** The text of a source file and of all files of the repository that it imports, each once. */
-async function sourceOf(path: string, seen = new Set<string>()): Promise<string> {
-  if (seen.has(path) || relative(repositoryRoot, path).startsWith("..")) {
+async function sourceOf(path: string, visited = new Set<string>()): Promise<string> {
+  if (visited.has(path) || relative(repositoryRoot, path).startsWith("..")) {
     return "";
   }
-  seen.add(path);
+  visited.add(path);
   const text = await readFile(path, "utf8");
   const imports = [...text.matchAll(/from "(\.[^"]+)"/g)].map(([, name = ""]) => name);
   const others = await Promise.all(
-    imports.map((name) => sourceOf(join(dirname(path), name), seen)),
+    imports.map((name) => sourceOf(join(dirname(path), name), visited)),
   );
   return [text, ...others].join("\n");
 }

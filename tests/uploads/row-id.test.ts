@@ -5,11 +5,11 @@ import { contentHead, idOfKey, idOfNamed } from "../../src/uploads/row-id.ts";
 
 test("an id of a key or a content is the UUID of version 5 that everybody makes of it", () => {
   fc.assert(
-    fc.property(fc.uuid(), fc.string({ unit: "binary" }), (place, text) => {
-      expect(idOfKey(place, text)).toBe(v5(`key:${text}`, place));
-      const bytes = Buffer.concat([contentHead(place), Buffer.from(text)]);
+    fc.property(fc.uuid(), fc.string({ unit: "binary" }), (datasetId, text) => {
+      expect(idOfKey(datasetId, text)).toBe(v5(`key:${text}`, datasetId));
+      const bytes = Buffer.concat([contentHead(datasetId), Buffer.from(text)]);
       const name = Buffer.concat([Buffer.from("content:"), Buffer.from(text)]);
-      expect(idOfNamed(bytes)).toBe(v5(name, place));
+      expect(idOfNamed(bytes)).toBe(v5(name, datasetId));
     }),
   );
 });
