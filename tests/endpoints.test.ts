@@ -7,15 +7,15 @@ import type { EndpointName } from "../src/model/endpoints.ts";
 import { strictServer } from "./interop/strict-server.ts";
 import type { StrictServer } from "./interop/strict-server.ts";
 import {
-  answerDifferences,
+  responseDifferences,
   isRouted,
   isYes,
-  unansweredMembers,
-} from "./interop/strict/check-answer.ts";
-import type { Answered } from "./interop/strict/check-answer.ts";
-import { factsOf, shapeOf } from "./interop/strict/platform-facts.ts";
+  missingMembers,
+} from "./interop/strict/check-response.ts";
+import type { ReceivedResponse } from "./interop/strict/check-response.ts";
+import { platformOperationOf, shapeOf } from "./interop/strict/platform-facts.ts";
 import { forwardTo } from "./interop/strict/forward.ts";
-import { askOtherRows, otherRows } from "./interop/story/other-rows.ts";
+import { sendOtherRows, otherRows } from "./interop/story/other-rows.ts";
 import { stories } from "./interop/story/all.ts";
 import { recordTraceWith } from "./interop/story/record-trace.ts";
 
@@ -33,7 +33,7 @@ const intended: readonly { readonly difference: RegExp; readonly reason: string 
 ];
 
 /** Members that the platform may return and our server does not, by reason. */
-const leftOut: Readonly<Record<string, readonly string[]>> = {
+const omitted: Readonly<Record<string, readonly string[]>> = {
   "what hosting is paid by, and how long it keeps what": [
     "trace_tier",
     "trace_upgrade",
@@ -84,13 +84,13 @@ const leftOut: Readonly<Record<string, readonly string[]>> = {
 let server: RunningServer;
 let between: StrictServer;
 let client: Client;
-const answered: Answered[] = [];
+const responses: ReceivedResponse[] = [];
 /** Rows that the client requested, in all formats in which it sends runs. */
 const sent = new Set<string>();
 
 beforeAll(async () => {
   server = await startServer({ port: 0, dataDir: ":memory:" });
-  between = await strictServer({ apiKey: "key", onCall: forwardTo(server.url, answered) });
+  between = await strictServer({ apiKey: "key", onCall: forwardTo(server.url, responses) });
   client = clientOf(between);
   for (const format of ["batch", "single"] as const) {
     await using old = await strictServer({ apiKey: "key", formats: [format] });
@@ -101,7 +101,7 @@ beforeAll(async () => {
     await recording.flush();
     open.end();
     await recording.close();
-    for (const row of old.asked.keys()) {
+    for (const row of old.requestCounts.keys()) {
       sent.add(row);
     }
   }
@@ -116,23 +116,23 @@ const clientOf = ({ endpoint }: StrictServer): Client =>
   new Client({ apiKey: "key", endpoint, workers: 0, attempts: 1, firstDelayMs: 0 });
 
 describe("the client and the server, told by noun", () => {
-  test.each(stories)("%s", async (_noun, tell) => {
+  test.each(stories)("%s", async (_noun, runStory) => {
     const before = between.violations().length;
-    await tell({
+    await runStory({
       client,
       endpoint: between.endpoint,
-      effect: async (check) => check(),
+      checkEffect: async (check) => check(),
       recordTrace: recordTraceWith(client),
     });
     expect(between.violations().slice(before)).toEqual([]);
   });
 
   test("what other clients send", async () => {
-    for (const row of between.asked.keys()) {
+    for (const row of between.requestCounts.keys()) {
       sent.add(row);
     }
     const before = between.violations().length;
-    await askOtherRows(between.endpoint, client);
+    await sendOtherRows(between.endpoint, client);
     expect(between.violations().slice(before)).toEqual([]);
   });
 });
@@ -144,13 +144,13 @@ describe("the endpoint table", () => {
   });
 
   test.each(rows)("the server answers %s", (row) => {
-    const answers = answered.filter((one) => one.row.name === row);
+    const answers = responses.filter((one) => one.row.name === row);
     expect(answers.filter(isYes)).not.toEqual([]);
     expect(answers.filter((one) => !isRouted(one))).toEqual([]);
   });
 
   test("the server answers as the platform does, but for what is meant to differ", () => {
-    const differences = [...new Set(answered.flatMap(answerDifferences))].toSorted();
+    const differences = [...new Set(responses.flatMap(responseDifferences))].toSorted();
     const isIntended = (one: string): boolean =>
       intended.some(({ difference }) => difference.test(one));
     expect(differences.filter((one) => !isIntended(one))).toEqual([]);
@@ -161,15 +161,17 @@ describe("the endpoint table", () => {
   });
 
   test("what the platform may answer and the server does not has its reason", () => {
-    const known = Object.values(leftOut).flat();
-    const unanswered = unansweredMembers(answered);
+    const omittedMembers = Object.values(omitted).flat();
+    const unanswered = missingMembers(responses);
     const keysOf = (member: string): readonly string[] => [
       member,
       member.slice(member.lastIndexOf(".") + 1),
     ];
-    expect(unanswered.filter((one) => !keysOf(one).some((key) => known.includes(key)))).toEqual([]);
+    expect(
+      unanswered.filter((one) => !keysOf(one).some((key) => omittedMembers.includes(key))),
+    ).toEqual([]);
     const used = new Set(unanswered.flatMap(keysOf));
-    expect(known.filter((one) => !used.has(one))).toEqual([]);
+    expect(omittedMembers.filter((one) => !used.has(one))).toEqual([]);
   });
 
   test("the server's own description has every row, and demands no more than the platform", async () => {
@@ -180,7 +182,7 @@ describe("the endpoint table", () => {
       expect({ method, path, isDescribed: operation !== undefined }).toMatchObject({
         isDescribed: true,
       });
-      const shape = /^@([^|]+)$/.exec(factsOf({ method, path })?.body ?? "")?.[1];
+      const shape = /^@([^|]+)$/.exec(platformOperationOf({ method, path })?.body ?? "")?.[1];
       if (shape === undefined) {
         return [];
       }

@@ -5,9 +5,9 @@ import { expect, test } from "vitest";
 const root = join(import.meta.dirname, "..");
 const packages = ["src", "server/src", "cli/src", "web/src"] as const;
 /** A folder with more files than this can usually be divided into two. */
-const filesAtMost = 25;
+const maxFiles = 25;
 /** File names that do not describe their content. */
-const drawers = /^(?:utils?|helpers?|common|misc|types)\.tsx?$/;
+const vagueNames = /^(?:utils?|helpers?|common|misc|types)\.tsx?$/;
 /** Matches `import` and `export … from`, including types, and `import()`. */
 const specifiers = /\b(?:from|import)\s*\(?\s*"(\.{1,2}\/[^"]+)"/g;
 
@@ -23,12 +23,12 @@ function filesOf(folder: string): readonly SourceFile[] {
   const names = readdirSync(top, { recursive: true, encoding: "utf8" })
     .map((name) => name.replaceAll("\\", "/"))
     .filter((name) => /\.tsx?$/.test(name));
-  const known = new Set(names);
+  const knownNames = new Set(names);
   return names.map((path) => {
     const text = readFileSync(join(top, path), "utf8");
     const imports = [...text.matchAll(specifiers)]
       .map(([, specifier = ""]) => posix.join(posix.dirname(path), specifier))
-      .filter((target) => known.has(target));
+      .filter((target) => knownNames.has(target));
     return { path, imports };
   });
 }
@@ -96,19 +96,19 @@ test.each(packages)("%s: folders import one another in one direction only", (fol
 });
 
 test.each(packages)(
-  "%s: no folder is so large that it could be two, and no file is a drawer",
+  "%s: no folder has too many files, and every file name describes its content",
   (folder) => {
     const counts = new Map<string, number>();
     const files = readdirSync(join(root, folder), { recursive: true, withFileTypes: true });
     const unnamed: string[] = [];
     for (const { name, parentPath } of files.filter((entry) => entry.isFile())) {
-      const place = relative(root, parentPath);
-      counts.set(place, (counts.get(place) ?? 0) + 1);
-      if (drawers.test(name)) {
-        unnamed.push(join(place, name));
+      const parent = relative(root, parentPath);
+      counts.set(parent, (counts.get(parent) ?? 0) + 1);
+      if (vagueNames.test(name)) {
+        unnamed.push(join(parent, name));
       }
     }
-    expect([...counts].filter(([, count]) => count > filesAtMost)).toEqual([]);
+    expect([...counts].filter(([, count]) => count > maxFiles)).toEqual([]);
     expect(unnamed).toEqual([]);
   },
 );

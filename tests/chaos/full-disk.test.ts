@@ -26,8 +26,8 @@ test(
       server.kill("SIGKILL");
       await ended;
     });
-    const [said] = (await once(server.stdout, "data")) as [Buffer];
-    const url = said.toString().trim();
+    const [output] = (await once(server.stdout, "data")) as [Buffer];
+    const url = output.toString().trim();
     limitFiles(server.pid ?? 0, 2_000_000);
 
     const client = new Client({

@@ -15,7 +15,7 @@ const queueMb = 4;
 const boundMb = 16;
 
 /** What the program prints when it ends. */
-interface Account extends Pick<ClientStats, "accepted" | "delivered" | "dropped" | "lost"> {
+interface ProgramStats extends Pick<ClientStats, "accepted" | "delivered" | "dropped" | "lost"> {
   readonly sum: number;
   /** The peak memory in buffers, for each quarter of the time. */
   readonly peaksMb: readonly number[];
@@ -36,7 +36,7 @@ async function slowServer(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-async function produce(overflow: OverflowPolicy): Promise<Account> {
+async function produce(overflow: OverflowPolicy): Promise<ProgramStats> {
   const spoolDir = mkdtempSync(join(tmpdir(), "millrace-flat-"));
   onTestFinished(() => rmSync(spoolDir, { recursive: true }));
   const options = { overflow, spoolDir, spoolQuotaBytes: 10_000_000 };
@@ -46,7 +46,7 @@ async function produce(overflow: OverflowPolicy): Promise<Account> {
     output += chunk.toString();
   });
   await once(child, "close");
-  return JSON.parse(output) as Account;
+  return JSON.parse(output) as ProgramStats;
 }
 
 const policies: readonly (readonly [OverflowPolicy, readonly string[]])[] = [
@@ -63,8 +63,8 @@ test.each(policies)(
     const { peaksMb, accepted, sum, lost } = await produce(overflow);
     expect(accepted).toBe(40_000);
     expect(sum).toBe(accepted);
-    const lostBy = Object.entries(lost).filter(([, records]) => records > 0);
-    expect(lostBy.map(([reason]) => reason)).toEqual(reasons);
+    const lossReasons = Object.entries(lost).filter(([, records]) => records > 0);
+    expect(lossReasons.map(([reason]) => reason)).toEqual(reasons);
     for (const peak of peaksMb) {
       expect(peak).toBeGreaterThan(queueMb / 2);
       expect(peak).toBeLessThan(boundMb);

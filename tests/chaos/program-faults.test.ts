@@ -10,9 +10,9 @@ import { runsIn } from "../support/runs-in-body.ts";
 import { runProgram } from "../support/run-program.ts";
 
 function client(options: ClientOptions): Client {
-  const made = new Client({ logger: { warn: () => undefined }, ...options });
-  onTestFinished(async () => void (await made.close({ timeoutMs: 0 })));
-  return made;
+  const newClient = new Client({ logger: { warn: () => undefined }, ...options });
+  onTestFinished(async () => void (await newClient.close({ timeoutMs: 0 })));
+  return newClient;
 }
 
 test("a burst of 100,000 runs in one tick goes in batches within the limit, each run once", async () => {

@@ -8,8 +8,8 @@ import { serverTls } from "../support/tls.ts";
 const clients: Client[] = [];
 
 afterEach(async () => {
-  for (const made of clients.splice(0)) {
-    await made.close({ timeoutMs: 0 });
+  for (const created of clients.splice(0)) {
+    await created.close({ timeoutMs: 0 });
   }
 });
 
@@ -27,14 +27,14 @@ function recording(endpoint: string, options: ClientOptions = {}): Recording {
   return { client, lines };
 }
 
-const nobody = "http://127.0.0.1:9";
+const unreachable = "http://127.0.0.1:9";
 /** Time from recording to the log message, including the start of a worker thread on a busy machine. */
-const soon = { timeout: 6_000, interval: 10 };
+const pollOptions = { timeout: 6_000, interval: 10 };
 
 describe("the first failure is logged at once, with its cause and what to do", () => {
   test("nobody listens", async () => {
-    const { client, lines } = recording(nobody);
-    await vi.waitFor(() => expect(lines).toHaveLength(1), soon);
+    const { client, lines } = recording(unreachable);
+    await vi.waitFor(() => expect(lines).toHaveLength(1), pollOptions);
     expect(lines[0]).toMatch(
       /Failed to send runs: connect ECONNREFUSED 127\.0\.0\.1:9\. Start a server with "npx millrace serve --port 9", or set MILLRACE_ENDPOINT/,
     );
@@ -45,17 +45,17 @@ describe("the first failure is logged at once, with its cause and what to do", (
       at: expect.any(Number) as number,
       cause: "Failed to send runs: connect ECONNREFUSED 127.0.0.1:9",
       code: "NETWORK",
-      endpoint: nobody,
+      endpoint: unreachable,
     });
     expect(Date.now() - (lastFailure?.at ?? 0)).toBeLessThan(2_000);
-    await vi.waitFor(() => expect(client.stats().retries).toBeGreaterThan(0), soon);
+    await vi.waitFor(() => expect(client.stats().retries).toBeGreaterThan(0), pollOptions);
     expect(client.stats().requests).toBeGreaterThan(1);
     expect(client.stats().bytes.sent).toBeGreaterThan(0);
   });
 
   test("a unix socket that is not there", async () => {
     const { lines } = recording("http://localhost:1984", { socketPath: "/nowhere/at/all.sock" });
-    await vi.waitFor(() => expect(lines).toHaveLength(1), soon);
+    await vi.waitFor(() => expect(lines).toHaveLength(1), pollOptions);
     expect(lines[0]).toMatch(/ENOENT.*Check that a server listens at the option socketPath/);
   });
 
@@ -66,7 +66,7 @@ describe("the first failure is logged at once, with its cause and what to do", (
       const client = new Client({ logger: { warn: (line) => lines.push(line) } });
       clients.push(client);
       client.startRun({ name: "run" }).end({});
-      await vi.waitFor(() => expect(lines).toHaveLength(1), soon);
+      await vi.waitFor(() => expect(lines).toHaveLength(1), pollOptions);
       expect(lines[0]).toMatch(/(ENOTFOUND|EAI_AGAIN) nowhere\.invalid/);
       expect(lines[0]).toContain(
         "Check that this is the address of your server: LANGSMITH_ENDPOINT",
@@ -79,7 +79,7 @@ describe("the first failure is logged at once, with its cause and what to do", (
   test("a certificate that can't be trusted", async () => {
     await using server = await loopbackServer({ tls: serverTls });
     const { client, lines } = recording(server.endpoint.replace("http:", "https:"));
-    await vi.waitFor(() => expect(client.stats().rejected).toBe(2), soon);
+    await vi.waitFor(() => expect(client.stats().rejected).toBe(2), pollOptions);
     expect(lines[0]).toMatch(
       /certificate can't be trusted; pass its certificate authority as the option ca/,
     );
@@ -89,7 +89,7 @@ describe("the first failure is logged at once, with its cause and what to do", (
   test("a key that the server does not take; others of the tape are tried on", async () => {
     await using server = await loopbackServer({ runs: [{ status: 401, body: "who are you" }] });
     const { client, lines } = recording(server.endpoint, { apiKey: "not-the-key" });
-    await vi.waitFor(() => expect(client.stats().rejected).toBe(2), soon);
+    await vi.waitFor(() => expect(client.stats().rejected).toBe(2), pollOptions);
     expect(lines[0]).toMatch(/401 who are you\. Check the key: MILLRACE_API_KEY/);
     expect(lines[1]).toMatch(/Lost 2 records \(rejected\).*Last failure.*401 who are you/);
     expect(lines.join("\n")).not.toContain("not-the-key");
@@ -99,15 +99,15 @@ describe("the first failure is logged at once, with its cause and what to do", (
   test("a server that is overloaded needs no hint", async () => {
     await using server = await loopbackServer({ runs: [{ status: 503, body: "later" }] });
     const { client, lines } = recording(server.endpoint);
-    await vi.waitFor(() => expect(lines).toHaveLength(1), soon);
+    await vi.waitFor(() => expect(lines).toHaveLength(1), pollOptions);
     expect(lines[0]).toMatch(/503 later\. Records are kept in memory and sent when /);
     expect(client.stats().lastFailure).toMatchObject({ status: 503 });
   });
 });
 
 test("each loss is said with the last failure", async () => {
-  const { client, lines } = recording(nobody, { maxQueueRecords: 2 });
-  await vi.waitFor(() => expect(lines).toHaveLength(1), soon);
+  const { client, lines } = recording(unreachable, { maxQueueRecords: 2 });
+  await vi.waitFor(() => expect(lines).toHaveLength(1), pollOptions);
   client.startRun({ name: "one too many" });
   await client.close({ timeoutMs: 0 });
   expect(lines[1]).toMatch(/Lost 1 record \(queueFull\).*Last failure, at 20.*ECONNREFUSED/);
@@ -115,8 +115,8 @@ test("each loss is said with the last failure", async () => {
 });
 
 test("flush, drain and close without a limit wait a moment for a server that was never reached", async () => {
-  const { client } = recording(nobody);
-  await vi.waitFor(() => expect(client.stats().lastFailure).toBeDefined(), soon);
+  const { client } = recording(unreachable);
+  await vi.waitFor(() => expect(client.stats().lastFailure).toBeDefined(), pollOptions);
   const began = performance.now();
   expect(await client.flush()).toMatchObject({ delivered: 0, pending: 2 });
   await client.close();
@@ -125,14 +125,14 @@ test("flush, drain and close without a limit wait a moment for a server that was
 });
 
 test("a limit of the program's own is waited for", async () => {
-  const { client } = recording(nobody, { drainTimeoutMs: 2_500 });
-  await vi.waitFor(() => expect(client.stats().lastFailure).toBeDefined(), soon);
+  const { client } = recording(unreachable, { drainTimeoutMs: 2_500 });
+  await vi.waitFor(() => expect(client.stats().lastFailure).toBeDefined(), pollOptions);
   const began = performance.now();
   await client.flush();
   expect(performance.now() - began).toBeGreaterThan(2_400);
-  const given = performance.now();
+  const secondBegan = performance.now();
   await client.flush({ timeoutMs: 1_500 });
-  expect(performance.now() - given).toBeGreaterThan(1_400);
+  expect(performance.now() - secondBegan).toBeGreaterThan(1_400);
 });
 
 test("a server that was reached is waited for when it fails later", async () => {
@@ -151,7 +151,8 @@ test("a server that was reached is waited for when it fails later", async () => 
 
 describe("what answers and may be no server of runs", () => {
   const strange = /responds to \/info without a version, so it may not be a tracing server/;
-  const said = (lines: readonly string[]) => lines.filter((line) => strange.test(line)).length;
+  const countWarnings = (lines: readonly string[]) =>
+    lines.filter((line) => strange.test(line)).length;
 
   test.each<readonly [string, ScriptedAnswer, number]>([
     ["no version", { body: "{}" }, 1],
@@ -167,7 +168,7 @@ describe("what answers and may be no server of runs", () => {
     expect(await client.flush({ timeoutMs: 12_000 })).toMatchObject({ delivered: 2 });
     client.startRun({ name: "another" });
     await client.flush({ timeoutMs: 12_000 });
-    expect(said(lines)).toBe(count);
+    expect(countWarnings(lines)).toBe(count);
     expect(client.stats().warnings).toEqual(count === 0 ? {} : { unknownServer: 1 });
   });
 
@@ -177,7 +178,7 @@ describe("what answers and may be no server of runs", () => {
     });
     const { client, lines } = recording(server.endpoint);
     expect(await client.flush({ timeoutMs: 12_000 })).toMatchObject({ delivered: 2 });
-    expect(said(lines)).toBe(1);
+    expect(countWarnings(lines)).toBe(1);
   });
 
   test("a web page for an answer delivers nothing", async () => {

@@ -17,12 +17,12 @@ import { startSwitchableServer } from "../support/switchable.ts";
 import { ca, serverTls } from "../support/tls.ts";
 
 /** Starting a server with its threads and files takes long on a busy machine. */
-const patient = { timeout: 60_000 };
+const longTimeout = { timeout: 60_000 };
 
 function client(options: ClientOptions): Client {
-  const made = new Client({ logger: { warn: () => undefined }, ...options });
-  onTestFinished(async () => void (await made.close({ timeoutMs: 0 })));
-  return made;
+  const newClient = new Client({ logger: { warn: () => undefined }, ...options });
+  onTestFinished(async () => void (await newClient.close({ timeoutMs: 0 })));
+  return newClient;
 }
 
 function emptyFolder(): string {
@@ -32,7 +32,10 @@ function emptyFolder(): string {
 }
 
 /** A proxy in front of a server that resets the connection when a response arrives, `cuts` times. */
-async function answerCutter(port: number, cuts: number): Promise<{ url: string; left: number }> {
+async function startResponseCutter(
+  port: number,
+  cuts: number,
+): Promise<{ url: string; left: number }> {
   const state = { url: "", left: cuts };
   const sockets = new Set<Socket>();
   const cutter = createServer((socket) => {
@@ -66,11 +69,11 @@ async function answerCutter(port: number, cuts: number): Promise<{ url: string; 
 
 test(
   "runs whose answers were lost are in the store of the local server once",
-  patient,
+  longTimeout,
   async () => {
     const server = await startServer({ port: 0, dataDir: emptyFolder() });
     onTestFinished(() => server.close());
-    const cutter = await answerCutter(Number(new URL(server.url).port), 4);
+    const cutter = await startResponseCutter(Number(new URL(server.url).port), 4);
     const recording = client({ endpoint: cutter.url, projectName: "cut" });
     const ids = Array.from({ length: 40 }, (_, i) => {
       const run = recording.startRun({ name: `run ${i}`, inputs: { i } });
@@ -122,12 +125,12 @@ test.each([429, 503])(
 test("401 until the key is valid: said once, counted, kept on disk; then runs flow, without a restart", async () => {
   const server = await startSwitchableServer(401);
   const spoolDir = emptyFolder();
-  const said: string[] = [];
+  const messages: string[] = [];
   const recording = client({
     endpoint: server.url,
     apiKey: "the-key-of-yesterday",
     spoolDir,
-    logger: { warn: (message) => said.push(message) },
+    logger: { warn: (message) => messages.push(message) },
   });
   const early: string[] = [];
   for (let i = 0; i < 10; i++) {
@@ -137,10 +140,10 @@ test("401 until the key is valid: said once, counted, kept on disk; then runs fl
     await recording.flush();
   }
   expect(recording.stats()).toMatchObject({ accepted: 20, rejected: 20, retries: 0 });
-  const refusals = said.filter((line) => line.includes("401"));
+  const refusals = messages.filter((line) => line.includes("401"));
   // One message when it happens, and one with the records that were lost.
   expect(refusals.map((line) => line.includes("Lost"))).toEqual([false, true]);
-  expect(said.join("\n")).not.toContain("the-key-of-yesterday");
+  expect(messages.join("\n")).not.toContain("the-key-of-yesterday");
 
   server.status = 202;
   const late = recording.startRun({ name: "late" });
@@ -186,27 +189,31 @@ test("a server that offers HTTP/2 is spoken to in HTTP/1.1: no stream of it can 
   expect(versions).toEqual(["1.1"]);
 });
 
-test("a main thread that stands still for 5 seconds has no request time out", patient, async () => {
-  const server = await startServer({ port: 0, dataDir: emptyFolder() });
-  onTestFinished(() => server.close());
-  const recording = client({ endpoint: server.url, timeoutMs: 3_000 });
-  recording.startRun({ name: "warm" }).end();
-  await recording.flush();
-  const order: string[] = [];
-  for (let i = 0; i < 500; i++) {
-    order.push(
-      recording.startRun({ name: `run ${i}`, inputs: { text: "x".repeat(3_000) } }).dottedOrder,
-    );
-  }
-  const flushed = recording.flush();
-  const until = performance.now() + 5_000;
-  while (performance.now() < until) {
-    // Blocks the event loop. The server and the worker have their own threads.
-  }
-  expect(await flushed).toMatchObject({ delivered: 500, lost: 0, pending: 0 });
-  expect(recording.stats().retries).toBe(0);
-  expect(order).toEqual(order.toSorted());
-});
+test(
+  "a main thread that stands still for 5 seconds has no request time out",
+  longTimeout,
+  async () => {
+    const server = await startServer({ port: 0, dataDir: emptyFolder() });
+    onTestFinished(() => server.close());
+    const recording = client({ endpoint: server.url, timeoutMs: 3_000 });
+    recording.startRun({ name: "warm" }).end();
+    await recording.flush();
+    const order: string[] = [];
+    for (let i = 0; i < 500; i++) {
+      order.push(
+        recording.startRun({ name: `run ${i}`, inputs: { text: "x".repeat(3_000) } }).dottedOrder,
+      );
+    }
+    const flushed = recording.flush();
+    const deadline = performance.now() + 5_000;
+    while (performance.now() < deadline) {
+      // Blocks the event loop. The server and the worker have their own threads.
+    }
+    expect(await flushed).toMatchObject({ delivered: 500, lost: 0, pending: 0 });
+    expect(recording.stats().retries).toBe(0);
+    expect(order).toEqual(order.toSorted());
+  },
+);
 
 test("a server that is away for a while is asked in growing pauses, and found again by itself", async () => {
   const server = await startSwitchableServer(503);

@@ -20,19 +20,19 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
-  for (const made of clients.splice(0)) {
-    await made.close({ timeoutMs: 0 });
+  for (const created of clients.splice(0)) {
+    await created.close({ timeoutMs: 0 });
   }
   rmSync(folder, { recursive: true, force: true });
 });
 
 const program = join(import.meta.dirname, "..", "support", "pending-program.mjs");
-const nobody = "http://127.0.0.1:9";
+const unreachable = "http://127.0.0.1:9";
 /** Never responds. */
 const hanging = (): undefined => undefined;
 
 /** Runs the program until it kills itself. Returns the ids of the runs that must be in the spool. */
-async function killed(when: string, endpoint: string): Promise<readonly string[]> {
+async function runUntilKilled(when: string, endpoint: string): Promise<readonly string[]> {
   const child = spawn(process.execPath, [program, folder, endpoint, when]);
   let output = "";
   child.stdout.on("data", (chunk: Buffer) => {
@@ -44,19 +44,19 @@ async function killed(when: string, endpoint: string): Promise<readonly string[]
 }
 
 function client(endpoint: string, options: ClientOptions = {}): Client {
-  const made = new Client({
+  const created = new Client({
     endpoint,
     spoolDir: folder,
     logger: { warn: () => undefined },
     ...options,
   });
-  clients.push(made);
-  return made;
+  clients.push(created);
+  return created;
 }
 
-function record(made: Client, count: number): readonly string[] {
+function record(created: Client, count: number): readonly string[] {
   return Array.from({ length: count }, (_, i) => {
-    const run = made.startRun({ name: `run ${i}`, inputs: { text: "x".repeat(500) } });
+    const run = created.startRun({ name: `run ${i}`, inputs: { text: "x".repeat(500) } });
     run.end({ i });
     return run.id;
   });
@@ -76,7 +76,7 @@ test.each([
   ["a second after the first failure", "away", 201],
 ])("%s, kill -9 loses nothing: the server is %s", async (when, state, count) => {
   await using hung = await runCounter(hanging);
-  const ids = await killed(when, state === "away" ? nobody : hung.url);
+  const ids = await runUntilKilled(when, state === "away" ? unreachable : hung.url);
   expect(ids).toHaveLength(count);
   await using server = await runCounter();
   const next = client(server.url);
@@ -101,23 +101,23 @@ test("what is on disk and delivered from memory is sent once more by nobody, and
       },
     ],
   });
-  const made = client(server.endpoint, { tapeBytes: 16_384, requestsInFlight: 2 });
-  const ids = record(made, 100);
-  expect(await made.flush({ timeoutMs: 300 })).toMatchObject({
+  const created = client(server.endpoint, { tapeBytes: 16_384, requestsInFlight: 2 });
+  const ids = record(created, 100);
+  expect(await created.flush({ timeoutMs: 300 })).toMatchObject({
     delivered: 0,
     lost: 0,
     pending: 200,
   });
   expect(files().length).toBeGreaterThan(2);
-  expect(made.stats()).toMatchObject({ accepted: 200, spooled: 0, pending: 200 });
+  expect(created.stats()).toMatchObject({ accepted: 200, spooled: 0, pending: 200 });
   isAway = false;
-  expect(await made.flush({ timeoutMs: 12_000 })).toMatchObject({
+  expect(await created.flush({ timeoutMs: 12_000 })).toMatchObject({
     delivered: 200,
     lost: 0,
     pending: 0,
   });
   expect(files()).toEqual([]);
-  expect(made.stats()).toMatchObject({ accepted: 200, delivered: 200, spooled: 0, dropped: 0 });
+  expect(created.stats()).toMatchObject({ accepted: 200, delivered: 200, spooled: 0, dropped: 0 });
   const ended = bodies.flatMap((body) => [...runsIn(body).ended]);
   expect(ended.toSorted()).toEqual(ids.toSorted());
 });
@@ -129,54 +129,54 @@ test("a tape of which some arrived leaves only the rest on disk", async () => {
     info: { body: JSON.stringify({ version: "0.1.0", batch_ingest_config: { size_limit: 10 } }) },
     runs: [(response) => response.writeHead(requests++ === 0 ? 202 : 503).end("{}")],
   });
-  const made = client(server.endpoint);
+  const created = client(server.endpoint);
   // Lets the client learn the request limit of the server.
-  record(made, 1);
-  await made.flush({ timeoutMs: 5_000 });
-  await vi.waitFor(() => expect(made.stats().server?.version).toBe("0.1.0"));
+  record(created, 1);
+  await created.flush({ timeoutMs: 5_000 });
+  await vi.waitFor(() => expect(created.stats().server?.version).toBe("0.1.0"));
   requests = 0;
-  const ids = record(made, 40);
-  const { pending } = await made.flush({ timeoutMs: 400 });
+  const ids = record(created, 40);
+  const { pending } = await created.flush({ timeoutMs: 400 });
   expect(pending).toBe(80);
-  await made.close({ timeoutMs: 0 });
-  expect(made.stats()).toMatchObject({ delivered: 22, spooled: 60, pending: 0, dropped: 0 });
-  await using back = await runCounter();
-  client(back.url);
-  await vi.waitFor(() => expect(back.ended.size).toBe(30), { timeout: 12_000 });
-  expect(ids).toEqual(expect.arrayContaining([...back.ended]));
+  await created.close({ timeoutMs: 0 });
+  expect(created.stats()).toMatchObject({ delivered: 22, spooled: 60, pending: 0, dropped: 0 });
+  await using laterServer = await runCounter();
+  client(laterServer.url);
+  await vi.waitFor(() => expect(laterServer.ended.size).toBe(30), { timeout: 12_000 });
+  expect(ids).toEqual(expect.arrayContaining([...laterServer.ended]));
 });
 
 test("where only the first try fails, and the second comes soon, nothing is written", async () => {
   /** The time between the first and the second attempt, and the files seen in the folder meanwhile. */
-  async function deliverAtSecondTry(): Promise<{ gapMs: number; seen: readonly string[] }> {
-    const tries: number[] = [];
+  async function deliverAtSecondTry(): Promise<{ gapMs: number; seenFiles: readonly string[] }> {
+    const attemptTimes: number[] = [];
     await using server = await loopbackServer({
       info: { status: 404 },
       runs: [
         (response) => {
-          tries.push(performance.now());
-          response.writeHead(tries.length === 1 ? 503 : 202).end("{}");
+          attemptTimes.push(performance.now());
+          response.writeHead(attemptTimes.length === 1 ? 503 : 202).end("{}");
         },
       ],
     });
-    const made = client(server.endpoint);
-    record(made, 10);
-    const seen: string[] = [];
-    const watch = setInterval(() => seen.push(...readdirSync(folder)), 1);
-    const result = await made.flush({ timeoutMs: 10_000 });
+    const created = client(server.endpoint);
+    record(created, 10);
+    const seenFiles: string[] = [];
+    const watch = setInterval(() => seenFiles.push(...readdirSync(folder)), 1);
+    const result = await created.flush({ timeoutMs: 10_000 });
     clearInterval(watch);
     expect(result.delivered).toBe(20);
-    expect(made.stats().retries).toBe(1);
+    expect(created.stats().retries).toBe(1);
     expect(files()).toEqual([]);
-    const [first = 0, second = 0] = tries;
-    return { gapMs: second - first, seen };
+    const [first = 0, second = 0] = attemptTimes;
+    return { gapMs: second - first, seenFiles };
   }
   // On a busy machine the second attempt may come after the moment when failed records are written.
   await vi.waitFor(
     async () => {
-      const { gapMs, seen } = await deliverAtSecondTry();
+      const { gapMs, seenFiles } = await deliverAtSecondTry();
       expect(gapMs).toBeLessThan(400);
-      expect(seen).toEqual([]);
+      expect(seenFiles).toEqual([]);
     },
     { timeout: 60_000, interval: 10 },
   );
@@ -184,18 +184,18 @@ test("where only the first try fails, and the second comes soon, nothing is writ
 
 test("what gives way at the bound goes from disk as well", async () => {
   const server = await startSwitchableServer(503);
-  const made = client(server.url, {
+  const created = client(server.url, {
     overflow: "drop-oldest",
     maxQueueBytes: 65_536,
     tapeBytes: 16_384,
     requestsInFlight: 1,
   });
-  record(made, 60);
-  await made.flush({ timeoutMs: 300 });
-  expect(await recordsOnDisk()).toBe(made.stats().pending);
-  record(made, 400);
-  await made.flush({ timeoutMs: 300 });
-  const { accepted, pending, lost } = made.stats();
+  record(created, 60);
+  await created.flush({ timeoutMs: 300 });
+  expect(await recordsOnDisk()).toBe(created.stats().pending);
+  record(created, 400);
+  await created.flush({ timeoutMs: 300 });
+  const { accepted, pending, lost } = created.stats();
   expect(lost.queueFull).toBeGreaterThan(0);
   expect(accepted).toBe(pending + lost.queueFull);
   expect(await recordsOnDisk()).toBe(pending);
@@ -204,29 +204,29 @@ test("what gives way at the bound goes from disk as well", async () => {
 test("a disk that takes nothing is said, and costs nothing of what is in memory", async () => {
   const server = await startSwitchableServer(503);
   const lines: string[] = [];
-  const made = client(server.url, {
+  const created = client(server.url, {
     spoolQuotaBytes: 65_536,
     logger: { warn: (line) => lines.push(line) },
   });
-  record(made, 400);
-  expect(await made.flush({ timeoutMs: 300 })).toMatchObject({ pending: 800, lost: 0 });
-  expect(made.stats().warnings).toMatchObject({ spoolUnwritable: 1 });
+  record(created, 400);
+  expect(await created.flush({ timeoutMs: 300 })).toMatchObject({ pending: 800, lost: 0 });
+  expect(created.stats().warnings).toMatchObject({ spoolUnwritable: 1 });
   expect(lines.join("\n")).toMatch(/The spool: .*(quota|spoolQuotaBytes)/);
   server.status = 202;
-  expect(await made.flush({ timeoutMs: 12_000 })).toMatchObject({ delivered: 800 });
+  expect(await created.flush({ timeoutMs: 12_000 })).toMatchObject({ delivered: 800 });
 });
 
 test("what is masked for the disk is masked once and counted once", async () => {
   const server = await startSwitchableServer(503);
-  const made = client(server.url, { redact: ["secrets"], attempts: 1 });
+  const created = client(server.url, { redact: ["secrets"], attempts: 1 });
   const secret = "correct horse battery";
-  made.startRun({ name: "run", inputs: { password: secret } }).end({});
+  created.startRun({ name: "run", inputs: { password: secret } }).end({});
   // Flushes before a worker has the tape.
-  await made.flush({ timeoutMs: 0 });
+  await created.flush({ timeoutMs: 0 });
   const [file = ""] = files();
   expect(readFileSync(join(folder, file), "latin1")).not.toContain(secret);
   expect(readFileSync(join(folder, file), "latin1")).toContain("password");
-  await vi.waitFor(() => expect(made.stats().redacted).toBe(1), { timeout: 10_000 });
-  await made.close({ timeoutMs: 0 });
-  expect(made.stats()).toMatchObject({ spooled: 2, redacted: 1 });
+  await vi.waitFor(() => expect(created.stats().redacted).toBe(1), { timeout: 10_000 });
+  await created.close({ timeoutMs: 0 });
+  expect(created.stats()).toMatchObject({ spooled: 2, redacted: 1 });
 });

@@ -17,7 +17,7 @@ afterEach(async () => {
   await Promise.all(clients.splice(0).map((client) => client.close()));
 });
 
-function opened(options: ClientOptions = {}): Client {
+function openClient(options: ClientOptions = {}): Client {
   const quiet = { warn: (): void => undefined };
   const client = new Client({ endpoint: server.url, logger: quiet, ...options });
   clients.push(client);
@@ -25,21 +25,21 @@ function opened(options: ClientOptions = {}): Client {
 }
 
 /** Calls `action` in each of the last frames before the stack is exhausted. Returns the errors that it threw. */
-function atTheEdge(frames: number, action: () => unknown): readonly Error[] {
+function callWithLittleStack(frames: number, action: () => unknown): readonly Error[] {
   const thrown: Error[] = [];
   // A function is compiled at its first call, which needs more stack than is left at that point.
   for (let i = 0; i < 3; i++) {
     action();
   }
-  let left = frames;
+  let framesLeft = frames;
   const descend = (...padding: readonly number[]): void => {
     try {
       descend(...padding);
     } catch {
       // The stack is exhausted here.
     }
-    if (left > 0) {
-      left -= 1;
+    if (framesLeft > 0) {
+      framesLeft -= 1;
       try {
         action();
       } catch (error) {
@@ -48,7 +48,7 @@ function atTheEdge(frames: number, action: () => unknown): readonly Error[] {
     }
   };
   for (let padding = 0; padding < 4; padding++) {
-    left = frames;
+    framesLeft = frames;
     descend(...Array.from({ length: padding }, () => 0));
   }
   return thrown;
@@ -56,8 +56,8 @@ function atTheEdge(frames: number, action: () => unknown): readonly Error[] {
 
 /** Whether one of our functions let an error escape that a deeper call of our code caused: the stack then contains several of our frames. */
 const isLeak = ({ stack = "" }: Error): boolean =>
-  stack.split("\n").filter((line) => ours.test(line)).length > 1;
-const ours = /\/(?:src|dist)\/(?:main|tracing|model)\//;
+  stack.split("\n").filter((line) => ourFrames.test(line)).length > 1;
+const ourFrames = /\/(?:src|dist)\/(?:main|tracing|model)\//;
 
 const bystander = traceable((value: number) => value + 1, { name: "bystander" });
 
@@ -86,9 +86,11 @@ const actions: Readonly<Record<string, (client: Client) => () => unknown>> = {
 
 // Must be the first test of the file: the code that sends tapes is compiled at its first call, in this test.
 test("the first tape of a process, cut at the edge, is sent whole", async () => {
-  const client = opened({ tapeBytes: 16_384, requestsInFlight: 8 });
+  const client = openClient({ tapeBytes: 16_384, requestsInFlight: 8 });
   const text = "x".repeat(1_000);
-  const thrown = atTheEdge(400, () => client.startRun({ inputs: { text } }).end({ text }));
+  const thrown = callWithLittleStack(400, () =>
+    client.startRun({ inputs: { text } }).end({ text }),
+  );
   expect(thrown.filter(isLeak).map(({ stack }) => stack)).toEqual([]);
   expect(await client.flush({ timeoutMs: 30_000 })).toMatchObject({ pending: 0 });
   const { accepted, delivered, dropped, lost } = client.stats();
@@ -102,11 +104,11 @@ test("the first tape of a process, cut at the edge, is sent whole", async () => 
 test.each(Object.entries(actions))(
   "with the stack all but exhausted, %s lets no RangeError of ours out, and what follows arrives",
   async (_name, make) => {
-    const client = opened();
+    const client = openClient();
     const action = make(client);
     const thrown: Error[] = [];
     for (let round = 0; round < 5; round++) {
-      thrown.push(...atTheEdge(400, action));
+      thrown.push(...callWithLittleStack(400, action));
     }
     expect(thrown.filter(isLeak).map(({ stack }) => stack)).toEqual([]);
     const after = client.startRun({ name: "after", inputs: { whole: true } });
@@ -125,15 +127,15 @@ test.each(Object.entries(actions))(
 );
 
 test("a traced function is called, and answers, wherever there is stack for it", async () => {
-  const client = opened();
+  const client = openClient();
   let calls = 0;
   const traced = traceable((): number => (calls += 1), { client });
   const answers: unknown[] = [];
-  const thrown = atTheEdge(600, () => answers.push(traced()));
+  const thrown = callWithLittleStack(600, () => answers.push(traced()));
   // The error is the program's own if the function itself could not be called or did not finish.
   const leaks = thrown.filter((error) => {
     const [, innermost = ""] = (error.stack ?? "").split("\n");
-    return isLeak(error) && ours.test(innermost) && !/^\s+at call /.test(innermost);
+    return isLeak(error) && ourFrames.test(innermost) && !/^\s+at call /.test(innermost);
   });
   expect(leaks.map(({ stack }) => stack)).toEqual([]);
   expect(answers.length).toBeGreaterThan(1_000);
@@ -143,10 +145,10 @@ test("a traced function is called, and answers, wherever there is stack for it",
 }, 60_000);
 
 test("withRun calls its function all the same, and the context is as it was before", async () => {
-  const client = opened();
+  const client = openClient();
   const run = client.startRun({ name: "entered" });
   let calls = 0;
-  const thrown = atTheEdge(400, () => withRun(run, () => (calls += 1)));
+  const thrown = callWithLittleStack(400, () => withRun(run, () => (calls += 1)));
   expect(thrown.filter(isLeak).map(({ stack }) => stack)).toEqual([]);
   expect(calls).toBeGreaterThan(0);
   expect(currentRun()).toBeUndefined();
@@ -156,10 +158,10 @@ test("withRun calls its function all the same, and the context is as it was befo
 });
 
 test("tapes that are cut at the edge are sent once and whole", async () => {
-  const client = opened({ tapeBytes: 16_384, maxQueueBytes: 1_048_576 });
+  const client = openClient({ tapeBytes: 16_384, maxQueueBytes: 1_048_576 });
   const text = "x".repeat(1_000);
   for (let round = 0; round < 10; round++) {
-    atTheEdge(400, () => client.startRun({ inputs: { text } }).end({ text }));
+    callWithLittleStack(400, () => client.startRun({ inputs: { text } }).end({ text }));
     // Frees capacity for the next round.
     await client.flush({ timeoutMs: 30_000 });
   }
@@ -171,7 +173,7 @@ test("tapes that are cut at the edge are sent once and whole", async () => {
 }, 120_000);
 
 test("a recursion without end that records at each level is the program's own error, and what it recorded arrives", async () => {
-  const client = opened({ maxQueueRecords: 200_000 });
+  const client = openClient({ maxQueueRecords: 200_000 });
   const endless = traceable((level: number): number => endless(level + 1) + 1, { client });
   expect(() => endless(0)).toThrow(RangeError);
   expect(await client.flush({ timeoutMs: 60_000 })).toMatchObject({ pending: 0 });

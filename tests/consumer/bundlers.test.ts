@@ -24,7 +24,7 @@ afterAll(async () => {
   await (bundlers.kind === "installed" ? bundlers.installed.remove() : undefined);
 });
 
-const patient = { timeout: 400_000 };
+const longTimeout = { timeout: 400_000 };
 
 /** The folder with the bundlers. If they can't be installed, the test is skipped with the reason. */
 function folderOr(skip: (why: string) => never): string {
@@ -33,14 +33,14 @@ function folderOr(skip: (why: string) => never): string {
     : skip(`the bundlers can't be installed here: ${bundlers.reason}`);
 }
 
-interface Said {
+interface ProgramResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly warnings: number;
 }
 
 /** Runs node in a folder. */
-async function node(folder: string, args: readonly string[]): Promise<Said> {
+async function node(folder: string, args: readonly string[]): Promise<ProgramResult> {
   const child = spawn(process.execPath, args, {
     cwd: folder,
     env: { ...process.env, ENDPOINT: server.url, NODE_OPTIONS: "" },
@@ -86,7 +86,7 @@ test.for([
   },
 ])(
   "esbuild, $name: runs arrive, without a worker after one warning",
-  patient,
+  longTimeout,
   async ({ name, format, extra, threaded }, { skip, expect: expectHere }) => {
     const folder = folderOr(skip);
     const out = join(folder, `esbuild ${name}`);
@@ -104,8 +104,12 @@ test.for([
     );
     const type = format === "esm" ? "module" : "commonjs";
     await writeFile(join(out, "package.json"), JSON.stringify({ type }));
-    const said = await node(folder, [join(out, "app.js")]);
-    expectHere(said).toEqual({ code: 0, stdout: delivered(threaded), warnings: threaded ? 0 : 1 });
+    const result = await node(folder, [join(out, "app.js")]);
+    expectHere(result).toEqual({
+      code: 0,
+      stdout: delivered(threaded),
+      warnings: threaded ? 0 : 1,
+    });
   },
 );
 
@@ -132,43 +136,43 @@ describe("webpack", () => {
   test("all in one file, far from any node_modules: runs arrive after one warning", async ({
     skip,
   }) => {
-    const away = await movedAway(join(folderOr(skip), "webpacked single"));
-    const said = await node(away, ["app.js"]);
-    expect(said).toEqual({ code: 0, stdout: delivered(false), warnings: 1 });
+    const movedFolder = await moveAway(join(folderOr(skip), "webpacked single"));
+    const result = await node(movedFolder, ["app.js"]);
+    expect(result).toEqual({ code: 0, stdout: delivered(false), warnings: 1 });
   }, 60_000);
 
   test("with the worker's files as entries, far from any node_modules: runs arrive through a worker", async ({
     skip,
   }) => {
-    const away = await movedAway(join(folderOr(skip), "webpacked with entries"));
-    const said = await node(away, ["app.js"]);
-    expect(said).toEqual({ code: 0, stdout: delivered(true), warnings: 0 });
+    const movedFolder = await moveAway(join(folderOr(skip), "webpacked with entries"));
+    const result = await node(movedFolder, ["app.js"]);
+    expect(result).toEqual({ code: 0, stdout: delivered(true), warnings: 0 });
   }, 60_000);
 
   test("with the worker's files copied beside it, far from any node_modules: runs arrive after one warning", async ({
     skip,
   }) => {
     const folder = folderOr(skip);
-    const away = await movedAway(join(folder, "webpacked single"));
-    await cp(join(folder, "node_modules/piscina/dist/worker.js"), join(away, "worker.js"));
+    const movedFolder = await moveAway(join(folder, "webpacked single"));
+    await cp(join(folder, "node_modules/piscina/dist/worker.js"), join(movedFolder, "worker.js"));
     const task = join(folder, "node_modules/millrace/dist/workers/host/ship.task.js");
-    await cp(task, join(away, "millrace-worker.mjs"));
-    const said = await node(away, ["app.js"]);
-    expect(said).toEqual({ code: 0, stdout: delivered(false), warnings: 1 });
+    await cp(task, join(movedFolder, "millrace-worker.mjs"));
+    const result = await node(movedFolder, ["app.js"]);
+    expect(result).toEqual({ code: 0, stdout: delivered(false), warnings: 1 });
   }, 60_000);
 
   test("the package left out: runs arrive through a worker", async ({ skip }) => {
-    const said = await node(folderOr(skip), ["webpacked external/app.js"]);
-    expect(said).toEqual({ code: 0, stdout: delivered(true), warnings: 0 });
+    const result = await node(folderOr(skip), ["webpacked external/app.js"]);
+    expect(result).toEqual({ code: 0, stdout: delivered(true), warnings: 0 });
   }, 60_000);
 });
 
 /** Moves a build to a folder from which no package can be found. */
-async function movedAway(built: string): Promise<string> {
-  const away = join(await mkdtemp(join(tmpdir(), "millrace-bundle-")), "build");
-  onTestFinished(() => rm(join(away, ".."), { recursive: true, force: true }));
-  await cp(built, away, { recursive: true });
-  return away;
+async function moveAway(built: string): Promise<string> {
+  const movedFolder = join(await mkdtemp(join(tmpdir(), "millrace-bundle-")), "build");
+  onTestFinished(() => rm(join(movedFolder, ".."), { recursive: true, force: true }));
+  await cp(built, movedFolder, { recursive: true });
+  return movedFolder;
 }
 
 /** Builds all configurations in one process. */
@@ -198,7 +202,7 @@ test.for([
   },
 ])(
   "Next.js, a route handler that records, $name",
-  patient,
+  longTimeout,
   async ({ config, threaded }, { skip }) => {
     const folder = join(folderOr(skip), `next-${config}`);
     await cp(join(folder, "../next"), folder, { recursive: true });
@@ -237,7 +241,7 @@ test.for([
 
 test(
   "jest: runs arrive, and nothing is left open that keeps it from ending",
-  patient,
+  longTimeout,
   async ({ skip }) => {
     const folder = folderOr(skip);
     await writeFile(
@@ -245,13 +249,13 @@ test(
       '{"roots":["<rootDir>/jest"],"testMatch":["**/*.test.mjs"],"testEnvironment":"node","transform":{}}',
     );
     const before = server.ended.size;
-    const said = await node(folder, [
+    const result = await node(folder, [
       "--experimental-vm-modules",
       "node_modules/jest/bin/jest.js",
       "--config=jest.config.json",
       "--runInBand",
     ]);
-    expect(said.code).toBe(0);
+    expect(result.code).toBe(0);
     expect(server.ended.size).toBe(before + 1);
   },
 );

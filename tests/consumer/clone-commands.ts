@@ -73,15 +73,15 @@ async function faultOfOptions({ script, folder, options }: Script): Promise<stri
 }
 
 /** The text of a source file and of all files of the repository that it imports, each once. */
-async function sourceOf(path: string, seen = new Set<string>()): Promise<string> {
-  if (seen.has(path) || relative(repositoryRoot, path).startsWith("..")) {
+async function sourceOf(path: string, visited = new Set<string>()): Promise<string> {
+  if (visited.has(path) || relative(repositoryRoot, path).startsWith("..")) {
     return "";
   }
-  seen.add(path);
+  visited.add(path);
   const text = await readFile(path, "utf8");
   const imports = [...text.matchAll(/from "(\.[^"]+)"/g)].map(([, name = ""]) => name);
   const others = await Promise.all(
-    imports.map((name) => sourceOf(join(dirname(path), name), seen)),
+    imports.map((name) => sourceOf(join(dirname(path), name), visited)),
   );
   return [text, ...others].join("\n");
 }

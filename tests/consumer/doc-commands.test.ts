@@ -117,9 +117,9 @@ test.for(await documentedPages())(
 /** Describes what is wrong with a command; an empty text if nothing is. */
 async function faultOf(command: DocumentedCommand): Promise<string> {
   const { kind, text } = command;
-  const own =
+  const runnable =
     /(?:^|\| )(?:npx )?(?:@millrace\/cli|millrace) |^esbuild |^node projects|^npm install/;
-  if (own.test(text)) {
+  if (runnable.test(text)) {
     return kind === "block" || isWhole(text) ? faultOfRunning(command) : faultOfHelp(text);
   }
   const faults = await Promise.all(partsOf(text).map(faultOfCloneCommand));
@@ -134,8 +134,8 @@ async function faultOfRunning({ text, exports }: DocumentedCommand): Promise<str
   if (text.includes("millrace serve")) {
     return faultOfServing(text);
   }
-  const here = text.replaceAll(exampleServer, server.url);
-  const command = shortened.reduce((short, [from, to]) => short.replace(from, to), here);
+  const localText = text.replaceAll(exampleServer, server.url);
+  const command = shortened.reduce((short, [from, to]) => short.replace(from, to), localText);
   const id = text.includes("KEY_ID") ? await readKeyId() : "";
   const environment = `${exports.replaceAll(ownServer, "")}\nexport HOME=$PWD KEY_ID=${id}\n`;
   const path = `PATH="$PWD/node_modules/.bin:${repositoryRoot}/node_modules/.bin:$PATH"\n`;
@@ -158,10 +158,10 @@ async function faultOfServing(text: string): Promise<string> {
     return "";
   }
   const { status } = await fetch(`${url}/info`);
-  const opened = (): Promise<string> =>
+  const openedAddress = (): Promise<string> =>
     readFile(join(shell.folder, "opened"), "utf8").catch(() => "nothing");
   if (text.includes("--open")) {
-    await expect.poll(opened).toBe(`${url}\n`);
+    await expect.poll(openedAddress).toBe(`${url}\n`);
   }
   running.kill("SIGTERM");
   await running.ended;

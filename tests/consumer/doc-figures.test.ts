@@ -30,21 +30,21 @@ test("every fault in docs/guarantees.md names a test or command that reproduces 
     .split("\n")
     .filter((line) => line.startsWith("|"))
     .slice(2);
-  const [known, manifest] = await Promise.all([testNames(), read("package.json")]);
+  const [existingTests, manifest] = await Promise.all([testNames(), read("package.json")]);
   const scripts = Object.keys((JSON.parse(manifest) as { readonly scripts: object }).scripts);
-  const astray = rows.filter((row) => {
-    const shown = cellsOf(row).at(-1) ?? "";
-    const files = [...shown.matchAll(/[\w./-]+\.test\.ts/g)].map(([name]) => name);
-    const commands = [...shown.matchAll(/npm run ([\w:]+)/g)].map(([, name = ""]) => name);
+  const invalidRows = rows.filter((row) => {
+    const testCell = cellsOf(row).at(-1) ?? "";
+    const files = [...testCell.matchAll(/[\w./-]+\.test\.ts/g)].map(([name]) => name);
+    const commands = [...testCell.matchAll(/npm run ([\w:]+)/g)].map(([, name = ""]) => name);
     const isNamed = files.length + commands.length > 0;
     return (
       !isNamed ||
-      files.some((name) => !known.has(name)) ||
+      files.some((name) => !existingTests.has(name)) ||
       commands.some((name) => !scripts.includes(name))
     );
   });
   expect(rows.length).toBeGreaterThan(30);
-  expect(astray).toEqual([]);
+  expect(invalidRows).toEqual([]);
 });
 
 test("every soak result in docs/guarantees.md names a command that exists", async () => {

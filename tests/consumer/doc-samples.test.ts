@@ -28,9 +28,9 @@ const languages: ReadonlySet<string> = new Set([
 const pages = await documentedPages();
 const blocks = (await Promise.all(pages.map(blocksOf))).flat();
 const settingsOf = (block: DocumentedBlock): readonly Setting[] =>
-  settings.filter(({ page, holds }) => page === block.page && block.text.includes(holds));
+  settings.filter(({ page, contains }) => page === block.page && block.text.includes(contains));
 const isUnrun = ({ page, text }: DocumentedBlock): boolean =>
-  unrun.some((one) => one.page === page && text.includes(one.holds));
+  unrun.some((one) => one.page === page && text.includes(one.contains));
 const nameOf = ({ page, line }: DocumentedBlock): string => `${page}:${line}`;
 const programs = blocks.filter(
   (block) =>
@@ -91,10 +91,11 @@ test("every block of a page names a language that a test runs", () => {
 });
 
 test("every setting and every reason belongs to one block, and no block has two", () => {
-  const belonging = (one: { readonly page: string; readonly holds: string }): number =>
-    blocks.filter(({ page, text }) => page === one.page && text.includes(one.holds)).length;
-  const astray = [...settings, ...unrun].filter((one) => belonging(one) !== 1);
-  expect(astray.map(({ page, holds }) => `${page}: ${holds}`)).toEqual([]);
+  const countBlocks = (setting: { readonly page: string; readonly contains: string }): number =>
+    blocks.filter(({ page, text }) => page === setting.page && text.includes(setting.contains))
+      .length;
+  const unmatched = [...settings, ...unrun].filter((setting) => countBlocks(setting) !== 1);
+  expect(unmatched.map(({ page, contains }) => `${page}: ${contains}`)).toEqual([]);
   expect(blocks.filter((block) => settingsOf(block).length > 1).map(nameOf)).toEqual([]);
   const texts = blocks.filter(({ language }) => language === "text");
   expect(texts.filter((block) => !isUnrun(block) && settingsOf(block).length === 0)).toEqual([]);
@@ -109,31 +110,31 @@ test("every block of JSON can be parsed", () => {
 
 test("every sample compiles, strictly", { timeout: 120_000 }, async () => {
   const compiler = join(repositoryRoot, "node_modules/typescript-7.0/bin/tsc");
-  const complaints = await run(process.execPath, [compiler, "--project", folder]).then(
+  const compilerOutput = await run(process.execPath, [compiler, "--project", folder]).then(
     ({ stdout }) => stdout,
     (error: unknown) => (error as { readonly stdout: string }).stdout,
   );
-  expect(complaints).toBe("");
+  expect(compilerOutput).toBe("");
 });
 
 test.concurrent.for(programs.map((block) => [nameOf(block), block] as const))(
   "%s runs as written",
   { timeout: 120_000 },
   async ([, block], { expect: expectHere }) => {
-    const source = here
+    const source = replacements
       .reduce((text, [from, to]) => text.replaceAll(from, to), sourceOf(block))
       .replaceAll("http://127.0.0.1:1984", server.url);
-    const own = join(folder, fileOf(block).replace(/\..*/, ""));
-    await mkdir(own);
-    const file = join(own, "program.mjs");
+    const sampleFolder = join(folder, fileOf(block).replace(/\..*/, ""));
+    await mkdir(sampleFolder);
+    const file = join(sampleFolder, "program.mjs");
     await writeFile(
       file,
       ts.transpile(source, { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 }),
     );
     // Only programs that import our TypeScript sources need a loader.
     const loader = source.includes(repositoryRoot) ? ["--import", tsx] : [];
-    const ended = await run(process.execPath, [...loader, file], {
-      cwd: block.page === "docs/bundlers.md" ? repositoryRoot : own,
+    const result = await run(process.execPath, [...loader, file], {
+      cwd: block.page === "docs/bundlers.md" ? repositoryRoot : sampleFolder,
       env: { ...cleanEnvironment(), ...(await ownTenant(nameOf(block))) },
       timeout: 60_000,
     }).then(
@@ -141,7 +142,7 @@ test.concurrent.for(programs.map((block) => [nameOf(block), block] as const))(
       (error: unknown) => ({ ...(error as Printed), error: String(error) }),
     );
     const [{ prints } = {}] = settingsOf(block);
-    const { stdout, stderr, error } = ended;
+    const { stdout, stderr, error } = result;
     if (block.language === "text") {
       expectHere(flat(`${stdout}${stderr}`)).toMatch(patternOf(block.text));
       return;
@@ -154,7 +155,7 @@ test.concurrent.for(programs.map((block) => [nameOf(block), block] as const))(
 );
 
 /** Replacements for text that would use a fixed port, or take too long next to other tests. */
-const here: readonly (readonly [string, string])[] = [
+const replacements: readonly (readonly [string, string])[] = [
   ["port: 1984", "port: 0"],
   ["i < 100_000", "i < 2_000"],
 ];

@@ -120,8 +120,8 @@ describe("with all three packages installed in an empty folder", () => {
 
   test("both packages that name a command millrace reach it, whichever npm links", async () => {
     for (const bin of ["millrace/bin/millrace.mjs", "@millrace/cli/bin/millrace.mjs"]) {
-      const said = await shell.run(`node node_modules/${bin} --version`);
-      expect(said).toEqual(quietly(`${registry.version}\n`));
+      const result = await shell.run(`node node_modules/${bin} --version`);
+      expect(result).toEqual(quietly(`${registry.version}\n`));
     }
   });
 });

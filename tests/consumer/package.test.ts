@@ -36,11 +36,11 @@ test("the package depends on six packages and no other", async () => {
 });
 
 test("the package holds the SDK's own folders: no server, database, UI or test", () => {
-  const own =
+  const built =
     /^dist\/(api|delivery|main|model|tracing|transport|uploads|workers)\/[\w./-]+\.(js|d\.ts)(\.map)?$/;
   const entries = ["bin/millrace.mjs", "cjs/index.cjs", "cjs/index.d.cts"];
-  const beside = [...entries, "CHANGELOG.md", "LICENSE", "README.md", "package.json"];
-  expect(files.filter((file) => !own.test(file) && !beside.includes(file))).toEqual([]);
+  const otherFiles = [...entries, "CHANGELOG.md", "LICENSE", "README.md", "package.json"];
+  expect(files.filter((file) => !built.test(file) && !otherFiles.includes(file))).toEqual([]);
   expect(
     files.filter((file) => /test|fixture|server\/|web\/|\.(db|node|html)$/.test(file)),
   ).toEqual([]);

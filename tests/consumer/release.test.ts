@@ -138,21 +138,23 @@ test("npm publish --dry-run warns of nothing in any of the packages", async () =
   onTestFinished(() => rm(home, { recursive: true, force: true }));
   const settings = `registry=http://${address}\n//${address}:_authToken=none\nupdate-notifier=false\n`;
   await writeFile(join(home, ".npmrc"), settings);
-  const kept = Object.entries(process.env).filter(([name]) => !/^npm_config_/i.test(name));
+  const otherVariables = Object.entries(process.env).filter(
+    ([name]) => !/^npm_config_/i.test(name),
+  );
   for (const folder of ["", "server", "cli"]) {
-    const said = await run("npm", ["publish", "--dry-run", "--ignore-scripts"], {
+    const result = await run("npm", ["publish", "--dry-run", "--ignore-scripts"], {
       cwd: join(repositoryRoot, folder),
       env: {
-        ...Object.fromEntries(kept),
+        ...Object.fromEntries(otherVariables),
         npm_config_userconfig: join(home, ".npmrc"),
         npm_config_globalconfig: join(home, "none"),
         NO_PROXY: "127.0.0.1",
       },
     });
-    expect(said.stderr).not.toMatch(/^npm (warn|error)/im);
-    expect(said.stderr).toContain("public access");
+    expect(result.stderr).not.toMatch(/^npm (warn|error)/im);
+    expect(result.stderr).toContain("public access");
     for (const file of ["CHANGELOG.md", "LICENSE", "README.md"]) {
-      expect(said.stderr).toMatch(new RegExp(`B ${file}\\n`));
+      expect(result.stderr).toMatch(new RegExp(`B ${file}\\n`));
     }
   }
 }, 90_000);

@@ -18,9 +18,9 @@ let unreachable: string | undefined;
 beforeAll(async () => {
   installed = await installPacked();
   runtimes = await mkdtemp(join(tmpdir(), "millrace-runtimes-"));
-  const own = join(repositoryRoot, "tests/consumer/runtimes");
-  await cp(join(own, "package.json"), join(runtimes, "package.json"));
-  await cp(join(own, "program.mjs"), join(installed.folder, "program.mjs"));
+  const programFolder = join(repositoryRoot, "tests/consumer/runtimes");
+  await cp(join(programFolder, "package.json"), join(runtimes, "package.json"));
+  await cp(join(programFolder, "program.mjs"), join(installed.folder, "program.mjs"));
   try {
     const flags = ["install", "--ignore-scripts", "--no-audit", "--no-fund"];
     await run("npm", flags, { cwd: runtimes, timeout: 200_000 });

@@ -5,7 +5,7 @@
 export interface Setting {
   readonly page: string;
   /** Text that only this block of the page contains. */
-  readonly holds: string;
+  readonly contains: string;
   /** TypeScript code before the sample, which defines the names that it uses. */
   readonly before?: string;
   /** Code after the sample, which checks its effect. */
@@ -17,20 +17,20 @@ export interface Setting {
 /** A text block that no program prints. */
 export interface Unrun {
   readonly page: string;
-  readonly holds: string;
-  readonly why: string;
+  readonly contains: string;
+  readonly reason: string;
 }
 
 export const unrun: readonly Unrun[] = [
   {
     page: "docs/bench.md",
-    holds: "loop delay    1.1 / 9.0 / 39.6 ms",
-    why: "figures of one run; cli/tests/bench.test.ts checks the rows of the report",
+    contains: "loop delay    1.1 / 9.0 / 39.6 ms",
+    reason: "figures of one run; cli/tests/bench.test.ts checks the rows of the report",
   },
   {
     page: "docs/example.md",
-    holds: "├─ assemble-prompt prompt",
-    why: "a drawing; tests/examples/start.test.ts checks the runs that it shows",
+    contains: "├─ assemble-prompt prompt",
+    reason: "a drawing; tests/examples/start.test.ts checks the runs that it shows",
   },
 ];
 
@@ -48,12 +48,12 @@ const recorded = (name: string): string => `
 export const settings: readonly Setting[] = [
   {
     page: "README.md",
-    holds: "a page about",
+    contains: "a page about",
     prints: "{ delivered: 4, pending: 0, lost: 0, runs: { delivered: 2, pending: 0, lost: 0 } }",
   },
   {
     page: "README.md",
-    holds: "client.sync.prompts.pull",
+    contains: "client.sync.prompts.pull",
     before: `${assertion} ${client}
       await client.prompts.push("greeting", { manifest: { template: "Hello" } });
       const slow = client.startRun({ name: "slow", projectName: "demo", startTime: Date.now() - 3_000 });
@@ -68,14 +68,14 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "README.md",
-    holds: "client.examples.upload(rows",
+    contains: "client.examples.upload(rows",
     before: `${assertion} ${client} ${questions}
       const rows = [{ id: "a", inputs: { question: "Why?" } }, { id: "b", inputs: { question: "How?" } }];`,
     after: `assert.deepEqual([result.read, result.created, result.rejected], [2, 2, 0]); ${close}`,
   },
   {
     page: "bench/README.md",
-    holds: "createMine",
+    contains: "createMine",
     before: `
       import type { Driver, DriverInit } from "REPOSITORY/bench/drivers/driver.ts";
       import { countAcknowledged } from "REPOSITORY/bench/drivers/acknowledged.ts";
@@ -104,21 +104,21 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/api.md",
-    holds: "projects.list({ nameContains",
+    contains: "projects.list({ nameContains",
     before: assertion,
     after: `assert.equal((await client.projects.read({ projectName: "evals" })).id, project.id);`,
     prints: "evals 0 …",
   },
   {
     page: "docs/api.md",
-    holds: "readRows()",
+    contains: "readRows()",
     before: `${assertion} ${client} ${questions}
       async function* readRows() { yield { inputs: { question: "Why?" } }; }`,
     after: `assert.equal(exampleIds.length, 1); ${close}`,
   },
   {
     page: "docs/api.md",
-    holds: "client.experiments.compare",
+    contains: "client.experiments.compare",
     before: `${client}
       const { id } = await client.datasets.create({ name: "questions" });
       const { exampleIds } = await client.examples.createMany({ datasetName: "questions", examples: [{ inputs: { q: 1 } }] });
@@ -133,7 +133,7 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/api.md",
-    holds: "feedback.createToken",
+    contains: "feedback.createToken",
     before: `${assertion} ${client}
       const run = client.startRun({ name: "answer" });
       run.end();
@@ -149,7 +149,7 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/api.md",
-    holds: "annotationQueues.addRuns",
+    contains: "annotationQueues.addRuns",
     before: `${assertion} ${client}
       const answer = client.startRun({ name: "answer" });
       answer.end();
@@ -159,7 +159,7 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/api.md",
-    holds: 'client.prompts.push("greeting"',
+    contains: 'client.prompts.push("greeting"',
     before: `${assertion} ${client} const template = { toJSON: () => ({ lc: 1, id: ["greeting"] }) };`,
     after: `
       assert.match(String(commitHash), /^[0-9a-f]+$/);
@@ -168,7 +168,7 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/api.md",
-    holds: "const { sync } = new Client();",
+    contains: "const { sync } = new Client();",
     before: `
       import { Client } from "millrace";
       const before = new Client({ projectName: "evals" });
@@ -178,13 +178,13 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/bundlers.md",
-    holds: "createRequire as millraceRequire",
+    contains: "createRequire as millraceRequire",
     after: `
       if (typeof require.resolve("piscina") !== "string" || !__dirname.endsWith("/")) throw new Error("no banner");`,
   },
   {
     page: "docs/bundlers.md",
-    holds: "entry: {",
+    contains: "entry: {",
     before: `import { existsSync } from "node:fs"; const configuration = {`,
     after: `};
       const [, ...workers] = Object.values(configuration.entry);
@@ -193,7 +193,7 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/delivery.md",
-    holds: "Start a server with",
+    contains: "Start a server with",
     // Port 1 stands for the default port, on which the reader's own server may listen.
     before: `
       import { Client } from "millrace";
@@ -207,14 +207,14 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/delivery.md",
-    holds: "waitForCapacity",
+    contains: "waitForCapacity",
     after: `
       const { accepted, delivered } = client.stats();
       if (accepted === 0 || delivered !== accepted) throw new Error(JSON.stringify(client.stats()));`,
   },
   {
     page: "docs/filter-language.md",
-    holds: "for await",
+    contains: "for await",
     before: `${client}
       const run = client.startRun({ name: "slow", runType: "llm", tags: ["prod"], projectName: "support", startTime: Date.now() - 9_000 });
       run.end();
@@ -225,7 +225,7 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/filter-language.md",
-    holds: "did you mean `name`?",
+    contains: "did you mean `name`?",
     before: `${client}
       await client.projects.create({ name: "support" });
       await client.close();
@@ -240,7 +240,7 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/otlp.md",
-    holds: "OTLPTraceExporter",
+    contains: "OTLPTraceExporter",
     before: `${assertion} ${client}
       import { BasicTracerProvider, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";`,
     after: `
@@ -254,7 +254,7 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/privacy.md",
-    holds: "CASE-1234567",
+    contains: "CASE-1234567",
     before: assertion,
     after: `
       for await (const { inputs } of client.runs.list({ projectNames: ["default"] })) {
@@ -265,16 +265,16 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/content-deduplication.md",
-    holds: "contentDeduplication",
+    contains: "contentDeduplication",
     before: `${assertion} import { Client } from "millrace";`,
     after: `client.startRun({ name: "turn" }).end(); ${recorded("turn")}`,
   },
-  { page: "docs/server.md", holds: "startServer", prints: "http://127.0.0.1:…" },
-  { page: "server/README.md", holds: "startServer", prints: "http://127.0.0.1:…" },
-  { page: "docs/tracing.md", holds: "new_token", before: assertion, after: recorded("model") },
+  { page: "docs/server.md", contains: "startServer", prints: "http://127.0.0.1:…" },
+  { page: "server/README.md", contains: "startServer", prints: "http://127.0.0.1:…" },
+  { page: "docs/tracing.md", contains: "new_token", before: assertion, after: recorded("model") },
   {
     page: "docs/tracing.md",
-    holds: "ls_model_name",
+    contains: "ls_model_name",
     before: `${assertion} ${client} ${questions}
       const example = await client.examples.create({ datasetName: "questions", inputs: { question: "Why?" } });`,
     after: `
@@ -286,7 +286,7 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/tracing.md",
-    holds: "readAttachments",
+    contains: "readAttachments",
     before: `${client}
       const png = new Uint8Array([1, 2, 3]);
       const wav = new Uint8Array([4]);`,
@@ -295,13 +295,13 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/tracing.md",
-    holds: "about ${query}",
+    contains: "about ${query}",
     before: `${assertion} import { Client, flush } from "millrace";`,
     after: `await flush(); const client = new Client(); ${recorded("search")}`,
   },
   {
     page: "docs/tracing.md",
-    holds: "setDefaultClient(billing)",
+    contains: "setDefaultClient(billing)",
     before: `${assertion} import { Client, traceable } from "millrace";
       const [billing] = [new Client({ projectName: "billing" }), new Client({ projectName: "other" })];`,
     after: `
@@ -313,7 +313,7 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/tracing.md",
-    holds: 'addTags("seen")',
+    contains: 'addTags("seen")',
     before: `${assertion} ${client} const run = client.startRun({ name: "outer" });`,
     after: `
       run.end();
@@ -323,7 +323,7 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/tracing.md",
-    holds: "and where the request arrives",
+    contains: "and where the request arrives",
     before: `${assertion} ${client}
       import { createServer } from "node:http";
       import type { IncomingMessage } from "node:http";
@@ -342,7 +342,7 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/tracing.md",
-    holds: "app.use(",
+    contains: "app.use(",
     before: `${assertion}
       import type { AddressInfo } from "node:net";
       import express from "express";
@@ -373,7 +373,7 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/tracing.md",
-    holds: "app.addHook(",
+    contains: "app.addHook(",
     before: `${assertion}
       import fastify from "fastify";
       import { Client, RunTree, traceable, withRun } from "millrace";
@@ -397,7 +397,7 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/tracing.md",
-    holds: "export const handler",
+    contains: "export const handler",
     before: `${assertion}
       import { Client, flush, traceable } from "millrace";
       const ask = async (question: string) => ({ text: question.toUpperCase() });`,
@@ -413,7 +413,7 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/tracing.md",
-    holds: "toRunnableConfig(run)",
+    contains: "toRunnableConfig(run)",
     before: `${assertion} ${client}
       import { RunnableLambda } from "@langchain/core/runnables";
       import { toRunnableConfig } from "millrace";
@@ -424,7 +424,7 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/upload.md",
-    holds: "uploadStream",
+    contains: "uploadStream",
     before: `${assertion}
       import { writeFileSync } from "node:fs";
       import { Readable } from "node:stream";

@@ -107,9 +107,9 @@ function killGroup(child: ChildProcess): void {
 
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const foreign = /^(npm_|NODE_(?!EXTRA_CA)|VITEST|MILLRACE_|LANGSMITH_|LANGCHAIN_|INIT_CWD)/i;
-  const kept = Object.entries(process.env).filter(([name]) => !foreign.test(name));
+  const ownVariables = Object.entries(process.env).filter(([name]) => !foreign.test(name));
   return {
-    ...Object.fromEntries(kept),
+    ...Object.fromEntries(ownVariables),
     PATH: [dirname(node), process.env["PATH"]].join(delimiter),
     NO_PROXY: "127.0.0.1,localhost",
     no_proxy: "127.0.0.1,localhost",

@@ -25,7 +25,7 @@ interface Compiler {
 }
 
 /** Compiles a strict program that uses the installed package. Returns the compiler's output; an empty text on success. */
-async function complaints(options: Compiler): Promise<string> {
+async function compile(options: Compiler): Promise<string> {
   const project = join(installed.folder, Object.values(options).join("-"));
   await mkdir(project);
   await copyFile(
@@ -71,7 +71,7 @@ describe("a strict program, library types checked too, compiles", () => {
     "under $release, $module resolution, ambient types: $types",
     { timeout: 60_000 },
     async (options, { expect: expectHere }) => {
-      expectHere(await complaints(options)).toBe("");
+      expectHere(await compile(options)).toBe("");
     },
   );
 });

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { loopbackServer } from "../support/loopback-server.ts";
 import { runProgram } from "../support/run-program.ts";
 
-const nobody = "http://127.0.0.1:9";
+const unreachable = "http://127.0.0.1:9";
 const bytes = Buffer.from([0, 13, 10, 45, 45, 255]);
 let folder: string;
 let server: RunningServer;
@@ -26,7 +26,7 @@ afterAll(async () => {
 const quiet = { logger: { warn: () => undefined } };
 
 /** The stored bytes of each attachment of a run, by name. */
-async function attachedTo(runId: string): Promise<Readonly<Record<string, string>>> {
+async function readAttachments(runId: string): Promise<Readonly<Record<string, string>>> {
   await using client = {
     nouns: new Client({ endpoint: server.url, ...quiet }),
     [Symbol.asyncDispose]: async (): Promise<void> => void (await client.nouns.close()),
@@ -57,13 +57,13 @@ test("a run that is refused keeps its attachments among the dead letters, and a 
     ...quiet,
   });
   expect(replayed).toMatchObject({ delivered: 2, left: 0 });
-  expect(await attachedTo(run.id)).toEqual({ start: bytes.toString("latin1"), end: "a note" });
+  expect(await readAttachments(run.id)).toEqual({ start: bytes.toString("latin1"), end: "a note" });
 });
 
 test("what process.exit() leaves behind has its attachments, and the next client sends them", async () => {
   const spoolDir = join(folder, "exited");
   const { code, output } = await runProgram(
-    `const client = new Client({ endpoint: ${JSON.stringify(nobody)}, spoolDir: ${JSON.stringify(spoolDir)},
+    `const client = new Client({ endpoint: ${JSON.stringify(unreachable)}, spoolDir: ${JSON.stringify(spoolDir)},
        exitTimeoutMs: 50, logger: { warn() {} } });
      const run = client.startRun({ attachments: { start: ["image/png", Buffer.from([0, 13, 10, 45, 45, 255])] } });
      run.end();
@@ -74,7 +74,7 @@ test("what process.exit() leaves behind has its attachments, and the next client
   const client = new Client({ endpoint: server.url, spoolDir, ...quiet });
   await expect.poll(() => client.stats().delivered, { timeout: 12_000 }).toBe(2);
   await client.close();
-  expect(await attachedTo(output)).toEqual({ start: bytes.toString("latin1") });
+  expect(await readAttachments(output)).toEqual({ start: bytes.toString("latin1") });
 });
 
 test("a path that was recorded is opened only by a client that may", async () => {
@@ -82,7 +82,7 @@ test("a path that was recorded is opened only by a client that may", async () =>
   const path = join(folder, "secret.txt");
   writeFileSync(path, "not for everybody");
   const recording = new Client({
-    endpoint: nobody,
+    endpoint: unreachable,
     spoolDir,
     dangerouslyAllowFilesystem: true,
     ...quiet,
@@ -93,6 +93,6 @@ test("a path that was recorded is opened only by a client that may", async () =>
   const next = new Client({ endpoint: server.url, spoolDir, ...quiet });
   await expect.poll(() => next.stats().delivered, { timeout: 12_000 }).toBe(2);
   await next.close();
-  const { file } = await attachedTo(run.id);
+  const { file } = await readAttachments(run.id);
   expect(file).toMatch(/^\[left out: /);
 });

@@ -25,24 +25,27 @@ afterEach(async () => {
   await Promise.all(clients.splice(0).map((client) => client.close()));
 });
 
-interface Heard {
+interface LoggingClient {
   readonly client: Client;
-  readonly heard: string[];
+  readonly messages: string[];
 }
 
-function opened(options: ClientOptions = {}): Heard {
-  const heard: string[] = [];
+function openClient(options: ClientOptions = {}): LoggingClient {
+  const messages: string[] = [];
   const client = new Client({
     endpoint: server.url,
-    logger: { warn: (message) => heard.push(message) },
+    logger: { warn: (message) => messages.push(message) },
     ...options,
   });
   clients.push(client);
-  return { client, heard };
+  return { client, messages };
 }
 
 /** The stored attachments of a run by name, each with its type and bytes. */
-async function attached(client: Client, run: RunTree): Promise<Record<string, [string, Buffer]>> {
+async function readAttachments(
+  client: Client,
+  run: RunTree,
+): Promise<Record<string, [string, Buffer]>> {
   const files = await client.runs.readAttachments(run.id);
   const read = Object.entries(files).map(
     async ([name, file]): Promise<[string, [string, Buffer]]> => {
@@ -64,20 +67,20 @@ describe.each([
   ["each record on a tape of its own", { tapeBytes: 65_536, batchLimit: 1 }],
 ] satisfies [string, ClientOptions][])("attachments %s", (_way, options) => {
   test("of the start, of the run and of its end all arrive byte for byte; of one name the last counts", async () => {
-    const { client, heard } = opened(options);
-    const mine = Buffer.from(bytes);
+    const { client, messages } = openClient(options);
+    const original = Buffer.from(bytes);
     const run = client.startRun({
       name: "both",
       inputs: { q: 1 },
       attachments: {
-        picture: { mimeType: "image/png", data: mine },
+        picture: { mimeType: "image/png", data: original },
         twice: ["text/plain", Buffer.from("first")],
         "späte Notiz 漢字": { mimeType: "text/plain; charset=utf-8", data: "ünï" },
         nothing: { mimeType: "image/gif", data: new Uint8Array(0) },
       },
     });
-    run.addAttachment("between", { mimeType: "audio/wav", data: mine });
-    mine.fill(0);
+    run.addAttachment("between", { mimeType: "audio/wav", data: original });
+    original.fill(0);
     run.end(
       { a: 1 },
       {
@@ -92,7 +95,7 @@ describe.each([
     );
     const alone = client.startRun({ name: "open", attachments: { only: ["image/png", bytes] } });
     expect(await client.flush()).toMatchObject({ pending: 0, lost: 0 });
-    const found = await attached(client, run);
+    const found = await readAttachments(client, run);
     expect(found).toEqual({
       picture: ["image/png", bytes],
       "späte Notiz 漢字": ["text/plain; charset=utf-8", Buffer.from("ünï")],
@@ -101,15 +104,15 @@ describe.each([
       late: ["application/pdf", Buffer.from([1, 0, 2, 0])],
       twice: ["text/html", Buffer.from("second")],
     });
-    expect(await attached(client, alone)).toEqual({ only: ["image/png", bytes] });
+    expect(await readAttachments(client, alone)).toEqual({ only: ["image/png", bytes] });
     expect(await client.runs.read(run.id)).toMatchObject({ inputs: { q: 1 }, outputs: { a: 1 } });
     expect(client.stats()).toMatchObject({ accepted: 3, delivered: 3, truncated: 0 });
-    expect(heard).toEqual([]);
+    expect(messages).toEqual([]);
   });
 });
 
 test("large binary data in values arrives as an attachment that the value names, small as base64", async () => {
-  const { client } = opened({ attachBytesFrom: 1_000 });
+  const { client } = openClient({ attachBytesFrom: 1_000 });
   const large = Buffer.alloc(7_000, "ab");
   const small = Buffer.from("small");
   const run = client.startRun({
@@ -130,7 +133,7 @@ test("large binary data in values arrives as an attachment that the value names,
     },
     outputs: { large: { type: "Buffer", attachment: name("outputs", 1), bytes: 7_000 } },
   });
-  expect(await attached(client, run)).toEqual({
+  expect(await readAttachments(client, run)).toEqual({
     [name("inputs", 1)]: ["application/octet-stream", large],
     [name("inputs", 2)]: ["application/octet-stream", Buffer.alloc(1_600)],
     [name("outputs", 1)]: ["application/octet-stream", large],
@@ -144,9 +147,9 @@ test("what a killed process had attached is on disk, and the next client sends i
     encoding: "utf8",
   });
   expect(killed.signal).toBe("SIGKILL");
-  const { client } = opened({ spoolDir });
+  const { client } = openClient({ spoolDir });
   await expect.poll(() => client.stats().delivered, { timeout: 10_000 }).toBe(2);
-  const found = await attached(client, { id: killed.stdout } as RunTree);
+  const found = await readAttachments(client, { id: killed.stdout } as RunTree);
   const seen = Object.entries(found).map(([name, [, content]]) => [
     name,
     content.length,
@@ -170,11 +173,11 @@ test("a file is read and sent by the worker where that is allowed, else a marker
     gone: { mimeType: "audio/wav", path: join(folder, "none.wav") },
     folder: { mimeType: "audio/wav", path: folder },
   };
-  const allowed = opened({ dangerouslyAllowFilesystem: true });
+  const allowed = openClient({ dangerouslyAllowFilesystem: true });
   const run = allowed.client.startRun({ attachments });
   run.end();
   await allowed.client.flush();
-  const { talk, ...markers } = await attached(allowed.client, run);
+  const { talk, ...markers } = await readAttachments(allowed.client, run);
   // A matcher would take half a minute to compare millions of bytes one by one.
   expect([talk?.[0], talk?.[1].equals(content)]).toEqual(["audio/wav", true]);
   expect(markers).toEqual({
@@ -183,13 +186,13 @@ test("a file is read and sent by the worker where that is allowed, else a marker
   });
   expect(allowed.client.stats()).toMatchObject({ delivered: 2, truncated: 2 });
 
-  const forbidden = opened();
+  const forbidden = openClient();
   const bare = forbidden.client.startRun({ attachments });
   bare.end();
   await forbidden.client.flush();
   const why =
     "[left out: a path needs the option dangerouslyAllowFilesystem: set it, or give the bytes as data]";
-  expect(await attached(forbidden.client, bare)).toEqual({
+  expect(await readAttachments(forbidden.client, bare)).toEqual({
     talk: [markerType, Buffer.from(why)],
     gone: [markerType, Buffer.from(why)],
     folder: [markerType, Buffer.from(why)],
@@ -200,7 +203,7 @@ test("a file is read and sent by the worker where that is allowed, else a marker
 const markerType = "text/plain; charset=utf-8";
 
 test("what can't be an attachment becomes a marker that is counted and said; the run and the others arrive", async () => {
-  const { client, heard } = opened({ maxAttachmentBytes: 1_024 });
+  const { client, messages } = openClient({ maxAttachmentBytes: 1_024 });
   const ok = { mimeType: "image/png", data: bytes.subarray(0, 100) };
   const hostile: Record<string, unknown> = {
     good: ok,
@@ -225,7 +228,7 @@ test("what can't be an attachment becomes a marker that is counted and said; the
   run.addAttachment("much", { mimeType: "image/png", data: new Uint8Array(5_000) });
   run.end({ fine: true }, { attachments: 5 as unknown as RunAttachments });
   await client.flush();
-  const found = await attached(client, run);
+  const found = await readAttachments(client, run);
   expect(found["good"]).toEqual(["image/png", ok.data]);
   const { good: _good, ...markers } = found;
   for (const [type, text] of Object.values(markers)) {
@@ -238,5 +241,5 @@ test("what can't be an attachment becomes a marker that is counted and said; the
   expect(await client.runs.read(run.id)).toMatchObject({ outputs: { fine: true } });
   expect(client.stats()).toMatchObject({ accepted: 2, delivered: 2, truncated: 15 });
   expect(client.stats().warnings).toEqual({ attachmentLeftOut: 15 });
-  expect(heard.join("\n")).toContain("Attachment");
+  expect(messages.join("\n")).toContain("Attachment");
 });

@@ -8,12 +8,12 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-interface Told {
+interface CapturedLog {
   readonly logger: Logger;
   readonly lines: string[];
 }
 
-function told(): Told {
+function captureLog(): CapturedLog {
   const lines: string[] = [];
   return { lines, logger: { warn: (message) => lines.push(message) } };
 }
@@ -39,7 +39,7 @@ async function record(options: ClientOptions): Promise<Client> {
 test("leaves the default in force, is named once for all clients, and tracing goes on", async () => {
   await using server = await loopbackServer();
   vi.stubEnv("MILLRACE_BATCH_LIMIT", "abc");
-  const { lines, logger } = told();
+  const { lines, logger } = captureLog();
   for (let i = 0; i < 2; i++) {
     const client = await record({ endpoint: server.endpoint, logger });
     expect(client.stats()).toMatchObject({ delivered: 2, warnings: { badVariable: 1 } });
@@ -58,7 +58,7 @@ test.each([
 ])("%s=%s withholds what it is about, and nothing else", async (variable, text, key) => {
   await using server = await loopbackServer();
   vi.stubEnv(variable, text);
-  const { lines, logger } = told();
+  const { lines, logger } = captureLog();
   const client = await record({ endpoint: server.endpoint, logger });
   await client.close();
   const sent = sentTo(server);
@@ -71,7 +71,7 @@ test.each([
 test("of the rules that mask withholds everything that they would search", async () => {
   await using server = await loopbackServer();
   vi.stubEnv("MILLRACE_REDACT", "secrets,mails");
-  const client = await record({ endpoint: server.endpoint, logger: told().logger });
+  const client = await record({ endpoint: server.endpoint, logger: captureLog().logger });
   await client.close();
   expect(sentTo(server)).not.toBe("");
   expect(sentTo(server)).not.toContain("hunter2");
@@ -86,10 +86,10 @@ test.each([
 ])("%s=%s sends nothing, says so once, and counts what was recorded", async (variable, text) => {
   await using server = await loopbackServer();
   vi.stubEnv(variable, text);
-  const { lines, logger } = told();
+  const { lines, logger } = captureLog();
   // The option `endpoint` names the test's server, so that the test sees anything that is sent.
-  const given = variable === "MILLRACE_ENDPOINT" ? {} : { endpoint: server.endpoint };
-  const client = await record({ ...given, logger });
+  const endpointOption = variable === "MILLRACE_ENDPOINT" ? {} : { endpoint: server.endpoint };
+  const client = await record({ ...endpointOption, logger });
   expect(client.stats()).toMatchObject({
     accepted: 2,
     delivered: 0,
@@ -97,9 +97,9 @@ test.each([
     pending: 0,
     lost: { misconfigured: 2 },
   });
-  const asked = client.projects.read({ projectName: "p" });
-  await expect(asked).rejects.toBeInstanceOf(OptionError);
-  await expect(asked).rejects.toThrow(variable);
+  const pendingCall = client.projects.read({ projectName: "p" });
+  await expect(pendingCall).rejects.toBeInstanceOf(OptionError);
+  await expect(pendingCall).rejects.toThrow(variable);
   await client.close();
   expect(server.requests).toHaveLength(0);
   expect(lines).toHaveLength(1);

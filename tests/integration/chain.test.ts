@@ -26,7 +26,7 @@ afterEach(async () => {
   await Promise.all(clients.splice(0).map((client) => client.close()));
 });
 
-function opened(options: ClientOptions): Client {
+function openClient(options: ClientOptions): Client {
   const client = new Client(options);
   clients.push(client);
   return client;
@@ -137,7 +137,7 @@ test("3,000 runs of every shape are read back as they were recorded", async () =
 
 describe("promises on the whole chain", () => {
   test("P8: a change after the call is not recorded", async () => {
-    const client = opened({ endpoint: server.url });
+    const client = openClient({ endpoint: server.url });
     const inputs = { list: [1], nested: { a: "before" } };
     const run = client.startRun({ inputs });
     inputs.list.push(2);
@@ -153,10 +153,10 @@ describe("promises on the whole chain", () => {
   });
 
   test("P7: one run that the server refuses costs only itself", async () => {
-    const heard: string[] = [];
-    const client = opened({
+    const messages: string[] = [];
+    const client = openClient({
       endpoint: server.url,
-      logger: { warn: (message) => heard.push(message) },
+      logger: { warn: (message) => messages.push(message) },
     });
     const good = Array.from({ length: 50 }, (_, i) => client.startRun({ name: `good ${i}` }));
     // The client accepts any time, but the server rejects this one.
@@ -173,11 +173,11 @@ describe("promises on the whole chain", () => {
     for (const run of good) {
       expect(await read(run.id)).toMatchObject({ name: run.name });
     }
-    expect(heard.join("\n")).toContain("start_time");
+    expect(messages.join("\n")).toContain("start_time");
   });
 
   test("P1: hostile calls record what they can and throw nothing", async () => {
-    const client = opened({ endpoint: server.url, logger: { warn: () => undefined } });
+    const client = openClient({ endpoint: server.url, logger: { warn: () => undefined } });
     const hostile = {
       get name(): string {
         throw new Error("no name");
@@ -203,7 +203,7 @@ describe("promises on the whole chain", () => {
   });
 
   test("hidden payloads never leave the process", async () => {
-    const client = opened({
+    const client = openClient({
       endpoint: server.url,
       hideInputs: true,
       hideOutputs: () => {
@@ -220,7 +220,7 @@ describe("promises on the whole chain", () => {
   });
 
   test("sampling keeps a trace whole or not at all", async () => {
-    const client = opened({
+    const client = openClient({
       endpoint: server.url,
       samplingRate: 0.5,
       projectName: "sampled",
@@ -233,22 +233,22 @@ describe("promises on the whole chain", () => {
       return [root, child] as const;
     });
     await client.flush();
-    let kept = 0;
+    let keptCount = 0;
     for (const [root, child] of traces) {
       const statuses = await Promise.all(
         [root, child].map(async ({ id }) => (await fetch(`${server.url}/runs/${id}`)).status),
       );
       expect(new Set(statuses).size).toBe(1);
-      kept += statuses[0] === 200 ? 1 : 0;
+      keptCount += statuses[0] === 200 ? 1 : 0;
     }
-    expect(kept).toBeGreaterThan(60);
-    expect(kept).toBeLessThan(140);
-    expect(client.stats()).toMatchObject({ accepted: 4 * kept, sampledOut: 200 - kept });
+    expect(keptCount).toBeGreaterThan(60);
+    expect(keptCount).toBeLessThan(140);
+    expect(client.stats()).toMatchObject({ accepted: 4 * keptCount, sampledOut: 200 - keptCount });
   });
 
   test("no variable of the environment is in a run", async () => {
     process.env["MILLRACE_TEST_SECRET"] = "canary-in-the-environment";
-    const client = opened({ endpoint: server.url });
+    const client = openClient({ endpoint: server.url });
     const run = client.startRun({ name: "environment" });
     run.end();
     await client.flush();

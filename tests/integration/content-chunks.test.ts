@@ -7,7 +7,7 @@ import { ContentDeduplication } from "../../src/workers/json/content-deduplicati
 import { batchOfTrace, bodyOf, receiveBody } from "../support/content-chunks.ts";
 
 const traceId = randomUUID();
-const forgotten = /refers to content that this server does not have for the trace/;
+const unknownContentError = /refers to content that this server does not have for the trace/;
 
 const message = (turn: number, extra: object = {}): object => ({
   role: turn % 2 === 0 ? "user" : "assistant",
@@ -75,11 +75,11 @@ const requests = fc.array(value, { minLength: 1, maxLength: 5 }).chain((pool) =>
 test("any run in pieces is received byte for byte as the run as it is", () => {
   fc.assert(
     fc.property(requests, (all) => {
-      const known = new ContentDeduplication();
+      const deduplication = new ContentDeduplication();
       const content = new ContentMemory();
       for (const runs of all) {
         const batch = batchOfTrace(traceId, runs);
-        const draft = known.createDraft();
+        const draft = deduplication.createDraft();
         const received = receiveBody(bodyOf(batch, draft), content);
         draft.recordResponse([]);
         expect(received).toEqual(receiveBody(bodyOf(batch)));
@@ -91,23 +91,26 @@ test("any run in pieces is received byte for byte as the run as it is", () => {
 });
 
 test("whatever either side forgets, a run arrives as it is or is refused with the reason", () => {
-  const fates = fc.array(fc.constantFrom("fine", "answer lost", "server restarted", "never came"), {
-    minLength: 5,
-    maxLength: 5,
-  });
+  const outcomes = fc.array(
+    fc.constantFrom("fine", "answer lost", "server restarted", "never came"),
+    {
+      minLength: 5,
+      maxLength: 5,
+    },
+  );
   let refusals = 0;
   fc.assert(
-    fc.property(requests, fates, (all, fate) => {
-      const known = new ContentDeduplication(3_000);
+    fc.property(requests, outcomes, (all, outcome) => {
+      const deduplication = new ContentDeduplication(3_000);
       let content = new ContentMemory({ traceBytes: 6_000, allBytes: 8_000 });
       all.forEach((runs, index) => {
         const batch = batchOfTrace(traceId, runs);
-        const draft = known.createDraft();
+        const draft = deduplication.createDraft();
         const body = bodyOf(batch, draft);
-        if (fate[index] === "server restarted") {
+        if (outcome[index] === "server restarted") {
           content = new ContentMemory();
         }
-        if (fate[index] === "never came") {
+        if (outcome[index] === "never came") {
           return;
         }
         const { payloads, reasons } = receiveBody(body, content);
@@ -120,7 +123,7 @@ test("whatever either side forgets, a run arrives as it is or is refused with th
           expect(reason).toMatch(/refers to content|has more content than is remembered/);
           refusals += 1;
         }
-        if (fate[index] === "fine") {
+        if (outcome[index] === "fine") {
           draft.recordResponse([...reasons.keys()].map((id) => ({ id })));
         }
       });
@@ -131,11 +134,11 @@ test("whatever either side forgets, a run arrives as it is or is refused with th
 });
 
 test("a turn of a conversation costs what is new in it, not what was said before", () => {
-  const known = new ContentDeduplication();
+  const deduplication = new ContentDeduplication();
   const content = new ContentMemory();
   const sizes = [10, 11, 50, 51].map((turns) => {
     const batch = batchOfTrace(traceId, [conversation(turns)]);
-    const draft = known.createDraft();
+    const draft = deduplication.createDraft();
     const body = bodyOf(batch, draft);
     expect(receiveBody(body, content)).toEqual(receiveBody(bodyOf(batch)));
     draft.recordResponse([]);
@@ -148,13 +151,13 @@ test("a turn of a conversation costs what is new in it, not what was said before
 });
 
 test("a branch of a conversation shares what both have", () => {
-  const known = new ContentDeduplication();
+  const deduplication = new ContentDeduplication();
   const content = new ContentMemory();
   const messages = Array.from({ length: 40 }, (_, turn) => message(turn));
   const branches = [messages, [...messages.slice(0, 20), message(20, { other: true })]];
   const [, second = 0] = branches.map((branch) => {
     const batch = batchOfTrace(traceId, [{ inputs: { messages: branch } }]);
-    const draft = known.createDraft();
+    const draft = deduplication.createDraft();
     const body = bodyOf(batch, draft);
     expect(receiveBody(body, content)).toEqual(receiveBody(bodyOf(batch)));
     draft.recordResponse([]);
@@ -165,27 +168,27 @@ test("a branch of a conversation shares what both have", () => {
 
 test("what one trace or one tenant sent can't be referred to from another", () => {
   const content = new ContentMemory();
-  const known = new ContentDeduplication();
+  const deduplication = new ContentDeduplication();
   const runs = [conversation(5)];
-  const first = known.createDraft();
+  const first = deduplication.createDraft();
   expect(receiveBody(bodyOf(batchOfTrace(traceId, runs), first), content).reasons.size).toBe(0);
   first.recordResponse([]);
-  const named = bodyOf(batchOfTrace(traceId, runs), known.createDraft());
+  const named = bodyOf(batchOfTrace(traceId, runs), deduplication.createDraft());
   const other = Buffer.from(named.toString("latin1").replaceAll(traceId, randomUUID()), "latin1");
   expect([...receiveBody(other, content).reasons.values()]).toEqual([
-    expect.stringMatching(forgotten),
+    expect.stringMatching(unknownContentError),
   ]);
   expect([...receiveBody(named, content, "other").reasons.values()]).toEqual([
-    expect.stringMatching(forgotten),
+    expect.stringMatching(unknownContentError),
   ]);
   expect(receiveBody(named, content).reasons.size).toBe(0);
 });
 
 test("a trace that the server keeps forgetting is sent inline", () => {
-  const known = new ContentDeduplication();
+  const deduplication = new ContentDeduplication();
   const batch = batchOfTrace(traceId, [conversation(5)]);
   const isInPieces = (): boolean => {
-    const draft = known.createDraft();
+    const draft = deduplication.createDraft();
     const body = bodyOf(batch, draft);
     draft.recordResponse(batch.runs);
     return body.includes("millrace.pieces");
@@ -194,12 +197,12 @@ test("a trace that the server keeps forgetting is sent inline", () => {
 });
 
 test("a worker remembers no more than it may", () => {
-  const known = new ContentDeduplication(50_000);
+  const deduplication = new ContentDeduplication(50_000);
   for (let trace = 0; trace < 40; trace++) {
-    const draft = known.createDraft();
+    const draft = deduplication.createDraft();
     bodyOf(batchOfTrace(randomUUID(), [conversation(20)]), draft);
     draft.recordResponse([]);
-    expect(known.bytes).toBeLessThanOrEqual(50_000);
+    expect(deduplication.bytes).toBeLessThanOrEqual(50_000);
   }
-  expect(known.bytes).toBeGreaterThan(10_000);
+  expect(deduplication.bytes).toBeGreaterThan(10_000);
 });

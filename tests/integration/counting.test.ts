@@ -9,9 +9,9 @@ import { runsIn } from "../support/runs-in-body.ts";
 interface FaultyServer {
   readonly url: string;
   /** Ids of the runs in requests that got status 202. */
-  readonly taken: Set<string>;
+  readonly acceptedIds: Set<string>;
   /** The fault that was applied to each ingest request. */
-  readonly done: Fault[];
+  readonly appliedFaults: Fault[];
   readonly close: () => Promise<void>;
 }
 
@@ -38,8 +38,8 @@ afterEach(async () => {
 });
 
 async function faultyServer(): Promise<FaultyServer> {
-  const taken = new Set<string>();
-  const done: Fault[] = [];
+  const acceptedIds = new Set<string>();
+  const appliedFaults: Fault[] = [];
   const answer = (fault: Fault, response: ServerResponse): void => {
     switch (fault) {
       case "reset":
@@ -67,11 +67,11 @@ async function faultyServer(): Promise<FaultyServer> {
         response.writeHead(500).end();
         return;
       }
-      const fault = faults[done.length] ?? "take";
-      done.push(fault);
+      const fault = faults[appliedFaults.length] ?? "take";
+      appliedFaults.push(fault);
       if (fault.startsWith("take") || fault === "garbage") {
         const { started, ended } = runsIn(Buffer.concat(chunks));
-        [...started, ...ended].forEach((id) => taken.add(id));
+        [...started, ...ended].forEach((id) => acceptedIds.add(id));
       }
       answer(fault, response);
     });
@@ -86,7 +86,7 @@ async function faultyServer(): Promise<FaultyServer> {
     });
   closing.push(close);
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, taken, done, close };
+  return { url: `http://127.0.0.1:${port}`, acceptedIds, appliedFaults, close };
 }
 
 describe("P2: every accepted record ends in one counted state, whatever the server does", () => {
@@ -117,10 +117,10 @@ describe("P2: every accepted record ends in one counted state, whatever the serv
     expect(stats.dropped).toBe(stats.lost.expired);
     expect(flushed).toMatchObject({ delivered: stats.delivered, lost: stats.dropped, pending: 0 });
     // Every record that is counted as delivered arrived, and every other one is counted as lost.
-    const missing = ids.filter((id) => !server.taken.has(id));
+    const missing = ids.filter((id) => !server.acceptedIds.has(id));
     expect(missing.length * 2).toBeLessThanOrEqual(stats.dropped);
-    expect(stats.delivered / 2).toBeLessThanOrEqual(server.taken.size);
-    expect(new Set(server.done)).toEqual(new Set(faults));
+    expect(stats.delivered / 2).toBeLessThanOrEqual(server.acceptedIds.size);
+    expect(new Set(server.appliedFaults)).toEqual(new Set(faults));
     expect(stats.retries).toBeGreaterThan(0);
   });
 });

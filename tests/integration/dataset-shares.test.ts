@@ -11,14 +11,14 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const nouns = (): DatasetNouns => datasetNounsAt(server.url);
+const resources = (): DatasetNouns => datasetNounsAt(server.url);
 const newName = (): string => `d ${randomUUID()}`;
 const newDataset = ({ datasets }: DatasetNouns): Promise<Dataset> =>
   datasets.create({ name: newName() });
 
 describe("shares and clones", () => {
   test("a share is read by anyone, until it is taken back", async () => {
-    const all = nouns();
+    const all = resources();
     const { datasets, examples } = all;
     const { id, name } = await newDataset(all);
     const { exampleIds } = await examples.createMany({
@@ -29,9 +29,9 @@ describe("shares and clones", () => {
     const share = await datasets.share({ datasetName: name });
     expect(await datasets.share({ datasetId: id })).toEqual(share);
     expect(await datasets.readShare({ datasetId: id })).toEqual(share);
-    const stranger = datasetNounsAt(server.url, { connection: { apiKey: "wrong" } });
-    expect(await stranger.datasets.readShared(share.url)).toMatchObject({ id, name });
-    const shared = await stranger.datasets.listSharedExamples(share.url).toArray();
+    const unauthorizedClient = datasetNounsAt(server.url, { connection: { apiKey: "wrong" } });
+    expect(await unauthorizedClient.datasets.readShared(share.url)).toMatchObject({ id, name });
+    const shared = await unauthorizedClient.datasets.listSharedExamples(share.url).toArray();
     expect(shared.map((example) => example.id).toSorted()).toEqual(exampleIds.toSorted());
     const some = exampleIds.slice(0, 3);
     const filtered = await datasets
@@ -48,7 +48,7 @@ describe("shares and clones", () => {
   });
 
   test("a clone has what the shared one had; a second is skipped", async () => {
-    const all = nouns();
+    const all = resources();
     const { datasets, examples, warnings } = all;
     const source = await datasets.create({
       name: newName(),
@@ -95,7 +95,7 @@ describe("shares and clones", () => {
 
 describe("exports and search", () => {
   test("a chat is exported in the format of fine-tuning, a line for each example", async () => {
-    const { datasets, examples } = nouns();
+    const { datasets, examples } = resources();
     const { id } = await datasets.create({ name: newName(), dataType: "chat" });
     for (let n = 0; n < 3; n += 1) {
       await examples.createChat({
@@ -118,7 +118,7 @@ describe("exports and search", () => {
   });
 
   test("a large export comes line by line, as JSON and as CSV", async () => {
-    const all = nouns();
+    const all = resources();
     const { datasets, examples } = all;
     const { id } = await newDataset(all);
     const text = "é".repeat(500);
@@ -140,7 +140,7 @@ describe("exports and search", () => {
   });
 
   test("an indexed dataset finds the examples that are most alike", async () => {
-    const all = nouns();
+    const all = resources();
     const { datasets, examples } = all;
     const { id } = await newDataset(all);
     const questions = ["how tall is the mountain", "who wrote the novel", "where is the mountain"];

@@ -14,65 +14,65 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const nouns = (): DatasetNouns => datasetNounsAt(server.url);
+const resources = (): DatasetNouns => datasetNounsAt(server.url);
 const newName = (): string => `d ${randomUUID()}`;
 const newDataset = ({ datasets }: DatasetNouns): Promise<Dataset> =>
   datasets.create({ name: newName() });
 
 describe("datasets", () => {
   test("one is made, read by id and name, changed and deleted", async () => {
-    const { datasets } = nouns();
+    const { datasets } = resources();
     const name = `<script>'; DROP TABLE datasets; --"\u0000 ${randomUUID()}`;
-    const made = await datasets.create({
+    const created = await datasets.create({
       name,
       description: `${name}\ud800`,
       dataType: "chat",
       inputsSchema: { type: "object", [name]: true },
       metadata: { camelCase: name },
     });
-    expect(made).toMatchObject({
+    expect(created).toMatchObject({
       name,
       description: `${name}\ud800`,
       dataType: "chat",
       inputsSchema: { type: "object", [name]: true },
       metadata: { camelCase: name },
     });
-    expect(await datasets.read({ datasetId: made.id })).toMatchObject({ id: made.id, name });
-    const found = await datasets.read({ datasetName: made.name });
-    expect(found.id).toBe(made.id);
+    expect(await datasets.read({ datasetId: created.id })).toMatchObject({ id: created.id, name });
+    const found = await datasets.read({ datasetName: created.name });
+    expect(found.id).toBe(created.id);
     expect(await datasets.has({ datasetName: name })).toBe(true);
     const changed = await datasets.update({
-      datasetId: made.id,
+      datasetId: created.id,
       inputsSchema: null,
       description: "d",
     });
     expect(changed).not.toHaveProperty("inputsSchema");
-    expect(await datasets.read({ datasetId: made.id })).toMatchObject({
+    expect(await datasets.read({ datasetId: created.id })).toMatchObject({
       name,
       description: "d",
       dataType: "chat",
     });
     expect(await datasets.url({ datasetName: name })).toBe(
-      `http://host.test/o/${made.tenantId}/datasets/${made.id}`,
+      `http://host.test/o/${created.tenantId}/datasets/${created.id}`,
     );
     await datasets.delete({ datasetName: name });
     expect(await datasets.has({ datasetName: name })).toBe(false);
-    await expect(datasets.read({ datasetId: made.id })).rejects.toThrow(
-      `Dataset[id=${made.id}] not found`,
+    await expect(datasets.read({ datasetId: created.id })).rejects.toThrow(
+      `Dataset[id=${created.id}] not found`,
     );
   });
 
   test("a taken name is a conflict", async () => {
-    const { datasets } = nouns();
+    const { datasets } = resources();
     const name = newName();
     await datasets.create({ name });
     await expect(datasets.create({ name })).rejects.toMatchObject({ code: "CONFLICT" });
   });
 
   test("a list keeps to its filters, its offset and its limit", async () => {
-    const { datasets } = nouns();
+    const { datasets } = resources();
     const label = randomUUID();
-    const made = await Promise.all(
+    const created = await Promise.all(
       Array.from({ length: 105 }, (_, n) =>
         datasets.create({ name: `${label} ${n}`, metadata: { odd: n % 2 === 1 } }),
       ),
@@ -84,13 +84,13 @@ describe("datasets", () => {
     expect(await count({ offset: 100 })).toBe(5);
     expect(await count({ metadata: { odd: true } })).toBe(52);
     expect(await count({ dataType: "llm" })).toBe(0);
-    expect(await count({ datasetIds: made.slice(0, 3).map(({ id }) => id) })).toBe(3);
-    await datasets.deleteMany(made.map(({ id }) => id));
+    expect(await count({ datasetIds: created.slice(0, 3).map(({ id }) => id) })).toBe(3);
+    await datasets.deleteMany(created.map(({ id }) => id));
     expect(await count({})).toBe(0);
   });
 
   test("a CSV becomes a dataset, from a path and from a stream", async () => {
-    const { datasets, examples } = nouns();
+    const { datasets, examples } = resources();
     const folder = await mkdtemp(join(tmpdir(), "millrace-csv-"));
     onTestFinished(() => rm(folder, { recursive: true }));
     const path = join(folder, `${newName()}.csv`);
@@ -123,7 +123,7 @@ describe("datasets", () => {
 
 describe("versions and splits", () => {
   test("each write makes a version, which stays readable by time and by tag", async () => {
-    const all = nouns();
+    const all = resources();
     const { datasets, examples } = all;
     const { id } = await newDataset(all);
     const first = await examples.create({ datasetId: id, inputs: { n: 1 } });
@@ -169,7 +169,7 @@ describe("versions and splits", () => {
   });
 
   test("examples join and leave splits", async () => {
-    const all = nouns();
+    const all = resources();
     const { datasets, examples } = all;
     const { id, name } = await newDataset(all);
     const { exampleIds } = await examples.createMany({

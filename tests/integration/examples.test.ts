@@ -12,44 +12,44 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const nouns = (): DatasetNouns => datasetNounsAt(server.url);
+const resources = (): DatasetNouns => datasetNounsAt(server.url);
 const newDataset = ({ datasets }: DatasetNouns): Promise<Dataset> =>
   datasets.create({ name: `d ${randomUUID()}` });
 
 test("an example is made, read back, changed and deleted, its texts as they were", async () => {
-  const all = nouns();
+  const all = resources();
   const { examples } = all;
   const { id: datasetId } = await newDataset(all);
   const text = `<script>'; DROP TABLE examples; --"\u0000\ud800`;
-  const made = await examples.create({
+  const created = await examples.create({
     datasetId,
     inputs: { [text]: text, nested: { a: [1, null, 2 ** 53 - 1] } },
     outputs: { text },
     metadata: { [text]: text },
     split: ["a", "b"],
   });
-  expect(made).toMatchObject({
+  expect(created).toMatchObject({
     datasetId,
     inputs: { [text]: text, nested: { a: [1, null, 2 ** 53 - 1] } },
     outputs: { text },
     metadata: { [text]: text },
     splits: ["a", "b"],
   });
-  expect(await examples.read(made.id)).toEqual(made);
-  await examples.update(made.id, { outputs: { text: "new" }, metadata: { m: 1 }, split: "c" });
-  expect(await examples.read(made.id)).toMatchObject({
-    inputs: made.inputs,
+  expect(await examples.read(created.id)).toEqual(created);
+  await examples.update(created.id, { outputs: { text: "new" }, metadata: { m: 1 }, split: "c" });
+  expect(await examples.read(created.id)).toMatchObject({
+    inputs: created.inputs,
     outputs: { text: "new" },
     metadata: { m: 1 },
     splits: ["c"],
   });
-  await examples.delete(made.id);
-  await expect(examples.read(made.id)).rejects.toMatchObject({ code: "NOT_FOUND" });
-  await expect(examples.update(made.id, { inputs: {} })).rejects.toMatchObject({ status: 404 });
+  await examples.delete(created.id);
+  await expect(examples.read(created.id)).rejects.toMatchObject({ code: "NOT_FOUND" });
+  await expect(examples.update(created.id, { inputs: {} })).rejects.toMatchObject({ status: 404 });
 });
 
 test("an id that is sent twice with one content is one example, with another a conflict", async () => {
-  const all = nouns();
+  const all = resources();
   const { examples } = all;
   const { id: datasetId } = await newDataset(all);
   const id = randomUUID();
@@ -69,7 +69,7 @@ test("an id that is sent twice with one content is one example, with another a c
 });
 
 test("many are made in chunks, listed, changed and deleted", async () => {
-  const all = nouns();
+  const all = resources();
   const { examples } = all;
   const { id: datasetId } = await newDataset(all);
   async function* source() {
@@ -100,7 +100,7 @@ test("many are made in chunks, listed, changed and deleted", async () => {
 });
 
 test("filters of a list hold together", async () => {
-  const all = nouns();
+  const all = resources();
   const { examples } = all;
   const { id: datasetId, name: datasetName } = await newDataset(all);
   await examples.createMany({
@@ -123,7 +123,7 @@ test("filters of a list hold together", async () => {
 });
 
 test("what does not keep to the schemas of its dataset is refused with its place", async () => {
-  const { datasets, examples } = nouns();
+  const { datasets, examples } = resources();
   const { id: datasetId } = await datasets.create({
     name: `d ${randomUUID()}`,
     inputsSchema: {
@@ -141,7 +141,7 @@ test("what does not keep to the schemas of its dataset is refused with its place
 });
 
 test("attachments are read back byte for byte, kept, renamed, replaced and added", async () => {
-  const all = nouns();
+  const all = resources();
   const { examples } = all;
   const { id: datasetId } = await newDataset(all);
   const bytes = Uint8Array.from({ length: 100_000 }, (_, n) => n % 256);
@@ -150,7 +150,7 @@ test("attachments are read back byte for byte, kept, renamed, replaced and added
     [evil]: { mimeType: "image/png", data: bytes },
     "b.txt": { mimeType: "text/plain", data: new Blob(["béé"]) },
   };
-  const made = await examples.create({ datasetId, inputs: {}, attachments });
+  const created = await examples.create({ datasetId, inputs: {}, attachments });
   const read = async (id: string): Promise<Readonly<Record<string, string>>> => {
     const [example] = await examples
       .list({ datasetId, ids: [id], includeAttachments: true })
@@ -166,14 +166,14 @@ test("attachments are read back byte for byte, kept, renamed, replaced and added
   };
   const latin = (text: string): string => Buffer.from(text).toString("latin1");
   const large = `image/png ${Buffer.from(bytes).toString("latin1")}`;
-  expect(await read(made.id)).toEqual({ [evil]: large, "b.txt": `text/plain ${latin("béé")}` });
-  expect(Object.keys((await examples.read(made.id)).attachments ?? {})).toHaveLength(2);
-  await examples.update(made.id, {
+  expect(await read(created.id)).toEqual({ [evil]: large, "b.txt": `text/plain ${latin("béé")}` });
+  expect(Object.keys((await examples.read(created.id)).attachments ?? {})).toHaveLength(2);
+  await examples.update(created.id, {
     attachments: { "c.txt": { mimeType: "text/plain", data: Buffer.from("c") } },
     retainAttachments: [evil],
     renameAttachments: { "b.txt": "d.txt" },
   });
-  expect(await read(made.id)).toEqual({
+  expect(await read(created.id)).toEqual({
     [evil]: large,
     "c.txt": "text/plain c",
     "d.txt": `text/plain ${latin("béé")}`,
@@ -193,7 +193,7 @@ test("attachments are read back byte for byte, kept, renamed, replaced and added
 });
 
 test("an example of a run has its inputs and outputs", async () => {
-  const all = nouns();
+  const all = resources();
   const { examples } = all;
   const { id: datasetId } = await newDataset(all);
   const client = new Client({ endpoint: server.url });
@@ -201,8 +201,8 @@ test("an example of a run has its inputs and outputs", async () => {
   const run = client.startRun({ name: "r", inputs: { q: 1 } });
   run.end({ a: 2 });
   await client.flush();
-  const made = await examples.create({ datasetId, sourceRunId: run.id, useSourceRunIo: true });
-  expect(made).toMatchObject({ inputs: { q: 1 }, outputs: { a: 2 }, sourceRunId: run.id });
+  const created = await examples.create({ datasetId, sourceRunId: run.id, useSourceRunIo: true });
+  expect(created).toMatchObject({ inputs: { q: 1 }, outputs: { a: 2 }, sourceRunId: run.id });
 });
 
 test("the nouns of a client answer, blocking too", async () => {

@@ -17,7 +17,7 @@ afterAll(async () => {
 
 const newName = (what: string): string => `${what} ${randomUUID()}`;
 
-interface Trial {
+interface ExperimentPair {
   readonly datasetId: string;
   readonly exampleIds: readonly string[];
   readonly left: Project;
@@ -25,7 +25,7 @@ interface Trial {
 }
 
 /** Creates two experiments over three examples: the left one ran each example twice, the right one only the first two. */
-async function trial(): Promise<Trial> {
+async function createExperiments(): Promise<ExperimentPair> {
   const { id: datasetId } = await client.datasets.create({ name: newName("d") });
   const { exampleIds } = await client.examples.createMany({
     datasetId,
@@ -57,7 +57,7 @@ async function trial(): Promise<Trial> {
 }
 
 test("runs of experiments stand beside their example, with their feedback", async () => {
-  const { datasetId, exampleIds, left, right } = await trial();
+  const { datasetId, exampleIds, left, right } = await createExperiments();
   const experimentIds = [left.id, right.id];
   const compared = await client.experiments.compare({ datasetId, experimentIds }).toArray();
   const byNumber = compared.toSorted(
@@ -84,23 +84,27 @@ test("runs of experiments stand beside their example, with their feedback", asyn
 });
 
 test("a comparison is made over the experiments' dataset, and listed", async () => {
-  const { datasetId, left, right } = await trial();
+  const { datasetId, left, right } = await createExperiments();
   const name = `<b>'; --" ${randomUUID()}`;
   const experimentIds = [left.id, right.id];
-  const made = await client.experiments.createComparative({
+  const created = await client.experiments.createComparative({
     name,
     experimentIds,
     description: name,
     metadata: { [name]: name },
   });
-  expect(made).toMatchObject({ name, referenceDatasetId: datasetId, metadata: { [name]: name } });
+  expect(created).toMatchObject({
+    name,
+    referenceDatasetId: datasetId,
+    metadata: { [name]: name },
+  });
   const listed = await client.experiments.listComparative({ datasetId }).toArray();
-  expect(listed).toMatchObject([{ id: made.id, name, description: name }]);
+  expect(listed).toMatchObject([{ id: created.id, name, description: name }]);
   expect(listed[0]?.experiments?.map(({ id }) => id).toSorted()).toEqual(experimentIds.toSorted());
   const none = client.experiments.listComparative({ datasetId, nameContains: "other" });
   expect(await none.toArray()).toEqual([]);
   expect(
-    await client.experiments.listComparative({ datasetId, ids: [made.id], name }).toArray(),
+    await client.experiments.listComparative({ datasetId, ids: [created.id], name }).toArray(),
   ).toHaveLength(1);
 });
 
@@ -116,7 +120,7 @@ test("a project over no dataset is no experiment to compare", async () => {
 });
 
 test("experiments over a dataset that was deleted have nothing to be compared by", async () => {
-  const { datasetId, left } = await trial();
+  const { datasetId, left } = await createExperiments();
   await client.datasets.delete({ datasetId: datasetId });
   const compared = client.experiments.compare({ datasetId, experimentIds: [left.id] });
   await expect(compared.toArray()).rejects.toMatchObject({ code: "NOT_FOUND" });

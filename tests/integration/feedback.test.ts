@@ -34,7 +34,7 @@ describe("feedback", () => {
     const client = openClient();
     const [run] = await record(client, ["judged"]);
     const runId = run?.id ?? "";
-    const made = await client.feedback.create({
+    const created = await client.feedback.create({
       runId,
       key: "correct",
       score: true,
@@ -46,7 +46,7 @@ describe("feedback", () => {
       sourceRunId: runId,
       feedbackConfig: { type: "continuous", min: 0, max: 1 },
     });
-    expect(made).toMatchObject({
+    expect(created).toMatchObject({
       runId,
       projectId: run?.projectId,
       traceId: runId,
@@ -57,16 +57,16 @@ describe("feedback", () => {
       source: { type: "model", metadata: { [hostile]: 1, __run: { run_id: runId } } },
       feedbackConfig: { type: "continuous", min: 0, max: 1 },
     });
-    expect(await client.feedback.read(made.id)).toEqual(made);
-    expect(await client.feedback.list({ runIds: [runId] }).toArray()).toEqual([made]);
+    expect(await client.feedback.read(created.id)).toEqual(created);
+    expect(await client.feedback.list({ runIds: [runId] }).toArray()).toEqual([created]);
     expect((await client.runs.read(runId)).feedbackStats).toEqual({
       correct: { n: 1, avg: 1, values: {} },
     });
-    const changed = await client.feedback.update(made.id, { score: 0.5, comment: null });
-    const { comment: _comment, ...kept } = made;
-    expect(changed).toEqual({ ...kept, score: 0.5, modifiedAt: changed.modifiedAt });
-    await client.feedback.delete(made.id);
-    await expect(client.feedback.read(made.id)).rejects.toMatchObject({
+    const changed = await client.feedback.update(created.id, { score: 0.5, comment: null });
+    const { comment: _comment, ...unchanged } = created;
+    expect(changed).toEqual({ ...unchanged, score: 0.5, modifiedAt: changed.modifiedAt });
+    await client.feedback.delete(created.id);
+    await expect(client.feedback.read(created.id)).rejects.toMatchObject({
       code: "NOT_FOUND",
       message:
         "Failed to read feedback: 404 Feedback not found. Check the id or name, the endpoint and the tenant of the key",
@@ -76,12 +76,20 @@ describe("feedback", () => {
   test("on a project, and by its filters", async () => {
     const client = openClient();
     const project = await client.projects.create({ name: randomUUID() });
-    const made = await client.feedback.create({ projectId: project.id, key: "k", value: "good" });
-    expect(made).toMatchObject({ projectId: project.id, value: "good", source: { type: "api" } });
-    expect(made.runId).toBeUndefined();
+    const created = await client.feedback.create({
+      projectId: project.id,
+      key: "k",
+      value: "good",
+    });
+    expect(created).toMatchObject({
+      projectId: project.id,
+      value: "good",
+      source: { type: "api" },
+    });
+    expect(created.runId).toBeUndefined();
     const find = (filter: Parameters<typeof client.feedback.list>[0]) =>
       client.feedback.list({ projectIds: [project.id], ...filter }).toArray();
-    expect(await find({ level: "project", keys: ["k"], hasScore: false })).toEqual([made]);
+    expect(await find({ level: "project", keys: ["k"], hasScore: false })).toEqual([created]);
     expect(await find({ level: "run" })).toEqual([]);
     expect(await find({ sourceTypes: ["app"] })).toEqual([]);
     expect(await find({ minCreatedAt: new Date(Date.now() + 60_000) })).toEqual([]);
@@ -90,12 +98,12 @@ describe("feedback", () => {
   test("repeated under its id, it is there once; with other content it is a conflict", async () => {
     const client = openClient();
     const feedback = { id: randomUUID(), runId: randomUUID(), key: "k", score: 1 };
-    const made = await client.feedback.create(feedback);
-    expect(await client.feedback.create(feedback)).toEqual(made);
+    const created = await client.feedback.create(feedback);
+    expect(await client.feedback.create(feedback)).toEqual(created);
     await expect(client.feedback.create({ ...feedback, score: 2 })).rejects.toMatchObject({
       code: "CONFLICT",
     });
-    expect(await client.feedback.list({ runIds: [feedback.runId] }).toArray()).toEqual([made]);
+    expect(await client.feedback.list({ runIds: [feedback.runId] }).toArray()).toEqual([created]);
   });
 
   test("a list crosses pages, and more runs than an address holds", async () => {

@@ -61,7 +61,7 @@ test("two flushes at once both report what they wait for; refused runs are lost"
 });
 
 /** The most memory in shared and other buffers while 16 MB are recorded for a server that never responds. */
-const held = async (endpoint: string, maxQueueBytes: number): Promise<number> => {
+const measurePeakBytes = async (endpoint: string, maxQueueBytes: number): Promise<number> => {
   const { output } = await runProgram(`
     const client = new Client({
       endpoint: ${JSON.stringify(endpoint)}, maxQueueBytes: ${maxQueueBytes}, exitTimeoutMs: 0,
@@ -90,6 +90,8 @@ test.each([65_536, 262_144, 1_048_576, 4_194_304])(
   async (maxQueueBytes) => {
     await using server = await loopbackServer({ runs: [() => undefined] });
     // In addition to the queue: the open tape, and small buffers of the threads.
-    expect(await held(server.endpoint, maxQueueBytes)).toBeLessThan(1.25 * maxQueueBytes + 16_384);
+    expect(await measurePeakBytes(server.endpoint, maxQueueBytes)).toBeLessThan(
+      1.25 * maxQueueBytes + 16_384,
+    );
   },
 );

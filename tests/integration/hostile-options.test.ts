@@ -36,11 +36,11 @@ async function recorded(work: (client: Client) => unknown): Promise<Fields & { c
 
 const marker = expect.stringContaining("[unserializable: Cannot perform") as unknown;
 const whole = { accepted: 2, delivered: 2, unencodable: 0 };
-const options = { name: "whole", inputs: { a: 1 }, tags: ["t"], metadata: { m: 1 } };
+const baseOptions = { name: "whole", inputs: { a: 1 }, tags: ["t"], metadata: { m: 1 } };
 const start =
-  (given: StartOptions) =>
+  (options: StartOptions) =>
   (client: Client): void => {
-    client.startRun({ ...options, ...given }).end({ ok: true });
+    client.startRun({ ...baseOptions, ...options }).end({ ok: true });
   };
 
 describe("a revoked proxy as", () => {
@@ -51,8 +51,8 @@ describe("a revoked proxy as", () => {
     ["startTime", { startTime: revoked(new Date()) }, { inputs: { a: 1 }, tags: ["t"] }],
     ["parent", { parent: revoked({}) as RunTree }, { inputs: { a: 1 }, tags: ["t"] }],
     ["serialized", { serialized: revoked({}) }, { inputs: { a: 1 }, serialized: marker }],
-  ])("%s of a start costs only itself", async (name, given, expected) => {
-    const run = await recorded(start(given));
+  ])("%s of a start costs only itself", async (name, options, expected) => {
+    const run = await recorded(start(options));
     expect(run).toMatchObject({ name: "whole", outputs: { ok: true }, ...expected, counts: whole });
     const unreadable = { millrace_error: "[unserializable: metadata]" };
     const metadata = name === "metadata" ? unreadable : { m: 1 };
@@ -60,18 +60,18 @@ describe("a revoked proxy as", () => {
   });
 
   test.each<[string, (client: Client) => unknown]>([
-    ["the argument of end()", (client) => client.startRun(options).end(revoked({}))],
-    ["the outputs of fail()", (client) => client.startRun(options).fail("x", revoked({}))],
+    ["the argument of end()", (client) => client.startRun(baseOptions).end(revoked({}))],
+    ["the outputs of fail()", (client) => client.startRun(baseOptions).fail("x", revoked({}))],
     [
       "what a traced function returns",
       (client) => {
-        traceable(() => revoked({}), { ...options, client })();
+        traceable(() => revoked({}), { ...baseOptions, client })();
       },
     ],
     [
       "what a traced promise resolves to",
       async (client) => {
-        await traceable(async () => [revoked({})], { ...options, client })();
+        await traceable(async () => [revoked({})], { ...baseOptions, client })();
       },
     ],
     [
@@ -81,7 +81,7 @@ describe("a revoked proxy as", () => {
           function* chunks() {
             yield revoked({});
           },
-          { ...options, client },
+          { ...baseOptions, client },
         );
         expect([...stream()]).toHaveLength(1);
       },

@@ -8,19 +8,19 @@ afterEach(() => {
 });
 
 /** The messages logged at a level for a delivered run, an invalid id, and a run recorded after the client was closed. */
-async function saidAt(level: LogLevel | undefined): Promise<readonly string[]> {
+async function messagesAt(level: LogLevel | undefined): Promise<readonly string[]> {
   await using server = await loopbackServer({ info: { body: '{"version":"1.2.3"}' } });
-  const said: string[] = [];
+  const messages: string[] = [];
   const logger: Logger = {
-    warn: (text) => said.push(`warn ${text}`),
-    error: (text) => said.push(`error ${text}`),
-    debug: (text) => said.push(`debug ${text}`),
+    warn: (text) => messages.push(`warn ${text}`),
+    error: (text) => messages.push(`error ${text}`),
+    debug: (text) => messages.push(`debug ${text}`),
   };
   const client = new Client({ endpoint: server.endpoint, logger, logLevel: level });
   client.startRun({ name: "r", id: "no id" }).end();
   await client.close();
   client.startRun({ name: "late" }).end();
-  return said.map((text) =>
+  return messages.map((text) =>
     text.replace(server.endpoint, "SERVER").replace(/\d+ requests/, "N requests"),
   );
 }
@@ -41,12 +41,14 @@ const expected: Readonly<Record<LogLevel, readonly string[]>> = {
 };
 
 test.each(logLevels)("%s shows what its row in docs/delivery.md says", async (level) => {
-  const said = await saidAt(level);
-  expect(said.filter((text) => !text.includes("Connected to the server"))).toEqual(expected[level]);
+  const messages = await messagesAt(level);
+  expect(messages.filter((text) => !text.includes("Connected to the server"))).toEqual(
+    expected[level],
+  );
 });
 
 test("the variable chooses where the program does not, and warn is the default", async () => {
-  expect(await saidAt(undefined)).toEqual(expected.warn);
+  expect(await messagesAt(undefined)).toEqual(expected.warn);
   vi.stubEnv("MILLRACE_LOG_LEVEL", "Error");
-  expect(await saidAt(undefined)).toEqual(expected.error);
+  expect(await messagesAt(undefined)).toEqual(expected.error);
 });

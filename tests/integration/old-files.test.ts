@@ -40,10 +40,18 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Fields that differ between two responses: signed addresses expire, and views are counted. */
-const passing = new Set(["s3_url", "presigned_url", "num_views", "num_downloads", "updated_at"]);
+const variableFields = new Set([
+  "s3_url",
+  "presigned_url",
+  "num_views",
+  "num_downloads",
+  "updated_at",
+]);
 const lasting = (value: unknown): unknown =>
   JSON.parse(
-    JSON.stringify(value, (name, member: unknown) => (passing.has(name) ? undefined : member)),
+    JSON.stringify(value, (name, member: unknown) =>
+      variableFields.has(name) ? undefined : member,
+    ),
   );
 
 describe("a database of format 8 and its log", () => {
@@ -90,8 +98,8 @@ describe("a database of format 8 and its log", () => {
       .toArray();
     expect(before).toHaveLength(8);
     const { pathname } = new URL(contents.feedbackToken);
-    const given = await fetch(`${server.url}${pathname}?score=0.5`);
-    expect(given.status).toBe(200);
+    const feedbackResponse = await fetch(`${server.url}${pathname}?score=0.5`);
+    expect(feedbackResponse.status).toBe(200);
     await client.close();
   });
 

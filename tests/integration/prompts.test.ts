@@ -89,8 +89,10 @@ describe("one's own prompt", () => {
     await prompts.push("p", { manifest: template });
     const { manifest } = await prompts.pull("p");
     const loaded = await load<ChatPromptTemplate>(JSON.stringify(manifest));
-    const given = { who: "a clerk", input: "hello" };
-    expect((await loaded.invoke(given)).toString()).toBe((await template.invoke(given)).toString());
+    const variables = { who: "a clerk", input: "hello" };
+    expect((await loaded.invoke(variables)).toString()).toBe(
+      (await template.invoke(variables)).toString(),
+    );
   });
 
   test("refuses a commit on a parent that is no longer the latest", async () => {
@@ -120,7 +122,7 @@ describe("one's own prompt", () => {
   test("is counted, listed over pages and deleted in bulk", async () => {
     const { prompts } = (await clients()).me;
     const names = Array.from({ length: 130 }, (_, n) => `p-${n}`);
-    const made = await Promise.all(names.map((name) => prompts.create(name, { tags: ["x"] })));
+    const created = await Promise.all(names.map((name) => prompts.create(name, { tags: ["x"] })));
     expect(await prompts.list().toArray()).toHaveLength(130);
     expect(await prompts.list({ limit: 101, tags: ["x"], query: "P-" }).toArray()).toHaveLength(
       101,
@@ -133,7 +135,7 @@ describe("one's own prompt", () => {
     expect(await prompts.list({ sortField: "downloads", limit: 1 }).toArray()).toMatchObject([
       { repo: "p-7" },
     ]);
-    await prompts.deleteMany(made.map(({ id }) => id));
+    await prompts.deleteMany(created.map(({ id }) => id));
     expect(await prompts.list({ isArchived: "any" }).toArray()).toEqual([]);
   });
 });
@@ -199,8 +201,11 @@ describe("another tenant's prompt", () => {
 
   test("is told apart from a wrong key", async () => {
     const { server } = await hubTenants();
-    const stranger = new Client({ endpoint: server.url, apiKey: "mr_wrong" });
-    onTestFinished(async () => void (await stranger.close()));
-    await expect(stranger.prompts.has("me/p")).rejects.toMatchObject({ code: "HTTP", status: 401 });
+    const unauthorizedClient = new Client({ endpoint: server.url, apiKey: "mr_wrong" });
+    onTestFinished(async () => void (await unauthorizedClient.close()));
+    await expect(unauthorizedClient.prompts.has("me/p")).rejects.toMatchObject({
+      code: "HTTP",
+      status: 401,
+    });
   });
 });

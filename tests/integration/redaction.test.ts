@@ -8,7 +8,7 @@ import { loopbackServer } from "../support/loopback-server.ts";
 import { runProgram } from "../support/run-program.ts";
 
 const mail = "ada.lovelace@example.org";
-const nobody = "http://127.0.0.1:9";
+const unreachable = "http://127.0.0.1:9";
 let folder: string;
 
 beforeEach(() => {
@@ -50,7 +50,7 @@ test.each([1, 0])("no request holds what a rule finds, with %i workers", async (
 });
 
 test("what is written before it is sent is masked on disk", async () => {
-  const client = clientTo(nobody, { spoolDir: folder, durability: "spool-first" });
+  const client = clientTo(unreachable, { spoolDir: folder, durability: "spool-first" });
   record(client, 3);
   const onDisk = filesText();
   expect(onDisk).toContain("[email]***");
@@ -60,15 +60,15 @@ test("what is written before it is sent is masked on disk", async () => {
 });
 
 test("what overflows onto the disk is masked there, and arrives masked", async () => {
-  const away = clientTo(nobody, {
+  const offlineClient = clientTo(unreachable, {
     spoolDir: folder,
     overflow: "spool",
     maxQueueBytes: 65_536,
     tapeBytes: 16_384,
   });
-  record(away, 2_000);
-  expect(away.stats().spooled).toBeGreaterThan(0);
-  await away.close({ timeoutMs: 0 });
+  record(offlineClient, 2_000);
+  expect(offlineClient.stats().spooled).toBeGreaterThan(0);
+  await offlineClient.close({ timeoutMs: 0 });
   expect(filesText()).toContain("[email]***");
   expect(filesText()).not.toContain(mail);
   await using server = await loopbackServer();
@@ -97,7 +97,7 @@ test("what the server refuses is masked among the dead letters", async () => {
 
 test("what process.exit() leaves behind is masked on disk", async () => {
   const { code } = await runProgram(
-    `const client = new Client({ endpoint: ${JSON.stringify(nobody)}, spoolDir: ${JSON.stringify(folder)},
+    `const client = new Client({ endpoint: ${JSON.stringify(unreachable)}, spoolDir: ${JSON.stringify(folder)},
        redact: ["emails"], exitTimeoutMs: 100, logger: { warn() {} } });
      client.startRun({ name: "ask", inputs: { mail: ${JSON.stringify(mail)} } }).end();
      process.exit(3);`,
@@ -144,7 +144,7 @@ test.each([
   ["a name that could not stand in a mask", [{ name: "müll", pattern: /a/ }]],
   ["an empty key", [{ name: "x", keys: [""] }]],
 ])("rules are checked when the client is made: %s", (_what, redact) => {
-  expect(() => clientTo(nobody, { redact: redact as readonly RedactionRule[] })).toThrow(
+  expect(() => clientTo(unreachable, { redact: redact as readonly RedactionRule[] })).toThrow(
     new OptionError(
       "Option redact must be an array of secrets, emails, cards, { name, pattern } or { name, keys }; a name is up to 24 letters, digits, - or _" +
         (typeof redact === "string" ? ', not "secrets"' : ", not a value of type object"),

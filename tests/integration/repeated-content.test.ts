@@ -15,9 +15,9 @@ vi.setConfig({ testTimeout: 60_000 });
 
 const inPieces = "application/vnd.millrace.pieces";
 function folder(): string {
-  const made = mkdtempSync(join(tmpdir(), "millrace-repeated-"));
-  onTestFinished(() => rmSync(made, { recursive: true, force: true }));
-  return made;
+  const created = mkdtempSync(join(tmpdir(), "millrace-repeated-"));
+  onTestFinished(() => rmSync(created, { recursive: true, force: true }));
+  return created;
 }
 
 async function serve(dataDir = ":memory:"): Promise<RunningServer> {
@@ -62,13 +62,17 @@ const message = (turn: number) => ({
 });
 const inputsOf = (turn: number) => ({ messages: upTo(turn).map(message), model: "m" });
 
-interface Talk {
+interface Turns {
   readonly turns: readonly number[];
   readonly projectName?: string;
 }
 
 /** Records one run per turn, and sends each before the next begins. */
-async function talk(client: Client, parent: RunTree, { turns, projectName }: Talk): Promise<void> {
+async function recordTurns(
+  client: Client,
+  parent: RunTree,
+  { turns, projectName }: Turns,
+): Promise<void> {
   for (const turn of turns) {
     const name = `turn ${turn}`;
     const run = client.startRun({ parent, name, inputs: inputsOf(turn), projectName });
@@ -109,7 +113,7 @@ test.each([1, 2, 0])(
     const server = await serve();
     const relay = await relayTo(server.url);
     const client = await readyClient(relay, { workers });
-    await talk(client, client.startRun({ name: "root" }), { turns: upTo(40) });
+    await recordTurns(client, client.startRun({ name: "root" }), { turns: upTo(40) });
     expect(await turnsAt(server.url)).toEqual(namesOf(upTo(40)));
     expect(client.stats()).toMatchObject({ rejected: 0, dropped: 0, lost: { rejected: 0 } });
     // Without deduplication: 40 turns of 20 messages on average.
@@ -176,11 +180,11 @@ test("a server that was restarted, and has forgotten, loses nothing", async () =
   const relay = await relayTo(first.url);
   const client = await readyClient(relay);
   const root = client.startRun({ name: "root" });
-  await talk(client, root, { turns: upTo(10) });
+  await recordTurns(client, root, { turns: upTo(10) });
   await first.close();
   const second = await serve(dataDir);
   relay.target = second.url;
-  await talk(client, root, { turns: [10, 11, 12] });
+  await recordTurns(client, root, { turns: [10, 11, 12] });
   expect(await turnsAt(second.url)).toEqual(namesOf(upTo(13)));
   expect(client.stats()).toMatchObject({ rejected: 0, dropped: 0, pending: 0 });
   // Content that was sent again after the refusal is deduplicated again.
@@ -195,7 +199,7 @@ test("requests that are refused for a while, lost on the way back or too large l
   await client.flush();
   for (const [at, passage] of (["lose the response", 503, 413] as const).entries()) {
     relay.actions.push(passage);
-    await talk(client, root, { turns: [3 * at, 3 * at + 1, 3 * at + 2] });
+    await recordTurns(client, root, { turns: [3 * at, 3 * at + 1, 3 * at + 2] });
   }
   expect(await turnsAt(server.url)).toEqual(namesOf(upTo(9)));
   expect(client.stats()).toMatchObject({ rejected: 0, dropped: 0, pending: 0 });
@@ -209,7 +213,7 @@ test("two clients on one trace each send what the server had not from them", asy
   const remote = RunTree.fromHeaders(root.toHeaders(), { client: other });
   for (const turn of upTo(10)) {
     const isOdd = turn % 2 === 1;
-    await talk(isOdd ? other : one, isOdd ? remote! : root, { turns: [turn] });
+    await recordTurns(isOdd ? other : one, isOdd ? remote! : root, { turns: [turn] });
   }
   expect(await turnsAt(server.url)).toEqual(namesOf(upTo(10)));
   expect(one.stats().rejected + other.stats().rejected).toBe(0);
@@ -220,11 +224,11 @@ test("runs stay whole when those that sent their content first are deleted", asy
   const relay = await relayTo(server.url);
   const client = await readyClient(relay);
   const root = client.startRun({ name: "root", projectName: "gone" });
-  await talk(client, root, { turns: upTo(5), projectName: "gone" });
-  await talk(client, root, { turns: [5, 6], projectName: "kept" });
+  await recordTurns(client, root, { turns: upTo(5), projectName: "gone" });
+  await recordTurns(client, root, { turns: [5, 6], projectName: "kept" });
   await client.projects.delete({ projectName: "gone" });
   expect(await turnsAt(server.url, "kept")).toEqual(["turn 5", "turn 6"]);
-  await talk(client, root, { turns: [7], projectName: "kept" });
+  await recordTurns(client, root, { turns: [7], projectName: "kept" });
   expect(await turnsAt(server.url, "kept")).toEqual(["turn 5", "turn 6", "turn 7"]);
 });
 
@@ -234,7 +238,7 @@ test("the spool holds whole content, and the next client's replay arrives", asyn
   const spoolDir = folder();
   const first = await readyClient(relay, { spoolDir, attempts: 1 });
   const root = first.startRun({ name: "root" });
-  await talk(first, root, { turns: upTo(4) });
+  await recordTurns(first, root, { turns: upTo(4) });
   relay.actions.push(...Array.from({ length: 50 }, () => 503 as const));
   for (const turn of [4, 5]) {
     const run = first.startRun({ parent: root, name: `turn ${turn}`, inputs: inputsOf(turn) });
@@ -263,7 +267,7 @@ const infoOf = (flag: boolean) => ({
 async function talkTo(endpoint: string, options: ClientOptions): Promise<Client> {
   const client = clientTo(endpoint, options);
   const root = client.startRun({ name: "root" });
-  await talk(client, root, { turns: upTo(6) });
+  await recordTurns(client, root, { turns: upTo(6) });
   return client;
 }
 

@@ -43,10 +43,10 @@ test("a server that asks for it is told what was counted, with the client's key"
   const client = clientTo(server.endpoint, { apiKey: "a-key-of-a-test" });
   await recordTwice(client);
   await vi.waitFor(() => expect(pathsOf(server.requests)).toEqual(["/ui/senders"]), 10_000);
-  const told = server.requests.find(({ path }) => path === "/ui/senders")!;
-  expect(told.headers["x-api-key"]).toBe("a-key-of-a-test");
+  const report = server.requests.find(({ path }) => path === "/ui/senders")!;
+  expect(report.headers["x-api-key"]).toBe("a-key-of-a-test");
   const { accepted, delivered, lost } = client.stats();
-  expect(JSON.parse(told.body.toString())).toMatchObject({
+  expect(JSON.parse(report.body.toString())).toMatchObject({
     project: "told",
     pid: process.pid,
     accepted,

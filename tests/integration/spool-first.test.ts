@@ -17,19 +17,19 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
-  for (const made of clients.splice(0)) {
-    await made.close({ timeoutMs: 0 });
+  for (const created of clients.splice(0)) {
+    await created.close({ timeoutMs: 0 });
   }
   rmSync(folder, { recursive: true, force: true });
 });
 
 const program = join(import.meta.dirname, "..", "support", "killed-program.mjs");
-const nobody = "http://127.0.0.1:9";
+const unreachable = "http://127.0.0.1:9";
 /** Never responds. */
 const hanging = (): undefined => undefined;
 
 /** Runs the program until it kills itself. Returns the ids of the runs whose `end` call had returned. */
-async function killed(when: string, endpoint: string): Promise<readonly string[]> {
+async function runUntilKilled(when: string, endpoint: string): Promise<readonly string[]> {
   const child = spawn(process.execPath, [program, folder, endpoint, when]);
   let output = "";
   child.stdout.on("data", (chunk: Buffer) => {
@@ -41,15 +41,15 @@ async function killed(when: string, endpoint: string): Promise<readonly string[]
 }
 
 function client(endpoint: string, options: ClientOptions = {}): Client {
-  const made = new Client({
+  const created = new Client({
     endpoint,
     spoolDir: folder,
     durability: "spool-first",
     logger: { warn: () => undefined },
     ...options,
   });
-  clients.push(made);
-  return made;
+  clients.push(created);
+  return created;
 }
 
 const files = (): readonly string[] =>
@@ -58,10 +58,10 @@ const files = (): readonly string[] =>
   );
 
 test.each([
-  ["in the tick of the last record", nobody],
-  ["a while after, the server being away", nobody],
+  ["in the tick of the last record", unreachable],
+  ["a while after, the server being away", unreachable],
 ])("what a call returned from survives kill -9: %s", async (when, endpoint) => {
-  const ids = await killed(when, endpoint);
+  const ids = await runUntilKilled(when, endpoint);
   expect(ids).toHaveLength(200);
   await using server = await runCounter();
   const next = client(server.url);
@@ -73,7 +73,7 @@ test.each([
 
 test("a kill while a server hangs on to the requests loses nothing", async () => {
   await using hung = await runCounter(hanging);
-  const ids = await killed("a while after, the server being away", hung.url);
+  const ids = await runUntilKilled("a while after, the server being away", hung.url);
   await using server = await runCounter();
   client(server.url);
   await vi.waitFor(() => expect(server.ended).toEqual(new Set(ids)), { timeout: 12_000 });
@@ -81,46 +81,50 @@ test("a kill while a server hangs on to the requests loses nothing", async () =>
 
 test("what arrived leaves nothing on disk, and is not sent again", async () => {
   await using server = await runCounter();
-  const made = client(server.url);
+  const created = client(server.url);
   for (let i = 0; i < 50; i++) {
-    made.startRun({ name: `run ${i}` }).end();
+    created.startRun({ name: `run ${i}` }).end();
   }
   expect(files()).not.toEqual([]);
-  await expect(made.flush()).resolves.toMatchObject({ delivered: 100, lost: 0, pending: 0 });
+  await expect(created.flush()).resolves.toMatchObject({ delivered: 100, lost: 0, pending: 0 });
   expect(files()).toEqual([]);
-  expect(made.stats()).toMatchObject({ accepted: 100, delivered: 100, spooled: 0 });
+  expect(created.stats()).toMatchObject({ accepted: 100, delivered: 100, spooled: 0 });
 });
 
 test("what is given up stays where it is, counted once, and the same client sends it later", async () => {
   const server = await startSwitchableServer(503);
-  const made = client(server.url, {
+  const created = client(server.url, {
     attempts: 1,
     overflow: "spool",
     maxQueueBytes: 65_536,
     tapeBytes: 4_096,
   });
   for (let i = 0; i < 500; i++) {
-    made.startRun({ name: `run ${i}`, inputs: { text: "x".repeat(500) } }).end();
+    created.startRun({ name: `run ${i}`, inputs: { text: "x".repeat(500) } }).end();
   }
-  const { spooled, pending } = made.stats();
+  const { spooled, pending } = created.stats();
   expect(spooled).toBeGreaterThan(0);
   expect(spooled + pending).toBe(1_000);
   server.status = 202;
-  await vi.waitFor(() => expect(made.stats()).toMatchObject({ delivered: 1_000, spooled: 0 }), {
+  await vi.waitFor(() => expect(created.stats()).toMatchObject({ delivered: 1_000, spooled: 0 }), {
     timeout: 12_000,
   });
-  expect(made.stats()).toMatchObject({ accepted: 1_000, dropped: 0, pending: 0 });
+  expect(created.stats()).toMatchObject({ accepted: 1_000, dropped: 0, pending: 0 });
 });
 
 test("dropped records are not sent after all", async () => {
-  const made = client(nobody, { overflow: "drop-oldest", maxQueueBytes: 65_536, tapeBytes: 4_096 });
+  const created = client(unreachable, {
+    overflow: "drop-oldest",
+    maxQueueBytes: 65_536,
+    tapeBytes: 4_096,
+  });
   for (let i = 0; i < 500; i++) {
-    made.startRun({ name: `run ${i}`, inputs: { text: "x".repeat(500) } }).end();
+    created.startRun({ name: `run ${i}`, inputs: { text: "x".repeat(500) } }).end();
   }
-  const { queueFull } = made.stats().lost;
+  const { queueFull } = created.stats().lost;
   expect(queueFull).toBeGreaterThan(0);
-  await made.close({ timeoutMs: 0 });
-  expect(made.stats()).toMatchObject({ spooled: 1_000 - queueFull, pending: 0 });
+  await created.close({ timeoutMs: 0 });
+  expect(created.stats()).toMatchObject({ spooled: 1_000 - queueFull, pending: 0 });
   await using server = await runCounter();
   const next = client(server.url);
   await vi.waitFor(() => expect(next.stats().delivered).toBe(1_000 - queueFull), {
@@ -130,18 +134,18 @@ test("dropped records are not sent after all", async () => {
 
 test("a folder that is removed costs the disk's copy only: what is in memory arrives", async () => {
   await using server = await runCounter();
-  const made = client(server.url);
-  const first = made.startRun({ name: "first" });
+  const created = client(server.url);
+  const first = created.startRun({ name: "first" });
   rmSync(folder, { recursive: true });
   first.end();
-  made.startRun({ name: "second" }).end();
-  await expect(made.flush()).resolves.toMatchObject({ delivered: 4, lost: 0, pending: 0 });
+  created.startRun({ name: "second" }).end();
+  await expect(created.flush()).resolves.toMatchObject({ delivered: 4, lost: 0, pending: 0 });
 });
 
 test("where nothing can be written it is said, and all is sent from memory", async () => {
   await using server = await runCounter();
-  const made = client(server.url, { spoolDir: program });
-  made.startRun({ name: "run" }).end();
-  await expect(made.flush()).resolves.toMatchObject({ delivered: 2, lost: 0, pending: 0 });
-  expect(made.stats().warnings["spoolUnwritable"]).toBe(1);
+  const created = client(server.url, { spoolDir: program });
+  created.startRun({ name: "run" }).end();
+  await expect(created.flush()).resolves.toMatchObject({ delivered: 2, lost: 0, pending: 0 });
+  expect(created.stats().warnings["spoolUnwritable"]).toBe(1);
 });

@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 function client(endpoint: string, options: ClientOptions = {}): Client {
-  const made = new Client({
+  const created = new Client({
     endpoint,
     spoolDir: folder,
     attempts: 1,
@@ -30,13 +30,13 @@ function client(endpoint: string, options: ClientOptions = {}): Client {
     logger: { warn: () => undefined },
     ...options,
   });
-  closing.push(() => made.close({ timeoutMs: 0 }));
-  return made;
+  closing.push(() => created.close({ timeoutMs: 0 }));
+  return created;
 }
 
-function record(made: Client, count: number): readonly string[] {
+function record(created: Client, count: number): readonly string[] {
   return Array.from({ length: count }, (_, i) => {
-    const run = made.startRun({ name: `run ${i}`, inputs: { text: "x".repeat(500) } });
+    const run = created.startRun({ name: `run ${i}`, inputs: { text: "x".repeat(500) } });
     run.end({ i });
     return run.id;
   });
@@ -47,15 +47,15 @@ const sum = ({ delivered, rejected, dropped, spooled, pending }: ClientStats): n
 
 test("what found no room while the server was away goes to disk and arrives when it is back, all of it", async () => {
   const server = await startSwitchableServer(503);
-  const made = client(server.url, { overflow: "spool", maxQueueBytes: 65_536 });
-  const ids = record(made, 500);
-  const away = made.stats();
-  expect(away.spooled).toBeGreaterThan(500);
-  expect(away).toMatchObject({ accepted: 1_000, dropped: 0 });
-  expect(sum(away)).toBe(1_000);
+  const created = client(server.url, { overflow: "spool", maxQueueBytes: 65_536 });
+  const ids = record(created, 500);
+  const statsWhileDown = created.stats();
+  expect(statsWhileDown.spooled).toBeGreaterThan(500);
+  expect(statsWhileDown).toMatchObject({ accepted: 1_000, dropped: 0 });
+  expect(sum(statsWhileDown)).toBe(1_000);
   server.status = 202;
   await vi.waitFor(
-    () => expect(made.stats()).toMatchObject({ accepted: 1_000, delivered: 1_000, spooled: 0 }),
+    () => expect(created.stats()).toMatchObject({ accepted: 1_000, delivered: 1_000, spooled: 0 }),
     { timeout: 12_000, interval: 50 },
   );
   expect(server.ended).toEqual(new Set(ids));
@@ -95,16 +95,16 @@ test("a spool that can't be written costs what found no room, counted; recording
   const server = await startSwitchableServer(202);
   const blocked = join(folder, "file");
   writeFileSync(blocked, "");
-  const made = client(server.url, {
+  const created = client(server.url, {
     overflow: "spool",
     maxQueueBytes: 65_536,
     spoolDir: blocked,
   });
-  record(made, 500);
-  const { lost, warnings } = made.stats();
+  record(created, 500);
+  const { lost, warnings } = created.stats();
   expect(lost.queueFull).toBeGreaterThan(0);
   expect(warnings["spoolUnwritable"]).toBeGreaterThan(0);
-  expect(sum(made.stats())).toBe(1_000);
-  await made.flush();
-  expect(made.stats()).toMatchObject({ delivered: 1_000 - lost.queueFull, pending: 0 });
+  expect(sum(created.stats())).toBe(1_000);
+  await created.flush();
+  expect(created.stats()).toMatchObject({ delivered: 1_000 - lost.queueFull, pending: 0 });
 });

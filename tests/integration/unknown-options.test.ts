@@ -4,25 +4,25 @@ import { Client, RunTree, setDefaultClient, traceable } from "millrace";
 import { afterEach, expect, test } from "vitest";
 
 const lines: string[] = [];
-const opened: Client[] = [];
+const clients: Client[] = [];
 
 /** A client whose server does not exist: these tests check which options it accepts, not what arrives. */
-function open(): Client {
+function createClient(): Client {
   const client = new Client({
     endpoint: "http://127.0.0.1:9",
     logger: { warn: (message) => lines.push(message) },
   });
-  opened.push(client);
+  clients.push(client);
   return client;
 }
 
 afterEach(async () => {
-  await Promise.all(opened.splice(0).map((client) => client.close({ timeoutMs: 0 })));
+  await Promise.all(clients.splice(0).map((client) => client.close({ timeoutMs: 0 })));
   lines.length = 0;
 });
 
 test("an option that nobody reads is warned of once a name, and the run is recorded", () => {
-  const client = open();
+  const client = createClient();
   const misspelt: Record<string, unknown> = { run_type: "llm", project: "p" };
   for (let i = 0; i < 3; i++) {
     client.startRun({ name: "a", ...misspelt }).end({}, { end_time: 1 } as object);
@@ -40,7 +40,7 @@ test("an option that nobody reads is warned of once a name, and the run is recor
 });
 
 test("a key of an attachment that nobody reads is warned of once, and the attachment is recorded", () => {
-  const client = open();
+  const client = createClient();
   const photo = { mimeType: "image/png", data: new Uint8Array(1), file_name: "photo.png" };
   for (let i = 0; i < 2; i++) {
     const run = client.startRun({ name: "a", attachments: { photo } });
@@ -52,7 +52,7 @@ test("a key of an attachment that nobody reads is warned of once, and the attach
 });
 
 test("known options are not warned of", () => {
-  const client = open();
+  const client = createClient();
   const root = client.startRun({ name: "a", runType: "llm", inputs: {}, tags: [], metadata: {} });
   client.startRun({ parent: root, projectName: "p", startTime: 1 }).end({}, { endTime: 2 });
   traceable(() => 1, { client, name: "t", recordTokens: true })();
@@ -60,7 +60,7 @@ test("known options are not warned of", () => {
 });
 
 test("new RunTree({ name }) is a run of the default client, below the current one", () => {
-  const client = open();
+  const client = createClient();
   setDefaultClient(client);
   const run = new RunTree({ name: "by hand", runType: "tool" });
   expect(run).toBeInstanceOf(RunTree);
@@ -83,7 +83,7 @@ test("without a client new RunTree() and fromHeaders record nothing, and do not 
 });
 
 test("fromHeaders needs nothing but headers, of any make", () => {
-  const client = open();
+  const client = createClient();
   const run = client.startRun({ name: "sender" });
   const sent = run.toHeaders();
   const incoming = new IncomingMessage(new Socket());

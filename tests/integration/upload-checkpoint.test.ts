@@ -168,8 +168,8 @@ describe("feedback and runs", () => {
       { idFrom: { key: "ticket" } },
     );
     expect(keyed).toMatchObject({ created: 1, rejected: 0 });
-    const given = await client.feedback.upload(judgements as never, { idFrom: "content" });
-    expect(given).toMatchObject({ read: 3, created: 2, rejected: 1 });
+    const byContent = await client.feedback.upload(judgements as never, { idFrom: "content" });
+    expect(byContent).toMatchObject({ read: 3, created: 2, rejected: 1 });
     await client.feedback.upload(judgements as never);
     expect(await client.feedback.list({ runIds: [runId], keys: ["good"] }).toArray()).toHaveLength(
       2,

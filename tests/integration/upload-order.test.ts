@@ -17,7 +17,7 @@ const dataset = {
 };
 
 /** A request with rows, and the function that responds to it. */
-interface Brought {
+interface RowRequest {
   readonly numbers: readonly number[];
   readonly bytes: number;
   readonly answer: () => void;
@@ -29,7 +29,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
 }
 
 /** Starts a server that passes each request with rows to a callback, which decides when to respond. */
-async function startHolding(onRows: (brought: Brought) => void): Promise<Client> {
+async function startDelayedServer(onRows: (rowRequest: RowRequest) => void): Promise<Client> {
   const server = createServer((request, response) => {
     const say = (answer: unknown): void => {
       response.writeHead(200, { "content-type": "application/json" });
@@ -73,18 +73,18 @@ async function upload(
   more: Pick<UploadExamples<NewExample>, "ordered" | "inFlight">,
 ): Promise<readonly number[]> {
   const arrived: number[] = [];
-  let held: Brought | undefined;
-  const pass = ({ numbers, answer }: Brought): void => {
+  let waitingRequests: RowRequest | undefined;
+  const pass = ({ numbers, answer }: RowRequest): void => {
     arrived.push(...numbers);
     answer();
   };
-  const client = await startHolding((brought) => {
-    if (held === undefined && more.ordered !== true) {
-      held = brought;
+  const client = await startDelayedServer((rowRequest) => {
+    if (waitingRequests === undefined && more.ordered !== true) {
+      waitingRequests = rowRequest;
     } else {
-      pass(brought);
-      const before = held;
-      held = undefined;
+      pass(rowRequest);
+      const before = waitingRequests;
+      waitingRequests = undefined;
       if (before !== undefined) {
         pass(before);
       }
@@ -105,33 +105,33 @@ test("a server that takes the later request first has rows in another order, unl
 });
 
 test("where order is asked for, a request goes out when the one before it was answered", async () => {
-  const waiting: Brought[] = [];
+  const waiting: RowRequest[] = [];
   const arrived: number[] = [];
-  let most = 0;
-  const client = await startHolding((brought) => {
-    waiting.push(brought);
-    most = Math.max(most, waiting.length);
+  let maxInFlight = 0;
+  const client = await startDelayedServer((rowRequest) => {
+    waiting.push(rowRequest);
+    maxInFlight = Math.max(maxInFlight, waiting.length);
     // A second request, if there is one, arrives while this one waits.
     setTimeout(() => {
-      const { numbers, answer } = waiting.pop() ?? brought;
+      const { numbers, answer } = waiting.pop() ?? rowRequest;
       arrived.push(...numbers);
       answer();
     }, 5);
   });
   await client.examples.upload(rowsTo(100), { ...settings, ordered: true, inFlight: 8 });
-  expect(most).toBe(1);
+  expect(maxInFlight).toBe(1);
   expect(arrived).toEqual(inOrder);
 });
 
 test("while a server holds its answers no more is read than the requests under way and one chunk", async () => {
-  let taken = 0;
+  let acceptedRows = 0;
   let open = false;
-  const held: Brought[] = [];
+  const waitingRequests: RowRequest[] = [];
   const isFull = new Promise<void>((resolve) => {
-    void startHolding((brought) => {
+    void startDelayedServer((rowRequest) => {
       if (open) {
-        brought.answer();
-      } else if (held.push(brought) === 3) {
+        rowRequest.answer();
+      } else if (waitingRequests.push(rowRequest) === 3) {
         resolve();
       }
     }).then((client) => (uploading = begin(client)));
@@ -139,7 +139,7 @@ test("while a server holds its answers no more is read than the requests under w
   let uploading: Promise<unknown> | undefined;
   const begin = (client: Client): Promise<unknown> =>
     client.examples.upload(
-      rowsTo(5_000, () => (taken += 1)),
+      rowsTo(5_000, () => (acceptedRows += 1)),
       { ...settings, inFlight: 3 },
     );
   await isFull;
@@ -147,27 +147,27 @@ test("while a server holds its answers no more is read than the requests under w
   for (let turn = 0; turn < 1_000; turn++) {
     await setImmediate();
   }
-  expect(taken).toBeGreaterThanOrEqual(30);
-  expect(taken).toBeLessThanOrEqual(40);
+  expect(acceptedRows).toBeGreaterThanOrEqual(30);
+  expect(acceptedRows).toBeLessThanOrEqual(40);
   open = true;
-  held.forEach(({ answer }) => answer());
+  waitingRequests.forEach(({ answer }) => answer());
   expect(await uploading).toMatchObject({ read: 5_000, created: 5_000 });
 });
 
 test("a request has no more rows than chunkCount, and no more bytes than chunkBytes and a row", async () => {
-  const brought: Brought[] = [];
-  const client = await startHolding((one) => {
-    brought.push(one);
+  const rowRequest: RowRequest[] = [];
+  const client = await startDelayedServer((one) => {
+    rowRequest.push(one);
     one.answer();
   });
   await client.examples.upload(rowsTo(105), settings);
-  expect(brought.map(({ numbers }) => numbers.length).toSorted((a, b) => b - a)).toEqual([
+  expect(rowRequest.map(({ numbers }) => numbers.length).toSorted((a, b) => b - a)).toEqual([
     ...Array.from({ length: 10 }, () => 10),
     5,
   ]);
-  brought.length = 0;
+  rowRequest.length = 0;
   const long = Array.from({ length: 50 }, (_, n) => ({ inputs: { n, text: "x".repeat(1_000) } }));
   await client.examples.upload(long, { datasetName: "far", chunkBytes: 5_000 });
-  expect(brought.length).toBeGreaterThan(9);
-  expect(Math.max(...brought.map(({ bytes }) => bytes))).toBeLessThan(7_500);
+  expect(rowRequest.length).toBeGreaterThan(9);
+  expect(Math.max(...rowRequest.map(({ bytes }) => bytes))).toBeLessThan(7_500);
 });

@@ -100,17 +100,17 @@ describe("examples", () => {
       name: dataset,
       inputsSchema: { type: "object", required: ["n"], properties: { n: { type: "number" } } },
     });
-    const told: RejectedRow[] = [];
+    const rejectedRows: RejectedRow[] = [];
     const source = Array.from({ length: 1_000 }, (_, n) => ({
       inputs: n === 333 || n === 777 ? { n: "seven" } : { n },
     }));
     const result = await client.examples.upload(source, {
       datasetName: dataset,
-      onRejected: (row) => void told.push(row),
+      onRejected: (row) => void rejectedRows.push(row),
     });
     expect(result).toMatchObject({ read: 1_000, created: 998, rejected: 2, skipped: 0 });
-    expect(told.map(({ row }) => row).toSorted((a, b) => a - b)).toEqual([334, 778]);
-    expect(told[0]).toMatchObject({
+    expect(rejectedRows.map(({ row }) => row).toSorted((a, b) => a - b)).toEqual([334, 778]);
+    expect(rejectedRows[0]).toMatchObject({
       reason: expect.stringContaining("/n") as string,
       content: expect.stringContaining('"inputs":{"n":"seven"}') as string,
     });

@@ -67,19 +67,19 @@ function payloads(
 }
 
 const paths = [
-  { path: "worker threads", workers: "1", ending: "close", code: 0 },
-  { path: "no worker", workers: "0", ending: "close", code: 0 },
-  { path: "process.exit in the same tick", workers: "1", ending: "exit", code: 3 },
+  { path: "worker threads", workers: "1", howItEnds: "close", code: 0 },
+  { path: "no worker", workers: "0", howItEnds: "close", code: 0 },
+  { path: "process.exit in the same tick", workers: "1", howItEnds: "exit", code: 3 },
 ] as const;
 
 test.each(paths)(
   "P8: every row of the table, by $path",
-  async ({ workers, ending, code }) => {
+  async ({ workers, howItEnds, code }) => {
     await using server = await loopbackServer();
-    const ended = await runProgram(program, {
-      env: { ENDPOINT: server.endpoint, WORKERS: workers, ENDING: ending },
+    const result = await runProgram(program, {
+      env: { ENDPOINT: server.endpoint, WORKERS: workers, ENDING: howItEnds },
     });
-    expect(ended.code).toBe(code);
+    expect(result.code).toBe(code);
     const found = payloads(server.runRequests);
     const { inputs, outputs } = found.get("values") ?? {};
     expect(inputs).toEqual({
@@ -130,8 +130,8 @@ test.each(paths)(
       after: 1,
     });
     // The large Buffer is in one field, the keys in another, the longest text in a third.
-    expect(ended.output).toContain('{"truncated":3,"accepted":4,');
-    expect(ended.output).not.toMatch(/"(queueFull|unencodable|closed)":[1-9]/);
+    expect(result.output).toContain('{"truncated":3,"accepted":4,');
+    expect(result.output).not.toMatch(/"(queueFull|unencodable|closed)":[1-9]/);
   },
   60_000,
 );
@@ -158,12 +158,12 @@ await client.close();
 
 test.each(paths)(
   "what JSON makes larger than the server takes is marked, the rest arrives, by $path",
-  async ({ workers, ending, code }) => {
+  async ({ workers, howItEnds, code }) => {
     await using server = await loopbackServer({ info: { status: 200, body: info } });
-    const ended = await runProgram(large, {
-      env: { ENDPOINT: server.endpoint, WORKERS: workers, ENDING: ending },
+    const result = await runProgram(large, {
+      env: { ENDPOINT: server.endpoint, WORKERS: workers, ENDING: howItEnds },
     });
-    expect(ended.code).toBe(code);
+    expect(result.code).toBe(code);
     for (const { body } of server.runRequests) {
       expect(body.length).toBeLessThanOrEqual(300_000);
     }
@@ -175,8 +175,8 @@ test.each(paths)(
     });
     expect(found.get("a")).toMatchObject({ inputs: { text: "a" }, outputs: { out: "x" } });
     expect(found.get("b")).toMatchObject({ inputs: { text: "b" }, outputs: { out: "x" } });
-    expect(ended.output).toMatch(
-      ending === "close"
+    expect(result.output).toMatch(
+      howItEnds === "close"
         ? /"delivered":8,.*"pending":0,.*"truncated":1,/
         : /^\[millrace\] Fields of a run that exceeded[^\n]*\n$/,
     );

@@ -202,8 +202,8 @@ describe.each(senders)("a LangChainTracer with a client of %s", (_, createSender
       );
     });
     const roots = runs.filter(({ parent_run_id }) => parent_run_id === null);
-    const asked = new Set(roots.map(({ inputs }) => inputs?.["question"]));
-    expect(asked).toEqual(new Set(questions));
+    const recorded = new Set(roots.map(({ inputs }) => inputs?.["question"]));
+    expect(recorded).toEqual(new Set(questions));
     expect(roots).toHaveLength(questions.length);
     for (const root of roots) {
       const trace = runs.filter(({ trace_id }) => trace_id === root.id);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { Desk, toArray, unique } from "./langsmith/desk.ts";
-import type { OldClient } from "./langsmith/desk.ts";
+import { LangsmithTestServer, toArray, unique } from "./langsmith/test-server.ts";
+import type { OldClient } from "./langsmith/test-server.ts";
 import { versions, newVersions } from "./langsmith/methods.ts";
 
-const desk = new Desk("annotation-queues");
+const testServer = new LangsmithTestServer("annotation-queues");
 
 /** The id of a queued run, which the client's types omit although its call for removing a run needs it. */
 const queueRunIdOf = (run: object | undefined): string =>
@@ -26,11 +26,11 @@ async function makeRuns(client: OldClient, count: number): Promise<string[]> {
 
 describe.each(versions)("annotation queues of %s", (version) => {
   test("a queue is made, read, changed and deleted", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const queueId = crypto.randomUUID();
     const name = unique("queue <b>");
-    const made = await client.createAnnotationQueue({ name, description: "To review", queueId });
-    expect(made).toMatchObject({ id: queueId, name, description: "To review" });
+    const created = await client.createAnnotationQueue({ name, description: "To review", queueId });
+    expect(created).toMatchObject({ id: queueId, name, description: "To review" });
     expect(await client.readAnnotationQueue(queueId)).toMatchObject({
       id: queueId,
       name,
@@ -42,14 +42,14 @@ describe.each(versions)("annotation queues of %s", (version) => {
       name: renamed,
       description: "Reviewed",
     });
-    expect(await desk.reader.annotationQueues.read(queueId)).toMatchObject({ name: renamed });
+    expect(await testServer.reader.annotationQueues.read(queueId)).toMatchObject({ name: renamed });
     await client.deleteAnnotationQueue(queueId);
     await expect(client.readAnnotationQueue(queueId)).rejects.toThrow(/404|not found/u);
     expect(await toArray(client.listAnnotationQueues({ queueIds: [queueId] }))).toEqual([]);
   });
 
   test("queues are listed by id, by name and by a part of it", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const stem = crypto.randomUUID();
     const first = await client.createAnnotationQueue({ name: `${stem} first` });
     const second = await client.createAnnotationQueue({ name: `${stem} second` });
@@ -63,7 +63,7 @@ describe.each(versions)("annotation queues of %s", (version) => {
   });
 
   test("runs stand in a queue in the order in which they were added, each once", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const { id } = await client.createAnnotationQueue({ name: unique("queue") });
     const [first, second, third] = (await makeRuns(client, 3)) as [string, string, string];
     await client.addRunsToAnnotationQueue(id, [second, first]);
@@ -80,13 +80,13 @@ describe.each(versions)("annotation queues of %s", (version) => {
       added_at: expect.stringMatching(/^\d{4}-/u) as unknown,
     });
     await expect(client.getRunFromAnnotationQueue(id, 3)).rejects.toThrow("404");
-    expect(await desk.reader.annotationQueues.size(id)).toBe(3);
+    expect(await testServer.reader.annotationQueues.size(id)).toBe(3);
   });
 });
 
 describe("annotation queues of langsmith 0.10 alone", () => {
   test.each(newVersions)("a queue has a rubric, which an update replaces (%s)", async (newer) => {
-    const client = desk.newest(newer);
+    const client = testServer.newest(newer);
     const rubricItems = [{ feedback_key: "helpful", description: "Does it help?" }];
     const { id } = await client.createAnnotationQueue({
       name: unique("queue"),
@@ -110,9 +110,9 @@ describe("annotation queues of langsmith 0.10 alone", () => {
   test.each(newVersions)(
     "runs are added by key, listed, counted and taken out (%s)",
     async (newer) => {
-      const client = desk.newest(newer);
+      const client = testServer.newest(newer);
       const { id } = await client.createAnnotationQueue({ name: unique("queue") });
-      const ids = await makeRuns(desk.either("langsmith"), 3);
+      const ids = await makeRuns(testServer.either("langsmith"), 3);
       const runs = await Promise.all(ids.map((runId) => client.readRun(runId)));
       await client.addRunsToAnnotationQueue(
         id,
@@ -127,7 +127,7 @@ describe("annotation queues of langsmith 0.10 alone", () => {
       expect(await toArray(client.listRunsFromAnnotationQueue(id, { limit: 2 }))).toHaveLength(2);
       expect(await client.getSizeFromAnnotationQueue(id)).toEqual({ size: 3 });
 
-      await desk.reader.annotationQueues.updateRun(id, {
+      await testServer.reader.annotationQueues.updateRun(id, {
         queueRunId: queueRunIdOf(listed[0]),
         lastReviewedTime: new Date(),
       });
@@ -140,9 +140,9 @@ describe("annotation queues of langsmith 0.10 alone", () => {
       expect(await client.getSizeFromAnnotationQueue(id)).toEqual({ size: 2 });
       const left = await toArray(client.listRunsFromAnnotationQueue(id));
       expect(left.map((run) => run.id)).toEqual([ids[0], ids[2]]);
-      expect(await desk.reader.runs.read(ids[1]!)).toMatchObject({ name: "run 1" });
+      expect(await testServer.reader.runs.read(ids[1]!)).toMatchObject({ name: "run 1" });
     },
   );
 });
 
-desk.expectAllCalled();
+testServer.expectAllCalled();

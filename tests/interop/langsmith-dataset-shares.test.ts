@@ -1,16 +1,16 @@
 import { startServer } from "@millrace/server";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { Desk, toArray, unique } from "./langsmith/desk.ts";
+import { LangsmithTestServer, toArray, unique } from "./langsmith/test-server.ts";
 import { doubles, inputsOf } from "./langsmith/doubles.ts";
 import { versions } from "./langsmith/methods.ts";
 
-const desk = new Desk("dataset-shares");
+const testServer = new LangsmithTestServer("dataset-shares");
 
 const tokenOf = (url: string): string => new URL(url).pathname.match(/[0-9a-f-]{36}/u)![0];
 
 describe.each(versions)("shared datasets of %s", (version) => {
   test("a dataset is read by its link, with its examples, until it is taken back", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const { dataset, examples } = await doubles(client, 3);
     const { share_token: token, url } = await client.shareDataset(dataset.id);
     expect(tokenOf(url)).toBe(token);
@@ -32,12 +32,12 @@ describe.each(versions)("shared datasets of %s", (version) => {
     const one = await client.listSharedExamples(token, { exampleIds: [first!.id] });
     expect(one).toMatchObject([{ id: first!.id, outputs: first!.outputs as unknown }]);
     await client.unshareDataset(dataset.id);
-    expect(await desk.reader.datasets.readShare({ datasetId: dataset.id })).toBeUndefined();
-    await expect(desk.reader.datasets.readShared(token)).rejects.toThrow("404");
+    expect(await testServer.reader.datasets.readShare({ datasetId: dataset.id })).toBeUndefined();
+    await expect(testServer.reader.datasets.readShared(token)).rejects.toThrow("404");
   });
 
   test("a public dataset is cloned under a name of one's own", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const { dataset, examples } = await doubles(client, 3);
     const { url } = await client.shareDataset(dataset.id);
     const datasetName = unique("clone");
@@ -53,20 +53,20 @@ describe.each(versions)("shared datasets of %s", (version) => {
   });
 
   test("a public dataset of another server is cloned by its token", async () => {
-    const away = await startServer({ port: 0, dataDir: ":memory:" });
-    onTestFinished(() => away.close());
-    const there = desk.either(version, away.url);
-    const { dataset, examples } = await doubles(there, 2);
-    const { share_token: token } = await there.shareDataset(dataset.id);
-    const client = desk.either(version);
-    await client.clonePublicDataset(token, { sourceApiUrl: away.url });
+    const otherServer = await startServer({ port: 0, dataDir: ":memory:" });
+    onTestFinished(() => otherServer.close());
+    const otherClient = testServer.either(version, otherServer.url);
+    const { dataset, examples } = await doubles(otherClient, 2);
+    const { share_token: token } = await otherClient.shareDataset(dataset.id);
+    const client = testServer.either(version);
+    await client.clonePublicDataset(token, { sourceApiUrl: otherServer.url });
     const { id: datasetId } = await client.readDataset({ datasetName: dataset.name });
     const copies = await toArray(client.listExamples({ datasetId }));
     expect(inputsOf(copies)).toEqual(inputsOf(examples));
-    await expect(client.clonePublicDataset(token, { sourceApiUrl: away.url })).rejects.toThrow(
-      "409",
-    );
+    await expect(
+      client.clonePublicDataset(token, { sourceApiUrl: otherServer.url }),
+    ).rejects.toThrow("409");
   });
 });
 
-desk.expectAllCalled();
+testServer.expectAllCalled();

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { Desk, toArray } from "./langsmith/desk.ts";
+import { LangsmithTestServer, toArray } from "./langsmith/test-server.ts";
 import { betweenVersions, doubles, inputsOf } from "./langsmith/doubles.ts";
 import { versions, newVersions } from "./langsmith/methods.ts";
 
-const desk = new Desk("dataset-versions");
+const testServer = new LangsmithTestServer("dataset-versions");
 
 describe.each(versions)("versions of datasets with %s", (version) => {
   test("versions differ by what was added, changed and removed between them", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const { dataset, examples } = await doubles(client, 3);
     const before = await betweenVersions();
     const [, changed, removed] = examples.map(({ id }) => id);
@@ -38,7 +38,7 @@ describe.each(versions)("versions of datasets with %s", (version) => {
   });
 
   test("examples go into splits and out again, and earlier versions keep theirs", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const { dataset, examples } = await doubles(client, 3);
     const datasetId = dataset.id;
     const [first, second] = examples.map(({ id }) => id);
@@ -77,8 +77,8 @@ describe.each(versions)("versions of datasets with %s", (version) => {
 test.each(newVersions)(
   "langsmith 0.10 tags a version, moves the tag, and reads by it (%s)",
   async (newer) => {
-    const client = desk.newest(newer);
-    const { dataset } = await doubles(desk.either("langsmith"), 2);
+    const client = testServer.newest(newer);
+    const { dataset } = await doubles(testServer.either("langsmith"), 2);
     const datasetId = dataset.id;
     const first = await client.readDatasetVersion({ datasetId, tag: "latest" });
     const time = await betweenVersions();
@@ -93,7 +93,7 @@ test.each(newVersions)(
     await client.updateDatasetTag({ datasetName: dataset.name, asOf: second.as_of, tag: "good" });
     expect(await tagged()).toHaveLength(3);
     expect(
-      await desk.reader.datasets.readVersion({ datasetId: datasetId, tag: "good" }),
+      await testServer.reader.datasets.readVersion({ datasetId: datasetId, tag: "good" }),
     ).toMatchObject({
       tags: expect.arrayContaining(["good", "latest"]) as unknown,
     });
@@ -102,7 +102,7 @@ test.each(newVersions)(
 );
 
 test("langsmith 0.1 searches the examples of an indexed dataset by likeness, and by a filter", async () => {
-  const client = desk.old();
+  const client = testServer.old();
   const { id: datasetId, name: datasetName } = await client.createDataset(`likes ${Date.now()}`, {
     inputsSchema: {
       type: "object",
@@ -134,4 +134,4 @@ test("langsmith 0.1 searches the examples of an indexed dataset by likeness, and
   expect(await similar('eq(metadata.kind, "nature")')).toEqual([{ text: texts[1] }]);
 });
 
-desk.expectAllCalled();
+testServer.expectAllCalled();

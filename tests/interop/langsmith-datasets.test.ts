@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { Desk, toArray, unique } from "./langsmith/desk.ts";
+import { LangsmithTestServer, toArray, unique } from "./langsmith/test-server.ts";
 import { versions } from "./langsmith/methods.ts";
-import { nasty } from "./langsmith/traces.ts";
+import { unusualText } from "./langsmith/traces.ts";
 
-const desk = new Desk("datasets");
+const testServer = new LangsmithTestServer("datasets");
 
 const textSchema = {
   type: "object",
@@ -13,9 +13,9 @@ const textSchema = {
 
 describe.each(versions)("datasets of %s", (version) => {
   test("a dataset is made with all its fields, and read by id and by name", async () => {
-    const client = desk.either(version);
-    const name = unique(`dataset ${nasty.slice(0, 5)}`);
-    const made = await client.createDataset(name, {
+    const client = testServer.either(version);
+    const name = unique(`dataset ${unusualText.slice(0, 5)}`);
+    const created = await client.createDataset(name, {
       description: "What it is for",
       dataType: "kv",
       inputsSchema: textSchema,
@@ -23,7 +23,7 @@ describe.each(versions)("datasets of %s", (version) => {
       metadata: { team: "search", depth: { tier: 2 } },
     });
     const expected = {
-      id: made.id,
+      id: created.id,
       name,
       description: "What it is for",
       data_type: "kv",
@@ -32,19 +32,19 @@ describe.each(versions)("datasets of %s", (version) => {
       metadata: { team: "search", depth: { tier: 2 } },
       example_count: 0,
     };
-    expect(await client.readDataset({ datasetId: made.id })).toMatchObject(expected);
+    expect(await client.readDataset({ datasetId: created.id })).toMatchObject(expected);
     expect(await client.readDataset({ datasetName: name })).toMatchObject(expected);
-    expect(await desk.reader.datasets.read({ datasetId: made.id })).toMatchObject({
+    expect(await testServer.reader.datasets.read({ datasetId: created.id })).toMatchObject({
       name,
       metadata: expected.metadata,
     });
-    const refused = client.createExamples({ inputs: [{ text: 1 }], datasetId: made.id });
+    const refused = client.createExamples({ inputs: [{ text: 1 }], datasetId: created.id });
     await expect(refused).rejects.toThrow("text");
     await expect(client.createDataset(name)).rejects.toThrow(/409|already exists/u);
   });
 
   test("a dataset is there until it is deleted, by id or by name", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const [first, second] = [unique("dataset"), unique("dataset")];
     const { id: datasetId } = await client.createDataset(first);
     await client.createDataset(second);
@@ -58,7 +58,7 @@ describe.each(versions)("datasets of %s", (version) => {
   });
 
   test("an update changes what it names, and nothing else", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const { id, name } = await client.createDataset(unique("dataset"), { description: "before" });
     const renamed = unique("renamed");
     await client.updateDataset({ datasetId: id, name: renamed });
@@ -75,7 +75,7 @@ describe.each(versions)("datasets of %s", (version) => {
   });
 
   test("datasets are listed by each filter, and past a page", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const stem = crypto.randomUUID();
     const first = await client.createDataset(`${stem} first`, { metadata: { team: stem } });
     const second = await client.createDataset(`${stem} second`);
@@ -92,17 +92,17 @@ describe.each(versions)("datasets of %s", (version) => {
   });
 
   test("a dataset's page names the tenant and the dataset", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     await client.createProject({ projectName: unique("for its tenant") });
     const { id, name } = await client.createDataset(unique("dataset"));
-    const { id: tenantId } = await desk.reader.tenant.settings();
+    const { id: tenantId } = await testServer.reader.tenant.settings();
     const page = `/o/${tenantId}/datasets/${id}`;
     expect(new URL(await client.getDatasetUrl({ datasetId: id })).pathname).toBe(page);
     expect(new URL(await client.getDatasetUrl({ datasetName: name })).pathname).toBe(page);
   });
 
   test("a CSV becomes a dataset with an example for each row", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const name = unique("csv");
     const csv =
       '\uFEFFquestion,hint,answer\n"Who, or\nwhat?","a ""quoted"" word",Rain\nWhy?,,Sun\n';
@@ -121,7 +121,7 @@ describe.each(versions)("datasets of %s", (version) => {
       data_type: "kv",
       example_count: 2,
     });
-    const examples = await desk.reader.examples.list({ datasetId: dataset.id }).toArray();
+    const examples = await testServer.reader.examples.list({ datasetId: dataset.id }).toArray();
     const rows = new Map(
       examples.map(({ inputs, outputs }) => [inputs["question"], { inputs, outputs }]),
     );
@@ -141,17 +141,17 @@ describe.each(versions)("datasets of %s", (version) => {
   });
 
   test("chats leave as lines for fine-tuning", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const { id, name } = await client.createDataset(unique("chats"), { dataType: "chat" });
     await client.createChatExample(
-      [{ type: "human", data: { content: `Weather? ${nasty.slice(0, 5)}` } }],
+      [{ type: "human", data: { content: `Weather? ${unusualText.slice(0, 5)}` } }],
       { type: "ai", data: { content: "Rain." } },
       { datasetId: id },
     );
     const expected = [
       {
         messages: [
-          { role: "user", content: `Weather? ${nasty.slice(0, 5)}` },
+          { role: "user", content: `Weather? ${unusualText.slice(0, 5)}` },
           { role: "assistant", content: "Rain." },
         ],
       },
@@ -162,4 +162,4 @@ describe.each(versions)("datasets of %s", (version) => {
   });
 });
 
-desk.expectAllCalled();
+testServer.expectAllCalled();

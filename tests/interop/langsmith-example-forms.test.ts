@@ -1,12 +1,12 @@
 import type { ExampleCreate } from "langsmith/schemas";
 import { describe, expect, test } from "vitest";
-import { Desk, toArray, unique } from "./langsmith/desk.ts";
+import { LangsmithTestServer, toArray, unique } from "./langsmith/test-server.ts";
 import { newVersions } from "./langsmith/methods.ts";
-import type { TodaysClient } from "./langsmith/desk.ts";
+import type { TodaysClient } from "./langsmith/test-server.ts";
 import { betweenVersions, doubles } from "./langsmith/doubles.ts";
-import { nasty } from "./langsmith/traces.ts";
+import { unusualText } from "./langsmith/traces.ts";
 
-const desk = new Desk("example-forms");
+const testServer = new LangsmithTestServer("example-forms");
 
 const png = new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10, 0, 255, 0, 1]);
 
@@ -25,27 +25,27 @@ describe("examples of langsmith 0.10 that are sent as forms", () => {
   test.each(newVersions)(
     "attachments are read back byte for byte, from one example and from a list (%s)",
     async (newer) => {
-      const client = desk.newest(newer);
+      const client = testServer.newest(newer);
       const { id: dataset_id } = await client.createDataset(unique("dataset"));
       const { id, attachments } = await client.createExample({
         dataset_id,
-        inputs: { question: nasty },
-        outputs: { answer: nasty },
+        inputs: { question: unusualText },
+        outputs: { answer: unusualText },
         attachments: {
           picture: ["image/png", png],
-          "a note": { mimeType: "text/plain", data: new TextEncoder().encode(nasty) },
+          "a note": { mimeType: "text/plain", data: new TextEncoder().encode(unusualText) },
         },
       });
       expect(attachments?.["picture"]).toMatchObject({ mime_type: "image/png" });
-      const note = new TextEncoder().encode(nasty);
+      const note = new TextEncoder().encode(unusualText);
       expect(await bytesOf(attachments)).toEqual({ picture: png, "a note": note });
       const listed = await toArray(
         client.listExamples({ datasetId: dataset_id, includeAttachments: true }),
       );
-      expect(listed).toMatchObject([{ id, outputs: { answer: nasty } }]);
+      expect(listed).toMatchObject([{ id, outputs: { answer: unusualText } }]);
       expect(await bytesOf(listed[0]!.attachments)).toEqual({ picture: png, "a note": note });
-      const read = await desk.reader.examples.read(id);
-      const bytes = await desk.reader.examples.readAttachment(read.attachments!["picture"]!);
+      const read = await testServer.reader.examples.read(id);
+      const bytes = await testServer.reader.examples.readAttachment(read.attachments!["picture"]!);
       expect(new Uint8Array(bytes)).toEqual(png);
     },
   );
@@ -53,7 +53,7 @@ describe("examples of langsmith 0.10 that are sent as forms", () => {
   test.each(newVersions)(
     "attachments are kept, renamed, replaced and dropped by an update (%s)",
     async (newer) => {
-      const client = desk.newest(newer);
+      const client = testServer.newest(newer);
       const { id: dataset_id } = await client.createDataset(unique("dataset"));
       const { id } = await client.createExample({
         dataset_id,
@@ -76,17 +76,17 @@ describe("examples of langsmith 0.10 that are sent as forms", () => {
   test.each(newVersions)(
     "many are made from a list, from columns, and by the call that it replaced (%s)",
     async (newer) => {
-      const client = desk.newest(newer);
+      const client = testServer.newest(newer);
       const { id: dataset_id, name: dataset_name } = await client.createDataset(unique("dataset"));
-      const made = await client.createExamples([
+      const created = await client.createExamples([
         { dataset_name, inputs: { n: 1 }, outputs: { double: 2 }, split: "train" },
         { dataset_name, inputs: { n: 2 }, attachments: { picture: ["image/png", png] } },
       ]);
-      expect(made).toMatchObject([
+      expect(created).toMatchObject([
         { inputs: { n: 1 }, outputs: { double: 2 }, metadata: { dataset_split: ["train"] } },
         { inputs: { n: 2 } },
       ]);
-      expect(await bytesOf(made[1]!.attachments)).toEqual({ picture: png });
+      expect(await bytesOf(created[1]!.attachments)).toEqual({ picture: png });
       const [column] = await client.createExamples({
         inputs: [{ n: 3 }],
         attachments: [{ picture: ["image/png", png] }],
@@ -104,14 +104,14 @@ describe("examples of langsmith 0.10 that are sent as forms", () => {
         outputs: { double: "eight" },
         metadata: { of: "four" },
       });
-      expect(await desk.reader.examples.count({ datasetId: dataset_id })).toBe(4);
+      expect(await testServer.reader.examples.count({ datasetId: dataset_id })).toBe(4);
     },
   );
 
   test.each(newVersions)(
     "an example is made of a run, with its inputs, outputs and attachments (%s)",
     async (newer) => {
-      const client = desk.newest(newer);
+      const client = testServer.newest(newer);
       const source_run_id = crypto.randomUUID();
       const place = {
         id: source_run_id,
@@ -152,8 +152,8 @@ describe("examples of langsmith 0.10 that are sent as forms", () => {
   test.each(newVersions)(
     "many are deleted at once, and earlier versions keep them unless it is for good (%s)",
     async (newer) => {
-      const client = desk.newest(newer);
-      const { dataset, examples } = await doubles(desk.either("langsmith"), 4);
+      const client = testServer.newest(newer);
+      const { dataset, examples } = await doubles(testServer.either("langsmith"), 4);
       const datasetId = dataset.id;
       const before = await betweenVersions();
       const ids = examples.map(({ id }) => id);
@@ -168,4 +168,4 @@ describe("examples of langsmith 0.10 that are sent as forms", () => {
   );
 });
 
-desk.expectAllCalled();
+testServer.expectAllCalled();

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { Desk, toArray, unique } from "./langsmith/desk.ts";
-import type { OldClient } from "./langsmith/desk.ts";
+import { LangsmithTestServer, toArray, unique } from "./langsmith/test-server.ts";
+import type { OldClient } from "./langsmith/test-server.ts";
 import { doubles, inputsOf } from "./langsmith/doubles.ts";
 import { versions } from "./langsmith/methods.ts";
-import { nasty } from "./langsmith/traces.ts";
+import { unusualText } from "./langsmith/traces.ts";
 
-const desk = new Desk("examples");
+const testServer = new LangsmithTestServer("examples");
 
 /** Records a run from which an example can be created. */
 async function sourceRun(client: OldClient): Promise<string> {
@@ -22,13 +22,13 @@ async function sourceRun(client: OldClient): Promise<string> {
 
 describe.each(versions)("examples of %s", (version) => {
   test("an example is made with all its fields, and read", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const { id: datasetId, name: datasetName } = await client.createDataset(unique("dataset"));
     const exampleId = crypto.randomUUID();
     const sourceRunId = await sourceRun(client);
-    const made = await client.createExample(
-      { question: nasty, list: [1, { deep: null }] },
-      { answer: nasty },
+    const created = await client.createExample(
+      { question: unusualText, list: [1, { deep: null }] },
+      { answer: unusualText },
       {
         datasetId,
         exampleId,
@@ -38,19 +38,19 @@ describe.each(versions)("examples of %s", (version) => {
         sourceRunId,
       },
     );
-    expect(made.id).toBe(exampleId);
+    expect(created.id).toBe(exampleId);
     const example = await client.readExample(exampleId);
     expect(example).toMatchObject({
       id: exampleId,
       dataset_id: datasetId,
-      inputs: { question: nasty, list: [1, { deep: null }] },
-      outputs: { answer: nasty },
+      inputs: { question: unusualText, list: [1, { deep: null }] },
+      outputs: { answer: unusualText },
       source_run_id: sourceRunId,
       metadata: { team: "search", depth: { tier: 2 }, dataset_split: ["test", "hard"] },
     });
     expect(example.created_at).toContain("2026-01-02T03:04:05.678");
-    expect(await desk.reader.examples.read(exampleId)).toMatchObject({
-      inputs: { question: nasty },
+    expect(await testServer.reader.examples.read(exampleId)).toMatchObject({
+      inputs: { question: unusualText },
       splits: ["test", "hard"],
     });
     const second = await client.createExample({ n: 1 }, { double: 2 }, { datasetName });
@@ -59,11 +59,11 @@ describe.each(versions)("examples of %s", (version) => {
   });
 
   test("many examples are made at once, in their order", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const { name: datasetName } = await client.createDataset(unique("dataset"));
     const exampleIds = [crypto.randomUUID(), crypto.randomUUID()];
     const sourceRunIds = [await sourceRun(client), await sourceRun(client)];
-    const made = await client.createExamples({
+    const created = await client.createExamples({
       inputs: [{ n: 1 }, { n: 2 }],
       outputs: [{ double: 2 }, { double: 4 }],
       metadata: [{ of: "one" }, { of: "two" }],
@@ -72,7 +72,7 @@ describe.each(versions)("examples of %s", (version) => {
       sourceRunIds,
       datasetName,
     });
-    expect(made.map(({ id }) => id)).toEqual(exampleIds);
+    expect(created.map(({ id }) => id)).toEqual(exampleIds);
     const read = await Promise.all(exampleIds.map((id) => client.readExample(id)));
     expect(read).toMatchObject([
       {
@@ -91,7 +91,7 @@ describe.each(versions)("examples of %s", (version) => {
   });
 
   test("a text with its continuation, and a chat, are examples", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const llm = await client.createDataset(unique("dataset"), { dataType: "llm" });
     const text = await client.createLLMExample("Weather?", "Rain.", { datasetId: llm.id });
     expect(await client.readExample(text.id)).toMatchObject({
@@ -105,7 +105,7 @@ describe.each(versions)("examples of %s", (version) => {
       additional_kwargs: { of: type },
     });
     const chat = await client.createChatExample(
-      [message("system", "Be brief."), message("human", nasty)],
+      [message("system", "Be brief."), message("human", unusualText)],
       message("ai", "Rain."),
       { datasetId: chats.id },
     );
@@ -113,7 +113,7 @@ describe.each(versions)("examples of %s", (version) => {
       inputs: {
         input: [
           { type: "system", data: { content: "Be brief.", additional_kwargs: { of: "system" } } },
-          { type: "human", data: { content: nasty } },
+          { type: "human", data: { content: unusualText } },
         ],
       },
       outputs: { output: { type: "ai", data: { content: "Rain." } } },
@@ -121,7 +121,7 @@ describe.each(versions)("examples of %s", (version) => {
   });
 
   test("examples are listed by each filter, and past a page", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const { dataset } = await doubles(client, 103);
     const datasetId = dataset.id;
     const extra = await client.createExample(
@@ -149,7 +149,7 @@ describe.each(versions)("examples of %s", (version) => {
   });
 
   test("an update changes what it names, and nothing else", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const { dataset, examples } = await doubles(client, 3);
     const [first, second, third] = examples.map(({ id }) => id) as [string, string, string];
     await client.updateExample(first, { outputs: { double: "two" } });
@@ -169,7 +169,7 @@ describe.each(versions)("examples of %s", (version) => {
     });
     await client.updateExamples([
       { id: second, outputs: { double: 5 }, dataset_id: dataset.id },
-      { id: third, metadata: { odd: nasty }, dataset_id: dataset.id },
+      { id: third, metadata: { odd: unusualText }, dataset_id: dataset.id },
     ]);
     expect(await client.readExample(second)).toMatchObject({
       inputs: { n: 2 },
@@ -178,19 +178,19 @@ describe.each(versions)("examples of %s", (version) => {
     expect(await client.readExample(third)).toMatchObject({
       inputs: { n: 3 },
       outputs: { double: 6 },
-      metadata: { odd: nasty },
+      metadata: { odd: unusualText },
     });
   });
 
   test("a deleted example is not there any more", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const { dataset, examples } = await doubles(client, 2);
     await client.deleteExample(examples[0]!.id);
     await expect(client.readExample(examples[0]!.id)).rejects.toThrow("404");
     const left = await toArray(client.listExamples({ datasetId: dataset.id }));
     expect(left.map(({ id }) => id)).toEqual([examples[1]!.id]);
-    expect(await desk.reader.examples.count({ datasetId: dataset.id })).toBe(1);
+    expect(await testServer.reader.examples.count({ datasetId: dataset.id })).toBe(1);
   });
 });
 
-desk.expectAllCalled();
+testServer.expectAllCalled();

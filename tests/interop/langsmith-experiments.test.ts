@@ -11,18 +11,18 @@ import {
   evaluateComparative as newestComparative,
 } from "langsmith-0.12/evaluation";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { Desk, toArray, unique } from "./langsmith/desk.ts";
-import type { OldClient } from "./langsmith/desk.ts";
+import { LangsmithTestServer, toArray, unique } from "./langsmith/test-server.ts";
+import type { OldClient } from "./langsmith/test-server.ts";
 import { doubles } from "./langsmith/doubles.ts";
 import { versions, newVersions } from "./langsmith/methods.ts";
 import type { Version } from "./langsmith/methods.ts";
 
-const desk = new Desk("experiments");
+const testServer = new LangsmithTestServer("experiments");
 
 beforeAll(() => {
   // Evaluators are traced with the package's own client, which the environment configures.
   vi.stubEnv("LANGSMITH_TRACING", "true");
-  vi.stubEnv("LANGSMITH_ENDPOINT", desk.url);
+  vi.stubEnv("LANGSMITH_ENDPOINT", testServer.url);
   vi.stubEnv("LANGSMITH_API_KEY", "none");
   // Both print the address of the experiment's page.
   vi.spyOn(console, "log").mockImplementation(() => undefined);
@@ -81,7 +81,7 @@ async function experiment(
 
 describe.each(versions)("experiments of %s", (version) => {
   test("an evaluation is a project of runs over the examples, each with its feedback", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const { dataset, examples } = await doubles(client, 3);
     const { experimentName } = await experiment(
       { version, client },
@@ -108,10 +108,10 @@ describe.each(versions)("experiments of %s", (version) => {
       expect(Number(feedback!.score)).toBe(n === 1 ? 1 : 0);
       expect(feedback).toMatchObject({ comment: `of {"n":${n}}` });
     }
-    const given = await desk.reader.feedback
+    const feedback = await testServer.reader.feedback
       .list({ projectIds: [project.id], level: "project" })
       .toArray();
-    const [share] = given.filter(({ key }) => key === "share");
+    const [share] = feedback.filter(({ key }) => key === "share");
     expect(share?.score).toBeCloseTo(1 / 3);
     const listed = await toArray(client.listProjects({ referenceDatasetId: dataset.id }));
     expect(listed.map(({ id }) => id)).toEqual([project.id]);
@@ -123,7 +123,7 @@ describe.each(versions)("experiments of %s", (version) => {
   });
 
   test("two experiments are compared, and each comparison is feedback on both runs", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const { dataset } = await doubles(client, 2);
     const at = { version, client };
     const first = await experiment(at, { data: dataset.name, target: "doubling" });
@@ -148,11 +148,12 @@ describe.each(versions)("experiments of %s", (version) => {
     });
     expect(compared.results).toHaveLength(2);
     const { source_run_id: judgeId } = compared.results[0] as { readonly source_run_id?: string };
-    const judge = async () => await desk.reader.runs.read(judgeId ?? "").catch(() => undefined);
+    const readJudgeRun = async () =>
+      await testServer.reader.runs.read(judgeId ?? "").catch(() => undefined);
     await expect
-      .poll(judge)
+      .poll(readJudgeRun)
       .toMatchObject({ outputs: { key: "better" }, endTime: expect.any(String) as unknown });
-    const [comparison] = await desk.reader.experiments
+    const [comparison] = await testServer.reader.experiments
       .listComparative({ datasetId: dataset.id })
       .toArray();
     expect(comparison).toMatchObject({
@@ -162,27 +163,27 @@ describe.each(versions)("experiments of %s", (version) => {
     });
     const better = async (projectName: string) => {
       const runs = await toArray(client.listRuns({ projectName, isRoot: true }));
-      const given = await toArray(
+      const feedback = await toArray(
         client.listFeedback({ runIds: runs.map(({ id }) => id), feedbackKeys: ["better"] }),
       );
-      expect(given.every((one) => "comparative_experiment_id" in one)).toBe(true);
-      return given.map(({ score }) => score).toSorted((a, b) => Number(a) - Number(b));
+      expect(feedback.every((one) => "comparative_experiment_id" in one)).toBe(true);
+      return feedback.map(({ score }) => score).toSorted((a, b) => Number(a) - Number(b));
     };
     expect(await better(names[0]!)).toEqual([1, 1]);
     expect(await better(names[1]!)).toEqual([0, 1]);
   });
 
   test("a comparison is made by hand, its dataset that of the first experiment", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const { id: referenceDatasetId } = await client.createDataset(unique("dataset"));
     const experimentIds: string[] = [];
     for (const stem of ["first", "second"]) {
-      const made = await client.createProject({ projectName: unique(stem), referenceDatasetId });
-      experimentIds.push(made.id);
+      const created = await client.createProject({ projectName: unique(stem), referenceDatasetId });
+      experimentIds.push(created.id);
     }
     const id = crypto.randomUUID();
     const name = unique("comparison");
-    const made = await client.createComparativeExperiment({
+    const created = await client.createComparativeExperiment({
       id,
       name,
       experimentIds,
@@ -190,8 +191,8 @@ describe.each(versions)("experiments of %s", (version) => {
       description: "By hand",
       metadata: { team: "search" },
     });
-    expect(made).toMatchObject({ id, name, reference_dataset_id: referenceDatasetId });
-    const [read] = await desk.reader.experiments
+    expect(created).toMatchObject({ id, name, reference_dataset_id: referenceDatasetId });
+    const [read] = await testServer.reader.experiments
       .listComparative({ datasetId: referenceDatasetId, ids: [id] })
       .toArray();
     expect(read).toMatchObject({ id, name, description: "By hand", metadata: { team: "search" } });
@@ -205,7 +206,7 @@ interface TargetConfig {
 }
 
 /** The arguments of an evaluator. */
-interface Judged {
+interface EvaluatorInput {
   readonly outputs: Readonly<Record<string, unknown>>;
   readonly referenceOutputs?: Readonly<Record<string, unknown>>;
   readonly attachments?: object;
@@ -214,7 +215,7 @@ interface Judged {
 test.each(newVersions)(
   "langsmith 0.10 evaluates with arguments by name, attachments, repetitions and several scores (%s)",
   async (newer) => {
-    const client = desk.newest(newer);
+    const client = testServer.newest(newer);
     const { id: dataset_id, name } = await client.createDataset(unique("dataset"));
     await client.createExample({
       dataset_id,
@@ -233,7 +234,7 @@ test.each(newVersions)(
         includeAttachments: true,
         numRepetitions: 2,
         evaluators: [
-          ({ outputs, referenceOutputs, attachments }: Judged) => ({
+          ({ outputs, referenceOutputs, attachments }: EvaluatorInput) => ({
             results: [
               { key: "correct", score: outputs["length"] === referenceOutputs?.["length"] },
               { key: "files", score: Object.keys(attachments ?? {}).length },
@@ -254,11 +255,11 @@ test.each(newVersions)(
       run_count: 2,
       feedback_stats: { correct: { n: 2, avg: 1 }, files: { n: 2, avg: 1 } },
     });
-    const given = await desk.reader.feedback
+    const feedback = await testServer.reader.feedback
       .list({ projectIds: [project.id], level: "project" })
       .toArray();
-    expect(given.find(({ key }) => key === "count")).toMatchObject({ score: 2 });
+    expect(feedback.find(({ key }) => key === "count")).toMatchObject({ score: 2 });
   },
 );
 
-desk.expectAllCalled();
+testServer.expectAllCalled();

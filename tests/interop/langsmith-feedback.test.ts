@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { Desk, toArray, unique } from "./langsmith/desk.ts";
-import type { OldClient } from "./langsmith/desk.ts";
+import { LangsmithTestServer, toArray, unique } from "./langsmith/test-server.ts";
+import type { OldClient } from "./langsmith/test-server.ts";
 import { versions, newVersions } from "./langsmith/methods.ts";
-import { nasty } from "./langsmith/traces.ts";
+import { unusualText } from "./langsmith/traces.ts";
 
-const desk = new Desk("feedback");
+const testServer = new LangsmithTestServer("feedback");
 
 interface MadeRun {
   readonly id: string;
@@ -27,42 +27,45 @@ async function makeRun(client: OldClient, fields: object = {}): Promise<MadeRun>
 
 describe.each(versions)("feedback of %s", (version) => {
   test("feedback is made with all its fields, and read", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const { id: runId } = await makeRun(client);
     const { id: sourceRunId } = await makeRun(client);
     const feedbackId = crypto.randomUUID();
-    const made = await client.createFeedback(runId, "helpful", {
+    const created = await client.createFeedback(runId, "helpful", {
       feedbackId,
       score: 0.75,
-      value: nasty,
+      value: unusualText,
       correction: { answer: "Sun." },
-      comment: `<b>${nasty}`,
+      comment: `<b>${unusualText}`,
       sourceInfo: { model: "judge" },
       feedbackSourceType: "model",
       sourceRunId,
       feedbackConfig: { type: "continuous", min: 0, max: 1, categories: null },
     });
-    expect(made.id).toBe(feedbackId);
+    expect(created.id).toBe(feedbackId);
     expect(await client.readFeedback(feedbackId)).toMatchObject({
       id: feedbackId,
       run_id: runId,
       key: "helpful",
       score: 0.75,
-      value: nasty,
+      value: unusualText,
       correction: { answer: "Sun." },
-      comment: `<b>${nasty}`,
+      comment: `<b>${unusualText}`,
       feedback_source: {
         type: "model",
         metadata: { model: "judge", __run: { run_id: sourceRunId } },
       },
     });
-    expect(await desk.reader.feedback.read(feedbackId)).toMatchObject({ runId, key: "helpful" });
-    const run = await desk.reader.runs.read(runId);
+    expect(await testServer.reader.feedback.read(feedbackId)).toMatchObject({
+      runId,
+      key: "helpful",
+    });
+    const run = await testServer.reader.runs.read(runId);
     expect(run.feedbackStats).toMatchObject({ helpful: { n: 1, avg: 0.75 } });
   });
 
   test("a project is judged as a run is", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const { id: projectId } = await client.createProject({ projectName: unique("project") });
     const { id } = await client.createFeedback(null, "summary", { score: 1, projectId });
     expect(await client.readFeedback(id)).toMatchObject({
@@ -73,7 +76,7 @@ describe.each(versions)("feedback of %s", (version) => {
   });
 
   test("an update changes what it names, and a deleted one is not there any more", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const { id: runId } = await makeRun(client);
     const { id } = await client.createFeedback(runId, "helpful", { score: 0, comment: "before" });
     await client.updateFeedback(id, { score: 1 });
@@ -95,10 +98,10 @@ describe.each(versions)("feedback of %s", (version) => {
   });
 
   test("feedback is listed by runs, keys and sources, and past a page", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const first = await makeRun(client);
     const second = await makeRun(client);
-    const made = [
+    const created = [
       await client.createFeedback(first.id, "helpful", { score: 1 }),
       await client.createFeedback(first.id, "correct", { score: 0, feedbackSourceType: "model" }),
       await client.createFeedback(second.id, "helpful", { score: true }),
@@ -106,11 +109,11 @@ describe.each(versions)("feedback of %s", (version) => {
     const idsOf = async (filter: Parameters<typeof client.listFeedback>[0]) =>
       new Set((await toArray(client.listFeedback(filter))).map(({ id }) => id));
     const runIds = [first.id, second.id];
-    expect(await idsOf({ runIds })).toEqual(new Set(made));
-    expect(await idsOf({ runIds: [first.id] })).toEqual(new Set(made.slice(0, 2)));
-    expect(await idsOf({ runIds, feedbackKeys: ["correct"] })).toEqual(new Set([made[1]]));
-    expect(await idsOf({ runIds, feedbackKeys: ["helpful", "correct"] })).toEqual(new Set(made));
-    expect(await idsOf({ runIds, feedbackSourceTypes: ["model"] })).toEqual(new Set([made[1]]));
+    expect(await idsOf({ runIds })).toEqual(new Set(created));
+    expect(await idsOf({ runIds: [first.id] })).toEqual(new Set(created.slice(0, 2)));
+    expect(await idsOf({ runIds, feedbackKeys: ["correct"] })).toEqual(new Set([created[1]]));
+    expect(await idsOf({ runIds, feedbackKeys: ["helpful", "correct"] })).toEqual(new Set(created));
+    expect(await idsOf({ runIds, feedbackSourceTypes: ["model"] })).toEqual(new Set([created[1]]));
     const many = await makeRun(client);
     for (let index = 0; index < 101; index += 1) {
       await client.createFeedback(many.id, `key ${index}`, { score: index });
@@ -119,7 +122,7 @@ describe.each(versions)("feedback of %s", (version) => {
   });
 
   test("whoever has the address of a token judges without a key", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const { id: runId } = await makeRun(client);
     const byLink = await client.createPresignedFeedbackToken(runId, "helpful");
     const byPost = await client.createPresignedFeedbackToken(runId, "correct", {
@@ -134,15 +137,15 @@ describe.each(versions)("feedback of %s", (version) => {
     expect((await fetch(`${byLink.url}?score=0.5&comment=fine`)).status).toBe(200);
     const post = { method: "POST", body: JSON.stringify({ score: 1, correction: { a: 1 } }) };
     expect((await fetch(byPost.url, post)).status).toBe(200);
-    const given = await toArray(client.listFeedback({ runIds: [runId] }));
-    const byKey = new Map(given.map((feedback) => [feedback.key, feedback]));
+    const listed = await toArray(client.listFeedback({ runIds: [runId] }));
+    const byKey = new Map(listed.map((feedback) => [feedback.key, feedback]));
     expect(byKey.get("helpful")).toMatchObject({ score: 0.5, comment: "fine", run_id: runId });
     expect(byKey.get("correct")).toMatchObject({ score: 1, correction: { a: 1 } });
-    expect(given).toHaveLength(2);
+    expect(listed).toHaveLength(2);
   });
 
   test("an expired token takes nothing any more, and the past is no expiry", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const { id: runId } = await makeRun(client);
     const { url } = await client.createPresignedFeedbackToken(runId, "late", {
       expiration: new Date(Date.now() + 100).toISOString(),
@@ -160,9 +163,9 @@ describe.each(versions)("feedback of %s", (version) => {
   });
 
   test("what an evaluator says of a run is its feedback", async () => {
-    const client = desk.either(version);
-    const made = await makeRun(client);
-    const run = await client.readRun(made.id);
+    const client = testServer.either(version);
+    const created = await makeRun(client);
+    const run = await client.readRun(created.id);
     const results = await client.logEvaluationFeedback(
       {
         results: [
@@ -174,8 +177,8 @@ describe.each(versions)("feedback of %s", (version) => {
       { suite: "nightly" },
     );
     expect(results).toHaveLength(2);
-    const given = await toArray(client.listFeedback({ runIds: [made.id] }));
-    const byKey = new Map(given.map((feedback) => [feedback.key, feedback]));
+    const listed = await toArray(client.listFeedback({ runIds: [created.id] }));
+    const byKey = new Map(listed.map((feedback) => [feedback.key, feedback]));
     expect(byKey.get("correct")).toMatchObject({
       score: 1,
       comment: "yes",
@@ -186,7 +189,7 @@ describe.each(versions)("feedback of %s", (version) => {
 });
 
 test("langsmith 0.1 evaluates a run against its example", async () => {
-  const client = desk.old();
+  const client = testServer.old();
   const { id: datasetId } = await client.createDataset(unique("dataset"));
   const example = await client.createExample({ q: 1 }, { answer: "Rain." }, { datasetId });
   const { id } = await makeRun(client, { reference_example_id: example.id });
@@ -211,10 +214,10 @@ test("langsmith 0.1 evaluates a run against its example", async () => {
 test.each(newVersions)(
   "langsmith 0.10 says which project and trace a judged run is of (%s)",
   async (newer) => {
-    const client = desk.newest(newer);
-    const { id: runId, project: projectName } = await makeRun(desk.either("langsmith"));
+    const client = testServer.newest(newer);
+    const { id: runId, project: projectName } = await makeRun(testServer.either("langsmith"));
     const { id: sessionId } = await client.readProject({ projectName });
-    const made = await client.createFeedback({
+    const created = await client.createFeedback({
       runId,
       sessionId,
       traceId: runId,
@@ -223,7 +226,7 @@ test.each(newVersions)(
       startTime: Date.now(),
       extendTraceRetention: false,
     });
-    expect(await client.readFeedback(made.id)).toMatchObject({ run_id: runId, score: 1 });
+    expect(await client.readFeedback(created.id)).toMatchObject({ run_id: runId, score: 1 });
     const summary = await client.createFeedback({
       projectId: sessionId,
       key: "summary",
@@ -241,4 +244,4 @@ test.each(newVersions)(
   },
 );
 
-desk.expectAllCalled();
+testServer.expectAllCalled();

@@ -1,11 +1,11 @@
 import { getCurrentRunTree, traceable } from "langsmith/traceable";
 import { describe, expect, test } from "vitest";
 import type { Run } from "../../src/main/index.ts";
-import { Desk, unique } from "./langsmith/desk.ts";
+import { LangsmithTestServer, unique } from "./langsmith/test-server.ts";
 import { newVersions } from "./langsmith/methods.ts";
-import { nasty } from "./langsmith/traces.ts";
+import { unusualText } from "./langsmith/traces.ts";
 
-const desk = new Desk("multipart");
+const testServer = new LangsmithTestServer("multipart");
 
 const png = new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10, 0, 255, 0, 1]);
 
@@ -20,7 +20,7 @@ async function attachmentOf(run: Run, name: string) {
 
 describe("multipart requests of langsmith 0.10", () => {
   test.each(newVersions)("attachments of a run are read back byte for byte (%s)", async (newer) => {
-    const client = desk.newest(newer);
+    const client = testServer.newest(newer);
     const project = unique("attachments");
     const describePicture = traceable(
       (picture: Uint8Array, question: string) => `${question} ${picture.byteLength} bytes`,
@@ -37,28 +37,28 @@ describe("multipart requests of langsmith 0.10", () => {
     );
     await describePicture(png, "What is it?");
     await client.awaitPendingTraceBatches();
-    const [run] = await desk.runsOf(project);
+    const [run] = await testServer.runsOf(project);
     expect(run).toMatchObject({
       inputs: { question: "What is it?" },
       outputs: { outputs: "What is it? 12 bytes" },
     });
-    const read = await desk.reader.runs.read(run!.id);
+    const read = await testServer.reader.runs.read(run!.id);
     expect(await attachmentOf(read, "picture")).toEqual({ type: "image/png", bytes: png });
     expect((await attachmentOf(read, "note")).bytes).toEqual(png);
   });
 
   test.each(newVersions)("a multipart request of one's own is taken in (%s)", async (newer) => {
-    const client = desk.newest(newer);
+    const client = testServer.newest(newer);
     const project = unique("multipart");
     const id = crypto.randomUUID();
-    const place = { id, trace_id: id, dotted_order: `20260102T030405678000Z${id}` };
+    const position = { id, trace_id: id, dotted_order: `20260102T030405678000Z${id}` };
     await client.multipartIngestRuns({
       runCreates: [
         {
-          ...place,
+          ...position,
           name: "by hand",
           run_type: "tool",
-          inputs: { question: nasty },
+          inputs: { question: unusualText },
           session_name: project,
           start_time: "2026-01-02T03:04:05.678901Z",
           attachments: { picture: ["image/png", png] },
@@ -67,17 +67,17 @@ describe("multipart requests of langsmith 0.10", () => {
       runUpdates: [],
     });
     await client.multipartIngestRuns(
-      { runUpdates: [{ ...place, outputs: { answer: 42 }, end_time: "2026-01-02T03:04:06Z" }] },
+      { runUpdates: [{ ...position, outputs: { answer: 42 }, end_time: "2026-01-02T03:04:06Z" }] },
       { useGzip: true },
     );
-    const run = await desk.reader.runs.read(id);
-    expect(run).toMatchObject({ inputs: { question: nasty }, outputs: { answer: 42 } });
+    const run = await testServer.reader.runs.read(id);
+    expect(run).toMatchObject({ inputs: { question: unusualText }, outputs: { answer: 42 } });
     expect(String(run.startTime)).toContain("03:04:05.678901");
     expect((await attachmentOf(run, "picture")).bytes).toEqual(png);
   });
 
   test.each(newVersions)("in manual mode nothing is sent until flush (%s)", async (newer) => {
-    const client = desk.newest(newer, { manualFlushMode: true });
+    const client = testServer.newest(newer, { manualFlushMode: true });
     const project = unique("manual");
     const work = traceable(() => getCurrentRunTree().id, {
       client,
@@ -85,10 +85,10 @@ describe("multipart requests of langsmith 0.10", () => {
       tracingEnabled: true,
     });
     const id = await work();
-    expect(await desk.reader.projects.has({ projectName: project })).toBe(false);
+    expect(await testServer.reader.projects.has({ projectName: project })).toBe(false);
     await client.flush();
-    expect((await desk.runsOf(project)).map((run) => run.id)).toEqual([id]);
+    expect((await testServer.runsOf(project)).map((run) => run.id)).toEqual([id]);
   });
 });
 
-desk.expectAllCalled();
+testServer.expectAllCalled();

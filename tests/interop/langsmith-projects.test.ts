@@ -1,36 +1,36 @@
 import { describe, expect, test } from "vitest";
-import { Desk, toArray, unique } from "./langsmith/desk.ts";
+import { LangsmithTestServer, toArray, unique } from "./langsmith/test-server.ts";
 import { versions, newVersions } from "./langsmith/methods.ts";
 
-const desk = new Desk("projects");
+const testServer = new LangsmithTestServer("projects");
 
 describe.each(versions)("projects of %s", (version) => {
   test("a project is made with all its fields, and read by id and by name", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const name = unique("project <b>");
-    const made = await client.createProject({
+    const created = await client.createProject({
       projectName: name,
       description: "What it is for",
       metadata: { team: "search", depth: { tier: 2 } },
       projectExtra: { colour: "green" },
     });
     const expected = {
-      id: made.id,
+      id: created.id,
       name,
       description: "What it is for",
       extra: { colour: "green", metadata: { team: "search", depth: { tier: 2 } } },
     };
-    expect(made).toMatchObject(expected);
-    expect(await client.readProject({ projectId: made.id })).toMatchObject(expected);
+    expect(created).toMatchObject(expected);
+    expect(await client.readProject({ projectId: created.id })).toMatchObject(expected);
     expect(await client.readProject({ projectName: name })).toMatchObject(expected);
-    expect(await desk.reader.projects.read({ projectId: made.id })).toMatchObject({
+    expect(await testServer.reader.projects.read({ projectId: created.id })).toMatchObject({
       name,
       description: "What it is for",
     });
   });
 
   test("a taken name is refused, and with upsert it is changed instead", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const projectName = unique("project");
     const { id } = await client.createProject({ projectName });
     await expect(client.createProject({ projectName })).rejects.toThrow(/409|already exists/u);
@@ -40,7 +40,7 @@ describe.each(versions)("projects of %s", (version) => {
   });
 
   test("a project is there until it is deleted, by id or by name", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const [first, second] = [unique("project"), unique("project")];
     const { id } = await client.createProject({ projectName: first });
     await client.createProject({ projectName: second });
@@ -49,15 +49,17 @@ describe.each(versions)("projects of %s", (version) => {
     await client.deleteProject({ projectId: id });
     await client.deleteProject({ projectName: second });
     // The current client distinguishes an unknown id from a negative result: it throws.
-    const gone = await client.hasProject({ projectId: id }).catch((error: unknown) => error);
-    expect(String(gone)).toMatch(version === "langsmith-0.1" ? /^false$/u : /404/u);
+    const missingProject = await client
+      .hasProject({ projectId: id })
+      .catch((error: unknown) => error);
+    expect(String(missingProject)).toMatch(version === "langsmith-0.1" ? /^false$/u : /404/u);
     expect(await client.hasProject({ projectName: second })).toBe(false);
     await expect(client.readProject({ projectName: second })).rejects.toThrow("not found");
     await expect(client.readProject({ projectId: id })).rejects.toThrow("404");
   });
 
   test("an update changes what it names, and nothing else", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const { id } = await client.createProject({
       projectName: unique("project"),
       description: "before",
@@ -87,7 +89,7 @@ describe.each(versions)("projects of %s", (version) => {
   });
 
   test("projects are listed by each filter", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const stem = crypto.randomUUID();
     const dataset = await client.createDataset(unique("dataset"));
     const plain = await client.createProject({
@@ -112,17 +114,17 @@ describe.each(versions)("projects of %s", (version) => {
   });
 
   test("a list of more than a page has every project once", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const stem = crypto.randomUUID();
     const names = Array.from({ length: 101 }, (_, index) => `${stem} ${index}`);
-    await Promise.all(names.map((name) => desk.reader.projects.create({ name })));
+    await Promise.all(names.map((name) => testServer.reader.projects.create({ name })));
     const listed = await toArray(client.listProjects({ nameContains: stem }));
     expect(listed).toHaveLength(names.length);
     expect(new Set(listed.map(({ name }) => name))).toEqual(new Set(names));
   });
 
   test("a project's statistics are those of its runs", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const projectName = unique("project");
     const start = Date.now() - 60_000;
     for (const error of [undefined, "no umbrella"]) {
@@ -142,10 +144,10 @@ describe.each(versions)("projects of %s", (version) => {
   });
 
   test("a project's page names the tenant and the project", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const projectName = unique("project");
     const { id, tenant_id } = await client.createProject({ projectName });
-    const { id: tenantId } = await desk.reader.tenant.settings();
+    const { id: tenantId } = await testServer.reader.tenant.settings();
     const page = `/o/${tenantId}/projects/p/${id}`;
     expect(tenant_id).toBe(tenantId);
     expect(new URL(await client.getProjectUrl({ projectName })).pathname).toBe(page);
@@ -156,7 +158,7 @@ describe.each(versions)("projects of %s", (version) => {
 test.each(newVersions)(
   "langsmith makes an experiment, and lists it with its statistics (%s)",
   async (newer) => {
-    const client = desk.newest(newer);
+    const client = testServer.newest(newer);
     const dataset = await client.createDataset(unique("dataset"));
     const projectName = unique("experiment");
     const { id } = await client.createProject({
@@ -171,4 +173,4 @@ test.each(newVersions)(
   },
 );
 
-desk.expectAllCalled();
+testServer.expectAllCalled();

@@ -1,10 +1,10 @@
 import { configureGlobalPromptCache } from "langsmith";
 import { describe, expect, test } from "vitest";
-import { Desk, toArray } from "./langsmith/desk.ts";
+import { LangsmithTestServer, toArray } from "./langsmith/test-server.ts";
 import { versions, newVersions } from "./langsmith/methods.ts";
-import { nasty } from "./langsmith/traces.ts";
+import { unusualText } from "./langsmith/traces.ts";
 
-const desk = new Desk("prompts");
+const testServer = new LangsmithTestServer("prompts");
 
 const handle = (): string => `prompt-${crypto.randomUUID()}`;
 
@@ -17,19 +17,19 @@ const manifest = (template: string) => ({
 
 describe.each(versions)("prompts of %s", (version) => {
   test("a prompt is made, found, changed and deleted", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const name = handle();
     expect(await client.promptExists(name)).toBe(false);
     expect(await client.getPrompt(name)).toBeNull();
-    const made = await client.createPrompt(name, {
-      description: nasty,
+    const created = await client.createPrompt(name, {
+      description: unusualText,
       readme: "# How to",
       tags: ["chat", "weather"],
     });
     const expected = {
-      id: made.id,
+      id: created.id,
       repo_handle: name,
-      description: nasty,
+      description: unusualText,
       readme: "# How to",
       tags: ["chat", "weather"],
       is_public: false,
@@ -39,12 +39,12 @@ describe.each(versions)("prompts of %s", (version) => {
     expect(await client.getPrompt(name)).toMatchObject(expected);
     expect(await client.getPrompt(`-/${name}`)).toMatchObject(expected);
     expect(await client.promptExists(name)).toBe(true);
-    expect(await desk.reader.prompts.read(name)).toMatchObject({ readme: "# How to" });
+    expect(await testServer.reader.prompts.read(name)).toMatchObject({ readme: "# How to" });
     await expect(client.createPrompt(name)).rejects.toThrow("409");
 
     await client.updatePrompt(name, { readme: "", tags: ["late"], isArchived: true });
     expect(await client.getPrompt(name)).toMatchObject({
-      description: nasty,
+      description: unusualText,
       readme: "",
       tags: ["late"],
       is_archived: true,
@@ -55,7 +55,7 @@ describe.each(versions)("prompts of %s", (version) => {
   });
 
   test("prompts are listed by what they are, and past a page", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const stem = crypto.randomUUID();
     const names = Array.from({ length: 102 }, (_, index) => `p-${stem}-${index}`);
     for (const name of names) {
@@ -72,7 +72,7 @@ describe.each(versions)("prompts of %s", (version) => {
   });
 
   test("likes are counted once for a tenant, and taken back", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const name = handle();
     await client.createPrompt(name);
     expect(await client.likePrompt(name)).toEqual({ likes: 1 });
@@ -83,11 +83,11 @@ describe.each(versions)("prompts of %s", (version) => {
   });
 
   test("commits follow each other, and are pulled by hash, by its beginning and as the latest", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const name = handle();
     await expect(client.createCommit(name, manifest("none"))).rejects.toThrow("does not exist");
     await client.createPrompt(name);
-    const firstUrl = await client.createCommit(name, manifest(nasty));
+    const firstUrl = await client.createCommit(name, manifest(unusualText));
     const [first] = await toArray(client.listCommits(`-/${name}`));
     expect(firstUrl).toContain(`/prompts/${name}/${first!.commit_hash.slice(0, 8)}`);
     await client.createCommit(name, manifest("second"), { parentCommitHash: first!.commit_hash });
@@ -105,7 +105,7 @@ describe.each(versions)("prompts of %s", (version) => {
       owner: "-",
       repo: name,
       commit_hash: hashes[2],
-      manifest: manifest(nasty),
+      manifest: manifest(unusualText),
       examples: [],
     });
     expect(await client.pullPromptCommit(`${name}:${hashes[1]!.slice(0, 8)}`)).toMatchObject({
@@ -118,12 +118,12 @@ describe.each(versions)("prompts of %s", (version) => {
     expect(JSON.parse(String(await client._pullPrompt(`${name}:${hashes[1]!}`)))).toEqual(
       manifest("second"),
     );
-    expect(await desk.reader.prompts.pull(name)).toMatchObject({ commitHash: hashes[0] });
+    expect(await testServer.reader.prompts.pull(name)).toMatchObject({ commitHash: hashes[0] });
     expect(await client.getPrompt(name)).toMatchObject({ num_commits: 3 });
   });
 
   test("a push makes the prompt or changes it, and commits", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const name = handle();
     const bare = await client.pushPrompt(name, { description: "first" });
     expect(new URL(bare).pathname).toBe(`/prompts/${name}`);
@@ -139,8 +139,8 @@ describe.each(versions)("prompts of %s", (version) => {
   });
 
   test("a prompt is public under the tenant's handle", async () => {
-    await desk.reader.tenant.setHandle("mill");
-    const client = desk.either(version);
+    await testServer.reader.tenant.setHandle("mill");
+    const client = testServer.either(version);
     const name = handle();
     await client.createPrompt(`mill/${name}`, { isPublic: true });
     expect(await client.getPrompt(`mill/${name}`)).toMatchObject({
@@ -158,22 +158,22 @@ describe("prompts of langsmith 0.10 alone", () => {
   test.each(newVersions)(
     "a commit has tags and a description, and is pulled by a tag (%s)",
     async (newer) => {
-      const client = desk.newest(newer);
+      const client = testServer.newest(newer);
       const name = handle();
       await client.pushPrompt(name, {
         object: manifest("first"),
         commitTags: ["production", "v1"],
         commitDescription: "As released",
       });
-      await client.createCommit(name, manifest("second"), { tags: "v2", description: nasty });
+      await client.createCommit(name, manifest("second"), { tags: "v2", description: unusualText });
       expect(await client.pullPromptCommit(`${name}:production`)).toMatchObject({
         manifest: manifest("first"),
       });
       expect(await client.pullPromptCommit(`${name}:v2`)).toMatchObject({
         manifest: manifest("second"),
       });
-      const commits = await desk.reader.prompts.listCommits(name).toArray();
-      expect(commits.map(({ description }) => description)).toEqual([nasty, "As released"]);
+      const commits = await testServer.reader.prompts.listCommits(name).toArray();
+      expect(commits.map(({ description }) => description)).toEqual([unusualText, "As released"]);
     },
   );
 
@@ -181,7 +181,7 @@ describe("prompts of langsmith 0.10 alone", () => {
     "a pulled prompt comes from the cache until it is skipped (%s)",
     async (newer) => {
       configureGlobalPromptCache({ maxSize: 10, ttlSeconds: 3_600 });
-      const client = desk.newest(newer);
+      const client = testServer.newest(newer);
       const name = handle();
       await client.pushPrompt(name, { object: manifest("first") });
       expect(await client.pullPromptCommit(name)).toMatchObject({ manifest: manifest("first") });
@@ -196,7 +196,7 @@ describe("prompts of langsmith 0.10 alone", () => {
   test.each(newVersions)(
     "a prompt is found by the calls for agents and skills too, and listed as neither (%s)",
     async (newer) => {
-      const client = desk.newest(newer);
+      const client = testServer.newest(newer);
       const name = handle();
       expect([await client.agentExists(name), await client.skillExists(name)]).toEqual([
         false,
@@ -213,4 +213,4 @@ describe("prompts of langsmith 0.10 alone", () => {
   );
 });
 
-desk.expectAllCalled();
+testServer.expectAllCalled();

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { Desk, toArray, unique } from "./langsmith/desk.ts";
+import { LangsmithTestServer, toArray, unique } from "./langsmith/test-server.ts";
 import { versions, newVersions } from "./langsmith/methods.ts";
 
-const desk = new Desk("runs");
+const testServer = new LangsmithTestServer("runs");
 
 const start = Date.UTC(2026, 0, 2, 3, 4, 5, 0);
 
@@ -64,7 +64,7 @@ class Sample {
         extra: { metadata },
         session_name: this.project,
       };
-      await fetch(`${desk.url}/runs`, { method: "POST", body: JSON.stringify(run) });
+      await fetch(`${testServer.url}/runs`, { method: "POST", body: JSON.stringify(run) });
     }
   }
 }
@@ -77,7 +77,7 @@ beforeAll(async () => {
 
 describe.each(versions)("runs of %s", (version) => {
   test("a run is read, and with its children all that is below it", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const alone = await client.readRun(sample.id("good"));
     expect(alone).toMatchObject({
       name: "good",
@@ -87,8 +87,8 @@ describe.each(versions)("runs of %s", (version) => {
       trace_id: sample.id("good"),
       status: "success",
     });
-    const whole = await client.readRun(sample.id("good"), { loadChildRuns: true });
-    expect(whole.child_runs).toMatchObject([
+    const withChildren = await client.readRun(sample.id("good"), { loadChildRuns: true });
+    expect(withChildren.child_runs).toMatchObject([
       {
         id: sample.id("model"),
         outputs: { text: "umbrella" },
@@ -127,14 +127,14 @@ describe.each(versions)("runs of %s", (version) => {
   } as const;
 
   test.each(Object.entries(filters))("%s is listed", async (_, [filter, expected]) => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const found = await toArray(client.listRuns({ projectName: sample.project, ...filter }));
     expect(new Set(found.map(({ name }) => name))).toEqual(new Set(expected));
     expect(found).toHaveLength(expected.length);
   });
 
   test("runs are listed by trace, by parent and by id", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const namesOf = async (filter: Parameters<typeof client.listRuns>[0]) =>
       new Set((await toArray(client.listRuns(filter))).map(({ name }) => name));
     const trace = await namesOf({ traceId: sample.id("good") });
@@ -147,7 +147,7 @@ describe.each(versions)("runs of %s", (version) => {
   });
 
   test("a list selects fields, and goes on past a page", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const [run] = await toArray(
       client.listRuns({ projectName: sample.project, isRoot: true, select: ["id", "name"] }),
     );
@@ -172,7 +172,7 @@ describe.each(versions)("runs of %s", (version) => {
   });
 
   test("the statistics are those of the runs that a filter leaves", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const projectNames = [sample.project];
     const stats = async (filter: object) =>
       (await client.getRunStats({ projectNames, ...filter })) as unknown;
@@ -190,32 +190,32 @@ describe.each(versions)("runs of %s", (version) => {
   });
 
   test("a shared run has a link until it is taken back", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const id = sample.id("good");
     expect(await client.readRunSharedLink(id)).toBeUndefined();
     const link = await client.shareRun(id);
     expect(await client.readRunSharedLink(id)).toBe(link);
     const [token] = new URL(link).pathname.match(/[0-9a-f-]{36}/u)!;
-    expect(await desk.reader.runs.readShared(token)).toMatchObject({ id, name: "good" });
+    expect(await testServer.reader.runs.readShared(token)).toMatchObject({ id, name: "good" });
     await client.unshareRun(id);
     expect(await client.readRunSharedLink(id)).toBeUndefined();
-    await expect(desk.reader.runs.readShared(token)).rejects.toThrow("404");
+    await expect(testServer.reader.runs.readShared(token)).rejects.toThrow("404");
   });
 
   test("a run that is shared again keeps its link, whatever token the caller proposes", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const id = sample.id("bad");
     const link = await client.shareRun(id, { shareId: crypto.randomUUID() });
     expect(await client.shareRun(id)).toBe(link);
     const [token] = new URL(link).pathname.match(/[0-9a-f-]{36}/u)!;
-    expect(await desk.reader.runs.readShared(token)).toMatchObject({ id });
+    expect(await testServer.reader.runs.readShared(token)).toMatchObject({ id });
     await client.unshareRun(id);
   });
 
   test("a run's page names the tenant, the project and the run", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const run = await client.readRun(sample.id("tool"));
-    const { id: tenantId } = await desk.reader.tenant.settings();
+    const { id: tenantId } = await testServer.reader.tenant.settings();
     const page = `/o/${tenantId}/projects/p/${run.session_id}/r/${run.id}`;
     for (const key of [
       { run },
@@ -231,7 +231,7 @@ describe.each(versions)("runs of %s", (version) => {
 test.each(newVersions)(
   "langsmith 0.10 reads a thread of runs, and lists the threads of a project (%s)",
   async (newer) => {
-    const client = desk.newest(newer);
+    const client = testServer.newest(newer);
     const { project: projectName } = sample;
     const thread = await toArray(client.readThread({ threadId: "talk", projectName }));
     expect(thread.map(({ id }) => id)).toEqual([sample.id("good")]);
@@ -245,7 +245,7 @@ test.each(newVersions)(
 );
 
 test.each(newVersions)("langsmith 0.10 lists in either order of time (%s)", async (newer) => {
-  const client = desk.newest(newer);
+  const client = testServer.newest(newer);
   const namesIn = async (order: "asc" | "desc") =>
     (await toArray(client.listRuns({ projectName: sample.project, order }))).map(
       ({ name }) => name,
@@ -255,4 +255,4 @@ test.each(newVersions)("langsmith 0.10 lists in either order of time (%s)", asyn
   expect(await namesIn("desc")).toEqual(expected.toReversed());
 });
 
-desk.expectAllCalled();
+testServer.expectAllCalled();

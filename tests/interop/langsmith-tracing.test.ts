@@ -5,12 +5,12 @@ import { traceable as oldTraceable } from "langsmith-0.1/traceable";
 import { RunTree as NewestRunTree } from "langsmith-0.12";
 import { traceable as newestTraceable } from "langsmith-0.12/traceable";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { Desk, unique } from "./langsmith/desk.ts";
-import { named, nasty, treeOf } from "./langsmith/traces.ts";
+import { LangsmithTestServer, unique } from "./langsmith/test-server.ts";
+import { named, unusualText, treeOf } from "./langsmith/traces.ts";
 import { versions } from "./langsmith/methods.ts";
 import type { Version } from "./langsmith/methods.ts";
 
-const desk = new Desk("tracing");
+const testServer = new LangsmithTestServer("tracing");
 
 /** Both are typed with the old client's types, which cover everything that is used here. */
 const traceables = {
@@ -27,7 +27,7 @@ const traceableOf = (version: Version) => traceables[version] as typeof oldTrace
 const runTreeOf = (version: Version) => runTrees[version] as typeof OldRunTree;
 
 /** Collects the path of each request through the global fetch from now on. Our own client uses other connections. */
-function watchedPaths(): string[] {
+function collectPaths(): string[] {
   const paths: string[] = [];
   const real = globalThis.fetch;
   const spy = vi.spyOn(globalThis, "fetch").mockImplementation((input, init) => {
@@ -44,8 +44,8 @@ describe.each(versions)("tracing with %s", (version) => {
   const traceable = traceableOf(version);
 
   test("functions that call each other are one trace of three levels, sent in batches", async () => {
-    const paths = watchedPaths();
-    const client = desk.either(version);
+    const paths = collectPaths();
+    const client = testServer.either(version);
     const project = unique("trace");
     const config = { client, project_name: project, tracingEnabled: true };
     const tool = traceable(
@@ -69,12 +69,17 @@ describe.each(versions)("tracing with %s", (version) => {
         }
         return { answers };
       },
-      { ...config, name: "agent", tags: ["outer"], metadata: { plan: { tier: 2 }, note: nasty } },
+      {
+        ...config,
+        name: "agent",
+        tags: ["outer"],
+        metadata: { plan: { tier: 2 }, note: unusualText },
+      },
     );
-    await agent({ cities: ["Paris", "Atlantis"], note: nasty });
+    await agent({ cities: ["Paris", "Atlantis"], note: unusualText });
     await client.awaitPendingTraceBatches();
 
-    const runs = await desk.runsOf(project);
+    const runs = await testServer.runsOf(project);
     expect(treeOf(runs)).toEqual([
       ["agent", null, "chain"],
       ["model", "agent", "llm"],
@@ -84,11 +89,14 @@ describe.each(versions)("tracing with %s", (version) => {
     ]);
     const root = named(runs, "agent");
     expect(root).toMatchObject({
-      inputs: { cities: ["Paris", "Atlantis"], note: nasty },
+      inputs: { cities: ["Paris", "Atlantis"], note: unusualText },
       outputs: { answers: [{ answer: "Paris: rain" }, "TypeError: no umbrella"] },
       tags: ["outer"],
       error: null,
-      extra: { metadata: { plan: { tier: 2 }, note: nasty }, runtime: { library: "langsmith" } },
+      extra: {
+        metadata: { plan: { tier: 2 }, note: unusualText },
+        runtime: { library: "langsmith" },
+      },
     });
     expect(runs.every((run) => run.trace_id === root.id && run.end_time !== null)).toBe(true);
     const models = runs.filter(({ name }) => name === "model");
@@ -113,15 +121,15 @@ describe.each(versions)("tracing with %s", (version) => {
   });
 
   test("run trees that are built by hand are read back as they were built", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const RunTree = runTreeOf(version);
     const project = unique("tree");
     const root = new RunTree({
       name: "root",
       run_type: "chain",
       project_name: project,
-      inputs: { question: nasty },
-      tags: ["a", nasty],
+      inputs: { question: unusualText },
+      tags: ["a", unusualText],
       client,
     });
     await root.postRun();
@@ -131,13 +139,13 @@ describe.each(versions)("tracing with %s", (version) => {
     await leaf.postRun();
     await leaf.end(undefined, "no umbrella");
     await leaf.patchRun();
-    await child.end({ documents: [{ page_content: nasty }] });
+    await child.end({ documents: [{ page_content: unusualText }] });
     await child.patchRun();
     await root.end({ answer: "rain" }, undefined, undefined, { late: true });
     await root.patchRun();
     await client.awaitPendingTraceBatches();
 
-    const runs = await desk.runsOf(project);
+    const runs = await testServer.runsOf(project);
     expect(treeOf(runs)).toEqual([
       ["root", null, "chain"],
       ["child", "root", "retriever"],
@@ -145,18 +153,18 @@ describe.each(versions)("tracing with %s", (version) => {
     ]);
     expect(named(runs, "root")).toMatchObject({
       id: root.id,
-      inputs: { question: nasty },
+      inputs: { question: unusualText },
       outputs: { answer: "rain" },
-      tags: ["a", nasty],
+      tags: ["a", unusualText],
       extra: { metadata: { late: true } },
       dotted_order: root.dotted_order,
     });
-    expect(named(runs, "child").outputs).toEqual({ documents: [{ page_content: nasty }] });
+    expect(named(runs, "child").outputs).toEqual({ documents: [{ page_content: unusualText }] });
     expect(named(runs, "leaf")).toMatchObject({ error: "no umbrella" });
   });
 
   test("a trace goes on in another process by its headers", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const RunTree = runTreeOf(version);
     const project = unique("distributed");
     const caller = new RunTree({ name: "caller", project_name: project, client });
@@ -170,14 +178,14 @@ describe.each(versions)("tracing with %s", (version) => {
     await caller.end({});
     await caller.patchRun();
     await client.awaitPendingTraceBatches();
-    expect(treeOf(await desk.runsOf(project))).toEqual([
+    expect(treeOf(await testServer.runsOf(project))).toEqual([
       ["caller", null, "chain"],
       ["served", "caller", "chain"],
     ]);
   });
 
   test("what a function streams is its output", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const project = unique("stream");
     const stream = traceable(
       async function* stream(count: number) {
@@ -192,20 +200,20 @@ describe.each(versions)("tracing with %s", (version) => {
       pieces.push(piece);
     }
     await client.awaitPendingTraceBatches();
-    const [run] = await desk.runsOf(project);
+    const [run] = await testServer.runsOf(project);
     expect(run).toMatchObject({ inputs: { input: 3 }, outputs: { outputs: pieces } });
     expect(pieces).toHaveLength(3);
   });
 
   test("100 traces at once all arrive, each with its own child", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const project = unique("many");
     const config = { client, project_name: project, tracingEnabled: true };
     const inner = traceable((index: number) => index * 2, { ...config, name: "inner" });
     const outer = traceable((index: number) => inner(index), { ...config, name: "outer" });
     await Promise.all(Array.from({ length: 100 }, (_, index) => outer(index)));
     await client.awaitPendingTraceBatches();
-    const runs = await desk.runsOf(project);
+    const runs = await testServer.runsOf(project);
     expect(runs).toHaveLength(200);
     const roots = new Map(
       runs.filter(({ name }) => name === "outer").map((run) => [run.id, run.inputs]),
@@ -217,30 +225,30 @@ describe.each(versions)("tracing with %s", (version) => {
   });
 
   test("a run without a place in a trace is sent by itself, and so is its end", async () => {
-    const paths = watchedPaths();
-    const client = desk.either(version);
+    const paths = collectPaths();
+    const client = testServer.either(version);
     const id = crypto.randomUUID();
     await client.createRun({
       id,
       name: "single",
       run_type: "llm",
-      inputs: { prompt: nasty },
+      inputs: { prompt: unusualText },
       project_name: unique("single"),
       start_time: Date.UTC(2026, 0, 2, 3, 4, 5, 678),
       extra: { metadata: { plan: "free" } },
     });
-    expect(await desk.reader.runs.read(id)).not.toHaveProperty("outputs");
+    expect(await testServer.reader.runs.read(id)).not.toHaveProperty("outputs");
     await client.updateRun(id, {
-      outputs: { text: nasty },
+      outputs: { text: unusualText },
       end_time: Date.UTC(2026, 0, 2, 3, 4, 6, 678),
       tags: ["late"],
     });
-    const run = await desk.reader.runs.read(id);
+    const run = await testServer.reader.runs.read(id);
     expect(run).toMatchObject({
       name: "single",
       runType: "llm",
-      inputs: { prompt: nasty },
-      outputs: { text: nasty },
+      inputs: { prompt: unusualText },
+      outputs: { text: unusualText },
       tags: ["late"],
       extra: { metadata: { plan: "free" } },
     });
@@ -250,7 +258,7 @@ describe.each(versions)("tracing with %s", (version) => {
   });
 
   test("a batch of starts and ends is taken in at once", async () => {
-    const client = desk.either(version);
+    const client = testServer.either(version);
     const project = unique("batch");
     const [first, second] = ["first", "second"].map((name) => {
       const id = crypto.randomUUID();
@@ -269,7 +277,7 @@ describe.each(versions)("tracing with %s", (version) => {
         { ...second!, outputs: { done: true }, end_time: Date.UTC(2026, 0, 2, 3, 4, 6) },
       ],
     });
-    const runs = await desk.runsOf(project);
+    const runs = await testServer.runsOf(project);
     expect(named(runs, "first")).toMatchObject({ inputs: { of: "first" }, outputs: null });
     expect(named(runs, "second")).toMatchObject({
       inputs: { of: "second" },
@@ -278,4 +286,4 @@ describe.each(versions)("tracing with %s", (version) => {
   });
 });
 
-desk.expectAllCalled();
+testServer.expectAllCalled();

@@ -1,10 +1,10 @@
 import type { Client as TodaysClient } from "langsmith";
 import type { Client as NewestClient } from "langsmith-0.12";
 import { beforeAll, describe, expect, test } from "vitest";
-import { Desk, toArray, unique } from "./langsmith/desk.ts";
+import { LangsmithTestServer, toArray, unique } from "./langsmith/test-server.ts";
 import { newVersions } from "./langsmith/methods.ts";
 
-const desk = new Desk("runs");
+const testServer = new LangsmithTestServer("runs");
 const project = unique("v2");
 const ids = new Map<string, string>();
 const start = Date.UTC(2026, 0, 2, 3, 4, 5);
@@ -55,7 +55,7 @@ async function record(drafts: readonly Draft[]): Promise<void> {
       session_name: project,
     };
   });
-  const response = await fetch(`${desk.url}/runs/batch`, {
+  const response = await fetch(`${testServer.url}/runs/batch`, {
     method: "POST",
     body: JSON.stringify({ post }),
   });
@@ -69,13 +69,13 @@ beforeAll(async () => {
     { name: "second", thread: "talk", tokens: 20, error: "too late" },
     { name: "alone", thread: "other" },
   ]);
-  const sessions = await fetch(`${desk.url}/sessions?name=${encodeURIComponent(project)}`);
+  const sessions = await fetch(`${testServer.url}/sessions?name=${encodeURIComponent(project)}`);
   [{ id: projectId }] = (await sessions.json()) as [{ id: string }];
 });
 
 /** Creates a dataset of two examples, and an experiment that scored 0 on the first and 1 on the second. */
 async function recordExperiment() {
-  const { reader } = desk;
+  const { reader } = testServer;
   const { id: dataset } = await reader.datasets.create({ name: unique("v2 experiment") });
   const examples = [crypto.randomUUID(), crypto.randomUUID()];
   for (const [n, example] of examples.entries()) {
@@ -96,7 +96,7 @@ async function recordExperiment() {
     session_name: name,
     reference_example_id: examples[n],
   }));
-  await fetch(`${desk.url}/runs/batch`, { method: "POST", body: JSON.stringify({ post }) });
+  await fetch(`${testServer.url}/runs/batch`, { method: "POST", body: JSON.stringify({ post }) });
   for (const [n, run] of runs.entries()) {
     await reader.feedback.create({ runId: run, key: "quality", score: n });
   }
@@ -104,7 +104,7 @@ async function recordExperiment() {
 }
 
 describe.each(newVersions)("the second version of the API, asked by %s", (newer) => {
-  const client = (): TodaysClient => desk.newest(newer);
+  const client = (): TodaysClient => testServer.newest(newer);
 
   test("queries runs page by page, with the fields that are selected", async () => {
     const runs = await toArray(
@@ -190,7 +190,7 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
     });
     const where = { project_id: projectId, trace_id: id("first") };
     const { url = "" } = await client().runs.getURL(id("model"), where);
-    expect(new URL(url).origin).toBe(desk.url);
+    expect(new URL(url).origin).toBe(testServer.url);
     expect(new URL(url).pathname).toMatch(
       new RegExp(`^/o/[^/]+/projects/p/${projectId}/r/${id("model")}$`),
     );
@@ -199,7 +199,7 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
   });
 
   test("says when a run was last queued, and leaves out what no run here has", async () => {
-    const { annotationQueues } = desk.reader;
+    const { annotationQueues } = testServer.reader;
     const selects = ["NAME", "LAST_QUEUED_AT", "PRICE_MODEL_ID", "THREAD_EVALUATION_TIME"] as const;
     const shown = { project_id: projectId, selects: [...selects] };
     expect(await client().runs.retrieve(id("alone"), shown)).toEqual({
@@ -220,7 +220,7 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
     expect(Date.parse(String(run.last_queued_at))).toBeGreaterThanOrEqual(before - 1_000);
     // The types of 0.10 lack the user's field.
     const ofUser = `project_id=${projectId}&selects=LS_USER_ID`;
-    const response = await fetch(`${desk.url}/api/v2/runs/${id("alone")}?${ofUser}`);
+    const response = await fetch(`${testServer.url}/api/v2/runs/${id("alone")}?${ofUser}`);
     expect(await response.json()).toEqual({ id: id("alone") });
     const query = { project_ids: [projectId], ...since, selects: [...selects] };
     const listed = await toArray(client().runs.query(query));
@@ -235,10 +235,10 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
     const selects: "SHARE_URL"[] = ["SHARE_URL"];
     const shared = { project_id: projectId, selects };
     const { share_url: url } = await client().runs.retrieve(id("first"), shared);
-    expect(url).toBe(`${desk.url}/public/${token}/r`);
-    expect((await fetch(`${desk.url}/public/${token}/run`)).status).toBe(200);
+    expect(url).toBe(`${testServer.url}/public/${token}/r`);
+    expect((await fetch(`${testServer.url}/public/${token}/run`)).status).toBe(200);
     await client().runs.share.delete(id("first"), {});
-    expect((await fetch(`${desk.url}/public/${token}/run`)).status).toBe(404);
+    expect((await fetch(`${testServer.url}/public/${token}/run`)).status).toBe(404);
   });
 
   test("lists the runs of a trace in their order", async () => {
@@ -305,9 +305,9 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
     expect([runs, threads, traces]).toEqual([[], [], []]);
     const today = unique("v2 today");
     const run = { name: "now", run_type: "chain" as const, inputs: {}, project_name: today };
-    await desk.reader.createRun({ ...run, id: crypto.randomUUID(), start_time: Date.now() });
-    await desk.reader.flush();
-    const { id: todayId } = await desk.reader.projects.read({ projectName: today });
+    await testServer.reader.createRun({ ...run, id: crypto.randomUUID(), start_time: Date.now() });
+    await testServer.reader.flush();
+    const { id: todayId } = await testServer.reader.projects.read({ projectName: today });
     const recent = client().runs.query({ project_ids: [todayId], selects: ["NAME"] });
     expect((await toArray(recent)).map(({ name }) => name)).toEqual(["now"]);
   });
@@ -353,8 +353,8 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
         events: [{ name: "new_token", time: at }],
       },
     ];
-    await fetch(`${desk.url}/runs/batch`, { method: "POST", body: JSON.stringify({ post }) });
-    const { id: of } = await desk.reader.projects.read({ projectName: traced });
+    await fetch(`${testServer.url}/runs/batch`, { method: "POST", body: JSON.stringify({ post }) });
+    const { id: of } = await testServer.reader.projects.read({ projectName: traced });
     const query = { project_id: of, ...since, selects: ["FIRST_TOKEN_TIME" as const] };
     expect(await toArray(client().traces.query(query))).toEqual([
       { root_run: { id: root }, trace_aggregates: { first_token_time: at } },
@@ -389,23 +389,23 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
 
   test("queries the runs of an experiment by example, page by page and by score", async () => {
     const { dataset, experiment, examples, runs } = await recordExperiment();
-    const ask = { experiment_ids: [experiment], page_size: 1, selects: ["NAME" as const] };
-    const byExample = await toArray(client().datasets.experimentRuns.query(dataset, ask));
+    const baseQuery = { experiment_ids: [experiment], page_size: 1, selects: ["NAME" as const] };
+    const byExample = await toArray(client().datasets.experimentRuns.query(dataset, baseQuery));
     expect(byExample).toMatchObject([
       { id: examples[0], inputs: { n: 0 }, runs: [{ id: runs[0], name: "try 0" }] },
       { id: examples[1], inputs: { n: 1 }, runs: [{ id: runs[1], name: "try 1" }] },
     ]);
-    const order = async (asked: object): Promise<unknown[]> => {
-      const items = client().datasets.experimentRuns.query(dataset, { ...ask, ...asked });
+    const order = async (query: object): Promise<unknown[]> => {
+      const items = client().datasets.experimentRuns.query(dataset, { ...baseQuery, ...query });
       return (await toArray(items)).map(({ id: example }) => example);
     };
     expect(await order({ sort: { by: "feedback.quality" } })).toEqual([examples[1], examples[0]]);
     expect(await order({ sort: { by: "quality", order: "ASC" } })).toEqual(examples);
     expect(await order({ example_ids: [examples[1]] })).toEqual([examples[1]]);
     const filters = { [experiment]: ['eq(name, "try 1")', "eq(is_root, true)"] };
-    const filtered = { ...ask, page_size: 10, filters };
-    const kept = await toArray(client().datasets.experimentRuns.query(dataset, filtered));
-    expect(kept.map((example) => example.runs?.length)).toEqual([0, 1]);
+    const filtered = { ...baseQuery, page_size: 10, filters };
+    const matches = await toArray(client().datasets.experimentRuns.query(dataset, filtered));
+    expect(matches.map((example) => example.runs?.length)).toEqual([0, 1]);
   });
 
   test("reads all runs of a shared trace without a key, and no other", async () => {
@@ -432,7 +432,7 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
   test("says which runs are linked to examples", async () => {
     const { dataset, experiment } = await recordExperiment();
     const selects: ("NAME" | "IS_IN_DATASET")[] = ["NAME", "IS_IN_DATASET"];
-    const { examples } = desk.reader;
+    const { examples } = testServer.reader;
     const { id: example } = await examples.create({
       datasetId: dataset,
       inputs: {},
@@ -471,7 +471,7 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
     };
     const turns = await toArray(client().threads.listTraces("talk", query));
     expect(turns).toEqual([{ trace_id: id("first"), turn_number: 1 }]);
-    await desk.reader.feedback.create({ runId: id("second"), key: newer, score: 1 });
+    await testServer.reader.feedback.create({ runId: id("second"), key: newer, score: 1 });
     const selects = ["PROMPT_TOKEN_DETAILS" as const, "FEEDBACK_STATS" as const];
     expect(await client().threads.stats("talk", { session_id: projectId, selects })).toMatchObject({
       prompt_token_details: { raw: { cache_read: 30 } },
@@ -485,7 +485,7 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
     const filtered = { project_id: projectId, ...since, thread_filter: "gt(count, 1)" };
     await expect(toArray(client().threads.query(filtered))).rejects.toThrow(/501.*thread_filter/s);
     for (const path of ["/api/v2/sandboxes/boxes", "/v2/sandboxes/boxes", "/v2/sql/query"]) {
-      const response = await fetch(`${desk.url}${path}`, { method: "POST", body: "{}" });
+      const response = await fetch(`${testServer.url}${path}`, { method: "POST", body: "{}" });
       expect(response.status).toBe(501);
       expect(await response.text()).toContain("of the hosted service only");
     }
@@ -493,17 +493,17 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
 });
 
 describe("the second version of the API, asked by langsmith 0.12 alone", () => {
-  const client = (): NewestClient => desk.newest("langsmith-0.12") as unknown as NewestClient;
+  const client = (): NewestClient => testServer.newest("langsmith-0.12") as unknown as NewestClient;
 
   test("streams a page item by item, and goes on with the next", async () => {
-    const ask = { ...since, page_size: 2 };
+    const baseQuery = { ...since, page_size: 2 };
     const { runs, threads, traces } = client();
-    const ofRuns = { ...ask, project_ids: [projectId], selects: ["NAME" as const] };
+    const ofRuns = { ...baseQuery, project_ids: [projectId], selects: ["NAME" as const] };
     const events = await toArray(await runs.streaming.queryV2(ofRuns));
     expect(events.map(([patch]) => patch?.path)).toEqual(["", "/items/-", "/items/-"]);
     const names = await toArray(runs.streaming.queryV2Items(ofRuns));
     expect(names.map(({ name }) => name)).toEqual(["alone", "second", "model", "first"]);
-    const of = { ...ask, project_id: projectId };
+    const of = { ...baseQuery, project_id: projectId };
     const found = await toArray(traces.streaming.queryItems(of));
     expect(found.map(({ root_run: root }) => root?.id)).toEqual([
       id("alone"),
@@ -517,30 +517,30 @@ describe("the second version of the API, asked by langsmith 0.12 alone", () => {
   });
 
   test("streams a payload that was received with line breaks", async () => {
-    const broken = unique("v2 lines");
+    const failedProject = unique("v2 lines");
     const run = crypto.randomUUID();
     const post = `{"id":"${run}","trace_id":"${run}","name":"lines","run_type":"chain",
-      "dotted_order":"20260102T030405000000Z${run}","session_name":"${broken}","start_time":${start},"inputs":{\n"text":\r\n"two\\nlines"}}`;
+      "dotted_order":"20260102T030405000000Z${run}","session_name":"${failedProject}","start_time":${start},"inputs":{\n"text":\r\n"two\\nlines"}}`;
     const body = `{"post":[${post}]}`;
-    await fetch(`${desk.url}/runs/batch`, { method: "POST", body });
-    const { id: of } = await desk.reader.projects.read({ projectName: broken });
-    const ask = { project_ids: [of], ...since, selects: ["INPUTS" as const] };
-    const [found] = await toArray(client().runs.streaming.queryV2Items(ask));
+    await fetch(`${testServer.url}/runs/batch`, { method: "POST", body });
+    const { id: of } = await testServer.reader.projects.read({ projectName: failedProject });
+    const baseQuery = { project_ids: [of], ...since, selects: ["INPUTS" as const] };
+    const [found] = await toArray(client().runs.streaming.queryV2Items(baseQuery));
     expect(found?.inputs).toEqual({ text: "two\nlines" });
   });
 
   test("counts the threads of a project together", async () => {
-    const ask = { project_id: projectId, ...since };
+    const baseQuery = { project_id: projectId, ...since };
     const { threads } = client();
     const select = ["THREAD_COUNT", "TRACE_COUNT", "ERROR_RATE", "MEDIAN_TOKENS"] as const;
-    expect(await threads.aggregateStats({ ...ask, select: [...select] })).toEqual({
+    expect(await threads.aggregateStats({ ...baseQuery, select: [...select] })).toEqual({
       thread_count: 2,
       trace_count: 3,
       error_rate: 1 / 3,
       median_tokens: 11,
     });
     // All traces of the threads that contain a matching trace.
-    const failed = { ...ask, trace_filter: 'eq(status, "error")' };
+    const failed = { ...baseQuery, trace_filter: 'eq(status, "error")' };
     const of = ["TRACE_COUNT", "LATENCY_P50", "PROMPT_TOKEN_DETAILS"] as const;
     expect(await threads.aggregateStats({ ...failed, select: [...of] })).toEqual({
       trace_count: 2,
@@ -583,11 +583,11 @@ describe("the second version of the API, asked by langsmith 0.12 alone", () => {
       { id: experiment, type: "EXPERIMENT", reference_dataset_id: dataset, run_count: 2 },
     ]);
     const [name, other] = [unique("v2 list"), unique("v2 list")];
-    await desk.reader.projects.create({ name });
-    await desk.reader.projects.create({ name: other });
-    const ask = { name_contains: "v2 list", page_size: 1, sort_by: "NAME" as const };
-    const listed = async (asked: object): Promise<unknown[]> =>
-      (await toArray(sessions.listV2({ ...ask, ...asked }))).map((one) => one.name);
+    await testServer.reader.projects.create({ name });
+    await testServer.reader.projects.create({ name: other });
+    const baseQuery = { name_contains: "v2 list", page_size: 1, sort_by: "NAME" as const };
+    const listed = async (query: object): Promise<unknown[]> =>
+      (await toArray(sessions.listV2({ ...baseQuery, ...query }))).map((one) => one.name);
     const names = [name, other].toSorted();
     expect(await listed({ sort_order: "asc" })).toEqual(names);
     expect(await listed({ sort_order: "desc", type: ["PROJECT"] })).toEqual(names.toReversed());
@@ -600,16 +600,16 @@ describe("the second version of the API, asked by langsmith 0.12 alone", () => {
   test("lists datasets page by page", async () => {
     const names = [unique("v2 set"), unique("v2 set")].toSorted();
     for (const name of names) {
-      await desk.reader.datasets.create({ name });
+      await testServer.reader.datasets.create({ name });
     }
-    const ask = { name_contains: "v2 set", page_size: 1, sort_by: "name" as const };
+    const baseQuery = { name_contains: "v2 set", page_size: 1, sort_by: "name" as const };
     const { datasets } = client();
-    const listed = await toArray(datasets.listV2({ ...ask, sort_order: "asc" }));
+    const listed = await toArray(datasets.listV2({ ...baseQuery, sort_order: "asc" }));
     expect(listed.map(({ name, example_count: count }) => [name, count])).toEqual(
       names.map((name) => [name, 0]),
     );
     const exclude: "example_count"[] = ["example_count"];
-    const [last] = await toArray(datasets.listV2({ ...ask, exclude }));
+    const [last] = await toArray(datasets.listV2({ ...baseQuery, exclude }));
     expect(last).toMatchObject({ name: names[1], example_count: null });
   });
 });

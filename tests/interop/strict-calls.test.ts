@@ -2,7 +2,7 @@ import { Client } from "millrace";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stories } from "./story/all.ts";
 import { recordTraceWith } from "./story/record-trace.ts";
-import { methodsOf, observed } from "./story/world.ts";
+import { methodsOf, recordCalls } from "./story/story-context.ts";
 import { strictServer } from "./strict-server.ts";
 import type { StrictServer } from "./strict-server.ts";
 import type { SampleKind } from "./strict/sample.ts";
@@ -33,13 +33,13 @@ describe.each<[SampleKind, string]>([
     await server[Symbol.asyncDispose]();
   });
 
-  test.each(stories)("the calls of %s break no rule", async (_noun, tell) => {
+  test.each(stories)("the calls of %s break no rule", async (_noun, runStory) => {
     const before = server.violations().length;
-    await tell({
-      client: observed(client, called),
+    await runStory({
+      client: recordCalls(client, called),
       endpoint: server.endpoint,
       // The server stores nothing, so there is no effect to check.
-      effect: async () => {},
+      checkEffect: async () => {},
       recordTrace: recordTraceWith(client),
     });
     expect(server.violations().slice(before)).toEqual([]);

@@ -30,7 +30,7 @@ const child = {
   start_time: 1_795_255_872_345,
 };
 
-interface Broken {
+interface BrokenRequest {
   readonly method?: string;
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -38,12 +38,12 @@ interface Broken {
   readonly options?: Partial<StrictOptions>;
 }
 
-const batch = (post: readonly unknown[], patch: readonly unknown[] = []): Broken => ({
+const batch = (post: readonly unknown[], patch: readonly unknown[] = []): BrokenRequest => ({
   path: "/runs/batch",
   body: JSON.stringify({ post, patch }),
 });
 
-const call = (method: string, path: string, json?: unknown): Broken => ({
+const call = (method: string, path: string, json?: unknown): BrokenRequest => ({
   method,
   path,
   ...(json === undefined ? {} : { body: JSON.stringify(json) }),
@@ -51,7 +51,7 @@ const call = (method: string, path: string, json?: unknown): Broken => ({
 
 type PartOf = readonly [name: string, value: unknown, head?: string];
 
-const form = (...parts: readonly PartOf[]): Broken => {
+const form = (...parts: readonly PartOf[]): BrokenRequest => {
   const texts = parts.map(([name, value, head]) => {
     const json = typeof value === "string" ? value : JSON.stringify(value);
     const lines = head ?? `Content-Type: application/json; length=${Buffer.byteLength(json)}`;
@@ -66,7 +66,7 @@ const form = (...parts: readonly PartOf[]): Broken => {
 
 const post: PartOf = [`post.${rootId}`, root];
 
-async function send(endpoint: string, { method = "POST", path, headers, body }: Broken) {
+async function send(endpoint: string, { method = "POST", path, headers, body }: BrokenRequest) {
   const response = await fetch(endpoint + path, {
     method,
     headers: { "x-api-key": "key", "content-type": "application/json", ...headers },
@@ -75,7 +75,7 @@ async function send(endpoint: string, { method = "POST", path, headers, body }: 
   await response.text();
 }
 
-async function rulesBrokenBy(...requests: readonly Broken[]): Promise<readonly Rule[]> {
+async function rulesBrokenBy(...requests: readonly BrokenRequest[]): Promise<readonly Rule[]> {
   const options = requests.find((one) => one.options !== undefined)?.options;
   await using server = await strictServer({ apiKey: "key", ...options });
   for (const request of requests) {
@@ -85,7 +85,7 @@ async function rulesBrokenBy(...requests: readonly Broken[]): Promise<readonly R
 }
 
 describe("what is right passes", () => {
-  test.each<[string, Broken]>([
+  test.each<[string, BrokenRequest]>([
     ["a batch", batch([root, child], [{ ...child, end_time: null, outputs: { a: 1 } }])],
     ["parts", form(post, [`post.${rootId}.inputs`, { a: 1 }], [`patch.${childId}`, child])],
     ["one run", call("POST", "/runs", { id: rootId, name: "root", run_type: "llm" })],
@@ -99,7 +99,7 @@ describe("what is right passes", () => {
 });
 
 /** Requests that break each rule; the last of several requests breaks it. */
-const broken: Readonly<Record<Exclude<Rule, "http">, readonly Broken[]>> = {
+const requestsByRule: Readonly<Record<Exclude<Rule, "http">, readonly BrokenRequest[]>> = {
   key: [{ ...batch([root]), headers: { "x-api-key": "other" } }],
   encoding: [
     {
@@ -161,7 +161,7 @@ const broken: Readonly<Record<Exclude<Rule, "http">, readonly Broken[]>> = {
 };
 
 describe("each rule is named when it is broken", () => {
-  test.each(Object.entries(broken))("%s", async (rule, requests) => {
+  test.each(Object.entries(requestsByRule))("%s", async (rule, requests) => {
     const before = await rulesBrokenBy(...requests.slice(0, -1));
     expect(before).toEqual([]);
     const after = await rulesBrokenBy(...requests);

@@ -2,16 +2,16 @@ import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";
-import { give, jsonAnswer, missing } from "./strict/answer.ts";
-import type { StrictAnswer } from "./strict/answer.ts";
+import { sendResponse, jsonResponse, notFound } from "./strict/answer.ts";
+import type { StrictResponse } from "./strict/answer.ts";
 import { checkCall, rowOf } from "./strict/check-call.ts";
 import type { CallRule, Row } from "./strict/check-call.ts";
 import { checkIngest } from "./strict/check-ingest.ts";
 import type { IngestRule, Operation } from "./strict/check-ingest.ts";
 import { treeProblems } from "./strict/dotted-order.ts";
-import { madeUp } from "./strict/made-up.ts";
+import { sampleResponse } from "./strict/sample-response.ts";
 import type { SampleKind } from "./strict/sample.ts";
-import type { SeenRequest, Violation } from "./strict/seen-request.ts";
+import type { ReceivedRequest, Violation } from "./strict/received-request.ts";
 
 export type Rule =
   | IngestRule
@@ -30,7 +30,7 @@ export interface BrokenRule extends Violation<Rule> {
 }
 
 /** How often each row of the endpoint table was requested. */
-export type AskedRows = ReadonlyMap<string, number>;
+export type RequestCounts = ReadonlyMap<string, number>;
 
 export interface StrictOptions {
   readonly apiKey: string;
@@ -41,9 +41,9 @@ export interface StrictOptions {
   /** Encodings that `/info` announces. @defaultValue none */
   readonly encodings?: readonly "gzip"[];
   /** May replace the response to an ingest request. `count` is the number of the request, beginning with 1. */
-  readonly onIngest?: (count: number) => StrictAnswer | undefined;
+  readonly onIngest?: (count: number) => StrictResponse | undefined;
   /** Creates the response to an API call. @defaultValue a sample response */
-  readonly onCall?: (row: Row, request: SeenRequest) => Promise<StrictAnswer>;
+  readonly onCall?: (row: Row, request: ReceivedRequest) => Promise<StrictResponse>;
   /** @defaultValue full */
   readonly samples?: SampleKind;
 }
@@ -54,7 +54,7 @@ export interface StrictServer extends AsyncDisposable {
   violations(): readonly BrokenRule[];
   /** The merged members of posts and patches, by run id. */
   readonly runs: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
-  readonly asked: AskedRows;
+  readonly requestCounts: RequestCounts;
   /** How many times `/info` was requested. */
   readonly infos: number;
   /** The number of operations of each accepted ingest request, in order. */
@@ -107,7 +107,7 @@ const ingestRows: ReadonlySet<string> = new Set([
 
 class StrictState {
   readonly runs = new Map<string, Record<string, unknown>>();
-  readonly asked = new Map<string, number>();
+  readonly requestCounts = new Map<string, number>();
   readonly batches: number[] = [];
   readonly encodings = new Set<string>();
   infos = 0;
@@ -147,12 +147,12 @@ class StrictState {
     const row = rowOf(request);
     if (row === undefined) {
       this.breaks("row", "no row of the endpoint table", incoming);
-      give(response, missing);
+      sendResponse(response, notFound);
       return;
     }
-    this.asked.set(row.name, (this.asked.get(row.name) ?? 0) + 1);
+    this.requestCounts.set(row.name, (this.requestCounts.get(row.name) ?? 0) + 1);
     if (row.name === "readInfo") {
-      give(response, (await this.#options.onCall?.(row, request)) ?? this.#info());
+      sendResponse(response, (await this.#options.onCall?.(row, request)) ?? this.#info());
       this.infos += 1;
     } else if (ingestRows.has(row.name)) {
       await this.#ingest({ request, row, incoming, response, infos });
@@ -160,15 +160,15 @@ class StrictState {
       for (const { rule, detail } of checkCall(row, request)) {
         this.breaks(rule, detail, incoming);
       }
-      give(
+      sendResponse(
         response,
         (await this.#options.onCall?.(row, request)) ??
-          madeUp(row, request, this.#options.samples ?? "full"),
+          sampleResponse(row, request, this.#options.samples ?? "full"),
       );
     }
   }
 
-  #read(incoming: IncomingMessage, raw: Buffer, infos: number): SeenRequest {
+  #read(incoming: IncomingMessage, raw: Buffer, infos: number): ReceivedRequest {
     const { headers, method = "", url = "" } = incoming;
     const { pathname, searchParams } = new URL(url, "http://localhost");
     // A path contains `/v1` once, wherever the prefix comes from.
@@ -200,9 +200,9 @@ class StrictState {
     }
   }
 
-  #info(): StrictAnswer {
+  #info(): StrictResponse {
     const { limits = defaultLimits, formats = ["multipart"], encodings = [] } = this.#options;
-    return jsonAnswer(200, {
+    return jsonResponse(200, {
       version: "0.10.0",
       batch_ingest_config: {
         use_multipart_endpoint: formats.includes("multipart"),
@@ -221,7 +221,7 @@ class StrictState {
   async #ingest({ request, row, incoming, response, infos }: Ingest): Promise<void> {
     const format = formatOf(row);
     if (!(this.#options.formats ?? [format]).includes(format)) {
-      give(response, missing);
+      sendResponse(response, notFound);
       return;
     }
     const { operations, violations } = checkIngest(request);
@@ -238,32 +238,32 @@ class StrictState {
       this.breaks("bytes-limit", `${request.body.length} bytes`, incoming);
     }
     this.#ingests += 1;
-    const answer =
+    const result =
       this.#options.onIngest?.(this.#ingests) ??
       (await this.#options.onCall?.(row, request)) ??
-      jsonAnswer(202, {});
-    const isTaken = answer !== "hang up" && answer.status < 300;
+      jsonResponse(202, {});
+    const isAccepted = result !== "hang up" && result.status < 300;
     for (const operation of operations) {
-      this.#take(operation, { incoming, isTaken });
+      this.#take(operation, { incoming, isAccepted });
     }
-    if (isTaken) {
+    if (isAccepted) {
       this.batches.push(operations.length);
     } else {
       this.refused += 1;
     }
-    give(response, answer);
+    sendResponse(response, result);
   }
 
   #take(
     { kind, id, run, digest }: Operation,
-    { incoming, isTaken }: { readonly incoming: IncomingMessage; readonly isTaken: boolean },
+    { incoming, isAccepted }: { readonly incoming: IncomingMessage; readonly isAccepted: boolean },
   ): void {
     // A run is posted once, and no two of its patches are the same.
     const key = kind === "post" ? `post ${id}` : `patch ${id} ${digest}`;
     if (this.#taken.has(key)) {
       this.breaks("twice", `${kind} ${id}`, incoming);
     }
-    if (!isTaken) {
+    if (!isAccepted) {
       return;
     }
     this.#taken.add(key);
@@ -275,7 +275,7 @@ class StrictState {
 }
 
 interface Ingest {
-  readonly request: SeenRequest;
+  readonly request: ReceivedRequest;
   readonly row: Row;
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;

@@ -6,7 +6,7 @@ import { ChatPromptTemplate } from "@langchain/core/prompts";
 import { Client, currentRun, traceable } from "millrace";
 import type { ClientOptions, RunTree } from "millrace";
 import { describe, expect, test } from "vitest";
-import type { StrictAnswer } from "./strict/answer.ts";
+import type { StrictResponse } from "./strict/answer.ts";
 import { strictServer } from "./strict-server.ts";
 import type { StrictOptions, StrictServer } from "./strict-server.ts";
 
@@ -26,14 +26,14 @@ async function recorded(
   serving: Partial<StrictOptions> = {},
 ): Promise<Recorded> {
   const server = await strictServer({ apiKey, ...serving });
-  const heard: string[] = [];
+  const messages: string[] = [];
   const client = new Client({
     apiKey,
     // With the prefix `/api/v1`, which API calls omit.
     endpoint: `${server.endpoint}/api/v1`,
     firstDelayMs: 5,
     aggregationDelayMs: 5,
-    logger: { warn: (message) => heard.push(message) },
+    logger: { warn: (message) => messages.push(message) },
     ...options,
   });
   await program(client, server);
@@ -42,10 +42,12 @@ async function recorded(
   expect(server.violations()).toEqual([]);
   const { accepted, delivered, truncated } = client.stats();
   // The message about payloads that exceed the server's limit is logged once.
-  const cut = heard.filter((message) => message.includes("exceeded the server's size limit"));
+  const cut = messages.filter((message) => message.includes("exceeded the server's size limit"));
   // So is the first failure of a server that is temporarily unavailable.
-  const away = heard.filter((message) => message.includes("is kept in memory, and sent when"));
-  const others = heard.length - cut.length - away.length;
+  const unavailable = messages.filter((message) =>
+    message.includes("kept in memory and sent when"),
+  );
+  const others = messages.length - cut.length - unavailable.length;
   expect({ delivered, others, cut: cut.length }).toEqual({
     delivered: accepted,
     others: 0,
@@ -55,7 +57,7 @@ async function recorded(
 }
 
 /** Sends a warm-up run, so that `/info` has been received when this resolves. */
-async function introduced(client: Client, server: StrictServer): Promise<void> {
+async function sendWarmUp(client: Client, server: StrictServer): Promise<void> {
   client.startRun({ name: "first", parent: null }).end();
   await client.flush();
   await expect.poll(() => server.infos).toBeGreaterThan(0);
@@ -64,7 +66,7 @@ async function introduced(client: Client, server: StrictServer): Promise<void> {
 const nasty = 'ünïcödé 漢字 🦫 "quoted" \\ \r\n\u0000\u2028 \ud800 --boundary\r\n--';
 
 /** Records in every possible way, with values that are difficult to encode. */
-async function everything(client: Client): Promise<void> {
+async function recordEverything(client: Client): Promise<void> {
   const tokens = traceable(
     async function* tokens(count: number) {
       for (let n = 0; n < count; n += 1) {
@@ -81,7 +83,7 @@ async function everything(client: Client): Promise<void> {
     },
     { client, runType: "tool", name: "failing" },
   );
-  const odd = traceable((input: object) => ({ ...input, [nasty]: [nasty] }), {
+  const echo = traceable((input: object) => ({ ...input, [nasty]: [nasty] }), {
     client,
     runType: "retriever",
     tags: [nasty, "a,b"],
@@ -89,18 +91,18 @@ async function everything(client: Client): Promise<void> {
   });
   const chain = traceable(
     async (question: string) => {
-      const heard: string[] = [];
+      const messages: string[] = [];
       for await (const token of tokens(3)) {
-        heard.push(token);
+        messages.push(token);
       }
       await expect(failing()).rejects.toThrow(RangeError);
       currentRun()?.addEvent({ name: nasty, detail: { [nasty]: 1 } });
       for (let n = 0; n < 20; n += 1) {
-        odd({ n, question });
+        echo({ n, question });
       }
       const big = currentRun()?.startChild({ name: "big", inputs: { big: "x".repeat(1_048_576) } });
       big?.end({ big: nasty.repeat(20_000) });
-      return { heard, when: new Date(0), many: 12n, none: undefined, not: Number.NaN };
+      return { messages, when: new Date(0), many: 12n, none: undefined, not: Number.NaN };
     },
     { client, name: "chain" },
   );
@@ -115,7 +117,7 @@ async function everything(client: Client): Promise<void> {
 const runsOfEverything = 1 + 1 + 1 + 20 + 1 + 2 + 1;
 
 /** Responses by the number of the request. */
-const faults: Readonly<Record<number, StrictAnswer>> = {
+const faults: Readonly<Record<number, StrictResponse>> = {
   1: "hang up",
   3: { status: 429, headers: { "retry-after": "0" } },
   4: { status: 503 },
@@ -148,8 +150,8 @@ describe("what is recorded keeps every rule of the wire", () => {
   ])("%s", async (_what, options, serving) => {
     const { server } = await recorded(
       async (client, strict) => {
-        await introduced(client, strict);
-        await everything(client);
+        await sendWarmUp(client, strict);
+        await recordEverything(client);
       },
       options,
       serving,
@@ -177,7 +179,7 @@ describe("what is recorded keeps every rule of the wire", () => {
       const started: RunTree[] = [];
       const { server } = await recorded(
         async (client, strict) => {
-          await introduced(client, strict);
+          await sendWarmUp(client, strict);
           const root = client.startRun({ name: "root", parent: null });
           for (let n = 0; n < 5_000; n += 1) {
             const run = root.startChild({ name: `${n}`, inputs: { n } });
@@ -200,7 +202,7 @@ describe("what is recorded keeps every rule of the wire", () => {
 test("a request holds as many runs as the server says that it takes", async () => {
   const { server } = await recorded(
     async (client, strict) => {
-      await introduced(client, strict);
+      await sendWarmUp(client, strict);
       for (let n = 0; n < 600; n += 1) {
         client.startRun({ name: `${n}`, parent: null }).end({ n });
       }
@@ -214,7 +216,7 @@ test("a request holds as many runs as the server says that it takes", async () =
 test("text that escapes make six times as long stays within the limit of bytes", async () => {
   const { server } = await recorded(
     async (client, strict) => {
-      await introduced(client, strict);
+      await sendWarmUp(client, strict);
       for (let n = 0; n < 100; n += 1) {
         client
           .startRun({ name: "long", parent: null, inputs: { text: "\u0000".repeat(5_000) } })

@@ -9,7 +9,7 @@ import { runCounter } from "../support/run-counter.ts";
 import { runsIn } from "../support/runs-in-body.ts";
 
 const program = join(import.meta.dirname, "programs", "away.mjs");
-const nobody = "http://127.0.0.1:9";
+const unreachable = "http://127.0.0.1:9";
 
 interface Ended {
   readonly code: number | null;
@@ -19,26 +19,31 @@ interface Ended {
 }
 
 interface Setting {
-  readonly ending: "natural" | "exit" | "at once";
+  readonly howItEnds: "natural" | "exit" | "at once";
   readonly endpoint?: string;
   readonly options?: Record<string, unknown>;
   readonly env?: Record<string, string>;
 }
 
-function run({ ending, endpoint = nobody, options = {}, env = {} }: Setting): Promise<Ended> {
-  const args = [program, ending, endpoint, JSON.stringify(options)];
+function run({
+  howItEnds,
+  endpoint = unreachable,
+  options = {},
+  env = {},
+}: Setting): Promise<Ended> {
+  const args = [program, howItEnds, endpoint, JSON.stringify(options)];
   const child = spawn(process.execPath, args, { env: { ...process.env, ...env } });
   let stderr = "";
-  let overAt = 0;
+  let programEndedAt = 0;
   child.stdout.on("data", () => {
-    overAt = performance.now();
+    programEndedAt = performance.now();
   });
   child.stderr.on("data", (chunk: Buffer) => {
     stderr += chunk.toString();
   });
   return new Promise((resolve) => {
     child.on("close", (code) => {
-      resolve({ code, stderr, endMs: performance.now() - overAt });
+      resolve({ code, stderr, endMs: performance.now() - programEndedAt });
     });
   });
 }
@@ -47,7 +52,7 @@ const lost = /Lost 2 records \(closed\).*Last failure.*ECONNREFUSED 127\.0\.0\.1
 
 describe("a server that was never reached", () => {
   test("holds a natural end for less than 2 s, and the loss is said with its cause", async () => {
-    const { code, stderr, endMs } = await run({ ending: "natural" });
+    const { code, stderr, endMs } = await run({ howItEnds: "natural" });
     expect(code).toBe(0);
     expect(endMs).toBeLessThan(2_000);
     expect(stderr).toMatch(lost);
@@ -55,7 +60,7 @@ describe("a server that was never reached", () => {
   });
 
   test("holds a program that ends at once no longer than the start of a worker and a moment", async () => {
-    const { code, stderr, endMs } = await run({ ending: "at once" });
+    const { code, stderr, endMs } = await run({ howItEnds: "at once" });
     expect(code).toBe(0);
     expect(endMs).toBeLessThan(6_000);
     expect(stderr).toMatch(lost);
@@ -63,7 +68,7 @@ describe("a server that was never reached", () => {
 
   test("is said with its cause at process.exit(), when no message of a worker can arrive", async () => {
     const { stderr, endMs } = await run({
-      ending: "exit",
+      howItEnds: "exit",
       options: { exitTimeoutMs: 200 },
     });
     expect(endMs).toBeLessThan(2_000);
@@ -74,12 +79,12 @@ describe("a server that was never reached", () => {
   test("leaves what was recorded in the spool", async () => {
     const spoolDir = mkdtempSync(join(tmpdir(), "millrace-spool-"));
     onTestFinished(() => rmSync(spoolDir, { recursive: true }));
-    const { stderr, endMs } = await run({ ending: "natural", options: { spoolDir } });
+    const { stderr, endMs } = await run({ howItEnds: "natural", options: { spoolDir } });
     expect(endMs).toBeLessThan(2_000);
     expect(stderr).not.toContain("Lost");
     expect(readdirSync(spoolDir)).toHaveLength(1);
     await using server = await runCounter();
-    await run({ ending: "at once", endpoint: server.url, options: { spoolDir } });
+    await run({ howItEnds: "at once", endpoint: server.url, options: { spoolDir } });
     expect(server.ended.size).toBe(2);
     expect(readdirSync(spoolDir)).toEqual([]);
   });
@@ -88,31 +93,31 @@ describe("a server that was never reached", () => {
     [{ drainTimeoutMs: 2_500 }, {}],
     [{}, { MILLRACE_DRAIN_TIMEOUT_MS: "2500" }],
   ])("is waited for as long as the program says: %j %j", async (options, env) => {
-    const { endMs } = await run({ ending: "natural", options, env });
+    const { endMs } = await run({ howItEnds: "natural", options, env });
     expect(endMs).toBeGreaterThan(2_400);
   });
 
   test("holds a program without workers as little", async () => {
-    const { stderr, endMs } = await run({ ending: "natural", options: { workers: 0 } });
+    const { stderr, endMs } = await run({ howItEnds: "natural", options: { workers: 0 } });
     expect(endMs).toBeLessThan(2_000);
     expect(stderr).toMatch(lost);
   });
 });
 
 test("a server that is slow to answer its first request is waited for", async () => {
-  const ended = new Set<string>();
+  const result = new Set<string>();
   await using server = await runCounter((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
-      runsIn(Buffer.concat(chunks)).ended.forEach((id) => ended.add(id));
+      runsIn(Buffer.concat(chunks)).ended.forEach((id) => result.add(id));
       setTimeout(() => response.writeHead(202).end("{}"), 2_500);
     });
   });
-  const { stderr, endMs } = await run({ ending: "at once", endpoint: server.url });
+  const { stderr, endMs } = await run({ howItEnds: "at once", endpoint: server.url });
   expect(stderr).toBe("");
   expect(endMs).toBeGreaterThan(2_400);
-  expect(ended.size).toBe(1);
+  expect(result.size).toBe(1);
 });
 
 test("where no connection comes about at all the end says so", async () => {
@@ -123,7 +128,10 @@ test("where no connection comes about at all the end says so", async () => {
   });
   onTestFinished(() => void silent.close());
   const { port } = silent.address() as AddressInfo;
-  const { stderr, endMs } = await run({ ending: "at once", endpoint: `https://127.0.0.1:${port}` });
+  const { stderr, endMs } = await run({
+    howItEnds: "at once",
+    endpoint: `https://127.0.0.1:${port}`,
+  });
   expect(endMs).toBeLessThan(6_000);
   expect(stderr).toMatch(
     /Lost 2 records \(closed\).*no connection was made until the process ended/,

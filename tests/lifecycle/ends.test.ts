@@ -23,13 +23,13 @@ interface Setting {
 
 /** Runs the program until it ends. Sends `signal` once it has printed that it is ready. */
 function run(
-  args: { readonly ending: string; readonly endpoint: string; readonly signal?: NodeJS.Signals },
+  args: { readonly howItEnds: string; readonly endpoint: string; readonly signal?: NodeJS.Signals },
   setting: Setting = {},
 ): Promise<Ended> {
   const startedAt = performance.now();
   const child = spawn(process.execPath, [
     program,
-    args.ending,
+    args.howItEnds,
     args.endpoint,
     JSON.stringify(setting),
   ]);
@@ -54,10 +54,10 @@ function run(
 /** Never responds. */
 const hanging = (): undefined => undefined;
 /** An address of this machine without a server. */
-const nobody = "http://127.0.0.1:9";
+const unreachable = "http://127.0.0.1:9";
 
 // Worker threads may start slowly on a busy machine. Another test covers how long a forced end waits.
-const patient = { exitTimeoutMs: 20_000 };
+const longExitTimeout = { exitTimeoutMs: 20_000 };
 
 describe("whatever the end, what was recorded arrives, and the exit code is the program's own", () => {
   const ends: readonly (readonly [string, number | null, NodeJS.Signals | null])[] = [
@@ -69,61 +69,61 @@ describe("whatever the end, what was recorded arrives, and the exit code is the 
     ["close", 0, null],
   ];
 
-  test.each(ends)("%s", async (ending, code, signal) => {
+  test.each(ends)("%s", async (howItEnds, code, signal) => {
     await using server = await runCounter();
-    const ended = await run({ ending, endpoint: server.url }, { options: patient });
-    expect(ended).toMatchObject({ code, signal });
+    const result = await run({ howItEnds, endpoint: server.url }, { options: longExitTimeout });
+    expect(result).toMatchObject({ code, signal });
     expect(server.started.size).toBe(3);
     expect(server.ended).toEqual(server.started);
   });
 
   test.each(["SIGTERM", "SIGINT"] as const)("%s without a handler", async (signal) => {
     await using server = await runCounter();
-    const ended = await run(
-      { ending: "signal", endpoint: server.url, signal },
-      { options: patient },
+    const result = await run(
+      { howItEnds: "signal", endpoint: server.url, signal },
+      { options: longExitTimeout },
     );
-    expect(ended).toMatchObject({ code: null, signal });
+    expect(result).toMatchObject({ code: null, signal });
     expect(server.ended.size).toBe(3);
   });
 
   test("SIGTERM with a handler of the program's own", async () => {
     await using server = await runCounter();
-    const ended = await run(
-      { ending: "exit in a handler", endpoint: server.url, signal: "SIGTERM" },
-      { options: patient },
+    const result = await run(
+      { howItEnds: "exit in a handler", endpoint: server.url, signal: "SIGTERM" },
+      { options: longExitTimeout },
     );
-    expect(ended).toMatchObject({ code: 7, signal: null });
+    expect(result).toMatchObject({ code: 7, signal: null });
     expect(server.ended.size).toBe(3);
   });
 
   test("SIGTERM with an exit hook that, as ours, lets the signal end the process", async () => {
     await using server = await runCounter();
-    const ended = await run(
-      { ending: "exit hook", endpoint: server.url, signal: "SIGTERM" },
-      { options: patient },
+    const result = await run(
+      { howItEnds: "exit hook", endpoint: server.url, signal: "SIGTERM" },
+      { options: longExitTimeout },
     );
-    expect(ended).toMatchObject({ code: null, signal: "SIGTERM" });
+    expect(result).toMatchObject({ code: null, signal: "SIGTERM" });
     expect(server.ended.size).toBe(3);
   });
 
   test("SIGTERM with a handler made by once, before the client", async () => {
     await using server = await runCounter();
-    const ended = await run(
-      { ending: "once", endpoint: server.url, signal: "SIGTERM" },
-      { options: patient },
+    const result = await run(
+      { howItEnds: "once", endpoint: server.url, signal: "SIGTERM" },
+      { options: longExitTimeout },
     );
-    expect(ended).toMatchObject({ code: 9, signal: null });
+    expect(result).toMatchObject({ code: 9, signal: null });
     expect(server.ended.size).toBe(3);
   });
 
   test("a natural end with texts of a megabyte each, 40 of them", async () => {
     await using server = await runCounter();
-    const ended = await run(
-      { ending: "natural", endpoint: server.url },
+    const result = await run(
+      { howItEnds: "natural", endpoint: server.url },
       { runs: 20, bytes: 1_000_000 },
     );
-    expect(ended.code).toBe(0);
+    expect(result.code).toBe(0);
     expect(server.ended.size).toBe(20);
   });
 });
@@ -131,14 +131,14 @@ describe("whatever the end, what was recorded arrives, and the exit code is the 
 describe("an end waits no longer than it may", () => {
   test("a natural end at a server that hangs: drainTimeoutMs, and the loss is said", async () => {
     await using server = await runCounter(hanging);
-    const ended = await run(
-      { ending: "natural", endpoint: server.url },
+    const result = await run(
+      { howItEnds: "natural", endpoint: server.url },
       { options: { drainTimeoutMs: 1_500, exitTimeoutMs: 0 } },
     );
-    expect(ended.code).toBe(0);
-    expect(ended.tookMs).toBeGreaterThan(1_500);
-    expect(ended.tookMs).toBeLessThan(8_000);
-    expect(ended.stderr).toContain("Lost 6 records (closed)");
+    expect(result.code).toBe(0);
+    expect(result.tookMs).toBeGreaterThan(1_500);
+    expect(result.tookMs).toBeLessThan(8_000);
+    expect(result.stderr).toContain("Lost 6 records (closed)");
   });
 
   test("without workers, an /info that hangs holds no process whose runs arrived", async () => {
@@ -148,28 +148,28 @@ describe("an end waits no longer than it may", () => {
         response.writeHead(202).end("{}");
       }
     });
-    const ended = await run(
-      { ending: "natural", endpoint: server.url },
+    const result = await run(
+      { howItEnds: "natural", endpoint: server.url },
       { options: { workers: 0, timeoutMs: 60_000 } },
     );
-    expect(ended).toMatchObject({ code: 0, stderr: "" });
-    expect(ended.tookMs).toBeLessThan(20_000);
+    expect(result).toMatchObject({ code: 0, stderr: "" });
+    expect(result.tookMs).toBeLessThan(20_000);
   });
 
   test("a natural end waits for a tape of the spool no longer than a forced end would", async () => {
     const spoolDir = mkdtempSync(join(tmpdir(), "millrace-spool-"));
     try {
       await run(
-        { ending: "natural", endpoint: nobody },
+        { howItEnds: "natural", endpoint: unreachable },
         { options: { spoolDir, drainTimeoutMs: 500, exitTimeoutMs: 0 } },
       );
       await using server = await runCounter(hanging);
-      const ended = await run(
-        { ending: "spool alone", endpoint: server.url },
+      const result = await run(
+        { howItEnds: "spool alone", endpoint: server.url },
         { options: { spoolDir, drainTimeoutMs: 60_000, timeoutMs: 60_000 } },
       );
-      expect(ended).toMatchObject({ code: 0, stderr: "" });
-      expect(ended.tookMs).toBeLessThan(20_000);
+      expect(result).toMatchObject({ code: 0, stderr: "" });
+      expect(result.tookMs).toBeLessThan(20_000);
       expect(readdirSync(spoolDir)).toHaveLength(1);
     } finally {
       rmSync(spoolDir, { recursive: true });
@@ -178,25 +178,25 @@ describe("an end waits no longer than it may", () => {
 
   test("a forced end at a server that hangs: exitTimeoutMs", async () => {
     await using server = await runCounter(hanging);
-    const ended = await run(
-      { ending: "exit", endpoint: server.url },
+    const result = await run(
+      { howItEnds: "exit", endpoint: server.url },
       { options: { exitTimeoutMs: 500 } },
     );
-    expect(ended.code).toBe(3);
-    expect(ended.tookMs).toBeLessThan(7_000);
-    expect(ended.stderr).toContain("Lost 6 records (closed)");
+    expect(result.code).toBe(3);
+    expect(result.tookMs).toBeLessThan(7_000);
+    expect(result.stderr).toContain("Lost 6 records (closed)");
   });
 
   test.each(["nothing", "delivered"])(
     "an idle client keeps no process alive: %s",
-    async (ending) => {
+    async (howItEnds) => {
       await using server = await runCounter();
-      const ended = await run(
-        { ending, endpoint: server.url },
+      const result = await run(
+        { howItEnds, endpoint: server.url },
         { options: { drainTimeoutMs: 600_000 } },
       );
-      expect(ended.code).toBe(0);
-      expect(ended.stderr).toBe("");
+      expect(result.code).toBe(0);
+      expect(result.stderr).toBe("");
     },
   );
 });
@@ -204,7 +204,7 @@ describe("an end waits no longer than it may", () => {
 test("an end without close says what was lost in a quiet minute, though all else arrived", async () => {
   await using server = await runCounter();
   const { stderr } = await run(
-    { ending: "natural", endpoint: server.url },
+    { howItEnds: "natural", endpoint: server.url },
     { options: { maxQueueRecords: 2 } },
   );
   expect(stderr).toContain("Lost 1 record (queueFull)");
@@ -215,22 +215,22 @@ describe("with a spool", () => {
   test("what could not be sent is sent by the next process, once, and the file goes", async () => {
     const spoolDir = mkdtempSync(join(tmpdir(), "millrace-spool-"));
     try {
-      const away = await run(
-        { ending: "natural", endpoint: nobody },
+      const offlineRun = await run(
+        { howItEnds: "natural", endpoint: unreachable },
         { options: { spoolDir, drainTimeoutMs: 500, exitTimeoutMs: 0 } },
       );
-      expect(away).toMatchObject({
+      expect(offlineRun).toMatchObject({
         code: 0,
         stderr: expect.not.stringContaining("Lost") as unknown,
       });
       expect(readdirSync(spoolDir)).toHaveLength(1);
 
       await using server = await runCounter();
-      const back = await run(
-        { ending: "natural", endpoint: server.url },
+      const nextRun = await run(
+        { howItEnds: "natural", endpoint: server.url },
         { options: { spoolDir } },
       );
-      expect(back.code).toBe(0);
+      expect(nextRun.code).toBe(0);
       expect(server.ended.size).toBe(6);
       expect(readdirSync(spoolDir)).toEqual([]);
     } finally {
@@ -241,7 +241,7 @@ describe("with a spool", () => {
 
 test("close ships what is queued, then refuses; what comes later is counted", async () => {
   await using server = await runCounter();
-  const { stdout } = await run({ ending: "close", endpoint: server.url });
+  const { stdout } = await run({ howItEnds: "close", endpoint: server.url });
   expect(JSON.parse(stdout)).toMatchObject({
     accepted: 12,
     delivered: 6,
@@ -253,7 +253,7 @@ test("close ships what is queued, then refuses; what comes later is counted", as
 
 test("flush as the last statement settles and says what was delivered", async () => {
   await using server = await runCounter();
-  const { code, stdout } = await run({ ending: "flush", endpoint: server.url });
+  const { code, stdout } = await run({ howItEnds: "flush", endpoint: server.url });
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ delivered: 6, lost: 0, pending: 0 });
 });

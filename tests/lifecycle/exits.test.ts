@@ -44,10 +44,10 @@ describe("with a handler of the program's own what was recorded arrives, and the
     ["an exit code that is set", "process.exitCode = 9;", "", 9],
   ])("%s", async (_name, handler, end, code) => {
     await using server = await runCounter();
-    const ended = await runProgram(`${handler} ${recordThree} ${end}`, {
+    const result = await runProgram(`${handler} ${recordThree} ${end}`, {
       env: { ENDPOINT: server.url },
     });
-    expect(ended).toMatchObject({ code, output: "" });
+    expect(result).toMatchObject({ code, output: "" });
     expect(server.ended.size).toBe(3);
   });
 });
@@ -59,17 +59,17 @@ test.each([
 ])("an end while the worker is starting delivers all the same: %s", async (_name, end, code) => {
   await using server = await runCounter();
   const source = `${recordThree} void client.flush(); ${end}`;
-  const ended = await runProgram(source, { env: { ENDPOINT: server.url } });
-  expect(ended).toMatchObject({ code, output: "" });
+  const result = await runProgram(source, { env: { ENDPOINT: server.url } });
+  expect(result).toMatchObject({ code, output: "" });
   expect(server.ended.size).toBe(3);
 });
 
 test("flush as the last statement ends with 0, and says what was delivered", async () => {
   await using server = await runCounter();
   const source = `${recordThree} console.log(JSON.stringify(await client.flush()));`;
-  const ended = await runProgram(source, { env: { ENDPOINT: server.url } });
-  expect(ended.code).toBe(0);
-  expect(JSON.parse(ended.output)).toEqual({
+  const result = await runProgram(source, { env: { ENDPOINT: server.url } });
+  expect(result.code).toBe(0);
+  expect(JSON.parse(result.output)).toEqual({
     delivered: 6,
     pending: 0,
     lost: 0,
@@ -83,8 +83,8 @@ describe("without workers a forced end can't send", () => {
     onTestFinished(() => rmSync(spoolDir, { recursive: true }));
     await using server = await runCounter();
     const env = { ENDPOINT: server.url, OPTIONS: JSON.stringify({ workers: 0, spoolDir }) };
-    const ended = await runProgram(`${recordThree} process.exit(3);`, { env });
-    expect(ended.code).toBe(3);
+    const result = await runProgram(`${recordThree} process.exit(3);`, { env });
+    expect(result.code).toBe(3);
     expect(server.ended.size).toBe(0);
     const next = `const client = new Client({ endpoint: process.env.ENDPOINT, spoolDir: process.env.SPOOL });
       while (client.stats().delivered < 6) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -99,10 +99,10 @@ describe("without workers a forced end can't send", () => {
     const end = `process.on("exit", () => console.log(JSON.stringify(client.stats().lost.closed)));
       process.exit(3);`;
     const env = { ENDPOINT: server.url, OPTIONS: JSON.stringify({ workers: 0 }) };
-    const ended = await runProgram(`${recordThree} ${end}`, { env });
-    expect(ended.code).toBe(3);
-    expect(ended.output).toContain("Lost 6 records (closed)");
-    expect(ended.output).toContain("\n6\n");
+    const result = await runProgram(`${recordThree} ${end}`, { env });
+    expect(result.code).toBe(3);
+    expect(result.output).toContain("Lost 6 records (closed)");
+    expect(result.output).toContain("\n6\n");
   });
 });
 
@@ -112,7 +112,7 @@ test("a second SIGINT while the first drains ends nothing early: the delivery ha
     release = resolve;
   });
   let isAsked = (): void => undefined;
-  const asked = new Promise<void>((resolve) => {
+  const requestReceived = new Promise<void>((resolve) => {
     isAsked = resolve;
   });
   const seen: string[] = [];
@@ -127,16 +127,16 @@ test("a second SIGINT while the first drains ends nothing early: the delivery ha
   const program = join(import.meta.dirname, "programs", "record.mjs");
   const setting = JSON.stringify({ options: { exitTimeoutMs: 60_000 } });
   const child = spawn(process.execPath, [program, "signal", server.url, setting]);
-  let said = "";
-  child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
-  const ended = once(child, "close");
+  let output = "";
+  child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  const result = once(child, "close");
   await once(child.stdout, "data");
   child.kill("SIGINT");
-  await asked;
+  await requestReceived;
   child.kill("SIGINT");
   release();
-  expect(await ended).toEqual([null, "SIGINT"]);
-  expect(said).toBe("");
+  expect(await result).toEqual([null, "SIGINT"]);
+  expect(output).toBe("");
   expect(seen.some((url) => url.startsWith("/runs"))).toBe(true);
 }, 60_000);
 

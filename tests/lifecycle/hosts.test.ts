@@ -10,7 +10,7 @@ interface Started {
   readonly child: ChildProcessWithoutNullStreams;
   readonly output: () => string;
   /** Resolves when the program has printed the text; rejects if it ends before that. */
-  readonly said: (text: string) => Promise<void>;
+  readonly waitForOutput: (text: string) => Promise<void>;
   readonly ended: Promise<readonly unknown[]>;
 }
 
@@ -24,10 +24,10 @@ function start(program: string, args: readonly string[]): Started {
   child.stdout.on("data", keep);
   child.stderr.on("data", keep);
   const ended = once(child, "close");
-  const said = async (wanted: string): Promise<void> => {
+  const waitForOutput = async (wanted: string): Promise<void> => {
     await expect.poll(() => text, { timeout: 20_000 }).toContain(wanted);
   };
-  return { child, output: () => text, said, ended };
+  return { child, output: () => text, waitForOutput, ended };
 }
 
 test.each([
@@ -36,9 +36,9 @@ test.each([
   ["throw", 5],
 ] as const)(
   "what a worker thread of the program's own records arrives: %s",
-  async (ending, code) => {
+  async (howItEnds, code) => {
     await using server = await runCounter();
-    const { ended, output } = start("in-thread.mjs", [ending, server.url]);
+    const { ended, output } = start("in-thread.mjs", [howItEnds, server.url]);
     expect(await ended).toEqual([0, null]);
     expect(output()).toBe(`thread ended with ${code}\n`);
     expect(server.ended.size).toBe(3);
@@ -69,8 +69,8 @@ test("a process that is frozen while its connections are cut loses nothing, coun
       response.writeHead(request.url === "/info" ? 404 : 202).end("{}");
     });
   });
-  const { child, said, ended, output } = start("frozen.mjs", [server.url]);
-  await said("ready");
+  const { child, waitForOutput, ended, output } = start("frozen.mjs", [server.url]);
+  await waitForOutput("ready");
   child.kill("SIGSTOP");
   await new Promise((resolve) => {
     setTimeout(resolve, 4_000);

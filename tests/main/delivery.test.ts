@@ -16,7 +16,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const nothing: ShipReport = {
+const emptyReport: ShipReport = {
   delivered: 0,
   refused: [],
   undelivered: 0,
@@ -56,7 +56,7 @@ function delivering(
         const step = steps[Math.min(calls, steps.length - 1)];
         calls += 1;
         return new Promise((resolve) => {
-          resolve(step?.(task) ?? nothing);
+          resolve(step?.(task) ?? emptyReport);
         });
       },
       close: () => Promise.resolve(),
@@ -75,21 +75,23 @@ const died: Step = () => {
 
 test("counts what was delivered and what was refused", async () => {
   const refused = [{ runId: "r", records: 1, code: "HTTP" as const, status: 422, message: "bad" }];
-  const { delivery, ledger, lines } = delivering([() => ({ ...nothing, delivered: 2, refused })]);
+  const { delivery, ledger, lines } = delivering([
+    () => ({ ...emptyReport, delivered: 2, refused }),
+  ]);
   await expect(delivery.ship(tapeOf(3))).resolves.toEqual({ delivered: 2, lost: 1 });
   expect(ledger).toMatchObject({ delivered: 2, lost: { rejected: 1 } });
   expect(lines).toEqual(["[millrace] bad"]);
 });
 
 test("keeps a tape while the server is away, round after round, and sends it when it is back", async () => {
-  const away: Step = () => ({ ...nothing, undelivered: 3, reason: "ECONNREFUSED" });
+  const unreachable: Step = () => ({ ...emptyReport, undelivered: 3, reason: "ECONNREFUSED" });
   const { delivery, ledger, calls } = delivering([
-    away,
-    away,
-    away,
+    unreachable,
+    unreachable,
+    unreachable,
     (task) => {
       settleTape(task, ["delivered", "delivered", "delivered"]);
-      return { ...nothing, delivered: 3 };
+      return { ...emptyReport, delivered: 3 };
     },
   ]);
   const shipped = delivery.ship(tapeOf(3));
@@ -103,7 +105,7 @@ test("gives up records that the server fails on, and only those", async () => {
   const { delivery, ledger } = delivering([
     (task) => {
       settleTape(task, ["delivered", "pending", "rejected"]);
-      return { ...nothing, delivered: 1, undelivered: 1, away: false, reason: "500" };
+      return { ...emptyReport, delivered: 1, undelivered: 1, away: false, reason: "500" };
     },
   ]);
   await expect(delivery.ship(tapeOf(3))).resolves.toEqual({ delivered: 1, lost: 2 });
@@ -118,7 +120,7 @@ test("re-sends a tape whose worker died, and counts once what it had delivered",
     },
     (task) => {
       settleTape(task, ["delivered", "delivered"]);
-      return { ...nothing, delivered: 1 };
+      return { ...emptyReport, delivered: 1 };
     },
   ]);
   const shipped = delivery.ship(tapeOf(2));
@@ -170,7 +172,7 @@ test("a spool that can't be written is said, and the records are counted as lost
 });
 
 test("after the end a tape under way is counted no more", async () => {
-  const { delivery, ledger } = delivering([() => ({ ...nothing, delivered: 1 })]);
+  const { delivery, ledger } = delivering([() => ({ ...emptyReport, delivered: 1 })]);
   const shipped = delivery.ship(tapeOf(1));
   delivery.end();
   await expect(shipped).resolves.toEqual({ delivered: 0, lost: 0 });
@@ -187,11 +189,11 @@ test("what was refused is a dead letter with the reasons of all rounds; at a for
     [
       (task) => {
         settleTape(task, ["rejected", "pending"]);
-        return { ...nothing, refused, undelivered: 1 };
+        return { ...emptyReport, refused, undelivered: 1 };
       },
       (task) => {
         settleTape(task, ["rejected", "delivered"]);
-        return { ...nothing, delivered: 1 };
+        return { ...emptyReport, delivered: 1 };
       },
     ],
     undefined,
@@ -220,7 +222,7 @@ test.each([
   { tookMs: 120_000, fromMs: 118_800, toMs: 122_400 },
   { tookMs: 7_200_000, fromMs: 3_564_000, toMs: 3_636_000 },
 ])("a tape that took $tookMs ms is in the quantiles", async ({ tookMs, fromMs, toMs }) => {
-  const { delivery } = delivering([() => ({ ...nothing, delivered: 1 })]);
+  const { delivery } = delivering([() => ({ ...emptyReport, delivered: 1 })]);
   const tape = tapeOf(1);
   tape.cutAt = performance.now() - tookMs;
   await delivery.ship(tape);

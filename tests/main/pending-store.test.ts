@@ -41,6 +41,6 @@ test("a tape that was stored before it was full is stored whole after it was cut
   }
   expect(stored).toBe(cut?.records);
   expect(other.keep(1)).toBe(true);
-  const rest = await spool.next();
-  expect(Buffer.from(rest?.body ?? []).toString()).toBe("another file");
+  const remaining = await spool.next();
+  expect(Buffer.from(remaining?.body ?? []).toString()).toBe("another file");
 });

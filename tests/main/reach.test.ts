@@ -8,14 +8,14 @@ import { recordMissingConnection } from "../../src/workers/sinks/http-sink.ts";
 const failure = { at: 0, cause: "connect ECONNREFUSED", isFinal: false } as const;
 
 /** The shared traffic of a thread that has sent its first request. */
-function begun(): SharedTraffic {
+function startedTraffic(): SharedTraffic {
   const traffic = new SharedTraffic();
   traffic.countRequest(100);
   return traffic;
 }
 
 test("a server is not taken for absent before a connection failed or a worker had time to make one", async () => {
-  const traffic = begun();
+  const traffic = startedTraffic();
   expect(isUnreached(traffic)).toBe(false);
   await recordMissingConnection(traffic);
   expect(isUnreached(traffic)).toBe(true);
@@ -24,7 +24,7 @@ test("a server is not taken for absent before a connection failed or a worker ha
 });
 
 test("a server that refuses connections is absent at once", () => {
-  const traffic = begun();
+  const traffic = startedTraffic();
   traffic.recordFailure(failure);
   expect(isUnreached(traffic)).toBe(true);
   traffic.countConnection();
@@ -32,7 +32,7 @@ test("a server that refuses connections is absent at once", () => {
 });
 
 test("what answers but is something else is no server", () => {
-  const traffic = begun();
+  const traffic = startedTraffic();
   traffic.countConnection();
   traffic.recordFailure({ ...failure, status: 200 });
   expect(isUnreached(traffic)).toBe(true);
@@ -44,14 +44,14 @@ test("a thread that was too busy to see its connection does not take the server 
     server.listen(0, "127.0.0.1", resolve);
   });
   onTestFinished(() => void server.close());
-  const traffic = begun();
+  const traffic = startedTraffic();
   const noted = vi.spyOn(traffic, "recordUnconnected");
   const watch = recordMissingConnection(traffic);
   const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
   socket.on("connect", () => traffic.countConnection());
   onTestFinished(() => void socket.destroy());
-  const until = performance.now() + 1_500;
-  while (performance.now() < until) {
+  const deadline = performance.now() + 1_500;
+  while (performance.now() < deadline) {
     // Busy, like a worker that serializes bodies.
   }
   await watch;

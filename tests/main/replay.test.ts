@@ -32,13 +32,13 @@ interface Replaying {
   readonly replay: Replay;
   readonly ledger: Ledger;
   /** Ids of the runs of each tape that was enqueued. */
-  readonly adopted: (readonly string[])[];
+  readonly enqueued: (readonly string[])[];
 }
 
 type Send = (tape: Tape, ledger: Ledger) => void;
 
 /** Delivers the whole tape. */
-const arrives: Send = (tape, ledger) => {
+const deliverAll: Send = (tape, ledger) => {
   settleTape(
     tape,
     Array.from({ length: tape.records }, () => "delivered"),
@@ -47,12 +47,12 @@ const arrives: Send = (tape, ledger) => {
 };
 
 /** Fails the whole tape, which delivery counts as spooled. */
-const fails: Send = (tape, ledger) => {
+const failAll: Send = (tape, ledger) => {
   ledger.spooled += tallyOf(tape).pending;
 };
 
 function replaying(
-  sends: readonly Send[] = [arrives],
+  sends: readonly Send[] = [deliverAll],
   {
     bytesPerSecond = 1_000_000_000,
     hasCapacity = () => true,
@@ -65,11 +65,11 @@ function replaying(
     throw new RangeError("no spool");
   }
   const { spool } = storage;
-  const adopted: (readonly string[])[] = [];
+  const enqueued: (readonly string[])[] = [];
   const enqueueReplayed = (tape: Tape): Promise<TapeResult> => {
     // Read the ids before the tape is settled, because a reader skips settled records.
-    adopted.push(idsOf(tape));
-    sends[Math.min(adopted.length, sends.length) - 1]?.(tape, ledger);
+    enqueued.push(idsOf(tape));
+    sends[Math.min(enqueued.length, sends.length) - 1]?.(tape, ledger);
     return Promise.resolve({ delivered: 0, lost: 0 });
   };
   const replay = new Replay({
@@ -80,7 +80,7 @@ function replaying(
     enqueueReplayed,
     hasCapacity,
   });
-  return { spool, replay, ledger, adopted };
+  return { spool, replay, ledger, enqueued };
 }
 
 /** A tape of `count` runs, and their ids. */
@@ -104,7 +104,7 @@ function spoolTape({ spool, ledger }: Replaying, count: number): readonly string
 }
 
 /** Lets file operations finish, and advances time by a millisecond at a time, until the check passes. */
-async function until(check: () => void): Promise<void> {
+async function waitUntil(check: () => void): Promise<void> {
   for (let tries = 0; tries < 2_000; tries++) {
     try {
       check();
@@ -124,12 +124,12 @@ test("sends what an earlier client left, in order, counts it here, and removes i
   const earlier = replaying();
   const ids = [spoolTape(earlier, 2), spoolTape(earlier, 3)];
   earlier.spool.close();
-  const { replay, adopted, ledger, spool } = replaying();
+  const { replay, enqueued, ledger, spool } = replaying();
   replay.start();
-  await until(() => expect(ledger.delivered).toBe(5));
-  expect(adopted).toEqual(ids);
+  await waitUntil(() => expect(ledger.delivered).toBe(5));
+  expect(enqueued).toEqual(ids);
   expect(ledger).toMatchObject({ accepted: 5, spooled: 0 });
-  await until(() => expect(spool.bytes).toBe(0));
+  await waitUntil(() => expect(spool.bytes).toBe(0));
   replay.end();
   spool.close();
   expect(readdirSync(folder)).toEqual([]);
@@ -138,94 +138,94 @@ test("sends what an earlier client left, in order, counts it here, and removes i
 test("sends what this client spooled when it is woken, and counts it once", async () => {
   const bench = replaying();
   bench.replay.start();
-  await until(() => expect(readdirSync(folder)).toEqual([]));
+  await waitUntil(() => expect(readdirSync(folder)).toEqual([]));
   const ids = spoolTape(bench, 4);
   expect(bench.ledger.spooled).toBe(4);
-  await until(() => {
+  await waitUntil(() => {
     bench.replay.wake();
-    expect(bench.adopted).toEqual([ids]);
+    expect(bench.enqueued).toEqual([ids]);
   });
   expect(bench.ledger).toMatchObject({ accepted: 4, delivered: 4, spooled: 0 });
   bench.replay.end();
 });
 
 test("is no faster than it may be", async () => {
-  const bench = replaying([arrives], { bytesPerSecond: 100 });
+  const bench = replaying([deliverAll], { bytesPerSecond: 100 });
   spoolTape(bench, 1);
   spoolTape(bench, 1);
   const eachMs = (tapeOf(1).body.length / 100) * 1_000;
   bench.replay.start();
-  await until(() => expect(bench.adopted).toHaveLength(1));
+  await waitUntil(() => expect(bench.enqueued).toHaveLength(1));
   await setImmediate();
   await vi.advanceTimersByTimeAsync(eachMs - 100);
-  expect(bench.adopted).toHaveLength(1);
+  expect(bench.enqueued).toHaveLength(1);
   await vi.advanceTimersByTimeAsync(200);
-  await until(() => expect(bench.adopted).toHaveLength(2));
+  await waitUntil(() => expect(bench.enqueued).toHaveLength(2));
   bench.replay.end();
 });
 
 test("waits while the line is busy: what is recorded now goes first", async () => {
   let calm = false;
-  const bench = replaying([arrives], { hasCapacity: () => calm });
+  const bench = replaying([deliverAll], { hasCapacity: () => calm });
   spoolTape(bench, 1);
   bench.replay.start();
   await vi.advanceTimersByTimeAsync(5_000);
-  expect(bench.adopted).toEqual([]);
+  expect(bench.enqueued).toEqual([]);
   calm = true;
   await vi.advanceTimersByTimeAsync(200);
-  await until(() => expect(bench.adopted).toHaveLength(1));
+  await waitUntil(() => expect(bench.enqueued).toHaveLength(1));
   bench.replay.end();
 });
 
 test("sends again, later, only what the server failed on, and each record is counted once", async () => {
-  const half: Send = (tape, ledger) => {
+  const deliverHalf: Send = (tape, ledger) => {
     settleTape(tape, ["delivered", "pending"]);
     ledger.delivered += 1;
     ledger.spooled += 1;
   };
-  const bench = replaying([half, fails, arrives]);
+  const bench = replaying([deliverHalf, failAll, deliverAll]);
   const ids = spoolTape(bench, 2);
   bench.replay.start();
-  await until(() => expect(bench.adopted).toHaveLength(1));
+  await waitUntil(() => expect(bench.enqueued).toHaveLength(1));
   expect(balance(bench.ledger)).toBe(0);
   await vi.advanceTimersByTimeAsync(29_000);
-  expect(bench.adopted).toHaveLength(1);
+  expect(bench.enqueued).toHaveLength(1);
   await vi.advanceTimersByTimeAsync(2_000);
-  expect(bench.adopted).toHaveLength(2);
+  expect(bench.enqueued).toHaveLength(2);
   await vi.advanceTimersByTimeAsync(58_000);
-  expect(bench.adopted).toHaveLength(2);
+  expect(bench.enqueued).toHaveLength(2);
   await vi.advanceTimersByTimeAsync(2_000);
-  expect(bench.adopted).toEqual([ids, ids.slice(1), ids.slice(1)]);
+  expect(bench.enqueued).toEqual([ids, ids.slice(1), ids.slice(1)]);
   expect(bench.ledger).toMatchObject({ accepted: 2, delivered: 2, spooled: 0 });
   bench.replay.end();
 });
 
 test("a tape on which the server fails in five rounds is a dead letter, counted, and the next is sent", async () => {
-  const bench = replaying([fails, fails, fails, fails, fails, arrives]);
+  const bench = replaying([failAll, failAll, failAll, failAll, failAll, deliverAll]);
   const ids = [spoolTape(bench, 2), spoolTape(bench, 1)];
   bench.replay.start();
-  await until(() => expect(bench.adopted).toHaveLength(1));
+  await waitUntil(() => expect(bench.enqueued).toHaveLength(1));
   for (const minutes of [0.5, 1, 2, 4]) {
     await vi.advanceTimersByTimeAsync(minutes * 60_000 + 10);
   }
-  await until(() => expect(bench.adopted).toHaveLength(6));
-  expect(bench.adopted.at(-1)).toEqual(ids[1]);
+  await waitUntil(() => expect(bench.enqueued).toHaveLength(6));
+  expect(bench.enqueued.at(-1)).toEqual(ids[1]);
   expect(bench.ledger).toMatchObject({ accepted: 3, delivered: 1, lost: { expired: 2 } });
   expect(readdirSync(join(folder, "dead"))).toHaveLength(1);
   bench.replay.end();
 });
 
 test("at the end what has not arrived stays on disk, for the next client", async () => {
-  const bench = replaying([fails]);
+  const bench = replaying([failAll]);
   const ids = spoolTape(bench, 3);
   bench.replay.start();
-  await until(() => expect(bench.adopted).toHaveLength(1));
+  await waitUntil(() => expect(bench.enqueued).toHaveLength(1));
   bench.replay.end();
   bench.spool.close();
   expect(bench.ledger).toMatchObject({ accepted: 3, spooled: 3 });
   const next = replaying();
   next.replay.start();
-  await until(() => expect(next.adopted).toEqual([ids]));
+  await waitUntil(() => expect(next.enqueued).toEqual([ids]));
   next.replay.end();
 });
 
@@ -236,7 +236,7 @@ test("a tape that is none costs only itself, and is counted", async () => {
   bench.ledger.spooled += 2;
   const ids = spoolTape(bench, 1);
   bench.replay.start();
-  await until(() => expect(bench.adopted).toEqual([ids]));
+  await waitUntil(() => expect(bench.enqueued).toEqual([ids]));
   expect(bench.ledger.lost.spoolLost).toBe(2);
   expect(balance(bench.ledger)).toBe(0);
   expect(bench.ledger.warnings.get("spoolDamaged")).toBe(1);
@@ -253,9 +253,9 @@ test("what went by the quota or by damage is counted, with its reason", async ()
   spool?.append(Buffer.alloc(60_000, 1), 1);
   spool?.append(Buffer.alloc(50_000, 1), 2);
   expect(ledger).toMatchObject({ accepted: 3, spooled: 2, lost: { spoolFull: 1 } });
-  const [lane = ""] = readdirSync(folder);
-  const [name = ""] = readdirSync(join(folder, lane));
-  const path = join(folder, lane, name);
+  const [writerDirectory = ""] = readdirSync(folder);
+  const [name = ""] = readdirSync(join(folder, writerDirectory));
+  const path = join(folder, writerDirectory, name);
   writeFileSync(path, readFileSync(path).fill(0, 1_000, 1_010));
   await expect(spool?.next()).resolves.toBeUndefined();
   expect(ledger).toMatchObject({ accepted: 3, spooled: 0, lost: { spoolFull: 1, spoolLost: 2 } });

@@ -65,13 +65,13 @@ test("a logger that throws does not reach the caller, and later ones are still c
 
 test("outcomes are published on diagnostics channels while somebody listens", () => {
   const { reporter } = reporting();
-  const heard: unknown[] = [];
+  const messages: unknown[] = [];
   const listener = (message: unknown): void => {
-    heard.push(message);
+    messages.push(message);
   };
   subscribe("millrace:dropped", listener);
   reporter.reportLoss("queueFull", 4);
   unsubscribe("millrace:dropped", listener);
   reporter.reportLoss("queueFull", 5);
-  expect(heard).toEqual([{ reason: "queueFull", records: 4 }]);
+  expect(messages).toEqual([{ reason: "queueFull", records: 4 }]);
 });

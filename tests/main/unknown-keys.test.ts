@@ -36,14 +36,14 @@ interface Call {
 }
 
 /** Yields copies of an object with an unknown key, one for each position where keys are checked. */
-function* misspelt(known: unknown): Generator {
-  if (Array.isArray(known)) {
-    for (const item of misspelt(known[0])) {
+function* misspelt(validValue: unknown): Generator {
+  if (Array.isArray(validValue)) {
+    for (const item of misspelt(validValue[0])) {
       yield [item];
     }
-  } else if (typeof known === "object" && known !== null) {
+  } else if (typeof validValue === "object" && validValue !== null) {
     yield { colour: undefined };
-    for (const [name, below] of Object.entries(known)) {
+    for (const [name, below] of Object.entries(validValue)) {
       for (const value of misspelt(below)) {
         yield { [name]: value };
       }
@@ -54,8 +54,8 @@ function* misspelt(known: unknown): Generator {
 const calls: Call[] = Object.entries(callTables).flatMap(([resource, table]) =>
   Object.entries(table as Record<string, { readonly args: readonly unknown[] }>).flatMap(
     ([method, { args }]) =>
-      args.flatMap((known, index) =>
-        [...misspelt(known)].map((value) => ({
+      args.flatMap((validValue, index) =>
+        [...misspelt(validValue)].map((value) => ({
           name: `${resource}.${method} ${JSON.stringify(value)}`,
           resource,
           method,
@@ -67,12 +67,12 @@ const calls: Call[] = Object.entries(callTables).flatMap(([resource, table]) =>
 
 const methodsOf = (target: object): readonly string[] => {
   const prototype = Object.getPrototypeOf(target) as object;
-  const own = Object.getOwnPropertyNames(prototype).filter(
+  const methodNames = Object.getOwnPropertyNames(prototype).filter(
     (name) =>
       name !== "constructor" &&
       typeof Object.getOwnPropertyDescriptor(prototype, name)?.value === "function",
   );
-  return prototype === Object.prototype ? [] : [...own, ...methodsOf(prototype)];
+  return prototype === Object.prototype ? [] : [...methodNames, ...methodsOf(prototype)];
 };
 
 test("every call of every resource has its keys written down", () => {

@@ -19,8 +19,8 @@ describe("where pages are", () => {
   });
 
   test("a project's page is as section 2 has it, its ids escaped", () => {
-    const place = { tenantId: "t/1", projectId: "p?2" };
-    expect(projectUrl("http://h", place)).toBe("http://h/o/t%2F1/projects/p/p%3F2");
+    const path = { tenantId: "t/1", projectId: "p?2" };
+    expect(projectUrl("http://h", path)).toBe("http://h/o/t%2F1/projects/p/p%3F2");
   });
 });
 

@@ -115,8 +115,8 @@ describe("a bad option names itself, its range and the value", () => {
     [{ apiKey: " " }, "Option apiKey must be a non-empty string"],
   ];
 
-  test.each(cases)("%o", (given, message) => {
-    const resolve = (): unknown => resolveOptions(given, {});
+  test.each(cases)("%o", (options, message) => {
+    const resolve = (): unknown => resolveOptions(options, {});
     expect(resolve).toThrow(OptionError);
     expect(resolve).toThrow(message);
   });

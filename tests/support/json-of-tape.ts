@@ -47,13 +47,13 @@ function jsonOf({ memory, used }: Tape, length: number): string {
     throw new RangeError(`The value ends at ${end}, but its field ends at another offset`);
   }
   const text = out.bytes.toString("utf8", 0, out.length);
-  const quick = new JsonWriter(Buffer.alloc(16));
-  if (wasm?.begin(quick, reader, [{ records: [0] }]) !== true) {
+  const moduleJson = new JsonWriter(Buffer.alloc(16));
+  if (wasm?.begin(moduleJson, reader, [{ records: [0] }]) !== true) {
     return text;
   }
   wasm.value(start);
   wasm.end();
-  if (quick.bytes.toString("utf8", 0, quick.length) !== text) {
+  if (moduleJson.bytes.toString("utf8", 0, moduleJson.length) !== text) {
     throw new RangeError("The WebAssembly module writes different JSON");
   }
   return text;

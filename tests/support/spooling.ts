@@ -60,11 +60,11 @@ export async function takeAll(spool: Spool): Promise<readonly string[]> {
 export async function recoverSpool(): Promise<
   OpenedSpool & { readonly bodies: readonly string[] }
 > {
-  const opened = openSpool();
-  await opened.spool.claim();
-  const bodies = await takeAll(opened.spool);
-  opened.spool.close();
-  return { ...opened, bodies };
+  const openedSpool = openSpool();
+  await openedSpool.spool.claim();
+  const bodies = await takeAll(openedSpool.spool);
+  openedSpool.spool.close();
+  return { ...openedSpool, bodies };
 }
 
 /** Writes bodies to a spool and closes it, as a client does when it ends. */

@@ -6,15 +6,15 @@ import { scriptedServer } from "../support/scripted-server.ts";
 
 test("a program that used blocking calls ends by itself, without closing anything", async () => {
   const { endpoint } = await scriptedServer();
-  const end = await runProgram(
+  const result = await runProgram(
     `const client = new Client();
     console.log(client.sync.projects.list({ projectName: "p" })[0].name);
     try { client.sync.projects.list({ projectName: "slow-60000", timeoutMs: 50 }); }
     catch (error) { console.log(error.code); }`,
     { env: { MILLRACE_ENDPOINT: endpoint } },
   );
-  expect(end).toMatchObject({ code: 0, output: "p\nTIMEOUT\n" });
-  expect(end.durationMs).toBeLessThan(10_000);
+  expect(result).toMatchObject({ code: 0, output: "p\nTIMEOUT\n" });
+  expect(result.durationMs).toBeLessThan(10_000);
 });
 
 test("blocking calls work in a line given to node, as they do in a REPL", async () => {
@@ -42,7 +42,7 @@ test("a REPL has the calls at hand", async () => {
 
 test("a program that never makes a blocking call starts no thread for it", async () => {
   const { endpoint } = await scriptedServer();
-  const end = await runProgram(
+  const result = await runProgram(
     `import { createHook } from "node:async_hooks";
     import { hasSubscribers } from "node:diagnostics_channel";
     const kinds = [];
@@ -55,7 +55,7 @@ test("a program that never makes a blocking call starts no thread for it", async
     console.log(kinds.includes("WORKER"), isWatching());`,
     { env: { MILLRACE_ENDPOINT: endpoint } },
   );
-  expect(end).toMatchObject({ code: 0, output: "true\nfalse false\ntrue true\n" });
+  expect(result).toMatchObject({ code: 0, output: "true\nfalse false\ntrue true\n" });
 });
 
 test.each(["NODE_OPTIONS", "argument"] as const)(
@@ -64,20 +64,20 @@ test.each(["NODE_OPTIONS", "argument"] as const)(
     const { endpoint } = await scriptedServer();
     // Does not use the console, because its output may be lost when a thread ends.
     const source = `(await import("node:fs")).writeSync(1, "preload\\n");`;
-    const end = await runProgram(
+    const result = await runProgram(
       `console.log(new Client().sync.projects.has({ projectName: "p" }));`,
       {
         env: { MILLRACE_ENDPOINT: endpoint },
         preload: { source, by },
       },
     );
-    expect(end).toMatchObject({ code: 0, output: "preload\ntrue\n" });
+    expect(result).toMatchObject({ code: 0, output: "preload\ntrue\n" });
   },
 );
 
 test("blocking calls work in a worker thread of the program", async () => {
   const { endpoint } = await scriptedServer();
-  const end = await runProgram(
+  const result = await runProgram(
     `import { Worker, isMainThread } from "node:worker_threads";
     import { fileURLToPath } from "node:url";
     if (isMainThread) {
@@ -87,28 +87,28 @@ test("blocking calls work in a worker thread of the program", async () => {
     }`,
     { env: { MILLRACE_ENDPOINT: endpoint } },
   );
-  expect(end).toMatchObject({ code: 0, output: "true\n" });
+  expect(result).toMatchObject({ code: 0, output: "true\n" });
 });
 
 test("an error that nobody catches shows the line of the program", async () => {
   const { endpoint } = await scriptedServer();
-  const end = await runProgram(
+  const result = await runProgram(
     `function configure(client) {
       return client.sync.projects.read({ projectName: "status-403" });
     }
     configure(new Client());`,
     { env: { MILLRACE_ENDPOINT: endpoint } },
   );
-  expect(end.code).toBe(1);
-  expect(end.output).toContain("HttpError: Failed to list projects: 403 no status-403");
-  expect(end.output).toMatch(
+  expect(result.code).toBe(1);
+  expect(result.output).toContain("HttpError: Failed to list projects: 403 no status-403");
+  expect(result.output).toMatch(
     /called by client\.sync\.projects\.read, from\n +at configure .*program\.mjs:3/,
   );
 });
 
 test("what is being recorded is delivered around blocking calls", async () => {
   const { endpoint } = await scriptedServer();
-  const end = await runProgram(
+  const result = await runProgram(
     `const client = new Client({ firstDelayMs: 0 });
     client.startRun({ name: "r", inputs: {} }).end();
     for (let call = 0; call < 20; call++) client.sync.projects.has({ projectName: "p" });
@@ -116,7 +116,7 @@ test("what is being recorded is delivered around blocking calls", async () => {
     console.log(client.stats().accepted, client.stats().pending);`,
     { env: { MILLRACE_ENDPOINT: endpoint } },
   );
-  expect(end).toMatchObject({ code: 0, output: "2 0\n" });
+  expect(result).toMatchObject({ code: 0, output: "2 0\n" });
 });
 
 test.each([
@@ -130,7 +130,7 @@ test.each([
   "a process whose first use is in a handler, %s, warns by the second request",
   async (_title, handler, quiet) => {
     const { endpoint } = await scriptedServer();
-    const end = await runProgram(
+    const result = await runProgram(
       `import { createServer } from "node:http";
     const client = new Client();
     const answer = (response) => response.end(String(client.sync.projects.has({ projectName: "p" })));
@@ -144,7 +144,7 @@ test.each([
     });`,
       { env: { MILLRACE_ENDPOINT: endpoint } },
     );
-    const lines = end.output.trim().split("\n");
+    const lines = result.output.trim().split("\n");
     expect(lines[quiet]).toMatch(
       /^\[millrace\] client\.sync\.projects\.has was called while handling/,
     );

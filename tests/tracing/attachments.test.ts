@@ -7,7 +7,7 @@ import { createTestBatcher, runsOf } from "../support/batching.ts";
 import { encodeWire } from "../../src/tracing/tape/record-encoder.ts";
 
 const id = "00000000-0000-4000-8000-000000000002";
-const place = { id, trace_id: id, dotted_order: `20260102T030405000006Z${id}` };
+const position = { id, trace_id: id, dotted_order: `20260102T030405000006Z${id}` };
 
 const name = fc.oneof(
   fc.stringMatching(/^[a-zA-Z0-9 _-]{1,40}$/),
@@ -38,8 +38,8 @@ test("any attachments of a start and an end arrive joined, on tapes of any size;
           attachments: { attachmentBytes: 1_000_000, dangerouslyAllowFilesystem: false },
         });
         for (const [operation, run] of [
-          ["post", { ...place, inputs: { q: 1 }, attachments: first }],
-          ["patch", { ...place, outputs: { a: 2 }, attachments: second }],
+          ["post", { ...position, inputs: { q: 1 }, attachments: first }],
+          ["patch", { ...position, outputs: { a: 2 }, attachments: second }],
         ] as const) {
           batcher.record(encodeWire, { operation, id, run, projectName: "p" });
         }

@@ -212,7 +212,7 @@ test("whatever is recorded, in whatever sizes: every record is delivered or coun
         });
         const recorded: string[] = [];
         const arrived: string[] = [];
-        const take = async (): Promise<void> => {
+        const takeCapacity = async (): Promise<void> => {
           const [tape] = inFlight;
           arrived.push(...(tape === undefined ? [] : idsOf(tape)));
           await deliver();
@@ -224,13 +224,13 @@ test("whatever is recorded, in whatever sizes: every record is delivered or coun
             recorded.push(id);
           }
           if (delivers && inFlight.length > 0) {
-            await take();
+            await takeCapacity();
           }
           expect(ledger.accepted).toBe(ledger.delivered + ledger.totalLost + batcher.pending);
         }
         void batcher.flush(0);
         while (inFlight.length > 0) {
-          await take();
+          await takeCapacity();
         }
         expect(arrived).toEqual(recorded);
         expect(batcher.pending).toBe(0);

@@ -8,7 +8,7 @@ import type {
 } from "../../src/tracing/tape/recorder.ts";
 
 /** The content of a record at the call. */
-export interface SeenRecord {
+export interface CollectedRecord {
   readonly kind: "start" | "end";
   readonly id: string;
   readonly traceId: string;
@@ -36,7 +36,7 @@ interface CollectingOptions {
 
 /** A client that keeps everything that is recorded, copied at the call. */
 export class CollectingClient implements TracingClient {
-  readonly records: SeenRecord[] = [];
+  readonly records: CollectedRecord[] = [];
   readonly created: WireRun[] = [];
   readonly updated: WirePatch[] = [];
   readonly warnings: { readonly kind: WarningKind; readonly message: string }[] = [];
@@ -73,21 +73,21 @@ export class CollectingClient implements TracingClient {
     this.updated.push({ ...patch, id });
   }
 
-  starts(): readonly SeenRecord[] {
+  starts(): readonly CollectedRecord[] {
     return this.records.filter(({ kind }) => kind === "start");
   }
 
-  ends(): readonly SeenRecord[] {
+  ends(): readonly CollectedRecord[] {
     return this.records.filter(({ kind }) => kind === "end");
   }
 
   /** The start of the run with this name; fails if there is none. */
-  start(name: string): SeenRecord {
+  start(name: string): CollectedRecord {
     return only(this.starts(), name);
   }
 
   /** The end of the run with this name; fails if there is none. */
-  end(name: string): SeenRecord {
+  end(name: string): CollectedRecord {
     return only(this.ends(), name);
   }
 
@@ -107,7 +107,7 @@ function only<Named extends { readonly name: string }>(all: readonly Named[], na
   return found[0];
 }
 
-function copyOf(run: RecordedRun, kind: SeenRecord["kind"]): SeenRecord {
+function copyOf(run: RecordedRun, kind: CollectedRecord["kind"]): CollectedRecord {
   return {
     kind,
     id: run.id,

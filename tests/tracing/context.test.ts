@@ -28,13 +28,13 @@ describe("withRun", () => {
   });
 
   test("what a client starts inside goes below, unless it says where", () => {
-    const seen = client();
-    const outer = startRun(seen);
-    const other = startRun(seen);
+    const collector = client();
+    const outer = startRun(collector);
+    const other = startRun(collector);
     withRun(outer, () => {
-      expect(startRun(seen).parentRunId).toBe(outer.id);
-      expect(startRun(seen, { parent: other }).parentRunId).toBe(other.id);
-      expect(startRun(seen, { parent: null }).parentRunId).toBeUndefined();
+      expect(startRun(collector).parentRunId).toBe(outer.id);
+      expect(startRun(collector, { parent: other }).parentRunId).toBe(other.id);
+      expect(startRun(collector, { parent: null }).parentRunId).toBeUndefined();
     });
   });
 
@@ -43,32 +43,32 @@ describe("withRun", () => {
   });
 
   test("a remote run can be the current one", () => {
-    const seen = client();
-    const remote = RunTree.fromHeaders(startRun(client()).toHeaders(), { client: seen })!;
-    withRun(remote, () => startRun(seen, { name: "child" }));
-    expect(seen.start("child").parentRunId).toBe(remote.id);
+    const collector = client();
+    const remote = RunTree.fromHeaders(startRun(client()).toHeaders(), { client: collector })!;
+    withRun(remote, () => startRun(collector, { name: "child" }));
+    expect(collector.start("child").parentRunId).toBe(remote.id);
   });
 });
 
 describe("nesting", () => {
   test("branches of Promise.all each keep their own parent", async () => {
-    const seen = client();
-    const leaf = traceable(async (n: number) => n, { name: "leaf", client: seen });
+    const collector = client();
+    const leaf = traceable(async (n: number) => n, { name: "leaf", client: collector });
     const branch = traceable(
       async (n: number) => {
         await delay(n % 3);
         return await leaf(n);
       },
-      { name: "branch", client: seen },
+      { name: "branch", client: collector },
     );
     await Promise.all(Array.from({ length: 20 }, async (_, n) => await branch(n)));
     const branches = new Map(
-      seen
+      collector
         .starts()
         .filter(({ name }) => name === "branch")
         .map((run) => [run.id, run]),
     );
-    const leaves = seen.starts().filter(({ name }) => name === "leaf");
+    const leaves = collector.starts().filter(({ name }) => name === "leaf");
     expect(leaves).toHaveLength(20);
     for (const each of leaves) {
       const parent = branches.get(each.parentRunId ?? "");
@@ -77,9 +77,9 @@ describe("nesting", () => {
   });
 
   test("goes on in timers, immediates, microtasks and listeners", async () => {
-    const seen = client();
-    const leaf = traceable((via: string) => via, { name: "leaf", client: seen });
-    const root = startRun(seen, { name: "root" });
+    const collector = client();
+    const leaf = traceable((via: string) => via, { name: "leaf", client: collector });
+    const root = startRun(collector, { name: "root" });
     const emitter = new EventEmitter();
     emitter.on("go", () => leaf("listener"));
     await withRun(root, async () => {
@@ -94,7 +94,7 @@ describe("nesting", () => {
       leaf("after an event");
       await delay(5);
     });
-    const leaves = seen.starts().filter(({ name }) => name === "leaf");
+    const leaves = collector.starts().filter(({ name }) => name === "leaf");
     expect(leaves).toHaveLength(6);
     expect(leaves.every(({ parentRunId }) => parentRunId === root.id)).toBe(true);
   });
@@ -145,14 +145,14 @@ describe("the shared storage", () => {
       },
     ],
   ])("%s in it is no parent, and throws nothing", (_, store) => {
-    const seen = client();
+    const collector = client();
     const storage = Reflect.get(
       globalThis,
       Symbol.for("ls:tracing_async_local_storage"),
     ) as AsyncLocalStorage<unknown>;
     storage.run(store, () => {
       expect(currentRun()).toBeUndefined();
-      const run = startRun(seen);
+      const run = startRun(collector);
       expect(run.parentRunId).toBeUndefined();
       expect(withRun(run, () => currentRun())).toBe(run);
     });

@@ -21,8 +21,8 @@ beforeEach(() => {
 test("is the current run's, else the program's first that is open, else an implicit one, else none", async () => {
   const { defaultClient, registerClient, setClientFactory, startRun, withRun } = await load();
   expect(defaultClient()).toBeUndefined();
-  const [first, second, made] = [1, 2, 3].map(() => new CollectingClient());
-  setClientFactory(() => made!);
+  const [first, second, created] = [1, 2, 3].map(() => new CollectingClient());
+  setClientFactory(() => created!);
   const closeFirst = registerClient(first!, noFlush);
   const closeSecond = registerClient(second!, noFlush);
   expect(defaultClient()).toBe(first);
@@ -31,12 +31,12 @@ test("is the current run's, else the program's first that is open, else an impli
   closeFirst();
   expect(defaultClient()).toBe(second);
   closeSecond();
-  expect(defaultClient()).toBe(made);
+  expect(defaultClient()).toBe(created);
 });
 
 test("the program's first client takes over from the implicit one, which is flushed and keeps its runs", async () => {
   const { defaultClient, registerClient, setClientFactory, traceable } = await load();
-  const [implicit, own] = [new CollectingClient(), new CollectingClient()];
+  const [implicit, explicit] = [new CollectingClient(), new CollectingClient()];
   const flushed = vi.fn<typeof noFlush>(noFlush);
   setClientFactory(() => {
     registerClient(implicit, flushed);
@@ -52,7 +52,7 @@ test("the program's first client takes over from the implicit one, which is flus
   outer(() => {
     expect(defaultClient()).toBe(implicit);
     expect(flushed).not.toHaveBeenCalled();
-    registerClient(own, noFlush);
+    registerClient(explicit, noFlush);
     expect(flushed).toHaveBeenCalledOnce();
   });
   traceable(() => 1, { name: "later" })();
@@ -62,7 +62,7 @@ test("the program's first client takes over from the implicit one, which is flus
     "inner end",
     "outer end",
   ]);
-  expect(own.records.map(({ name }) => name)).toEqual(["later", "later"]);
+  expect(explicit.records.map(({ name }) => name)).toEqual(["later", "later"]);
 });
 
 test("with several the one that was chosen, while it is open", async () => {

@@ -10,10 +10,10 @@ const cutText = (text: string): string => cut(text) as string;
 describe("a text beyond the limit", () => {
   test("keeps its beginning, and says how much is missing", () => {
     const text = cutText("ab".repeat(5_000));
-    const [, kept = "", rest] =
+    const [, keptPart = "", rest] =
       /^((?:ab)*a?)…\[truncated: (\d+) more characters\]$/.exec(text) ?? [];
-    expect(kept.length + Number(rest)).toBe(10_000);
-    expect(kept.length).toBeGreaterThan(limit / 2);
+    expect(keptPart.length + Number(rest)).toBe(10_000);
+    expect(keptPart.length).toBeGreaterThan(limit / 2);
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(limit);
   });
 
@@ -22,9 +22,9 @@ describe("a text beyond the limit", () => {
     (part) => {
       for (const shift of ["", "x", "xx", "xxx"]) {
         const text = cutText(shift + part.repeat(4_000));
-        const kept = text.slice(0, text.indexOf("…"));
+        const keptPart = text.slice(0, text.indexOf("…"));
         expect(text.isWellFormed()).toBe(true);
-        expect((shift + part.repeat(4_000)).startsWith(kept)).toBe(true);
+        expect((shift + part.repeat(4_000)).startsWith(keptPart)).toBe(true);
         expect(Buffer.byteLength(text)).toBeLessThanOrEqual(limit);
       }
     },
@@ -65,9 +65,9 @@ describe("other values beyond the limit", () => {
     ["a Map", (entries: [string, number][]) => new Map(entries)],
   ])("%s says how many keys are missing", (_, make) => {
     const entries = Array.from({ length: 10_000 }, (_entry, i): [string, number] => [`k${i}`, i]);
-    const { "[truncated]": mark, ...kept } = cut(make(entries)) as Record<string, unknown>;
-    const whole = Object.values(kept).filter((item) => item !== "[truncated]").length;
-    const marked = Object.keys(kept).length - whole;
+    const { "[truncated]": mark, ...keptPart } = cut(make(entries)) as Record<string, unknown>;
+    const whole = Object.values(keptPart).filter((item) => item !== "[truncated]").length;
+    const marked = Object.keys(keptPart).length - whole;
     expect(mark).toBe(`${10_000 - whole - marked} more keys`);
     expect(whole).toBeGreaterThan(300);
   });
@@ -104,12 +104,12 @@ describe("other values beyond the limit", () => {
   });
 
   test("a Proxy that no longer tells its keys is closed all the same", () => {
-    let asked = 0;
+    let keyReads = 0;
     const target = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`k${i}`, i]));
     const proxy = new Proxy(target, {
       ownKeys: (own) => {
-        asked += 1;
-        if (asked > 1) {
+        keyReads += 1;
+        if (keyReads > 1) {
           throw new Error("not again");
         }
         return Reflect.ownKeys(own);

@@ -13,11 +13,11 @@ describe("a generator", () => {
   }
 
   test("is recorded with its values when it is through, and not before", () => {
-    const { seen, fn } = traced(count);
+    const { collector, fn } = traced(count);
     const generator = fn(3);
-    expect(seen.ends()).toEqual([]);
+    expect(collector.ends()).toEqual([]);
     expect([...generator]).toEqual([0, 1, 2]);
-    expect(seen.end("fn").outputs).toEqual({ outputs: [0, 1, 2], returned: "done" });
+    expect(collector.end("fn").outputs).toEqual({ outputs: [0, 1, 2], returned: "done" });
   });
 
   test("starts its body only when it is read, inside the run", () => {
@@ -43,7 +43,7 @@ describe("a generator", () => {
 
   test("that is left early runs its finally, and is recorded as cancelled with what it gave", () => {
     let cleaned = false;
-    const { seen, fn } = traced(function* () {
+    const { collector, fn } = traced(function* () {
       try {
         yield 1;
         yield 2;
@@ -55,7 +55,7 @@ describe("a generator", () => {
       break;
     }
     expect(cleaned).toBe(true);
-    expect(seen.end("fn")).toMatchObject({
+    expect(collector.end("fn")).toMatchObject({
       outputs: { outputs: [1] },
       metadata: { millrace_cancelled: true },
       error: undefined,
@@ -64,35 +64,35 @@ describe("a generator", () => {
 
   test("that fails is recorded as failed with what it gave, and throws the same", () => {
     const error = new Error("mine");
-    const { seen, fn } = traced(function* () {
+    const { collector, fn } = traced(function* () {
       yield 1;
       throw error;
     });
     const generator = fn();
     generator.next();
     expect(() => generator.next()).toThrow(error);
-    expect(seen.end("fn").outputs).toEqual({ outputs: [1] });
-    expect(seen.end("fn").error).toContain("Error: mine");
+    expect(collector.end("fn").outputs).toEqual({ outputs: [1] });
+    expect(collector.end("fn").error).toContain("Error: mine");
   });
 
   test("delegates to another, which nests below it", () => {
-    const seen = new CollectingClient();
-    const inner = traceable(count, { name: "inner", client: seen });
+    const collector = new CollectingClient();
+    const inner = traceable(count, { name: "inner", client: collector });
     const outer = traceable(
       function* () {
         return yield* inner(2);
       },
-      { name: "outer", client: seen },
+      { name: "outer", client: collector },
     );
     expect([...outer()]).toEqual([0, 1]);
-    expect(seen.start("inner").parentRunId).toBe(seen.start("outer").id);
-    expect(seen.end("outer").outputs).toEqual({ outputs: [0, 1], returned: "done" });
+    expect(collector.start("inner").parentRunId).toBe(collector.start("outer").id);
+    expect(collector.end("outer").outputs).toEqual({ outputs: [0, 1], returned: "done" });
   });
 });
 
 describe("an async generator", () => {
   test("is recorded with its values, and tokens on demand", async () => {
-    const { seen, fn } = traced(
+    const { collector, fn } = traced(
       async function* () {
         yield "a";
         yield "b";
@@ -100,7 +100,7 @@ describe("an async generator", () => {
       { recordTokens: true },
     );
     await expect(collect(fn())).resolves.toEqual(["a", "b"]);
-    expect(seen.end("fn")).toMatchObject({
+    expect(collector.end("fn")).toMatchObject({
       outputs: { outputs: ["a", "b"] },
       events: [
         { name: "new_token", kwargs: { token: "a" } },
@@ -110,11 +110,11 @@ describe("an async generator", () => {
   });
 
   test("has no token events unless they are asked for", async () => {
-    const { seen, fn } = traced(async function* () {
+    const { collector, fn } = traced(async function* () {
       yield "a";
     });
     await collect(fn());
-    expect(seen.end("fn").events).toBeUndefined();
+    expect(collector.end("fn").events).toBeUndefined();
   });
 
   test("runs its body inside the run at every step", async () => {
@@ -135,19 +135,19 @@ describe("an async generator", () => {
     for await (const _ of left.fn()) {
       break;
     }
-    expect(left.seen.end("fn").metadata).toEqual({ millrace_cancelled: true });
+    expect(left.collector.end("fn").metadata).toEqual({ millrace_cancelled: true });
     const error = new Error("mine");
     const failed = traced(async function* () {
       yield 1;
       throw error;
     });
     await expect(collect(failed.fn())).rejects.toBe(error);
-    expect(failed.seen.end("fn").outputs).toEqual({ outputs: [1] });
-    expect(failed.seen.end("fn").error).toContain("Error: mine");
+    expect(failed.collector.end("fn").outputs).toEqual({ outputs: [1] });
+    expect(failed.collector.end("fn").error).toContain("Error: mine");
   });
 
   test("gives the same values to reads that do not wait for one another", async () => {
-    const { seen, fn } = traced(async function* () {
+    const { collector, fn } = traced(async function* () {
       yield 1;
       yield 2;
     });
@@ -155,19 +155,19 @@ describe("an async generator", () => {
     await expect(
       Promise.all([generator.next(), generator.next(), generator.next()]),
     ).resolves.toMatchObject([{ value: 1 }, { value: 2 }, { done: true }]);
-    expect(seen.end("fn").outputs).toEqual({ outputs: [1, 2] });
+    expect(collector.end("fn").outputs).toEqual({ outputs: [1, 2] });
   });
 
   test("that a promise leads to is watched too", async () => {
-    const { seen, fn } = traced(async () =>
+    const { collector, fn } = traced(async () =>
       (async function* () {
         yield 1;
       })(),
     );
     const generator = await fn();
-    expect(seen.ends()).toEqual([]);
+    expect(collector.ends()).toEqual([]);
     await expect(collect(generator)).resolves.toEqual([1]);
-    expect(seen.end("fn").outputs).toEqual({ outputs: [1] });
+    expect(collector.end("fn").outputs).toEqual({ outputs: [1] });
   });
 
   test("an iterable of another make keeps its methods and private fields", async () => {
@@ -180,17 +180,17 @@ describe("an async generator", () => {
         yield* this.#chunks;
       }
     }
-    const { seen, fn } = traced(() => new Stream());
+    const { collector, fn } = traced(() => new Stream());
     const stream = fn();
     expect(stream).toBeInstanceOf(Stream);
     expect(stream.size()).toBe(2);
     await expect(collect(stream)).resolves.toEqual(["a", "b"]);
-    expect(seen.end("fn").outputs).toEqual({ outputs: ["a", "b"] });
+    expect(collector.end("fn").outputs).toEqual({ outputs: ["a", "b"] });
   });
 });
 
 test("a stream without end does not fill the memory: a bounded part is recorded", async () => {
-  const { seen, fn } = traced(
+  const { collector, fn } = traced(
     function* () {
       for (let n = 0; n < 10_500; n += 1) {
         yield n;
@@ -199,31 +199,31 @@ test("a stream without end does not fill the memory: a bounded part is recorded"
     { recordTokens: true },
   );
   expect([...fn()]).toHaveLength(10_500);
-  const { outputs, events, metadata } = seen.end("fn");
+  const { outputs, events, metadata } = collector.end("fn");
   expect((outputs as { outputs: unknown[] }).outputs).toHaveLength(10_000);
   expect(events).toHaveLength(10_000);
   expect(metadata).toEqual({ millrace_chunks: 10_500 });
 });
 
 test("large chunks are bounded by size too", () => {
-  const { seen, fn } = traced(function* () {
+  const { collector, fn } = traced(function* () {
     for (let n = 0; n < 5; n += 1) {
       yield "x".repeat(5_000_000);
     }
   });
   expect([...fn()]).toHaveLength(5);
-  expect((seen.end("fn").outputs as { outputs: unknown[] }).outputs).toHaveLength(3);
+  expect((collector.end("fn").outputs as { outputs: unknown[] }).outputs).toHaveLength(3);
 });
 
 test("runs within a stream of a trace that is left out are left out too", () => {
-  const seen = new CollectingClient({ isSampled: (id) => id === "never" });
-  const inner = traceable(() => 1, { name: "inner", client: seen });
+  const collector = new CollectingClient({ isSampled: (id) => id === "never" });
+  const inner = traceable(() => 1, { name: "inner", client: collector });
   const outer = traceable(
     function* () {
       yield inner();
     },
-    { client: seen },
+    { client: collector },
   );
   expect([...outer()]).toEqual([1]);
-  expect(seen.records).toEqual([]);
+  expect(collector.records).toEqual([]);
 });

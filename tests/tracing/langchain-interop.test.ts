@@ -18,12 +18,12 @@ const double = RunnableLambda.from((n: number) => n * 2).withConfig({ runName: "
 
 describe("a LangChain runnable inside a run of ours", () => {
   test("nests below it without being told, recorded by our client", async () => {
-    const seen = new CollectingClient();
-    const root = startRun(seen, { name: "root", projectName: "mill" });
+    const collector = new CollectingClient();
+    const root = startRun(collector, { name: "root", projectName: "mill" });
     const chain = double.pipe(double).withConfig({ runName: "chain" });
     await expect(withRun(root, async () => await chain.invoke(3))).resolves.toBe(12);
     await awaitAllCallbacks();
-    const outer = seen.createdRun("chain");
+    const outer = collector.createdRun("chain");
     expect(outer).toMatchObject({
       parent_run_id: root.id,
       trace_id: root.traceId,
@@ -31,89 +31,105 @@ describe("a LangChain runnable inside a run of ours", () => {
       inputs: { input: 3 },
     });
     expect(outer.dotted_order?.startsWith(`${root.dottedOrder}.`)).toBe(true);
-    const steps = seen.created.filter(({ name }) => name === "double");
+    const steps = collector.created.filter(({ name }) => name === "double");
     expect(steps.map(({ parent_run_id }) => parent_run_id)).toEqual([outer.id, outer.id]);
-    expect(seen.updated).toHaveLength(3);
+    expect(collector.updated).toHaveLength(3);
   });
 
   test("is the parent of ours inside it, which is in the same trace", async () => {
-    const seen = new CollectingClient();
+    const collector = new CollectingClient();
     const leaf = traceable(async (n: number) => n + 1, { name: "leaf" });
     const chain = RunnableLambda.from(async (n: number) => await leaf(n)).withConfig({
       runName: "chain",
     });
-    const root = startRun(seen, { name: "root" });
+    const root = startRun(collector, { name: "root" });
     await expect(withRun(root, async () => await chain.invoke(1))).resolves.toBe(2);
     await awaitAllCallbacks();
-    expect(seen.start("leaf")).toMatchObject({
-      parentRunId: seen.createdRun("chain").id,
+    expect(collector.start("leaf")).toMatchObject({
+      parentRunId: collector.createdRun("chain").id,
       traceId: root.id,
     });
   });
 
   test("hands its config on across ours: tags, metadata, configurable and parent", async () => {
-    const seen = new CollectingClient();
+    const collector = new CollectingClient();
     let inside: RunnableConfig | undefined;
     const inner = RunnableLambda.from((_: number, config: RunnableConfig) => {
       inside = config;
       return 1;
     }).withConfig({ runName: "inner" });
-    const ours = traceable(async () => await inner.invoke(1), { name: "ours" });
-    const outer = RunnableLambda.from(async () => await ours()).withConfig({ runName: "outer" });
-    await withRun(startRun(seen), async () => {
+    const millraceFunction = traceable(async () => await inner.invoke(1), { name: "ours" });
+    const outer = RunnableLambda.from(async () => await millraceFunction()).withConfig({
+      runName: "outer",
+    });
+    await withRun(startRun(collector), async () => {
       await outer.invoke(1, { tags: ["t"], metadata: { m: 1 }, configurable: { thread_id: "x" } });
     });
     await awaitAllCallbacks();
     expect(inside).toMatchObject({ configurable: { thread_id: "x" }, metadata: { m: 1 } });
-    expect(seen.start("ours").parentRunId).toBe(seen.createdRun("outer").id);
-    const innerRun = seen.createdRun("inner");
-    expect(innerRun.parent_run_id).toBe(seen.start("ours").id);
-    expect(innerRun.trace_id).toBe(seen.start("ours").traceId);
+    expect(collector.start("ours").parentRunId).toBe(collector.createdRun("outer").id);
+    const innerRun = collector.createdRun("inner");
+    expect(innerRun.parent_run_id).toBe(collector.start("ours").id);
+    expect(innerRun.trace_id).toBe(collector.start("ours").traceId);
     expect(innerRun.tags).toContain("t");
   });
 
   test("context variables go on across ours", async () => {
-    const seen = new CollectingClient();
-    const ours = traceable(() => getContextVariable("color") as string, {
+    const collector = new CollectingClient();
+    const millraceFunction = traceable(() => getContextVariable("color") as string, {
       name: "ours",
-      client: seen,
+      client: collector,
     });
     const outer = RunnableLambda.from(() => {
       setContextVariable("color", "red");
-      return ours();
+      return millraceFunction();
     });
-    await expect(withRun(startRun(seen), async () => await outer.invoke(1))).resolves.toBe("red");
-    expect(seen.start("ours").parentRunId).toBeDefined();
+    await expect(withRun(startRun(collector), async () => await outer.invoke(1))).resolves.toBe(
+      "red",
+    );
+    expect(collector.start("ours").parentRunId).toBeDefined();
   });
 });
 
 describe("ours inside a LangChain runnable that nobody traces", () => {
   test("is a trace of its own, and what it calls of LangChain nests below it", async () => {
-    const seen = new CollectingClient();
-    const ours = traceable(async () => await double.invoke(2), { name: "ours", client: seen });
-    const outer = RunnableLambda.from(async () => await ours());
+    const collector = new CollectingClient();
+    const millraceFunction = traceable(async () => await double.invoke(2), {
+      name: "ours",
+      client: collector,
+    });
+    const outer = RunnableLambda.from(async () => await millraceFunction());
     await expect(outer.invoke(1)).resolves.toBe(4);
     await awaitAllCallbacks();
-    const run = seen.start("ours");
+    const run = collector.start("ours");
     expect(run.parentRunId).toBeUndefined();
-    expect(seen.createdRun("double")).toMatchObject({ parent_run_id: run.id, trace_id: run.id });
+    expect(collector.createdRun("double")).toMatchObject({
+      parent_run_id: run.id,
+      trace_id: run.id,
+    });
   });
 
   test("also where the runnable has callbacks that are no tracer", async () => {
-    const seen = new CollectingClient();
-    const ours = traceable(async () => await double.invoke(2), { name: "ours", client: seen });
-    const outer = RunnableLambda.from(async () => await ours());
+    const collector = new CollectingClient();
+    const millraceFunction = traceable(async () => await double.invoke(2), {
+      name: "ours",
+      client: collector,
+    });
+    const outer = RunnableLambda.from(async () => await millraceFunction());
     await outer.invoke(1, { callbacks: [{ handleChainStart: () => {} }] });
     await awaitAllCallbacks();
-    const run = seen.start("ours");
-    expect(seen.createdRun("double")).toMatchObject({ parent_run_id: run.id, trace_id: run.id });
+    const run = collector.start("ours");
+    expect(collector.createdRun("double")).toMatchObject({
+      parent_run_id: run.id,
+      trace_id: run.id,
+    });
   });
 });
 
 describe("toRunnableConfig", () => {
   test("carries the client's recursion limit, the run's tags and metadata", () => {
-    const seen = new CollectingClient({ recursionLimit: 7 });
-    const run = startRun(seen, { tags: ["a"], metadata: { m: 1 } });
+    const collector = new CollectingClient({ recursionLimit: 7 });
+    const run = startRun(collector, { tags: ["a"], metadata: { m: 1 } });
     expect(toRunnableConfig(run)).toMatchObject({
       recursionLimit: 7,
       tags: ["a"],
@@ -123,53 +139,55 @@ describe("toRunnableConfig", () => {
   });
 
   test("nests a chain below a run that is not the current one, each run once", async () => {
-    const seen = new CollectingClient();
-    const root = startRun(seen, { name: "root" });
+    const collector = new CollectingClient();
+    const root = startRun(collector, { name: "root" });
     const chain = double.pipe(double).withConfig({ runName: "chain" });
     await expect(chain.invoke(3, toRunnableConfig(root))).resolves.toBe(12);
-    const outer = seen.createdRun("chain");
+    const outer = collector.createdRun("chain");
     expect(outer).toMatchObject({
       parent_run_id: root.id,
       trace_id: root.id,
       inputs: { input: 3 },
       run_type: "chain",
     });
-    expect(seen.created).toHaveLength(3);
-    expect(seen.created.slice(1).every(({ parent_run_id }) => parent_run_id === outer.id)).toBe(
-      true,
-    );
-    expect(seen.updated.find(({ id }) => id === outer.id)).toMatchObject({
+    expect(collector.created).toHaveLength(3);
+    expect(
+      collector.created.slice(1).every(({ parent_run_id }) => parent_run_id === outer.id),
+    ).toBe(true);
+    expect(collector.updated.find(({ id }) => id === outer.id)).toMatchObject({
       outputs: { output: 12 },
     });
   });
 
   test("inside the run that it is made of records no run twice", async () => {
-    const seen = new CollectingClient();
-    const root = startRun(seen, { name: "root" });
+    const collector = new CollectingClient();
+    const root = startRun(collector, { name: "root" });
     await withRun(root, async () => await double.invoke(3, toRunnableConfig(root)));
     await awaitAllCallbacks();
-    expect(seen.createdRun("double").parent_run_id).toBe(root.id);
-    expect(seen.created).toHaveLength(1);
+    expect(collector.createdRun("double").parent_run_id).toBe(root.id);
+    expect(collector.created).toHaveLength(1);
   });
 
   test("nests ours within the chain, and the chain's within ours", async () => {
-    const seen = new CollectingClient();
-    const root = startRun(seen, { name: "root" });
-    const ours = traceable(async (n: number) => await double.invoke(n), { name: "ours" });
+    const collector = new CollectingClient();
+    const root = startRun(collector, { name: "root" });
+    const millraceFunction = traceable(async (n: number) => await double.invoke(n), {
+      name: "ours",
+    });
     const chain = RunnableLambda.from(async (n: number) => [
       currentRun()?.name,
-      await ours(n),
+      await millraceFunction(n),
     ]).withConfig({
       runName: "chain",
     });
     await expect(chain.invoke(1, toRunnableConfig(root))).resolves.toEqual(["chain", 2]);
-    expect(seen.start("ours").parentRunId).toBe(seen.createdRun("chain").id);
-    expect(seen.createdRun("double").parent_run_id).toBe(seen.start("ours").id);
+    expect(collector.start("ours").parentRunId).toBe(collector.createdRun("chain").id);
+    expect(collector.createdRun("double").parent_run_id).toBe(collector.start("ours").id);
   });
 
   test("records models, tools and failures", async () => {
-    const seen = new CollectingClient();
-    const config = toRunnableConfig(startRun(seen));
+    const collector = new CollectingClient();
+    const config = toRunnableConfig(startRun(collector));
     await new FakeListChatModel({ responses: ["hello"] }).invoke("hi", config);
     await tool(() => "42", { name: "lookup", description: "", schema: { type: "object" } }).invoke(
       {},
@@ -179,35 +197,38 @@ describe("toRunnableConfig", () => {
       throw new Error("mine");
     }).withConfig({ runName: "broken" });
     await expect(broken.invoke(1, config)).rejects.toThrow("mine");
-    expect(seen.createdRun("FakeListChatModel")).toMatchObject({ run_type: "llm" });
-    expect(seen.createdRun("lookup")).toMatchObject({ run_type: "tool" });
-    const outputs = (name: string) => seen.updated.find((patch) => patch.name === name);
+    expect(collector.createdRun("FakeListChatModel")).toMatchObject({ run_type: "llm" });
+    expect(collector.createdRun("lookup")).toMatchObject({ run_type: "tool" });
+    const outputs = (name: string) => collector.updated.find((patch) => patch.name === name);
     expect(JSON.stringify(outputs("FakeListChatModel")?.outputs)).toContain("hello");
     expect(JSON.stringify(outputs("lookup")?.outputs)).toContain("42");
     expect(outputs("broken")?.error).toContain("Error: mine");
   });
 
   test("records a streamed chain with the inputs that are known at its end", async () => {
-    const seen = new CollectingClient();
+    const collector = new CollectingClient();
     const chain = RunnablePassthrough.assign({ two: () => 2 }).withConfig({ runName: "chain" });
     const chunks: unknown[] = [];
-    for await (const chunk of await chain.stream({ one: 1 }, toRunnableConfig(startRun(seen)))) {
+    for await (const chunk of await chain.stream(
+      { one: 1 },
+      toRunnableConfig(startRun(collector)),
+    )) {
       chunks.push(chunk);
     }
     expect(chunks.length).toBeGreaterThan(0);
-    const run = seen.createdRun("chain");
-    const last = { ...run, ...seen.updated.find(({ id }) => id === run.id) };
+    const run = collector.createdRun("chain");
+    const last = { ...run, ...collector.updated.find(({ id }) => id === run.id) };
     expect(last.inputs).toEqual({ one: 1 });
     expect(last.end_time).toEqual(expect.any(String));
   });
 
   test("records the tokens of a streaming model as events", async () => {
-    const seen = new CollectingClient();
+    const collector = new CollectingClient();
     const model = new FakeListChatModel({ responses: ["ab"] });
-    for await (const _ of await model.stream("hi", toRunnableConfig(startRun(seen)))) {
-      expect(seen.created).toHaveLength(1);
+    for await (const _ of await model.stream("hi", toRunnableConfig(startRun(collector)))) {
+      expect(collector.created).toHaveLength(1);
     }
-    const tokens = seen.updated[0]?.events as { name: string; kwargs: { token: string } }[];
+    const tokens = collector.updated[0]?.events as { name: string; kwargs: { token: string } }[];
     expect(tokens.map(({ name, kwargs }) => [name, kwargs.token])).toEqual([
       ["new_token", "a"],
       ["new_token", "b"],
@@ -215,11 +236,13 @@ describe("toRunnableConfig", () => {
   });
 
   test("keeps no run of ours that has ended, however long the config is used", async () => {
-    const seen = new CollectingClient();
-    const handler = new LangchainHandler(startRun(seen));
+    const collector = new CollectingClient();
+    const handler = new LangchainHandler(startRun(collector));
     const config = { callbacks: [handler] };
-    const ours = traceable(async (n: number) => await double.invoke(n), { name: "ours" });
-    const chain = RunnableLambda.from(async (n: number) => await ours(n));
+    const millraceFunction = traceable(async (n: number) => await double.invoke(n), {
+      name: "ours",
+    });
+    const chain = RunnableLambda.from(async (n: number) => await millraceFunction(n));
     for (let count = 0; count < 600; count += 1) {
       await chain.invoke(count, config);
     }

@@ -11,7 +11,7 @@ import { traceable } from "../../src/tracing/runs/traceable.ts";
 import { CollectingClient } from "./collecting-client.ts";
 
 /** Keeps the requests that the langsmith client would send. */
-class PeerCollector {
+class LangsmithCollector {
   readonly created: Record<string, unknown>[] = [];
   readonly client: PeerClient;
 
@@ -35,10 +35,10 @@ const settled = async (): Promise<void> => await delay(5);
 describe.each([
   ["langsmith 0.10", peerTraceable],
   ["langsmith 0.1", oldTraceable as unknown as typeof peerTraceable],
-])("a traceable of %s inside ours", (_, theirs) => {
+])("a traceable of %s inside ours", (_, langsmithFunction) => {
   test("is recorded by our client, once, below our run and in its trace", async () => {
-    const seen = new CollectingClient();
-    const inner = theirs(async (question: string) => ({ answer: question.length }), {
+    const collector = new CollectingClient();
+    const inner = langsmithFunction(async (question: string) => ({ answer: question.length }), {
       name: "inner",
       run_type: "llm",
       tags: ["peer"],
@@ -46,13 +46,13 @@ describe.each([
     });
     const outer = traceable(async () => await inner("why"), {
       name: "outer",
-      client: seen,
+      client: collector,
       projectName: "mill",
     });
     await expect(outer()).resolves.toEqual({ answer: 3 });
     await settled();
-    const root = seen.start("outer");
-    const created = seen.createdRun("inner");
+    const root = collector.start("outer");
+    const created = collector.createdRun("inner");
     expect(created).toMatchObject({
       run_type: "llm",
       parent_run_id: root.id,
@@ -64,47 +64,47 @@ describe.each([
     expect(created.extra?.metadata).toMatchObject({ peer: 1 });
     expect(created.dotted_order?.startsWith(`${root.dottedOrder}.`)).toBe(true);
     expect(created.start_time).toBe(stampToIso(created.dotted_order!.slice(-58, -36)));
-    expect(seen.updated).toHaveLength(1);
-    expect(seen.updated[0]).toMatchObject({ id: created.id, outputs: { answer: 3 } });
-    expect(seen.updated[0]?.end_time).toEqual(expect.any(Number));
-    expect(seen.warnings).toEqual([]);
+    expect(collector.updated).toHaveLength(1);
+    expect(collector.updated[0]).toMatchObject({ id: created.id, outputs: { answer: 3 } });
+    expect(collector.updated[0]?.end_time).toEqual(expect.any(Number));
+    expect(collector.warnings).toEqual([]);
   });
 
   test("is the parent of ours inside it, through any number of changes", async () => {
-    const seen = new CollectingClient();
-    const leaf = traceable(async () => currentRun()?.name, { name: "leaf", client: seen });
-    const middle = theirs(async () => await leaf(), { name: "middle" });
+    const collector = new CollectingClient();
+    const leaf = traceable(async () => currentRun()?.name, { name: "leaf", client: collector });
+    const middle = langsmithFunction(async () => await leaf(), { name: "middle" });
     const second = traceable(async () => await middle(), { name: "second" });
-    const top = theirs(async () => await second(), { name: "top" });
-    const outer = traceable(async () => await top(), { name: "outer", client: seen });
+    const top = langsmithFunction(async () => await second(), { name: "top" });
+    const outer = traceable(async () => await top(), { name: "outer", client: collector });
     await expect(outer()).resolves.toBe("leaf");
     await settled();
-    const topRun = seen.createdRun("top");
-    const middleRun = seen.createdRun("middle");
-    expect(seen.start("second").parentRunId).toBe(topRun.id);
-    expect(middleRun.parent_run_id).toBe(seen.start("second").id);
-    expect(seen.start("leaf")).toMatchObject({
+    const topRun = collector.createdRun("top");
+    const middleRun = collector.createdRun("middle");
+    expect(collector.start("second").parentRunId).toBe(topRun.id);
+    expect(middleRun.parent_run_id).toBe(collector.start("second").id);
+    expect(collector.start("leaf")).toMatchObject({
       parentRunId: middleRun.id,
-      traceId: seen.start("outer").id,
+      traceId: collector.start("outer").id,
     });
   });
 
   test("that throws is recorded with its error", async () => {
-    const seen = new CollectingClient();
-    const inner = theirs(
+    const collector = new CollectingClient();
+    const inner = langsmithFunction(
       async () => {
         throw new Error("mine");
       },
       { name: "inner" },
     );
-    await expect(withRun(startRun(seen), async () => await inner())).rejects.toThrow("mine");
+    await expect(withRun(startRun(collector), async () => await inner())).rejects.toThrow("mine");
     await settled();
-    expect(seen.updated).toMatchObject([{ error: "Error: mine" }]);
+    expect(collector.updated).toMatchObject([{ error: "Error: mine" }]);
   });
 
   test("that streams is recorded with its chunks", async () => {
-    const seen = new CollectingClient();
-    const inner = theirs(
+    const collector = new CollectingClient();
+    const inner = langsmithFunction(
       async function* () {
         yield "a";
         yield "b";
@@ -112,30 +112,30 @@ describe.each([
       { name: "inner", run_type: "llm" },
     );
     const chunks: unknown[] = [];
-    await withRun(startRun(seen), async () => {
+    await withRun(startRun(collector), async () => {
       for await (const chunk of inner()) {
         chunks.push(chunk);
       }
     });
     await settled();
     expect(chunks).toEqual(["a", "b"]);
-    expect(seen.updated).toMatchObject([{ outputs: { outputs: ["a", "b"] } }]);
+    expect(collector.updated).toMatchObject([{ outputs: { outputs: ["a", "b"] } }]);
   });
 
   test("is not recorded in a trace that sampling leaves out", async () => {
-    const seen = new CollectingClient({ isSampled: () => false });
-    const inner = theirs(async () => 1, { name: "inner" });
-    await expect(withRun(startRun(seen), async () => await inner())).resolves.toBe(1);
+    const collector = new CollectingClient({ isSampled: () => false });
+    const inner = langsmithFunction(async () => 1, { name: "inner" });
+    await expect(withRun(startRun(collector), async () => await inner())).resolves.toBe(1);
     await settled();
-    expect(seen.created).toEqual([]);
+    expect(collector.created).toEqual([]);
   });
 });
 
 describe("ours inside a traceable of langsmith", () => {
   test("goes below its run, in its trace and project, recorded by our client", async () => {
-    const seen = new CollectingClient();
-    const peer = new PeerCollector();
-    const inner = traceable(async () => 1, { name: "inner", client: seen });
+    const collector = new CollectingClient();
+    const peer = new LangsmithCollector();
+    const inner = traceable(async () => 1, { name: "inner", client: collector });
     const outer = peerTraceable(async () => await inner(), {
       name: "outer",
       client: peer.client,
@@ -145,39 +145,39 @@ describe("ours inside a traceable of langsmith", () => {
     await outer();
     await settled();
     const [root] = peer.created;
-    expect(seen.start("inner")).toMatchObject({
+    expect(collector.start("inner")).toMatchObject({
       parentRunId: root?.["id"],
       traceId: root?.["trace_id"],
       projectName: "theirs",
     });
-    expect(seen.start("inner").dottedOrder.startsWith(`${String(root?.["dotted_order"])}.`)).toBe(
-      true,
-    );
-    expect(seen.created).toEqual([]);
+    expect(
+      collector.start("inner").dottedOrder.startsWith(`${String(root?.["dotted_order"])}.`),
+    ).toBe(true);
+    expect(collector.created).toEqual([]);
   });
 
   test("where it is switched off is a trace of its own", async () => {
-    const seen = new CollectingClient();
-    const inner = traceable(async () => 1, { name: "inner", client: seen });
+    const collector = new CollectingClient();
+    const inner = traceable(async () => 1, { name: "inner", client: collector });
     await peerTraceable(async () => await inner(), { name: "outer", tracingEnabled: false })();
-    expect(seen.start("inner").parentRunId).toBeUndefined();
+    expect(collector.start("inner").parentRunId).toBeUndefined();
   });
 });
 
 describe("a traceable of langsmith inside ours", () => {
   test("whose inputs are processed later is recorded with what came of it", async () => {
-    const seen = new CollectingClient();
+    const collector = new CollectingClient();
     const inner = peerTraceable(async (_secret: string) => 1, {
       name: "inner",
       processInputs: async () => ({ hidden: true }),
     });
-    await withRun(startRun(seen), async () => await inner("s3cr3t"));
+    await withRun(startRun(collector), async () => await inner("s3cr3t"));
     await settled();
-    expect(seen.createdRun("inner").inputs).toEqual({ hidden: true });
+    expect(collector.createdRun("inner").inputs).toEqual({ hidden: true });
   });
 
   test("whose inputs are a stream is recorded whole, at its end", async () => {
-    const seen = new CollectingClient();
+    const collector = new CollectingClient();
     const inner = peerTraceable(
       async (stream: ReadableStream<string>) => {
         let all = "";
@@ -189,18 +189,18 @@ describe("a traceable of langsmith inside ours", () => {
       { name: "inner" },
     );
     const input = new Blob(["ab"]).stream().pipeThrough(new TextDecoderStream() as never);
-    await withRun(startRun(seen), async () => await inner(input as ReadableStream<string>));
+    await withRun(startRun(collector), async () => await inner(input as ReadableStream<string>));
     await settled();
-    expect(seen.createdRun("inner")).toMatchObject({ outputs: { outputs: "ab" } });
-    expect(seen.createdRun("inner").end_time).toEqual(expect.any(Number));
-    expect(seen.updated).toEqual([]);
+    expect(collector.createdRun("inner")).toMatchObject({ outputs: { outputs: "ab" } });
+    expect(collector.createdRun("inner").end_time).toEqual(expect.any(Number));
+    expect(collector.updated).toEqual([]);
   });
 });
 
 describe("what langsmith sees of our run", () => {
   test("is a run tree that knows its place, its name and its headers", () => {
-    const seen = new CollectingClient();
-    const run = startRun(seen, { name: "ours", tags: ["a"], metadata: { m: 1 } });
+    const collector = new CollectingClient();
+    const run = startRun(collector, { name: "ours", tags: ["a"], metadata: { m: 1 } });
     withRun(run, () => {
       const tree = getCurrentRunTree();
       expect(tree).toMatchObject({ id: run.id, trace_id: run.traceId, name: "ours", tags: ["a"] });
@@ -210,7 +210,7 @@ describe("what langsmith sees of our run", () => {
       tree.metadata = { added: true };
     });
     run.end();
-    expect(seen.end("ours")).toMatchObject({
+    expect(collector.end("ours")).toMatchObject({
       events: [{ name: "noted" }],
       metadata: { m: 1, added: true },
     });
@@ -255,14 +255,14 @@ describe("what langsmith sees of our run", () => {
 });
 
 test("attachments of a traceable of langsmith go with its start alone", async () => {
-  const seen = new CollectingClient();
+  const collector = new CollectingClient();
   const inner = peerTraceable(async (name: string) => await Promise.resolve(name), {
     name: "inner",
     extractAttachments: (name: string) => [{ note: ["text/plain", Buffer.from("x")] }, { name }],
   });
-  await traceable(async () => await inner("a"), { name: "outer", client: seen })();
+  await traceable(async () => await inner("a"), { name: "outer", client: collector })();
   await settled();
-  const sent = [...seen.created, ...seen.updated];
+  const sent = [...collector.created, ...collector.updated];
   expect(sent.filter(({ name }) => name === "inner")).toHaveLength(2);
   expect(sent.map((run) => "attachments" in run && run["attachments"] !== undefined)).toEqual([
     true,

@@ -40,7 +40,7 @@ test("an order is written where it is asked for, over nothing that stands before
     parentOrder: undefined,
   };
   const parentOrder = OrderBytes.fromPosition(root);
-  const place: TracePosition = {
+  const position: TracePosition = {
     id: createUuid7(),
     startMicros: 1_700_000_000_999_999,
     parentOrder,
@@ -48,10 +48,10 @@ test("an order is written where it is asked for, over nothing that stands before
   for (let from = 0; from < 9; from++) {
     const bytes = Buffer.alloc(200, "~");
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    writeOrder({ bytes, view }, from, place);
-    const end = from + orderLength(place);
+    writeOrder({ bytes, view }, from, position);
+    const end = from + orderLength(position);
     expect(bytes.toString("latin1")).toBe(
-      `${"~".repeat(from)}${OrderBytes.fromPosition(place).text}${"~".repeat(200 - end)}`,
+      `${"~".repeat(from)}${OrderBytes.fromPosition(position).text}${"~".repeat(200 - end)}`,
     );
   }
 });

@@ -115,12 +115,12 @@ describe("spool", () => {
 
 describe("block", () => {
   /** Whether the wait has ended, and with which result. */
-  function watched(waiting: Promise<boolean>): { answer: boolean | undefined } {
-    const seen: { answer: boolean | undefined } = { answer: undefined };
+  function observe(waiting: Promise<boolean>): { answer: boolean | undefined } {
+    const collector: { answer: boolean | undefined } = { answer: undefined };
     void (async () => {
-      seen.answer = await waiting;
+      collector.answer = await waiting;
     })();
-    return seen;
+    return collector;
   }
 
   test("with room it is true at once", async () => {
@@ -137,8 +137,8 @@ describe("block", () => {
   test("at the bound it waits until tapes are delivered; then one caller a turn is let through", async () => {
     const bench = createTestBatcher({ overflow: "block" });
     record(bench, 100);
-    const first = watched(bench.batcher.waitForCapacity(60_000));
-    const second = watched(bench.batcher.waitForCapacity(60_000));
+    const first = observe(bench.batcher.waitForCapacity(60_000));
+    const second = observe(bench.batcher.waitForCapacity(60_000));
     await vi.advanceTimersByTimeAsync(30_000);
     expect([first.answer, second.answer]).toEqual([undefined, undefined]);
     await bench.deliver();

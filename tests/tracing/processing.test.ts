@@ -6,18 +6,18 @@ const client = (): CollectingClient => new CollectingClient();
 
 describe("processing", () => {
   test("of inputs and outputs happens once each, and only its result is recorded", async () => {
-    const seen = client();
+    const collector = client();
     let calls = 0;
     const ask = traceable(async (secret: string) => ({ secret }), {
       name: "ask",
-      client: seen,
+      client: collector,
       processInputs: () => ({ hidden: ++calls }),
       processOutputs: () => ({ hidden: ++calls }),
     });
     await expect(ask("s3cr3t")).resolves.toEqual({ secret: "s3cr3t" });
     expect(calls).toBe(2);
-    expect(seen.start("ask").inputs).toEqual({ hidden: 1 });
-    expect(seen.end("ask").outputs).toEqual({ hidden: 2 });
+    expect(collector.start("ask").inputs).toEqual({ hidden: 1 });
+    expect(collector.end("ask").outputs).toEqual({ hidden: 2 });
   });
 
   test.each<[string, () => never]>([
@@ -31,45 +31,45 @@ describe("processing", () => {
     ["returns no object", () => "s3cr3t" as never],
     ["returns nothing", () => undefined as never],
   ])("that %s leaves a marker, never the payload, and is counted", (_, process) => {
-    const seen = client();
+    const collector = client();
     const fn = traceable((secret: string) => secret, {
       name: "fn",
-      client: seen,
+      client: collector,
       processInputs: process,
       processOutputs: process,
     });
     expect(fn("s3cr3t")).toBe("s3cr3t");
-    expect(seen.start("fn").inputs).toEqual({
+    expect(collector.start("fn").inputs).toEqual({
       millrace_error: "processInputs failed; inputs dropped",
     });
-    expect(seen.end("fn").outputs).toEqual({
+    expect(collector.end("fn").outputs).toEqual({
       millrace_error: "processOutputs failed; outputs dropped",
     });
-    expect(seen.warnings.map(({ kind }) => kind)).toEqual(["hiddenFailure", "hiddenFailure"]);
-    expect(JSON.stringify([seen.records, seen.warnings])).not.toContain("s3cr3t");
+    expect(collector.warnings.map(({ kind }) => kind)).toEqual(["hiddenFailure", "hiddenFailure"]);
+    expect(JSON.stringify([collector.records, collector.warnings])).not.toContain("s3cr3t");
   });
 
   test("is not done for a trace that sampling leaves out", () => {
-    const seen = new CollectingClient({ isSampled: () => false });
+    const collector = new CollectingClient({ isSampled: () => false });
     let calls = 0;
     const count = (payload: Readonly<Record<string, unknown>>): typeof payload => {
       calls += 1;
       return payload;
     };
-    traceable(() => 1, { client: seen, processInputs: count, processOutputs: count })();
-    expect([calls, seen.records.length]).toEqual([0, 0]);
+    traceable(() => 1, { client: collector, processInputs: count, processOutputs: count })();
+    expect([calls, collector.records.length]).toEqual([0, 0]);
   });
 
   test("with it, tokens carry no text past it", () => {
-    const seen = client();
+    const collector = client();
     const fn = traceable(
       function* () {
         yield "s3cr3t";
       },
-      { name: "fn", client: seen, recordTokens: true, processOutputs: () => ({}) },
+      { name: "fn", client: collector, recordTokens: true, processOutputs: () => ({}) },
     );
     expect([...fn()]).toEqual(["s3cr3t"]);
-    expect(seen.end("fn").events).toHaveLength(1);
-    expect(JSON.stringify(seen.records)).not.toContain("s3cr3t");
+    expect(collector.end("fn").events).toHaveLength(1);
+    expect(JSON.stringify(collector.records)).not.toContain("s3cr3t");
   });
 });

@@ -40,14 +40,16 @@ describe("out", () => {
   });
 
   test("metadata that has no JSON, or is too long, is left out and counted", () => {
-    const seen = client();
+    const collector = client();
     const cycle: Record<string, unknown> = {};
     cycle["self"] = cycle;
     const long = { text: "x".repeat(10_000) };
     for (const metadata of [cycle, long, { big: 1n }]) {
-      expect(startRun(seen, { metadata }).toHeaders()["baggage"]).toBe("langsmith-project=default");
+      expect(startRun(collector, { metadata }).toHeaders()["baggage"]).toBe(
+        "langsmith-project=default",
+      );
     }
-    expect(seen.warnings).toHaveLength(3);
+    expect(collector.warnings).toHaveLength(3);
   });
 
   test("metadata that can't be read is left out too", () => {
@@ -76,8 +78,8 @@ describe("in", () => {
     ["a Headers", new Headers({ "langsmith-trace": order })],
     ["a Map", new Map([["Langsmith-Trace", order]])],
   ])("reads %s", (_, headers) => {
-    const seen = client();
-    const remote = RunTree.fromHeaders(headers, { client: seen });
+    const collector = client();
+    const remote = RunTree.fromHeaders(headers, { client: collector });
     expect(remote).toMatchObject({
       id: "0197d3a4-0000-7000-8000-000000000002",
       traceId: "0197d3a4-0000-7000-8000-000000000001",
@@ -87,26 +89,31 @@ describe("in", () => {
   });
 
   test("the remote run is never recorded; what is started below it is, in its trace", () => {
-    const seen = client();
-    const remote = RunTree.fromHeaders({ "langsmith-trace": order }, { client: seen })!;
+    const collector = client();
+    const remote = RunTree.fromHeaders({ "langsmith-trace": order }, { client: collector })!;
     const child = remote.startChild({ name: "child" });
     remote.end({ ignored: true });
-    expect(seen.records).toHaveLength(1);
-    expect(seen.start("child")).toMatchObject({ traceId: remote.traceId, parentRunId: remote.id });
+    expect(collector.records).toHaveLength(1);
+    expect(collector.start("child")).toMatchObject({
+      traceId: remote.traceId,
+      parentRunId: remote.id,
+    });
     expect(child.dottedOrder.startsWith(`${order}.`)).toBe(true);
   });
 
   test("all runs below inherit tags, metadata and project, under their own", () => {
-    const seen = client();
+    const collector = client();
     const headers = {
       "langsmith-trace": order,
       baggage:
         "vendor=1, langsmith-metadata=%7B%22user%22%3A1%2C%22kind%22%3A%22in%22%7D , langsmith-tags=a%2Cb,langsmith-project=mill",
     };
-    const child = RunTree.fromHeaders(headers, { client: seen })!.startChild({ tags: ["b", "c"] });
+    const child = RunTree.fromHeaders(headers, { client: collector })!.startChild({
+      tags: ["b", "c"],
+    });
     child.startChild({ name: "grandchild", metadata: { kind: "own" } });
     expect(child.tags).toEqual(["a", "b", "c"]);
-    expect(seen.start("grandchild")).toMatchObject({
+    expect(collector.start("grandchild")).toMatchObject({
       tags: ["a", "b"],
       metadata: { user: 1, kind: "own" },
       projectName: "mill",
@@ -135,36 +142,36 @@ describe("in", () => {
     "99999999T999999999999Z0197d3a4-0000-7000-8000-000000000001",
     Array.from({ length: 200 }, () => order.slice(0, 58)).join("."),
   ])("a malformed trace header is ignored and counted: %.60s", (text) => {
-    const seen = client();
-    expect(RunTree.fromHeaders({ "langsmith-trace": text }, { client: seen })).toBeUndefined();
-    expect(seen.warnings).toMatchObject([{ kind: "malformedHeaders" }]);
+    const collector = client();
+    expect(RunTree.fromHeaders({ "langsmith-trace": text }, { client: collector })).toBeUndefined();
+    expect(collector.warnings).toMatchObject([{ kind: "malformedHeaders" }]);
   });
 
   test("no trace header is no warning", () => {
-    const seen = client();
+    const collector = client();
     expect(
-      RunTree.fromHeaders({ baggage: "langsmith-tags=%zz" }, { client: seen }),
+      RunTree.fromHeaders({ baggage: "langsmith-tags=%zz" }, { client: collector }),
     ).toBeUndefined();
-    expect(RunTree.fromHeaders({}, { client: seen })).toBeUndefined();
-    expect(seen.warnings).toEqual([]);
+    expect(RunTree.fromHeaders({}, { client: collector })).toBeUndefined();
+    expect(collector.warnings).toEqual([]);
   });
 
   test("a malformed entry of ours costs only itself, and is counted", () => {
-    const seen = client();
+    const collector = client();
     const headers = {
       "langsmith-trace": order,
       baggage: "langsmith-metadata=%7Bbad,langsmith-tags=%zz,langsmith-project=mill",
     };
-    const remote = RunTree.fromHeaders(headers, { client: seen });
+    const remote = RunTree.fromHeaders(headers, { client: collector });
     expect(remote).toMatchObject({ projectName: "mill", tags: undefined, metadata: undefined });
-    expect(seen.warnings).toHaveLength(2);
+    expect(collector.warnings).toHaveLength(2);
   });
 
   test("no entry of other vendors, however malformed, is a warning", () => {
-    const seen = client();
+    const collector = client();
     const headers = { "langsmith-trace": order, baggage: "=,a=%,;;;,%%%=%zz, ,b" };
-    expect(RunTree.fromHeaders(headers, { client: seen })).toBeDefined();
-    expect(seen.warnings).toEqual([]);
+    expect(RunTree.fromHeaders(headers, { client: collector })).toBeDefined();
+    expect(collector.warnings).toEqual([]);
   });
 
   test("no text in either header makes it throw", () => {
@@ -189,14 +196,14 @@ describe("in", () => {
   });
 
   test("headers that throw when they are read are ignored and counted", () => {
-    const seen = client();
+    const collector = client();
     const hostile = {
       forEach: () => {
         throw new Error("hostile");
       },
     };
-    expect(RunTree.fromHeaders(hostile, { client: seen })).toBeUndefined();
-    expect(seen.warnings).toMatchObject([{ kind: "malformedHeaders" }]);
+    expect(RunTree.fromHeaders(hostile, { client: collector })).toBeUndefined();
+    expect(collector.warnings).toMatchObject([{ kind: "malformedHeaders" }]);
   });
 });
 

@@ -11,7 +11,7 @@ const text = fc.oneof(
     .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 90 })
     .map((units) => String.fromCharCode(...units)),
 );
-const odd = fc.oneof(
+const unusual = fc.oneof(
   fc.bigInt(),
   fc.date({ noInvalidDate: false }),
   fc.uint8Array({ maxLength: 40 }),
@@ -20,7 +20,7 @@ const odd = fc.oneof(
   fc.constantFrom(undefined, Number.NaN, Infinity, -Infinity, Symbol("s"), () => 1, /a"b/u),
   fc.constantFrom(new URL("http://h/?q=%22"), Promise.resolve(1), new RangeError("r")),
 );
-const leaf = fc.oneof(text, fc.double(), fc.integer(), fc.boolean(), fc.constant(null), odd);
+const leaf = fc.oneof(text, fc.double(), fc.integer(), fc.boolean(), fc.constant(null), unusual);
 const key = fc.oneof(text, fc.constantFrom("__proto__", "constructor", "toJSON", "", "length"));
 
 /** Any value, with unusual ones nested in each other, and sometimes with a cycle. */
@@ -46,9 +46,9 @@ const { value } = fc.letrec((tie) => ({
 
 test("any value arrives as the table says, on tapes of any size", () => {
   fc.assert(
-    fc.property(value, fc.integer({ min: 16, max: 4_096 }), (drawn, tapeBytes) => {
-      const expected = recordedValue(drawn) ?? null;
-      expect(jsonOfTape(drawn, tapeBytes)).toBe(JSON.stringify(expected));
+    fc.property(value, fc.integer({ min: 16, max: 4_096 }), (generated, tapeBytes) => {
+      const expected = recordedValue(generated) ?? null;
+      expect(jsonOfTape(generated, tapeBytes)).toBe(JSON.stringify(expected));
     }),
     { numRuns: 1_000 },
   );
@@ -56,8 +56,8 @@ test("any value arrives as the table says, on tapes of any size", () => {
 
 test("any value in a field of any size arrives as valid JSON, well-formed, within its bounds", () => {
   fc.assert(
-    fc.property(value, fc.integer({ min: 1_024, max: 4_096 }), (drawn, fieldBytes) => {
-      const many = Array.from({ length: 30 }, () => ({ drawn }));
+    fc.property(value, fc.integer({ min: 1_024, max: 4_096 }), (generated, fieldBytes) => {
+      const many = Array.from({ length: 30 }, () => ({ generated }));
       const json = jsonOfTape(many, 256, fieldBytes);
       const whole = JSON.stringify(recordedValue(many));
       const parsed = JSON.parse(json) as unknown[];

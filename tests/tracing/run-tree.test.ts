@@ -15,8 +15,8 @@ afterEach(() => {
 
 describe("start", () => {
   test("a run is recorded at once, with all it was given", () => {
-    const seen = client();
-    const run = startRun(seen, {
+    const collector = client();
+    const run = startRun(collector, {
       name: "answer",
       runType: "llm",
       inputs: { question: "why" },
@@ -26,7 +26,7 @@ describe("start", () => {
       serialized: { lc: 1 },
       referenceExampleId: "0197d3a4-0000-7000-8000-000000000001",
     });
-    expect(seen.records).toEqual([
+    expect(collector.records).toEqual([
       expect.objectContaining({
         kind: "start",
         id: run.id,
@@ -51,11 +51,11 @@ describe("start", () => {
   });
 
   test("a child is in the trace and project of its parent, below it", () => {
-    const seen = client();
-    const root = startRun(seen, { projectName: "mill" });
+    const collector = client();
+    const root = startRun(collector, { projectName: "mill" });
     const child = root.startChild({ name: "child" });
     expect(child.dottedOrder.startsWith(`${root.dottedOrder}.`)).toBe(true);
-    expect(seen.start("child")).toMatchObject({
+    expect(collector.start("child")).toMatchObject({
       parentRunId: root.id,
       traceId: root.id,
       projectName: "mill",
@@ -64,9 +64,9 @@ describe("start", () => {
 
   test("no environment variable is copied into a run", () => {
     vi.stubEnv("LANGSMITH_SECRET_REVISION", "from-the-environment");
-    const seen = client();
-    startRun(seen, { name: "root" }).startChild({ name: "child" }).end();
-    expect(JSON.stringify(seen.records)).not.toContain("from-the-environment");
+    const collector = client();
+    startRun(collector, { name: "root" }).startChild({ name: "child" }).end();
+    expect(JSON.stringify(collector.records)).not.toContain("from-the-environment");
   });
 
   test("a given id is used, in small letters", () => {
@@ -77,11 +77,11 @@ describe("start", () => {
   });
 
   test("an id that is no UUID is replaced and counted, never thrown", () => {
-    const seen = client();
-    const run = startRun(seen, { id: "seven", referenceExampleId: "eight" });
+    const collector = client();
+    const run = startRun(collector, { id: "seven", referenceExampleId: "eight" });
     expect(validate(run.id)).toBe(true);
     expect(run.referenceExampleId).toBeUndefined();
-    expect(seen.warnings).toHaveLength(2);
+    expect(collector.warnings).toHaveLength(2);
   });
 
   test("a given start time is kept to the microsecond", () => {
@@ -91,23 +91,23 @@ describe("start", () => {
   });
 
   test("inputs that are no plain object become the value of one key", () => {
-    const seen = client();
-    startRun(seen, { name: "list", inputs: [1] as never });
-    startRun(seen, { name: "text", inputs: "why" as never });
-    expect(seen.start("list").inputs).toEqual({ input: [1] });
-    expect(seen.start("text").inputs).toEqual({ input: "why" });
+    const collector = client();
+    startRun(collector, { name: "list", inputs: [1] as never });
+    startRun(collector, { name: "text", inputs: "why" as never });
+    expect(collector.start("list").inputs).toEqual({ input: [1] });
+    expect(collector.start("text").inputs).toEqual({ input: "why" });
   });
 
   test("options that throw when they are read cost the options, not the run", () => {
-    const seen = client();
+    const collector = client();
     const hostile = Object.defineProperty({}, "name", {
       get: () => {
         throw new Error("hostile");
       },
     });
-    startRun(seen).startChild(hostile);
-    expect(seen.starts()).toHaveLength(2);
-    expect(seen.warnings).toMatchObject([{ kind: "hiddenFailure" }]);
+    startRun(collector).startChild(hostile);
+    expect(collector.starts()).toHaveLength(2);
+    expect(collector.warnings).toMatchObject([{ kind: "hiddenFailure" }]);
   });
 });
 
@@ -165,43 +165,43 @@ describe("order", () => {
 
 describe("end", () => {
   test("is recorded once, with outputs and a time not before the start", () => {
-    const seen = client();
-    const run = startRun(seen, { name: "run" });
+    const collector = client();
+    const run = startRun(collector, { name: "run" });
     run.end({ answer: 42 });
-    const end = seen.end("run");
+    const end = collector.end("run");
     expect(end.outputs).toEqual({ answer: 42 });
     expect(end.endMicros).toBeGreaterThanOrEqual(run.startedAt * 1_000);
   });
 
   test("the first of end and fail wins", () => {
-    const seen = client();
-    const run = startRun(seen, { name: "run" });
+    const collector = client();
+    const run = startRun(collector, { name: "run" });
     run.fail(new Error("first"));
     run.end({ late: true });
     run.fail(new Error("late"));
-    expect(seen.end("run")).toMatchObject({ outputs: undefined });
-    expect(seen.end("run").error).toContain("Error: first");
+    expect(collector.end("run")).toMatchObject({ outputs: undefined });
+    expect(collector.end("run").error).toContain("Error: first");
   });
 
   test("a given end time is kept, but never before the start", () => {
-    const seen = client();
-    startRun(seen, { name: "given", startTime: 1_000 }).end(undefined, { endTime: 2_000.5 });
-    startRun(seen, { name: "before", startTime: 1_000 }).end(undefined, { endTime: 1 });
-    expect(seen.end("given").endMicros).toBe(2_000_500);
-    expect(seen.end("before").endMicros).toBe(1_000_000);
+    const collector = client();
+    startRun(collector, { name: "given", startTime: 1_000 }).end(undefined, { endTime: 2_000.5 });
+    startRun(collector, { name: "before", startTime: 1_000 }).end(undefined, { endTime: 1 });
+    expect(collector.end("given").endMicros).toBe(2_000_500);
+    expect(collector.end("before").endMicros).toBe(1_000_000);
   });
 
   test("an end time that is none, or can't be read, is now", () => {
-    const seen = client();
+    const collector = client();
     const hostile = Object.defineProperty({}, "endTime", {
       get: () => {
         throw new Error("hostile");
       },
     });
-    startRun(seen, { name: "text" }).end(undefined, { endTime: "late" as never });
-    startRun(seen, { name: "hostile" }).end(undefined, hostile);
+    startRun(collector, { name: "text" }).end(undefined, { endTime: "late" as never });
+    startRun(collector, { name: "hostile" }).end(undefined, hostile);
     for (const name of ["text", "hostile"]) {
-      expect(Math.abs(seen.end(name).endMicros! / 1_000 - Date.now())).toBeLessThan(5_000);
+      expect(Math.abs(collector.end(name).endMicros! / 1_000 - Date.now())).toBeLessThan(5_000);
     }
   });
 
@@ -213,25 +213,25 @@ describe("end", () => {
   });
 
   test("events carry the time of their call, to the microsecond, unless they bring one", () => {
-    const seen = client();
-    const run = startRun(seen, { name: "run" });
+    const collector = client();
+    const run = startRun(collector, { name: "run" });
     run.addEvent({ name: "new_token", kwargs: { token: "a" } });
     run.addEvent({ name: "given", time: "2025-01-01T00:00:00Z" });
     run.end();
-    const [token, given] = seen.end("run").events ?? [];
+    const [token, customEvent] = collector.end("run").events ?? [];
     expect(token).toMatchObject({ name: "new_token", kwargs: { token: "a" } });
     expect(token?.time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
-    expect(given).toEqual({ name: "given", time: "2025-01-01T00:00:00Z" });
+    expect(customEvent).toEqual({ name: "given", time: "2025-01-01T00:00:00Z" });
   });
 
   test("tags and metadata that were added are sent again with the end", () => {
-    const seen = client();
-    const run = startRun(seen, { name: "run", tags: ["a"], metadata: { a: 1, b: 1 } });
+    const collector = client();
+    const run = startRun(collector, { name: "run", tags: ["a"], metadata: { a: 1, b: 1 } });
     run.addTags("b", "a");
     run.addMetadata({ b: 2 });
     run.end();
-    expect(seen.start("run").detailsChanged).toBe(false);
-    expect(seen.end("run")).toMatchObject({
+    expect(collector.start("run").detailsChanged).toBe(false);
+    expect(collector.end("run")).toMatchObject({
       detailsChanged: true,
       tags: ["a", "b"],
       metadata: { a: 1, b: 2 },
@@ -239,12 +239,12 @@ describe("end", () => {
   });
 
   test("a run started below one that ended is recorded, and counted", () => {
-    const seen = client();
-    const run = startRun(seen);
+    const collector = client();
+    const run = startRun(collector);
     run.end();
     run.startChild({ name: "late" });
-    expect(seen.start("late").parentRunId).toBe(run.id);
-    expect(seen.warnings).toMatchObject([{ kind: "childOfEndedRun" }]);
+    expect(collector.start("late").parentRunId).toBe(run.id);
+    expect(collector.warnings).toMatchObject([{ kind: "childOfEndedRun" }]);
   });
 });
 

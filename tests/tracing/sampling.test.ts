@@ -22,9 +22,9 @@ test("an id in capitals is decided as in small letters", () => {
 
 test.each([0.01, 0.25, 0.9])("keeps about the share of traces that the rate says: %f", (rate) => {
   const isSampled = createSampler(rate);
-  const kept = Array.from({ length: 20_000 }, () => isSampled(createUuid7())).filter(Boolean);
-  expect(kept.length / 20_000).toBeGreaterThan(rate - 0.02);
-  expect(kept.length / 20_000).toBeLessThan(rate + 0.02);
+  const sampled = Array.from({ length: 20_000 }, () => isSampled(createUuid7())).filter(Boolean);
+  expect(sampled.length / 20_000).toBeGreaterThan(rate - 0.02);
+  expect(sampled.length / 20_000).toBeLessThan(rate + 0.02);
 });
 
 test("a rate of 0 keeps nothing and a rate of 1 everything", () => {

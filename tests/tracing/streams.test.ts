@@ -17,13 +17,13 @@ describe("a ReadableStream", () => {
     });
 
   test("stays one, and is recorded with its chunks when it is read to the end", async () => {
-    const { seen, fn } = traced(() => chunks("a", { b: 1 }), { recordTokens: true });
+    const { collector, fn } = traced(() => chunks("a", { b: 1 }), { recordTokens: true });
     const stream = fn();
     expect(stream).toBeInstanceOf(ReadableStream);
-    expect(seen.ends()).toEqual([]);
+    expect(collector.ends()).toEqual([]);
     await expect(collect(stream)).resolves.toEqual(["a", { b: 1 }]);
-    expect(seen.end("fn").outputs).toEqual({ outputs: ["a", { b: 1 }] });
-    expect(seen.end("fn").events).toHaveLength(2);
+    expect(collector.end("fn").outputs).toEqual({ outputs: ["a", { b: 1 }] });
+    expect(collector.end("fn").events).toHaveLength(2);
   });
 
   test("passes for one where the platform looks inside: piping, tee, Response", async () => {
@@ -59,7 +59,7 @@ describe("a ReadableStream", () => {
 
   test("that is cancelled tells its source why, and is recorded with what it gave", async () => {
     let reason: unknown;
-    const { seen, fn } = traced(
+    const { collector, fn } = traced(
       () =>
         new ReadableStream({
           pull: (controller) => controller.enqueue("a"),
@@ -72,7 +72,7 @@ describe("a ReadableStream", () => {
     await reader.read();
     await reader.cancel("enough");
     expect(reason).toBe("enough");
-    expect(seen.end("fn")).toMatchObject({
+    expect(collector.end("fn")).toMatchObject({
       outputs: { outputs: ["a"] },
       metadata: { millrace_cancelled: true },
     });
@@ -80,7 +80,7 @@ describe("a ReadableStream", () => {
 
   test("that fails is recorded as failed, and its reader gets the same error", async () => {
     const error = new Error("mine");
-    const { seen, fn } = traced(
+    const { collector, fn } = traced(
       () =>
         new ReadableStream(
           {
@@ -92,11 +92,11 @@ describe("a ReadableStream", () => {
         ),
     );
     await expect(fn().getReader().read()).rejects.toBe(error);
-    expect(seen.end("fn").error).toContain("Error: mine");
+    expect(collector.end("fn").error).toContain("Error: mine");
   });
 
   test("of bytes can still be read into the reader's own buffer", async () => {
-    const { seen, fn } = traced(
+    const { collector, fn } = traced(
       () =>
         new ReadableStream({
           type: "bytes",
@@ -110,36 +110,36 @@ describe("a ReadableStream", () => {
     const { value } = await reader.read(new Uint8Array(16));
     expect(new TextDecoder().decode(value)).toBe("mill");
     await expect(reader.read(new Uint8Array(16))).resolves.toMatchObject({ done: true });
-    expect(seen.end("fn").outputs).toEqual({ outputs: [new TextEncoder().encode("mill")] });
+    expect(collector.end("fn").outputs).toEqual({ outputs: [new TextEncoder().encode("mill")] });
   });
 
   test("that is being read already is handed on as it is", () => {
     const stream = chunks("a");
     stream.getReader();
-    const { seen, fn } = traced(() => stream);
+    const { collector, fn } = traced(() => stream);
     expect(fn()).toBe(stream);
-    expect(seen.ends()).toHaveLength(1);
+    expect(collector.ends()).toHaveLength(1);
   });
 });
 
 describe("a Node stream", () => {
   test("is handed on as it is, and its run ends when it closes", async () => {
     const readable = Readable.from(["a", "b"]);
-    const { seen, fn } = traced(() => readable);
+    const { collector, fn } = traced(() => readable);
     const stream = fn();
     expect(stream).toBe(readable);
     await expect(collect(stream)).resolves.toEqual(["a", "b"]);
     await setImmediate();
-    expect(seen.end("fn").error).toBeUndefined();
+    expect(collector.end("fn").error).toBeUndefined();
   });
 
   test("that is destroyed with an error fails its run", async () => {
-    const { seen, fn } = traced(() => new Readable({ read: () => {} }));
+    const { collector, fn } = traced(() => new Readable({ read: () => {} }));
     const stream = fn();
     const closed = once(stream, "close");
     stream.on("error", () => {}).destroy(new Error("mine"));
     await closed.catch(() => {});
     await setImmediate();
-    expect(seen.end("fn").error).toContain("Error: mine");
+    expect(collector.end("fn").error).toContain("Error: mine");
   });
 });

@@ -22,7 +22,7 @@ function use(pool: TapePool, count: number): ReadonlySet<Tape> {
   return new Set(tapes);
 }
 
-const made = (tapes: ReadonlySet<Tape>, before: ReadonlySet<Tape>): number =>
+const created = (tapes: ReadonlySet<Tape>, before: ReadonlySet<Tape>): number =>
   [...tapes].filter((tape) => !before.has(tape)).length;
 
 test("traffic that goes on uses the same tapes, more of them than are kept for good", () => {
@@ -31,7 +31,7 @@ test("traffic that goes on uses the same tapes, more of them than are kept for g
   expect(first.size).toBe(9);
   for (let round = 0; round < 20; round++) {
     vi.advanceTimersByTime(300);
-    expect(made(use(pool, 9), first)).toBe(0);
+    expect(created(use(pool, 9), first)).toBe(0);
   }
 });
 
@@ -39,7 +39,7 @@ test("tapes that nobody needs for two seconds are let go, down to those kept for
   const pool = new TapePool(tapeBytes, limit);
   const first = use(pool, 9);
   vi.advanceTimersByTime(2_000);
-  expect(made(use(pool, 9), first)).toBe(7);
+  expect(created(use(pool, 9), first)).toBe(7);
   vi.advanceTimersByTime(2_000);
   expect(vi.getTimerCount()).toBe(0);
 });
@@ -49,9 +49,9 @@ test("less traffic keeps what it needs", () => {
   const first = use(pool, 9);
   for (let round = 0; round < 10; round++) {
     vi.advanceTimersByTime(300);
-    expect(made(use(pool, 5), first)).toBe(0);
+    expect(created(use(pool, 5), first)).toBe(0);
   }
-  expect(made(use(pool, 9), first)).toBe(4);
+  expect(created(use(pool, 9), first)).toBe(4);
 });
 
 test("tapes of an unusual size, and those of a spool, are not used again", () => {

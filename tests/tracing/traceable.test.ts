@@ -8,35 +8,35 @@ const client = (): CollectingClient => new CollectingClient();
 
 describe("a call", () => {
   test("of a plain function is recorded and stays synchronous", () => {
-    const seen = client();
-    const add = traceable((a: number, b: number) => a + b, { name: "add", client: seen });
+    const collector = client();
+    const add = traceable((a: number, b: number) => a + b, { name: "add", client: collector });
     expect(add(1, 2)).toBe(3);
-    expect(seen.start("add")).toMatchObject({ runType: "chain", inputs: { args: [1, 2] } });
-    expect(seen.end("add").outputs).toEqual({ outputs: 3 });
+    expect(collector.start("add")).toMatchObject({ runType: "chain", inputs: { args: [1, 2] } });
+    expect(collector.end("add").outputs).toEqual({ outputs: 3 });
   });
 
   test("of an async function ends when its promise does", async () => {
-    const seen = client();
+    const collector = client();
     const ask = traceable(async (question: string) => ({ answer: question.length }), {
       name: "ask",
       runType: "llm",
       tags: ["a"],
       metadata: { m: 1 },
       projectName: "mill",
-      client: seen,
+      client: collector,
     });
     const promise = ask("why");
     expect(promise).toBeInstanceOf(Promise);
-    expect(seen.ends()).toEqual([]);
+    expect(collector.ends()).toEqual([]);
     await expect(promise).resolves.toEqual({ answer: 3 });
-    expect(seen.start("ask")).toMatchObject({
+    expect(collector.start("ask")).toMatchObject({
       runType: "llm",
       tags: ["a"],
       metadata: { m: 1 },
       projectName: "mill",
       inputs: { input: "why" },
     });
-    expect(seen.end("ask").outputs).toEqual({ answer: 3 });
+    expect(collector.end("ask").outputs).toEqual({ answer: 3 });
   });
 
   test.each<[string, readonly unknown[], unknown]>([
@@ -53,33 +53,33 @@ describe("a call", () => {
     ["one date is a value", [new Date(0)], { input: new Date(0) }],
     ["several are a list", [1, { b: 2 }], { args: [1, { b: 2 }] }],
   ])("inputs: %s", (_, args, inputs) => {
-    const seen = client();
-    traceable((..._given: readonly unknown[]) => {}, { name: "fn", client: seen })(...args);
-    expect(seen.start("fn").inputs).toEqual(inputs);
+    const collector = client();
+    traceable((..._given: readonly unknown[]) => {}, { name: "fn", client: collector })(...args);
+    expect(collector.start("fn").inputs).toEqual(inputs);
   });
 
   test("goes by the function's name, else by its run type", () => {
-    const seen = client();
+    const collector = client();
     function named(): void {}
-    traceable(named, { client: seen })();
-    traceable(() => {}, { client: seen })();
-    expect(seen.starts().map(({ name }) => name)).toEqual(["named", "chain"]);
+    traceable(named, { client: collector })();
+    traceable(() => {}, { client: collector })();
+    expect(collector.starts().map(({ name }) => name)).toEqual(["named", "chain"]);
   });
 
   test("keeps this, and the identity of what is answered", () => {
-    const seen = client();
+    const collector = client();
     const counter = {
       step: 2,
       next: traceable(
         function (this: { step: number }, from: number) {
           return { self: this, next: from + this.step };
         },
-        { client: seen },
+        { client: collector },
       ),
     };
     const shared = new Map();
     expect(counter.next(40)).toEqual({ self: counter, next: 42 });
-    expect(traceable(() => shared, { client: seen })()).toBe(shared);
+    expect(traceable(() => shared, { client: collector })()).toBe(shared);
   });
 
   test("keeps name, length, properties and construction of the function", () => {
@@ -96,21 +96,21 @@ describe("a call", () => {
   });
 
   test("nests below the run around it, and the innermost is current", async () => {
-    const seen = client();
-    const inner = traceable(async () => currentRun()?.id, { name: "inner", client: seen });
+    const collector = client();
+    const inner = traceable(async () => currentRun()?.id, { name: "inner", client: collector });
     const outer = traceable(async () => [currentRun()?.id, await inner()], {
       name: "outer",
-      client: seen,
+      client: collector,
     });
     const [outerId, innerId] = await outer();
-    expect(seen.start("outer")).toMatchObject({ id: outerId, parentRunId: undefined });
-    expect(seen.start("inner")).toMatchObject({ id: innerId, parentRunId: outerId });
+    expect(collector.start("outer")).toMatchObject({ id: outerId, parentRunId: undefined });
+    expect(collector.start("inner")).toMatchObject({ id: innerId, parentRunId: outerId });
   });
 
   test("is recorded by the client of the run around it where none is named", () => {
-    const seen = client();
-    withRun(startRun(seen), () => traceable(() => 1, { name: "fn" })());
-    expect(seen.ends().map(({ name }) => name)).toEqual(["fn"]);
+    const collector = client();
+    withRun(startRun(collector), () => traceable(() => 1, { name: "fn" })());
+    expect(collector.ends().map(({ name }) => name)).toEqual(["fn"]);
   });
 });
 
@@ -123,12 +123,12 @@ describe("a failure", () => {
   ];
 
   test.each(thrown)("of a plain function is recorded and thrown unchanged: %s", (error) => {
-    const seen = client();
+    const collector = client();
     const fail = traceable(
       () => {
         throw error;
       },
-      { name: "fail", client: seen },
+      { name: "fail", client: collector },
     );
     let caught: unknown = "nothing";
     try {
@@ -137,18 +137,18 @@ describe("a failure", () => {
       caught = error_;
     }
     expect(caught).toBe(error);
-    expect(seen.end("fail").error).toEqual(expect.any(String));
+    expect(collector.end("fail").error).toEqual(expect.any(String));
   });
 
   test.each(thrown)(
     "of an async function is recorded and rejected unchanged: %s",
     async (error) => {
-      const seen = client();
+      const collector = client();
       const fail = traceable(
         async () => {
           throw error;
         },
-        { name: "fail", client: seen },
+        { name: "fail", client: collector },
       );
       let caught: unknown = "nothing";
       try {
@@ -157,7 +157,7 @@ describe("a failure", () => {
         caught = error_;
       }
       expect(caught).toBe(error);
-      expect(seen.end("fail").error).toEqual(expect.any(String));
+      expect(collector.end("fail").error).toEqual(expect.any(String));
     },
   );
 });
@@ -177,21 +177,21 @@ describe("a promise of another make", () => {
   }
 
   test("is executed when it is awaited, once, inside the run, and keeps its methods", async () => {
-    const seen = client();
+    const collector = client();
     const original = new Query();
-    const query = traceable(() => original, { name: "query", client: seen })();
+    const query = traceable(() => original, { name: "query", client: collector })();
     expect(query).toBeInstanceOf(Query);
     expect(query.secret()).toBe("kept");
     expect(original.executed).toBe(0);
-    expect(seen.ends()).toEqual([]);
+    expect(collector.ends()).toEqual([]);
     await expect(query).resolves.toBe("query");
     expect(original.executed).toBe(1);
-    expect(seen.end("query").outputs).toEqual({ outputs: "query" });
+    expect(collector.end("query").outputs).toEqual({ outputs: "query" });
   });
 
   test("its callbacks run in the context of who gave them", async () => {
-    const seen = client();
-    const query = traceable(() => new Query(), { name: "query", client: seen })();
+    const collector = client();
+    const query = traceable(() => new Query(), { name: "query", client: collector })();
     await expect(query.then(() => currentRun())).resolves.toBeUndefined();
   });
 
@@ -199,15 +199,15 @@ describe("a promise of another make", () => {
     class Labelled<T> extends Promise<T> {
       label = "x";
     }
-    const seen = client();
+    const collector = client();
     const traced = traceable(() => Labelled.resolve(1) as Labelled<number>, {
       name: "fn",
-      client: seen,
+      client: collector,
     })();
     expect(traced).toBeInstanceOf(Labelled);
     expect(traced.label).toBe("x");
     await expect(traced.finally(() => {})).resolves.toBe(1);
-    expect(seen.end("fn").outputs).toEqual({ outputs: 1 });
+    expect(collector.end("fn").outputs).toEqual({ outputs: 1 });
   });
 });
 
@@ -223,15 +223,15 @@ describe("a failure to record", () => {
   });
 
   test("at the end of a run never reaches the caller", async () => {
-    const seen = client();
-    Object.assign(seen[recorder], {
+    const collector = client();
+    Object.assign(collector[recorder], {
       recordEnd: () => {
         throw new Error("recorder");
       },
     });
-    expect(traceable((n: number) => n + 1, { client: seen })(1)).toBe(2);
-    await expect(traceable(async () => 7, { client: seen })()).resolves.toBe(7);
-    expect(seen.warnings).toHaveLength(2);
+    expect(traceable((n: number) => n + 1, { client: collector })(1)).toBe(2);
+    await expect(traceable(async () => 7, { client: collector })()).resolves.toBe(7);
+    expect(collector.warnings).toHaveLength(2);
   });
 
   test("where there is no client leaves the call as it is", () => {

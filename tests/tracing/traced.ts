@@ -6,9 +6,9 @@ import { CollectingClient } from "./collecting-client.ts";
 export function traced<Fn extends TraceableFunction>(
   fn: Fn,
   options: TraceableOptions = {},
-): { readonly seen: CollectingClient; readonly fn: Fn } {
-  const seen = new CollectingClient();
-  return { seen, fn: traceable(fn, { name: "fn", client: seen, ...options }) };
+): { readonly collector: CollectingClient; readonly fn: Fn } {
+  const collector = new CollectingClient();
+  return { collector, fn: traceable(fn, { name: "fn", client: collector, ...options }) };
 }
 
 /** All items of an async iterable. */

@@ -138,9 +138,9 @@ describe("addresses", () => {
   });
 
   test("where no address answers the message names one", async () => {
-    const gone = await loopbackServer();
-    await gone.close();
-    expect(await sendOne(`http://localhost:${gone.port}`)).toMatchObject({
+    const closedServer = await loopbackServer();
+    await closedServer.close();
+    expect(await sendOne(`http://localhost:${closedServer.port}`)).toMatchObject({
       kind: "retry",
       away: true,
       reason: expect.stringMatching(/ECONNREFUSED (?:::1|127\.0\.0\.1):\d+/) as string,

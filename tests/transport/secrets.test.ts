@@ -13,11 +13,11 @@ const connection = { apiKey, headers: { authorization: token } };
 const readRun = { path: { id: "0f0e0d0c-0b0a-4908-8706-050403020100" } };
 
 /** Everything that a program can print of an error, including its causes. */
-const shownOf = (error: unknown): string =>
+const printedForm = (error: unknown): string =>
   `${inspect(error, { depth: Number.POSITIVE_INFINITY, showHidden: true })} ${JSON.stringify(error)}`;
 
 /** Refuses requests and repeats their headers in the response, as debug pages of proxies do. */
-const repeats =
+const repeatHeaders =
   (status: number): ScriptedAnswer =>
   (response, { headers }) => {
     response.writeHead(status, { location: `/login?key=${String(headers["x-api-key"])}` });
@@ -27,14 +27,14 @@ const repeats =
 test.each([400, 401, 302, 502])(
   "a server that repeats the key at %i is not quoted",
   async (status) => {
-    await using server = await loopbackServer({ runs: [repeats(status)] });
+    await using server = await loopbackServer({ runs: [repeatHeaders(status)] });
     const { http } = httpTo(server.endpoint, { connection, attempts: 1 });
     const lines = http.download("readRun", readRun)[Symbol.asyncIterator]();
     for (const ask of [() => http.call("readRun", readRun), () => lines.next()]) {
       const error = await ask().catch((failure: unknown) => failure);
       expect(error).toBeInstanceOf(Error);
-      expect(shownOf(error)).toContain("[hidden]");
-      expect(shownOf(error)).not.toMatch(/0123456789|another-secret/);
+      expect(printedForm(error)).toContain("[hidden]");
+      expect(printedForm(error)).not.toMatch(/0123456789|another-secret/);
     }
     expect(server.requests[0]?.headers).toMatchObject({
       "x-api-key": apiKey,
@@ -44,10 +44,10 @@ test.each([400, 401, 302, 502])(
 );
 
 test("nor where it is runs that are refused", async () => {
-  await using server = await loopbackServer({ runs: [repeats(400)] });
+  await using server = await loopbackServer({ runs: [repeatHeaders(400)] });
   const outcome = await sendOne(server.endpoint, connection);
   expect(outcome).toMatchObject({ kind: "rejected" });
-  expect(shownOf(outcome)).not.toMatch(/0123456789|another-secret/);
+  expect(printedForm(outcome)).not.toMatch(/0123456789|another-secret/);
 });
 
 test("a peer that sends the request back is in no cause, and its error has words", async () => {
@@ -63,7 +63,7 @@ test("a peer that sends the request back is in no cause, and its error has words
   const { http } = httpTo(`http://127.0.0.1:${port}`, { connection, attempts: 1 });
   const error = await http.call("readRun", readRun).catch((failure: unknown) => failure);
   expect(error).toMatchObject({ code: "NETWORK" });
-  expect(shownOf(error)).not.toMatch(/0123456789|another-secret/);
+  expect(printedForm(error)).not.toMatch(/0123456789|another-secret/);
   expect(String(error)).toMatch(/^NetworkError: Failed to read run: Response does not match/);
 });
 

@@ -35,12 +35,12 @@ test("many come from whatever can be iterated", () => {
 });
 
 test("a chat takes LangChain's messages and the platform's", () => {
-  const made = examples.createChat({
+  const created = examples.createChat({
     datasetId: id,
     messages: [new HumanMessage("hi"), { role: "system", content: "be kind" }],
     answer: new AIMessage("ho"),
   });
-  expectTypeOf(made).toEqualTypeOf<Promise<Example>>();
+  expectTypeOf(created).toEqualTypeOf<Promise<Example>>();
   // @ts-expect-error a text is no message
   void examples.createChat({ datasetId: id, messages: ["hi"] });
   // @ts-expect-error its inputs are its messages

@@ -11,8 +11,8 @@ declare const experiments: Experiments;
 const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
 
 test("a comparison has its experiments; its dataset may be theirs", () => {
-  const made = experiments.createComparative({ name: "c", experimentIds: [id] });
-  expectTypeOf(made).toEqualTypeOf<Promise<ComparativeExperiment>>();
+  const created = experiments.createComparative({ name: "c", experimentIds: [id] });
+  expectTypeOf(created).toEqualTypeOf<Promise<ComparativeExperiment>>();
   // @ts-expect-error no experiments
   void experiments.createComparative({ name: "c" });
 });

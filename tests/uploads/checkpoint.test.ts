@@ -8,7 +8,7 @@ import { CheckpointFile } from "../../src/uploads/checkpoint.ts";
 const block = 4_096;
 const options = { target: "examples of dataset 1", onTrouble: (): void => undefined };
 
-function place(): { readonly folder: string; readonly path: string } {
+function createFolder(): { readonly folder: string; readonly path: string } {
   const folder = mkdtempSync(join(tmpdir(), "millrace-checkpoint-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return { folder, path: join(folder, "checkpoint.json") };
@@ -24,18 +24,18 @@ const reachedAt = (rows: number) => ({
 async function killed(path: string): Promise<void> {
   const file = await CheckpointFile.open({ path, source: "a" }, options);
   file.note(reachedAt(10));
-  const has = (rows: number): boolean => {
+  const hasRow = (rows: number): boolean => {
     try {
       return readFileSync(path, "utf8").includes(`"rows":${rows},`);
     } catch {
       return false;
     }
   };
-  await expect.poll(() => has(10)).toBe(true);
+  await expect.poll(() => hasRow(10)).toBe(true);
   await expect
     .poll(() => {
       file.note(reachedAt(20));
-      return has(20);
+      return hasRow(20);
     })
     .toBe(true);
 }
@@ -45,7 +45,7 @@ const rowsIn = async (path: string): Promise<number | undefined> =>
 
 describe("a checkpoint's file", () => {
   test("of a killed upload holds two records, of which the later one counts", async () => {
-    const { path } = place();
+    const { path } = createFolder();
     await killed(path);
     expect(await rowsIn(path)).toBe(20);
   });
@@ -54,7 +54,7 @@ describe("a checkpoint's file", () => {
     ["first", 0, 20],
     ["second", block, 10],
   ])("with its %s slot torn goes by the other one", async (_which, at, rows) => {
-    const { path } = place();
+    const { path } = createFolder();
     await killed(path);
     const bytes = readFileSync(path);
     bytes.fill("x", at, at + 40);
@@ -63,7 +63,7 @@ describe("a checkpoint's file", () => {
   });
 
   test("that was only made, and never written, begins anew", async () => {
-    const { path } = place();
+    const { path } = createFolder();
     writeFileSync(path, "");
     expect(await rowsIn(path)).toBeUndefined();
     writeFileSync(path, Buffer.alloc(2 * block));
@@ -71,7 +71,7 @@ describe("a checkpoint's file", () => {
   });
 
   test("is left with one record where the last one was written before the end", async () => {
-    const { path } = place();
+    const { path } = createFolder();
     await killed(path);
     const next = await CheckpointFile.open({ path, source: "a" }, options);
     next.note(reachedAt(30));
@@ -81,7 +81,7 @@ describe("a checkpoint's file", () => {
   });
 
   test("goes on in the slot that does not hold the latest record", async () => {
-    const { path } = place();
+    const { path } = createFolder();
     await killed(path);
     const next = await CheckpointFile.open({ path, source: "a" }, options);
     next.note(reachedAt(30));
@@ -93,7 +93,7 @@ describe("a checkpoint's file", () => {
   });
 
   test("has one record after a clean end, and nothing ever lies beside it", async () => {
-    const { folder, path } = place();
+    const { folder, path } = createFolder();
     const file = await CheckpointFile.open({ path, source: "a" }, options);
     const seen = new Set<string>();
     for (let rows = 1; rows <= 50; rows += 1) {

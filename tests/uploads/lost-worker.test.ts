@@ -6,10 +6,10 @@ import { packError } from "../../src/api/sync/packed-error.ts";
 import { TapeReader } from "../../src/workers/json/tape-reader.ts";
 
 const runId = "01890a5d-ac96-774b-bcce-b302099a8057";
-const nothing = { created: 0, skipped: 0, rejected: [], bytes: 0 };
+const emptyResult = { created: 0, skipped: 0, rejected: [], bytes: 0 };
 
 /** Settles two rows with different outcomes and crashes; the second time, it settles the others. */
-function dyingOnce(): ChunkShipper {
+function crashOnce(): ChunkShipper {
   let ships = 0;
   return {
     ship: ({ memory, used }): Promise<ChunkReply> => {
@@ -19,18 +19,18 @@ function dyingOnce(): ChunkShipper {
         reader.settle(0, "delivered");
         reader.settle(1, "rejected");
         const failure = packError(new WorkerError("the worker died"));
-        return Promise.resolve({ ...nothing, failure });
+        return Promise.resolve({ ...emptyResult, failure });
       }
       for (let record = 0; record < reader.count; record++) {
         reader.settle(record, "delivered");
       }
-      return Promise.resolve({ ...nothing, created: reader.count });
+      return Promise.resolve({ ...emptyResult, created: reader.count });
     },
   };
 }
 
 test("rows that a worker had done with before it died are counted, and sent no more", async () => {
-  const shipper = dyingOnce();
+  const shipper = crashOnce();
   const uploads = new Uploads({
     call: () => Promise.reject(new RangeError("nothing is to be asked")),
     datasets: { create: () => Promise.reject(new RangeError("nothing is to be made")) },

@@ -5,11 +5,11 @@ import { createContentPrefix, createIdFromKey, createUuid5 } from "../../src/upl
 
 test("an id of a key or a content is the UUID of version 5 that everybody makes of it", () => {
   fc.assert(
-    fc.property(fc.uuid(), fc.string({ unit: "binary" }), (place, text) => {
-      expect(createIdFromKey(place, text)).toBe(v5(`key:${text}`, place));
-      const bytes = Buffer.concat([createContentPrefix(place), Buffer.from(text)]);
+    fc.property(fc.uuid(), fc.string({ unit: "binary" }), (datasetId, text) => {
+      expect(createIdFromKey(datasetId, text)).toBe(v5(`key:${text}`, datasetId));
+      const bytes = Buffer.concat([createContentPrefix(datasetId), Buffer.from(text)]);
       const name = Buffer.concat([Buffer.from("content:"), Buffer.from(text)]);
-      expect(createUuid5(bytes)).toBe(v5(name, place));
+      expect(createUuid5(bytes)).toBe(v5(name, datasetId));
     }),
   );
 });

@@ -37,34 +37,34 @@ test("of an upload that ended neither its rows nor its listener stay in memory",
 });
 
 /** Uploads feedback of 200 bytes to a shipper that settles a little later. Returns the number of buffers used, and the most rows in flight at once. */
-async function memoriesOf(rows: number): Promise<{ memories: number; most: number }> {
-  const memories = new Set<SharedArrayBuffer>();
+async function uploadAndMeasure(rows: number): Promise<{ buffers: number; mostInFlight: number }> {
+  const buffers = new Set<SharedArrayBuffer>();
   const settings = checkSettings({ chunkCount: 100, chunkBytes: 16_384, inFlight: 3 });
-  let [taken, answered, most] = [0, 0, 0];
+  let [added, settled, mostInFlight] = [0, 0, 0];
   const kind = {
     target: "feedback",
     createEncoder: createFeedbackEncoder<CreateFeedback>({}),
     ship: async ({ memory, records }: Tape) => {
-      memories.add(memory);
+      buffers.add(memory);
       await setImmediate();
-      answered += records;
+      settled += records;
       return { created: records, skipped: 0, rejected: [], bytes: 0 };
     },
   };
   const upload = new BulkUpload(kind, settings, { checkpoint: undefined, warnings: [] });
   for (let n = 0; n < rows; n++) {
-    taken += 1;
-    most = Math.max(most, taken - answered);
+    added += 1;
+    mostInFlight = Math.max(mostInFlight, added - settled);
     await upload.add({ runId, key: `k${n}`, score: 1, comment: "c".repeat(200) });
   }
   expect(await upload.finish()).toMatchObject({ read: rows, created: rows });
-  return { memories: memories.size, most };
+  return { buffers: buffers.size, mostInFlight };
 }
 
 test("ten times the rows are held in no more memories, and no more of them at once", async () => {
-  const [few, many] = [await memoriesOf(3_000), await memoriesOf(30_000)];
-  expect(few.memories).toBeGreaterThan(1);
-  expect(many.memories).toBeLessThanOrEqual(few.memories);
-  expect(many.most).toBeLessThanOrEqual(few.most);
-  expect(many.most).toBeLessThan(500);
+  const [few, many] = [await uploadAndMeasure(3_000), await uploadAndMeasure(30_000)];
+  expect(few.buffers).toBeGreaterThan(1);
+  expect(many.buffers).toBeLessThanOrEqual(few.buffers);
+  expect(many.mostInFlight).toBeLessThanOrEqual(few.mostInFlight);
+  expect(many.mostInFlight).toBeLessThan(500);
 });

@@ -29,17 +29,17 @@ const file = (size: number): readonly [string, Uint8Array] => [
   new Uint8Array(size).fill(7),
 ];
 
-interface Taking {
+interface AcceptingServer {
   readonly endpoint: string;
   /** Names of the parts of each accepted request; for a JSON request, the names of its runs. */
-  readonly taken: string[][];
+  readonly accepted: string[][];
   /** The content of each attachment that arrived. */
   readonly files: Map<string, Buffer>;
 }
 
 /** Accepts requests of at most `limit` bytes and responds with 413 to others. */
-async function takingUpTo(limit: number): Promise<Taking> {
-  const taken: string[][] = [];
+async function startAcceptingUpTo(limit: number): Promise<AcceptingServer> {
+  const accepted: string[][] = [];
   const files = new Map<string, Buffer>();
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -52,12 +52,12 @@ async function takingUpTo(limit: number): Promise<Taking> {
       }
       const type = request.headers["content-type"] ?? "";
       if (type === "application/json") {
-        taken.push(runsIn(body).started.map((id) => `post.${id}`));
+        accepted.push(runsIn(body).started.map((id) => `post.${id}`));
         response.writeHead(202).end("{}");
         return;
       }
       const { parts } = readMultipart(type, body);
-      taken.push(parts.map(({ name }) => name));
+      accepted.push(parts.map(({ name }) => name));
       for (const { name, bytes } of parts) {
         files.set(name.split(".").at(-1) ?? "", bytes);
       }
@@ -69,7 +69,7 @@ async function takingUpTo(limit: number): Promise<Taking> {
   });
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
-  return { endpoint: `http://127.0.0.1:${port}`, taken, files };
+  return { endpoint: `http://127.0.0.1:${port}`, accepted, files };
 }
 
 const start = (attachments: Readonly<Record<string, unknown>>): TestRecord => ({
@@ -85,7 +85,7 @@ const leftOutOf = (batch: { runs: TapeBatch["runs"] }): readonly string[] =>
   );
 
 test("413: the run goes first, and then its attachments, each of which fits by itself", async () => {
-  const server = await takingUpTo(6_000);
+  const server = await startAcceptingUpTo(6_000);
   await using to = httpSinkTo(server.endpoint);
   const batch = await batchWith(start({ a: file(5_000), b: file(5_000), c: file(100) }));
   const outcome = await splittingSink(to.sink).send(batch, neverAborted());
@@ -93,15 +93,15 @@ test("413: the run goes first, and then its attachments, each of which fits by i
   expect([part?.outcome, more]).toEqual([{ kind: "delivered" }, []]);
   expect(part?.batch.runs).toHaveLength(1);
   expect(leftOutOf(part!.batch)).toEqual([]);
-  expect(server.taken[0]).toEqual([`post.${runId(1)}`]);
-  expect(server.taken.slice(1).flat().toSorted()).toEqual(
+  expect(server.accepted[0]).toEqual([`post.${runId(1)}`]);
+  expect(server.accepted.slice(1).flat().toSorted()).toEqual(
     ["a", "b", "c"].map((name) => `attachment.${runId(1)}.${name}`),
   );
   expect(server.files.get("a")).toHaveLength(5_000);
 });
 
 test("413 of one attachment alone leaves a marker in its place; the others arrive", async () => {
-  const server = await takingUpTo(3_000);
+  const server = await startAcceptingUpTo(3_000);
   await using to = httpSinkTo(server.endpoint);
   const batch = await batchWith(start({ large: file(5_000), small: file(100) }));
   const outcome = await splittingSink(to.sink).send(batch, neverAborted());
@@ -115,7 +115,7 @@ test("413 of one attachment alone leaves a marker in its place; the others arriv
 });
 
 test("a start and an end with attachments are parted with their own", async () => {
-  const server = await takingUpTo(4_000);
+  const server = await startAcceptingUpTo(4_000);
   await using to = httpSinkTo(server.endpoint);
   const batch = await batchWith(start({ first: file(2_500) }), {
     id: runId(1),
@@ -123,7 +123,9 @@ test("a start and an end with attachments are parted with their own", async () =
     run: { outputs: {}, attachments: { second: file(2_500) } },
   });
   await splittingSink(to.sink).send(batch, neverAborted());
-  const withFile = server.taken.map((names) => names.filter((name) => name.startsWith("attach")));
+  const withFile = server.accepted.map((names) =>
+    names.filter((name) => name.startsWith("attach")),
+  );
   expect(withFile).toEqual([[`attachment.${runId(1)}.first`], [`attachment.${runId(1)}.second`]]);
 });
 

@@ -10,23 +10,23 @@ const note = {
   refused: [{ runId: "r", records: 2, code: "HTTP" as const, status: 422, message: "bad" }],
 };
 
-function open(quotaBytes = 10_000_000) {
+function openDeadLetters(quotaBytes = 10_000_000) {
   const troubles: string[] = [];
-  const dead = new DeadLetters({
+  const deadLetters = new DeadLetters({
     folder: testSpool.folder,
     quotaBytes,
     onTrouble: (kind, message) => troubles.push(`${kind}: ${message}`),
   });
-  return { dead, troubles };
+  return { deadLetters, troubles };
 }
 
 const deadFolder = (): string => join(testSpool.folder, "dead");
 const files = (): readonly string[] => readdirSync(deadFolder()).toSorted();
 
 test("what was refused is kept with the server's reasons, for the owner's eyes alone", () => {
-  const { dead } = open();
-  dead.write(Buffer.from("records"), 2, note);
-  dead.close();
+  const { deadLetters } = openDeadLetters();
+  deadLetters.write(Buffer.from("records"), 2, note);
+  deadLetters.close();
   const [name = ""] = files();
   const path = join(deadFolder(), name);
   expect(statSync(deadFolder()).mode & 0o777).toBe(0o700);
@@ -39,22 +39,22 @@ test("what was refused is kept with the server's reasons, for the owner's eyes a
 });
 
 test("beyond the quota the oldest files go", () => {
-  const { dead } = open(3_000_000);
+  const { deadLetters } = openDeadLetters(3_000_000);
   for (let i = 0; i < 8; i++) {
-    dead.write(Buffer.alloc(1_048_576, i), 1, note);
+    deadLetters.write(Buffer.alloc(1_048_576, i), 1, note);
   }
   // Two files within the quota, plus the one that is being written.
   expect(files().length).toBeLessThanOrEqual(3);
 });
 
 test("a folder that is removed is made anew; one that can't be made is said, and nothing throws", () => {
-  const { dead, troubles } = open();
-  dead.write(Buffer.from("one"), 1, note);
+  const { deadLetters, troubles } = openDeadLetters();
+  deadLetters.write(Buffer.from("one"), 1, note);
   rmSync(deadFolder(), { recursive: true });
-  dead.write(Buffer.from("two"), 1, note);
+  deadLetters.write(Buffer.from("two"), 1, note);
   expect(files()).toHaveLength(1);
   rmSync(deadFolder(), { recursive: true });
   writeFileSync(deadFolder(), "");
-  dead.write(Buffer.from("three"), 1, note);
+  deadLetters.write(Buffer.from("three"), 1, note);
   expect(troubles).toEqual([expect.stringMatching(/^spoolUnwritable: E/)]);
 });

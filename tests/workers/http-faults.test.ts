@@ -10,7 +10,7 @@ import { batchOf, manyRuns, runId } from "../support/run-batch.ts";
 
 const one = batchOf(manyRuns(1));
 const large = batchOf(manyRuns(4, { inputs: { text: "x".repeat(1_000_000) } }));
-const away = { kind: "retry", away: true };
+const unreachable = { kind: "retry", away: true };
 
 describe("a 2xx is a delivery, whatever comes with it but a web page", () => {
   test.each<readonly [string, ScriptedAnswer]>([
@@ -120,7 +120,7 @@ describe("a server that fails", () => {
     // With TLS, the server is silent during the handshake, before there is a request to abort.
     await using to = httpSinkTo(`https://127.0.0.1:${port}`, { timeoutMs: 200 });
     const began = performance.now();
-    expect(await to.sink.send(one, neverAborted())).toMatchObject(away);
+    expect(await to.sink.send(one, neverAborted())).toMatchObject(unreachable);
     expect(performance.now() - began).toBeLessThan(1_500);
     for (const socket of sockets) {
       socket.destroy();
@@ -135,29 +135,29 @@ describe("a server that fails", () => {
       },
     });
     await using to = httpSinkTo(server.endpoint);
-    expect(await to.sink.send(large, neverAborted())).toMatchObject(away);
+    expect(await to.sink.send(large, neverAborted())).toMatchObject(unreachable);
   });
 
   test("that breaks off before it answers may be tried again, over a new connection", async () => {
     await using server = await loopbackServer({ runs: [breakOff, { status: 202 }] });
     await using to = httpSinkTo(server.endpoint);
-    expect(await to.sink.send(one, neverAborted())).toMatchObject(away);
+    expect(await to.sink.send(one, neverAborted())).toMatchObject(unreachable);
     expect(await to.sink.send(one, neverAborted())).toEqual({ kind: "delivered" });
   });
 
   test("that is not there may be tried again", async () => {
-    const gone = await loopbackServer();
-    await gone.close();
-    await using to = httpSinkTo(gone.endpoint);
+    const closedServer = await loopbackServer();
+    await closedServer.close();
+    await using to = httpSinkTo(closedServer.endpoint);
     expect(await to.sink.send(one, neverAborted())).toMatchObject({
-      ...away,
+      ...unreachable,
       reason: expect.stringContaining("ECONNREFUSED") as string,
     });
   });
 
   test("that has no address may be tried again", async () => {
     await using to = httpSinkTo("http://no-such-host.invalid");
-    expect(await to.sink.send(one, neverAborted())).toMatchObject(away);
+    expect(await to.sink.send(one, neverAborted())).toMatchObject(unreachable);
   });
 
   test("that answers garbage may be tried again", async () => {
@@ -165,7 +165,7 @@ describe("a server that fails", () => {
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     await using to = httpSinkTo(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    expect(await to.sink.send(one, neverAborted())).toMatchObject(away);
+    expect(await to.sink.send(one, neverAborted())).toMatchObject(unreachable);
     server.close();
   });
 
@@ -231,10 +231,10 @@ describe("an abort", () => {
   test("ends a request under way", async () => {
     await using server = await loopbackServer({ runs: [hang] });
     await using to = httpSinkTo(server.endpoint);
-    const end = new AbortController();
-    const sent = to.sink.send(one, end.signal);
+    const abort = new AbortController();
+    const sent = to.sink.send(one, abort.signal);
     await expect.poll(() => server.requests.length).toBe(1);
-    end.abort();
+    abort.abort();
     expect(await sent).toMatchObject({ kind: "retry" });
   });
 
@@ -249,10 +249,10 @@ describe("an abort", () => {
   test("ends those in line too", async () => {
     await using server = await loopbackServer({ runs: [hang] });
     await using to = httpSinkTo(server.endpoint, { requestsInFlight: 1 });
-    const end = new AbortController();
-    const sent = Array.from({ length: 5 }, () => to.sink.send(one, end.signal));
+    const abort = new AbortController();
+    const sent = Array.from({ length: 5 }, () => to.sink.send(one, abort.signal));
     await expect.poll(() => server.requests.length).toBe(1);
-    end.abort();
+    abort.abort();
     expect((await Promise.all(sent)).map(({ kind }) => kind)).toEqual(Array(5).fill("retry"));
     expect(server.requests).toHaveLength(1);
   });

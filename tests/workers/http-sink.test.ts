@@ -267,9 +267,9 @@ describe("what a request carries", () => {
 
   test("no more requests are under way than the connection allows", async () => {
     let underWay = 0;
-    let most = 0;
+    let mostInFlight = 0;
     const slowly: ScriptedAnswer = (response) => {
-      most = Math.max(most, ++underWay);
+      mostInFlight = Math.max(mostInFlight, ++underWay);
       setTimeout(() => {
         underWay -= 1;
         response.writeHead(202).end();
@@ -279,7 +279,7 @@ describe("what a request carries", () => {
     await using to = httpSinkTo(server.endpoint, { requestsInFlight: 3 });
     const batch = batchOf(manyRuns(1));
     await Promise.all(Array.from({ length: 20 }, () => to.sink.send(batch, neverAborted())));
-    expect(most).toBe(3);
+    expect(mostInFlight).toBe(3);
     expect(server.connections).toBeLessThanOrEqual(4);
   });
 });

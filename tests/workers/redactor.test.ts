@@ -8,11 +8,11 @@ import { TapeWriter } from "../../src/tracing/tape/tape-writer.ts";
 import { Redactor } from "../../src/workers/redaction/redactor.ts";
 import { bytesOf, jsonOf, planOf, redacted, tapeOf } from "../support/redaction.ts";
 
-function attachedTape(given: Readonly<Record<string, unknown>>): Tape {
+function attachedTape(fields: Readonly<Record<string, unknown>>): Tape {
   const writer = new TapeWriter(new Tape(65_536), (atLeast) => new Tape(atLeast * 2));
   const rules = { attachmentBytes: 10_000, dangerouslyAllowFilesystem: false };
   writer.beginRecord("post");
-  writeAttachments(writer, checkAttachments(given, rules));
+  writeAttachments(writer, checkAttachments(fields, rules));
   writer.endRecord();
   return writer.tape;
 }
@@ -265,12 +265,12 @@ test("a record that was left half done has everything masked, and no rule runs o
 test("attachments that are texts are searched; of a record that fails none is left", () => {
   const mail = "ask ada@example.org";
   const image = { mimeType: "image/png", data: Buffer.from(mail) };
-  const given = {
+  const fields = {
     note: { mimeType: "text/plain", data: mail },
     odd: { mimeType: "application/json", data: Buffer.from([0xe9, 0x20, ...Buffer.from(mail)]) },
     image,
   };
-  const tape = attachedTape(given);
+  const tape = attachedTape(fields);
   expect(new Redactor(planOf(["emails"])).redact(bytesOf(tape)).masked).toBe(2);
   const text = bytesOf(tape).toString("latin1");
   expect(text.split("ask [email]********")).toHaveLength(3);

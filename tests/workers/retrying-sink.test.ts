@@ -134,37 +134,37 @@ test("what still fails of a batch at the end is said of those runs only", async 
 test("an abort in mid-wait ends at once with the last outcome", async () => {
   const { policy } = policyOf({ firstWaitMs: 3_600_000, maxWaitMs: 3_600_000 });
   const { wait: _wait, ...patient } = policy;
-  const end = new AbortController();
+  const abort = new AbortController();
   const inner = scriptedSink(() => {
     // After this attempt the sink begins to wait.
-    setImmediate(() => end.abort());
+    setImmediate(() => abort.abort());
     return { ...retry, reason: "the last one" };
   });
-  const outcome = await retryingSink(inner, patient).send(fakeBatch(1), end.signal);
+  const outcome = await retryingSink(inner, patient).send(fakeBatch(1), abort.signal);
   expect(outcome).toEqual({ ...retry, reason: "the last one" });
   expect(inner.batches).toHaveLength(1);
 });
 
 test("an abort in a try ends with its outcome, without another", async () => {
-  const end = new AbortController();
+  const abort = new AbortController();
   const inner = scriptedSink(() => {
-    end.abort();
+    abort.abort();
     return retry;
   });
   const { policy, waits } = policyOf();
-  expect(await retryingSink(inner, policy).send(fakeBatch(1), end.signal)).toEqual(retry);
+  expect(await retryingSink(inner, policy).send(fakeBatch(1), abort.signal)).toEqual(retry);
   expect(inner.batches).toHaveLength(1);
   expect(waits).toEqual([]);
 });
 
 test("what was delivered when the abort came counts as delivered", async () => {
-  const end = new AbortController();
+  const abort = new AbortController();
   const inner = scriptedSink(() => {
-    end.abort();
+    abort.abort();
     return delivered;
   });
   const { policy } = policyOf();
-  expect(await retryingSink(inner, policy).send(fakeBatch(1), end.signal)).toEqual(delivered);
+  expect(await retryingSink(inner, policy).send(fakeBatch(1), abort.signal)).toEqual(delivered);
 });
 
 test("an abort before the first try sends nothing", async () => {

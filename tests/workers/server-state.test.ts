@@ -122,13 +122,13 @@ describe("/info", () => {
   test.each(bodies)("that %s leaves the defaults, and runs do not wait for it", async (_, info) => {
     await using server = await loopbackServer({ info });
     await using to = httpSinkTo(server.endpoint, { requestsInFlight: 1, compression: "gzip" });
-    const end = new AbortController();
-    const asked = to.sink.readInfo(end.signal).catch(() => undefined);
+    const abort = new AbortController();
+    const infoRequest = to.sink.readInfo(abort.signal).catch(() => undefined);
     expect(await to.sink.send(batchOf(manyRuns(30)), neverAborted())).toEqual({
       kind: "delivered",
     });
-    end.abort();
-    await asked;
+    abort.abort();
+    await infoRequest;
     expect(to.state.info).toMatchObject({ batchLimit: 100, multipart: true, gzip: false });
     expect(server.runRequests[0]?.headers).not.toHaveProperty("content-encoding");
   });

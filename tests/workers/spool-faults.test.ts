@@ -33,9 +33,9 @@ describe("a disk that fails", () => {
         if (room === 0) {
           throw Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
         }
-        const taken = Math.min(room, bytes.length);
-        room -= taken;
-        return fileSystem.writeSync(fd, bytes, 0, taken, at);
+        const writtenBytes = Math.min(room, bytes.length);
+        room -= writtenBytes;
+        return fileSystem.writeSync(fd, bytes, 0, writtenBytes, at);
       },
     };
     const { spool } = openSpool({ disk });
@@ -139,9 +139,9 @@ describe("a damaged segment", () => {
   test("what is kept aside has a quota too", async () => {
     for (let i = 0; i < 6; i++) {
       writeAndClose("x".repeat(30_000), "y".repeat(300));
-      const [lane = ""] = spoolEntries().filter((name) => name !== "aside");
-      const [name = ""] = readdirSync(join(testSpool.folder, lane));
-      const path = join(testSpool.folder, lane, name);
+      const [writerDirectory = ""] = spoolEntries().filter((name) => name !== "aside");
+      const [name = ""] = readdirSync(join(testSpool.folder, writerDirectory));
+      const path = join(testSpool.folder, writerDirectory, name);
       writeFileSync(path, Buffer.from(readFileSync(path)).fill(0, 100, 110));
       const { spool } = openSpool({ quotaBytes: 100_000 });
       await spool.claim();

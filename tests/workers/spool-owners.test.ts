@@ -27,21 +27,21 @@ describe("several processes", () => {
       fork(program, [testSpool.folder, "claim"], { execArgv: [] }),
     );
     await Promise.all(children.map((child) => once(child, "message")));
-    const answers = children.map((child) => once(child, "message"));
+    const messages = children.map((child) => once(child, "message"));
     const exits = children.map((child) => once(child, "exit"));
     children.forEach((child) => child.send("go"));
-    const taken = (await Promise.all(answers)).flatMap(([message]) => message as string[]);
+    const claimedBodies = (await Promise.all(messages)).flatMap(([message]) => message as string[]);
     await Promise.all(exits);
-    expect(taken.toSorted()).toEqual(bodies.toSorted());
+    expect(claimedBodies.toSorted()).toEqual(bodies.toSorted());
     expect(spoolEntries()).toEqual([]);
   });
 
   /** Changes the owner of the only writer directory. */
   function disown(change: (owner: { host: string; pid: string; start: string }) => string): string {
-    const [lane = ""] = spoolEntries();
-    const [madeMs = "", host = "", pid = "", start = "", random = ""] = lane.split("-");
+    const [writerDirectory = ""] = spoolEntries();
+    const [madeMs = "", host = "", pid = "", start = "", random = ""] = writerDirectory.split("-");
     const name = `${madeMs}-${change({ host, pid, start })}-${random}`;
-    renameSync(join(testSpool.folder, lane), join(testSpool.folder, name));
+    renameSync(join(testSpool.folder, writerDirectory), join(testSpool.folder, name));
     return join(testSpool.folder, name);
   }
 

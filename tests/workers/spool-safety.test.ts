@@ -27,14 +27,14 @@ import {
 } from "../support/spooling.ts";
 
 /** A user id that no user has. */
-const stranger = 54_321;
+const otherUserId = 54_321;
 
 /** Changes the owner of a file, which only root may do; for other users the test is skipped with the reason. */
-function giveAway(path: string, skip: (why: string) => never): void {
+function changeOwner(path: string, skip: (why: string) => never): void {
   if (process.getuid?.() !== 0) {
     skip("only root may give a file away");
   }
-  chownSync(path, stranger, stranger);
+  chownSync(path, otherUserId, otherUserId);
 }
 
 let elsewhere: string;
@@ -47,21 +47,21 @@ afterEach(() => {
 
 /** Writes to the folder and reads from it; returns why it was refused. */
 async function refusedBy(): Promise<string> {
-  const opened = openSpool();
-  expect(() => appendBodies(opened.spool, "secret")).toThrow(
+  const openedSpool = openSpool();
+  expect(() => appendBodies(openedSpool.spool, "secret")).toThrow(
     /Set spoolDir to a folder that belongs to this user/,
   );
-  await opened.spool.claim();
-  expect(await opened.spool.next()).toBeUndefined();
-  opened.spool.close();
+  await openedSpool.spool.claim();
+  expect(await openedSpool.spool.next()).toBeUndefined();
+  openedSpool.spool.close();
   const letters = new DeadLetters({
     folder: testSpool.folder,
     quotaBytes: 100_000,
-    onTrouble: (kind, message) => opened.troubles.push(`${kind}: ${message}`),
+    onTrouble: (kind, message) => openedSpool.troubles.push(`${kind}: ${message}`),
   });
   letters.write(Buffer.from("secret"), 1, { at: 0, refused: [] });
   letters.close();
-  return opened.troubles.join("\n");
+  return openedSpool.troubles.join("\n");
 }
 
 describe("a spool's folder is refused", () => {
@@ -81,7 +81,7 @@ describe("a spool's folder is refused", () => {
 
   test("that belongs to another user", async ({ skip }) => {
     writeAndClose("planted");
-    giveAway(testSpool.folder, skip);
+    changeOwner(testSpool.folder, skip);
     const before = spoolEntries();
     expect(await refusedBy()).toMatch(/spoolRefused: .* belongs to another user \(uid 54321\)/);
     expect(spoolEntries()).toEqual(before);
@@ -112,22 +112,22 @@ describe("a spool's folder is refused", () => {
 describe("within a folder of our own", () => {
   test("a lane of another user is left alone", async ({ skip }) => {
     writeAndClose("planted");
-    const [lane = ""] = spoolEntries();
-    giveAway(join(testSpool.folder, lane), skip);
+    const [writerDirectory = ""] = spoolEntries();
+    changeOwner(join(testSpool.folder, writerDirectory), skip);
     const { bodies, troubles } = await recoverSpool();
     expect(bodies).toEqual([]);
     expect(troubles.join("\n")).toMatch(/spoolRefused: .*does not belong to this user/);
-    expect(spoolEntries()).toEqual([lane]);
+    expect(spoolEntries()).toEqual([writerDirectory]);
   });
 
   test("a file of another user in a lane is left alone, and its neighbours are sent", async ({
     skip,
   }) => {
     writeAndClose("ours");
-    const [lane = ""] = spoolEntries();
-    const file = join(testSpool.folder, lane, "00000009-0123abcd.seg");
+    const [writerDirectory = ""] = spoolEntries();
+    const file = join(testSpool.folder, writerDirectory, "00000009-0123abcd.seg");
     writeFileSync(file, "planted");
-    giveAway(file, skip);
+    changeOwner(file, skip);
     const { bodies, troubles } = await recoverSpool();
     expect(bodies).toEqual(["ours"]);
     expect(troubles.join("\n")).toMatch(
@@ -135,27 +135,30 @@ describe("within a folder of our own", () => {
     );
   });
 
-  test("a link in testSpool.folder of a lane is not followed", async () => {
+  test("a link instead of a writer directory is not followed", async () => {
     writeAndClose("elsewhere");
-    const [lane = ""] = spoolEntries();
-    renameSync(join(testSpool.folder, lane), join(elsewhere, lane));
-    symlinkSync(join(elsewhere, lane), join(testSpool.folder, lane));
+    const [writerDirectory = ""] = spoolEntries();
+    renameSync(join(testSpool.folder, writerDirectory), join(elsewhere, writerDirectory));
+    symlinkSync(join(elsewhere, writerDirectory), join(testSpool.folder, writerDirectory));
     const { bodies, troubles } = await recoverSpool();
     expect(bodies).toEqual([]);
     expect(troubles.join("\n")).toMatch(/spoolRefused: .*does not belong to this user/);
   });
 
-  test("a link in testSpool.folder of a segment is not followed", async () => {
+  test("a link instead of a segment is not followed", async () => {
     writeAndClose("ours");
-    const [lane = ""] = spoolEntries();
+    const [writerDirectory = ""] = spoolEntries();
     writeFileSync(join(elsewhere, "private"), "private");
-    symlinkSync(join(elsewhere, "private"), join(testSpool.folder, lane, "00000009-0123abcd.seg"));
+    symlinkSync(
+      join(elsewhere, "private"),
+      join(testSpool.folder, writerDirectory, "00000009-0123abcd.seg"),
+    );
     const { bodies, troubles } = await recoverSpool();
     expect(bodies).toEqual(["ours"]);
     expect(troubles.join("\n")).toMatch(/spoolRefused: .*does not belong to this user/);
   });
 
-  test("a link in testSpool.folder of the folder of dead letters is not followed", () => {
+  test("a link instead of the folder of dead letters is not followed", () => {
     symlinkSync(elsewhere, join(testSpool.folder, "dead"));
     const troubles: string[] = [];
     const letters = new DeadLetters({

@@ -71,9 +71,9 @@ describe("what is appended", () => {
   test("can be read by the owner alone, and so can the folders", () => {
     testSpool.folder = join(testSpool.folder, "deep", "er");
     writeAndClose("secret");
-    const [lane = ""] = spoolEntries();
+    const [writerDirectory = ""] = spoolEntries();
     expect(statSync(testSpool.folder).mode & 0o777).toBe(0o700);
-    expect(statSync(join(testSpool.folder, lane)).mode & 0o777).toBe(0o700);
+    expect(statSync(join(testSpool.folder, writerDirectory)).mode & 0o777).toBe(0o700);
     expect(statSync(onlySegmentPath()).mode & 0o777).toBe(0o600);
     testSpool.folder = join(testSpool.folder, "..", "..");
   });

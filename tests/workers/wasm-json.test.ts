@@ -28,7 +28,7 @@ function moduleOf(facts: Buffer): WasmJson {
 
 interface Bodies {
   readonly plain: string;
-  readonly quick: string;
+  readonly fromModule: string;
 }
 
 /** The bodies of a request with these records: one written by TypeScript, one by the module. */
@@ -46,7 +46,7 @@ function bodiesOf(
   };
   return {
     plain: written(new RunJson(reader, runtime)),
-    quick: written(new RunJson(reader, runtime, { wasm })),
+    fromModule: written(new RunJson(reader, runtime, { wasm })),
   };
 }
 
@@ -97,8 +97,8 @@ test.each<readonly [string, readonly TestRecord[]]>([
     manyRuns(500, { inputs: { text: "\u0001x".repeat(900) } }),
   ],
 ])("a run has the same JSON from the module as without it: %s", (_name, records) => {
-  const { plain, quick } = bodiesOf(records);
-  expect(quick).toBe(plain);
+  const { plain, fromModule } = bodiesOf(records);
+  expect(fromModule).toBe(plain);
   expect(() => JSON.parse(plain) as unknown).not.toThrow();
 });
 
@@ -107,23 +107,23 @@ function patchOf(number: number, run: Readonly<Record<string, unknown>>): TestRe
 }
 
 test("runs with marks among others have the same JSON as without the module", () => {
-  const { plain, quick } = bodiesOf([...manyRuns(5, whole)], {
+  const { plain, fromModule } = bodiesOf([...manyRuns(5, whole)], {
     change: (runs) => runs.map((run, i) => (i % 2 === 0 ? run : { ...run, withheld: ["inputs"] })),
   });
-  expect(quick).toBe(plain);
-  expect(quick).toContain("[truncated]");
+  expect(fromModule).toBe(plain);
+  expect(fromModule).toContain("[truncated]");
 });
 
 test.each(["multipart", "single"] as const)(
   "the format %s is the same with the module",
   (format) => {
-    const { plain, quick } = bodiesOf([{ id: runId(1), run: whole }], { format });
-    expect(quick).toBe(plain);
+    const { plain, fromModule } = bodiesOf([{ id: runId(1), run: whole }], { format });
+    expect(fromModule).toBe(plain);
   },
 );
 
 /** Texts with unusual characters at every position within a step of the module, and across two steps. */
-const odd = [
+const unusualTexts = [
   '"',
   "\\",
   "\n",
@@ -139,15 +139,17 @@ const odd = [
   "\uffff",
 ];
 const text = fc
-  .array(fc.oneof(fc.constantFrom(...odd), fc.string({ maxLength: 20 })), { maxLength: 12 })
+  .array(fc.oneof(fc.constantFrom(...unusualTexts), fc.string({ maxLength: 20 })), {
+    maxLength: 12,
+  })
   .map((parts) => parts.join(""));
 
 test("a text of any length with odd characters anywhere is what JSON.stringify makes of it", () => {
   fc.assert(
-    fc.property(text, fc.integer({ min: 0, max: 300 }), (drawn, before) => {
-      const plain = "x".repeat(before) + drawn;
-      const wide = "ж".repeat(before) + drawn;
-      expect(jsonOfTape([plain, wide, drawn])).toBe(JSON.stringify([plain, wide, drawn]));
+    fc.property(text, fc.integer({ min: 0, max: 300 }), (generated, before) => {
+      const plain = "x".repeat(before) + generated;
+      const wide = "ж".repeat(before) + generated;
+      expect(jsonOfTape([plain, wide, generated])).toBe(JSON.stringify([plain, wide, generated]));
     }),
     { numRuns: 2_000 },
   );
@@ -174,8 +176,8 @@ test("a number is what JSON.stringify makes of it", () => {
   fc.assert(
     fc.property(
       fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fraction),
-      (drawn) => {
-        expect(jsonOfTape(drawn)).toBe(JSON.stringify(drawn));
+      (generated) => {
+        expect(jsonOfTape(generated)).toBe(JSON.stringify(generated));
       },
     ),
     { numRuns: 5_000 },
@@ -201,10 +203,10 @@ test("after a value that is none, and after one that is too deep, the module wri
     return out.bytes.toString("utf8", 0, out.length);
   };
   const before = json();
-  const kept = reader.bytes[at];
+  const originalByte = reader.bytes[at];
   reader.bytes[at] = 0x3f;
   expect(json).toThrow(new RangeError(`No value at byte ${at} of the tape`));
-  reader.bytes[at] = kept ?? 0;
+  reader.bytes[at] = originalByte ?? 0;
   expect(json()).toBe(before);
   const deep = deepTape(1_000_000);
   const out = new JsonWriter(Buffer.alloc(16));
@@ -243,7 +245,7 @@ test("a part of a tape that is too large is left to the other way, and so are fa
     ),
   ).toBe(true);
   wasm.end();
-  const { plain, quick } = bodiesOf(records);
-  expect(quick).toBe(plain);
+  const { plain, fromModule } = bodiesOf(records);
+  expect(fromModule).toBe(plain);
   expect(WasmJson.create(Buffer.alloc(100_000))).toBeUndefined();
 });

@@ -187,9 +187,9 @@ export function memoryFaults(
   { bufferBytes, growthBytes }: MemoryBounds,
 ): readonly string[] {
   const faults: string[] = [];
-  const most = largest(samples.map((sample) => sample.bufferBytes));
-  if (most > bufferBytes) {
-    faults.push(`buffers used ${mb(most)}, more than ${mb(bufferBytes)}`);
+  const maximum = largest(samples.map((sample) => sample.bufferBytes));
+  if (maximum > bufferBytes) {
+    faults.push(`buffers used ${mb(maximum)}, more than ${mb(bufferBytes)}`);
   }
   const quarter = Math.floor(samples.length / 4);
   const peak = (from: number, to: number): number =>
@@ -202,6 +202,6 @@ export function memoryFaults(
 }
 
 const largest = (numbers: readonly number[]): number =>
-  numbers.reduce((most, number) => Math.max(most, number), 0);
+  numbers.reduce((maximum, number) => Math.max(maximum, number), 0);
 
 const mb = (bytes: number): string => `${(bytes / 1_048_576).toFixed(1)} MiB`;

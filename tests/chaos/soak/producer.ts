@@ -64,8 +64,8 @@ const {
   seed,
   runsPerSecond,
   client: options,
-  collectGarbage: collectGarbage = false,
-  attachFiles: attachFiles = false,
+  collectGarbage = false,
+  attachFiles = false,
   requireFlush = false,
 } = JSON.parse(process.argv[2] ?? "{}") as ProducerTask;
 const tickMs = 20;

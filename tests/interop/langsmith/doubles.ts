@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { unique } from "./desk.ts";
-import type { OldClient } from "./desk.ts";
+import { unique } from "./test-server.ts";
+import type { OldClient } from "./test-server.ts";
 
 /** Creates a dataset with the numbers from 1, each with its double as output. */
 export async function doubles(client: OldClient, count: number) {

@@ -16,19 +16,19 @@ export const versions: readonly Version[] = ["langsmith-0.1", ...newVersions];
 
 interface Methods {
   /** Methods of both the old and the new clients. */
-  readonly both: readonly string[];
-  readonly old?: readonly string[];
-  readonly todays?: readonly string[];
+  readonly everyClient: readonly string[];
+  readonly oldClient?: readonly string[];
+  readonly newClients?: readonly string[];
 }
 
 /** The public methods that send requests, by the resource whose test file must call them. */
-const methodsByNoun = {
+const methodsByResource = {
   tracing: {
-    both: ["createRun", "updateRun", "batchIngestRuns", "awaitPendingTraceBatches"],
+    everyClient: ["createRun", "updateRun", "batchIngestRuns", "awaitPendingTraceBatches"],
   },
-  multipart: { both: [], todays: ["multipartIngestRuns", "flush"] },
+  multipart: { everyClient: [], newClients: ["multipartIngestRuns", "flush"] },
   runs: {
-    both: [
+    everyClient: [
       "readRun",
       "getRunUrl",
       "listRuns",
@@ -37,10 +37,10 @@ const methodsByNoun = {
       "unshareRun",
       "readRunSharedLink",
     ],
-    todays: ["readThread", "listThreads"],
+    newClients: ["readThread", "listThreads"],
   },
   projects: {
-    both: [
+    everyClient: [
       "createProject",
       "updateProject",
       "hasProject",
@@ -51,7 +51,7 @@ const methodsByNoun = {
     ],
   },
   datasets: {
-    both: [
+    everyClient: [
       "createDataset",
       "readDataset",
       "hasDataset",
@@ -64,12 +64,12 @@ const methodsByNoun = {
     ],
   },
   "dataset-versions": {
-    both: ["diffDatasetVersions", "listDatasetSplits", "updateDatasetSplits"],
-    old: ["indexDataset", "similarExamples"],
-    todays: ["updateDatasetTag", "readDatasetVersion"],
+    everyClient: ["diffDatasetVersions", "listDatasetSplits", "updateDatasetSplits"],
+    oldClient: ["indexDataset", "similarExamples"],
+    newClients: ["updateDatasetTag", "readDatasetVersion"],
   },
   "dataset-shares": {
-    both: [
+    everyClient: [
       "shareDataset",
       "unshareDataset",
       "readDatasetSharedSchema",
@@ -79,7 +79,7 @@ const methodsByNoun = {
     ],
   },
   examples: {
-    both: [
+    everyClient: [
       "createExample",
       "createExamples",
       "createLLMExample",
@@ -92,11 +92,11 @@ const methodsByNoun = {
     ],
   },
   "example-forms": {
-    both: [],
-    todays: ["deleteExamples", "uploadExamplesMultipart", "updateExamplesMultipart"],
+    everyClient: [],
+    newClients: ["deleteExamples", "uploadExamplesMultipart", "updateExamplesMultipart"],
   },
   feedback: {
-    both: [
+    everyClient: [
       "createFeedback",
       "readFeedback",
       "updateFeedback",
@@ -106,11 +106,11 @@ const methodsByNoun = {
       "listPresignedFeedbackTokens",
       "logEvaluationFeedback",
     ],
-    old: ["evaluateRun"],
+    oldClient: ["evaluateRun"],
   },
-  experiments: { both: ["createComparativeExperiment"] },
+  experiments: { everyClient: ["createComparativeExperiment"] },
   "annotation-queues": {
-    both: [
+    everyClient: [
       "listAnnotationQueues",
       "createAnnotationQueue",
       "readAnnotationQueue",
@@ -119,14 +119,14 @@ const methodsByNoun = {
       "addRunsToAnnotationQueue",
       "getRunFromAnnotationQueue",
     ],
-    todays: [
+    newClients: [
       "listRunsFromAnnotationQueue",
       "deleteRunFromAnnotationQueue",
       "getSizeFromAnnotationQueue",
     ],
   },
   prompts: {
-    both: [
+    everyClient: [
       "promptExists",
       "likePrompt",
       "unlikePrompt",
@@ -140,18 +140,18 @@ const methodsByNoun = {
       "pullPromptCommit",
       "pushPrompt",
     ],
-    todays: ["agentExists", "skillExists", "listAgents", "listSkills"],
+    newClients: ["agentExists", "skillExists", "listAgents", "listSkills"],
   },
 } as const satisfies Record<string, Methods>;
 
-export type Noun = keyof typeof methodsByNoun;
+export type TestedResource = keyof typeof methodsByResource;
 
-export const nouns = Object.keys(methodsByNoun) as readonly Noun[];
+export const resources = Object.keys(methodsByResource) as readonly TestedResource[];
 
 /** The methods that the tests of a resource must call on a client of this version. */
-export function methodsOf(noun: Noun, version: Version): readonly string[] {
-  const { both, old, todays }: Methods = methodsByNoun[noun];
-  return [...both, ...((version === "langsmith-0.1" ? old : todays) ?? [])];
+export function methodsOf(resource: TestedResource, version: Version): readonly string[] {
+  const { everyClient, oldClient, newClients }: Methods = methodsByResource[resource];
+  return [...everyClient, ...((version === "langsmith-0.1" ? oldClient : newClients) ?? [])];
 }
 
 const malformed = "its request is malformed: the address has no `?` before the query";

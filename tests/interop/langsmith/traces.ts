@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { WireRun } from "../../../src/main/index.ts";
 
 /** Characters that must be preserved: astral ones, markup, NUL, a lone surrogate, quotes. */
-export const nasty = "\u{1F600} <b>\u0000 \ud800 \"'; DROP TABLE runs; --";
+export const unusualText = "\u{1F600} <b>\u0000 \ud800 \"'; DROP TABLE runs; --";
 
 /** The run with this name. */
 export function named(runs: readonly WireRun[], name: string): WireRun {

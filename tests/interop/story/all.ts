@@ -7,7 +7,7 @@ import { tellProjects } from "./projects.ts";
 import { tellPrompts } from "./prompts.ts";
 import { tellRuns } from "./runs.ts";
 import { tellTenant } from "./tenant.ts";
-import type { Story } from "./world.ts";
+import type { Story } from "./story-context.ts";
 
 /** In an order that works with a real server: prompts need the tenant's handle, which is set first. */
 export const stories: readonly (readonly [string, Story])[] = [

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
-import type { Story } from "./world.ts";
+import type { Story } from "./story-context.ts";
 
-export const tellAnnotationQueues: Story = async ({ client, effect, recordTrace }) => {
+export const tellAnnotationQueues: Story = async ({ client, checkEffect, recordTrace }) => {
   const { annotationQueues: queues } = client;
   const { rootId, childId, startedAt } = await recordTrace({ project: "of the queue" });
   const { id: projectId } = await client.projects.read({ projectName: "of the queue" });
@@ -27,14 +27,14 @@ export const tellAnnotationQueues: Story = async ({ client, effect, recordTrace 
   const found = await queues
     .list({ ids: [id], name: "line", nameContains: "in", defaultDatasetId: dataset.id, limit: 5 })
     .toArray();
-  await effect(() => {
+  await checkEffect(() => {
     expect(read).toMatchObject({ name: "line", metadata: { team: "t" } });
     expect(found.map((one) => one.id)).toEqual([id]);
   });
   const [entry] = await queues.addRuns(id, { runIds: [rootId] });
   await queues.addRuns(id, { runs: [{ runId: childId, projectId, startTime: startedAt }] });
   const queueRunId = entry!.queueRunId;
-  await effect(async () => {
+  await checkEffect(async () => {
     expect(await queues.size(id)).toBe(2);
     expect(await queues.readRun(id, { index: 1 })).toMatchObject({ run: { id: childId } });
   });
@@ -46,15 +46,15 @@ export const tellAnnotationQueues: Story = async ({ client, effect, recordTrace 
     addedAt: new Date(Date.now() + 1_000),
   });
   const reviewed = await queues.listRuns(id, { status: "completed", limit: 5 }).toArray();
-  await effect(() => {
+  await checkEffect(() => {
     expect(reviewed.map((one) => one.queueRunId)).toEqual([queueRunId]);
   });
   await queues.removeRun(id, { queueRunId });
-  await effect(async () => {
+  await checkEffect(async () => {
     expect(await queues.size(id)).toBe(1);
   });
   await queues.delete(id);
-  await effect(async () => {
+  await checkEffect(async () => {
     await expect(queues.read(id)).rejects.toMatchObject({ status: 404 });
   });
 };

@@ -1,10 +1,10 @@
 import { expect } from "vitest";
-import { soon } from "./world.ts";
-import type { Story } from "./world.ts";
+import { laterThanNow } from "./story-context.ts";
+import type { Story } from "./story-context.ts";
 
-export const tellDatasets: Story = async ({ client, effect }) => {
+export const tellDatasets: Story = async ({ client, checkEffect }) => {
   const { datasets, examples } = client;
-  const made = await datasets.create({
+  const created = await datasets.create({
     name: "questions",
     description: "asked",
     dataType: "kv",
@@ -12,7 +12,7 @@ export const tellDatasets: Story = async ({ client, effect }) => {
     outputsSchema: { type: "object" },
     metadata: { source: "s" },
   });
-  const { id } = made;
+  const { id } = created;
   await datasets.update({
     datasetId: id,
     name: "questions asked",
@@ -32,7 +32,7 @@ export const tellDatasets: Story = async ({ client, effect }) => {
       limit: 5,
     })
     .toArray();
-  await effect(async () => {
+  await checkEffect(async () => {
     expect(read).toMatchObject({ name: "questions asked", metadata: { source: "t" } });
     expect(found.map((one) => one.id)).toEqual([id]);
     expect(await datasets.has({ datasetName: "questions" })).toBe(false);
@@ -41,14 +41,18 @@ export const tellDatasets: Story = async ({ client, effect }) => {
   await datasets.url({ datasetId: id });
 
   const first = await examples.create({ datasetId: id, inputs: { q: "how deep is the race" } });
-  const before = await datasets.readVersion({ datasetId: id, asOf: soon() });
+  const before = await datasets.readVersion({ datasetId: id, asOf: laterThanNow() });
   await datasets.tag({ datasetId: id, asOf: before.asOf, tag: "begun" });
   const second = await examples.create({ datasetId: id, inputs: { q: "how fast is the wheel" } });
   const tagged = await datasets.readVersion({ datasetId: id, tag: "begun" });
   const versions = await datasets
     .listVersions({ datasetId: id, exampleId: first.id, search: "begun", limit: 5 })
     .toArray();
-  const diff = await datasets.diff({ datasetId: id, fromVersion: "begun", toVersion: soon() });
+  const diff = await datasets.diff({
+    datasetId: id,
+    fromVersion: "begun",
+    toVersion: laterThanNow(),
+  });
   await datasets.updateSplits({ datasetId: id, splitName: "test", exampleIds: [second.id] });
   const splits = await datasets.listSplits({ datasetId: id });
   await datasets.listSplits({ datasetId: id, asOf: "begun" });
@@ -58,7 +62,7 @@ export const tellDatasets: Story = async ({ client, effect }) => {
     exampleIds: [second.id],
     remove: true,
   });
-  await effect(() => {
+  await checkEffect(() => {
     expect(tagged.tags).toEqual(["begun"]);
     expect(versions).toHaveLength(1);
     expect(diff).toMatchObject({
@@ -79,10 +83,10 @@ export const tellDatasets: Story = async ({ client, effect }) => {
   });
   const lines = [
     await datasets.exportOpenAi({ datasetId: await chat(), asOf: "latest" }).toArray(),
-    await datasets.exportCsv({ datasetId: id, asOf: soon() }).toArray(),
+    await datasets.exportCsv({ datasetId: id, asOf: laterThanNow() }).toArray(),
     await datasets.exportJsonl({ datasetId: id }).toArray(),
   ];
-  await effect(() => {
+  await checkEffect(() => {
     expect(near[0]?.id).toBe(second.id);
     expect(lines.map((some) => some.length)).toEqual([1, 3, 2]);
   });
@@ -100,7 +104,7 @@ export const tellDatasets: Story = async ({ client, effect }) => {
     .toArray();
   const count = await datasets.countSharedExamples(share.url, { exampleIds: [first.id] });
   const cloned = await datasets.clone(share.url, { name: "cloned" });
-  await effect(() => {
+  await checkEffect(() => {
     expect(shared.id).toBe(id);
     expect(sharedExamples.map((one) => one.id)).toEqual([first.id]);
     expect(count).toBe(1);
@@ -117,13 +121,13 @@ export const tellDatasets: Story = async ({ client, effect }) => {
     description: "table",
     dataType: "kv",
   });
-  await effect(async () => {
+  await checkEffect(async () => {
     const [row] = await examples.list({ datasetId: csv.id }).toArray();
     expect(row).toMatchObject({ inputs: { q: "one, two" }, outputs: { a: "1" } });
   });
   await datasets.delete({ datasetId: id });
   await datasets.deleteMany([csv.id]);
-  await effect(async () => {
+  await checkEffect(async () => {
     expect(await datasets.has({ datasetId: id })).toBe(false);
     expect(await datasets.has({ datasetId: csv.id })).toBe(false);
   });

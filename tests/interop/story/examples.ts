@@ -1,8 +1,8 @@
 import { expect } from "vitest";
-import { soon } from "./world.ts";
-import type { Story } from "./world.ts";
+import { laterThanNow } from "./story-context.ts";
+import type { Story } from "./story-context.ts";
 
-export const tellExamples: Story = async ({ client, endpoint, effect, recordTrace }) => {
+export const tellExamples: Story = async ({ client, endpoint, checkEffect, recordTrace }) => {
   const { datasets, examples } = client;
   const { rootId } = await recordTrace();
   const { id: datasetId } = await datasets.create({ name: "of the examples" });
@@ -32,7 +32,7 @@ export const tellExamples: Story = async ({ client, endpoint, effect, recordTrac
   });
   const picture = { mimeType: "image/png", data: Buffer.from([137, 80, 78, 71]) };
   const withFile = await examples.create({ datasetId, ...full, attachments: { picture } });
-  const asOf = (await datasets.readVersion({ datasetId: datasetId, asOf: soon() })).asOf;
+  const asOf = (await datasets.readVersion({ datasetId: datasetId, asOf: laterThanNow() })).asOf;
   await examples.createChat({
     datasetId,
     messages: [{ role: "user", content: "hi" }],
@@ -52,7 +52,7 @@ export const tellExamples: Story = async ({ client, endpoint, effect, recordTrac
     .toArray();
   await examples.list({ datasetName: "of the examples", offset: 1, inlineS3Urls: false }).toArray();
   const count = await examples.count(filter);
-  await effect(async () => {
+  await checkEffect(async () => {
     expect(checked).toMatchObject({ read: 1, created: 1, rejected: 0 });
     expect(read).toMatchObject({ inputs: { q: 1 }, metadata: { kind: "k" } });
     expect(read.splits.toSorted()).toEqual(["test", "train"]);
@@ -79,7 +79,7 @@ export const tellExamples: Story = async ({ client, endpoint, effect, recordTrac
     datasetId,
     examples: [{ id: withFile.id, attachments: { third: picture } }],
   });
-  await effect(async () => {
+  await checkEffect(async () => {
     expect(await examples.read(one.id)).toMatchObject({ inputs: { q: 7 }, splits: ["valid"] });
     expect(await examples.read(exampleIds[1]!)).toMatchObject({ outputs: { a: 7 } });
     const names = Object.keys((await examples.read(withFile.id)).attachments ?? {});
@@ -88,7 +88,7 @@ export const tellExamples: Story = async ({ client, endpoint, effect, recordTrac
   await examples.delete(one.id);
   await examples.deleteMany([exampleIds[0]!]);
   await examples.deleteMany(exampleIds.slice(1), { hardDelete: true });
-  await effect(async () => {
+  await checkEffect(async () => {
     await expect(examples.read(one.id)).rejects.toMatchObject({ status: 404 });
     expect(await examples.read(one.id, { asOf })).toMatchObject({ inputs: { q: 1 } });
     expect(await examples.count({ datasetId })).toBe(3);

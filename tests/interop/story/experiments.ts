@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import type { Story } from "./world.ts";
+import type { Story } from "./story-context.ts";
 
-export const tellExperiments: Story = async ({ client, effect, recordTrace }) => {
+export const tellExperiments: Story = async ({ client, checkEffect, recordTrace }) => {
   const { experiments, examples, projects } = client;
   const { id: datasetId } = await client.datasets.create({ name: "of the experiments" });
   const example = await examples.create({ datasetId, inputs: { q: 1 } });
@@ -11,7 +11,7 @@ export const tellExperiments: Story = async ({ client, effect, recordTrace }) =>
   );
   const experimentIds = [one!.id, two!.id];
   const trace = await recordTrace({ project: "one", referenceExampleId: example.id });
-  const made = await experiments.createComparative({
+  const created = await experiments.createComparative({
     id: randomUUID(),
     name: "one against two",
     experimentIds,
@@ -24,14 +24,14 @@ export const tellExperiments: Story = async ({ client, effect, recordTrace }) =>
     runId: trace.rootId,
     key: "preferred",
     score: 1,
-    comparativeExperimentId: made.id,
+    comparativeExperimentId: created.id,
   });
   await client.feedback.create({ runId: trace.rootId, key: "aside", score: 0 });
-  const votes = await client.feedback.list({ comparativeExperimentId: made.id }).toArray();
+  const votes = await client.feedback.list({ comparativeExperimentId: created.id }).toArray();
   const found = await experiments
     .listComparative({
       datasetId,
-      ids: [made.id],
+      ids: [created.id],
       name: "one against two",
       nameContains: "against",
       limit: 5,
@@ -43,13 +43,13 @@ export const tellExperiments: Story = async ({ client, effect, recordTrace }) =>
       experimentIds,
       exampleIds: [example.id],
       filters: { [one!.id]: ['eq(name, "root")'] },
-      comparativeExperimentId: made.id,
+      comparativeExperimentId: created.id,
       limit: 5,
     })
     .toArray();
-  await effect(() => {
+  await checkEffect(() => {
     expect(votes.map(({ id }) => id)).toEqual([vote.id]);
-    expect(found).toMatchObject([{ id: made.id, name: "one against two" }]);
+    expect(found).toMatchObject([{ id: created.id, name: "one against two" }]);
     expect(compared).toHaveLength(1);
     const runs = compared[0]?.runs[one!.id]?.map(({ run, feedbackStats }) => [
       run.id,

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import type { Story } from "./world.ts";
+import type { Story } from "./story-context.ts";
 
-export const tellFeedback: Story = async ({ client, effect, recordTrace }) => {
+export const tellFeedback: Story = async ({ client, checkEffect, recordTrace }) => {
   const { feedback } = client;
   const { rootId, startedAt } = await recordTrace({ project: "of the feedback" });
   const { id: projectId } = await client.projects.read({ projectName: "of the feedback" });
-  const made = await feedback.create({
+  const created = await feedback.create({
     id: randomUUID(),
     runId: rootId,
     key: "correct",
@@ -22,17 +22,17 @@ export const tellFeedback: Story = async ({ client, effect, recordTrace }) => {
     runProjectId: projectId,
     runStartTime: startedAt,
   });
-  const given = await feedback.upload([{ runId: rootId, key: "uploaded", score: 1 }]);
-  await effect(() => expect(given).toMatchObject({ read: 1, created: 1 }));
+  const uploadResult = await feedback.upload([{ runId: rootId, key: "uploaded", score: 1 }]);
+  await checkEffect(() => expect(uploadResult).toMatchObject({ read: 1, created: 1 }));
   const ofProject = await feedback.create({ projectId, key: "overall", score: true });
-  await feedback.update(made.id, {
+  await feedback.update(created.id, {
     score: 1,
     value: "good",
     comment: "better",
     correction: "text",
     feedbackConfig: { type: "continuous", min: 0, max: 1 },
   });
-  const read = await feedback.read(made.id);
+  const read = await feedback.read(created.id);
   const found = await feedback
     .list({
       runIds: [rootId],
@@ -47,9 +47,9 @@ export const tellFeedback: Story = async ({ client, effect, recordTrace }) => {
     })
     .toArray();
   const ofProjects = await feedback.list({ projectIds: [projectId], level: "project" }).toArray();
-  await effect(() => {
+  await checkEffect(() => {
     expect(read).toMatchObject({ score: 1, value: "good", comment: "better" });
-    expect(found.map(({ id }) => id)).toEqual([made.id]);
+    expect(found.map(({ id }) => id)).toEqual([created.id]);
     expect(ofProjects.map(({ id }) => id)).toEqual([ofProject.id]);
   });
   const token = await feedback.createToken(rootId, "by-link", {
@@ -61,12 +61,12 @@ export const tellFeedback: Story = async ({ client, effect, recordTrace }) => {
     { runId: rootId, feedbackKey: "two" },
   ]);
   const tokens = await feedback.listTokens(rootId).toArray();
-  await effect(() => {
+  await checkEffect(() => {
     expect(tokens.map(({ id }) => id)).toContain(token.id);
     expect(tokens).toHaveLength(3);
   });
-  await feedback.delete(made.id);
-  await effect(async () => {
-    await expect(feedback.read(made.id)).rejects.toMatchObject({ status: 404 });
+  await feedback.delete(created.id);
+  await checkEffect(async () => {
+    await expect(feedback.read(created.id)).rejects.toMatchObject({ status: 404 });
   });
 };

@@ -16,17 +16,17 @@ export const otherRows: Readonly<Partial<Record<EndpointName, string>>> = {
   sendSpans: "OpenTelemetry's exporters",
 };
 
-interface Ask {
+interface RowRequest {
   readonly method: string;
   readonly path: string;
   readonly json?: unknown;
 }
 
-type Asks = (ask: Ask) => Promise<unknown>;
+type SendRequest = (send: RowRequest) => Promise<unknown>;
 
 /** Sends each of these requests as those programs do, and sends runs in the formats that a server with multipart never receives. */
-export async function askOtherRows(endpoint: string, client: Client): Promise<void> {
-  const ask: Asks = async ({ method, path, json }) => {
+export async function sendOtherRows(endpoint: string, client: Client): Promise<void> {
+  const send: SendRequest = async ({ method, path, json }) => {
     const response = await fetch(endpoint + path, {
       method,
       headers: { "x-api-key": "key", "content-type": "application/json" },
@@ -38,20 +38,20 @@ export async function askOtherRows(endpoint: string, client: Client): Promise<vo
     });
     return JSON.parse(text) as unknown;
   };
-  await sendRuns(ask);
-  await askAboutRun(ask, client);
-  await askAboutOthers(ask, client);
+  await sendRuns(send);
+  await requestRunRows(send, client);
+  await requestRemainingRows(send, client);
 }
 
-async function sendRuns(ask: Asks): Promise<void> {
+async function sendRuns(send: SendRequest): Promise<void> {
   const [one, two] = [runOf("one"), runOf("two")];
-  await ask({ method: "POST", path: "/runs", json: one });
-  await ask({ method: "PATCH", path: `/runs/${one.id}`, json: { outputs: { a: 1 } } });
-  await ask({ method: "POST", path: "/runs/batch", json: { post: [two], patch: [] } });
-  expect(await ask({ method: "GET", path: `/runs/${one.id}` })).toMatchObject({
+  await send({ method: "POST", path: "/runs", json: one });
+  await send({ method: "PATCH", path: `/runs/${one.id}`, json: { outputs: { a: 1 } } });
+  await send({ method: "POST", path: "/runs/batch", json: { post: [two], patch: [] } });
+  expect(await send({ method: "GET", path: `/runs/${one.id}` })).toMatchObject({
     outputs: { a: 1 },
   });
-  expect(await ask({ method: "GET", path: `/runs/${two.id}` })).toMatchObject({ name: "two" });
+  expect(await send({ method: "GET", path: `/runs/${two.id}` })).toMatchObject({ name: "two" });
   const span = {
     traceId: "0af7651916cd43dd8448eb211c80319c",
     spanId: "b7ad6b7169203331",
@@ -61,12 +61,12 @@ async function sendRuns(ask: Asks): Promise<void> {
     attributes: [{ key: "langsmith.trace.session_name", value: { stringValue: "of the spans" } }],
   };
   const resourceSpans = [{ scopeSpans: [{ spans: [span] }] }];
-  await ask({ method: "POST", path: "/otel/v1/traces", json: { resourceSpans } });
-  const [project] = (await ask({ method: "GET", path: "/sessions?name=of%20the%20spans" })) as {
+  await send({ method: "POST", path: "/otel/v1/traces", json: { resourceSpans } });
+  const [project] = (await send({ method: "GET", path: "/sessions?name=of%20the%20spans" })) as {
     readonly id: string;
   }[];
   const json = { session: [project?.id] };
-  const found = await ask({ method: "POST", path: "/runs/query", json });
+  const found = await send({ method: "POST", path: "/runs/query", json });
   expect(found).toMatchObject({ runs: [{ name: "span" }] });
 }
 
@@ -83,39 +83,39 @@ function runOf(name: string) {
   };
 }
 
-async function askAboutRun(ask: Asks, client: Client): Promise<void> {
+async function requestRunRows(send: SendRequest, client: Client): Promise<void> {
   const { rootId } = await recordTraceWith(client)();
   const share = { method: "GET", path: `/runs/${rootId}/share` };
-  expect(await ask(share)).toBeNull();
+  expect(await send(share)).toBeNull();
   const { shareToken } = await client.runs.share(rootId);
-  expect(await ask(share)).toEqual({ run_id: rootId, share_token: shareToken });
+  expect(await send(share)).toEqual({ run_id: rootId, share_token: shareToken });
 
   const { url } = await client.feedback.createToken(rootId, "by-link");
   const path = url.slice(url.indexOf("/feedback/tokens/"));
-  await ask({ method: "POST", path, json: { score: 1, comment: "posted", metadata: {} } });
-  await ask({ method: "GET", path: `${path}?score=0&comment=opened` });
-  const given = await client.feedback.list({ runIds: [rootId], keys: ["by-link"] }).toArray();
-  expect(new Set(given.map(({ comment }) => comment))).toEqual(new Set(["opened", "posted"]));
+  await send({ method: "POST", path, json: { score: 1, comment: "posted", metadata: {} } });
+  await send({ method: "GET", path: `${path}?score=0&comment=opened` });
+  const listed = await client.feedback.list({ runIds: [rootId], keys: ["by-link"] }).toArray();
+  expect(new Set(listed.map(({ comment }) => comment))).toEqual(new Set(["opened", "posted"]));
 
   const queue = await client.annotationQueues.create({ name: "of other clients" });
   await client.annotationQueues.addRuns(queue.id, { runIds: [rootId] });
-  const queues = await ask({ method: "GET", path: `/annotation-queues/${rootId}/queues` });
+  const queues = await send({ method: "GET", path: `/annotation-queues/${rootId}/queues` });
   expect(queues).toMatchObject([{ id: queue.id }]);
-  await ask({ method: "DELETE", path: `/annotation-queues?queue_ids=${queue.id}` });
+  await send({ method: "DELETE", path: `/annotation-queues?queue_ids=${queue.id}` });
   await expect(client.annotationQueues.read(queue.id)).rejects.toMatchObject({ status: 404 });
 }
 
-async function askAboutOthers(ask: Asks, client: Client): Promise<void> {
+async function requestRemainingRows(send: SendRequest, client: Client): Promise<void> {
   const { prompts, projects } = client;
   const project = await projects.create({ name: "to be deleted" });
-  await ask({ method: "DELETE", path: `/sessions?session_ids=${project.id}` });
+  await send({ method: "DELETE", path: `/sessions?session_ids=${project.id}` });
   expect(await projects.has({ projectId: project.id })).toBe(false);
 
   await prompts.create("tagged");
   await prompts.commit("tagged", { manifest: { v: 1 }, tags: ["stable"] });
   const commit = await prompts.commit("tagged", { manifest: { v: 2 } });
   const path = "/repos/-/tagged/tags/stable";
-  await ask({ method: "PATCH", path, json: { commit_id: commit.id } });
+  await send({ method: "PATCH", path, json: { commit_id: commit.id } });
   expect(await prompts.readTag("tagged", { tag: "stable" })).toMatchObject({
     commitHash: commit.commitHash,
   });

@@ -1,10 +1,10 @@
 import { expect } from "vitest";
-import type { Story } from "./world.ts";
+import type { Story } from "./story-context.ts";
 
-export const tellProjects: Story = async ({ client, effect }) => {
+export const tellProjects: Story = async ({ client, checkEffect }) => {
   const { projects } = client;
   const dataset = await client.datasets.create({ name: "of the projects" });
-  const made = await projects.create({
+  const created = await projects.create({
     name: "mill",
     description: "grinds",
     extra: { colour: "red" },
@@ -12,11 +12,11 @@ export const tellProjects: Story = async ({ client, effect }) => {
     referenceDatasetId: dataset.id,
   });
   const other = await projects.create({ name: "other mill", upsert: true });
-  const read = await projects.read({ projectId: made.id, includeStats: true });
+  const read = await projects.read({ projectId: created.id, includeStats: true });
   await projects.read({ projectName: "mill", includeStats: false });
   const found = await projects
     .list({
-      projectIds: [made.id, other.id],
+      projectIds: [created.id, other.id],
       projectName: "mill",
       nameContains: "il",
       referenceDatasetId: dataset.id,
@@ -26,28 +26,28 @@ export const tellProjects: Story = async ({ client, effect }) => {
       limit: 5,
     })
     .toArray();
-  await effect(() => {
+  await checkEffect(() => {
     expect(read).toMatchObject({ name: "mill", description: "grinds" });
-    expect(found.map(({ id }) => id)).toEqual([made.id]);
+    expect(found.map(({ id }) => id)).toEqual([created.id]);
   });
   await projects.update({
-    projectId: made.id,
+    projectId: created.id,
     name: "windmill",
     description: "turns",
     extra: { colour: "blue" },
     metadata: { wheel: 2 },
     endTime: new Date(),
   });
-  await effect(async () => {
+  await checkEffect(async () => {
     expect(await projects.has({ projectName: "mill" })).toBe(false);
-    expect(await projects.read({ projectId: made.id })).toMatchObject({ name: "windmill" });
-    expect(await projects.url({ projectId: made.id })).toContain(`/projects/p/${made.id}`);
+    expect(await projects.read({ projectId: created.id })).toMatchObject({ name: "windmill" });
+    expect(await projects.url({ projectId: created.id })).toContain(`/projects/p/${created.id}`);
   });
-  await projects.has({ projectId: made.id });
-  await projects.url({ projectId: made.id });
-  await projects.delete({ projectId: made.id });
+  await projects.has({ projectId: created.id });
+  await projects.url({ projectId: created.id });
+  await projects.delete({ projectId: created.id });
   await projects.delete({ projectId: other.id });
-  await effect(async () => {
-    expect(await projects.has({ projectId: made.id })).toBe(false);
+  await checkEffect(async () => {
+    expect(await projects.has({ projectId: created.id })).toBe(false);
   });
 };

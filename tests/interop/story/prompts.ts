@@ -1,11 +1,11 @@
 import { expect } from "vitest";
-import type { Story } from "./world.ts";
+import type { Story } from "./story-context.ts";
 
-export const tellPrompts: Story = async ({ client, effect }) => {
+export const tellPrompts: Story = async ({ client, checkEffect }) => {
   const { prompts } = client;
   const manifest = { lc: 1, type: "constructor", id: ["prompts"], kwargs: { template: "{q}" } };
   const fields = { description: "asks", readme: "# Asks", tags: ["short"], isPublic: true };
-  const made = await prompts.create("asking", fields);
+  const created = await prompts.create("asking", fields);
   await prompts.update("asking", { ...fields, description: "asks again", isArchived: false });
   const first = await prompts.commit("asking", { manifest, description: "first" });
   await prompts.commit("asking", {
@@ -23,7 +23,7 @@ export const tellPrompts: Story = async ({ client, effect }) => {
   const tag = await prompts.tag(`asking:${first.commitHash}`, { tag: "stable" });
   const readTag = await prompts.readTag("asking", { tag: "stable" });
   const tags = await prompts.listTags("asking");
-  await effect(() => {
+  await checkEffect(() => {
     expect(pulled).toMatchObject({ commitHash: first.commitHash, manifest });
     expect(commits).toHaveLength(2);
     expect(readTag).toEqual(tag);
@@ -44,9 +44,9 @@ export const tellPrompts: Story = async ({ client, effect }) => {
       limit: 5,
     })
     .toArray();
-  await effect(() => {
+  await checkEffect(() => {
     expect(likes).toEqual([1, 0]);
-    expect(read).toMatchObject({ id: made.id, description: "asks again", owner: "mill" });
+    expect(read).toMatchObject({ id: created.id, description: "asks again", owner: "mill" });
     expect(found.map(({ repo }) => repo)).toEqual(["asking"]);
   });
   const pushed = await prompts.push("fresh", {
@@ -57,7 +57,7 @@ export const tellPrompts: Story = async ({ client, effect }) => {
   });
   await prompts.push("asking", { description: "pushed", manifest, parentCommit: "latest" });
   const url = await prompts.url(`asking:${first.commitHash}`);
-  await effect(async () => {
+  await checkEffect(async () => {
     expect(pushed).toMatchObject({ isNew: true, isCommitted: true });
     expect(url).toContain(`/prompts/asking/${first.commitHash.slice(0, 8)}`);
     expect(await prompts.has("asking")).toBe(true);
@@ -66,7 +66,7 @@ export const tellPrompts: Story = async ({ client, effect }) => {
   await prompts.has("asking");
   await prompts.deleteMany([fresh.id]);
   await prompts.delete("fresh");
-  await effect(async () => {
+  await checkEffect(async () => {
     expect([await prompts.has("asking"), await prompts.has("fresh")]).toEqual([false, false]);
   });
 };

@@ -1,9 +1,9 @@
 import type { Client } from "millrace";
-import type { World } from "./world.ts";
+import type { StoryContext } from "./story-context.ts";
 
 /** Creates the function with which a story records traces through the client. */
 export const recordTraceWith =
-  (client: Client): World["recordTrace"] =>
+  (client: Client): StoryContext["recordTrace"] =>
   async ({ project, referenceExampleId } = {}) => {
     const startedAt = new Date();
     const root = client.startRun({

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import type { Story } from "./world.ts";
+import type { Story } from "./story-context.ts";
 
-export const tellRuns: Story = async ({ client, endpoint, effect, recordTrace }) => {
+export const tellRuns: Story = async ({ client, endpoint, checkEffect, recordTrace }) => {
   const { runs } = client;
   const { rootId, childId, startedAt } = await recordTrace({ project: "of the runs" });
   const { id: projectId } = await client.projects.read({ projectName: "of the runs" });
@@ -34,7 +34,7 @@ export const tellRuns: Story = async ({ client, endpoint, effect, recordTrace })
     .list({ ...filter, filter: text, traceFilter: 'eq(name, "root")', treeFilter: text })
     .toArray();
   const stats = await runs.stats({ ...filter, filter: "eq(is_root, true)" });
-  await effect(() => {
+  await checkEffect(() => {
     expect(read).toMatchObject({ id: rootId, childRuns: [{ id: childId }] });
     expect(found).toMatchObject([{ id: childId, name: "child", parentRunId: rootId }]);
     expect(byFilter.map(({ id }) => id)).toEqual([childId]);
@@ -60,19 +60,19 @@ export const tellRuns: Story = async ({ client, endpoint, effect, recordTrace })
   const files = await runs.readAttachments(id);
   const note = files["note"] ?? { presignedUrl: `${endpoint}/info` };
   const bytes = await runs.readAttachment(note);
-  await effect(() => {
+  await checkEffect(() => {
     expect(moved).toMatchObject({ read: 1, created: 1, rejected: 0 });
     expect(Buffer.from(bytes)).toEqual(noteText);
   });
   const share = await runs.share(rootId);
   const shared = await runs.readShared(share.url);
   const url = await runs.url(childId);
-  await effect(() => {
+  await checkEffect(() => {
     expect(shared.id).toBe(rootId);
     expect(url).toContain(childId);
   });
   await runs.unshare(rootId);
-  await effect(async () => {
+  await checkEffect(async () => {
     await expect(runs.readShared(share.url)).rejects.toMatchObject({ status: 404 });
   });
 };

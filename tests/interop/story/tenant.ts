@@ -1,10 +1,10 @@
 import { expect } from "vitest";
-import type { Story } from "./world.ts";
+import type { Story } from "./story-context.ts";
 
-export const tellTenant: Story = async ({ client, effect }) => {
+export const tellTenant: Story = async ({ client, checkEffect }) => {
   await client.tenant.setHandle("mill");
   const settings = await client.tenant.settings();
-  await effect(() => {
+  await checkEffect(() => {
     expect(settings.handle).toBe("mill");
   });
 };

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 
 /** A response, or `"hang up"` to close the connection without one. */
-export type StrictAnswer =
+export type StrictResponse =
   | {
       readonly status: number;
       readonly headers?: Readonly<Record<string, string>>;
@@ -9,15 +9,15 @@ export type StrictAnswer =
     }
   | "hang up";
 
-export const jsonAnswer = (status: number, value: unknown): StrictAnswer => ({
+export const jsonResponse = (status: number, value: unknown): StrictResponse => ({
   status,
   headers: { "content-type": "application/json" },
   body: JSON.stringify(value),
 });
 
-export const missing: StrictAnswer = jsonAnswer(404, { detail: "Not Found" });
+export const notFound: StrictResponse = jsonResponse(404, { detail: "Not Found" });
 
-export function give(response: ServerResponse, answer: StrictAnswer): void {
+export function sendResponse(response: ServerResponse, answer: StrictResponse): void {
   if (answer === "hang up") {
     response.destroy();
     return;

@@ -2,11 +2,17 @@ import { endpoints } from "../../../src/model/endpoints.ts";
 import type { Endpoint, EndpointName } from "../../../src/model/endpoints.ts";
 import { isTime, isUuid, typeProblems } from "./check-type.ts";
 import type { TypeProblem } from "./check-type.ts";
-import { alternativesOf, factsOf, itemTypeOf, membersOf, shapeOf } from "./platform-facts.ts";
+import {
+  alternativesOf,
+  platformOperationOf,
+  itemTypeOf,
+  membersOf,
+  shapeOf,
+} from "./platform-facts.ts";
 import { readMultipart } from "./read-multipart.ts";
 import type { PartProblem } from "./read-multipart.ts";
-import { contentTypeOf, jsonOf } from "./seen-request.ts";
-import type { SeenRequest, Violation } from "./seen-request.ts";
+import { contentTypeOf, jsonOf } from "./received-request.ts";
+import type { ReceivedRequest, Violation } from "./received-request.ts";
 
 export type CallRule =
   | TypeProblem["rule"]
@@ -31,7 +37,7 @@ const rows: readonly Row[] = Object.entries(endpoints).map(([name, endpoint]) =>
 const argumentsIn = (path: string): number => path.split("/:").length;
 
 /** The row of the endpoint table for a request. If several match, the one with the most literal segments. */
-export function rowOf({ method, path }: Pick<SeenRequest, "method" | "path">): Row | undefined {
+export function rowOf({ method, path }: Pick<ReceivedRequest, "method" | "path">): Row | undefined {
   return rows
     .filter(
       ({ endpoint }) =>
@@ -62,8 +68,11 @@ const alsoInBody: ReadonlySet<string> = new Set([
 const alsoInForm = /^[^.]+\.attachment\.[^.]+$/;
 
 /** Checks an API call against the platform's description of it. */
-export function checkCall({ endpoint, name }: Row, request: SeenRequest): Violation<CallRule>[] {
-  const facts = factsOf(endpoint);
+export function checkCall(
+  { endpoint, name }: Row,
+  request: ReceivedRequest,
+): Violation<CallRule>[] {
+  const facts = platformOperationOf(endpoint);
   if (facts === undefined) {
     return jsonProblems(request);
   }
@@ -75,7 +84,7 @@ const withOptional = (names: Readonly<Record<string, string>>): Record<string, s
   Object.fromEntries(Object.entries(names).map(([name, type]) => [`${name}?`, type]));
 
 /** Checks a call that the description lacks: its body must be JSON, or declare another type. */
-function jsonProblems(request: SeenRequest): Violation<CallRule>[] {
+function jsonProblems(request: ReceivedRequest): Violation<CallRule>[] {
   const isJson = /^application\/json\b/.test(contentTypeOf(request));
   return isJson && jsonOf(request.body) === undefined
     ? [{ rule: "json", detail: request.body.toString().slice(0, 200) }]
@@ -84,9 +93,9 @@ function jsonProblems(request: SeenRequest): Violation<CallRule>[] {
 
 function queryProblems(
   query: URLSearchParams,
-  known: Readonly<Record<string, string>>,
+  parameters: Readonly<Record<string, string>>,
 ): Violation<CallRule>[] {
-  const members = membersOf(known);
+  const members = membersOf(parameters);
   const names = new Set(members.map(({ name }) => name));
   return [
     ...[...new Set(query.keys())]
@@ -125,7 +134,7 @@ const isQueryText = (text: string, type: string): boolean =>
   type === `'${text}'` || queryTypes[type]?.(text) === true;
 
 function bodyProblems(
-  request: SeenRequest,
+  request: ReceivedRequest,
   { body: type, contentType = "application/json" }: { body?: string; contentType?: string },
 ): Violation<CallRule>[] {
   const { body } = request;
@@ -145,7 +154,7 @@ function bodyProblems(
 }
 
 /** Checks a form's parts by their names. `{...}` in a name of the description stands for any text. */
-function formProblems(request: SeenRequest, type: string): Violation<CallRule>[] {
+function formProblems(request: ReceivedRequest, type: string): Violation<CallRule>[] {
   const { parts, problems } = readMultipart(contentTypeOf(request), request.body);
   const shape = type.slice(1);
   const members = shapeOf(shape).map((member) => ({ ...member, pattern: patternOf(member.name) }));

@@ -4,8 +4,8 @@ import { fieldProblems, largeFields, runProblems } from "./check-run.ts";
 import type { RunRule } from "./check-run.ts";
 import { readMultipart } from "./read-multipart.ts";
 import type { Part, PartProblem } from "./read-multipart.ts";
-import { contentTypeOf, jsonOf } from "./seen-request.ts";
-import type { SeenRequest, Violation } from "./seen-request.ts";
+import { contentTypeOf, jsonOf } from "./received-request.ts";
+import type { ReceivedRequest, Violation } from "./received-request.ts";
 
 export type IngestRule =
   | RunRule
@@ -39,7 +39,7 @@ export interface Ingested {
 }
 
 /** Parses an ingest request, and reports which rules of its format it breaks. */
-export function checkIngest(request: SeenRequest): Ingested {
+export function checkIngest(request: ReceivedRequest): Ingested {
   if (request.path === "/runs/multipart") {
     return checkMultipart(request);
   }
@@ -59,14 +59,14 @@ export function checkIngest(request: SeenRequest): Ingested {
   return { operations, violations: [...violations, ...more] };
 }
 
-function checkSingle({ method, path }: SeenRequest, run: unknown): Ingested {
+function checkSingle({ method, path }: ReceivedRequest, run: unknown): Ingested {
   const violations: Violation<IngestRule>[] = runProblems(run, { at: "run", isPlaced: false });
-  const own = isObject(run) && typeof run["id"] === "string" ? run["id"] : undefined;
-  const id = method === "PATCH" ? (path.split("/").at(-1) ?? "") : own;
+  const runId = isObject(run) && typeof run["id"] === "string" ? run["id"] : undefined;
+  const id = method === "PATCH" ? (path.split("/").at(-1) ?? "") : runId;
   if (id === undefined) {
     violations.push({ rule: "run-required", detail: "run.id" });
-  } else if (own !== undefined && own !== id) {
-    violations.push({ rule: "part-id", detail: `${own} at ${path}` });
+  } else if (runId !== undefined && runId !== id) {
+    violations.push({ rule: "part-id", detail: `${runId} at ${path}` });
   }
   const kind = method === "PATCH" ? "patch" : "post";
   return { operations: [operationOf(kind, id ?? "", isObject(run) ? run : {})], violations };
@@ -94,7 +94,7 @@ function checkBatch(body: unknown): Ingested {
   return { operations, violations };
 }
 
-function checkMultipart(request: SeenRequest): Ingested {
+function checkMultipart(request: ReceivedRequest): Ingested {
   const { parts, problems } = readMultipart(contentTypeOf(request), request.body);
   const violations: Violation<IngestRule>[] = [...problems];
   const runs = new Map<string, Record<string, unknown>>();

@@ -1,9 +1,9 @@
 import { isObject, isTime, isUuid, typeProblems } from "./check-type.ts";
 import type { TypeProblem } from "./check-type.ts";
-import { placeProblems } from "./dotted-order.ts";
-import type { DottedRule, Placed } from "./dotted-order.ts";
+import { positionProblems } from "./dotted-order.ts";
+import type { DottedRule, RunPosition } from "./dotted-order.ts";
 import { shapeOf } from "./platform-facts.ts";
-import type { Violation } from "./seen-request.ts";
+import type { Violation } from "./received-request.ts";
 
 export type RunRule =
   | "run-object"
@@ -82,7 +82,7 @@ export function runProblems(
   return [
     ...problems,
     ...typeProblems(checkable(run), "@runs.Run", { at, isClosed: true, alsoRight }),
-    ...(isPlaceable(run) ? placeProblems(run) : []),
+    ...(isPlaceable(run) ? positionProblems(run) : []),
   ];
 }
 
@@ -102,13 +102,13 @@ const isRunTime = (value: unknown): boolean =>
 
 /** The run without the members that have their own rules. */
 function checkable(run: Run): Run {
-  const own = new Set(["run_type", "start_time", "end_time"]);
+  const checkedSeparately = new Set(["run_type", "start_time", "end_time"]);
   return Object.fromEntries(
     Object.entries(run).filter(
-      ([name, value]) => !own.has(name) && !(value === null && mayBeNull.has(name)),
+      ([name, value]) => !checkedSeparately.has(name) && !(value === null && mayBeNull.has(name)),
     ),
   );
 }
 
-const isPlaceable = (run: Run): run is Run & Placed =>
+const isPlaceable = (run: Run): run is Run & RunPosition =>
   typeof run["id"] === "string" && typeof run["dotted_order"] === "string";

@@ -100,9 +100,9 @@ function shapeProblems(
     }
     return typeProblems(member, type, { ...check, at: `${at}.${name}`, depth: depth + 1 });
   });
-  const known = new Set(members.map(({ name }) => name));
+  const memberNames = new Set(members.map(({ name }) => name));
   const unknown = Object.keys(value).filter(
-    (name) => isClosed && !known.has(name) && alsoRight?.has(`${shape}.${name}`) !== true,
+    (name) => isClosed && !memberNames.has(name) && alsoRight?.has(`${shape}.${name}`) !== true,
   );
   return [
     ...problems,

@@ -14,7 +14,7 @@ export interface DottedProblem {
 }
 
 /** The members of a run that its dotted order determines. */
-export interface Placed {
+export interface RunPosition {
   readonly id: string;
   readonly dotted_order: string;
   readonly trace_id?: unknown;
@@ -24,7 +24,7 @@ export interface Placed {
 const segmentPattern = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)\d{6}Z(.{36})$/;
 
 /** Checks the rules that apply to a single run. */
-export function placeProblems(run: Placed): DottedProblem[] {
+export function positionProblems(run: RunPosition): DottedProblem[] {
   const segments = run.dotted_order.split(".");
   const ids = segments.map(idOf);
   if (ids.some((id) => id === undefined)) {
@@ -57,7 +57,7 @@ function idOf(segment: string): string | undefined {
 /** Checks the rules between runs, once all have arrived. `orders` contains each run's dotted order by its id. */
 export function treeProblems(orders: ReadonlyMap<string, string>): DottedProblem[] {
   const problems: DottedProblem[] = [];
-  const taken = new Map<string, string>();
+  const idsByPosition = new Map<string, string>();
   for (const [id, order] of orders) {
     const cut = order.lastIndexOf(".");
     if (cut === -1) {
@@ -69,12 +69,15 @@ export function treeProblems(orders: ReadonlyMap<string, string>): DottedProblem
       problems.push({ rule: "dotted-parent", detail: `${order} is below ${parent}` });
     }
     // For equal timestamps, the text order is random.
-    const place = order.slice(0, -36);
-    const other = taken.get(place);
+    const position = order.slice(0, -36);
+    const other = idsByPosition.get(position);
     if (other !== undefined) {
-      problems.push({ rule: "dotted-siblings", detail: `${id} and ${other} both are at ${place}` });
+      problems.push({
+        rule: "dotted-siblings",
+        detail: `${id} and ${other} both are at ${position}`,
+      });
     }
-    taken.set(place, id);
+    idsByPosition.set(position, id);
   }
   return problems;
 }

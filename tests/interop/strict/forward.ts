@@ -1,12 +1,15 @@
-import type { Answered } from "./check-answer.ts";
-import type { StrictAnswer } from "./answer.ts";
+import type { ReceivedResponse } from "./check-response.ts";
+import type { StrictResponse } from "./answer.ts";
 import type { Row } from "./check-call.ts";
-import type { SeenRequest } from "./seen-request.ts";
+import type { ReceivedRequest } from "./received-request.ts";
 
 /** Forwards requests to another server, and collects its responses in `answered`. */
 export const forwardTo =
-  (upstream: string, answered: Answered[]) =>
-  async (row: Row, { method, path, query, headers, body }: SeenRequest): Promise<StrictAnswer> => {
+  (upstream: string, responses: ReceivedResponse[]) =>
+  async (
+    row: Row,
+    { method, path, query, headers, body }: ReceivedRequest,
+  ): Promise<StrictResponse> => {
     const search = query.size === 0 ? "" : `?${query.toString()}`;
     const response = await fetch(upstream + path + search, {
       method,
@@ -21,7 +24,7 @@ export const forwardTo =
     const bytes = Buffer.from(await response.arrayBuffer());
     const contentType = response.headers.get("content-type") ?? "";
     const isPart = query.has("select") || body.includes('"select":');
-    answered.push({ row, status: response.status, contentType, body: bytes, isPart });
+    responses.push({ row, status: response.status, contentType, body: bytes, isPart });
     return {
       status: response.status,
       headers: { "content-type": contentType },

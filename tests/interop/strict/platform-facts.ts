@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 
 /** The platform's description of one call. `scripts/platform-api.mjs` explains the terms. */
-export interface OperationFacts {
+export interface PlatformOperation {
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: string;
   /** Content type of the request body. @defaultValue JSON */
@@ -12,7 +12,7 @@ export interface OperationFacts {
 }
 
 interface PlatformFacts {
-  readonly operations: Readonly<Record<string, OperationFacts>>;
+  readonly operations: Readonly<Record<string, PlatformOperation>>;
   readonly shapes: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
@@ -48,17 +48,21 @@ export function shapeOf(name: string): readonly Member[] {
 }
 
 /** A path without the names of its parameters, which differ between our table and the platform. */
-const nameless = (path: string): string => path.replaceAll(/:\w+/g, ":");
+const withoutParameterNames = (path: string): string => path.replaceAll(/:\w+/g, ":");
 
-const operations: ReadonlyMap<string, OperationFacts> = new Map(
-  Object.entries(facts.operations).map(([name, operation]) => [nameless(name), operation]),
+const operations: ReadonlyMap<string, PlatformOperation> = new Map(
+  Object.entries(facts.operations).map(([name, operation]) => [
+    withoutParameterNames(name),
+    operation,
+  ]),
 );
 
 /** The platform's description of a row of the endpoint table; `undefined` if there is none. */
-export const factsOf = (row: {
+export const platformOperationOf = (row: {
   readonly method: string;
   readonly path: string;
-}): OperationFacts | undefined => operations.get(nameless(`${row.method} ${row.path}`));
+}): PlatformOperation | undefined =>
+  operations.get(withoutParameterNames(`${row.method} ${row.path}`));
 
 /** The alternatives of a type: `"array<'a'|'b'>|null"` has two. */
 export function alternativesOf(type: string): readonly string[] {

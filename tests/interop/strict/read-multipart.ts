@@ -50,8 +50,8 @@ export function readMultipart(contentType: string, body: Buffer): Parts {
     }
     at = end + next.length;
   }
-  const rest = body.toString("latin1", at);
-  if (rest !== "--" && rest !== "--\r\n") {
+  const remaining = body.toString("latin1", at);
+  if (remaining !== "--" && remaining !== "--\r\n") {
     problems.push({ rule: "boundary", detail: "the body does not end with it" });
   }
   return { parts, problems };

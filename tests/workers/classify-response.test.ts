@@ -4,23 +4,23 @@ import { classifyResponse, classifyFailure } from "../../src/workers/sinks/class
 import type { Outcome } from "../../src/workers/sinks/sink.ts";
 
 const now = Date.parse("2026-11-21T10:11:12Z");
-const judge = (status: number, body = "", retryAfter?: string): Outcome =>
+const classify = (status: number, body = "", retryAfter?: string): Outcome =>
   classifyResponse("send runs", { status, body, retryAfter }, now);
 
 /** An error with a code, as Node creates them. */
-const coded = (code: string, message = "it failed"): Error =>
+const errorWithCode = (code: string, message = "it failed"): Error =>
   Object.assign(new Error(message), { code });
 
 describe("an answer", () => {
   test.each([200, 201, 202, 204, 206, 299])("%i delivers, JSON or not", (status) => {
-    expect(judge(status, "not JSON <html>")).toEqual({ kind: "delivered" });
+    expect(classify(status, "not JSON <html>")).toEqual({ kind: "delivered" });
   });
 
   test.each([
     [200, "<html>Sign in"],
     [202, "\r\n<!DOCTYPE html><title>Welcome"],
   ])("%i with a web page is no delivery: %j", (status, body) => {
-    expect(judge(status, body)).toEqual({
+    expect(classify(status, body)).toEqual({
       kind: "retry",
       reason: `Failed to send runs: ${status} with a web page instead of an ingest response. Check the endpoint`,
       code: "ANSWER",
@@ -30,13 +30,13 @@ describe("an answer", () => {
   });
 
   test("409 delivers: an earlier try arrived", () => {
-    expect(judge(409, '{"error":"Conflict"}')).toEqual({ kind: "delivered" });
+    expect(classify(409, '{"error":"Conflict"}')).toEqual({ kind: "delivered" });
   });
 
   test.each([400, 401, 402, 403, 404, 405, 406, 407, 410, 413, 422])(
     "%i is final and names action, status and body",
     (status) => {
-      expect(judge(status, "why")).toEqual({
+      expect(classify(status, "why")).toEqual({
         kind: "rejected",
         rejection: { code: "HTTP", status, message: `Failed to send runs: ${status} why` },
       });
@@ -71,7 +71,7 @@ describe("an answer", () => {
     [504, true],
     [599, false],
   ])("%i may pass; that the server is away is %s", (status, away) => {
-    expect(judge(status, "why")).toEqual({
+    expect(classify(status, "why")).toEqual({
       kind: "retry",
       reason: `Failed to send runs: ${status} why`,
       code: "HTTP",
@@ -81,26 +81,26 @@ describe("an answer", () => {
   });
 
   test.each([402, 429])("%i that says insufficient_quota is never tried again", (status) => {
-    expect(judge(status, '{"error":{"code":"insufficient_quota"}}', "1")).toMatchObject({
+    expect(classify(status, '{"error":{"code":"insufficient_quota"}}', "1")).toMatchObject({
       kind: "rejected",
       rejection: { code: "INSUFFICIENT_QUOTA", status },
     });
   });
 
   test("insufficient_quota in the body of another status means nothing", () => {
-    expect(judge(500, "insufficient_quota")).toMatchObject({ kind: "retry" });
-    expect(judge(400, "insufficient_quota")).toMatchObject({ rejection: { code: "HTTP" } });
+    expect(classify(500, "insufficient_quota")).toMatchObject({ kind: "retry" });
+    expect(classify(400, "insufficient_quota")).toMatchObject({ rejection: { code: "HTTP" } });
   });
 
   test("a long body is cut in the message", () => {
-    const { reason } = judge(500, "x".repeat(100_000)) as { reason: string };
+    const { reason } = classify(500, "x".repeat(100_000)) as { reason: string };
     expect(reason.length).toBeLessThan(2_200);
   });
 
   test("Retry-After is part of what may pass, and of nothing else", () => {
-    expect(judge(503, "", "7")).toMatchObject({ kind: "retry", afterMs: 7_000 });
-    expect(judge(503, "", "soon")).not.toHaveProperty("afterMs");
-    expect(judge(202, "", "7")).toEqual({ kind: "delivered" });
+    expect(classify(503, "", "7")).toMatchObject({ kind: "retry", afterMs: 7_000 });
+    expect(classify(503, "", "soon")).not.toHaveProperty("afterMs");
+    expect(classify(202, "", "7")).toEqual({ kind: "delivered" });
   });
 });
 
@@ -117,7 +117,7 @@ describe("no answer", () => {
     "ERR_SSL_WRONG_VERSION_NUMBER",
     "HPE_INVALID_CONSTANT",
   ])("%s may pass, and the server is away", (code) => {
-    expect(classifyFailure("send runs", coded(code))).toEqual({
+    expect(classifyFailure("send runs", errorWithCode(code))).toEqual({
       kind: "retry",
       reason: `Failed to send runs: ${code} it failed`,
       code: "NETWORK",
@@ -129,7 +129,7 @@ describe("no answer", () => {
     new errors.ConnectTimeoutError("slow"),
     new errors.HeadersTimeoutError("slow"),
     new errors.BodyTimeoutError("slow"),
-    coded("ETIMEDOUT", "slow"),
+    errorWithCode("ETIMEDOUT", "slow"),
     new DOMException("slow", "TimeoutError"),
   ])("%s may pass", (failure) => {
     expect(classifyFailure("send runs", failure)).toMatchObject({
@@ -154,13 +154,13 @@ describe("no answer", () => {
     ["ERR_OSSL_PEM_NO_START_LINE", /not valid PEM text/],
     ["ERR_OSSL_X509_KEY_VALUES_MISMATCH", /key does not belong to the certificate/],
   ])("%s is final, and the message says what to do", (code, hint) => {
-    const outcome = classifyFailure("send runs", coded(code));
+    const outcome = classifyFailure("send runs", errorWithCode(code));
     expect(outcome).toMatchObject({ kind: "rejected", rejection: { code: "CERTIFICATE" } });
     expect((outcome as { rejection: { message: string } }).rejection.message).toMatch(hint);
   });
 
   test("a certificate's failure is found under what wraps it", () => {
-    const failure = new Error("at the proxy", { cause: coded("CERT_HAS_EXPIRED") });
+    const failure = new Error("at the proxy", { cause: errorWithCode("CERT_HAS_EXPIRED") });
     expect(classifyFailure("send runs", failure)).toMatchObject({
       rejection: { code: "CERTIFICATE" },
     });
@@ -170,7 +170,7 @@ describe("no answer", () => {
     // Node's error has no message.
     const failure = Object.assign(
       new AggregateError(
-        [coded("ECONNREFUSED", "connect ECONNREFUSED ::1:1"), coded("ETIMEDOUT")],
+        [errorWithCode("ECONNREFUSED", "connect ECONNREFUSED ::1:1"), errorWithCode("ETIMEDOUT")],
         "all failed",
       ),
       { message: "", code: "ECONNREFUSED" },
@@ -182,10 +182,13 @@ describe("no answer", () => {
   });
 
   test("of what OpenSSL says the message has the reason", () => {
-    const failure = Object.assign(coded("ERR_SSL_X", "80:error:0A:SSL routines:rec.c:160\n"), {
-      library: "SSL routines",
-      reason: "wrong version number",
-    });
+    const failure = Object.assign(
+      errorWithCode("ERR_SSL_X", "80:error:0A:SSL routines:rec.c:160\n"),
+      {
+        library: "SSL routines",
+        reason: "wrong version number",
+      },
+    );
     expect(classifyFailure("send runs", failure)).toMatchObject({
       reason: "Failed to send runs: ERR_SSL_X wrong version number",
     });
@@ -203,7 +206,7 @@ describe("no answer", () => {
   });
 
   test("a cause that is its own ends the search", () => {
-    const failure = coded("ECONNRESET");
+    const failure = errorWithCode("ECONNRESET");
     failure.cause = failure;
     expect(classifyFailure("send runs", failure)).toMatchObject({ kind: "retry" });
   });

@@ -22,12 +22,12 @@ interface MirroredMethod {
 function methodsOf(client: Client): readonly MirroredMethod[] {
   const sync = client.sync as unknown as Readonly<Record<string, Readonly<Record<string, Work>>>>;
   return Object.entries(client as unknown as Readonly<Record<string, object>>).flatMap(
-    ([noun, target]) => {
+    ([resource, target]) => {
       return methodNamesOf(Object.getPrototypeOf(target) as object).map((method) => ({
-        name: `${noun}.${method}`,
+        name: `${resource}.${method}`,
         awaited: (...args: readonly unknown[]) =>
           (target as Readonly<Record<string, Work>>)[method]!(...args),
-        blocking: (...args: readonly unknown[]) => sync[noun]?.[method]?.(...args),
+        blocking: (...args: readonly unknown[]) => sync[resource]?.[method]?.(...args),
       }));
     },
   );
@@ -38,8 +38,10 @@ function methodNamesOf(prototype: object): readonly string[] {
     return [];
   }
   const above = methodNamesOf(Object.getPrototypeOf(prototype) as object);
-  const own = Object.getOwnPropertyNames(prototype).filter((name) => name !== "constructor");
-  return [...new Set([...own, ...above])];
+  const methodNames = Object.getOwnPropertyNames(prototype).filter(
+    (name) => name !== "constructor",
+  );
+  return [...new Set([...methodNames, ...above])];
 }
 
 /** The result of a call, or the comparable properties of its error. */
@@ -66,8 +68,8 @@ describe("every method of every noun", () => {
   test("is mirrored, and nothing else is", () => {
     const client = clientOf("http://localhost:9");
     const { sync } = client;
-    const mirrored = Object.entries(sync).flatMap(([noun, methods]) =>
-      Object.keys(methods as object).map((method) => `${noun}.${method}`),
+    const mirrored = Object.entries(sync).flatMap(([resource, methods]) =>
+      Object.keys(methods as object).map((method) => `${resource}.${method}`),
     );
     expect(mirrored.length).toBeGreaterThan(10);
     expect(mirrored.toSorted()).toEqual(
@@ -110,8 +112,8 @@ describe("at the local server, in this very process", () => {
     const project = sync.projects.create({ name: "mirrored", metadata });
     expect(project).toEqual(await client.projects.read({ projectId: project.id }));
     expect(project.extra["metadata"]).toEqual(JSON.parse(JSON.stringify(metadata)));
-    const made = Array.from({ length: 120 }, (_one, index) => `many-${index}`);
-    for (const name of made) {
+    const created = Array.from({ length: 120 }, (_one, index) => `many-${index}`);
+    for (const name of created) {
       await client.projects.create({ name });
     }
     const list = sync.projects.list({ nameContains: "many-" });
@@ -144,8 +146,8 @@ describe("at the local server, in this very process", () => {
 
   test("an error is of the same class, and its stack names who called", async () => {
     const { sync } = clientOf(url);
-    function readConfiguration(nouns: SyncResources): unknown {
-      return nouns.projects.read({ projectName: "absent" });
+    function readConfiguration(resources: SyncResources): unknown {
+      return resources.projects.read({ projectName: "absent" });
     }
     const error = errorOf(() => readConfiguration(sync));
     expect(error).toBeInstanceOf(NotFoundError);
@@ -162,9 +164,9 @@ describe("at the local server, in this very process", () => {
     expect(bad.message).toBe(
       'Invalid UUID for run id: "no id". Pass the id as the server returned it: 32 hexadecimal digits grouped 8-4-4-4-12',
     );
-    const taken = errorOf(() => ["a", "a"].map((name) => sync.projects.create({ name })));
-    expect(taken).toMatchObject({ code: "CONFLICT", status: 409 });
-    expect((taken as ConflictError).requestId).toMatch(/^[0-9a-f-]{36}$/);
+    const conflictError = errorOf(() => ["a", "a"].map((name) => sync.projects.create({ name })));
+    expect(conflictError).toMatchObject({ code: "CONFLICT", status: 409 });
+    expect((conflictError as ConflictError).requestId).toMatch(/^[0-9a-f-]{36}$/);
   });
 });
 

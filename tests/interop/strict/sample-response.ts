@@ -1,13 +1,13 @@
 import type { EndpointName } from "../../../src/model/endpoints.ts";
-import type { StrictAnswer } from "./answer.ts";
-import { jsonAnswer, missing } from "./answer.ts";
+import type { StrictResponse } from "./answer.ts";
+import { jsonResponse, notFound } from "./answer.ts";
 import type { Row } from "./check-call.ts";
-import { factsOf } from "./platform-facts.ts";
+import { platformOperationOf } from "./platform-facts.ts";
 import { sampleOf } from "./sample.ts";
 import type { SampleKind } from "./sample.ts";
 import { readMultipart } from "./read-multipart.ts";
-import { contentTypeOf, jsonOf } from "./seen-request.ts";
-import type { SeenRequest } from "./seen-request.ts";
+import { contentTypeOf, jsonOf } from "./received-request.ts";
+import type { ReceivedRequest } from "./received-request.ts";
 
 /** Types of responses that the platform's description lacks and its documentation names. */
 const alsoAnswered: Readonly<Partial<Record<EndpointName, string>>> = {
@@ -17,39 +17,43 @@ const alsoAnswered: Readonly<Partial<Record<EndpointName, string>>> = {
 };
 
 /** The response of a server that stores nothing: a sample of the platform's type, or a value that a client requires. */
-export function madeUp(row: Row, request: SeenRequest, kind: SampleKind): StrictAnswer {
+export function sampleResponse(
+  row: Row,
+  request: ReceivedRequest,
+  kind: SampleKind,
+): StrictResponse {
   const { name, endpoint } = row;
   const { path, query } = request;
-  const type = factsOf(endpoint)?.answer ?? alsoAnswered[name] ?? "any";
+  const type = platformOperationOf(endpoint)?.answer ?? alsoAnswered[name] ?? "any";
   const sample = sampleOf(type, kind);
   switch (name) {
     case "searchDataset":
-      return jsonAnswer(200, { examples: [sampleOf("@Example", kind)] });
+      return jsonResponse(200, { examples: [sampleOf("@Example", kind)] });
     case "createFeedbackToken":
       // As many samples as were requested, as a list if the request was a list.
-      return jsonAnswer(200, Array.isArray(jsonOf(request.body)?.value) ? [sample] : sample);
+      return jsonResponse(200, Array.isArray(jsonOf(request.body)?.value) ? [sample] : sample);
     case "createExamples":
-      return jsonAnswer(
+      return jsonResponse(
         200,
-        sentOf(request).map(() => sampleOf("@Example", kind)),
+        submittedExamples(request).map(() => sampleOf("@Example", kind)),
       );
     case "uploadExamples":
-      return jsonAnswer(201, { ...(sample as object), count: sentOf(request).length });
+      return jsonResponse(201, { ...(sample as object), count: submittedExamples(request).length });
     case "readSettings":
     case "setTenantHandle":
-      return jsonAnswer(200, { ...(sample as object), tenant_handle: "mill" });
+      return jsonResponse(200, { ...(sample as object), tenant_handle: "mill" });
     case "listDatasets":
       // A dataset with this name must not exist yet.
-      return jsonAnswer(200, query.get("name") === "cloned" ? [] : sample);
+      return jsonResponse(200, query.get("name") === "cloned" ? [] : sample);
     case "readPrompt":
-      return path.endsWith("/fresh") ? missing : jsonAnswer(200, sample);
+      return path.endsWith("/fresh") ? notFound : jsonResponse(200, sample);
     default:
-      return jsonAnswer(200, sample);
+      return jsonResponse(200, sample);
   }
 }
 
 /** One entry for each example in the request, which is a list or has one part per id. */
-function sentOf(request: SeenRequest): readonly unknown[] {
+function submittedExamples(request: ReceivedRequest): readonly unknown[] {
   const list = jsonOf(request.body)?.value;
   return Array.isArray(list)
     ? list

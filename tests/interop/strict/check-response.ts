@@ -1,10 +1,10 @@
 import type { Row } from "./check-call.ts";
 import { isObject, typeProblems } from "./check-type.ts";
-import { alternativesOf, factsOf, itemTypeOf, shapeOf } from "./platform-facts.ts";
-import { jsonOf } from "./seen-request.ts";
+import { alternativesOf, platformOperationOf, itemTypeOf, shapeOf } from "./platform-facts.ts";
+import { jsonOf } from "./received-request.ts";
 
 /** The response to a row of the endpoint table. */
-export interface Answered {
+export interface ReceivedResponse {
   readonly row: Row;
   readonly status: number;
   readonly contentType: string;
@@ -16,10 +16,10 @@ export interface Answered {
 /** The message of a router without a matching route. A missing resource has another message. */
 const unrouted = /"detail":"there is no [A-Z]+ \//;
 
-export const isRouted = ({ status, body }: Answered): boolean =>
+export const isRouted = ({ status, body }: ReceivedResponse): boolean =>
   status !== 404 || !unrouted.test(body.toString());
 
-export const isYes = ({ status }: Answered): boolean => status >= 200 && status < 300;
+export const isYes = ({ status }: ReceivedResponse): boolean => status >= 200 && status < 300;
 
 /** Calls whose responses are files. */
 const files: ReadonlySet<string> = new Set([
@@ -32,10 +32,10 @@ const files: ReadonlySet<string> = new Set([
  * Differences between a response and the platform's description of the call, each as `row: difference`,
  * without details of the individual response.
  */
-export function answerDifferences(answered: Answered): string[] {
-  const { row, status, contentType, body, isPart } = answered;
+export function responseDifferences(received: ReceivedResponse): string[] {
+  const { row, status, contentType, body, isPart } = received;
   const { name, endpoint } = row;
-  const facts = factsOf(endpoint);
+  const facts = platformOperationOf(endpoint);
   const differs = (difference: string): string => `${name}: ${difference}`;
   if (files.has(name) && status === 200) {
     return [];
@@ -68,10 +68,10 @@ export function answerDifferences(answered: Answered): string[] {
  * Members that the platform may return and that none of the given responses contains, as `Shape.member`. Only covers
  * shapes that were returned at all.
  */
-export function unansweredMembers(answers: readonly Answered[]): string[] {
+export function missingMembers(responses: readonly ReceivedResponse[]): string[] {
   const seen = new Map<string, Set<string>>();
-  for (const { row, body, isPart } of answers.filter(isYes)) {
-    const type = factsOf(row.endpoint)?.answer;
+  for (const { row, body, isPart } of responses.filter(isYes)) {
+    const type = platformOperationOf(row.endpoint)?.answer;
     const json = jsonOf(body);
     if (type !== undefined && json !== undefined && !isPart) {
       collectMembers(json.value, type, seen);

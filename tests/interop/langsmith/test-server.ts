@@ -8,13 +8,13 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { Client } from "../../../src/main/index.ts";
 import type { WireRun } from "../../../src/main/index.ts";
 import { methodsOf, versions } from "./methods.ts";
-import type { NewVersion, Noun, Version } from "./methods.ts";
+import type { NewVersion, TestedResource, Version } from "./methods.ts";
 
 export { OldClient, TodaysClient };
 
 /** A local server for one test file, and the clients that use it. */
-export class Desk {
-  readonly #noun: Noun;
+export class LangsmithTestServer {
+  readonly #noun: TestedResource;
   readonly #called: Record<Version, Set<string>> = {
     "langsmith-0.1": new Set(),
     langsmith: new Set(),
@@ -23,8 +23,8 @@ export class Desk {
   #server: RunningServer | undefined;
   #reader: Client | undefined;
 
-  constructor(noun: Noun) {
-    this.#noun = noun;
+  constructor(resource: TestedResource) {
+    this.#noun = resource;
     beforeAll(async () => {
       this.#server = await startServer({ port: 0, dataDir: ":memory:" });
       this.#reader = new Client({ endpoint: this.#server.url });

@@ -18,15 +18,15 @@ test("true hides all of it; false none", () => {
 });
 
 test("a function is called once per value, and what it returns is recorded", () => {
-  const seen: unknown[] = [];
+  const collector: unknown[] = [];
   const { hiding: hide } = hiding({
     hideOutputs: (value) => {
-      seen.push(value);
+      collector.push(value);
       return { n: Object.keys(value).length };
     },
   });
   expect(hide.outputs({ a: 1, b: 2 })).toEqual({ n: 2 });
-  expect(seen).toEqual([{ a: 1, b: 2 }]);
+  expect(collector).toEqual([{ a: 1, b: 2 }]);
 });
 
 test("a function that throws hides all of it; neither value nor message is told", () => {

@@ -2,16 +2,16 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { serializeArguments, revive } from "../../src/api/sync/argument-serialization.ts";
 
-function crossed(...args: readonly unknown[]): readonly unknown[] {
-  const { args: there, revivals } = structuredClone(serializeArguments(args));
+function roundTrip(...args: readonly unknown[]): readonly unknown[] {
+  const { args: received, revivals } = structuredClone(serializeArguments(args));
   revive(revivals);
-  return there;
+  return received;
 }
 
 test("whatever is JSON arrives as it is", () => {
   fc.assert(
     fc.property(fc.jsonValue({ depthSize: "medium" }), (value) => {
-      expect(crossed({ metadata: value })).toEqual([{ metadata: value }]);
+      expect(roundTrip({ metadata: value })).toEqual([{ metadata: value }]);
     }),
   );
 });
@@ -45,15 +45,15 @@ test("what is sent as JSON in the end means the same in the other thread", () =>
     proxy: new Proxy({ a: 1 }, {}),
     ["__proto__"]: { a: 1 },
   };
-  const [there] = crossed({ metadata });
-  expect(JSON.stringify(there)).toBe(JSON.stringify({ metadata }));
+  const [received] = roundTrip({ metadata });
+  expect(JSON.stringify(received)).toBe(JSON.stringify({ metadata }));
 });
 
 test("bytes, times, addresses, files and values that contain themselves stay what they are", () => {
   const loop: Record<string, unknown> = { name: "loop" };
   loop["self"] = loop;
   const bytes = Buffer.from("bytes");
-  const [there] = crossed({
+  const [received] = roundTrip({
     bytes,
     when: new Date(7),
     blob: new Blob(["b"]),
@@ -61,21 +61,21 @@ test("bytes, times, addresses, files and values that contain themselves stay wha
     loop,
     places: [bytes, new URL("http://h/")],
   }) as [Record<string, unknown>];
-  expect(Buffer.isBuffer(there["bytes"])).toBe(true);
-  expect(String(there["bytes"])).toBe("bytes");
+  expect(Buffer.isBuffer(received["bytes"])).toBe(true);
+  expect(String(received["bytes"])).toBe("bytes");
   // A view into the buffer pool would have copied the whole pool.
-  expect((there["bytes"] as Buffer).buffer.byteLength).toBe(5);
-  expect(there["places"]).toEqual([Buffer.from("bytes"), new URL("http://h/")]);
-  expect(there["when"]).toEqual(new Date(7));
-  expect(there["file"]).toBeInstanceOf(File);
-  expect(there["file"]).toMatchObject({
+  expect((received["bytes"] as Buffer).buffer.byteLength).toBe(5);
+  expect(received["places"]).toEqual([Buffer.from("bytes"), new URL("http://h/")]);
+  expect(received["when"]).toEqual(new Date(7));
+  expect(received["file"]).toBeInstanceOf(File);
+  expect(received["file"]).toMatchObject({
     name: "a.csv",
     type: "text/csv",
     size: 1,
     lastModified: 3,
   });
-  expect(there["blob"]).toBeInstanceOf(Blob);
-  const copy = there["loop"] as Record<string, unknown>;
+  expect(received["blob"]).toBeInstanceOf(Blob);
+  const copy = received["loop"] as Record<string, unknown>;
   expect(copy["self"]).toBe(copy);
 });
 

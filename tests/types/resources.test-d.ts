@@ -12,7 +12,7 @@ type Calls = {
 };
 
 /** The last argument: where the options are. */
-type Last<Args> = Args extends readonly [...unknown[], infer End] ? End : never;
+type LastArgument<Args> = Args extends readonly [...unknown[], infer End] ? End : never;
 
 type IsAny<Value> = 0 extends 1 & Value ? true : false;
 
@@ -22,7 +22,7 @@ type MembersOf<Value> = Value extends unknown ? keyof Value : never;
 test("every call takes a signal", () => {
   type Without = {
     [Noun in keyof Calls]: {
-      [Name in keyof Calls[Noun]]: "signal" extends MembersOf<Last<Calls[Noun][Name]>>
+      [Name in keyof Calls[Noun]]: "signal" extends MembersOf<LastArgument<Calls[Noun][Name]>>
         ? never
         : Name;
     }[keyof Calls[Noun]];
@@ -43,7 +43,7 @@ test("whatever can be left out can be given as undefined", () => {
     : never;
   type Found = {
     [Noun in keyof Calls]: {
-      [Name in keyof Calls[Noun]]: Strict<Last<Calls[Noun][Name]>>;
+      [Name in keyof Calls[Noun]]: Strict<LastArgument<Calls[Noun][Name]>>;
     }[keyof Calls[Noun]];
   }[keyof Calls];
   expectTypeOf<Found>().toEqualTypeOf<never>();
@@ -63,7 +63,7 @@ test("no call takes or answers any", () => {
         ? true extends
             | IsAny<Args[number]>
             | IsAny<Awaited<Result>>
-            | AnyMember<Last<Required<Args>>>
+            | AnyMember<LastArgument<Required<Args>>>
             | (Awaited<Result> extends object ? AnyMember<Awaited<Result>> : false)
           ? Name
           : never

@@ -8,7 +8,7 @@ import { Client as NewestClient } from "langsmith-0.12";
 import { traceable as newestTraceable } from "langsmith-0.12/traceable";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { Client } from "../../src/main/index.ts";
-import { toArray, unique } from "./langsmith/desk.ts";
+import { toArray, unique } from "./langsmith/test-server.ts";
 import { versions } from "./langsmith/methods.ts";
 import type { Version } from "./langsmith/methods.ts";
 
@@ -88,13 +88,13 @@ describe.each(versions)("%s", (version) => {
 
 test("langsmith 0.10 may name the key's own workspace, and no other", async () => {
   const { id: workspaceId } = await reader.tenant.settings();
-  const own = clientOf("langsmith", { apiUrl: server.url, apiKey, workspaceId });
-  const { id } = await own.createProject({ projectName: unique("project") });
+  const sameWorkspace = clientOf("langsmith", { apiUrl: server.url, apiKey, workspaceId });
+  const { id } = await sameWorkspace.createProject({ projectName: unique("project") });
   expect(await reader.projects.has({ projectId: id })).toBe(true);
-  const other = clientOf("langsmith", {
+  const otherWorkspace = clientOf("langsmith", {
     apiUrl: server.url,
     apiKey,
     workspaceId: crypto.randomUUID(),
   });
-  await expect(other.readProject({ projectId: id })).rejects.toThrow("403");
+  await expect(otherWorkspace.readProject({ projectId: id })).rejects.toThrow("403");
 });

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 
 /** A request as it arrived, with its body decompressed. */
-export interface SeenRequest {
+export interface ReceivedRequest {
   readonly method: string;
   /** The path without the query and without `/api/v1`. */
   readonly path: string;
@@ -16,7 +16,8 @@ export interface Violation<Rule extends string = string> {
   readonly detail: string;
 }
 
-export const contentTypeOf = ({ headers }: SeenRequest): string => headers["content-type"] ?? "";
+export const contentTypeOf = ({ headers }: ReceivedRequest): string =>
+  headers["content-type"] ?? "";
 
 /** Parses bytes that must be JSON in UTF-8; `undefined` if they are not. */
 export function jsonOf(bytes: Buffer): { readonly value: unknown } | undefined {

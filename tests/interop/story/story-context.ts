@@ -1,7 +1,7 @@
 import type { Client } from "millrace";
 
 /** The environment of a story: a client, and a server that is either real or sends sample responses. */
-export interface World {
+export interface StoryContext {
   readonly client: Client;
   /** Base address of the server that the client uses. */
   readonly endpoint: string;
@@ -9,7 +9,7 @@ export interface World {
    * Checks the effect of calls. The check only runs with a real server, because a server with sample responses
    * stores nothing.
    */
-  readonly effect: (check: () => Promise<void> | void) => Promise<void>;
+  readonly checkEffect: (check: () => Promise<void> | void) => Promise<void>;
   /** Records a trace of a root and one child, both ended. Resolves when the server has the runs. */
   readonly recordTrace: (options?: TraceOptions) => Promise<Trace>;
 }
@@ -26,16 +26,16 @@ export interface Trace {
 }
 
 /** Calls every method of one resource, with every argument that it accepts. */
-export type Story = (world: World) => Promise<void>;
+export type Story = (world: StoryContext) => Promise<void>;
 
 /** A time after everything so far, also at microsecond precision, which a Date lacks. */
-export const soon = (): Date => new Date(Date.now() + 1_000);
+export const laterThanNow = (): Date => new Date(Date.now() + 1_000);
 
 /** The methods of a client's resources, as `resource.method`. */
 export function methodsOf(client: Client): readonly string[] {
-  return nounsOf(client).flatMap(([name, noun]) => {
+  return resourcesOf(client).flatMap(([name, resource]) => {
     const methods = new Set<string>();
-    for (let from = prototypeOf(noun); from !== Object.prototype; from = prototypeOf(from)) {
+    for (let from = prototypeOf(resource); from !== Object.prototype; from = prototypeOf(from)) {
       for (const method of Object.getOwnPropertyNames(from)) {
         methods.add(`${name}.${method}`);
       }
@@ -48,7 +48,7 @@ export function methodsOf(client: Client): readonly string[] {
 const prototypeOf = (value: object): object => Object.getPrototypeOf(value) as object;
 
 /** A client's resources: its properties that are instances of classes. */
-const nounsOf = (client: Client): readonly (readonly [string, object])[] =>
+const resourcesOf = (client: Client): readonly (readonly [string, object])[] =>
   Object.entries(client).filter(
     (entry): entry is [string, object] =>
       typeof entry[1] === "object" &&
@@ -57,11 +57,11 @@ const nounsOf = (client: Client): readonly (readonly [string, object])[] =>
   );
 
 /** Wraps a client so that every call of a resource's method is added to `called` as `resource.method`. */
-export function observed(client: Client, called: Set<string>): Client {
-  const nouns = new Map(
-    nounsOf(client).map(([name, noun]) => [
+export function recordCalls(client: Client, called: Set<string>): Client {
+  const resources = new Map(
+    resourcesOf(client).map(([name, resource]) => [
       name,
-      new Proxy(noun, {
+      new Proxy(resource, {
         get(target, property) {
           const value: unknown = Reflect.get(target, property, target);
           if (typeof value !== "function") {
@@ -77,7 +77,8 @@ export function observed(client: Client, called: Set<string>): Client {
   );
   return new Proxy(client, {
     get(target, property) {
-      const value: unknown = nouns.get(String(property)) ?? Reflect.get(target, property, target);
+      const value: unknown =
+        resources.get(String(property)) ?? Reflect.get(target, property, target);
       return typeof value === "function" ? (value.bind(target) as unknown) : value;
     },
   });
