@@ -44,7 +44,7 @@ async function recorded(
   // What was cut for the server's limit is said once.
   const cut = heard.filter((message) => message.includes("exceeded the server's size limit"));
   // So is the first failure of a server that is away for a while.
-  const away = heard.filter((message) => message.includes("is kept in memory, and sent when"));
+  const away = heard.filter((message) => message.includes("are kept in memory and sent when"));
   const others = heard.length - cut.length - away.length;
   expect({ delivered, others, cut: cut.length }).toEqual({
     delivered: accepted,
