@@ -199,6 +199,8 @@ describe("a damaged segment", () => {
     mkdirSync(path);
     const { bodies, troubles } = await recoverSpool();
     expect(bodies).toEqual([]);
-    expect(troubles).toEqual([expect.stringMatching(/^spoolRefused: .*is not this user.s file/)]);
+    expect(troubles).toEqual([
+      expect.stringMatching(/^spoolRefused: .*does not belong to this user/),
+    ]);
   });
 });
