@@ -19,7 +19,7 @@ export async function runServer(options: ServerOptions = {}): Promise<RunningSer
   return server;
 }
 
-export interface Answer {
+export interface CallResult {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -43,7 +43,7 @@ export async function call(
   server: { readonly url: string },
   target: string,
   { body, headers = {} }: CallInit = {},
-): Promise<Answer> {
+): Promise<CallResult> {
   const [method = "GET", path = "/"] = target.split(" ");
   const raw =
     body === undefined ||
