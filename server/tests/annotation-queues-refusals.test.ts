@@ -77,7 +77,7 @@ test("rows of another tenant can be neither read nor written", async () => {
   const added = await me(`POST ${path}/runs`, [run.id]);
   const place = `${path}/runs/${textOf(added.json[0]?.["id"])}`;
   const own = textOf((await you("POST /annotation-queues", { name: "mine" })).json["id"]);
-  const answers = [
+  const responses = [
     await you(`GET ${path}`),
     await you(`PATCH ${path}`, { name: "taken over" }),
     await you(`DELETE ${path}`),
@@ -93,7 +93,7 @@ test("rows of another tenant can be neither read nor written", async () => {
     await you("POST /annotation-queues", body),
     await you(`PATCH /annotation-queues/${own}`, { default_dataset: dataset }),
   ];
-  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 404));
+  expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 404));
   expect((await you("GET /annotation-queues")).json).toMatchObject([{ id: own }]);
   expect((await me(`GET ${path}`)).json).toMatchObject({ ...body, total_runs: 1 });
 });

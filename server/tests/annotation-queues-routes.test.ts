@@ -48,8 +48,8 @@ describe("queues", () => {
       metadata: { [hostile]: [hostile] },
       num_reviewers_per_item: 2,
     };
-    const made = await call(server, "POST /api/v1/annotation-queues", { body });
-    expect(made).toMatchObject({
+    const created = await call(server, "POST /api/v1/annotation-queues", { body });
+    expect(created).toMatchObject({
       status: 200,
       json: {
         ...body,
@@ -63,8 +63,8 @@ describe("queues", () => {
       },
     });
     const path = `/annotation-queues/${body.id}`;
-    expect((await call(server, `GET ${path}`)).json).toEqual(made.json);
-    expect((await call(server, "GET /annotation-queues")).json).toEqual([made.json]);
+    expect((await call(server, `GET ${path}`)).json).toEqual(created.json);
+    expect((await call(server, "GET /annotation-queues")).json).toEqual([created.json]);
     const changes = { name: "n", description: null, rubric_items: null, reservation_minutes: 5 };
     const changed = await call(server, `PATCH ${path}`, {
       body: { ...changes, metadata: { __missing__: "__missing__" } },
@@ -84,19 +84,19 @@ describe("queues", () => {
       call(server, `PATCH ${path}/runs/${body.id}`, { body: {} }),
       call(server, `DELETE ${path}/runs/${body.id}`),
     ];
-    for (const answer of await Promise.all(missing)) {
-      expect(answer).toMatchObject({ status: 404, json: { detail } });
+    for (const response of await Promise.all(missing)) {
+      expect(response).toMatchObject({ status: 404, json: { detail } });
     }
   });
 
   test("repeating a post changes nothing; a different queue with the same id is a conflict", async () => {
     const server = await runServer();
     const body = { id: randomUUID(), name: "q" };
-    const made = await call(server, "POST /annotation-queues", { body });
+    const created = await call(server, "POST /annotation-queues", { body });
     await call(server, `PATCH /annotation-queues/${body.id}`, { body: { name: "renamed" } });
     expect((await call(server, "POST /annotation-queues", { body })).json).toMatchObject({
       name: "renamed",
-      created_at: made.json["created_at"],
+      created_at: created.json["created_at"],
     });
     const other = { ...body, description: "d" };
     expect(await call(server, "POST /annotation-queues", { body: other })).toMatchObject({

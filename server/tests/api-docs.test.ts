@@ -85,9 +85,11 @@ test("the files of the documentation page, both forms of the description and unk
   const files = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file]) => file ?? "");
   expect(files.length).toBeGreaterThan(4);
   for (const file of files) {
-    const answer = await call(server, `GET /api/v1${file}`);
-    expect([file, answer.status, answer.text.length > 100]).toEqual([file, 200, true]);
-    expect(answer.headers.get("content-security-policy")).toMatch(/^default-src 'self'; style-src/);
+    const response = await call(server, `GET /api/v1${file}`);
+    expect([file, response.status, response.text.length > 100]).toEqual([file, 200, true]);
+    expect(response.headers.get("content-security-policy")).toMatch(
+      /^default-src 'self'; style-src/,
+    );
   }
   const description = await call(server, "GET /openapi.json");
   expect((await call(server, "GET /docs/json")).json).toEqual(description.json);

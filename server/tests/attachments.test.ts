@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { SignedLinks } from "../src/shares/signed-links.ts";
 import { serverLimits } from "../src/model/options.ts";
-import { DatasetDesk, textOf } from "./support/dataset-desk.ts";
+import { DatasetFixture, textOf } from "./support/dataset-desk.ts";
 import { containing } from "./support/matching.ts";
 import { call, runServer } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
@@ -18,16 +18,16 @@ function formOf(parts: Readonly<Record<string, Blob>>): FormData {
   return form;
 }
 
-const urlsOf = async (desk: DatasetDesk, id: string) =>
-  (await desk.call(`GET /examples/${id}`)).json["attachment_urls"];
+const urlsOf = async (fixture: DatasetFixture, id: string) =>
+  (await fixture.call(`GET /examples/${id}`)).json["attachment_urls"];
 
-const fileOf = async (desk: DatasetDesk, id: string, name: string): Promise<Response> =>
-  fetch(textOf((await urlsOf(desk, id))?.[`attachment.${name}`]?.["presigned_url"]));
+const fileOf = async (fixture: DatasetFixture, id: string, name: string): Promise<Response> =>
+  fetch(textOf((await urlsOf(fixture, id))?.[`attachment.${name}`]?.["presigned_url"]));
 
 test("a form creates examples with attachments, and updates them: add, replace, rename, retain", async () => {
-  const desk = await DatasetDesk.open();
+  const fixture = await DatasetFixture.open();
   const [first, second] = [randomUUID(), randomUUID()];
-  const path = `/v1/platform/datasets/${desk.id}/examples`;
+  const path = `/v1/platform/datasets/${fixture.id}/examples`;
   const parts = {
     [first]: json({ metadata: { m: 1 }, split: ["s"], created_at: "2026-01-01T00:00:00Z" }),
     [`${first}.inputs`]: json({ q: 1 }),
@@ -39,51 +39,55 @@ test("a form creates examples with attachments, and updates them: add, replace, 
     [second]: json({}),
     [`${second}.inputs`]: json({ q: 2 }),
   };
-  const made = await desk.call(`POST /api/v1${path.slice(3)}`, { body: formOf(parts) });
-  const [version] = await desk.versions();
-  expect(made).toMatchObject({
+  const created = await fixture.call(`POST /api/v1${path.slice(3)}`, { body: formOf(parts) });
+  const [version] = await fixture.versions();
+  expect(created).toMatchObject({
     status: 201,
     json: { count: 2, example_ids: [first, second], as_of: version },
   });
-  expect((await desk.call(`GET /examples/${first}`)).json).toMatchObject({
+  expect((await fixture.call(`GET /examples/${first}`)).json).toMatchObject({
     inputs: { q: 1 },
     outputs: { a: 1 },
     metadata: { m: 1, dataset_split: ["s"] },
     created_at: "2026-01-01T00:00:00.000000Z",
     attachment_urls: { "attachment.a.txt": { mime_type: "text/plain" } },
   });
-  expect(await urlsOf(desk, second)).toBeNull();
-  expect(await (await fileOf(desk, first, "a.txt")).text()).toBe("one");
-  const odd = await fileOf(desk, first, 'b"\r\nX: y');
+  expect(await urlsOf(fixture, second)).toBeNull();
+  expect(await (await fileOf(fixture, first, "a.txt")).text()).toBe("one");
+  const odd = await fileOf(fixture, first, 'b"\r\nX: y');
   expect([...new Uint8Array(await odd.arrayBuffer())]).toEqual([0, 255]);
   // Repeating the request changes nothing; different bytes under the same id are a conflict.
-  expect(await desk.call(`POST ${path}`, { body: formOf(parts) })).toMatchObject({ status: 201 });
-  expect(await desk.versions()).toHaveLength(1);
+  expect(await fixture.call(`POST ${path}`, { body: formOf(parts) })).toMatchObject({
+    status: 201,
+  });
+  expect(await fixture.versions()).toHaveLength(1);
   const others = {
     ...parts,
     [`${first}.attachment.a.txt`]: new Blob(["two"], { type: "text/plain" }),
   };
-  expect(await desk.call(`POST ${path}`, { body: formOf(others) })).toMatchObject({ status: 409 });
+  expect(await fixture.call(`POST ${path}`, { body: formOf(others) })).toMatchObject({
+    status: 409,
+  });
 
   const patch = (body: Readonly<Record<string, Blob>>) =>
-    desk.call(`PATCH ${path}`, { body: formOf({ [first]: json({}), ...body }) });
+    fixture.call(`PATCH ${path}`, { body: formOf({ [first]: json({}), ...body }) });
   const added = await patch({
     [`${first}.attachment.c`]: new Blob(["see"], { type: "text/html" }),
     [`${first}.attachment.a.txt`]: new Blob(["two"], { type: "text/plain" }),
   });
   expect(added).toMatchObject({ status: 201, json: { count: 1, example_ids: [first] } });
-  expect(Object.keys((await urlsOf(desk, first)) ?? {})).toHaveLength(3);
-  expect(await (await fileOf(desk, first, "a.txt")).text()).toBe("two");
+  expect(Object.keys((await urlsOf(fixture, first)) ?? {})).toHaveLength(3);
+  expect(await (await fileOf(fixture, first, "a.txt")).text()).toBe("two");
   const operations = { rename: { c: "d" }, retain: ["a.txt"] };
   await patch({ [`${first}.attachments_operations`]: json(operations) });
-  expect(Object.keys((await urlsOf(desk, first)) ?? {}).toSorted()).toEqual([
+  expect(Object.keys((await urlsOf(fixture, first)) ?? {}).toSorted()).toEqual([
     "attachment.a.txt",
     "attachment.d",
   ]);
   // The earlier version still has its attachments.
-  const then = await desk.call(`GET /examples/${first}?as_of=${version}`);
+  const then = await fixture.call(`GET /examples/${first}?as_of=${version}`);
   expect(Object.keys(then.json["attachment_urls"] ?? {})).toHaveLength(2);
-  const page = await fileOf(desk, first, "d");
+  const page = await fileOf(fixture, first, "d");
   expect(page.headers.get("content-security-policy")).toBe("sandbox; default-src 'none'");
   expect(page.headers.get("x-content-type-options")).toBe("nosniff");
   expect(page.headers.get("content-disposition")).toBe("attachment");
@@ -95,9 +99,9 @@ test("a form creates examples with attachments, and updates them: add, replace, 
 });
 
 test("a malformed form is rejected as a whole; the error names the part", async () => {
-  const desk = await DatasetDesk.open();
+  const fixture = await DatasetFixture.open();
   const id = randomUUID();
-  const path = `POST /v1/platform/datasets/${desk.id}/examples`;
+  const path = `POST /v1/platform/datasets/${fixture.id}/examples`;
   const good = { [id]: json({}), [`${id}.inputs`]: json({}) };
   const forms: readonly (readonly [Readonly<Record<string, Blob>>, string])[] = [
     [{ x: json({}) }, "does not begin with the id"],
@@ -110,17 +114,17 @@ test("a malformed form is rejected as a whole; the error names the part", async 
     [{ ...good, [`${id}.attachment.a`]: new Blob(["x"], { type: "a/b; length=7" }) }, "announces"],
   ];
   for (const [parts, reason] of forms) {
-    const answer = await desk.call(path, { body: formOf(parts) });
-    expect([answer.status, answer.text]).toEqual([422, containing(reason)]);
+    const response = await fixture.call(path, { body: formOf(parts) });
+    expect([response.status, response.text]).toEqual([422, containing(reason)]);
   }
-  expect(await desk.call(path, { body: "{}" })).toMatchObject({ status: 422 });
+  expect(await fixture.call(path, { body: "{}" })).toMatchObject({ status: 422 });
   const bomb = gzipSync(Buffer.alloc(25 * 1_048_576));
   const headers = { "content-encoding": "gzip", "content-type": "multipart/form-data; boundary=x" };
-  expect((await desk.call(path, { body: bomb, headers })).status).toBeGreaterThanOrEqual(413);
-  expect(await desk.versions()).toEqual([]);
+  expect((await fixture.call(path, { body: bomb, headers })).status).toBeGreaterThanOrEqual(413);
+  expect(await fixture.versions()).toEqual([]);
   const foreign = { body: formOf(good) };
   expect(
-    await desk.call(`POST /v1/platform/datasets/${randomUUID()}/examples`, foreign),
+    await fixture.call(`POST /v1/platform/datasets/${randomUUID()}/examples`, foreign),
   ).toMatchObject({ status: 404 });
 });
 

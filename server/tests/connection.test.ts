@@ -90,11 +90,11 @@ describe("a query with a limit", () => {
 
   test("ends at its deadline, and the connection can still be used", () => {
     const db = openDatabase(":memory:");
-    const began = performance.now();
+    const hasBegun = performance.now();
     const read = (): unknown => db.limited({ durationMs: 50 }, () => db.prepare(long).raw().all());
     expect(read).toThrow("the query took longer than 50 ms");
     // Allows for a machine that is busy with other work: without the limit the query takes minutes.
-    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(performance.now() - hasBegun).toBeLessThan(2_000);
     const short = db.prepare(long.replace("1e9", "1e3")).raw();
     expect(db.limited({ durationMs: 5_000 }, () => short.all())).toEqual([[1_000]]);
     expect(short.all()).toEqual([[1_000]]);
@@ -118,16 +118,16 @@ describe("a query with a limit", () => {
 
   test("does not start if it was canceled before", () => {
     const db = openDatabase(":memory:");
-    let began = false;
+    let hasBegun = false;
     const read = (): unknown =>
       db.limited(
         { durationMs: 60_000, ended: new Int32Array(new SharedArrayBuffer(4)).fill(1) },
         () => {
-          began = true;
+          hasBegun = true;
         },
       );
     expect(read).toThrow("the query was canceled");
-    expect(began).toBe(false);
+    expect(hasBegun).toBe(false);
     db.close();
   });
 

@@ -4,10 +4,10 @@ import { expect, onTestFinished, test } from "vitest";
 import { openSqliteStore } from "../dist/store/sqlite-store.js";
 import { readCsv } from "../src/datasets/imports/csv.ts";
 import { serverLimits } from "../src/model/options.ts";
-import { DatasetDesk, itemsOf, textOf } from "./support/dataset-desk.ts";
+import { DatasetFixture, itemsOf, textOf } from "./support/dataset-desk.ts";
 import { containing } from "./support/matching.ts";
 import { call, runServer, temporaryFolder } from "./support/running-server.ts";
-import type { Answer } from "./support/running-server.ts";
+import type { CallResult } from "./support/running-server.ts";
 
 /** Parses a text that arrives in chunks of the given size. */
 async function rowsOf(text: string | Buffer, pieceBytes = 1_000_000): Promise<string[][]> {
@@ -86,12 +86,12 @@ test("a CSV file becomes a dataset: selected columns, texts unchanged, in the or
     ["description", "what it is"],
     ["data_type", "kv"],
   ] as const;
-  const made = await call(server, "POST /datasets/upload", { body: formOf({ csv, fields }) });
-  expect(made).toMatchObject({
+  const created = await call(server, "POST /datasets/upload", { body: formOf({ csv, fields }) });
+  expect(created).toMatchObject({
     status: 200,
     json: { name: "data.csv", description: "what it is", data_type: "kv", example_count: 2 },
   });
-  const id = textOf(made.json["id"]);
+  const id = textOf(created.json["id"]);
   const { json } = await call(server, `GET /examples?dataset=${id}`);
   expect(json).toMatchObject([
     {
@@ -125,9 +125,9 @@ test("a CSV file becomes a dataset: selected columns, texts unchanged, in the or
 });
 
 test("a rejected upload leaves nothing behind, not even its name", async () => {
-  const desk = await DatasetDesk.open();
-  const upload = (one: Upload): Promise<Answer> =>
-    desk.call("POST /datasets/upload", { body: formOf(one) });
+  const fixture = await DatasetFixture.open();
+  const upload = (one: Upload): Promise<CallResult> =>
+    fixture.call("POST /datasets/upload", { body: formOf(one) });
   const many = `a,b\n${"1,2\n".repeat(6_000)}`;
   const schema = JSON.stringify({ properties: { a: { maxLength: 3 } } });
   const faults: readonly (readonly [Upload, number, string])[] = [
@@ -194,17 +194,19 @@ test("a rejected upload leaves nothing behind, not even its name", async () => {
     ],
   ];
   for (const [one, status, reason] of faults) {
-    const answer = await upload(one);
-    expect([answer.status, answer.text]).toEqual([status, containing(reason)]);
+    const response = await upload(one);
+    expect([response.status, response.text]).toEqual([status, containing(reason)]);
   }
-  expect(itemsOf((await desk.call("GET /datasets")).json)).toHaveLength(1);
+  expect(itemsOf((await fixture.call("GET /datasets")).json)).toHaveLength(1);
   expect((await upload({ csv: "a\n1\n" })).status).toBe(200);
-  expect(await desk.call("POST /datasets/upload", { body: "{}" })).toMatchObject({ status: 422 });
+  expect(await fixture.call("POST /datasets/upload", { body: "{}" })).toMatchObject({
+    status: 422,
+  });
   const broken = {
     headers: { "content-type": "multipart/form-data; boundary=x" },
     body: "--x\r\n",
   };
-  expect(await desk.call("POST /datasets/upload", broken)).toMatchObject({ status: 422 });
+  expect(await fixture.call("POST /datasets/upload", broken)).toMatchObject({ status: 422 });
 });
 
 test("an upload that was interrupted by the end of the process is deleted at the next start", async () => {

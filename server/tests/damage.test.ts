@@ -10,7 +10,7 @@ import { databaseFile } from "../src/storage/sqlite/open-database.ts";
 import { openDatabase } from "../src/storage/sqlite/connection.ts";
 import { eraseLog, foldLog } from "../src/storage/sqlite/write-ahead-log.ts";
 import type { Connection } from "../src/storage/sqlite/connection.ts";
-import { StoreDesk } from "./support/store-desk.ts";
+import { StoreFixture } from "./support/store-desk.ts";
 import { call, runServer, temporaryFolder } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
@@ -141,9 +141,9 @@ describe("a damaged database", () => {
   test("refuses writes with the reason, and still answers queries", async () => {
     const folder = await temporaryFolder();
     const store = await openSqliteStore(folder);
-    const desk = new StoreDesk(store);
+    const fixture = new StoreFixture(store);
     for (let i = 0; i < 20; i += 1) {
-      await desk.send({ post: [wireRun({ inputs: { text: "y".repeat(30_000) } })] });
+      await fixture.send({ post: [wireRun({ inputs: { text: "y".repeat(30_000) } })] });
     }
     await store.close();
     const path = join(folder, databaseFile);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openSqliteStore } from "../dist/store/sqlite-store.js";
 import { prepareFolder } from "../src/storage/sqlite/folder.ts";
-import { StoreDesk } from "./support/store-desk.ts";
+import { StoreFixture } from "./support/store-desk.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
@@ -17,7 +17,7 @@ test.skipIf(isWindows)(
   async () => {
     const folder = join(await temporaryFolder(), "made", "data");
     const first = await openSqliteStore(folder);
-    await new StoreDesk(first).send({ post: [wireRun()] });
+    await new StoreFixture(first).send({ post: [wireRun()] });
     expect(await rightsOf(folder)).toBe("700");
     const names = await readdir(folder);
     expect(names).toContain("millrace.db-wal");
@@ -29,7 +29,7 @@ test.skipIf(isWindows)(
     await chmod(folder, 0o755);
     await chmod(join(folder, "millrace.db"), 0o644);
     const second = await openSqliteStore(folder);
-    await new StoreDesk(second).send({ post: [wireRun()] });
+    await new StoreFixture(second).send({ post: [wireRun()] });
     expect(await rightsOf(folder)).toBe("700");
     for (const name of await readdir(folder)) {
       expect([name, await rightsOf(join(folder, name))]).toEqual([name, "600"]);

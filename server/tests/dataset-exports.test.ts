@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { toFineTuning } from "../src/datasets/imports/fine-tuning.ts";
-import { DatasetDesk, textOf } from "./support/dataset-desk.ts";
+import { DatasetFixture, textOf } from "./support/dataset-desk.ts";
 import { containing } from "./support/matching.ts";
 
 const linesOf = (text: string): unknown[] =>
@@ -77,19 +77,21 @@ test("strings become a question and an answer, tools are included, and other exa
 });
 
 test("exports contain a whole version in the order of creation, over many pages", async () => {
-  const desk = await DatasetDesk.open();
+  const fixture = await DatasetFixture.open();
   const count = 1_203;
-  await desk.addMany(
+  await fixture.addMany(
     Array.from({ length: count }, (_, n) => ({
       inputs: { input: `q${n}` },
       outputs: { output: "a" },
     })),
   );
-  const version = (await desk.versions()).at(-1) ?? "";
-  const [first] = await desk.listOf("id", { limit: "1" });
-  await desk.call(`PATCH /examples/${textOf(first)}`, { body: { inputs: { input: "changed" } } });
-  const path = `/datasets/${desk.id}`;
-  const tuned = await desk.call(`GET ${path}/openai_ft`);
+  const version = (await fixture.versions()).at(-1) ?? "";
+  const [first] = await fixture.listOf("id", { limit: "1" });
+  await fixture.call(`PATCH /examples/${textOf(first)}`, {
+    body: { inputs: { input: "changed" } },
+  });
+  const path = `/datasets/${fixture.id}`;
+  const tuned = await fixture.call(`GET ${path}/openai_ft`);
   expect(tuned.headers.get("content-type")).toBe("application/x-ndjson; charset=utf-8");
   const questions = linesOf(tuned.text).map(
     (line) => (line as { messages: { content: string }[] }).messages[0]?.content,
@@ -98,7 +100,7 @@ test("exports contain a whole version in the order of creation, over many pages"
     "changed",
     ...Array.from({ length: count - 1 }, (_, n) => `q${n + 1}`),
   ]);
-  const lines = linesOf((await desk.call(`GET ${path}/jsonl?as_of=${version}`)).text);
+  const lines = linesOf((await fixture.call(`GET ${path}/jsonl?as_of=${version}`)).text);
   expect(lines).toHaveLength(count);
   expect(lines[0]).toMatchObject({
     id: first,
@@ -106,48 +108,50 @@ test("exports contain a whole version in the order of creation, over many pages"
     outputs: { output: "a" },
     metadata: { dataset_split: ["base"] },
   });
-  const csv = (await desk.call(`GET ${path}/csv`)).text.split("\r\n");
+  const csv = (await fixture.call(`GET ${path}/csv`)).text.split("\r\n");
   expect(csv.slice(0, 3)).toEqual(["input,output", "changed,a", "q1,a"]);
   expect(csv).toHaveLength(count + 2);
 });
 
 test("an example that can't be converted is named in the error, before anything is sent", async () => {
-  const desk = await DatasetDesk.open();
-  await desk.add({ inputs: { input: "q" }, outputs: { output: "a" } });
-  const id = await desk.add({ inputs: { input: "q" } });
-  expect(await desk.call(`GET /datasets/${desk.id}/openai_ft`)).toMatchObject({
+  const fixture = await DatasetFixture.open();
+  await fixture.add({ inputs: { input: "q" }, outputs: { output: "a" } });
+  const id = await fixture.add({ inputs: { input: "q" } });
+  expect(await fixture.call(`GET /datasets/${fixture.id}/openai_ft`)).toMatchObject({
     status: 422,
     json: { detail: containing(id) },
   });
 });
 
 test("CSV is quoted where needed, contains other values as JSON, and distinguishes equal names", async () => {
-  const desk = await DatasetDesk.open();
-  await desk.add({ inputs: { a: 'x "y",\nz', b: { c: [1] } }, outputs: { a: true } });
-  await desk.add({ inputs: { b: null, d: 1 } });
-  expect((await desk.call(`GET /datasets/${desk.id}/csv`)).text).toBe(
+  const fixture = await DatasetFixture.open();
+  await fixture.add({ inputs: { a: 'x "y",\nz', b: { c: [1] } }, outputs: { a: true } });
+  await fixture.add({ inputs: { b: null, d: 1 } });
+  expect((await fixture.call(`GET /datasets/${fixture.id}/csv`)).text).toBe(
     ["a,b,d,outputs.a", '"x ""y"",\nz","{""c"":[1]}",,true', ",,1,", ""].join("\r\n"),
   );
-  const empty = await DatasetDesk.open({ name: "empty" }, desk.server);
-  expect((await desk.call(`GET /datasets/${empty.id}/jsonl`)).text).toBe("");
+  const empty = await DatasetFixture.open({ name: "empty" }, fixture.server);
+  expect((await fixture.call(`GET /datasets/${empty.id}/jsonl`)).text).toBe("");
 });
 
 test("examples with too many different members can't be exported as CSV, but as JSON Lines", async () => {
-  const desk = await DatasetDesk.open();
-  await desk.addMany(
+  const fixture = await DatasetFixture.open();
+  await fixture.addMany(
     Array.from({ length: 60 }, (_, row) => ({
       inputs: Object.fromEntries(Array.from({ length: 100 }, (_one, at) => [`${row}.${at}`, 1])),
     })),
   );
-  expect((await desk.call(`GET /datasets/${desk.id}/csv`)).status).toBe(422);
-  expect((await desk.call(`GET /datasets/${desk.id}/jsonl`)).text.split("\n")).toHaveLength(61);
+  expect((await fixture.call(`GET /datasets/${fixture.id}/csv`)).status).toBe(422);
+  expect((await fixture.call(`GET /datasets/${fixture.id}/jsonl`)).text.split("\n")).toHaveLength(
+    61,
+  );
 });
 
 test("a CSV export contains no formula, and uploading it creates the same examples", async () => {
-  const desk = await DatasetDesk.open();
+  const fixture = await DatasetFixture.open();
   const inputs = { "=head": "=cmd|' /C calc'!A0", q: "-5", r: "'@x", s: "plain" };
-  await desk.add({ inputs, outputs: { a: "+1-1" } });
-  const { text } = await desk.call(`GET /datasets/${desk.id}/csv`);
+  await fixture.add({ inputs, outputs: { a: "+1-1" } });
+  const { text } = await fixture.call(`GET /datasets/${fixture.id}/csv`);
   for (const cell of text.split(/[\r\n,]+/).filter((one) => one !== "" && one !== "-5")) {
     expect(cell.replace(/^"/, "")).not.toMatch(/^[=+\-@\t]/);
   }
@@ -155,8 +159,8 @@ test("a CSV export contains no formula, and uploading it creates the same exampl
   form.append("file", new Blob([text], { type: "text/csv" }), "again.csv");
   Object.keys(inputs).forEach((name) => form.append("input_keys", name));
   form.append("output_keys", "a");
-  const again = await desk.call("POST /datasets/upload", { body: form });
+  const again = await fixture.call("POST /datasets/upload", { body: form });
   const query = new URLSearchParams({ dataset: textOf(again.json["id"]) });
-  const listed = await desk.call(`GET /examples?${query.toString()}`);
+  const listed = await fixture.call(`GET /examples?${query.toString()}`);
   expect(listed.json).toMatchObject([{ inputs, outputs: { a: "+1-1" } }]);
 });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { SchemaCheck } from "../src/datasets/examples/schema-check.ts";
 import { runWithin } from "../src/datasets/examples/time-limit.ts";
 import { serverLimits } from "../src/model/options.ts";
-import { DatasetDesk } from "./support/dataset-desk.ts";
+import { DatasetFixture } from "./support/dataset-desk.ts";
 import { containing } from "./support/matching.ts";
 
 const inputsSchema = {
@@ -15,76 +15,84 @@ const inputsSchema = {
 const outputsSchema = { type: "object", properties: { score: { type: "number", maximum: 1 } } };
 
 test("every way to write examples validates them, and the error names example and path", async () => {
-  const desk = await DatasetDesk.open({
+  const fixture = await DatasetFixture.open({
     inputs_schema_definition: inputsSchema,
     outputs_schema_definition: outputsSchema,
   });
-  expect((await desk.call(`GET /datasets/${desk.id}`)).json).toMatchObject({
+  expect((await fixture.call(`GET /datasets/${fixture.id}`)).json).toMatchObject({
     inputs_schema_definition: inputsSchema,
     outputs_schema_definition: outputsSchema,
   });
   const good = { inputs: { question: "?" }, outputs: { score: 0.5 } };
-  const id = await desk.add(good);
+  const id = await fixture.add(good);
   const bad = randomUUID();
-  const faulty = { ...good, id: bad, dataset_id: desk.id, outputs: { score: 2 } };
+  const faulty = { ...good, id: bad, dataset_id: fixture.id, outputs: { score: 2 } };
   const form = new FormData();
   form.append(bad, new Blob(["{}"]));
   form.append(`${bad}.inputs`, new Blob([JSON.stringify(good.inputs)]));
   form.append(`${bad}.outputs`, new Blob([JSON.stringify(faulty.outputs)]));
   const tries = [
-    desk.call("POST /examples", { body: faulty }),
-    desk.call("POST /examples/bulk", { body: [{ ...good, dataset_id: desk.id }, faulty] }),
-    desk.call(`POST /v1/platform/datasets/${desk.id}/examples`, { body: form }),
+    fixture.call("POST /examples", { body: faulty }),
+    fixture.call("POST /examples/bulk", { body: [{ ...good, dataset_id: fixture.id }, faulty] }),
+    fixture.call(`POST /v1/platform/datasets/${fixture.id}/examples`, { body: form }),
   ];
   for (const { status, text } of await Promise.all(tries)) {
     expect([status, text]).toEqual([422, containing(`example ${bad}: outputs/score must be <= 1`)]);
   }
-  const patched = await desk.call(`PATCH /examples/${id}`, { body: { inputs: { question: 1 } } });
+  const patched = await fixture.call(`PATCH /examples/${id}`, {
+    body: { inputs: { question: 1 } },
+  });
   expect([patched.status, patched.text]).toEqual([
     422,
     containing(`example ${id}: inputs/question must be string`),
   ]);
-  const extra = await desk.addMany([{ inputs: { question: "?", other: 1 } }]);
+  const extra = await fixture.addMany([{ inputs: { question: "?", other: 1 } }]);
   expect(extra.text).toContain("inputs must NOT have additional properties");
-  const time = await desk.addMany([{ inputs: { question: "?", at: "soon" } }]);
+  const time = await fixture.addMany([{ inputs: { question: "?", at: "soon" } }]);
   expect(time.text).toContain("inputs/at must match format");
-  expect(await desk.versions()).toHaveLength(1);
+  expect(await fixture.versions()).toHaveLength(1);
 });
 
 test("a schema that examples do not match is rejected unless they are changed with it; null removes it", async () => {
-  const desk = await DatasetDesk.open();
-  const id = await desk.add({ inputs: { n: "text" } });
+  const fixture = await DatasetFixture.open();
+  const id = await fixture.add({ inputs: { n: "text" } });
   const schema = { properties: { n: { type: "number" } } };
-  const path = `PATCH /datasets/${desk.id}`;
-  const refused = await desk.call(path, { body: { inputs_schema_definition: schema } });
+  const path = `PATCH /datasets/${fixture.id}`;
+  const refused = await fixture.call(path, { body: { inputs_schema_definition: schema } });
   expect([refused.status, refused.text]).toEqual([
     422,
     containing(`example ${id}: inputs/n must be number`),
   ]);
-  expect((await desk.call(`GET /datasets/${desk.id}`)).json["inputs_schema_definition"]).toBeNull();
+  expect(
+    (await fixture.call(`GET /datasets/${fixture.id}`)).json["inputs_schema_definition"],
+  ).toBeNull();
   const patch_examples = { [id]: { inputs: { n: 1 } } };
   const body = { inputs_schema_definition: schema, patch_examples };
-  expect(await desk.call(path, { body })).toMatchObject({
+  expect(await fixture.call(path, { body })).toMatchObject({
     status: 200,
     json: { inputs_schema_definition: schema },
   });
-  expect(await desk.listOf("inputs")).toEqual([{ n: 1 }]);
-  expect(await desk.call(`PATCH /examples/${id}`, { body: { inputs: { n: "x" } } })).toMatchObject({
+  expect(await fixture.listOf("inputs")).toEqual([{ n: 1 }]);
+  expect(
+    await fixture.call(`PATCH /examples/${id}`, { body: { inputs: { n: "x" } } }),
+  ).toMatchObject({
     status: 422,
   });
-  await desk.call(path, { body: { description: "the schema stays" } });
+  await fixture.call(path, { body: { description: "the schema stays" } });
   expect(
-    (await desk.call(path, { body: { inputs_schema_definition: null } })).json[
+    (await fixture.call(path, { body: { inputs_schema_definition: null } })).json[
       "inputs_schema_definition"
     ],
   ).toBeNull();
-  expect(await desk.call(`PATCH /examples/${id}`, { body: { inputs: { n: "x" } } })).toMatchObject({
+  expect(
+    await fixture.call(`PATCH /examples/${id}`, { body: { inputs: { n: "x" } } }),
+  ).toMatchObject({
     status: 200,
   });
 });
 
 test("a malformed schema is rejected with 422 and the reason", async () => {
-  const desk = await DatasetDesk.open();
+  const fixture = await DatasetFixture.open();
   const faults: readonly (readonly [object, string])[] = [
     [{ type: "wibble" }, "inputs_schema_definition: schema is invalid"],
     [{ $ref: "https://example.com/other" }, "can't resolve reference"],
@@ -95,10 +103,12 @@ test("a malformed schema is rejected with 422 and the reason", async () => {
   ];
   for (const [schema, reason] of faults) {
     const body = { name: "other", inputs_schema_definition: schema };
-    const answer = await desk.call("POST /datasets", { body });
-    expect([answer.status, answer.text]).toEqual([422, containing(reason)]);
+    const response = await fixture.call("POST /datasets", { body });
+    expect([response.status, response.text]).toEqual([422, containing(reason)]);
     const patch = { body: { inputs_schema_definition: schema } };
-    expect(await desk.call(`PATCH /datasets/${desk.id}`, patch)).toMatchObject({ status: 422 });
+    expect(await fixture.call(`PATCH /datasets/${fixture.id}`, patch)).toMatchObject({
+      status: 422,
+    });
   }
 });
 

@@ -1,64 +1,67 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { wordsOf } from "../src/datasets/examples/words.ts";
-import { DatasetDesk, itemsOf, textOf } from "./support/dataset-desk.ts";
+import { DatasetFixture, itemsOf, textOf } from "./support/dataset-desk.ts";
 import { containing } from "./support/matching.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
 test("search ranks by similarity of the inputs, and reflects later writes", async () => {
-  const desk = await DatasetDesk.open();
-  const other = await DatasetDesk.open({ name: "other" }, desk.server);
-  const ask = async (text: string, rest: object = {}) => {
+  const fixture = await DatasetFixture.open();
+  const other = await DatasetFixture.open({ name: "other" }, fixture.server);
+  const send = async (text: string, rest: object = {}) => {
     const body = { inputs: { question: text }, limit: 5, ...rest };
-    const { json } = await desk.call(`POST /datasets/${desk.id}/search`, { body });
+    const { json } = await fixture.call(`POST /datasets/${fixture.id}/search`, { body });
     return itemsOf(json["examples"] ?? {}).map((one) => textOf(one["inputs"]?.["q"]));
   };
   const search = { body: { inputs: { q: "x" }, limit: 1 } };
-  expect(await desk.call(`POST /datasets/${desk.id}/search`, search)).toMatchObject({
+  expect(await fixture.call(`POST /datasets/${fixture.id}/search`, search)).toMatchObject({
     status: 400,
     json: { detail: containing("not indexed") },
   });
-  await desk.addMany([
+  await fixture.addMany([
     { inputs: { q: "How many people live in Berlin?" }, split: "a" },
     { inputs: { q: "How many people live in Paris?" }, split: "b" },
     { inputs: { q: "The capital of Peru" }, outputs: { a: "Berlin" } },
   ]);
   await other.add({ inputs: { q: "people in Berlin, of another dataset" } });
-  for (const path of [`/datasets/${desk.id}/index`, `/datasets/${other.id}/index`]) {
-    expect(await desk.call(`POST ${path}`)).toMatchObject({ status: 200, json: { tag: "latest" } });
+  for (const path of [`/datasets/${fixture.id}/index`, `/datasets/${other.id}/index`]) {
+    expect(await fixture.call(`POST ${path}`)).toMatchObject({
+      status: 200,
+      json: { tag: "latest" },
+    });
   }
-  expect(await ask("people who live in BERLIN")).toEqual([
+  expect(await send("people who live in BERLIN")).toEqual([
     "How many people live in Berlin?",
     "How many people live in Paris?",
   ]);
-  expect(await ask("people live berlin", { limit: 1 })).toHaveLength(1);
-  expect(await ask("people live berlin", { filter: 'eq(split, "b")' })).toEqual([
+  expect(await send("people live berlin", { limit: 1 })).toHaveLength(1);
+  expect(await send("people live berlin", { filter: 'eq(split, "b")' })).toEqual([
     "How many people live in Paris?",
   ]);
-  expect(await ask('" OR * NEAR( perú')).toEqual(["The capital of Peru"]);
+  expect(await send('" OR * NEAR( perú')).toEqual(["The capital of Peru"]);
   // If nothing is similar, or there are no search terms, the newest examples are returned, as the platform does.
-  expect(await ask("zzz", { limit: 2 })).toHaveLength(2);
+  expect(await send("zzz", { limit: 2 })).toHaveLength(2);
 
-  const added = await desk.add({ inputs: { q: "people of Lima" } });
-  expect(await ask("lima")).toEqual(["people of Lima"]);
-  await desk.call(`PATCH /examples/${added}`, { body: { inputs: { q: "people of Quito" } } });
-  expect(await ask("lima quito")).toEqual(["people of Quito"]);
-  await desk.call(`DELETE /examples/${added}`);
-  expect(await ask("peru quito")).toEqual(["The capital of Peru"]);
+  const added = await fixture.add({ inputs: { q: "people of Lima" } });
+  expect(await send("lima")).toEqual(["people of Lima"]);
+  await fixture.call(`PATCH /examples/${added}`, { body: { inputs: { q: "people of Quito" } } });
+  expect(await send("lima quito")).toEqual(["people of Quito"]);
+  await fixture.call(`DELETE /examples/${added}`);
+  expect(await send("peru quito")).toEqual(["The capital of Peru"]);
 
-  const [first] = await desk.versions();
-  await desk.call(`PUT /datasets/${desk.id}/tags`, { body: { as_of: first, tag: "v1" } });
-  await desk.add({ inputs: { q: "later about Berlin" } });
-  await desk.call(`POST /datasets/${desk.id}/index`, { body: { tag: "v1" } });
-  await desk.add({ inputs: { q: "even later about Berlin" } });
-  expect(await ask("berlin")).toEqual(["How many people live in Berlin?"]);
+  const [first] = await fixture.versions();
+  await fixture.call(`PUT /datasets/${fixture.id}/tags`, { body: { as_of: first, tag: "v1" } });
+  await fixture.add({ inputs: { q: "later about Berlin" } });
+  await fixture.call(`POST /datasets/${fixture.id}/index`, { body: { tag: "v1" } });
+  await fixture.add({ inputs: { q: "even later about Berlin" } });
+  expect(await send("berlin")).toEqual(["How many people live in Berlin?"]);
 
-  const [gone = ""] = (await desk.list({ full_text_contains: "in Berlin" })).map(({ id }) =>
+  const [gone = ""] = (await fixture.list({ full_text_contains: "in Berlin" })).map(({ id }) =>
     textOf(id),
   );
   const removal = { example_ids: [gone], hard_delete: true };
-  await desk.call("POST /v1/platform/datasets/examples/delete", { body: removal });
-  expect(await ask("berlin people")).toEqual(["How many people live in Paris?"]);
+  await fixture.call("POST /v1/platform/datasets/examples/delete", { body: removal });
+  expect(await send("berlin people")).toEqual(["How many people live in Paris?"]);
 });
 
 test("the search terms of a value are the distinct words of its strings and numbers, up to the limit", () => {
@@ -79,15 +82,15 @@ test("the search terms of a value are the distinct words of its strings and numb
 });
 
 test("examples are returned with the root runs of the given sessions on them", async () => {
-  const desk = await DatasetDesk.open();
+  const fixture = await DatasetFixture.open();
   const [first, second] = [
-    await desk.add({ inputs: { n: 1 } }),
-    await desk.add({ inputs: { n: 2 } }),
+    await fixture.add({ inputs: { n: 1 } }),
+    await fixture.add({ inputs: { n: 2 } }),
   ];
   const sessions = await Promise.all(
     ["one", "two"].map(async (name) => {
-      const body = { name, reference_dataset_id: desk.id };
-      return textOf((await desk.call("POST /sessions", { body })).json["id"]);
+      const body = { name, reference_dataset_id: fixture.id };
+      return textOf((await fixture.call("POST /sessions", { body })).json["id"]);
     }),
   );
   const runs = sessions.map((session_id, index) =>
@@ -99,24 +102,24 @@ test("examples are returned with the root runs of the given sessions on them", a
     }),
   );
   for (const run of runs) {
-    expect(await desk.call("POST /runs", { body: run })).toMatchObject({ status: 202 });
+    expect(await fixture.call("POST /runs", { body: run })).toMatchObject({ status: 202 });
   }
-  const ask = async (body: object) =>
-    itemsOf((await desk.call(`POST /datasets/${desk.id}/runs`, { body })).json).map((one) => [
+  const send = async (body: object) =>
+    itemsOf((await fixture.call(`POST /datasets/${fixture.id}/runs`, { body })).json).map((one) => [
       textOf(one["id"]),
       itemsOf(one["runs"] ?? {}).map((run) => textOf(run["name"])),
     ]);
-  expect(await ask({ session_ids: sessions })).toEqual([
+  expect(await send({ session_ids: sessions })).toEqual([
     [first, ["run 0", "run 1"]],
     [second, []],
   ]);
-  expect(await ask({ session_ids: [sessions[1]], example_ids: [first] })).toEqual([
+  expect(await send({ session_ids: [sessions[1]], example_ids: [first] })).toEqual([
     [first, ["run 1"]],
   ]);
   const filters = { [String(sessions[0])]: ['eq(name, "nope")'] };
-  expect(await ask({ session_ids: sessions, limit: 1, filters })).toEqual([[first, ["run 1"]]]);
-  expect(await ask({ session_ids: sessions, limit: 1, offset: 1 })).toEqual([[second, []]]);
-  expect(await ask({ session_ids: [randomUUID()] })).toEqual([
+  expect(await send({ session_ids: sessions, limit: 1, filters })).toEqual([[first, ["run 1"]]]);
+  expect(await send({ session_ids: sessions, limit: 1, offset: 1 })).toEqual([[second, []]]);
+  expect(await send({ session_ids: [randomUUID()] })).toEqual([
     [first, []],
     [second, []],
   ]);

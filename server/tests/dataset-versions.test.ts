@@ -1,19 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { DatasetDesk, itemsOf, textOf } from "./support/dataset-desk.ts";
+import { DatasetFixture, itemsOf, textOf } from "./support/dataset-desk.ts";
 import { containing } from "./support/matching.ts";
 
 test("every write creates a version, and as_of reads the state at a time or a tag", async () => {
-  const desk = await DatasetDesk.open();
-  const id = await desk.add({ inputs: { n: 1 } });
-  await desk.call(`PATCH /examples/${id}`, { body: { inputs: { n: 2 } } });
-  await desk.addMany([{ inputs: { n: 10 } }, { inputs: { n: 11 } }]);
-  await desk.call(`DELETE /examples/${id}`);
-  const [first = "", second = "", third = "", fourth = "", ...rest] = await desk.versions();
+  const fixture = await DatasetFixture.open();
+  const id = await fixture.add({ inputs: { n: 1 } });
+  await fixture.call(`PATCH /examples/${id}`, { body: { inputs: { n: 2 } } });
+  await fixture.addMany([{ inputs: { n: 10 } }, { inputs: { n: 11 } }]);
+  await fixture.call(`DELETE /examples/${id}`);
+  const [first = "", second = "", third = "", fourth = "", ...rest] = await fixture.versions();
   expect(rest).toEqual([]);
   expect([first, second, third, fourth].toSorted()).toEqual([first, second, third, fourth]);
 
-  const inputsAt = (asOf: string) => desk.listOf("inputs", { as_of: asOf });
+  const inputsAt = (asOf: string) => fixture.listOf("inputs", { as_of: asOf });
   expect(await inputsAt(first)).toEqual([{ n: 1 }]);
   expect(await inputsAt(second)).toEqual([{ n: 2 }]);
   expect(await inputsAt(third)).toEqual([{ n: 10 }, { n: 11 }, { n: 2 }]);
@@ -21,16 +21,16 @@ test("every write creates a version, and as_of reads the state at a time or a ta
   expect(await inputsAt("latest")).toEqual([{ n: 10 }, { n: 11 }]);
   expect(await inputsAt("1999-01-01T00:00:00Z")).toEqual([]);
   expect(await inputsAt(third.replace("Z", "+00:00"))).toHaveLength(3);
-  expect((await desk.call(`GET /examples/${id}?as_of=${first}`)).json).toMatchObject({
+  expect((await fixture.call(`GET /examples/${id}?as_of=${first}`)).json).toMatchObject({
     inputs: { n: 1 },
     modified_at: first,
   });
-  expect(await desk.call(`GET /examples/${id}`)).toMatchObject({ status: 404 });
+  expect(await fixture.call(`GET /examples/${id}`)).toMatchObject({ status: 404 });
   const count = (asOf: string) =>
-    desk.call(`GET /examples/count?dataset=${desk.id}&as_of=${encodeURIComponent(asOf)}`);
+    fixture.call(`GET /examples/count?dataset=${fixture.id}&as_of=${encodeURIComponent(asOf)}`);
   expect((await count(third)).json).toBe(3);
 
-  const put = (body: object) => desk.call(`PUT /datasets/${desk.id}/tags`, { body });
+  const put = (body: object) => fixture.call(`PUT /datasets/${fixture.id}/tags`, { body });
   expect((await put({ as_of: second, tag: "prod" })).json).toEqual({
     as_of: second,
     tags: ["prod"],
@@ -38,24 +38,24 @@ test("every write creates a version, and as_of reads the state at a time or a ta
   expect(await inputsAt("prod")).toEqual([{ n: 2 }]);
   await put({ as_of: "latest", tag: "prod" });
   expect(await inputsAt("prod")).toEqual([{ n: 10 }, { n: 11 }]);
-  expect((await desk.call(`GET /datasets/${desk.id}/version?tag=prod`)).json).toEqual({
+  expect((await fixture.call(`GET /datasets/${fixture.id}/version?tag=prod`)).json).toEqual({
     as_of: fourth,
     tags: ["latest", "prod"],
   });
-  expect((await desk.call(`GET /datasets/${desk.id}/version?as_of=${third}`)).json).toEqual({
+  expect((await fixture.call(`GET /datasets/${fixture.id}/version?as_of=${third}`)).json).toEqual({
     as_of: third,
     tags: [],
   });
-  expect((await desk.call(`GET /examples/${id}?as_of=prod`)).status).toBe(404);
+  expect((await fixture.call(`GET /examples/${id}?as_of=prod`)).status).toBe(404);
 });
 
 test("an unknown tag is always 404; a time before all versions is too", async () => {
-  const desk = await DatasetDesk.open();
-  const id = await desk.add();
-  const path = `/datasets/${desk.id}`;
+  const fixture = await DatasetFixture.open();
+  const id = await fixture.add();
+  const path = `/datasets/${fixture.id}`;
   const targets = [
-    `GET /examples?dataset=${desk.id}&as_of=nope`,
-    `GET /examples/count?dataset=${desk.id}&as_of=nope`,
+    `GET /examples?dataset=${fixture.id}&as_of=nope`,
+    `GET /examples/count?dataset=${fixture.id}&as_of=nope`,
     `GET /examples/${id}?as_of=nope`,
     `GET ${path}/version?tag=nope`,
     `GET ${path}/version?as_of=1999-01-01T00:00:00Z`,
@@ -65,8 +65,8 @@ test("an unknown tag is always 404; a time before all versions is too", async ()
     `GET ${path}/jsonl?as_of=nope`,
     `GET ${path}/openai_ft?as_of=nope`,
   ];
-  const answers = await Promise.all(targets.map((target) => desk.call(target)));
-  for (const [index, { status, text }] of answers.entries()) {
+  const responses = await Promise.all(targets.map((target) => fixture.call(target)));
+  for (const [index, { status, text }] of responses.entries()) {
     expect([targets[index], status, text]).toEqual([
       targets[index],
       404,
@@ -74,22 +74,22 @@ test("an unknown tag is always 404; a time before all versions is too", async ()
     ]);
   }
   const tag = { as_of: "nope", tag: "t" };
-  expect(await desk.call(`PUT ${path}/tags`, { body: tag })).toMatchObject({ status: 404 });
-  const index = await desk.call(`POST ${path}/index`, { body: { tag: "nope" } });
+  expect(await fixture.call(`PUT ${path}/tags`, { body: tag })).toMatchObject({ status: 404 });
+  const index = await fixture.call(`POST ${path}/index`, { body: { tag: "nope" } });
   expect(index).toMatchObject({ status: 404 });
 });
 
 test("a diff lists added, changed and removed examples, in either direction", async () => {
-  const desk = await DatasetDesk.open();
-  const [kept, changed, removed] = [await desk.add(), await desk.add(), await desk.add()];
-  const before = (await desk.versions()).at(-1) ?? "";
-  await desk.call(`PATCH /examples/${changed}`, { body: { outputs: { a: 1 } } });
-  await desk.call(`DELETE /examples/${removed}`);
-  const added = await desk.add();
+  const fixture = await DatasetFixture.open();
+  const [kept, changed, removed] = [await fixture.add(), await fixture.add(), await fixture.add()];
+  const before = (await fixture.versions()).at(-1) ?? "";
+  await fixture.call(`PATCH /examples/${changed}`, { body: { outputs: { a: 1 } } });
+  await fixture.call(`DELETE /examples/${removed}`);
+  const added = await fixture.add();
   const diff = async (from: string, to: string) =>
     (
-      await desk.call(
-        `GET /datasets/${desk.id}/versions/diff?${new URLSearchParams({ from_version: from, to_version: to }).toString()}`,
+      await fixture.call(
+        `GET /datasets/${fixture.id}/versions/diff?${new URLSearchParams({ from_version: from, to_version: to }).toString()}`,
       )
     ).json;
   expect(await diff(before, "latest")).toEqual({
@@ -110,17 +110,17 @@ test("a diff lists added, changed and removed examples, in either direction", as
 });
 
 test("versions are listed newest first, by page, by tag and by changed example", async () => {
-  const desk = await DatasetDesk.open();
-  const id = await desk.add();
-  await desk.add();
-  await desk.call(`DELETE /examples/${id}`);
-  const versions = await desk.versions();
-  const path = `/datasets/${desk.id}/versions`;
-  await desk.call(`PUT /datasets/${desk.id}/tags`, {
+  const fixture = await DatasetFixture.open();
+  const id = await fixture.add();
+  await fixture.add();
+  await fixture.call(`DELETE /examples/${id}`);
+  const versions = await fixture.versions();
+  const path = `/datasets/${fixture.id}/versions`;
+  await fixture.call(`PUT /datasets/${fixture.id}/tags`, {
     body: { as_of: versions[1], tag: "Release 1" },
   });
   const times = async (query: string) =>
-    itemsOf((await desk.call(`GET ${path}?${query}`)).json).map((one) => one["as_of"]);
+    itemsOf((await fixture.call(`GET ${path}?${query}`)).json).map((one) => one["as_of"]);
   expect(await times("limit=2")).toEqual([versions[2], versions[1]]);
   expect(await times("limit=2&offset=2")).toEqual([versions[0]]);
   expect(await times("search=release")).toEqual([versions[1]]);
@@ -130,58 +130,62 @@ test("versions are listed newest first, by page, by tag and by changed example",
 });
 
 test("a write gets the requested time if that is after the newest version and recent", async () => {
-  const desk = await DatasetDesk.open();
+  const fixture = await DatasetFixture.open();
   const moment = new Date(Date.now() - 1_000).toISOString();
-  await desk.add({ inputs: { n: 1 }, created_at: moment });
-  await desk.add({ inputs: { n: 2 }, created_at: "2001-01-01T00:00:00Z" });
-  expect(await desk.listOf("inputs", { as_of: moment })).toEqual([{ n: 1 }]);
-  const [newest, oldest] = await desk.list();
+  await fixture.add({ inputs: { n: 1 }, created_at: moment });
+  await fixture.add({ inputs: { n: 2 }, created_at: "2001-01-01T00:00:00Z" });
+  expect(await fixture.listOf("inputs", { as_of: moment })).toEqual([{ n: 1 }]);
+  const [newest, oldest] = await fixture.list();
   expect(newest).toMatchObject({ created_at: "2001-01-01T00:00:00.000000Z" });
   expect(textOf(newest?.["modified_at"]) > textOf(oldest?.["modified_at"])).toBe(true);
 });
 
 test("splits are set on creation, listed for a version, and changed later", async () => {
-  const desk = await DatasetDesk.open();
-  const plain = await desk.add();
-  const trained = await desk.add({ split: "train" });
-  const both = await desk.add({ split: ["train", "test", "train"], metadata: { k: 1 } });
+  const fixture = await DatasetFixture.open();
+  const plain = await fixture.add();
+  const trained = await fixture.add({ split: "train" });
+  const both = await fixture.add({ split: ["train", "test", "train"], metadata: { k: 1 } });
   const splitsOf = async (id: string) =>
-    (await desk.call(`GET /examples/${id}`)).json["metadata"]?.["dataset_split"];
+    (await fixture.call(`GET /examples/${id}`)).json["metadata"]?.["dataset_split"];
   expect(await splitsOf(plain)).toEqual(["base"]);
   expect(await splitsOf(trained)).toEqual(["train"]);
-  expect((await desk.call(`GET /examples/${both}`)).json["metadata"]).toEqual({
+  expect((await fixture.call(`GET /examples/${both}`)).json["metadata"]).toEqual({
     k: 1,
     dataset_split: ["train", "test"],
   });
-  const path = `/datasets/${desk.id}/splits`;
-  expect((await desk.call(`GET ${path}`)).json).toEqual(["base", "test", "train"]);
-  const before = (await desk.versions()).at(-1);
+  const path = `/datasets/${fixture.id}/splits`;
+  expect((await fixture.call(`GET ${path}`)).json).toEqual(["base", "test", "train"]);
+  const before = (await fixture.versions()).at(-1);
 
-  const put = (body: object) => desk.call(`PUT ${path}`, { body });
+  const put = (body: object) => fixture.call(`PUT ${path}`, { body });
   const change = { split_name: "test", examples: [plain, both] };
   expect((await put(change)).json).toEqual([plain]);
   expect(await splitsOf(plain)).toEqual(["base", "test"]);
   expect((await put({ ...change, remove: true })).json).toEqual([plain, both]);
-  expect((await desk.call(`GET ${path}`)).json).toEqual(["base", "train"]);
-  expect((await desk.call(`GET ${path}?as_of=${before}`)).json).toEqual(["base", "test", "train"]);
-  expect(await desk.versions()).toHaveLength(5);
+  expect((await fixture.call(`GET ${path}`)).json).toEqual(["base", "train"]);
+  expect((await fixture.call(`GET ${path}?as_of=${before}`)).json).toEqual([
+    "base",
+    "test",
+    "train",
+  ]);
+  expect(await fixture.versions()).toHaveLength(5);
   const unknown = { split_name: "x", examples: [plain, randomUUID()] };
   expect(await put(unknown)).toMatchObject({ status: 404 });
   expect(await splitsOf(plain)).toEqual(["base"]);
 
-  expect(await desk.listOf("id", { splits: "train" })).toHaveLength(2);
-  const either = await desk.call(`GET /examples?dataset=${desk.id}&splits=base&splits=train`);
+  expect(await fixture.listOf("id", { splits: "train" })).toHaveLength(2);
+  const either = await fixture.call(`GET /examples?dataset=${fixture.id}&splits=base&splits=train`);
   expect(itemsOf(either.json)).toHaveLength(3);
-  expect(await desk.listOf("id", { splits: 'rain"' })).toEqual([]);
+  expect(await fixture.listOf("id", { splits: 'rain"' })).toEqual([]);
 
   // What was read can be written back, and new metadata keeps the splits.
-  await desk.call(`PATCH /examples/${both}`, { body: { metadata: { k: 2 } } });
+  await fixture.call(`PATCH /examples/${both}`, { body: { metadata: { k: 2 } } });
   expect(await splitsOf(both)).toEqual(["train"]);
   const written = { metadata: { k: 3, dataset_split: ["a", "b"] } };
-  await desk.call(`PATCH /examples/${both}`, { body: written });
-  expect((await desk.call(`GET /examples/${both}`)).json["metadata"]).toEqual(written.metadata);
-  await desk.call(`PATCH /examples/${both}`, { body: { split: "c" } });
-  expect((await desk.call(`GET /examples/${both}`)).json["metadata"]).toEqual({
+  await fixture.call(`PATCH /examples/${both}`, { body: written });
+  expect((await fixture.call(`GET /examples/${both}`)).json["metadata"]).toEqual(written.metadata);
+  await fixture.call(`PATCH /examples/${both}`, { body: { split: "c" } });
+  expect((await fixture.call(`GET /examples/${both}`)).json["metadata"]).toEqual({
     k: 3,
     dataset_split: ["c"],
   });

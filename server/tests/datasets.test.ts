@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { DatasetDesk, itemsOf, textOf } from "./support/dataset-desk.ts";
+import { DatasetFixture, itemsOf, textOf } from "./support/dataset-desk.ts";
 import { anyText, containing } from "./support/matching.ts";
 import { call, runServer } from "./support/running-server.ts";
 import { hubTenants } from "./support/hub-tenants.ts";
@@ -15,8 +15,8 @@ test("a dataset is created, read, listed by each filter, updated and deleted", a
     data_type: "chat",
     extra: { source: "sdk", metadata: { team: "a", nested: { x: [1] } } },
   };
-  const made = await call(server, "POST /datasets", { body });
-  expect(made).toMatchObject({
+  const created = await call(server, "POST /datasets", { body });
+  expect(created).toMatchObject({
     status: 200,
     json: {
       ...body,
@@ -30,7 +30,7 @@ test("a dataset is created, read, listed by each filter, updated and deleted", a
       metadata: body.extra.metadata,
     },
   });
-  const id = textOf(made.json["id"]);
+  const id = textOf(created.json["id"]);
   await call(server, "POST /datasets", { body: { name: "beta" } });
   await call(server, "POST /sessions", { body: { name: "run 1", reference_dataset_id: id } });
   const metadata = encodeURIComponent(JSON.stringify({ nested: { x: [1] } }));
@@ -75,56 +75,56 @@ test("a dataset is created, read, listed by each filter, updated and deleted", a
 });
 
 test("a name that is taken is a conflict, on creation and on renaming", async () => {
-  const desk = await DatasetDesk.open();
-  const other = await DatasetDesk.open({ name: "other" }, desk.server);
+  const fixture = await DatasetFixture.open();
+  const other = await DatasetFixture.open({ name: "other" }, fixture.server);
   const taken = { status: 409, json: { detail: "Dataset with this name already exists." } };
-  expect(await desk.call("POST /datasets", { body: { name: "d" } })).toMatchObject(taken);
-  expect(await desk.call(`PATCH /datasets/${other.id}`, { body: { name: "d" } })).toMatchObject(
+  expect(await fixture.call("POST /datasets", { body: { name: "d" } })).toMatchObject(taken);
+  expect(await fixture.call(`PATCH /datasets/${other.id}`, { body: { name: "d" } })).toMatchObject(
     taken,
   );
-  expect(await desk.call("POST /datasets", { body: { name: "third", id: desk.id } })).toMatchObject(
-    { status: 409 },
-  );
+  expect(
+    await fixture.call("POST /datasets", { body: { name: "third", id: fixture.id } }),
+  ).toMatchObject({ status: 409 });
 });
 
 test("deleting a dataset deletes its examples, and leaves other datasets unchanged", async () => {
-  const desk = await DatasetDesk.open();
-  const other = await DatasetDesk.open({ name: "other" }, desk.server);
-  const [gone, kept] = [await desk.add(), await other.add()];
-  const query = `dataset_ids=${desk.id}&dataset_ids=${randomUUID()}`;
-  expect(await desk.call(`DELETE /datasets?${query}`)).toMatchObject({
+  const fixture = await DatasetFixture.open();
+  const other = await DatasetFixture.open({ name: "other" }, fixture.server);
+  const [gone, kept] = [await fixture.add(), await other.add()];
+  const query = `dataset_ids=${fixture.id}&dataset_ids=${randomUUID()}`;
+  expect(await fixture.call(`DELETE /datasets?${query}`)).toMatchObject({
     status: 200,
-    json: { dataset_ids: [desk.id] },
+    json: { dataset_ids: [fixture.id] },
   });
-  expect(await desk.call(`GET /examples/${gone}`)).toMatchObject({ status: 404 });
-  expect(await desk.call(`GET /examples/${kept}`)).toMatchObject({ status: 200 });
-  expect(await desk.call(`DELETE /datasets?${query}`)).toMatchObject({ status: 404 });
+  expect(await fixture.call(`GET /examples/${gone}`)).toMatchObject({ status: 404 });
+  expect(await fixture.call(`GET /examples/${kept}`)).toMatchObject({ status: 200 });
+  expect(await fixture.call(`DELETE /datasets?${query}`)).toMatchObject({ status: 404 });
 });
 
 test("HTML, SQL, NUL, lone surrogates and line breaks are stored and returned unchanged", async () => {
-  const desk = await DatasetDesk.open({ name: hostile, description: hostile });
-  expect((await desk.call(`GET /datasets/${desk.id}`)).json).toMatchObject({
+  const fixture = await DatasetFixture.open({ name: hostile, description: hostile });
+  expect((await fixture.call(`GET /datasets/${fixture.id}`)).json).toMatchObject({
     name: hostile,
     description: hostile,
   });
   const query = new URLSearchParams({ name_contains: "'; DROP TABLE datasets; --" });
-  expect(itemsOf((await desk.call(`GET /datasets?${query.toString()}`)).json)).toHaveLength(1);
-  const id = await desk.add({
+  expect(itemsOf((await fixture.call(`GET /datasets?${query.toString()}`)).json)).toHaveLength(1);
+  const id = await fixture.add({
     inputs: { [hostile]: hostile },
     outputs: { out: [hostile] },
     metadata: { [hostile]: hostile },
     split: [hostile],
   });
-  const { json } = await desk.call(`GET /examples/${id}`);
+  const { json } = await fixture.call(`GET /examples/${id}`);
   expect(json).toMatchObject({
     inputs: { [hostile]: hostile },
     outputs: { out: [hostile] },
     metadata: { [hostile]: hostile, dataset_split: [hostile] },
   });
-  expect((await desk.call(`GET /datasets/${desk.id}/splits`)).json).toEqual([hostile]);
-  const version = (await desk.versions()).at(-1);
+  expect((await fixture.call(`GET /datasets/${fixture.id}/splits`)).json).toEqual([hostile]);
+  const version = (await fixture.versions()).at(-1);
   const body = { as_of: version, tag: hostile };
-  expect((await desk.call(`PUT /datasets/${desk.id}/tags`, { body })).json).toEqual({
+  expect((await fixture.call(`PUT /datasets/${fixture.id}/tags`, { body })).json).toEqual({
     as_of: version,
     tags: ["latest", hostile],
   });
@@ -162,8 +162,8 @@ test("a shared dataset can be read through its token without a key until it is u
 
 test("another tenant's datasets and examples are 404, and stay unchanged", async () => {
   const { me: mine, you: theirs } = await hubTenants();
-  const made = await mine("POST /datasets", { name: "d" });
-  const id = textOf(made.json["id"]);
+  const created = await mine("POST /datasets", { name: "d" });
+  const id = textOf(created.json["id"]);
   const body = { dataset_id: id, inputs: { q: 1 } };
   const exampleId = textOf((await mine("POST /examples", body)).json["id"]);
   await mine(`POST /datasets/${id}/index`, {});
@@ -218,8 +218,8 @@ test("another tenant's datasets and examples are 404, and stay unchanged", async
 });
 
 test("bad arguments are rejected with 422, and the error names them", async () => {
-  const desk = await DatasetDesk.open();
-  const { id } = desk;
+  const fixture = await DatasetFixture.open();
+  const { id } = fixture;
   const tries: readonly (readonly [string, string, unknown?])[] = [
     ["GET /datasets/x", "dataset id"],
     ["GET /datasets?id=x", "id is not a UUID"],
@@ -253,7 +253,7 @@ test("bad arguments are rejected with 422, and the error names them", async () =
     ["GET /public/x/datasets", "share token"],
   ];
   for (const [target, reason, body] of tries) {
-    const answer = await desk.call(target, { body });
-    expect([target, answer.status, answer.text]).toEqual([target, 422, containing(reason)]);
+    const response = await fixture.call(target, { body });
+    expect([target, response.status, response.text]).toEqual([target, 422, containing(reason)]);
   }
 });

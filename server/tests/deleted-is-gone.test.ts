@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openSqliteStore } from "../dist/store/sqlite-store.js";
 import { call, runServer, temporaryFolder, textOf } from "./support/running-server.ts";
-import { StoreDesk } from "./support/store-desk.ts";
+import { StoreFixture } from "./support/store-desk.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
 /**
@@ -89,12 +89,12 @@ test("deleted content is in no file within seconds, and other content stays", as
 test("content deleted by retention is in no file within seconds", async () => {
   const folder = await temporaryFolder();
   const store = await openSqliteStore(folder);
-  const desk = new StoreDesk(store);
+  const fixture = new StoreFixture(store);
   const words = [canary("old"), canary("tag")];
-  await desk.send({
+  await fixture.send({
     post: [wireRun({ inputs: { text: `${words[0]} `.repeat(3_000) }, tags: [words[1]] })],
   });
-  await store.write.retention.set(desk.tenantId, { projectId: null, days: 1 });
+  await store.write.retention.set(fixture.tenantId, { projectId: null, days: 1 });
   expect(findIn(folder, words)).not.toEqual([]);
   const { deleted } = await store.write.retention.sweep(Date.now() * 1_000 * 10, null);
   expect(deleted).toBe(1);

@@ -33,8 +33,8 @@ describe("feedback", () => {
       },
       feedback_config: { type: "continuous", min: 0, max: 1, categories: null },
     };
-    const made = await call(server, "POST /feedback", { body });
-    expect(made).toMatchObject({
+    const created = await call(server, "POST /feedback", { body });
+    expect(created).toMatchObject({
       status: 200,
       json: {
         ...body,
@@ -48,11 +48,11 @@ describe("feedback", () => {
       },
     });
     const path = `/api/v1/feedback/${body.id}`;
-    expect((await call(server, `GET ${path}/`)).json).toEqual(made.json);
+    expect((await call(server, `GET ${path}/`)).json).toEqual(created.json);
     const changes = { score: 0.25, comment: null, correction: hostile };
     const changed = await call(server, `PATCH ${path}`, { body: changes });
     expect(changed.json).toMatchObject({ ...body, ...changes });
-    expect(textOf(changed.json["modified_at"]) > textOf(made.json["modified_at"])).toBe(true);
+    expect(textOf(changed.json["modified_at"]) > textOf(created.json["modified_at"])).toBe(true);
     expect((await call(server, `GET ${path}`)).json).toEqual(changed.json);
     expect(await call(server, `DELETE ${path}`)).toMatchObject({ status: 200, json: {} });
     for (const method of ["GET", "DELETE"]) {
@@ -64,8 +64,8 @@ describe("feedback", () => {
   test("is stored once when the post is repeated; different feedback with the same id is a conflict", async () => {
     const server = await runServer();
     const body = { id: randomUUID(), run_id: randomUUID(), key: "k", score: 1 };
-    const made = await call(server, "POST /feedback", { body });
-    expect((await call(server, "POST /feedback", { body })).json).toEqual(made.json);
+    const created = await call(server, "POST /feedback", { body });
+    expect((await call(server, "POST /feedback", { body })).json).toEqual(created.json);
     await call(server, `PATCH /feedback/${body.id}`, { body: { score: 0 } });
     const again = await call(server, "POST /feedback", { body });
     expect(again).toMatchObject({ status: 200, json: { score: 0 } });
@@ -187,14 +187,14 @@ describe("feedback", () => {
       "min_created_at=soon",
       "user=x",
     ];
-    const answers = [
+    const responses = [
       ...bodies.map((body) => call(server, "POST /feedback", { body })),
       ...queries.map((query) => call(server, `GET /feedback?${query}`)),
       call(server, "GET /feedback/x"),
       call(server, "PATCH /feedback/x", { body: {} }),
       call(server, "DELETE /feedback/x"),
     ];
-    for (const { status, text } of await Promise.all(answers)) {
+    for (const { status, text } of await Promise.all(responses)) {
       expect([status, text]).toEqual([422, containing('"detail"')]);
     }
     expect((await call(server, "GET /feedback")).json).toEqual([]);

@@ -69,14 +69,14 @@ test("rows of another tenant can be neither read nor written", async () => {
   const body = { id: randomUUID(), run_id: run.id, key: "k", score: 1 };
   expect((await me("POST /feedback", body)).status).toBe(200);
   const path = `/feedback/${body.id}`;
-  const answers = [
+  const responses = [
     await you(`GET ${path}`),
     await you(`PATCH ${path}`, { score: 0 }),
     await you(`DELETE ${path}`),
     await you("POST /feedback", { session_id: project["id"], key: "k" }),
     await you("POST /feedback", { session_id: randomUUID(), key: "k" }),
   ];
-  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 404));
+  expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 404));
   expect((await you(`GET /feedback?run=${run.id}`)).json).toEqual([]);
   // To the other tenant, a run with this id may still arrive, like any unknown run.
   const onItsWay = { run_id: run.id, session_id: project["id"], key: "k", score: 0 };

@@ -4,13 +4,16 @@ import { describe, expect, test } from "vitest";
 import { openDatabase } from "../src/storage/sqlite/connection.ts";
 import { anyText, containing, matching } from "./support/matching.ts";
 import { call, runServer, temporaryFolder } from "./support/running-server.ts";
-import type { Answer, Json } from "./support/running-server.ts";
+import type { CallResult, Json } from "./support/running-server.ts";
 import { hubTenants } from "./support/hub-tenants.ts";
 
 const urlOf = (json: Json): string => textOf(json["url"]);
 
 /** Requests as a browser sends them that follows a link, or as a script of the page does: without a key. */
-async function open(url: string, init: RequestInit = {}): Promise<Pick<Answer, "status" | "text">> {
+async function open(
+  url: string,
+  init: RequestInit = {},
+): Promise<Pick<CallResult, "status" | "text">> {
   const response = await fetch(url, init);
   return { status: response.status, text: await response.text() };
 }
@@ -130,10 +133,10 @@ describe("tokens", () => {
     const server = await runServer();
     const { port } = new URL(server.url);
     const run_id = randomUUID();
-    const made = await call({ url: `http://localhost:${port}` }, "POST /feedback/tokens", {
+    const created = await call({ url: `http://localhost:${port}` }, "POST /feedback/tokens", {
       body: { run_id, feedback_key: "k" },
     });
-    expect(urlOf(made.json)).toMatch(new RegExp(`^http://localhost:${port}/`));
+    expect(urlOf(created.json)).toMatch(new RegExp(`^http://localhost:${port}/`));
     const { json } = await call(server, `GET /feedback/tokens?run_id=${run_id}`);
     expect(urlOf(json[0] ?? {})).toMatch(new RegExp(`^${server.url}/`));
   });

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { filterLimits } from "../src/filter/parser.ts";
 import { feedbackIfMissing } from "./support/filter-corpus.ts";
-import { FilterDesk } from "./support/filter-desk.ts";
+import { FilterFixture } from "./support/filter-desk.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
 describe("a filter at its limits is compiled and run", () => {
-  const desk = new FilterDesk();
-  desk.db.exec(feedbackIfMissing(desk));
-  desk.send({
+  const fixture = new FilterFixture();
+  fixture.db.exec(feedbackIfMissing(fixture));
+  fixture.send({
     post: [wireRun({ name: "one", tags: ["a"], extra: { metadata: { a: 1 } } })],
   });
   const { depth, jsonNesting, jsonDepth, nodes, entryDepth } = filterLimits;
@@ -81,11 +81,11 @@ describe("a filter at its limits is compiled and run", () => {
     ],
   ] as const)("%s", (_what, filter, names) => {
     for (const which of ["rootFilter", "treeFilter"] as const) {
-      expect(desk.query({ [which]: desk.check(filter) })).toEqual(names);
+      expect(fixture.query({ [which]: fixture.check(filter) })).toEqual(names);
     }
-    const query = { runFilters: [desk.check(filter)] };
-    expect(desk.query(query)).toEqual(names);
-    expect(desk.readers.runs.statistics(desk.tenantId, query).runCount).toBe(names.length);
+    const query = { runFilters: [fixture.check(filter)] };
+    expect(fixture.query(query)).toEqual(names);
+    expect(fixture.readers.runs.statistics(fixture.tenantId, query).runCount).toBe(names.length);
   });
 
   test.each([
@@ -99,7 +99,7 @@ describe("a filter at its limits is compiled and run", () => {
       const levels = filter.split("not(").length - 1;
       const expected = levels % 2 === 0 ? [] : ["one"];
       for (const which of ["rootFilter", "treeFilter"] as const) {
-        expect(desk.query({ [which]: desk.check(filter) })).toEqual(expected);
+        expect(fixture.query({ [which]: fixture.check(filter) })).toEqual(expected);
       }
     }
   });

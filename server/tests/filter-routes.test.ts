@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { DatasetDesk, itemsOf, textOf } from "./support/dataset-desk.ts";
+import { DatasetFixture, itemsOf, textOf } from "./support/dataset-desk.ts";
 import { containing } from "./support/matching.ts";
 import { call, runServer } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
@@ -27,19 +27,19 @@ const parts = Object.entries(metadata).map(([name, given], index) => ({
 }));
 
 test("the search in a dataset, and the list of its examples, accept paths in filters", async () => {
-  const desk = await DatasetDesk.open();
-  await desk.addMany(parts.map(({ name: _name, ...example }) => example));
-  await desk.call(`POST /datasets/${desk.id}/index`);
+  const fixture = await DatasetFixture.open();
+  await fixture.addMany(parts.map(({ name: _name, ...example }) => example));
+  await fixture.call(`POST /datasets/${fixture.id}/index`);
   for (const [filter, names] of filters) {
     const body = { inputs: { q: "alike" }, limit: 5, filter };
-    const { json } = await desk.call(`POST /datasets/${desk.id}/search`, { body });
+    const { json } = await fixture.call(`POST /datasets/${fixture.id}/search`, { body });
     const found = itemsOf(json["examples"] ?? {}).map((one) => textOf(one["inputs"]?.["name"]));
     expect(found.toSorted()).toEqual(names);
-    const listed = await desk.list({ filter });
+    const listed = await fixture.list({ filter });
     expect(listed.map((one) => textOf(one["inputs"]?.["name"])).toSorted()).toEqual(names);
   }
   const body = { inputs: { q: "alike" }, limit: 5, filter: 'eq(metdata.mykey, "value")' };
-  expect(await desk.call(`POST /datasets/${desk.id}/search`, { body })).toMatchObject({
+  expect(await fixture.call(`POST /datasets/${fixture.id}/search`, { body })).toMatchObject({
     status: 422,
     json: { detail: containing("filter: unknown field `metdata`, did you mean `metadata`?") },
   });

@@ -5,24 +5,24 @@ import { printFilter } from "../src/filter/ast.ts";
 import { parseFilter } from "../src/filter/parser.ts";
 import { toConditions } from "../src/runs/sqlite/run-conditions.ts";
 import { anyFilter } from "./support/any-filter.ts";
-import { exampleId, fillDesk } from "./support/filter-corpus.ts";
-import { FilterDesk } from "./support/filter-desk.ts";
-import { meets } from "./support/filter-oracle.ts";
-import type { Judged } from "./support/filter-oracle.ts";
+import { exampleId, fillFixture } from "./support/filter-corpus.ts";
+import { FilterFixture } from "./support/filter-desk.ts";
+import { matches } from "./support/filter-oracle.ts";
+import type { EvaluatedRun } from "./support/filter-oracle.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
 describe("over a corpus of runs", () => {
-  let desk: FilterDesk;
-  let corpus: readonly Judged[];
+  let fixture: FilterFixture;
+  let corpus: readonly EvaluatedRun[];
 
   beforeAll(() => {
-    desk = new FilterDesk();
-    corpus = fillDesk(desk);
+    fixture = new FilterFixture();
+    corpus = fillFixture(fixture);
   });
 
   const expected = (filter: string): string[] =>
     corpus
-      .filter((judged) => meets(parseFilter(filter), judged))
+      .filter((judged) => matches(parseFilter(filter), judged))
       .map(({ run }) => String(run["name"]))
       .toSorted();
 
@@ -130,14 +130,14 @@ describe("over a corpus of runs", () => {
     ["neq(feedback_score, null)", ["chat 2", "odd", "patched", "pending", "root", "tool"]],
     ['like(feedback_comment, "%well%")', ["chat"]],
   ])("%s", (filter, names) => {
-    expect(desk.find(filter)).toEqual(names);
+    expect(fixture.find(filter)).toEqual(names);
     expect(expected(filter)).toEqual(names);
   });
 
   test("any filter finds the runs that the oracle selects", () => {
     fc.assert(
       fc.property(anyFilter().map(printFilter), (text) => {
-        expect(desk.find(text)).toEqual(expected(text));
+        expect(fixture.find(text)).toEqual(expected(text));
       }),
       { numRuns: 400 },
     );
@@ -168,37 +168,37 @@ describe("over a corpus of runs", () => {
     for (const attempt of attempts.map((text) => JSON.stringify(text))) {
       for (const shape of shapes) {
         const filter = shape(attempt);
-        expect(desk.find(filter)).toEqual(expected(filter));
+        expect(fixture.find(filter)).toEqual(expected(filter));
       }
     }
-    expect(desk.runs()).toHaveLength(corpus.length);
+    expect(fixture.runs()).toHaveLength(corpus.length);
     for (const path of ["--DROP", "runs.--DROP.0", "_DROP-"]) {
-      const { sql, values } = toConditions(desk.tenantId, {
-        runFilters: [desk.check(`eq(metadata.${path}, "x")`)],
+      const { sql, values } = toConditions(fixture.tenantId, {
+        runFilters: [fixture.check(`eq(metadata.${path}, "x")`)],
       });
       expect(sql).not.toContain("DROP");
       expect(values).toContain(path);
-      expect(desk.find(`eq(metadata.${path}, "x")`)).toEqual([]);
+      expect(fixture.find(`eq(metadata.${path}, "x")`)).toEqual([]);
     }
   });
 });
 
 test("a payload that SQLite can't parse does not fail the query for other runs", () => {
-  const desk = new FilterDesk();
+  const fixture = new FilterFixture();
   const deep = `${'{"a":'.repeat(1_500)}1${"}".repeat(1_500)}`;
   const [odd, fine] = [wireRun({ name: "odd" }), wireRun({ name: "fine", tags: ["x"] })];
   const text = JSON.stringify(odd).replace(/\}$/, `,"tags":["x"],"inputs":${deep}}`);
-  desk.sendText(`{"post":[${text},${JSON.stringify(fine)}]}`);
-  expect(desk.find('has(tags, "x")')).toEqual(["fine"]);
-  expect(desk.find('search("x")')).toEqual(["fine"]);
-  expect(desk.find('and(eq(input_key, "a"), not(gt(latency, 1)))')).toEqual([]);
-  expect(desk.find('like(name, "%")')).toEqual(["fine", "odd"]);
+  fixture.sendText(`{"post":[${text},${JSON.stringify(fine)}]}`);
+  expect(fixture.find('has(tags, "x")')).toEqual(["fine"]);
+  expect(fixture.find('search("x")')).toEqual(["fine"]);
+  expect(fixture.find('and(eq(input_key, "a"), not(gt(latency, 1)))')).toEqual([]);
+  expect(fixture.find('like(name, "%")')).toEqual(["fine", "odd"]);
 });
 
 test("members of the wrong type match nothing, and cause no error", () => {
-  const desk = new FilterDesk();
+  const fixture = new FilterFixture();
   const odd = { tags: "x", extra: 5, inputs: ["a"], outputs: "b", error: { code: 1 }, events: {} };
-  desk.send({
+  fixture.send({
     post: [wireRun({ name: "odd", ...odd }), wireRun({ name: "half", extra: { metadata: [] } })],
   });
   for (const filter of [
@@ -211,47 +211,49 @@ test("members of the wrong type match nothing, and cause no error", () => {
     "neq(first_token_time, null)",
     'eq(thread_id, "a")',
   ]) {
-    expect(desk.find(filter)).toEqual([]);
+    expect(fixture.find(filter)).toEqual([]);
   }
-  expect(desk.find('search(error, "code")')).toEqual(["odd"]);
+  expect(fixture.find('search(error, "code")')).toEqual(["odd"]);
 });
 
 test("the root filter and the tree filter apply to the trace, within the tenant", () => {
-  const desk = new FilterDesk();
+  const fixture = new FilterFixture();
   const root = wireRun({ name: "root", tags: ["a"], micros: someMicros });
   const child = wireRun({ name: "child", parent: root, run_type: "llm", micros: someMicros + 1 });
   const other = wireRun({ name: "other", micros: someMicros + 2 });
-  desk.send({ post: [root, child, other] });
-  const { id: stranger } = desk.writers.tenants.create({ handle: "b", displayName: "b" });
+  fixture.send({ post: [root, child, other] });
+  const { id: stranger } = fixture.writers.tenants.create({ handle: "b", displayName: "b" });
   const foreign = wireRun({ name: "foreign", parent: other, tags: ["secret"], run_type: "llm" });
-  desk.send({ post: [foreign] }, stranger);
+  fixture.send({ post: [foreign] }, stranger);
   const at = (name: "rootFilter" | "treeFilter", filter: string): string[] =>
-    desk.query({ [name]: desk.check(filter) });
+    fixture.query({ [name]: fixture.check(filter) });
   expect(at("rootFilter", 'has(tags, "a")')).toEqual(["child", "root"]);
   expect(at("rootFilter", 'eq(run_type, "llm")')).toEqual([]);
   expect(at("treeFilter", 'eq(run_type, "llm")')).toEqual(["child", "root"]);
   expect(at("treeFilter", 'has(tags, "secret")')).toEqual([]);
   expect(
-    desk.query({
-      runFilters: [desk.check("eq(is_root, false)"), desk.check('eq(name, "child")')],
-      rootFilter: desk.check('has(tags, "a")'),
+    fixture.query({
+      runFilters: [fixture.check("eq(is_root, false)"), fixture.check('eq(name, "child")')],
+      rootFilter: fixture.check('has(tags, "a")'),
     }),
   ).toEqual(["child"]);
 });
 
 test("statistics cover the runs that match the filters", () => {
-  const desk = new FilterDesk();
-  desk.send({ post: [wireRun({ tags: ["a"], error: "x" }), wireRun({ tags: ["a"] }), wireRun()] });
-  const filter = { runFilters: [desk.check('has(tags, "a")')] };
-  expect(desk.readers.runs.statistics(desk.tenantId, filter)).toMatchObject({
+  const fixture = new FilterFixture();
+  fixture.send({
+    post: [wireRun({ tags: ["a"], error: "x" }), wireRun({ tags: ["a"] }), wireRun()],
+  });
+  const filter = { runFilters: [fixture.check('has(tags, "a")')] };
+  expect(fixture.readers.runs.statistics(fixture.tenantId, filter)).toMatchObject({
     runCount: 2,
     errorCount: 1,
   });
 });
 
 test("payloads are found by their key, and start times by their index", () => {
-  const desk = new FilterDesk();
-  const plan = desk.explain(
+  const fixture = new FilterFixture();
+  const plan = fixture.explain(
     'and(has(tags, "a"), eq(metadata_key, "b"), gt(start_time, "2026-01-01"))',
     {
       projectIds: [randomUUID()],

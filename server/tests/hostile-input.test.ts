@@ -1,46 +1,46 @@
 import { randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { DatasetDesk, textOf } from "./support/dataset-desk.ts";
+import { DatasetFixture, textOf } from "./support/dataset-desk.ts";
 import { hubTenants } from "./support/hub-tenants.ts";
 import { call, runServer } from "./support/running-server.ts";
 import { otlpRequest, otlpSpan } from "./support/otlp-spans.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
 test("comparing two versions that do not exist is rejected, and the server keeps running", async () => {
-  const desk = await DatasetDesk.open();
-  const path = `/datasets/${desk.id}/versions/diff?from_version=one&to_version=other`;
-  expect((await desk.call(`GET ${path}`)).status).toBe(404);
-  expect((await desk.call("GET /info")).status).toBe(200);
+  const fixture = await DatasetFixture.open();
+  const path = `/datasets/${fixture.id}/versions/diff?from_version=one&to_version=other`;
+  expect((await fixture.call(`GET ${path}`)).status).toBe(404);
+  expect((await fixture.call("GET /info")).status).toBe(200);
 });
 
 test("a session named like a member of every object is rejected as not being a UUID", async () => {
-  const desk = await DatasetDesk.open();
+  const fixture = await DatasetFixture.open();
   const body = { session_ids: ["constructor"], filters: {} };
-  expect((await desk.call(`POST /datasets/${desk.id}/runs`, { body })).status).toBe(422);
+  expect((await fixture.call(`POST /datasets/${fixture.id}/runs`, { body })).status).toBe(422);
 });
 
 test("examples can be filtered by as many splits as a URL can contain", async () => {
-  const desk = await DatasetDesk.open();
-  await desk.add({ split: 'last "one"' });
-  await desk.add({ split: "other" });
-  const query = new URLSearchParams({ dataset: desk.id });
+  const fixture = await DatasetFixture.open();
+  await fixture.add({ split: 'last "one"' });
+  await fixture.add({ split: "other" });
+  const query = new URLSearchParams({ dataset: fixture.id });
   Array.from({ length: 1_200 }, (_, index) => query.append("splits", String(index)));
   query.append("splits", 'last "one"');
-  expect((await desk.call(`GET /examples/count?${query.toString()}`)).text).toBe("1");
+  expect((await fixture.call(`GET /examples/count?${query.toString()}`)).text).toBe("1");
 });
 
 test("metadata too deep or too long for SQLite is rejected, also without a key", async () => {
-  const desk = await DatasetDesk.open();
-  const { json } = await desk.call(`PUT /datasets/${desk.id}/share`);
+  const fixture = await DatasetFixture.open();
+  const { json } = await fixture.call(`PUT /datasets/${fixture.id}/share`);
   const lists = `{"a":${"[".repeat(300)}${"]".repeat(300)}}`;
   const objects = `${'{"a":'.repeat(100)}1${"}".repeat(100)}`;
   const long = JSON.stringify({ a: Array.from({ length: 300 }, () => 1) });
   for (const metadata of [lists, objects, long]) {
     const query = `metadata=${encodeURIComponent(metadata)}`;
     const path = `/public/${textOf(json["share_token"])}/examples`;
-    expect((await desk.call(`GET ${path}?${query}`)).status).toBe(422);
-    expect((await desk.call(`GET /sessions?${query}`)).status).toBe(422);
+    expect((await fixture.call(`GET ${path}?${query}`)).status).toBe(422);
+    expect((await fixture.call(`GET /sessions?${query}`)).status).toBe(422);
   }
 });
 
@@ -80,8 +80,8 @@ test("a span whose attributes do not match their types does not affect other spa
   ];
   const body = otlpRequest([otlpSpan({ rest: { attributes } }), otlpSpan({ id: 2 })]);
   const headers = { "content-type": "application/json" };
-  const answer = await call(server, "POST /otel/v1/traces", { body, headers });
-  expect(answer).toMatchObject({ status: 200, text: "{}" });
+  const response = await call(server, "POST /otel/v1/traces", { body, headers });
+  expect(response).toMatchObject({ status: 200, text: "{}" });
   const deep = JSON.stringify(otlpRequest([otlpSpan({ rest: { name: "@" } })])).replace(
     '"@"',
     "[".repeat(100_000) + "]".repeat(100_000),
@@ -99,8 +99,8 @@ test("the fields of an upload are limited in total, even if they are small when 
     "content-type": "multipart/form-data; boundary=b",
     "content-encoding": "gzip",
   };
-  const answer = await call(server, "POST /datasets/upload", { body: gzipSync(form), headers });
-  expect(answer.status).toBe(413);
+  const response = await call(server, "POST /datasets/upload", { body: gzipSync(form), headers });
+  expect(response.status).toBe(413);
 });
 
 test("a part whose headers contain a NUL or half a line break is rejected, and names no other attachment", async () => {
@@ -111,8 +111,8 @@ test("a part whose headers contain a NUL or half a line break is rejected, and n
     `--b\r\nContent-Disposition: form-data; name="attachment.${run.id}.${name}"\r\nContent-Type: ${type}; length=1\r\n\r\nx\r\n`;
   const body = `${part("a\0b", "text/plain")}${part("c", "text/plain\rX-Evil: 1")}--b--\r\n`;
   const headers = { "content-type": "multipart/form-data; boundary=b" };
-  const answer = await call(server, "POST /runs/multipart", { body, headers });
-  expect(answer).toMatchObject({ status: 422, json: { accepted: 0 } });
+  const response = await call(server, "POST /runs/multipart", { body, headers });
+  expect(response).toMatchObject({ status: 422, json: { accepted: 0 } });
 });
 
 test("a malformed URL is an error like any other", async () => {

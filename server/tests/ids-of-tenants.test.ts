@@ -8,21 +8,21 @@ import { ActivityHistory } from "../src/live/activity-history.ts";
 import { hubTenants } from "./support/hub-tenants.ts";
 import { call, temporaryFolder, textOf } from "./support/running-server.ts";
 import type { RunningServer } from "@millrace/server";
-import { StoreDesk } from "./support/store-desk.ts";
+import { StoreFixture } from "./support/store-desk.ts";
 import { makeNames, maskAnswer, probesOf, tell } from "./support/tenant-story.ts";
-import type { Ask, Names } from "./support/tenant-story.ts";
+import type { SendRequest, Names } from "./support/tenant-story.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
 // Two tenants choose the same ids for all resources; neither may see anything of the other.
 
-const askAs =
-  (server: RunningServer, key: string): Ask =>
+const sendAs =
+  (server: RunningServer, key: string): SendRequest =>
   (target, { body, headers } = {}) =>
     call(server, target, { body, headers: { ...headers, "x-api-key": key } });
 
 async function twoTenants() {
   const { server, keys } = await hubTenants();
-  return { server, me: askAs(server, keys.me), you: askAs(server, keys.you) };
+  return { server, me: sendAs(server, keys.me), you: sendAs(server, keys.you) };
 }
 
 /** Requests that only read although their method is not GET. */
@@ -41,7 +41,7 @@ const reads: ReadonlySet<string> = new Set([
 ]);
 
 /** Everything that a tenant reads under its names, one text per request. */
-async function readAll(ask: Ask, names: Names, mark: string) {
+async function readAll(send: SendRequest, names: Names, mark: string) {
   const chosen = new Set([names.entry, names.promptId]);
   const kept = new Set(Object.values<string>({ ...names }).filter((name) => !chosen.has(name)));
   const asked = Object.entries(probesOf({ ...names, owner: "-" })).flatMap(([route, probes]) =>
@@ -49,9 +49,9 @@ async function readAll(ask: Ask, names: Names, mark: string) {
       ? probes.map((probe) => ({ ...probe, method: String(route.split(" ")[0]) }))
       : [],
   );
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     asked.map(async ({ method, path, ...probe }) => {
-      const { status, text } = maskAnswer(await ask(`${method} ${path}`, probe), kept);
+      const { status, text } = maskAnswer(await send(`${method} ${path}`, probe), kept);
       const name = `${method} ${path} ${JSON.stringify(probe.body ?? "")}`;
       const shown = text
         .replaceAll(mark, "<mark>")
@@ -62,7 +62,7 @@ async function readAll(ask: Ask, names: Names, mark: string) {
       return [name.replace(names.promptId, "<prompt>"), [status, shown]] as const;
     }),
   );
-  return Object.fromEntries(answers);
+  return Object.fromEntries(responses);
 }
 
 test("two tenants use the same ids for everything, and each reads its own content", async () => {
@@ -76,21 +76,21 @@ test("two tenants use the same ids for everything, and each reads its own conten
   expect(JSON.stringify(before)).toContain("<mark> asks");
 
   // This also holds outside of JSON responses: for files, and for the targets of links.
-  for (const [ask, mark] of [
+  for (const [send, mark] of [
     [me, "quilt"],
     [you, "prawn"],
   ] as const) {
-    const run = (await ask(`GET /runs/${names.root}`)).json;
+    const run = (await send(`GET /runs/${names.root}`)).json;
     const url = textOf(run["s3_urls"]?.["attachment.note"]?.["presigned_url"]);
     expect(await (await fetch(url)).text()).toBe(`${mark} note`);
-    const { share_token: token } = (await ask(`GET /runs/${names.root}/share`)).json;
-    const shared = await ask(`GET /public/${textOf(token)}/run`);
+    const { share_token: token } = (await send(`GET /runs/${names.root}/share`)).json;
+    const shared = await send(`GET /public/${textOf(token)}/run`);
     expect(shared.json).toMatchObject({ id: names.root, name: `${mark} root` });
     expect(shared.json["child_run_ids"]).toEqual([names.child]);
-    const data = (await ask(`GET /datasets/${names.dataset}/share`)).json;
-    const examples = await ask(`GET /public/${textOf(data["share_token"])}/examples`);
+    const data = (await send(`GET /datasets/${names.dataset}/share`)).json;
+    const examples = await send(`GET /public/${textOf(data["share_token"])}/examples`);
     expect(examples.json[0]).toMatchObject({ id: names.example, inputs: { q: mark } });
-    const trace = await ask(`GET /ui/traces/${names.spanTrace}`);
+    const trace = await send(`GET /ui/traces/${names.spanTrace}`);
     expect(trace.text).toContain(`${mark} span 2`);
   }
 }, 30_000);
@@ -144,11 +144,11 @@ async function openStore() {
   const store = await openSqliteStore(await temporaryFolder());
   onTestFinished(() => store.close());
   const { id } = await store.write.tenants.create({ handle: null, displayName: "other" });
-  return { store, mine: new StoreDesk(store), theirs: new StoreDesk(store, id) };
+  return { store, mine: new StoreFixture(store), theirs: new StoreFixture(store, id) };
 }
 
-const judge = (desk: StoreDesk, runId: string, score: number) =>
-  desk.store.write.feedback.create(desk.tenantId, {
+const addFeedback = (fixture: StoreFixture, runId: string, score: number) =>
+  fixture.store.write.feedback.create(fixture.tenantId, {
     id: randomUUID(),
     runId,
     projectId: null,
@@ -165,20 +165,20 @@ const judge = (desk: StoreDesk, runId: string, score: number) =>
     createdMicros: null,
   });
 
-const scoreOf = async (desk: StoreDesk, runId: string) =>
-  (await desk.store.read.feedback.statsOfRuns(desk.tenantId, [runId])).get(runId)?.["k"]?.avg;
+const scoreOf = async (fixture: StoreFixture, runId: string) =>
+  (await fixture.store.read.feedback.statsOfRuns(fixture.tenantId, [runId])).get(runId)?.["k"]?.avg;
 
 test("feedback sent before its run belongs to the run of the same tenant, whoever sends the run first", async () => {
   const { mine, theirs } = await openStore();
   const run = wireRun({ name: "of mine", session_name: "p" });
-  await judge(theirs, run.id, 2);
+  await addFeedback(theirs, run.id, 2);
   await mine.send({ post: [run] });
-  await judge(mine, run.id, 1);
+  await addFeedback(mine, run.id, 1);
   expect([await scoreOf(mine, run.id), await scoreOf(theirs, run.id)]).toEqual([1, 2]);
   expect(await theirs.read(run.id)).toEqual({});
 
   await theirs.send({ post: [{ ...run, name: "of theirs" }] });
-  await judge(theirs, run.id, 4);
+  await addFeedback(theirs, run.id, 4);
   expect([await scoreOf(mine, run.id), await scoreOf(theirs, run.id)]).toEqual([1, 3]);
   const { list } = theirs.store.read.feedback;
   const judged = await list(theirs.tenantId, { runIds: [run.id], limit: 9, offset: 0 });
@@ -246,9 +246,9 @@ test("a retention rule deletes one tenant's old runs, and keeps the other's with
   const runs = [1, 2, 3].map((second) =>
     wireRun({ name: `run ${second}`, micros: someMicros + second, session_name: "p" }),
   );
-  for (const desk of [mine, theirs]) {
-    await desk.send({ post: runs });
-    await judge(desk, runs[0]?.id ?? "", 1);
+  for (const fixture of [mine, theirs]) {
+    await fixture.send({ post: runs });
+    await addFeedback(fixture, runs[0]?.id ?? "", 1);
   }
   const { retention } = theirs.store.write;
   await retention.set(theirs.tenantId, { projectId: null, days: 1 });
@@ -265,8 +265,8 @@ test("a retention rule deletes one tenant's old runs, and keeps the other's with
 test("a sweep continues from one tenant's project to another's with the same id", async () => {
   const { mine, theirs } = await openStore();
   const id = randomUUID();
-  for (const desk of [mine, theirs]) {
-    await desk.store.write.projects.create(desk.tenantId, {
+  for (const fixture of [mine, theirs]) {
+    await fixture.store.write.projects.create(fixture.tenantId, {
       id,
       name: "p",
       description: null,
@@ -276,9 +276,9 @@ test("a sweep continues from one tenant's project to another's with the same id"
       referenceDatasetId: null,
       upsert: false,
     });
-    await desk.send({ post: [wireRun({ session_id: id })] });
-    await desk.store.write.retention.set(desk.tenantId, { projectId: id, days: 1 });
-    expect(await desk.store.read.retention.list(desk.tenantId)).toEqual([
+    await fixture.send({ post: [wireRun({ session_id: id })] });
+    await fixture.store.write.retention.set(fixture.tenantId, { projectId: id, days: 1 });
+    expect(await fixture.store.read.retention.list(fixture.tenantId)).toEqual([
       { projectId: id, days: 1 },
     ]);
   }
@@ -298,7 +298,7 @@ test("a database of format 11 is migrated without copying its rows", async () =>
   const before = await openSqliteStore(folder);
   const { id: other } = await before.write.tenants.create({ handle: null, displayName: "other" });
   const run = wireRun({ name: "kept", session_name: "p" });
-  await new StoreDesk(before).send({ post: [run] });
+  await new StoreFixture(before).send({ post: [run] });
   await before.close();
   const inFile = <Result>(read: (db: Connection) => Result): Result => {
     const db = openDatabase(join(folder, "millrace.db"));
@@ -322,11 +322,11 @@ test("a database of format 11 is migrated without copying its rows", async () =>
   const store = await openSqliteStore(folder);
   onTestFinished(() => store.close());
   expect(inFile(roots)).toEqual(whereBefore);
-  const theirs = new StoreDesk(store, other);
+  const theirs = new StoreFixture(store, other);
   expect(await theirs.read(run.id)).toEqual({});
   await theirs.send({ post: [{ ...run, name: "of another" }] });
   expect(await theirs.read(run.id)).toMatchObject({ name: "of another" });
-  expect(await new StoreDesk(store).read(run.id)).toMatchObject({ name: "kept" });
+  expect(await new StoreFixture(store).read(run.id)).toMatchObject({ name: "kept" });
 });
 
 test("live counts are separate for each tenant, even if projects share an id", () => {

@@ -6,21 +6,21 @@ import { parseBatch } from "../src/runs/ingest/parse-batch.ts";
 import type { IngestResult } from "../src/runs/run-record.ts";
 import type { Store } from "../src/store/store.ts";
 import { toRunJson } from "../src/runs/serializers/run-json.ts";
-import { patchOf, StoreDesk } from "./support/store-desk.ts";
+import { patchOf, StoreFixture } from "./support/store-desk.ts";
 import type { WireObject } from "./support/store-desk.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
 /** What every storage engine must do with runs that it receives. */
 export function describeIngest(open: () => Promise<Store>): void {
-  let desk: StoreDesk;
+  let fixture: StoreFixture;
   beforeEach(async () => {
-    desk = new StoreDesk(await open());
+    fixture = new StoreFixture(await open());
   });
-  afterEach(() => desk.store.close());
+  afterEach(() => fixture.store.close());
 
   test("a run that was never received is not found", async () => {
     expect(
-      await desk.store.read.runs.find(desk.store.defaultTenantId, randomUUID()),
+      await fixture.store.read.runs.find(fixture.store.defaultTenantId, randomUUID()),
     ).toBeUndefined();
   });
 
@@ -31,8 +31,12 @@ export function describeIngest(open: () => Promise<Store>): void {
       tags: ["a"],
       custom: { kept: true },
     });
-    expect(await desk.send({ post: [run] })).toEqual({ accepted: 1, duplicates: 0, rejected: [] });
-    expect(await desk.read(run.id)).toMatchObject({
+    expect(await fixture.send({ post: [run] })).toEqual({
+      accepted: 1,
+      duplicates: 0,
+      rejected: [],
+    });
+    expect(await fixture.read(run.id)).toMatchObject({
       ...run,
       status: "pending",
       start_time: "2026-11-21T10:11:12.345678Z",
@@ -47,8 +51,8 @@ export function describeIngest(open: () => Promise<Store>): void {
       outputs: { b: 2 },
       end_time: "2026-11-21T10:11:13Z",
     });
-    await desk.send({ post: [run], patch: [patch] });
-    expect(await desk.read(run.id)).toMatchObject({
+    await fixture.send({ post: [run], patch: [patch] });
+    expect(await fixture.read(run.id)).toMatchObject({
       name: "after",
       inputs: { a: 1 },
       outputs: { b: 2 },
@@ -65,11 +69,11 @@ export function describeIngest(open: () => Promise<Store>): void {
       inputs: { a: 1 },
       end_time: 1_795_255_873_000,
     });
-    await desk.send({
+    await fixture.send({
       post: [run],
       patch: [patchOf(run, { error: null, end_time: null, name: null })],
     });
-    expect(await desk.read(run.id)).toMatchObject({
+    expect(await fixture.read(run.id)).toMatchObject({
       error: null,
       end_time: null,
       name: "unnamed",
@@ -80,8 +84,10 @@ export function describeIngest(open: () => Promise<Store>): void {
 
   test("an error that is null or empty is no error", async () => {
     const runs = [wireRun({ error: null }), wireRun({ error: "" }), wireRun({ error: "boom" })];
-    await desk.send({ post: runs });
-    const states = await Promise.all(runs.map(async ({ id }) => (await desk.read(id))["status"]));
+    await fixture.send({ post: runs });
+    const states = await Promise.all(
+      runs.map(async ({ id }) => (await fixture.read(id))["status"]),
+    );
     expect(states).toEqual(["pending", "pending", "error"]);
   });
 
@@ -120,7 +126,7 @@ export function describeIngest(open: () => Promise<Store>): void {
             ];
             for (const operation of posted) {
               // Sequential: the test is about the order.
-              await desk.send(operation);
+              await fixture.send(operation);
             }
             const {
               id: _id,
@@ -128,7 +134,7 @@ export function describeIngest(open: () => Promise<Store>): void {
               dotted_order: _order,
               app_path: _path,
               ...rest
-            } = await desk.read(run.id);
+            } = await fixture.read(run.id);
             return rest;
           };
           expect(await merged(place)).toEqual(await merged(0));
@@ -140,18 +146,18 @@ export function describeIngest(open: () => Promise<Store>): void {
 
   test("a post received twice counts once and changes nothing", async () => {
     const run = wireRun({ name: "first" });
-    await desk.send({ post: [run] });
+    await fixture.send({ post: [run] });
     const again = { ...run, name: "second" };
-    expect(await desk.send({ post: [again, wireRun()] })).toMatchObject({
+    expect(await fixture.send({ post: [again, wireRun()] })).toMatchObject({
       accepted: 1,
       duplicates: 1,
     });
-    expect(await desk.read(run.id)).toMatchObject({ name: "first" });
+    expect(await fixture.read(run.id)).toMatchObject({ name: "first" });
   });
 
   test("a run posted twice in one batch counts once", async () => {
     const run = wireRun();
-    expect(await desk.send({ post: [run, run] })).toEqual({
+    expect(await fixture.send({ post: [run, run] })).toEqual({
       accepted: 1,
       duplicates: 1,
       rejected: [],
@@ -161,27 +167,31 @@ export function describeIngest(open: () => Promise<Store>): void {
   test("the same patch twice counts once, even after another one", async () => {
     const run = wireRun();
     const one = patchOf(run, { name: "one" });
-    await desk.send({ post: [run], patch: [one, patchOf(run, { name: "two" })] });
-    expect(await desk.send({ patch: [one] })).toEqual({ accepted: 0, duplicates: 1, rejected: [] });
-    expect(await desk.read(run.id)).toMatchObject({ name: "two" });
+    await fixture.send({ post: [run], patch: [one, patchOf(run, { name: "two" })] });
+    expect(await fixture.send({ patch: [one] })).toEqual({
+      accepted: 0,
+      duplicates: 1,
+      rejected: [],
+    });
+    expect(await fixture.read(run.id)).toMatchObject({ name: "two" });
   });
 
   test("a patch repeated before the post arrives is a duplicate too", async () => {
     const run = wireRun();
     const patch = patchOf(run, { outputs: { a: 1 } });
-    expect(await desk.send({ patch: [patch, patch] })).toMatchObject({
+    expect(await fixture.send({ patch: [patch, patch] })).toMatchObject({
       accepted: 1,
       duplicates: 1,
     });
-    expect(await desk.send({ post: [run] })).toMatchObject({ accepted: 1 });
-    expect(await desk.read(run.id)).toMatchObject({ name: "a run", outputs: { a: 1 } });
+    expect(await fixture.send({ post: [run] })).toMatchObject({ accepted: 1 });
+    expect(await fixture.read(run.id)).toMatchObject({ name: "a run", outputs: { a: 1 } });
   });
 
   test("a run can't move to another trace; its neighbours are stored", async () => {
     const run = wireRun();
-    await desk.send({ post: [run] });
+    await fixture.send({ post: [run] });
     const elsewhere = { ...wireRun({ id: run.id, parent: wireRun() }), name: "moved" };
-    const { accepted, rejected } = await desk.send({ post: [wireRun(), elsewhere, wireRun()] });
+    const { accepted, rejected } = await fixture.send({ post: [wireRun(), elsewhere, wireRun()] });
     expect(accepted).toBe(2);
     expect(rejected).toEqual([
       {
@@ -194,25 +204,32 @@ export function describeIngest(open: () => Promise<Store>): void {
 
   test("a project is created on first use, once, and can be named by id afterwards", async () => {
     const name = 'evals "\ud800"; DROP TABLE projects';
-    await desk.send({ post: [wireRun({ session_name: name }), wireRun({ session_name: name })] });
-    const [project, ...others] = await desk.store.read.projects.list(desk.store.defaultTenantId, {
-      name,
-      limit: 10,
-      offset: 0,
+    await fixture.send({
+      post: [wireRun({ session_name: name }), wireRun({ session_name: name })],
     });
+    const [project, ...others] = await fixture.store.read.projects.list(
+      fixture.store.defaultTenantId,
+      {
+        name,
+        limit: 10,
+        offset: 0,
+      },
+    );
     expect(others).toEqual([]);
-    expect(project).toMatchObject({ name, tenantId: desk.store.defaultTenantId });
+    expect(project).toMatchObject({ name, tenantId: fixture.store.defaultTenantId });
     const id = project?.id ?? "";
-    await desk.send({ post: [wireRun({ name: "by id", session_id: id })] });
-    expect(await desk.query({ projectIds: [id] })).toHaveLength(3);
-    expect(await desk.store.read.projects.find(desk.store.defaultTenantId, id)).toMatchObject({
-      name,
-    });
+    await fixture.send({ post: [wireRun({ name: "by id", session_id: id })] });
+    expect(await fixture.query({ projectIds: [id] })).toHaveLength(3);
+    expect(await fixture.store.read.projects.find(fixture.store.defaultTenantId, id)).toMatchObject(
+      {
+        name,
+      },
+    );
   });
 
   test("an unknown project id is a reason for rejection", async () => {
     const missing = randomUUID();
-    const { accepted, rejected } = await desk.send({
+    const { accepted, rejected } = await fixture.send({
       post: [wireRun({ session_id: missing }), wireRun()],
     });
     expect(accepted).toBe(1);
@@ -222,22 +239,26 @@ export function describeIngest(open: () => Promise<Store>): void {
   test("a post without a dotted order is placed below its parent", async () => {
     const root = randomUUID();
     const child = randomUUID();
-    await desk.sendOne("post", {
+    await fixture.sendOne("post", {
       id: root,
       name: "root",
       start_time: "2026-11-21T10:11:12.345678Z",
     });
-    await desk.sendOne("post", { id: child, parent_run_id: root, start_time: 1_795_255_873_000 });
-    expect(await desk.read(root)).toMatchObject({
+    await fixture.sendOne("post", {
+      id: child,
+      parent_run_id: root,
+      start_time: 1_795_255_873_000,
+    });
+    expect(await fixture.read(root)).toMatchObject({
       trace_id: root,
       dotted_order: `20261121T101112345678Z${root}`,
     });
-    expect(await desk.read(child)).toMatchObject({
+    expect(await fixture.read(child)).toMatchObject({
       trace_id: root,
       dotted_order: `20261121T101112345678Z${root}.20261121T101113000000Z${child}`,
       parent_run_ids: [root],
     });
-    expect(await desk.read(root)).toMatchObject({
+    expect(await fixture.read(root)).toMatchObject({
       child_run_ids: [child],
       direct_child_run_ids: [child],
     });
@@ -246,9 +267,9 @@ export function describeIngest(open: () => Promise<Store>): void {
   test("a parent that is unknown gets the start time of the child", async () => {
     const [trace, parent, id] = [randomUUID(), randomUUID(), randomUUID()];
     const start = { start_time: "2026-11-21T10:11:12.345678Z" };
-    await desk.sendOne("post", { id, parent_run_id: parent, trace_id: trace, ...start });
+    await fixture.sendOne("post", { id, parent_run_id: parent, trace_id: trace, ...start });
     const stamp = "20261121T101112345678Z";
-    expect(await desk.read(id)).toMatchObject({
+    expect(await fixture.read(id)).toMatchObject({
       trace_id: trace,
       parent_run_id: parent,
       dotted_order: `${stamp}${trace}.${stamp}${parent}.${stamp}${id}`,
@@ -258,15 +279,15 @@ export function describeIngest(open: () => Promise<Store>): void {
   test("a patch without a trace waits for its post under the right key", async () => {
     const parent = wireRun({ name: "parent" });
     const child = wireRun({ parent, name: "child", micros: someMicros + 1 });
-    await desk.sendOne("patch", { outputs: { a: 1 } }, child.id);
-    await desk.sendOne("patch", { outputs: { a: 2 } }, child.id);
-    await desk.send({ post: [parent, child] });
-    expect(await desk.read(child.id)).toMatchObject({
+    await fixture.sendOne("patch", { outputs: { a: 1 } }, child.id);
+    await fixture.sendOne("patch", { outputs: { a: 2 } }, child.id);
+    await fixture.send({ post: [parent, child] });
+    expect(await fixture.read(child.id)).toMatchObject({
       trace_id: parent.id,
       name: "child",
       outputs: { a: 2 },
     });
-    expect(await desk.query({ traceId: parent.id })).toEqual(["parent", "child"]);
+    expect(await fixture.query({ traceId: parent.id })).toEqual(["parent", "child"]);
   });
 
   test("an attachment of an unknown run is rejected, one of a known run is not", async () => {
@@ -275,9 +296,9 @@ export function describeIngest(open: () => Promise<Store>): void {
       const batch = new MultipartBatch();
       const bytes = Buffer.from([0, 255]);
       batch.add({ name: `attachment.${id}.a`, contentType: "image/png", bytes, fault: undefined });
-      return desk.store.ingest(desk.store.defaultTenantId, batch.build().batch);
+      return fixture.store.ingest(fixture.store.defaultTenantId, batch.build().batch);
     };
-    await desk.send({ post: [run] });
+    await fixture.send({ post: [run] });
     expect(await sendAttachment(run.id)).toMatchObject({ rejected: [] });
     const unknown = randomUUID();
     expect((await sendAttachment(unknown)).rejected).toEqual([
@@ -288,11 +309,11 @@ export function describeIngest(open: () => Promise<Store>): void {
   test("texts of a run are returned unchanged, including every escape", async () => {
     const run = wireRun();
     const raw = `{"id":"${run.id}","trace_id":"${run.id}","dotted_order":"${run.dotted_order}","name":"\\ud800\\u0000<b>","inputs":{"n":1.50,"big":12345678901234567890,"s":"\\ud800\\u0000é"}}`;
-    await desk.store.ingest(
-      desk.store.defaultTenantId,
+    await fixture.store.ingest(
+      fixture.store.defaultTenantId,
       parseBatch(Buffer.from(`{"post":[${raw}]}`)).batch,
     );
-    const stored = await desk.store.read.runs.find(desk.store.defaultTenantId, run.id);
+    const stored = await fixture.store.read.runs.find(fixture.store.defaultTenantId, run.id);
     const json = stored === undefined ? "" : toRunJson(stored).toString();
     expect(json).toContain('"name":"\\ud800\\u0000<b>"');
     expect(json).toContain('"inputs":{"n":1.50,"big":12345678901234567890,"s":"\\ud800\\u0000é"}');

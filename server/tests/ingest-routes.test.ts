@@ -132,9 +132,9 @@ test.each([
   async (encoding, body, status, detail) => {
     const server = await runServer();
     const headers = { "content-encoding": encoding };
-    const answer = await call(server, "POST /runs/batch", { body, headers });
-    expect(answer.status).toBe(status);
-    expect(answer.json["detail"]).toMatch(detail);
+    const response = await call(server, "POST /runs/batch", { body, headers });
+    expect(response.status).toBe(status);
+    expect(response.json["detail"]).toMatch(detail);
   },
 );
 
@@ -143,9 +143,9 @@ test("zstd is accepted if Node supports it, otherwise rejected with 415 and the 
   const info = await call(server, "GET /info");
   expect(info.json["instance_flags"]).toMatchObject({ zstd_compression_enabled: hasZstd });
   const headers = { "content-encoding": "zstd" };
-  const answer = await call(server, "POST /runs/batch", { body: "x", headers });
-  expect(answer.status).toBe(hasZstd ? 422 : 415);
-  expect(answer.json["detail"]).toMatch(
+  const response = await call(server, "POST /runs/batch", { body: "x", headers });
+  expect(response.status).toBe(hasZstd ? 422 : 415);
+  expect(response.json["detail"]).toMatch(
     hasZstd ? /can't be decompressed/ : /^zstd needs Node 22\.15 or newer/,
   );
 });
@@ -178,13 +178,13 @@ test("a gzip bomb of ten gigabytes is stopped while it inflates", async () => {
   // One gzip member is ten mebibytes of zeros; a gzip stream may have many members.
   const member = gzipSync(Buffer.alloc(10 * 1_048_576));
   const body = Buffer.concat(Array.from({ length: 1_000 }, () => member));
-  const began = process.memoryUsage().rss;
-  const answer = await call(server, "POST /runs/batch", {
+  const startMs = process.memoryUsage().rss;
+  const response = await call(server, "POST /runs/batch", {
     body,
     headers: { "content-encoding": "gzip" },
   });
-  expect(answer.status).toBe(413);
-  expect(process.memoryUsage().rss - began).toBeLessThan(200 * 1_048_576);
+  expect(response.status).toBe(413);
+  expect(process.memoryUsage().rss - startMs).toBeLessThan(200 * 1_048_576);
 });
 
 test("routes work with and without prefix, slash, query and content type", async () => {

@@ -46,11 +46,11 @@ describe("a time that can't be stored is rejected with the reason", () => {
   test("the start in a dotted order is checked, alone and in a batch", async () => {
     const server = await runServer();
     const run = runAt(later, { start_time: "2026-11-21T10:11:12.345678Z" });
-    for (const answer of [
+    for (const response of [
       await post(server, run),
       await call(server, "POST /runs/batch", { body: { post: [run] } }),
     ]) {
-      expect(answer.text).toContain("the start in dotted_order is after 2255-06-05");
+      expect(response.text).toContain("the start in dotted_order is after 2255-06-05");
     }
   });
 
@@ -78,9 +78,9 @@ describe("a time that can't be stored is rejected with the reason", () => {
       { expires_at: later },
       { expires_in: { days: 365 * 300, hours: 0, minutes: 0 } },
     ]) {
-      const answer = await call(server, "POST /feedback/tokens", { body: { ...token, ...over } });
-      expect(answer.status).toBe(422);
-      expect(answer.text).toContain("2255-06-05");
+      const response = await call(server, "POST /feedback/tokens", { body: { ...token, ...over } });
+      expect(response.status).toBe(422);
+      expect(response.text).toContain("2255-06-05");
     }
   });
 });

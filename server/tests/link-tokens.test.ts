@@ -125,8 +125,8 @@ test.each([
     const key = readFileSync(path, "utf8");
     spoil(path);
     const server = await runServer({ dataDir });
-    for (const answer of await showAll(server, links)) {
-      expect(answer).toMatchObject({ status: 409, json: { detail: whyHidden } });
+    for (const response of await showAll(server, links)) {
+      expect(response).toMatchObject({ status: 409, json: { detail: whyHidden } });
     }
     expect((await call(server, `GET /runs/${links.runId}`)).json["share_token"]).toBeNull();
     expect(await follow(server, links)).toEqual([200, 200, 200]);

@@ -52,11 +52,11 @@ describe("while commits arrive, the log", () => {
 
   test("is synced even if commits keep every timer from running", () => {
     const log = new LogSync(path, { sync });
-    const began = performance.now();
+    const startMs = performance.now();
     log.touch();
     // Time passes, but no timer fires, as if the thread were busy.
     vi.setSystemTime(0);
-    const now = vi.spyOn(performance, "now").mockReturnValue(began + 300);
+    const now = vi.spyOn(performance, "now").mockReturnValue(startMs + 300);
     log.touch();
     now.mockRestore();
     expect(begun).toHaveLength(1);

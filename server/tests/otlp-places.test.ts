@@ -11,7 +11,7 @@ import type { SpanInit } from "./support/otlp-spans.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 
 /** The store's readers and writers, on this thread. */
-async function openDesk() {
+async function openFixture() {
   const file = join(await temporaryFolder(), "millrace.db");
   const db = openWriter(file);
   const writers = createWriters(db);
@@ -29,9 +29,9 @@ async function openDesk() {
   return { db, writers, readers, tenantId, send, rowsOf };
 }
 
-let desk: Awaited<ReturnType<typeof openDesk>>;
+let fixture: Awaited<ReturnType<typeof openFixture>>;
 beforeEach(async () => {
-  desk = await openDesk();
+  fixture = await openFixture();
 });
 
 const remote = { flags: 0x300 };
@@ -65,8 +65,8 @@ function expectConsistent(rows: readonly RunRow[]): void {
 }
 
 test("the root run has the id of the trace, and its child that of the span", () => {
-  desk.send([{ id: 1 }, { id: 2, parent: 1 }]);
-  const [root, child] = desk.rowsOf();
+  fixture.send([{ id: 1 }, { id: 2, parent: 1 }]);
+  const [root, child] = fixture.rowsOf();
   expect(root).toMatchObject({ id: traceUuid, traceId: traceUuid, parentRunId: null });
   expect(child).toMatchObject({
     id: spanUuid(spanIdOf(2)),
@@ -76,15 +76,15 @@ test("the root run has the id of the trace, and its child that of the span", () 
 });
 
 test("children that arrive before their root, each in a separate request, end up below it", () => {
-  desk.send([{ id: 4, parent: 3 }]);
-  expect(shape(desk.rowsOf())).toBe("T(4)");
-  desk.send([{ id: 3, parent: 2 }]);
-  expect(shape(desk.rowsOf())).toBe("T(3(4))");
-  desk.send([{ id: 2, parent: 1 }]);
-  desk.send([{ id: 1 }]);
-  expect(shape(desk.rowsOf())).toBe("T(2(3(4)))");
-  expectConsistent(desk.rowsOf());
-  expect(desk.rowsOf()[0]).toMatchObject({ name: "span 1", posted: true });
+  fixture.send([{ id: 4, parent: 3 }]);
+  expect(shape(fixture.rowsOf())).toBe("T(4)");
+  fixture.send([{ id: 3, parent: 2 }]);
+  expect(shape(fixture.rowsOf())).toBe("T(3(4))");
+  fixture.send([{ id: 2, parent: 1 }]);
+  fixture.send([{ id: 1 }]);
+  expect(shape(fixture.rowsOf())).toBe("T(2(3(4)))");
+  expectConsistent(fixture.rowsOf());
+  expect(fixture.rowsOf()[0]).toMatchObject({ name: "span 1", posted: true });
 });
 
 test("the tree is the same for any order of spans and requests", async () => {
@@ -106,9 +106,9 @@ test("the tree is the same for any order of spans and requests", async () => {
             ...(isRemote ? { rest: remote } : {}),
           })),
         ];
-        const expected = await openDesk();
+        const expected = await openFixture();
         expected.send(spans);
-        const found = await openDesk();
+        const found = await openFixture();
         const shuffled = spans
           .map((span) => [shuffles.next().value as number, span] as const)
           .toSorted(([a], [b]) => a - b);
@@ -127,17 +127,17 @@ test("the tree is the same for any order of spans and requests", async () => {
 
 test("the same span twice is one run, in one request and in two", () => {
   const spans = [{ id: 1 }, { id: 2, parent: 1 }];
-  expect(desk.send([...spans, ...spans])).toMatchObject({ accepted: 2, duplicates: 2 });
-  expect(desk.send(spans)).toMatchObject({ accepted: 0, duplicates: 2, rejected: [] });
-  expect(shape(desk.rowsOf())).toBe("T(2)");
+  expect(fixture.send([...spans, ...spans])).toMatchObject({ accepted: 2, duplicates: 2 });
+  expect(fixture.send(spans)).toMatchObject({ accepted: 0, duplicates: 2, rejected: [] });
+  expect(shape(fixture.rowsOf())).toBe("T(2)");
 });
 
 describe("a trace without its root", () => {
   test("has a placeholder as its root, as long as there are runs below it", () => {
-    desk.send([{ id: 3, parent: 9 }]);
-    desk.send([{ id: 2, parent: 8 }]);
-    expect(shape(desk.rowsOf())).toBe("T(2,3)");
-    const [top, first, second] = desk.rowsOf();
+    fixture.send([{ id: 3, parent: 9 }]);
+    fixture.send([{ id: 2, parent: 8 }]);
+    expect(shape(fixture.rowsOf())).toBe("T(2,3)");
+    const [top, first, second] = fixture.rowsOf();
     expect(top).toMatchObject({
       name: "span 3",
       posted: false,
@@ -147,71 +147,73 @@ describe("a trace without its root", () => {
   });
 
   test("has its only entry span, called by another process, as its root", () => {
-    desk.send([{ id: 3, parent: 2 }]);
-    desk.send([{ id: 2, parent: 9, rest: remote }]);
-    expect(shape(desk.rowsOf())).toBe("T(3)");
-    expect(desk.rowsOf()[0]).toMatchObject({ name: "span 2", posted: true });
+    fixture.send([{ id: 3, parent: 2 }]);
+    fixture.send([{ id: 2, parent: 9, rest: remote }]);
+    expect(shape(fixture.rowsOf())).toBe("T(3)");
+    expect(fixture.rowsOf()[0]).toMatchObject({ name: "span 2", posted: true });
   });
 
   test("may have several entry spans next to each other", () => {
-    desk.send([
+    fixture.send([
       { id: 2, parent: 9, rest: remote },
       { id: 3, parent: 2 },
     ]);
-    desk.send([{ id: 5, parent: 9, rest: remote }]);
-    expect(shape(desk.rowsOf())).toBe("T(2(3),5)");
-    expectConsistent(desk.rowsOf());
-    expect(desk.rowsOf()[0]).toMatchObject({ posted: false });
+    fixture.send([{ id: 5, parent: 9, rest: remote }]);
+    expect(shape(fixture.rowsOf())).toBe("T(2(3),5)");
+    expectConsistent(fixture.rowsOf());
+    expect(fixture.rowsOf()[0]).toMatchObject({ posted: false });
   });
 
   test("gets a root that arrives late; the entry span moves below its parent", () => {
-    desk.send([
+    fixture.send([
       { id: 3, parent: 2, rest: remote },
       { id: 4, parent: 3 },
     ]);
-    desk.send([{ id: 2, parent: 1 }]);
-    desk.send([{ id: 1 }]);
-    expect(shape(desk.rowsOf())).toBe("T(2(3(4)))");
-    expectConsistent(desk.rowsOf());
-    expect(desk.readers.runs.find(desk.tenantId, spanUuid(spanIdOf(3)))?.bodies).toHaveLength(1);
+    fixture.send([{ id: 2, parent: 1 }]);
+    fixture.send([{ id: 1 }]);
+    expect(shape(fixture.rowsOf())).toBe("T(2(3(4)))");
+    expectConsistent(fixture.rowsOf());
+    expect(fixture.readers.runs.find(fixture.tenantId, spanUuid(spanIdOf(3)))?.bodies).toHaveLength(
+      1,
+    );
   });
 });
 
 test("several roots are siblings below a placeholder, whichever arrives first", () => {
-  desk.send([{ id: 1 }, { id: 2, parent: 1 }]);
-  desk.send([{ id: 5 }, { id: 6, parent: 5 }]);
-  expect(shape(desk.rowsOf())).toBe("T(1(2),5(6))");
-  desk.send([{ id: 7 }]);
-  expect(shape(desk.rowsOf())).toBe("T(1(2),5(6),7)");
-  expectConsistent(desk.rowsOf());
+  fixture.send([{ id: 1 }, { id: 2, parent: 1 }]);
+  fixture.send([{ id: 5 }, { id: 6, parent: 5 }]);
+  expect(shape(fixture.rowsOf())).toBe("T(1(2),5(6))");
+  fixture.send([{ id: 7 }]);
+  expect(shape(fixture.rowsOf())).toBe("T(1(2),5(6),7)");
+  expectConsistent(fixture.rowsOf());
 });
 
 test("a span marked as a root is one, whatever parent it names", () => {
-  desk.send([{ id: 2, parent: 1, attributes: { "langsmith.is_root": true } }]);
-  expect(desk.rowsOf()).toMatchObject([{ id: traceUuid, parentRunId: null, posted: true }]);
+  fixture.send([{ id: 2, parent: 1, attributes: { "langsmith.is_root": true } }]);
+  expect(fixture.rowsOf()).toMatchObject([{ id: traceUuid, parentRunId: null, posted: true }]);
 });
 
 test("a span whose parent was left out is placed below its nearest ancestor that was sent", () => {
   const named = { "langsmith.span.parent_id": `00000000-0000-0000-0000-${"1".padStart(12, "0")}` };
-  desk.send([{ id: 1 }, { id: 3, parent: 2, attributes: named }]);
-  expect(shape(desk.rowsOf())).toBe("T(3)");
+  fixture.send([{ id: 1 }, { id: 3, parent: 2, attributes: named }]);
+  expect(shape(fixture.rowsOf())).toBe("T(3)");
 });
 
 test("spans that name each other in a cycle are all stored", () => {
-  desk.send([{ id: 1, parent: 3 }]);
-  desk.send([{ id: 2, parent: 1 }]);
-  desk.send([{ id: 3, parent: 2 }]);
-  expect(desk.rowsOf()).toHaveLength(4);
-  expectConsistent(desk.rowsOf());
+  fixture.send([{ id: 1, parent: 3 }]);
+  fixture.send([{ id: 2, parent: 1 }]);
+  fixture.send([{ id: 3, parent: 2 }]);
+  expect(fixture.rowsOf()).toHaveLength(4);
+  expectConsistent(fixture.rowsOf());
 });
 
 test("a chain of any length has at most 128 levels", () => {
   const spans = Array.from({ length: 300 }, (_, index) =>
     index === 0 ? { id: 1 } : { id: index + 1, parent: index },
   );
-  desk.send(spans.slice(150));
-  desk.send(spans.slice(0, 150));
-  const rows = desk.rowsOf();
+  fixture.send(spans.slice(150));
+  fixture.send(spans.slice(0, 150));
+  const rows = fixture.rowsOf();
   expect(rows).toHaveLength(300);
   expectConsistent(rows);
   const levels = rows.map(({ dottedOrder }) => dottedOrder.split(".").length);
@@ -220,73 +222,75 @@ test("a chain of any length has at most 128 levels", () => {
 
 describe("the project", () => {
   const projectOf = (name: string): string | undefined =>
-    desk.rowsOf().find((row) => row.name === name)?.projectId;
+    fixture.rowsOf().find((row) => row.name === name)?.projectId;
 
   test("is that of the parent if a span names none, even if the parent arrives later", () => {
     const attributes = { "langsmith.trace.session_name": "mill" };
-    desk.send([{ id: 3, parent: 2 }]);
-    desk.send([{ id: 2, parent: 1 }]);
-    desk.send([{ id: 1, attributes }]);
-    desk.send([{ id: 4, parent: 1 }]);
-    const [project] = desk.readers.projects.list(desk.tenantId, {
+    fixture.send([{ id: 3, parent: 2 }]);
+    fixture.send([{ id: 2, parent: 1 }]);
+    fixture.send([{ id: 1, attributes }]);
+    fixture.send([{ id: 4, parent: 1 }]);
+    const [project] = fixture.readers.projects.list(fixture.tenantId, {
       name: "mill",
       limit: 1,
       offset: 0,
     });
     expect(project?.id).toBeDefined();
-    expect(desk.rowsOf().map(({ projectId }) => projectId)).toEqual(
-      desk.rowsOf().map(() => project?.id),
+    expect(fixture.rowsOf().map(({ projectId }) => projectId)).toEqual(
+      fixture.rowsOf().map(() => project?.id),
     );
   });
 
   test("that a span names is kept", () => {
     const attributes = { "langsmith.trace.session_name": "other" };
-    desk.send([{ id: 2, parent: 1, attributes }, { id: 1 }]);
+    fixture.send([{ id: 2, parent: 1, attributes }, { id: 1 }]);
     expect(projectOf("span 2")).not.toBe(projectOf("span 1"));
   });
 
   test("deletes its spans when it is deleted; they can be sent again", () => {
-    desk.send([{ id: 1 }, { id: 2, parent: 1 }]);
-    desk.writers.projects.delete(desk.tenantId, projectOf("span 1") ?? "").finish();
-    expect(desk.db.prepare("SELECT count(*) FROM spans").raw().all()).toEqual([[0]]);
-    expect(desk.send([{ id: 2, parent: 1 }])).toMatchObject({ accepted: 1 });
-    expect(shape(desk.rowsOf())).toBe("T(2)");
+    fixture.send([{ id: 1 }, { id: 2, parent: 1 }]);
+    fixture.writers.projects.delete(fixture.tenantId, projectOf("span 1") ?? "").finish();
+    expect(fixture.db.prepare("SELECT count(*) FROM spans").raw().all()).toEqual([[0]]);
+    expect(fixture.send([{ id: 2, parent: 1 }])).toMatchObject({ accepted: 1 });
+    expect(shape(fixture.rowsOf())).toBe("T(2)");
   });
 });
 
 test("a trace that two tenants send is separate for each of them", () => {
-  const { id: other } = desk.writers.tenants.create({ handle: "other", displayName: "Other" });
+  const { id: other } = fixture.writers.tenants.create({ handle: "other", displayName: "Other" });
   const spans = [{ id: 2, parent: 1 }, { id: 1 }];
-  desk.send(spans);
-  expect(desk.send(spans, other)).toMatchObject({ accepted: 2, rejected: [] });
-  expect(desk.send(spans, other)).toMatchObject({ accepted: 0, duplicates: 2 });
-  expect(shape(desk.rowsOf())).toBe("T(2)");
-  const theirs = desk.rowsOf(other);
+  fixture.send(spans);
+  expect(fixture.send(spans, other)).toMatchObject({ accepted: 2, rejected: [] });
+  expect(fixture.send(spans, other)).toMatchObject({ accepted: 0, duplicates: 2 });
+  expect(shape(fixture.rowsOf())).toBe("T(2)");
+  const theirs = fixture.rowsOf(other);
   expect(theirs.map(({ name }) => name)).toEqual(["span 1", "span 2"]);
-  expect(theirs.map(({ id }) => id)).toEqual(desk.rowsOf().map(({ id }) => id));
+  expect(theirs.map(({ id }) => id)).toEqual(fixture.rowsOf().map(({ id }) => id));
   expectConsistent(theirs);
-  desk.send([{ id: 3, parent: 2 }], other);
-  expect(shape(desk.rowsOf(other))).toBe("T(2(3))");
-  expect(shape(desk.rowsOf())).toBe("T(2)");
+  fixture.send([{ id: 3, parent: 2 }], other);
+  expect(shape(fixture.rowsOf(other))).toBe("T(2(3))");
+  expect(shape(fixture.rowsOf())).toBe("T(2)");
 });
 
 test("a span below a run of another client is deleted with it, and so is what is below the span", () => {
   const stamp = "20261121T101112345678Z";
   const root = "0195d3a2-0000-7000-8000-00000000000a";
   const own = "0195d3a2-0000-7000-8000-00000000000b";
-  desk.send([{ id: 3, parent: 2 }]);
-  desk.send([
+  fixture.send([{ id: 3, parent: 2 }]);
+  fixture.send([
     {
       id: 2,
       parent: 1,
       attributes: { "langsmith.span.dotted_order": `${stamp}${root}.${stamp}${own}` },
     },
   ]);
-  const rows = desk.rowsOf(desk.tenantId, root);
+  const rows = fixture.rowsOf(fixture.tenantId, root);
   expect(rows.map(({ name, parentRunId }) => [name, parentRunId])).toEqual([
     ["span 2", root],
     ["span 3", own],
   ]);
-  expect(desk.rowsOf()).toEqual([]);
-  expect(desk.readers.runs.find(desk.tenantId, spanUuid(spanIdOf(3)))?.bodies).toHaveLength(1);
+  expect(fixture.rowsOf()).toEqual([]);
+  expect(fixture.readers.runs.find(fixture.tenantId, spanUuid(spanIdOf(3)))?.bodies).toHaveLength(
+    1,
+  );
 });

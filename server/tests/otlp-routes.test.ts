@@ -11,7 +11,7 @@ import {
   traceUuid,
 } from "./support/otlp-spans.ts";
 import { call, runServer } from "./support/running-server.ts";
-import type { Answer } from "./support/running-server.ts";
+import type { CallResult } from "./support/running-server.ts";
 
 const path = "POST /otel/v1/traces";
 const json = { "content-type": "application/json" };
@@ -43,16 +43,16 @@ async function send(
   return { status: response.status, type: response.headers.get("content-type"), bytes };
 }
 
-const readRoot = (server: { readonly url: string }): Promise<Answer> =>
+const readRoot = (server: { readonly url: string }): Promise<CallResult> =>
   call(server, `GET /runs/${traceUuid}`);
 
 test("spans as JSON become runs, in the project of the header", async () => {
   const server = await runServer();
   const body = otlpRequest([otlpSpan({ id: 2, parent: 1 }), otlpSpan({ id: 1 })]);
   const headers = { ...json, "Langsmith-Project": "mill" };
-  const answer = await call(server, path, { body, headers });
-  expect(answer).toMatchObject({ status: 200, text: "{}" });
-  expect(answer.headers.get("content-type")).toBe("application/json");
+  const response = await call(server, path, { body, headers });
+  expect(response).toMatchObject({ status: 200, text: "{}" });
+  expect(response.headers.get("content-type")).toBe("application/json");
   expect((await readRoot(server)).json).toMatchObject({
     name: "span 1",
     session_name: "mill",
@@ -73,10 +73,10 @@ test("spans as protobuf, with and without gzip, become the same runs", async () 
 
 test("every form of the path is routed", async () => {
   const server = await runServer();
-  const answers = ["/otel/v1/traces", "/api/v1/otel/v1/traces", "/otel/v1/traces/"].map((form) =>
+  const responses = ["/otel/v1/traces", "/api/v1/otel/v1/traces", "/otel/v1/traces/"].map((form) =>
     call(server, `POST ${form}`, { body: {}, headers: json }),
   );
-  const statuses = (await Promise.all(answers)).map(({ status }) => status);
+  const statuses = (await Promise.all(responses)).map(({ status }) => status);
   expect(statuses).toEqual([200, 200, 200]);
 });
 
@@ -94,9 +94,9 @@ test("a body without a content type is recognized by its first byte", async () =
 test("rejected spans are counted; those next to them are stored", async () => {
   const server = await runServer();
   const spans = [otlpSpan(), otlpSpan({ rest: { spanId: "1" } })];
-  const answer = await call(server, path, { body: otlpRequest(spans), headers: json });
+  const response = await call(server, path, { body: otlpRequest(spans), headers: json });
   const errorMessage = '1 spans were rejected: spanId is not 8 bytes: "1"';
-  expect(answer).toMatchObject({
+  expect(response).toMatchObject({
     status: 200,
     json: { partialSuccess: { rejectedSpans: "1", errorMessage } },
   });

@@ -8,7 +8,7 @@ import { toRunJson } from "../src/runs/serializers/run-json.ts";
 import { databaseFile } from "../src/storage/sqlite/open-database.ts";
 import { openDatabase } from "../src/storage/sqlite/connection.ts";
 import { call, runServer, temporaryFolder, textOf } from "./support/running-server.ts";
-import { patchOf, StoreDesk } from "./support/store-desk.ts";
+import { patchOf, StoreFixture } from "./support/store-desk.ts";
 import type { WireObject } from "./support/store-desk.ts";
 import { multipart, multipartType, wireRun } from "./support/wire-runs.ts";
 
@@ -27,14 +27,14 @@ const idOf = (n: number): string =>
 async function fill(count: number) {
   const folder = await temporaryFolder();
   const store = await openSqliteStore(folder);
-  const desk = new StoreDesk(store);
+  const fixture = new StoreFixture(store);
   const runs = Array.from({ length: count }, (_, n) =>
     wireRun({ id: idOf(n), inputs: inputsOf(n) }),
   );
   for (let from = 0; from < count; from += 100) {
     const post = runs.slice(from, from + 100);
     const ends = post.map((run, at) => patchOf(run, { outputs: outputsOf(from + at) }));
-    await desk.send({ post, patch: ends.filter((_, at) => at % 2 === 0) });
+    await fixture.send({ post, patch: ends.filter((_, at) => at % 2 === 0) });
   }
   await store.close();
   return { folder, path: join(folder, databaseFile), runs };
@@ -62,11 +62,11 @@ function flipBits(path: string, count: number, { seed, from }: { seed: number; f
 /** Reads each run by its id and counts the results. */
 async function readAll(folder: string, runs: readonly WireObject[]) {
   const store = await openSqliteStore(folder);
-  const desk = new StoreDesk(store);
+  const fixture = new StoreFixture(store);
   const counts = { right: 0, refused: 0, unknown: 0, wrong: 0 };
   for (const [n, { id }] of runs.entries()) {
     try {
-      const run = await desk.read(String(id));
+      const run = await fixture.read(String(id));
       const fate = isRight(run, n) ? "right" : "wrong";
       counts[run["id"] === undefined ? "unknown" : fate] += 1;
     } catch {
@@ -137,9 +137,9 @@ test("flipped bits in the log of a killed server never return a wrong payload", 
   const { folder, runs } = await fill(200);
   const killed = await temporaryFolder();
   const store = await openSqliteStore(folder);
-  const desk = new StoreDesk(store);
+  const fixture = new StoreFixture(store);
   for (const run of runs.filter((_, n) => n % 2 === 1)) {
-    await desk.send({ patch: [patchOf(run, { outputs: { text: "later" } })] });
+    await fixture.send({ patch: [patchOf(run, { outputs: { text: "later" } })] });
   }
   for (const name of [databaseFile, `${databaseFile}-wal`]) {
     copyFileSync(join(folder, name), join(killed, name));
@@ -149,7 +149,7 @@ test("flipped bits in the log of a killed server never return a wrong payload", 
   // Commits that SQLite could not recover are missing: runs are as `fill` posted them, or with the patch.
   const again = await openSqliteStore(killed);
   for (const [n, { id }] of runs.entries()) {
-    const { inputs, outputs = null } = await new StoreDesk(again).read(id);
+    const { inputs, outputs = null } = await new StoreFixture(again).read(id);
     expect(inputs).toEqual(inputsOf(n));
     expect(n % 2 === 0 ? [outputsOf(n)] : [null, { text: "later" }]).toContainEqual(outputs);
   }
@@ -242,7 +242,7 @@ test("a damaged attachment is an error, of a run and of an example with a copy o
   });
   expect(sent.status).toBe(202);
   const dataset = textOf((await call(first, "POST /datasets", { body: { name: "d" } })).json["id"]);
-  const made = await call(first, "POST /examples", {
+  const created = await call(first, "POST /examples", {
     body: {
       dataset_id: dataset,
       inputs: {},
@@ -250,7 +250,7 @@ test("a damaged attachment is an error, of a run and of an example with a copy o
       use_source_run_attachments: ["note"],
     },
   });
-  const example = textOf(made.json["id"]);
+  const example = textOf(created.json["id"]);
   const files = async (server: { readonly url: string }) => {
     const ofRun = (await call(server, `GET /runs/${run.id}`)).json["s3_urls"]?.["attachment.note"];
     const { json } = await call(server, `GET /examples/${example}`);

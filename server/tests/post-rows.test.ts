@@ -22,16 +22,16 @@ const parse = (body: Body) => parseBatch(Buffer.from(JSON.stringify(body))).batc
 const sorted = <T>(list: readonly T[]): T[] =>
   list.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
 
-type Way = "packed" | "one by one";
+type WriteMode = "packed" | "one by one";
 
 /** Runs in an in-memory database; `way` selects how batches are written. */
-class Desk {
+class RunsFixture {
   readonly #db = openWriter(":memory:");
   readonly #writers = createWriters(this.#db);
   readonly #tenantId = readDefaultTenantId(this.#db);
-  readonly #way: Way;
+  readonly #way: WriteMode;
 
-  constructor(way: Way) {
+  constructor(way: WriteMode) {
     this.#way = way;
   }
 
@@ -119,7 +119,7 @@ describe("posts that are written as a group", () => {
   test("have the same result as one by one, whatever was received before", () => {
     fc.assert(
       fc.property(fc.array(body, { minLength: 1, maxLength: 4 }), (bodies) => {
-        const [packed, single] = [new Desk("packed"), new Desk("one by one")];
+        const [packed, single] = [new RunsFixture("packed"), new RunsFixture("one by one")];
         for (const one of bodies) {
           expect(packed.send(one)).toEqual(single.send(one));
         }
@@ -141,7 +141,7 @@ describe("posts that are written as a group", () => {
       ...forms[at % forms.length],
     }));
     const others = posts.map((post) => ({ ...post, name: "other", ...usage }));
-    const [packed, single] = [new Desk("packed"), new Desk("one by one")];
+    const [packed, single] = [new RunsFixture("packed"), new RunsFixture("one by one")];
     const [few, more] = [others.slice(100, 103), others.slice(201, 204)];
     for (const post of [few, [...more, ...posts], posts]) {
       expect(packed.send({ post })).toEqual(single.send({ post }));

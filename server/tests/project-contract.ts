@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { beforeEach, afterEach, expect, test } from "vitest";
 import type { ProjectDraft, ProjectQuery } from "../src/projects/project.ts";
 import type { Store } from "../src/store/store.ts";
-import { StoreDesk } from "./support/store-desk.ts";
+import { StoreFixture } from "./support/store-desk.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
 const draft = (rest: Partial<ProjectDraft> = {}): ProjectDraft => ({
@@ -25,14 +25,14 @@ const taken = (what: string) => ({
 
 /** What every storage engine must do with projects. */
 export function describeProjects(open: () => Promise<Store>): void {
-  let desk: StoreDesk;
+  let fixture: StoreFixture;
   beforeEach(async () => {
-    desk = new StoreDesk(await open());
+    fixture = new StoreFixture(await open());
   });
-  afterEach(() => desk.store.close());
+  afterEach(() => fixture.store.close());
 
   const namesOf = async (query: Partial<ProjectQuery>): Promise<string[]> => {
-    const found = await desk.store.read.projects.list(desk.store.defaultTenantId, {
+    const found = await fixture.store.read.projects.list(fixture.store.defaultTenantId, {
       limit: 100,
       offset: 0,
       ...query,
@@ -42,50 +42,51 @@ export function describeProjects(open: () => Promise<Store>): void {
 
   test("a project is read back as it was created, whatever its texts contain", async () => {
     const text = `<b>'; DROP TABLE projects; --\u0000\ud800"`;
-    const made = draft({
+    const created = draft({
       name: text,
       description: text,
       endMicros: someMicros + 5,
       extra: { metadata: { [text]: text }, deep: [1, null, { a: true }] },
       referenceDatasetId: randomUUID(),
     });
-    const { upsert: _upsert, ...project } = made;
-    const expected = { ...project, tenantId: desk.store.defaultTenantId };
-    expect(await desk.store.write.projects.create(desk.store.defaultTenantId, made)).toEqual(
-      expected,
-    );
-    expect(await desk.store.read.projects.find(desk.store.defaultTenantId, made.id)).toEqual(
-      expected,
-    );
+    const { upsert: _upsert, ...project } = created;
+    const expected = { ...project, tenantId: fixture.store.defaultTenantId };
+    expect(
+      await fixture.store.write.projects.create(fixture.store.defaultTenantId, created),
+    ).toEqual(expected);
+    expect(
+      await fixture.store.read.projects.find(fixture.store.defaultTenantId, created.id),
+    ).toEqual(expected);
     expect(await namesOf({ name: text })).toEqual([text]);
   });
 
   test("a name or id that is taken is rejected, and the existing project stays unchanged", async () => {
     const first = draft({ description: "first" });
-    await desk.store.write.projects.create(desk.store.defaultTenantId, first);
+    await fixture.store.write.projects.create(fixture.store.defaultTenantId, first);
     await expect(
-      desk.store.write.projects.create(
-        desk.store.defaultTenantId,
+      fixture.store.write.projects.create(
+        fixture.store.defaultTenantId,
         draft({ description: "second" }),
       ),
     ).rejects.toMatchObject(taken("name"));
     await expect(
-      desk.store.write.projects.create(
-        desk.store.defaultTenantId,
+      fixture.store.write.projects.create(
+        fixture.store.defaultTenantId,
         draft({ id: first.id, name: "q" }),
       ),
     ).rejects.toMatchObject(taken("id"));
     expect(
-      (await desk.store.read.projects.find(desk.store.defaultTenantId, first.id))?.description,
+      (await fixture.store.read.projects.find(fixture.store.defaultTenantId, first.id))
+        ?.description,
     ).toBe("first");
     expect(await namesOf({})).toEqual(["p"]);
   });
 
   test("an upsert updates the project with the name and keeps its id", async () => {
     const first = draft({ description: "first", extra: { a: 1 } });
-    await desk.store.write.projects.create(desk.store.defaultTenantId, first);
-    const fate = await desk.store.write.projects.create(
-      desk.store.defaultTenantId,
+    await fixture.store.write.projects.create(fixture.store.defaultTenantId, first);
+    const fate = await fixture.store.write.projects.create(
+      fixture.store.defaultTenantId,
       draft({ upsert: true, extra: { b: 2 } }),
     );
     expect(fate).toMatchObject({
@@ -96,85 +97,92 @@ export function describeProjects(open: () => Promise<Store>): void {
   });
 
   test("an update changes the given fields only", async () => {
-    const made = draft({ description: "before", extra: { a: 1 } });
-    await desk.store.write.projects.create(desk.store.defaultTenantId, made);
-    await desk.store.write.projects.create(desk.store.defaultTenantId, draft({ name: "other" }));
+    const created = draft({ description: "before", extra: { a: 1 } });
+    await fixture.store.write.projects.create(fixture.store.defaultTenantId, created);
+    await fixture.store.write.projects.create(
+      fixture.store.defaultTenantId,
+      draft({ name: "other" }),
+    );
     const changes = { ...unchanged, name: "renamed", endMicros: someMicros + 1 };
     expect(
-      await desk.store.write.projects.update(desk.store.defaultTenantId, made.id, changes),
-    ).toMatchObject({ id: made.id });
-    expect(await desk.store.read.projects.find(desk.store.defaultTenantId, made.id)).toMatchObject({
+      await fixture.store.write.projects.update(fixture.store.defaultTenantId, created.id, changes),
+    ).toMatchObject({ id: created.id });
+    expect(
+      await fixture.store.read.projects.find(fixture.store.defaultTenantId, created.id),
+    ).toMatchObject({
       name: "renamed",
       description: "before",
       endMicros: someMicros + 1,
       extra: { a: 1 },
     });
     await expect(
-      desk.store.write.projects.update(desk.store.defaultTenantId, made.id, {
+      fixture.store.write.projects.update(fixture.store.defaultTenantId, created.id, {
         ...unchanged,
         name: "other",
       }),
     ).rejects.toMatchObject(taken("name"));
     expect(
-      await desk.store.write.projects.update(desk.store.defaultTenantId, made.id, {
+      await fixture.store.write.projects.update(fixture.store.defaultTenantId, created.id, {
         ...unchanged,
         name: "renamed",
       }),
     ).toMatchObject({ name: "renamed" });
     await expect(
-      desk.store.write.projects.update(desk.store.defaultTenantId, randomUUID(), unchanged),
+      fixture.store.write.projects.update(fixture.store.defaultTenantId, randomUUID(), unchanged),
     ).rejects.toMatchObject({ status: 404 });
   });
 
   test("a run that names a renamed project by its old name creates a new one", async () => {
-    await desk.send({ post: [wireRun({ session_name: "old" })] });
-    const [project] = await desk.store.read.projects.list(desk.store.defaultTenantId, {
+    await fixture.send({ post: [wireRun({ session_name: "old" })] });
+    const [project] = await fixture.store.read.projects.list(fixture.store.defaultTenantId, {
       name: "old",
       limit: 1,
       offset: 0,
     });
-    await desk.store.write.projects.update(desk.store.defaultTenantId, project?.id ?? "", {
+    await fixture.store.write.projects.update(fixture.store.defaultTenantId, project?.id ?? "", {
       ...unchanged,
       name: "new",
     });
-    await desk.send({ post: [wireRun({ session_name: "old" })] });
+    await fixture.send({ post: [wireRun({ session_name: "old" })] });
     expect(await namesOf({})).toEqual(["new", "old"]);
   });
 
   test("deleting a project deletes its runs and their shares, and no others", async () => {
     const [gone, kept] = [wireRun({ session_name: "p" }), wireRun({ session_name: "q" })];
-    await desk.send({ post: [gone, kept] });
-    const token = await desk.store.write.runs.share(desk.store.defaultTenantId, gone.id);
-    const [project] = await desk.store.read.projects.list(desk.store.defaultTenantId, {
+    await fixture.send({ post: [gone, kept] });
+    const token = await fixture.store.write.runs.share(fixture.store.defaultTenantId, gone.id);
+    const [project] = await fixture.store.read.projects.list(fixture.store.defaultTenantId, {
       name: "p",
       limit: 1,
       offset: 0,
     });
     const remove = (): Promise<void> =>
-      desk.store.write.projects.delete(desk.store.defaultTenantId, project?.id ?? "");
+      fixture.store.write.projects.delete(fixture.store.defaultTenantId, project?.id ?? "");
     await remove();
     await expect(remove()).rejects.toMatchObject({ status: 404, message: "Session not found" });
-    expect(await desk.store.read.runs.find(desk.store.defaultTenantId, gone.id)).toBeUndefined();
-    expect(await desk.store.read.runs.findShared(token)).toBeUndefined();
-    expect(await desk.read(kept.id)).toMatchObject({ id: kept.id });
+    expect(
+      await fixture.store.read.runs.find(fixture.store.defaultTenantId, gone.id),
+    ).toBeUndefined();
+    expect(await fixture.store.read.runs.findShared(token)).toBeUndefined();
+    expect(await fixture.read(kept.id)).toMatchObject({ id: kept.id });
     expect(await namesOf({})).toEqual(["q"]);
-    await desk.send({ post: [wireRun({ session_name: "p" })] });
+    await fixture.send({ post: [wireRun({ session_name: "p" })] });
     expect(await namesOf({})).toEqual(["p", "q"]);
   });
 
   test("a list contains only projects that match its filters, page by page", async () => {
     const dataset = randomUUID();
     const metadata = { team: "a", deep: { x: 1, y: [2] } };
-    await desk.store.write.projects.create(
-      desk.store.defaultTenantId,
+    await fixture.store.write.projects.create(
+      fixture.store.defaultTenantId,
       draft({ name: "a1", extra: { metadata } }),
     );
-    await desk.store.write.projects.create(
-      desk.store.defaultTenantId,
+    await fixture.store.write.projects.create(
+      fixture.store.defaultTenantId,
       draft({ name: "a2", extra: { metadata: { team: "a" } } }),
     );
-    await desk.store.write.projects.create(
-      desk.store.defaultTenantId,
+    await fixture.store.write.projects.create(
+      fixture.store.defaultTenantId,
       draft({ name: "b1", referenceDatasetId: dataset }),
     );
     expect(await namesOf({ isReferenceFree: true })).toEqual(["a1", "a2"]);

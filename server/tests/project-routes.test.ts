@@ -10,12 +10,12 @@ const textOf = (json: Json | undefined): string => JSON.stringify(json).slice(1,
 test("a project is created, updated, read with statistics, and deleted", async () => {
   const server = await runServer();
   const body = { name: "p", description: null, extra: { metadata: { a: 1 } } };
-  const made = await call(server, "POST /sessions", { body });
-  expect(made).toMatchObject({
+  const created = await call(server, "POST /sessions", { body });
+  expect(created).toMatchObject({
     status: 200,
     json: { ...body, id: anyText(), tenant_id: anyText(), start_time: anyText(), end_time: null },
   });
-  const path = `/sessions/${textOf(made.json["id"])}`;
+  const path = `/sessions/${textOf(created.json["id"])}`;
   const changes = { name: null, extra: null, description: "d", end_time: "2026-11-21T10:11:12Z" };
   expect((await call(server, `PATCH ${path}`, { body: changes })).json).toMatchObject({
     name: "p",
@@ -50,7 +50,7 @@ test("the settings are those of the tenant of the projects", async () => {
 
 test("a name that is taken is 409 without upsert, and returns the same project with it", async () => {
   const server = await runServer();
-  const made = await call(server, "POST /sessions", { body: { name: "p" } });
+  const created = await call(server, "POST /sessions", { body: { name: "p" } });
   expect(await call(server, "POST /sessions", { body: { name: "p" } })).toMatchObject({
     status: 409,
     json: { detail: "Session with this name already exists." },
@@ -58,7 +58,7 @@ test("a name that is taken is 409 without upsert, and returns the same project w
   const again = await call(server, "POST /sessions?upsert=true", {
     body: { name: "p", description: "d" },
   });
-  expect(again.json["id"]).toEqual(made.json["id"]);
+  expect(again.json["id"]).toEqual(created.json["id"]);
   expect(again.json).toMatchObject({ description: "d" });
 });
 
@@ -88,7 +88,7 @@ test("malformed projects, filters and ids are rejected with 422", async () => {
   const server = await runServer();
   const id = randomUUID();
   const bodies = [{}, { name: "" }, { name: 1 }, { name: "p", extra: [] }, { name: "p", id: "x" }];
-  const answers = [
+  const responses = [
     ...bodies.map((body) => call(server, "POST /sessions", { body })),
     call(server, `PATCH /sessions/${id}`, { body: { end_time: "soon" } }),
     call(server, "GET /sessions?metadata=[]"),
@@ -97,7 +97,7 @@ test("malformed projects, filters and ids are rejected with 422", async () => {
     call(server, "GET /sessions?id=x"),
     call(server, "DELETE /sessions/x"),
   ];
-  for (const { status, text } of await Promise.all(answers)) {
+  for (const { status, text } of await Promise.all(responses)) {
     expect([status, text]).toEqual([422, anyText()]);
   }
   expect(await call(server, `PATCH /sessions/${id}`, { body: {} })).toMatchObject({ status: 404 });

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test, vi } from "vitest";
 import { anyText, containing, matching } from "./support/matching.ts";
 import { call, runServer } from "./support/running-server.ts";
-import type { Answer, Json } from "./support/running-server.ts";
+import type { CallResult, Json } from "./support/running-server.ts";
 
 type Server = Awaited<ReturnType<typeof runServer>>;
 
@@ -13,11 +13,11 @@ async function serverWithPrompt(): Promise<Server> {
   return server;
 }
 
-const commit = (server: Server, manifest: unknown, rest: object = {}): Promise<Answer> =>
+const commit = (server: Server, manifest: unknown, rest: object = {}): Promise<CallResult> =>
   call(server, "POST /commits/-/p", { body: { manifest, ...rest } });
 
 const textOf = (json: Json | undefined): string => json as unknown as string;
-const hashOf = ({ json }: Answer): string => textOf(json["commit_hash"]);
+const hashOf = ({ json }: CallResult): string => textOf(json["commit_hash"]);
 
 describe("commits", () => {
   test("build on each other, and are read by hash, prefix, tag and latest", async () => {
@@ -147,8 +147,8 @@ describe("commits", () => {
       [501, 422],
       [100_000, 422],
     ] as const) {
-      const answer = await call(server, "POST /commits/-/p", { body: deep(levels) });
-      expect([levels, answer.status]).toEqual([levels, status]);
+      const response = await call(server, "POST /commits/-/p", { body: deep(levels) });
+      expect([levels, response.status]).toEqual([levels, status]);
     }
     expect((await call(server, "GET /commits/-/p/latest")).status).toBe(200);
     const huge = await commit(server, { text: "x".repeat(25 * 1_048_576) });
@@ -207,16 +207,16 @@ describe("tags", () => {
     const first = await commit(server, { a: 1 });
     const second = await commit(server, { a: 2 }, { parent_commit: hashOf(first) });
     const ids = [first, second].map(({ json }) => textOf(json["commit"]?.["id"]));
-    const made = await call(server, "POST /repos/-/p/tags", {
+    const created = await call(server, "POST /repos/-/p/tags", {
       body: { tag_name: "prod", commit_id: ids[0] },
     });
-    expect(made).toMatchObject({
+    expect(created).toMatchObject({
       status: 200,
       json: { id: anyText(), tag_name: "prod", commit_id: ids[0], commit_hash: hashOf(first) },
     });
     const again = { tag_name: "prod", commit_id: ids[1] };
     const moved = (await call(server, "POST /repos/-/p/tags", { body: again })).json;
-    expect(moved).toMatchObject({ id: made.json["id"], commit_hash: hashOf(second) });
+    expect(moved).toMatchObject({ id: created.json["id"], commit_hash: hashOf(second) });
     const back = { commit_id: ids[0] };
     const patched = await call(server, "PATCH /repos/-/p/tags/prod", { body: back });
     expect(patched.json).toMatchObject({ commit_hash: hashOf(first) });

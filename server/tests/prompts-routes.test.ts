@@ -13,10 +13,10 @@ describe("the tenant's own prompts", () => {
   test("are created, read, updated and deleted; texts stay unchanged", async () => {
     const server = await runOwnServer();
     const fields = { description: hostile, readme: hostile, tags: [hostile, "b"] };
-    const made = await call(server, "POST /api/v1/repos/", {
+    const created = await call(server, "POST /api/v1/repos/", {
       body: { repo_handle: "p_1-x", is_public: false, ...fields },
     });
-    expect(made).toMatchObject({ status: 200 });
+    expect(created).toMatchObject({ status: 200 });
     const repo = {
       id: anyText(),
       tenant_id: anyText(),
@@ -37,8 +37,8 @@ describe("the tenant's own prompts", () => {
       last_commit_hash: null,
       commit_tags: [],
     };
-    expect(made.json["repo"]).toMatchObject(repo);
-    expect((await call(server, "GET /repos/-/p_1-x")).json).toEqual(made.json);
+    expect(created.json["repo"]).toMatchObject(repo);
+    expect((await call(server, "GET /repos/-/p_1-x")).json).toEqual(created.json);
     const changes = { readme: null, tags: [], description: "", is_archived: true };
     const changed = await call(server, "PATCH /repos/-/p_1-x", { body: changes });
     expect(changed.json["repo"]).toMatchObject({
@@ -50,7 +50,7 @@ describe("the tenant's own prompts", () => {
     expect((await call(server, "PATCH /repos/-/p_1-x", { body: {} })).status).toBe(200);
     expect(await call(server, "DELETE /repos/-/p_1-x")).toMatchObject({
       status: 200,
-      json: { id: made.json["repo"]?.["id"] },
+      json: { id: created.json["repo"]?.["id"] },
     });
     expect(await call(server, "GET /repos/-/p_1-x")).toMatchObject({
       status: 404,
@@ -197,9 +197,9 @@ describe("lists", () => {
 describe("tenants", () => {
   test("a private prompt does not exist for other tenants, on any route", async () => {
     const { me, you } = await hubTenants();
-    const made = await me("POST /repos", { repo_handle: "p", is_public: false });
+    const created = await me("POST /repos", { repo_handle: "p", is_public: false });
     await me("POST /commits/me/p", { manifest: { a: 1 } });
-    const id = made.json["repo"]?.["id"] as unknown as string;
+    const id = created.json["repo"]?.["id"] as unknown as string;
     const calls: readonly [string, unknown?][] = [
       ["GET /repos/me/p"],
       ["PATCH /repos/me/p", { readme: "taken over" }],

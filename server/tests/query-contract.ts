@@ -2,16 +2,16 @@ import { randomUUID } from "node:crypto";
 import { beforeEach, afterEach, expect, test } from "vitest";
 import type { RunQuery } from "../src/runs/run-query.ts";
 import type { Store } from "../src/store/store.ts";
-import { StoreDesk } from "./support/store-desk.ts";
+import { StoreFixture } from "./support/store-desk.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
 /** What every storage engine must return for queries. */
 export function describeQueries(open: () => Promise<Store>): void {
-  let desk: StoreDesk;
+  let fixture: StoreFixture;
   beforeEach(async () => {
-    desk = new StoreDesk(await open());
+    fixture = new StoreFixture(await open());
   });
-  afterEach(() => desk.store.close());
+  afterEach(() => fixture.store.close());
 
   test("every filter excludes runs that do not match", async () => {
     const example = randomUUID();
@@ -29,49 +29,49 @@ export function describeQueries(open: () => Promise<Store>): void {
       reference_example_id: example,
       micros: someMicros + 2,
     });
-    await desk.send({ post: [root, child, other] });
-    const [p] = await desk.store.read.projects.list(desk.store.defaultTenantId, {
+    await fixture.send({ post: [root, child, other] });
+    const [p] = await fixture.store.read.projects.list(fixture.store.defaultTenantId, {
       name: "p",
       limit: 1,
       offset: 0,
     });
-    expect(await desk.query({})).toEqual(["root", "child", "other"]);
-    expect(await desk.query({ projectIds: [p?.id ?? ""] })).toEqual(["root", "child"]);
-    expect(await desk.query({ projectIds: [] })).toEqual([]);
-    expect(await desk.query({ ids: [child.id, other.id] })).toEqual(["child", "other"]);
-    expect(await desk.query({ traceId: root.id })).toEqual(["root", "child"]);
-    expect(await desk.query({ parentRunId: root.id })).toEqual(["child"]);
-    expect(await desk.query({ parentRunId: randomUUID() })).toEqual([]);
-    expect(await desk.query({ runType: "llm" })).toEqual(["root"]);
-    expect(await desk.query({ referenceExampleIds: [example] })).toEqual(["other"]);
-    expect(await desk.query({ isRoot: true })).toEqual(["root", "other"]);
-    expect(await desk.query({ isRoot: false })).toEqual(["child"]);
-    expect(await desk.query({ hasError: true })).toEqual(["child"]);
-    expect(await desk.query({ hasError: false })).toEqual(["root", "other"]);
-    expect(await desk.query({ startMicros: someMicros + 1 })).toEqual(["child", "other"]);
-    expect(await desk.query({ endMicros: someMicros + 1 })).toEqual(["root", "child"]);
-    expect(await desk.query({ projectIds: [p?.id ?? ""], isRoot: true, hasError: false })).toEqual([
-      "root",
-    ]);
+    expect(await fixture.query({})).toEqual(["root", "child", "other"]);
+    expect(await fixture.query({ projectIds: [p?.id ?? ""] })).toEqual(["root", "child"]);
+    expect(await fixture.query({ projectIds: [] })).toEqual([]);
+    expect(await fixture.query({ ids: [child.id, other.id] })).toEqual(["child", "other"]);
+    expect(await fixture.query({ traceId: root.id })).toEqual(["root", "child"]);
+    expect(await fixture.query({ parentRunId: root.id })).toEqual(["child"]);
+    expect(await fixture.query({ parentRunId: randomUUID() })).toEqual([]);
+    expect(await fixture.query({ runType: "llm" })).toEqual(["root"]);
+    expect(await fixture.query({ referenceExampleIds: [example] })).toEqual(["other"]);
+    expect(await fixture.query({ isRoot: true })).toEqual(["root", "other"]);
+    expect(await fixture.query({ isRoot: false })).toEqual(["child"]);
+    expect(await fixture.query({ hasError: true })).toEqual(["child"]);
+    expect(await fixture.query({ hasError: false })).toEqual(["root", "other"]);
+    expect(await fixture.query({ startMicros: someMicros + 1 })).toEqual(["child", "other"]);
+    expect(await fixture.query({ endMicros: someMicros + 1 })).toEqual(["root", "child"]);
+    expect(
+      await fixture.query({ projectIds: [p?.id ?? ""], isRoot: true, hasError: false }),
+    ).toEqual(["root"]);
   });
 
   test("text is found in names and payloads, case-insensitively, and is no pattern", async () => {
-    await desk.send({
+    await fixture.send({
       post: [
         wireRun({ name: "Alpha", micros: someMicros }),
         wireRun({ name: "b", inputs: { q: 'say "50%"\n' }, micros: someMicros + 1 }),
         wireRun({ name: "c'; DROP TABLE runs", micros: someMicros + 2 }),
       ],
     });
-    expect(await desk.query({ text: "alph" })).toEqual(["Alpha"]);
-    expect(await desk.query({ text: 'SAY "50%"\n' })).toEqual(["b"]);
-    expect(await desk.query({ text: "5_%" })).toEqual([]);
-    expect(await desk.query({ text: "'; drop" })).toEqual(["c'; DROP TABLE runs"]);
+    expect(await fixture.query({ text: "alph" })).toEqual(["Alpha"]);
+    expect(await fixture.query({ text: 'SAY "50%"\n' })).toEqual(["b"]);
+    expect(await fixture.query({ text: "5_%" })).toEqual([]);
+    expect(await fixture.query({ text: "'; drop" })).toEqual(["c'; DROP TABLE runs"]);
   });
 
   test("pages follow each other without gaps or repetitions, even for runs with the same start", async () => {
     const names = Array.from({ length: 25 }, (_, index) => `run-${index}`);
-    await desk.send({
+    await fixture.send({
       post: names.map((name, index) =>
         wireRun({ name, micros: someMicros + Math.floor(index / 4) }),
       ),
@@ -81,7 +81,7 @@ export function describeQueries(open: () => Promise<Store>): void {
       let after: RunQuery["after"];
       do {
         // Sequential: a page needs the cursor of the previous one.
-        const page = await desk.store.read.runs.query(desk.store.defaultTenantId, {
+        const page = await fixture.store.read.runs.query(fixture.store.defaultTenantId, {
           filter: {},
           order,
           limit: 7,
@@ -92,14 +92,14 @@ export function describeQueries(open: () => Promise<Store>): void {
         after = page.next;
       } while (after !== undefined);
       expect(seen.toSorted()).toEqual(names.toSorted());
-      const all = await desk.query({}, { order });
+      const all = await fixture.query({}, { order });
       expect(seen).toEqual(all);
     }
   });
 
   test("a page that ends with the last run has no next one", async () => {
-    await desk.send({ post: [wireRun(), wireRun()] });
-    const page = await desk.store.read.runs.query(desk.store.defaultTenantId, {
+    await fixture.send({ post: [wireRun(), wireRun()] });
+    const page = await fixture.store.read.runs.query(fixture.store.defaultTenantId, {
       filter: {},
       order: "asc",
       limit: 2,
@@ -111,10 +111,12 @@ export function describeQueries(open: () => Promise<Store>): void {
 
   test("statistics count runs, and use latencies of ended runs only", async () => {
     const ends = [1, 2, 3, 4].map((seconds) => 1_795_255_872_345.678 + seconds * 1_000);
-    await desk.send({
+    await fixture.send({
       post: [...ends.map((end_time) => wireRun({ end_time })), wireRun({ error: "boom" })],
     });
-    expect(await desk.store.read.runs.statistics(desk.store.defaultTenantId, {})).toMatchObject({
+    expect(
+      await fixture.store.read.runs.statistics(fixture.store.defaultTenantId, {}),
+    ).toMatchObject({
       runCount: 5,
       errorCount: 1,
       latency: { count: 4, sum: 10_000_000, p50: 2_000_000, p99: 4_000_000 },
@@ -123,7 +125,9 @@ export function describeQueries(open: () => Promise<Store>): void {
   });
 
   test("statistics of no runs are empty", async () => {
-    expect(await desk.store.read.runs.statistics(desk.store.defaultTenantId, {})).toMatchObject({
+    expect(
+      await fixture.store.read.runs.statistics(fixture.store.defaultTenantId, {}),
+    ).toMatchObject({
       runCount: 0,
       errorCount: 0,
       latency: { count: 0, sum: 0, p50: null, p99: null },
@@ -132,16 +136,16 @@ export function describeQueries(open: () => Promise<Store>): void {
   });
 
   test("projects are listed by name and in pages", async () => {
-    await desk.send({ post: ["c", "a", "b"].map((name) => wireRun({ session_name: name })) });
+    await fixture.send({ post: ["c", "a", "b"].map((name) => wireRun({ session_name: name })) });
     const list = async (rest: { limit: number; offset: number; nameContains?: string }) =>
-      (await desk.store.read.projects.list(desk.store.defaultTenantId, rest)).map(
+      (await fixture.store.read.projects.list(fixture.store.defaultTenantId, rest)).map(
         ({ name }) => name,
       );
     expect(await list({ limit: 2, offset: 0 })).toEqual(["a", "b"]);
     expect(await list({ limit: 2, offset: 2 })).toEqual(["c"]);
     expect(await list({ limit: 5, offset: 0, nameContains: "B" })).toEqual(["b"]);
     expect(
-      await desk.store.read.projects.find(desk.store.defaultTenantId, randomUUID()),
+      await fixture.store.read.projects.find(fixture.store.defaultTenantId, randomUUID()),
     ).toBeUndefined();
   });
 
@@ -150,8 +154,8 @@ export function describeQueries(open: () => Promise<Store>): void {
     const late = wireRun({ parent: root, micros: someMicros + 20 });
     const early = wireRun({ parent: root, micros: someMicros + 10 });
     const deep = wireRun({ parent: early, micros: someMicros + 30 });
-    await desk.send({ post: [late, deep, root, early] });
-    expect(await desk.read(root.id)).toMatchObject({
+    await fixture.send({ post: [late, deep, root, early] });
+    expect(await fixture.read(root.id)).toMatchObject({
       child_run_ids: [early.id, deep.id, late.id],
       direct_child_run_ids: [early.id, late.id],
     });
@@ -159,18 +163,20 @@ export function describeQueries(open: () => Promise<Store>): void {
 
   test("a share keeps its token until it is revoked", async () => {
     const run = wireRun();
-    await desk.send({ post: [run] });
-    const token = await desk.store.write.runs.share(desk.store.defaultTenantId, run.id);
-    expect(await desk.store.write.runs.share(desk.store.defaultTenantId, run.id)).toBe(token);
-    expect((await desk.store.read.runs.findShared(token))?.row.id).toBe(run.id);
-    expect((await desk.store.read.runs.find(desk.store.defaultTenantId, run.id))?.shareToken).toBe(
+    await fixture.send({ post: [run] });
+    const token = await fixture.store.write.runs.share(fixture.store.defaultTenantId, run.id);
+    expect(await fixture.store.write.runs.share(fixture.store.defaultTenantId, run.id)).toBe(token);
+    expect((await fixture.store.read.runs.findShared(token))?.row.id).toBe(run.id);
+    expect(
+      (await fixture.store.read.runs.find(fixture.store.defaultTenantId, run.id))?.shareToken,
+    ).toBe(token);
+    await fixture.store.write.runs.unshare(fixture.store.defaultTenantId, run.id);
+    expect(await fixture.store.read.runs.findShared(token)).toBeUndefined();
+    expect(await fixture.store.write.runs.share(fixture.store.defaultTenantId, run.id)).not.toBe(
       token,
     );
-    await desk.store.write.runs.unshare(desk.store.defaultTenantId, run.id);
-    expect(await desk.store.read.runs.findShared(token)).toBeUndefined();
-    expect(await desk.store.write.runs.share(desk.store.defaultTenantId, run.id)).not.toBe(token);
     await expect(
-      desk.store.write.runs.share(desk.store.defaultTenantId, randomUUID()),
+      fixture.store.write.runs.share(fixture.store.defaultTenantId, randomUUID()),
     ).rejects.toMatchObject({ status: 404, message: "Run not found" });
   });
 }

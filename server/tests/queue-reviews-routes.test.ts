@@ -13,8 +13,8 @@ async function queueOf(count: number, fields: object = {}) {
   const server = await runServer();
   const post = Array.from({ length: count }, () => wireRun({ session_name: "p" }));
   await call(server, "POST /runs/batch", { body: { post } });
-  const made = await call(server, "POST /annotation-queues", { body: { name: "q", ...fields } });
-  const id = textOf(made.json["id"]);
+  const created = await call(server, "POST /annotation-queues", { body: { name: "q", ...fields } });
+  const id = textOf(created.json["id"]);
   const runIds = post.map((run) => run.id);
   const { json: places } = await call(server, `POST /annotation-queues/${id}/runs`, {
     body: runIds,
@@ -30,8 +30,8 @@ async function queueOf(count: number, fields: object = {}) {
 test("reviewers who claim at the same time get different runs", async () => {
   const { claim, entryId } = await queueOf(8);
   const names = Array.from({ length: 12 }, (_, index) => `reviewer ${index}`);
-  const answers = await Promise.all(names.map((name) => claim(name)));
-  const given = answers.map(({ json }) => json["run"] && textOf(json["run"]["id"]));
+  const responses = await Promise.all(names.map((name) => claim(name)));
+  const given = responses.map(({ json }) => json["run"] && textOf(json["run"]["id"]));
   const all = Array.from({ length: 8 }, (_, index) => entryId(index));
   expect(new Set(given.filter((id) => id))).toEqual(new Set(all));
   expect(given.filter((id) => !id)).toHaveLength(4);
@@ -39,12 +39,12 @@ test("reviewers who claim at the same time get different runs", async () => {
 
 test("of two reviewers who finish one run at the same time, one is rejected, and the error names the other", async () => {
   const { act, entryId, server, id } = await queueOf(1, { enable_reservations: false });
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     ["ann", "bob"].map((reviewer) => act("done", entryId(0), { reviewer })),
   );
-  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 409]));
-  const winner = answers[0]?.status === 200 ? "ann" : "bob";
-  const refused = answers.find(({ status }) => status === 409);
+  expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200, 409]));
+  const winner = responses[0]?.status === 200 ? "ann" : "bob";
+  const refused = responses.find(({ status }) => status === 409);
   expect(refused?.json).toEqual({ detail: `The run was reviewed by ${winner}` });
   const { json } = await call(
     server,

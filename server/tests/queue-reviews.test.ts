@@ -14,7 +14,7 @@ const minute = 60_000_000;
 const tenant = "t";
 
 /** A queue of `count` runs, with a clock that the test sets. */
-async function deskOf(count: number, reviewers: Readonly<Record<string, unknown>> = {}) {
+async function createFixture(count: number, reviewers: Readonly<Record<string, unknown>> = {}) {
   const db = openWriter(join(await temporaryFolder(), "millrace.db"));
   onTestFinished(() => db.close());
   let nowMicros = 1_000 * minute;
@@ -85,163 +85,170 @@ async function deskOf(count: number, reviewers: Readonly<Record<string, unknown>
 }
 
 test("two reviewers get two different runs, and each gets the same run again", async () => {
-  const desk = await deskOf(3);
-  expect([desk.next("ann"), desk.next("bob"), desk.next("ann"), desk.next("bob")]).toEqual([
-    0, 1, 0, 1,
-  ]);
-  expect(desk.next("cy")).toBe(2);
-  expect(desk.next("dan")).toBeUndefined();
+  const fixture = await createFixture(3);
+  expect([
+    fixture.next("ann"),
+    fixture.next("bob"),
+    fixture.next("ann"),
+    fixture.next("bob"),
+  ]).toEqual([0, 1, 0, 1]);
+  expect(fixture.next("cy")).toBe(2);
+  expect(fixture.next("dan")).toBeUndefined();
 });
 
 test("a claim lasts for the minutes that the queue sets, and not a microsecond longer", async () => {
-  const desk = await deskOf(1, { reservation_minutes: 3 });
-  expect(desk.next("ann")).toBe(0);
-  desk.wait(3 * minute - 1);
-  expect(desk.next("bob")).toBeUndefined();
-  expect(() => desk.open("bob", 0)).toThrow("The run is under review by ann");
-  desk.wait(1);
-  expect(desk.next("bob")).toBe(0);
-  expect(desk.next("ann")).toBeUndefined();
+  const fixture = await createFixture(1, { reservation_minutes: 3 });
+  expect(fixture.next("ann")).toBe(0);
+  fixture.wait(3 * minute - 1);
+  expect(fixture.next("bob")).toBeUndefined();
+  expect(() => fixture.open("bob", 0)).toThrow("The run is under review by ann");
+  fixture.wait(1);
+  expect(fixture.next("bob")).toBe(0);
+  expect(fixture.next("ann")).toBeUndefined();
 });
 
 test("a renewed claim counts from its renewal, and lasts one minute by default", async () => {
-  const desk = await deskOf(1);
-  desk.next("ann");
-  desk.wait(minute - 1);
-  expect(desk.open("ann", 0)?.untilMicros).toBe(1_000 * minute + 2 * minute - 1);
-  desk.wait(minute - 1);
-  expect(desk.next("bob")).toBeUndefined();
+  const fixture = await createFixture(1);
+  fixture.next("ann");
+  fixture.wait(minute - 1);
+  expect(fixture.open("ann", 0)?.untilMicros).toBe(1_000 * minute + 2 * minute - 1);
+  fixture.wait(minute - 1);
+  expect(fixture.next("bob")).toBeUndefined();
 });
 
 test("a reviewer whose expired claim went to another is rejected, and nothing is marked", async () => {
-  const desk = await deskOf(2);
-  desk.next("ann");
-  desk.wait(minute);
-  expect(desk.next("bob")).toBe(0);
-  expect(() => desk.finish("ann", 0)).toThrow("The run is under review by bob");
-  desk.finish("bob", 0);
-  expect(() => desk.finish("ann", 0)).toThrow("The run was reviewed by bob");
-  expect(desk.progress()).toMatchObject({ total: 2, completed: 1 });
+  const fixture = await createFixture(2);
+  fixture.next("ann");
+  fixture.wait(minute);
+  expect(fixture.next("bob")).toBe(0);
+  expect(() => fixture.finish("ann", 0)).toThrow("The run is under review by bob");
+  fixture.finish("bob", 0);
+  expect(() => fixture.finish("ann", 0)).toThrow("The run was reviewed by bob");
+  expect(fixture.progress()).toMatchObject({ total: 2, completed: 1 });
 });
 
 test("an expired claim can still be finished if nobody else has claimed the run", async () => {
-  const desk = await deskOf(1);
-  desk.next("ann");
-  desk.wait(9 * minute);
-  expect(desk.finish("ann", 0).completedMicros).toBe(1_009 * minute);
+  const fixture = await createFixture(1);
+  fixture.next("ann");
+  fixture.wait(9 * minute);
+  expect(fixture.finish("ann", 0).completedMicros).toBe(1_009 * minute);
 });
 
 test("a queue with two reviewers per run offers it to both, once each, and then to nobody", async () => {
-  const desk = await deskOf(1, { num_reviewers_per_item: 2 });
-  expect([desk.next("ann"), desk.next("bob"), desk.next("cy")]).toEqual([0, 0, undefined]);
-  const first = desk.finish("ann", 0);
-  expect(desk.finish("ann", 0)).toEqual(first);
+  const fixture = await createFixture(1, { num_reviewers_per_item: 2 });
+  expect([fixture.next("ann"), fixture.next("bob"), fixture.next("cy")]).toEqual([0, 0, undefined]);
+  const first = fixture.finish("ann", 0);
+  expect(fixture.finish("ann", 0)).toEqual(first);
   expect(first).toMatchObject({ completedMicros: null, reviewedMicros: 1_000 * minute });
-  expect([desk.next("ann"), desk.next("cy"), desk.next("bob")]).toEqual([undefined, undefined, 0]);
-  expect(desk.finish("bob", 0).completedMicros).toBe(1_000 * minute);
-  expect(desk.next("cy")).toBeUndefined();
-  expect(desk.progress("ann")).toMatchObject({ completed: 1, lastDone: first.id });
+  expect([fixture.next("ann"), fixture.next("cy"), fixture.next("bob")]).toEqual([
+    undefined,
+    undefined,
+    0,
+  ]);
+  expect(fixture.finish("bob", 0).completedMicros).toBe(1_000 * minute);
+  expect(fixture.next("cy")).toBeUndefined();
+  expect(fixture.progress("ann")).toMatchObject({ completed: 1, lastDone: first.id });
 });
 
 test("without reservations several reviewers get the same run, and the first to finish completes it", async () => {
-  const desk = await deskOf(2, { enable_reservations: false });
-  expect([desk.next("ann"), desk.next("bob")]).toEqual([0, 0]);
-  expect(desk.open("ann", 0)?.untilMicros).toBeNull();
-  desk.finish("bob", 0);
-  expect(() => desk.finish("ann", 0)).toThrow("The run was reviewed by bob");
-  expect(desk.next("ann")).toBe(1);
+  const fixture = await createFixture(2, { enable_reservations: false });
+  expect([fixture.next("ann"), fixture.next("bob")]).toEqual([0, 0]);
+  expect(fixture.open("ann", 0)?.untilMicros).toBeNull();
+  fixture.finish("bob", 0);
+  expect(() => fixture.finish("ann", 0)).toThrow("The run was reviewed by bob");
+  expect(fixture.next("ann")).toBe(1);
 });
 
 test("skipped runs come last, in the order of skipping, and are offered to others at once", async () => {
-  const desk = await deskOf(3);
+  const fixture = await createFixture(3);
   for (const place of [0, 1]) {
-    expect(desk.next("ann")).toBe(place);
-    desk.skip("ann", place);
-    desk.wait(1);
+    expect(fixture.next("ann")).toBe(place);
+    fixture.skip("ann", place);
+    fixture.wait(1);
   }
-  expect(desk.next("bob")).toBe(0);
-  expect(desk.next("ann")).toBe(2);
-  desk.finish("ann", 2);
-  expect(desk.next("ann")).toBe(1);
+  expect(fixture.next("bob")).toBe(0);
+  expect(fixture.next("ann")).toBe(2);
+  fixture.finish("ann", 2);
+  expect(fixture.next("ann")).toBe(1);
 });
 
 test("a released run is offered to the next reviewer", async () => {
-  const desk = await deskOf(1);
-  desk.next("ann");
-  desk.release("ann", 0);
-  desk.release("ann", 0);
-  expect(desk.next("bob")).toBe(0);
+  const fixture = await createFixture(1);
+  fixture.next("ann");
+  fixture.release("ann", 0);
+  fixture.release("ann", 0);
+  expect(fixture.next("bob")).toBe(0);
 });
 
 test("undoing the done mark reopens the run for its reviewer only", async () => {
-  const desk = await deskOf(1);
-  desk.next("ann");
-  desk.finish("ann", 0);
-  expect(desk.progress("ann")).toMatchObject({ completed: 1 });
-  expect(desk.reopen("ann", 0)).toMatchObject({ index: 0, completedMicros: null });
-  expect(desk.progress("ann")).toMatchObject({ completed: 0, lastDone: null });
-  expect(desk.next("bob")).toBeUndefined();
-  expect(desk.places("needs_my_review")).toEqual([0]);
+  const fixture = await createFixture(1);
+  fixture.next("ann");
+  fixture.finish("ann", 0);
+  expect(fixture.progress("ann")).toMatchObject({ completed: 1 });
+  expect(fixture.reopen("ann", 0)).toMatchObject({ index: 0, completedMicros: null });
+  expect(fixture.progress("ann")).toMatchObject({ completed: 0, lastDone: null });
+  expect(fixture.next("bob")).toBeUndefined();
+  expect(fixture.places("needs_my_review")).toEqual([0]);
 });
 
 test("a reviewer without a done mark gets no claim next to another reviewer's", async () => {
-  const desk = await deskOf(2);
-  desk.next("ann");
-  desk.finish("bob", 1);
-  expect(() => desk.reopen("cy", 0)).toThrow(/under review by ann/);
-  expect(() => desk.reopen("cy", 1)).toThrow(/reviewed by bob/);
-  desk.finish("ann", 0);
-  expect(desk.progress("ann")).toMatchObject({ completed: 2 });
+  const fixture = await createFixture(2);
+  fixture.next("ann");
+  fixture.finish("bob", 1);
+  expect(() => fixture.reopen("cy", 0)).toThrow(/under review by ann/);
+  expect(() => fixture.reopen("cy", 1)).toThrow(/reviewed by bob/);
+  fixture.finish("ann", 0);
+  expect(fixture.progress("ann")).toMatchObject({ completed: 2 });
 });
 
 test("the next and previous claimable runs are found, skipping those that others have claimed or finished", async () => {
-  const desk = await deskOf(5);
-  desk.open("bob", 1);
-  desk.finish("cy", 2);
-  expect(desk.beside("ann", "after", 0)).toBe(3);
-  expect(desk.beside("ann", "before", 3)).toBe(0);
-  expect(desk.beside("ann", "before", 0)).toBeUndefined();
-  expect(desk.beside("ann", "after", 4)).toBeUndefined();
+  const fixture = await createFixture(5);
+  fixture.open("bob", 1);
+  fixture.finish("cy", 2);
+  expect(fixture.beside("ann", "after", 0)).toBe(3);
+  expect(fixture.beside("ann", "before", 3)).toBe(0);
+  expect(fixture.beside("ann", "before", 0)).toBeUndefined();
+  expect(fixture.beside("ann", "after", 4)).toBeUndefined();
 });
 
 test("a run that the reviewer has finished can be opened again, without a claim", async () => {
-  const desk = await deskOf(2);
-  desk.finish("ann", 1);
-  expect(desk.open("ann", 1)).toMatchObject({ index: 1, untilMicros: null });
-  expect(() => desk.open("bob", 1)).toThrow("The run was reviewed by ann");
+  const fixture = await createFixture(2);
+  fixture.finish("ann", 1);
+  expect(fixture.open("ann", 1)).toMatchObject({ index: 1, untilMicros: null });
+  expect(() => fixture.open("bob", 1)).toThrow("The run was reviewed by ann");
 });
 
 test("progress counts runs, done marks and current claims", async () => {
-  const desk = await deskOf(4);
-  desk.finish("ann", 0);
-  desk.finish("ann", 1);
-  desk.next("ann");
-  desk.next("bob");
-  const progress = desk.progress("ann");
+  const fixture = await createFixture(4);
+  fixture.finish("ann", 0);
+  fixture.finish("ann", 1);
+  fixture.next("ann");
+  fixture.next("bob");
+  const progress = fixture.progress("ann");
   expect(progress).toMatchObject({ total: 4, completed: 2 });
   expect(progress.reviewers).toEqual([
     { name: "ann", done: 2, claimed: 1 },
     { name: "bob", done: 0, claimed: 1 },
   ]);
-  desk.wait(minute);
-  expect(desk.progress().reviewers.map(({ claimed }) => claimed)).toEqual([0, 0]);
+  fixture.wait(minute);
+  expect(fixture.progress().reviewers.map(({ claimed }) => claimed)).toEqual([0, 0]);
 });
 
 test("all API callers are one reviewer: if two are required, another one is still needed", async () => {
-  const desk = await deskOf(2, { num_reviewers_per_item: 2 });
-  expect(desk.review(0, 5)).toMatchObject({ reviewedMicros: 5, completedMicros: null });
-  expect(desk.places("needs_others_review")).toEqual([0]);
-  expect(desk.places("needs_my_review")).toEqual([1]);
-  desk.finish("ann", 0);
-  expect(desk.places("completed")).toEqual([0]);
-  expect(desk.review(0, null)).toMatchObject({ reviewedMicros: null, reviews: [] });
-  expect(desk.places("needs_my_review")).toEqual([0, 1]);
+  const fixture = await createFixture(2, { num_reviewers_per_item: 2 });
+  expect(fixture.review(0, 5)).toMatchObject({ reviewedMicros: 5, completedMicros: null });
+  expect(fixture.places("needs_others_review")).toEqual([0]);
+  expect(fixture.places("needs_my_review")).toEqual([1]);
+  fixture.finish("ann", 0);
+  expect(fixture.places("completed")).toEqual([0]);
+  expect(fixture.review(0, null)).toMatchObject({ reviewedMicros: null, reviews: [] });
+  expect(fixture.places("needs_my_review")).toEqual([0, 1]);
 });
 
 test("changing the number of required reviewers updates which runs are completed", async () => {
-  const desk = await deskOf(1);
-  desk.finish("ann", 0);
-  const ask = (count: number): void => {
+  const fixture = await createFixture(1);
+  fixture.finish("ann", 0);
+  const send = (count: number): void => {
     const none = {
       name: undefined,
       description: undefined,
@@ -250,28 +257,28 @@ test("changing the number of required reviewers updates which runs are completed
       rubricItems: undefined,
       metadata: undefined,
     };
-    desk.queues.update(tenant, desk.queueId, {
+    fixture.queues.update(tenant, fixture.queueId, {
       ...none,
       reviewers: { num_reviewers_per_item: count },
     });
   };
-  ask(2);
-  expect(desk.progress()).toMatchObject({ completed: 0 });
-  expect(desk.next("bob")).toBe(0);
-  ask(1);
-  expect(desk.progress()).toMatchObject({ completed: 1 });
-  expect(() => desk.finish("bob", 0)).toThrow("The run was reviewed by ann");
+  send(2);
+  expect(fixture.progress()).toMatchObject({ completed: 0 });
+  expect(fixture.next("bob")).toBe(0);
+  send(1);
+  expect(fixture.progress()).toMatchObject({ completed: 1 });
+  expect(() => fixture.finish("bob", 0)).toThrow("The run was reviewed by ann");
 });
 
 test("claims and done marks are deleted with the run, and with the queue", async () => {
-  const desk = await deskOf(2);
-  desk.finish("ann", 0);
-  desk.next("ann");
-  expect(desk.reviewRows()).toBe(2);
-  desk.remove(0);
-  expect(desk.reviewRows()).toBe(1);
-  desk.queues.delete(tenant, [desk.queueId]);
-  expect(desk.reviewRows()).toBe(0);
+  const fixture = await createFixture(2);
+  fixture.finish("ann", 0);
+  fixture.next("ann");
+  expect(fixture.reviewRows()).toBe(2);
+  fixture.remove(0);
+  expect(fixture.reviewRows()).toBe(1);
+  fixture.queues.delete(tenant, [fixture.queueId]);
+  expect(fixture.reviewRows()).toBe(0);
 });
 
 test("a run that was reviewed before claims existed is completed", async () => {

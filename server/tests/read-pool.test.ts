@@ -7,7 +7,7 @@ import { ReadPool } from "../src/store/read-pool.ts";
 import type { QueryThread } from "../src/store/read-pool.ts";
 import type { ReaderQuery } from "../src/store/reader-thread.ts";
 import { openWriter } from "../src/store/schema.ts";
-import { StoreDesk } from "./support/store-desk.ts";
+import { StoreFixture } from "./support/store-desk.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
@@ -50,33 +50,33 @@ function createPool(timeoutMs = 60_000) {
   const pool = new ReadPool(() => new ScriptedThread(), timeoutMs, sizes);
   onTestFinished(() => pool.close());
   const running = () => ScriptedThread.all.flatMap(({ query }) => (query ? [query.args[0]] : []));
-  const ask = (method: "statistics" | "find", tenantId: string, signal?: AbortSignal) => {
+  const send = (method: "statistics" | "find", tenantId: string, signal?: AbortSignal) => {
     const scope = { tenantId, signal: signal ?? new AbortController().signal };
     const asked = pool.read({ resource: "runs", method, args: [`${tenantId} ${method}`] }, scope);
     asked.catch(() => undefined); // Queries that still wait are canceled with the pool.
     return asked;
   };
-  return { pool, running, ask };
+  return { pool, running, send };
 }
 
 test("a tenant's long queries leave threads to quick ones and to another tenant", () => {
-  const { running, ask } = createPool();
+  const { running, send } = createPool();
   for (let count = 0; count < 6; count += 1) {
-    void ask("statistics", "one");
+    void send("statistics", "one");
   }
   expect(running()).toEqual(["one statistics", "one statistics"]);
-  void ask("statistics", "two");
-  void ask("statistics", "three");
+  void send("statistics", "two");
+  void send("statistics", "three");
   expect(running()).toEqual(["one statistics", "one statistics", "two statistics"]);
-  void ask("find", "one");
+  void send("find", "one");
   expect(running().at(-1)).toBe("one find");
   expect(ScriptedThread.all).toHaveLength(sizes.threads);
 });
 
 test("tenants take turns, however many queries one has waiting", async () => {
-  const { running, ask } = createPool();
+  const { running, send } = createPool();
   for (const tenant of ["one", "one", "two", "one", "one", "three", "two"]) {
-    void ask("statistics", tenant);
+    void send("statistics", tenant);
   }
   expect(running()).toEqual(["one statistics", "one statistics", "two statistics"]);
   await ScriptedThread.all[2]?.answer();
@@ -88,23 +88,23 @@ test("tenants take turns, however many queries one has waiting", async () => {
 });
 
 test("a tenant with too many waiting queries gets 503 and Retry-After; others do not", async () => {
-  const { ask } = createPool();
+  const { send } = createPool();
   for (let count = 0; count < 2 + sizes.waiting; count += 1) {
-    void ask("statistics", "one");
+    void send("statistics", "one");
   }
-  await expect(ask("statistics", "one")).rejects.toMatchObject({
+  await expect(send("statistics", "one")).rejects.toMatchObject({
     status: 503,
     retryAfterSeconds: 1,
   });
-  void ask("statistics", "two");
-  const quick = ask("find", "one");
+  void send("statistics", "two");
+  const quick = send("find", "one");
   await ScriptedThread.all.at(-1)?.answer();
   expect(await quick).toBe("answered");
 });
 
 test("the deadline counts from the arrival of a query, whether it waits or runs", async () => {
-  const { ask } = createPool(20);
-  const asked = [1, 2, 3].map(() => ask("statistics", "one"));
+  const { send } = createPool(20);
+  const asked = [1, 2, 3].map(() => send("statistics", "one"));
   for (const one of asked) {
     await expect(one).rejects.toMatchObject({ status: 408, message: /queryTimeoutMs/ });
   }
@@ -112,12 +112,12 @@ test("the deadline counts from the arrival of a query, whether it waits or runs"
 });
 
 test("a query is canceled when its client disconnects; its thread is free once it has ended", async () => {
-  const { ask, running } = createPool();
+  const { send, running } = createPool();
   const leaving = new AbortController();
-  const left = ask("statistics", "one", leaving.signal);
-  void ask("statistics", "one");
-  const waiting = ask("statistics", "one", leaving.signal);
-  const next = ask("statistics", "one");
+  const left = send("statistics", "one", leaving.signal);
+  void send("statistics", "one");
+  const waiting = send("statistics", "one", leaving.signal);
+  const next = send("statistics", "one");
   leaving.abort();
   await expect(left).rejects.toMatchObject({ status: 503 });
   await expect(waiting).rejects.toMatchObject({ status: 503 });
@@ -130,35 +130,35 @@ test("a query is canceled when its client disconnects; its thread is free once i
 
 test("a query returns what was written before it", async () => {
   const store = await openSqliteStore(await temporaryFolder());
-  const desk = new StoreDesk(store);
+  const fixture = new StoreFixture(store);
   for (const runCount of [1, 2, 3]) {
-    await desk.send({ post: [wireRun()] });
-    expect(await store.read.runs.statistics(desk.tenantId, {})).toMatchObject({ runCount });
+    await fixture.send({ post: [wireRun()] });
+    expect(await store.read.runs.statistics(fixture.tenantId, {})).toMatchObject({ runCount });
   }
   await store.close();
 });
 
 test("the error of a query reaches its caller, and the next query runs", async () => {
   const store = await openSqliteStore(await temporaryFolder());
-  const desk = new StoreDesk(store);
+  const fixture = new StoreFixture(store);
   const broken = { count: 1 } as unknown as Record<string, never>;
   await expect(
-    store.read.storage.projects(desk.tenantId, broken as unknown as { limit: 1; offset: 0 }),
+    store.read.storage.projects(fixture.tenantId, broken as unknown as { limit: 1; offset: 0 }),
   ).rejects.toMatchObject({ name: "RequestError", status: 503 });
-  expect(await store.read.storage.projects(desk.tenantId, { limit: 1, offset: 0 })).toEqual([]);
+  expect(await store.read.storage.projects(fixture.tenantId, { limit: 1, offset: 0 })).toEqual([]);
   await store.close();
 });
 
 test("closing the store cancels running queries and refuses new ones", async () => {
   const store = await openSqliteStore(await temporaryFolder());
-  const desk = new StoreDesk(store);
-  await desk.send({ post: [wireRun()] });
-  const asked = Array.from({ length: 40 }, () => store.read.runs.statistics(desk.tenantId, {}));
+  const fixture = new StoreFixture(store);
+  await fixture.send({ post: [wireRun()] });
+  const asked = Array.from({ length: 40 }, () => store.read.runs.statistics(fixture.tenantId, {}));
   const settled = Promise.allSettled(asked);
   await store.close();
   const ended = (await settled).filter(({ status }) => status === "rejected");
   expect(ended.length).toBeGreaterThan(30);
-  await expect(store.read.runs.statistics(desk.tenantId, {})).rejects.toMatchObject({
+  await expect(store.read.runs.statistics(fixture.tenantId, {})).rejects.toMatchObject({
     status: 503,
   });
 });
@@ -167,11 +167,11 @@ test("a thread that fails to start is 503, and the next query starts it again", 
   const folder = join(await temporaryFolder(), "later");
   const file = join(folder, "millrace.db");
   const thread = new ReaderThread(file, () => undefined);
-  const ask = (): Promise<unknown> =>
+  const send = (): Promise<unknown> =>
     thread.read({ resource: "storage", method: "use", args: ["t"], withinMs: 60_000 });
-  await expect(ask()).rejects.toMatchObject({ name: "RequestError", status: 503 });
+  await expect(send()).rejects.toMatchObject({ name: "RequestError", status: 503 });
   await mkdir(folder);
   openWriter(file).close();
-  expect(await ask()).toMatchObject({ attachments: { count: 0 } });
+  expect(await send()).toMatchObject({ attachments: { count: 0 } });
   await thread.close();
 });

@@ -84,9 +84,9 @@ test("text that is HTML or SQL is returned unchanged", async () => {
     error: text,
   });
   await call(server, "POST /runs", { body: run });
-  const answer = await call(server, `GET /runs/${run.id}`);
-  expect(answer.headers.get("content-type")).toMatch(/^application\/json/);
-  expect(answer.json).toMatchObject({
+  const response = await call(server, `GET /runs/${run.id}`);
+  expect(response.headers.get("content-type")).toMatch(/^application\/json/);
+  expect(response.json).toMatchObject({
     name: text,
     session_name: text,
     inputs: { [text]: text },
@@ -178,9 +178,9 @@ test.each([
   ["{", "the body is not JSON"],
 ])("the query %j is rejected with the reason", async (body, message) => {
   const server = await runServer();
-  const answer = await call(server, "POST /runs/query", { body });
-  expect(answer.status).toBe(422);
-  expect(JSON.stringify(answer.json["detail"])).toContain(JSON.stringify(message).slice(1, -1));
+  const response = await call(server, "POST /runs/query", { body });
+  expect(response.status).toBe(422);
+  expect(JSON.stringify(response.json["detail"])).toContain(JSON.stringify(message).slice(1, -1));
 });
 
 test("a cursor is invalid in the other order", async () => {

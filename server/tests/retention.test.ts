@@ -5,28 +5,28 @@ import { Sweeper } from "../src/runs/retention/retention-sweeper.ts";
 import type { Store } from "../src/store/store.ts";
 import { checkFilter } from "../src/filter/checker.ts";
 import { runFields } from "../src/filter/fields.ts";
-import { patchOf, StoreDesk } from "./support/store-desk.ts";
+import { patchOf, StoreFixture } from "./support/store-desk.ts";
 import { call, runServer, textOf } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
 const dayMicros = 86_400_000_000;
 
-async function openDesk(): Promise<StoreDesk> {
+async function openFixture(): Promise<StoreFixture> {
   const store: Store = await openTemporaryStore();
   onTestFinished(() => store.close());
-  return new StoreDesk(store);
+  return new StoreFixture(store);
 }
 
 const agedRun = (days: number, session_name = "old", fields = {}) =>
   wireRun({ micros: Date.now() * 1_000 - days * dayMicros, session_name, ...fields });
 
-const projectId = async ({ store, tenantId }: StoreDesk, name: string): Promise<string> => {
+const projectId = async ({ store, tenantId }: StoreFixture, name: string): Promise<string> => {
   const [project] = await store.read.projects.list(tenantId, { name, limit: 1, offset: 0 });
   return project!.id;
 };
 
 /** Runs steps until nothing is left to delete. */
-async function sweepAll({ store }: StoreDesk): Promise<readonly number[]> {
+async function sweepAll({ store }: StoreFixture): Promise<readonly number[]> {
   const steps: number[] = [];
   let from: string | null = null;
   do {
@@ -41,18 +41,18 @@ async function sweepAll({ store }: StoreDesk): Promise<readonly number[]> {
 }
 
 test("without a rule nothing is deleted", async () => {
-  const desk = await openDesk();
+  const fixture = await openFixture();
   const run = agedRun(10_000);
-  await desk.send({ post: [run] });
-  expect(await sweepAll(desk)).toEqual([0]);
-  expect(await desk.read(run.id)).toMatchObject({ id: run.id });
+  await fixture.send({ post: [run] });
+  expect(await sweepAll(fixture)).toEqual([0]);
+  expect(await fixture.read(run.id)).toMatchObject({ id: run.id });
 });
 
 test("runs older than the tenant's limit are deleted with their feedback; younger ones stay", async () => {
-  const desk = await openDesk();
+  const fixture = await openFixture();
   const [old, young] = [agedRun(31), agedRun(29)];
-  await desk.send({ post: [old, young] });
-  const feedback = await desk.store.write.feedback.create(desk.tenantId, {
+  await fixture.send({ post: [old, young] });
+  const feedback = await fixture.store.write.feedback.create(fixture.tenantId, {
     id: randomUUID(),
     runId: old.id,
     projectId: null,
@@ -68,21 +68,21 @@ test("runs older than the tenant's limit are deleted with their feedback; younge
     extra: null,
     createdMicros: null,
   });
-  await desk.store.write.retention.set(desk.tenantId, { projectId: null, days: 30 });
-  expect(await sweepAll(desk)).toEqual([1, 0]);
-  expect(await desk.read(old.id)).toEqual({});
-  expect(await desk.read(young.id)).toMatchObject({ id: young.id });
-  expect(await desk.store.read.feedback.find(desk.tenantId, feedback.id)).toBeUndefined();
+  await fixture.store.write.retention.set(fixture.tenantId, { projectId: null, days: 30 });
+  expect(await sweepAll(fixture)).toEqual([1, 0]);
+  expect(await fixture.read(old.id)).toEqual({});
+  expect(await fixture.read(young.id)).toMatchObject({ id: young.id });
+  expect(await fixture.store.read.feedback.find(fixture.tenantId, feedback.id)).toBeUndefined();
 });
 
 test("deleted runs no longer count in the project's runs", async () => {
-  const desk = await openDesk();
-  await desk.send({ post: [agedRun(31), agedRun(31, "old", { error: "no" }), agedRun(29)] });
-  const { store, tenantId } = desk;
+  const fixture = await openFixture();
+  await fixture.send({ post: [agedRun(31), agedRun(31, "old", { error: "no" }), agedRun(29)] });
+  const { store, tenantId } = fixture;
   await store.write.retention.set(tenantId, { projectId: null, days: 30 });
-  await sweepAll(desk);
+  await sweepAll(fixture);
   const counts = await store.read.runLists.counts(tenantId, {
-    projectId: await projectId(desk, "old"),
+    projectId: await projectId(fixture, "old"),
     isRoot: undefined,
     fromMicros: Date.now() * 1_000 - 40 * dayMicros,
     toMicros: Date.now() * 1_000,
@@ -92,78 +92,81 @@ test("deleted runs no longer count in the project's runs", async () => {
 });
 
 test("filter suggestions omit values of deleted runs, and still include and find those of others", async () => {
-  const desk = await openDesk();
-  const told = (word: string) => ({
+  const fixture = await openFixture();
+  const output = (word: string) => ({
     name: `name ${word}`,
     tags: [`tag ${word}`],
     extra: { metadata: { [`key-${word}`]: word } },
   });
-  const [old, young] = [agedRun(31, "old", told("old")), agedRun(29, "old", told("young"))];
+  const [old, young] = [agedRun(31, "old", output("old")), agedRun(29, "old", output("young"))];
   const patch = patchOf(old, { tags: ["tag patched"] });
-  await desk.send({ post: [old, young], patch: [patch] });
-  const { store, tenantId } = desk;
+  await fixture.send({ post: [old, young], patch: [patch] });
+  const { store, tenantId } = fixture;
   await store.write.retention.set(tenantId, { projectId: null, days: 30 });
-  await sweepAll(desk);
-  const id = await projectId(desk, "old");
+  await sweepAll(fixture);
+  const id = await projectId(fixture, "old");
   const wordsOf = (kind: "name" | "tag" | "metadata_key") =>
     store.read.runLists.words(tenantId, { projectId: id, kind, key: "", prefix: "", limit: 50 });
   expect(await wordsOf("name")).toEqual(["name young"]);
   expect(await wordsOf("tag")).toEqual(["tag young"]);
   expect(await wordsOf("metadata_key")).toEqual(["key-young"]);
   const filter = checkFilter('has(tags, "tag young")', runFields);
-  expect(await desk.query({ projectIds: [id], runFilters: [filter] })).toEqual(["name young"]);
+  expect(await fixture.query({ projectIds: [id], runFilters: [filter] })).toEqual(["name young"]);
 });
 
 test("a project's rule takes precedence over the tenant's, and may keep runs forever", async () => {
-  const desk = await openDesk();
+  const fixture = await openFixture();
   const runs = [agedRun(20, "short"), agedRun(20, "usual"), agedRun(2_000, "ever")];
-  await desk.send({ post: runs });
-  const { tenantId, store } = desk;
+  await fixture.send({ post: runs });
+  const { tenantId, store } = fixture;
   await store.write.retention.set(tenantId, { projectId: null, days: 30 });
-  await store.write.retention.set(tenantId, { projectId: await projectId(desk, "short"), days: 7 });
-  const ever = await projectId(desk, "ever");
+  await store.write.retention.set(tenantId, {
+    projectId: await projectId(fixture, "short"),
+    days: 7,
+  });
+  const ever = await projectId(fixture, "ever");
   await store.write.retention.set(tenantId, { projectId: ever, days: null });
-  await sweepAll(desk);
-  const left = await Promise.all(runs.map(async ({ id }) => (await desk.read(id))["id"]));
+  await sweepAll(fixture);
+  const left = await Promise.all(runs.map(async ({ id }) => (await fixture.read(id))["id"]));
   expect(left).toEqual([undefined, runs[1]!.id, runs[2]!.id]);
   await store.write.retention.clear(tenantId, ever);
-  await sweepAll(desk);
-  expect(await desk.read(runs[2]!.id)).toEqual({});
+  await sweepAll(fixture);
+  expect(await fixture.read(runs[2]!.id)).toEqual({});
 });
 
 test("a rule of one tenant deletes nothing of another's", async () => {
-  const desk = await openDesk();
-  const other = await desk.store.write.tenants.create({ handle: "other", displayName: "o" });
-  const neighbour = new StoreDesk(desk.store, other.id);
+  const fixture = await openFixture();
+  const other = await fixture.store.write.tenants.create({ handle: "other", displayName: "o" });
+  const neighbour = new StoreFixture(fixture.store, other.id);
   const run = agedRun(100);
   await neighbour.send({ post: [run] });
-  await desk.store.write.retention.set(desk.tenantId, { projectId: null, days: 1 });
-  await sweepAll(desk);
+  await fixture.store.write.retention.set(fixture.tenantId, { projectId: null, days: 1 });
+  await sweepAll(fixture);
   expect(await neighbour.read(run.id)).toMatchObject({ id: run.id });
 });
 
 test("a step deletes at most a hundred runs, so that ingestion can run in between", async () => {
-  const desk = await openDesk();
-  await desk.send({ post: Array.from({ length: 250 }, () => agedRun(10)) });
-  await desk.store.write.retention.set(desk.tenantId, { projectId: null, days: 1 });
-  expect(await sweepAll(desk)).toEqual([100, 100, 50, 0]);
+  const fixture = await openFixture();
+  await fixture.send({ post: Array.from({ length: 250 }, () => agedRun(10)) });
+  await fixture.store.write.retention.set(fixture.tenantId, { projectId: null, days: 1 });
+  expect(await sweepAll(fixture)).toEqual([100, 100, 50, 0]);
 });
 
 test("a step deletes only a few large runs", async () => {
-  const desk = await openDesk();
+  const fixture = await openFixture();
   const inputs = { text: "x".repeat(1_200_000) };
-  await desk.send({ post: Array.from({ length: 5 }, () => ({ ...agedRun(10), inputs })) });
-  await desk.store.write.retention.set(desk.tenantId, { projectId: null, days: 1 });
-  expect(await sweepAll(desk)).toEqual([2, 2, 1, 0]);
+  await fixture.send({ post: Array.from({ length: 5 }, () => ({ ...agedRun(10), inputs })) });
+  await fixture.store.write.retention.set(fixture.tenantId, { projectId: null, days: 1 });
+  expect(await sweepAll(fixture)).toEqual([2, 2, 1, 0]);
 });
 
 test("the sweeper runs by itself until everything is deleted, and ends", async () => {
-  const desk = await openDesk();
+  const fixture = await openFixture();
   const run = agedRun(10);
-  await desk.send({ post: [run] });
-  await desk.store.write.retention.set(desk.tenantId, { projectId: null, days: 1 });
-  const sweeper = new Sweeper(desk.store, { restMs: 1, pauseMs: 1 });
-  await vi.waitFor(async () => expect(await desk.read(run.id)).toEqual({}));
+  await fixture.send({ post: [run] });
+  await fixture.store.write.retention.set(fixture.tenantId, { projectId: null, days: 1 });
+  const sweeper = new Sweeper(fixture.store, { restMs: 1, pauseMs: 1 });
+  await vi.waitFor(async () => expect(await fixture.read(run.id)).toEqual({}));
   sweeper.end();
 });
 

@@ -9,7 +9,7 @@ import { createReaders } from "../src/store/repositories.ts";
 import { formats, openWriter } from "../src/store/schema.ts";
 import { openDatabase } from "../src/storage/sqlite/connection.ts";
 import { missingFacets } from "./support/facet-oracle.ts";
-import { FilterDesk } from "./support/filter-desk.ts";
+import { FilterFixture } from "./support/filter-desk.ts";
 import { otlpSpan, readSpans } from "./support/otlp-spans.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 import { patchOf } from "./support/store-desk.ts";
@@ -24,51 +24,51 @@ const before1970 = (id = randomUUID()) => ({
 });
 
 test("a run that moves to a time before 1970 is found there by its facets", () => {
-  const desk = new FilterDesk();
+  const fixture = new FilterFixture();
   const run = { ...before1970(), name: "moved", start_time: someMicros / 1_000, tags: ["a"] };
-  desk.send({ post: [run] });
-  desk.send({ patch: [patchOf(run, { start_time: null })] });
-  expect(desk.find('has(tags, "a")')).toEqual(["moved"]);
-  desk.send({ patch: [patchOf(run, { start_time: 0 })] });
-  expect(desk.find('has(tags, "a")')).toEqual(["moved"]);
+  fixture.send({ post: [run] });
+  fixture.send({ patch: [patchOf(run, { start_time: null })] });
+  expect(fixture.find('has(tags, "a")')).toEqual(["moved"]);
+  fixture.send({ patch: [patchOf(run, { start_time: 0 })] });
+  expect(fixture.find('has(tags, "a")')).toEqual(["moved"]);
 });
 
 test("the placeholder root of a span that has not arrived is found by its name and type", () => {
-  const desk = new FilterDesk();
+  const fixture = new FilterFixture();
   const spans = [otlpSpan({ id: 3, parent: 2, attributes: { "langsmith.span.kind": "llm" } })];
-  desk.writers.runs.apply(desk.tenantId, toBatch(readSpans(spans)).batch);
+  fixture.writers.runs.apply(fixture.tenantId, toBatch(readSpans(spans)).batch);
   const roots = 'eq(run_type, "chain")';
-  expect(desk.find('neq(name, "x")')).toHaveLength(2);
-  expect(desk.find(roots)).toEqual(["span 3"]);
-  expect(desk.find(`and(eq(name, "span 3"), ${roots})`)).toEqual(["span 3"]);
+  expect(fixture.find('neq(name, "x")')).toHaveLength(2);
+  expect(fixture.find(roots)).toEqual(["span 3"]);
+  expect(fixture.find(`and(eq(name, "span 3"), ${roots})`)).toEqual(["span 3"]);
 });
 
 test("a name and a type with a NUL stay unchanged when another field is patched", () => {
-  const desk = new FilterDesk();
+  const fixture = new FilterFixture();
   const run = wireRun({ name: "a\0b", run_type: "c\0d", tags: ["odd"] });
-  desk.send({ post: [run] });
-  desk.send({ patch: [patchOf(run, { end_time: someMicros / 1_000 + 5 })] });
+  fixture.send({ post: [run] });
+  fixture.send({ patch: [patchOf(run, { end_time: someMicros / 1_000 + 5 })] });
   const found = [
     String.raw`eq(name, "a\u0000b")`,
     String.raw`eq(run_type, "c\u0000d")`,
     'eq(name, "a")',
     'eq(run_type, "c")',
-  ].map((filter) => desk.find(filter).length);
+  ].map((filter) => fixture.find(filter).length);
   expect(found).toEqual([1, 1, 0, 0]);
-  expect(missingFacets(desk.db)).toEqual([]);
+  expect(missingFacets(fixture.db)).toEqual([]);
 });
 
 test("a patch whose dotted order alone names another trace is rejected, and nothing of it is stored", () => {
-  const desk = new FilterDesk();
+  const fixture = new FilterFixture();
   const run = wireRun();
-  desk.send({ post: [run] });
+  fixture.send({ post: [run] });
   const { dotted_order, parent_run_id, trace_id } = wireRun({ id: run.id, parent: wireRun() });
   const { batch } = parseOneRun(
     Buffer.from(JSON.stringify({ dotted_order, parent_run_id, tags: ["lost"] })),
     "patch",
     { place: "optional", pathId: run.id },
   );
-  expect(desk.writers.runs.apply(desk.tenantId, batch)).toEqual({
+  expect(fixture.writers.runs.apply(fixture.tenantId, batch)).toEqual({
     accepted: 0,
     duplicates: 0,
     rejected: [
@@ -79,25 +79,25 @@ test("a patch whose dotted order alone names another trace is rejected, and noth
       },
     ],
   });
-  expect(desk.db.prepare("SELECT body FROM payloads").raw().all()).toHaveLength(1);
+  expect(fixture.db.prepare("SELECT body FROM payloads").raw().all()).toHaveLength(1);
 });
 
 test("runs of a block are found by their tags while it is half deleted", () => {
-  const desk = new FilterDesk();
+  const fixture = new FilterFixture();
   const start = someMicros - (someMicros % 100_000);
   const runs = Array.from({ length: 150 }, (_, index) =>
     wireRun({ micros: start + index, start_time: (start + index) / 1_000, tags: ["a"] }),
   );
-  desk.send({ post: runs });
-  const { retention } = desk.writers;
+  fixture.send({ post: runs });
+  const { retention } = fixture.writers;
   const sweep = () => retention.sweep(start + 2 * dayMicros, null).deleted;
-  retention.set(desk.tenantId, { projectId: null, days: 1 });
+  retention.set(fixture.tenantId, { projectId: null, days: 1 });
   expect(sweep()).toBe(100);
-  retention.clear(desk.tenantId, null);
-  expect(desk.find('has(tags, "a")')).toHaveLength(50);
-  retention.set(desk.tenantId, { projectId: null, days: 1 });
+  retention.clear(fixture.tenantId, null);
+  expect(fixture.find('has(tags, "a")')).toHaveLength(50);
+  retention.set(fixture.tenantId, { projectId: null, days: 1 });
   expect([sweep(), sweep()]).toEqual([50, 0]);
-  expect(desk.db.prepare("SELECT * FROM run_facets").raw().all()).toEqual([]);
+  expect(fixture.db.prepare("SELECT * FROM run_facets").raw().all()).toEqual([]);
 });
 
 test("runs that an older version failed to index are found again", async () => {

@@ -117,7 +117,7 @@ const step = fc.oneof(
 type Step = typeof step extends fc.Arbitrary<infer Of> ? Of : never;
 
 /** A database with its writers, which runs steps in transactions. */
-class Side {
+class WriterFixture {
   readonly db = openWriter(":memory:");
   #writers = createWriters(this.db);
   readonly #take: (body: Buffer) => RunBatch;
@@ -129,12 +129,12 @@ class Side {
   /** Runs a transaction as the writer thread does, and rolls it back if `end` says so. */
   transact(steps: readonly Step[], end: "COMMIT" | "ROLLBACK"): unknown[] {
     this.db.exec("BEGIN IMMEDIATE");
-    const answers = steps.map((one) => this.#do(one));
+    const responses = steps.map((one) => this.#do(one));
     this.db.exec(end);
     if (end === "ROLLBACK") {
       this.#writers.runs.forget();
     }
-    return answers;
+    return responses;
   }
 
   restart(): void {
@@ -244,16 +244,16 @@ const groups = fc.array(
 test("the index does not depend on how batches and transactions arrive, and covers all stored runs", () => {
   fc.assert(
     fc.property(groups, (received) => {
-      const alone = new Side((body) => parseBatch(body).batch);
-      const grouped = new Side((body) => takeBatch([body]).batch);
+      const alone = new WriterFixture((body) => parseBatch(body).batch);
+      const grouped = new WriterFixture((body) => takeBatch([body]).batch);
       for (const { steps, mishap } of received) {
         if (typeof mishap === "number") {
           grouped.transact(steps.slice(0, mishap), "ROLLBACK");
         } else if (mishap === "restart") {
           grouped.restart();
         }
-        const answers = steps.flatMap((one) => alone.transact([one], "COMMIT"));
-        expect(grouped.transact(steps, "COMMIT")).toEqual(answers);
+        const responses = steps.flatMap((one) => alone.transact([one], "COMMIT"));
+        expect(grouped.transact(steps, "COMMIT")).toEqual(responses);
         expect(missingFacets(alone.db)).toEqual([]);
         expect(alone.db.prepare(orphans).raw().all()).toEqual([]);
       }

@@ -14,8 +14,8 @@ import { parseRows } from "../src/storage/sqlite/rows.ts";
 import { formats, openWriter } from "../src/store/schema.ts";
 import { readDefaultTenantId } from "../src/storage/sqlite/open-database.ts";
 import { openDatabase } from "../src/storage/sqlite/connection.ts";
-import { FilterDesk } from "./support/filter-desk.ts";
-import { meets } from "./support/filter-oracle.ts";
+import { FilterFixture } from "./support/filter-desk.ts";
+import { matches } from "./support/filter-oracle.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 import { patchOf } from "./support/store-desk.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
@@ -23,7 +23,7 @@ import { someMicros, wireRun } from "./support/wire-runs.ts";
 const membersOf = (run: Readonly<Record<string, unknown>>): Map<string, Buffer> =>
   new Map(Object.entries(run).map(([name, value]) => [name, Buffer.from(JSON.stringify(value))]));
 
-const rowsOf = ({ db }: FilterDesk): string[] =>
+const rowsOf = ({ db }: FilterFixture): string[] =>
   parseRows(db.prepare("SELECT facet, block FROM run_facets ORDER BY 1, 2").raw().all()).map(
     ([facet, block]) => `${String(facet)} ${Number(block)}`,
   );
@@ -83,13 +83,13 @@ describe("the facets that a filter uses", () => {
 });
 
 test("runs of one block share the rows of their facets", () => {
-  const desk = new FilterDesk();
+  const fixture = new FilterFixture();
   const start = Math.ceil(someMicros / blockMicros) * blockMicros;
   const run = (micros: number) =>
     wireRun({ micros, name: "n", run_type: "y", tags: ["a"], extra: { metadata: { k: "v" } } });
-  desk.send({ post: [run(start), run(start + blockMicros - 1), run(start + blockMicros)] });
+  fixture.send({ post: [run(start), run(start + blockMicros - 1), run(start + blockMicros)] });
   const block = start / blockMicros;
-  expect(rowsOf(desk)).toEqual(
+  expect(rowsOf(fixture)).toEqual(
     ["kk", "nn", "p1:k=v", "ta", "yy"].flatMap((facet) => [
       `${facet} ${block}`,
       `${facet} ${block + 1}`,
@@ -98,18 +98,18 @@ test("runs of one block share the rows of their facets", () => {
 });
 
 test("a run whose time changes may have any facet there; a deleted project has none", () => {
-  const desk = new FilterDesk();
+  const fixture = new FilterFixture();
   const run = wireRun({ name: "moved", tags: ["a"], session_name: "p" });
-  desk.send({ post: [run] });
-  desk.send({ patch: [patchOf(run, { start_time: someMicros / 1_000 + 60_000 })] });
+  fixture.send({ post: [run] });
+  fixture.send({ patch: [patchOf(run, { start_time: someMicros / 1_000 + 60_000 })] });
   const block = Math.floor(someMicros / blockMicros);
   const later = block + 60_000_000 / blockMicros;
-  expect(rowsOf(desk)).toContain(`* ${later}`);
-  expect(rowsOf(desk)).toContain(`ta ${block}`);
-  expect(rowsOf(desk)).not.toContain(`ta ${later}`);
-  expect(desk.find('has(tags, "a")')).toEqual(["moved"]);
-  desk.db.prepare("DELETE FROM projects").run([]);
-  expect(rowsOf(desk)).toEqual([]);
+  expect(rowsOf(fixture)).toContain(`* ${later}`);
+  expect(rowsOf(fixture)).toContain(`ta ${block}`);
+  expect(rowsOf(fixture)).not.toContain(`ta ${later}`);
+  expect(fixture.find('has(tags, "a")')).toEqual(["moved"]);
+  fixture.db.prepare("DELETE FROM projects").run([]);
+  expect(rowsOf(fixture)).toEqual([]);
 });
 
 test("runs of an older database are found by their facets", async () => {
@@ -134,23 +134,26 @@ test("runs of an older database are found by their facets", async () => {
 });
 
 test("rare facets are looked up in the index, common ones are found by scanning", () => {
-  const desk = new FilterDesk();
+  const fixture = new FilterFixture();
   const rare = wireRun({ name: "rare", tags: ["rare"], micros: blockMicros });
-  desk.send({ post: [rare] });
-  desk.db.exec(`
+  fixture.send({ post: [rare] });
+  fixture.db.exec(`
     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20001)
     INSERT INTO runs (${readColumns.join(", ")})
       SELECT 'x' || i, 'x' || i, r.project_id, 'common', 'llm', ${2 * blockMicros} + i, NULL, 0, NULL, '', NULL, 1, 0, 1
       FROM n, runs r WHERE r.id = '${rare.id}';
     INSERT INTO run_facets SELECT DISTINCT project_id, 'tcommon', start_us / ${blockMicros} FROM runs`);
-  const projects = parseRows(desk.db.prepare("SELECT id FROM projects").raw().all()).map(String);
-  const narrowed = (filter: string) => narrow(desk.db, projects, { filters: [desk.check(filter)] });
+  const projects = parseRows(fixture.db.prepare("SELECT id FROM projects").raw().all()).map(String);
+  const narrowed = (filter: string) =>
+    narrow(fixture.db, projects, { filters: [fixture.check(filter)] });
   expect(narrowed('has(tags, "common")')).toBeUndefined();
   expect(narrowed('search("rare")')).toBeUndefined();
   const few = narrowed('and(has(tags, "common"), has(tags, "rare"))');
-  const rows = desk.db.prepare(`SELECT r.id FROM runs r WHERE ${few?.sql}`).raw();
+  const rows = fixture.db.prepare(`SELECT r.id FROM runs r WHERE ${few?.sql}`).raw();
   expect(rows.all([...(few?.values ?? [])])).toEqual([[rare.id]]);
-  const plan = desk.db.prepare(`EXPLAIN QUERY PLAN SELECT 1 FROM runs r WHERE ${few?.sql}`).raw();
+  const plan = fixture.db
+    .prepare(`EXPLAIN QUERY PLAN SELECT 1 FROM runs r WHERE ${few?.sql}`)
+    .raw();
   const steps = parseRows(plan.all([...(few?.values ?? [])])).map((row) => String(row.at(-1)));
   expect(steps.join("\n")).toMatch(/SEARCH r USING INTEGER PRIMARY KEY \(rowid=\?\)/);
   expect(steps.join("\n")).toMatch(
@@ -159,7 +162,7 @@ test("rare facets are looked up in the index, common ones are found by scanning"
   expect(steps.join("\n")).toMatch(
     /SEARCH c USING COVERING INDEX runs_by_start \(project_id=\? AND start_us>\? AND start_us<\?\)/,
   );
-  expect(desk.find('has(tags, "rare")')).toEqual(["rare"]);
+  expect(fixture.find('has(tags, "rare")')).toEqual(["rare"]);
 });
 
 test("filters find the matching runs, whatever the order of posts and patches", () => {
@@ -200,24 +203,26 @@ test("filters find the matching runs, whatever the order of posts and patches", 
   );
   fc.assert(
     fc.property(steps, (received) => {
-      const desk = new FilterDesk();
+      const fixture = new FilterFixture();
       const runs = [0, 1, 2].map((index) =>
         wireRun({ name: `run ${index}`, micros: someMicros + index }),
       );
       for (const { run, operation, fields: given } of received) {
         const base = runs[run] ?? {};
-        desk.send(
+        fixture.send(
           operation === "post"
             ? { post: [{ ...base, ...given }] }
             : { patch: [patchOf(base, given)] },
         );
       }
-      const stored = desk.runs();
+      const stored = fixture.runs();
       for (const filter of filters) {
-        const expected = stored.filter((run) => meets(parseFilter(filter), { run, feedback: [] }));
-        expect(desk.find(filter)).toEqual(expected.map(({ name }) => String(name)).toSorted());
+        const expected = stored.filter((run) =>
+          matches(parseFilter(filter), { run, feedback: [] }),
+        );
+        expect(fixture.find(filter)).toEqual(expected.map(({ name }) => String(name)).toSorted());
       }
-      desk.db.close();
+      fixture.db.close();
     }),
     { numRuns: 60 },
   );

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { readMeasures } from "../src/runs/run-measures.ts";
 import { toProjectStatsJson, toStatsJson } from "../src/runs/serializers/stats-json.ts";
-import { FilterDesk } from "./support/filter-desk.ts";
+import { FilterFixture } from "./support/filter-desk.ts";
 import { patchOf } from "./support/store-desk.ts";
 import type { WireObject } from "./support/store-desk.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
@@ -117,27 +117,27 @@ const using = (total: number): WireObject => ({
 });
 
 describe("usage of many runs", () => {
-  const totalIn = (desk: FilterDesk): number =>
-    desk.readers.runs.statistics(desk.tenantId, {}).total_tokens.sum;
+  const totalIn = (fixture: FilterFixture): number =>
+    fixture.readers.runs.statistics(fixture.tenantId, {}).total_tokens.sum;
 
   /** Checks the columns and the payloads, which must agree. */
-  const expectTotal = (desk: FilterDesk, total: number): void => {
-    expect(totalIn(desk)).toBe(total);
-    expect(desk.runs().reduce((sum, run) => sum + Number(run["total_tokens"]), 0)).toBe(total);
-    desk.db.exec("UPDATE runs SET measured = 0");
-    expect(totalIn(desk)).toBe(total);
+  const expectTotal = (fixture: FilterFixture, total: number): void => {
+    expect(totalIn(fixture)).toBe(total);
+    expect(fixture.runs().reduce((sum, run) => sum + Number(run["total_tokens"]), 0)).toBe(total);
+    fixture.db.exec("UPDATE runs SET measured = 0");
+    expect(totalIn(fixture)).toBe(total);
   };
 
   test("only runs of language models are summed", () => {
-    const desk = new FilterDesk();
+    const fixture = new FilterFixture();
     const chain = wireRun({ ...using(7), run_type: "chain" });
     const child = llm({
       parent: chain,
       outputs: { usage_metadata: { ...usage, total_cost: 0.5 } },
     });
     const other = llm({ outputs: chatOutputs({ input_tokens: 10, output_tokens: 20 }) });
-    desk.send({ post: [chain, child, other, llm(), llm(using(100))] });
-    const statistics = desk.readers.runs.statistics(desk.tenantId, {});
+    fixture.send({ post: [chain, child, other, llm(), llm(using(100))] });
+    const statistics = fixture.readers.runs.statistics(fixture.tenantId, {});
     const stats = toStatsJson(statistics);
     expect(stats).toMatchObject({
       run_count: 5,
@@ -155,20 +155,20 @@ describe("usage of many runs", () => {
       first_token_p50: null,
     });
     expect(toProjectStatsJson(statistics)).toMatchObject({ total_cost: "0.5", prompt_cost: null });
-    desk.db.exec("UPDATE runs SET measured = 0");
-    expect(toStatsJson(desk.readers.runs.statistics(desk.tenantId, {}))).toEqual(stats);
+    fixture.db.exec("UPDATE runs SET measured = 0");
+    expect(toStatsJson(fixture.readers.runs.statistics(fixture.tenantId, {}))).toEqual(stats);
   });
 
   test("the filter selects which runs are summed", () => {
-    const desk = new FilterDesk();
-    desk.send({ post: [llm({ name: "a", ...using(7) }), llm({ name: "b", ...using(100) })] });
-    const filter = { runFilters: [desk.check('eq(name, "a")')] };
-    expect(desk.readers.runs.statistics(desk.tenantId, filter).total_tokens.sum).toBe(7);
+    const fixture = new FilterFixture();
+    fixture.send({ post: [llm({ name: "a", ...using(7) }), llm({ name: "b", ...using(100) })] });
+    const filter = { runFilters: [fixture.check('eq(name, "a")')] };
+    expect(fixture.readers.runs.statistics(fixture.tenantId, filter).total_tokens.sum).toBe(7);
   });
 
   test("without any usage tokens are zero, and costs and quantiles unknown", () => {
-    const desk = new FilterDesk();
-    expect(toStatsJson(desk.readers.runs.statistics(desk.tenantId, {}))).toMatchObject({
+    const fixture = new FilterFixture();
+    expect(toStatsJson(fixture.readers.runs.statistics(fixture.tenantId, {}))).toMatchObject({
       run_count: 0,
       total_tokens: 0,
       prompt_tokens: 0,
@@ -180,17 +180,19 @@ describe("usage of many runs", () => {
   });
 
   test("times to the first token are counted from the start, in seconds", () => {
-    const desk = new FilterDesk();
+    const fixture = new FilterFixture();
     const events = (seconds: number) => [
       { name: "new_token", time: someMicros / 1_000 + seconds * 1_000 },
     ];
-    desk.send({ post: [llm({ events: events(0.5) }), llm({ events: events(2) }), llm(), llm()] });
-    expect(toStatsJson(desk.readers.runs.statistics(desk.tenantId, {}))).toMatchObject({
+    fixture.send({
+      post: [llm({ events: events(0.5) }), llm({ events: events(2) }), llm(), llm()],
+    });
+    expect(toStatsJson(fixture.readers.runs.statistics(fixture.tenantId, {}))).toMatchObject({
       first_token_p50: 0.5,
       first_token_p99: 2,
       streaming_rate: 0.5,
     });
-    expect(desk.runs().map((run) => run["first_token_time"])).toContain(
+    expect(fixture.runs().map((run) => run["first_token_time"])).toContain(
       "2026-11-21T10:11:12.845678Z",
     );
   });
@@ -198,11 +200,11 @@ describe("usage of many runs", () => {
   test("the patch's outputs win, whichever arrives first", () => {
     const post = llm(using(7));
     const patch = patchOf(post, using(9));
-    const inOrder = new FilterDesk();
+    const inOrder = new FilterFixture();
     inOrder.send({ post: [post] });
     inOrder.send({ patch: [patch] });
     expectTotal(inOrder, 9);
-    const reversed = new FilterDesk();
+    const reversed = new FilterFixture();
     reversed.send({ patch: [patch] });
     reversed.send({ post: [post] });
     expectTotal(reversed, 9);
@@ -210,60 +212,60 @@ describe("usage of many runs", () => {
 
   test("outputs without usage remove the usage of earlier outputs", () => {
     const post = llm(using(7));
-    const desk = new FilterDesk();
-    desk.send({ post: [post], patch: [patchOf(post, { outputs: { text: "hi" } })] });
-    expectTotal(desk, 0);
-    desk.send({ patch: [patchOf(post, using(3))] });
-    expectTotal(desk, 3);
+    const fixture = new FilterFixture();
+    fixture.send({ post: [post], patch: [patchOf(post, { outputs: { text: "hi" } })] });
+    expectTotal(fixture, 0);
+    fixture.send({ patch: [patchOf(post, using(3))] });
+    expectTotal(fixture, 3);
   });
 
   test("a post that arrives after its patch does not change the usage in the patch's outputs", () => {
     const post = llm(using(7));
-    const desk = new FilterDesk();
-    desk.send({ patch: [patchOf(post, { outputs: { text: "hi" } })] });
-    desk.send({ post: [post] });
-    expectTotal(desk, 0);
+    const fixture = new FilterFixture();
+    fixture.send({ patch: [patchOf(post, { outputs: { text: "hi" } })] });
+    fixture.send({ post: [post] });
+    expectTotal(fixture, 0);
   });
 
   test("a patch without usage keeps it", () => {
     const post = llm(using(7));
-    const desk = new FilterDesk();
-    desk.send({ post: [post], patch: [patchOf(post, { tags: ["x"] })] });
-    expectTotal(desk, 7);
+    const fixture = new FilterFixture();
+    fixture.send({ post: [post], patch: [patchOf(post, { tags: ["x"] })] });
+    expectTotal(fixture, 7);
   });
 
   test("outputs of the patch and metadata of the post are combined", () => {
     const post = llm({ extra: { metadata: { usage_metadata: { input_tokens: 3 } } } });
-    const desk = new FilterDesk();
-    desk.send({ post: [post] });
-    desk.send({ patch: [patchOf(post, { outputs: { usage_metadata: { output_tokens: 4 } } })] });
-    expectTotal(desk, 7);
+    const fixture = new FilterFixture();
+    fixture.send({ post: [post] });
+    fixture.send({ patch: [patchOf(post, { outputs: { usage_metadata: { output_tokens: 4 } } })] });
+    expectTotal(fixture, 7);
   });
 
   test("a duplicate is counted once", () => {
-    const desk = new FilterDesk();
+    const fixture = new FilterFixture();
     const post = llm(using(7));
-    desk.send({ post: [post] });
-    desk.send({ post: [post] });
-    expectTotal(desk, 7);
+    fixture.send({ post: [post] });
+    fixture.send({ post: [post] });
+    expectTotal(fixture, 7);
   });
 
   test("usage of a run older than the columns is read from its payload, until a patch arrives", () => {
-    const desk = new FilterDesk();
+    const fixture = new FilterFixture();
     const post = llm(using(7));
-    desk.send({ post: [post] });
-    desk.db.exec("UPDATE runs SET measured = 0, total_tokens = NULL");
-    expect(totalIn(desk)).toBe(7);
-    expect(desk.find("eq(total_tokens, 7)")).toHaveLength(1);
-    desk.send({ patch: [patchOf(post, { tags: ["x"] })] });
-    const columns = desk.db.prepare("SELECT measured, total_tokens FROM runs").raw();
+    fixture.send({ post: [post] });
+    fixture.db.exec("UPDATE runs SET measured = 0, total_tokens = NULL");
+    expect(totalIn(fixture)).toBe(7);
+    expect(fixture.find("eq(total_tokens, 7)")).toHaveLength(1);
+    fixture.send({ patch: [patchOf(post, { tags: ["x"] })] });
+    const columns = fixture.db.prepare("SELECT measured, total_tokens FROM runs").raw();
     expect(columns.all([])).toEqual([[2, 7]]);
   });
 
   test("a filter by tokens reads no payloads", () => {
-    const desk = new FilterDesk();
-    desk.send({ post: [llm(using(7))] });
-    desk.db.exec("DELETE FROM payloads");
-    expect(desk.find("gt(total_tokens, 5)")).toHaveLength(1);
+    const fixture = new FilterFixture();
+    fixture.send({ post: [llm(using(7))] });
+    fixture.db.exec("DELETE FROM payloads");
+    expect(fixture.find("gt(total_tokens, 5)")).toHaveLength(1);
   });
 });

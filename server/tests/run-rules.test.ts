@@ -130,7 +130,7 @@ test.each(rules)(
     };
     const { batch, rejected } = parseBatch(Buffer.from(JSON.stringify(body)));
     expect(batch.records).toHaveLength(3);
-    expect(rejected.map(({ reason: told, operation: which }) => [which, told])).toEqual([
+    expect(rejected.map(({ reason: output, operation: which }) => [which, output])).toEqual([
       [operation, reason],
     ]);
   },
@@ -223,7 +223,7 @@ test.each(faults)(
   (_title, parts, reason) => {
     const { ids, rejected } = parseParts([mainPart(before), ...parts, mainPart(after, "patch")]);
     expect(ids).toEqual([before.id, after.id]);
-    expect(rejected.map(({ reason: told }) => told)).toEqual([reason]);
+    expect(rejected.map(({ reason: output }) => output)).toEqual([reason]);
   },
 );
 

@@ -55,10 +55,10 @@ test("responses of Node's parser, or of Node itself, have them too", async () =>
     ],
   ];
   for (const [what, status, bytes] of refusals) {
-    const answer = await exchange(server.url, bytes);
-    expect([what, answer]).toEqual([what, expect.stringMatching(`^HTTP/1\\.1 ${status} `)]);
-    expect(answer).toContain('{"detail":');
-    expectSafe(answer);
+    const response = await exchange(server.url, bytes);
+    expect([what, response]).toEqual([what, expect.stringMatching(`^HTTP/1\\.1 ${status} `)]);
+    expect(response).toContain('{"detail":');
+    expectSafe(response);
   }
 });
 
@@ -68,9 +68,9 @@ test("a response to headers that arrive too slowly has them too", () => {
     Object.assign(new Error("late"), { code: "ERR_HTTP_REQUEST_TIMEOUT" }),
     socket as unknown as Socket,
   );
-  const answer = String(socket.read());
-  expect(answer).toMatch(/^HTTP\/1\.1 408 /);
-  expectSafe(answer);
+  const response = String(socket.read());
+  expect(response).toMatch(/^HTTP\/1\.1 408 /);
+  expectSafe(response);
 });
 
 test("a response while the server closes has them too", async () => {
@@ -114,7 +114,7 @@ test("the live feed has them, and files of the UI and 404 responses set how long
   const page = await call(server, "GET /", { headers: accept });
   const script = /src="(\/assets\/[^"]+\.js)"/.exec(page.text)?.[1] ?? "";
   const tag = { ...accept, "if-none-match": page.headers.get("etag") ?? "" };
-  const answers = [
+  const responses = [
     [page, 200, "no-cache"],
     [await call(server, "HEAD /", { headers: accept }), 200, "no-cache"],
     [await call(server, "GET /", { headers: tag }), 304, "no-cache"],
@@ -122,7 +122,7 @@ test("the live feed has them, and files of the UI and 404 responses set how long
     [await call(server, `GET ${script}`), 200, "public, max-age=31536000, immutable"],
     [await call(server, "GET /assets/none.js"), 404, "no-store"],
   ] as const;
-  for (const [{ status, headers }, wanted, kept] of answers) {
+  for (const [{ status, headers }, wanted, kept] of responses) {
     expect([status, Object.fromEntries(headers)]).toMatchObject([
       wanted,
       { ...safe, "cache-control": kept },
@@ -130,9 +130,9 @@ test("the live feed has them, and files of the UI and 404 responses set how long
   }
 });
 
-function expectSafe(answer: string): void {
+function expectSafe(response: string): void {
   for (const [name, value] of Object.entries(safe)) {
-    expect(answer.toLowerCase()).toContain(`${name}: ${value}\r\n`);
+    expect(response.toLowerCase()).toContain(`${name}: ${value}\r\n`);
   }
 }
 
@@ -165,10 +165,10 @@ test("a request without a key may send 64 KiB, and one with an invalid token is 
   );
   expect(unread).toMatch(/^HTTP\/1\.1 404 /);
   const run = "7b6d5b46-96ee-4b86-b0f8-0a2e22f5a4b2";
-  const made = await call(server, "POST /feedback/tokens", {
+  const created = await call(server, "POST /feedback/tokens", {
     body: { run_id: run, feedback_key: "k" },
   });
-  const path = new URL(textOf(made.json["url"])).pathname;
+  const path = new URL(textOf(created.json["url"])).pathname;
   const large = { comment: "x".repeat(70_000) };
   expect((await call(server, `POST ${path}`, { body: large })).status).toBe(413);
   const small = { comment: "x".repeat(60_000) };
@@ -178,9 +178,9 @@ test("a request without a key may send 64 KiB, and one with an invalid token is 
 test("a body with more values than any request needs is rejected before it is parsed", async () => {
   const server = await runServer();
   const body = `{"id":[${'"x",'.repeat(200_000)}"x"]}`;
-  const answer = await call(server, "POST /runs/query", { body });
-  expect(answer.status).toBe(413);
-  expect(answer.text).toContain("more than 150000 values");
+  const response = await call(server, "POST /runs/query", { body });
+  expect(response.status).toBe(413);
+  expect(response.text).toContain("more than 150000 values");
 });
 
 test("a body that inflates to hundreds of times its length is rejected, ordinary regular data is not", async () => {

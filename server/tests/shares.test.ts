@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { openSqliteStore } from "../dist/store/sqlite-store.js";
 import { openDatabase } from "../src/storage/sqlite/connection.ts";
 import { call, runServer, temporaryFolder, textOf } from "./support/running-server.ts";
-import type { Answer, CallInit } from "./support/running-server.ts";
+import type { CallResult, CallInit } from "./support/running-server.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
 type Run = ReturnType<typeof wireRun>;
@@ -24,7 +24,7 @@ function twoRuns(second = 0, rest: object = {}): { readonly root: Run; readonly 
   return { root, child: wireRun({ micros: at(second + 1), parent: root, session_name: "p" }) };
 }
 
-const tokenOf = ({ json }: Answer): string => textOf(json["share_token"]);
+const tokenOf = ({ json }: CallResult): string => textOf(json["share_token"]);
 
 const shareTrace = async (server: RunningServer, id: string, init: CallInit = {}) =>
   tokenOf(await call(server, `POST /api/v2/runs/${id}/share`, init));
@@ -34,11 +34,11 @@ const projectOf = async (server: RunningServer, name: string, init: CallInit = {
 
 /** The ids of the runs that a token lists, or the status. */
 async function openedBy(server: RunningServer, token: string, body: object = {}) {
-  const answer = await call(server, `POST /api/v2/public/${token}/runs/query`, { body });
-  return answer.status === 200 ? idsIn(answer) : answer.status;
+  const response = await call(server, `POST /api/v2/public/${token}/runs/query`, { body });
+  return response.status === 200 ? idsIn(response) : response.status;
 }
 
-const idsIn = ({ json }: Answer): readonly string[] =>
+const idsIn = ({ json }: CallResult): readonly string[] =>
   (json["items"] as unknown as readonly { readonly id: string }[]).map(({ id }) => id);
 
 const statusOf = async (server: RunningServer, target: string) =>

@@ -149,7 +149,7 @@ test("a request that is running when the server closes gets its response, and wh
     runs.map(async ({ id }) => (await call(again, `GET /runs/${id}`)).status === 200),
   );
   const acknowledged = answered.map(
-    (answer) => answer.status === "fulfilled" && answer.value.status === 202,
+    (response) => response.status === "fulfilled" && response.value.status === 202,
   );
   expect(acknowledged).toContain(true);
   expect(acknowledged.filter((isTold, index) => isTold && kept[index] !== true)).toEqual([]);

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { openSqliteStore } from "../dist/store/sqlite-store.js";
 import type { Store } from "../src/store/store.ts";
 import { openDatabase } from "../src/storage/sqlite/connection.ts";
-import { StoreDesk } from "./support/store-desk.ts";
+import { StoreFixture } from "./support/store-desk.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
@@ -22,21 +22,21 @@ test("a key gives access to its tenant until it is revoked, and is stored nowher
   const store = await openStore(folder);
   expect(await store.read.tenants.hasKeys()).toBe(false);
   const { id } = await createTenant(store);
-  const made = await store.write.tenants.createKey(id, { name: "ci" });
-  expect(made.key).toMatch(/^mr_[\w-]{43}$/);
-  expect(await store.read.tenants.findByKey(made.key)).toBe(id);
-  expect(await store.read.tenants.findByKey(`${made.key}x`)).toBeUndefined();
+  const created = await store.write.tenants.createKey(id, { name: "ci" });
+  expect(created.key).toMatch(/^mr_[\w-]{43}$/);
+  expect(await store.read.tenants.findByKey(created.key)).toBe(id);
+  expect(await store.read.tenants.findByKey(`${created.key}x`)).toBeUndefined();
   expect(await store.read.tenants.listKeys(id)).toMatchObject([
-    { id: made.id, tenantId: id, name: "ci", hint: made.key.slice(-4), revokedMicros: null },
+    { id: created.id, tenantId: id, name: "ci", hint: created.key.slice(-4), revokedMicros: null },
   ]);
   const db = openDatabase(join(folder, "millrace.db"));
   const rows = JSON.stringify(db.prepare("SELECT * FROM api_keys").raw().all());
   db.close();
-  expect(rows).toContain(made.id);
-  expect(rows).not.toContain(made.key.slice(3));
-  const first = await store.write.tenants.revokeKey(made.id);
-  expect(await store.read.tenants.findByKey(made.key)).toBeUndefined();
-  expect(await store.write.tenants.revokeKey(made.id)).toEqual(first);
+  expect(rows).toContain(created.id);
+  expect(rows).not.toContain(created.key.slice(3));
+  const first = await store.write.tenants.revokeKey(created.id);
+  expect(await store.read.tenants.findByKey(created.key)).toBeUndefined();
+  expect(await store.write.tenants.revokeKey(created.id)).toEqual(first);
   expect(await store.read.tenants.hasKeys()).toBe(true);
 });
 
@@ -75,9 +75,9 @@ test("invalid tenants and keys are rejected with an error, and nothing changes",
 
 test("runs and projects of one tenant do not exist for another", async () => {
   const store = await openStore();
-  const desk = new StoreDesk(store);
+  const fixture = new StoreFixture(store);
   const run = wireRun({ session_name: "p", name: "mine" });
-  await desk.send({ post: [run] });
+  await fixture.send({ post: [run] });
   const { id: other } = await createTenant(store);
   const [project] = await store.read.projects.list(store.defaultTenantId, { limit: 9, offset: 0 });
   const projectId = project?.id ?? "";
@@ -96,14 +96,14 @@ test("runs and projects of one tenant do not exist for another", async () => {
   await expect(store.write.projects.update(other, projectId, changes)).rejects.toMatchObject(
     missing,
   );
-  expect(await desk.read(run.id)).toMatchObject({ name: "mine", session_name: "p" });
+  expect(await fixture.read(run.id)).toMatchObject({ name: "mine", session_name: "p" });
 });
 
 test("a run of another tenant can't be written to, in any way", async () => {
   const store = await openStore();
-  const mine = new StoreDesk(store);
+  const mine = new StoreFixture(store);
   const { id: other } = await createTenant(store);
-  const theirs = new StoreDesk(store, other);
+  const theirs = new StoreFixture(store, other);
   const run = wireRun({ session_name: "p", name: "mine" });
   await mine.send({ post: [run] });
   const [project] = await store.read.projects.list(store.defaultTenantId, { limit: 9, offset: 0 });
@@ -125,7 +125,7 @@ test("a run of another tenant can't be written to, in any way", async () => {
 test("a shared run can be read by anyone with the token", async () => {
   const store = await openStore();
   const run = wireRun({ name: "shown" });
-  await new StoreDesk(store).send({ post: [run] });
+  await new StoreFixture(store).send({ post: [run] });
   const token = await store.write.runs.share(store.defaultTenantId, run.id);
   expect((await store.read.runs.findShared(token))?.row.name).toBe("shown");
   await store.write.runs.unshare((await createTenant(store)).id, run.id);

@@ -24,7 +24,7 @@ import { patchOf } from "./support/store-desk.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
 /** A database with its text index, and the same readers with and without the index. */
-class IndexDesk {
+class IndexFixture {
   readonly file: string;
   readonly writer: Connection;
   readonly writers: ReturnType<typeof createWriters>;
@@ -34,8 +34,8 @@ class IndexDesk {
   readonly #readers;
   #indexer: TextIndexer;
 
-  static async open(): Promise<IndexDesk> {
-    return new IndexDesk(join(await temporaryFolder(), "millrace.db"));
+  static async open(): Promise<IndexFixture> {
+    return new IndexFixture(join(await temporaryFolder(), "millrace.db"));
   }
 
   constructor(file: string) {
@@ -167,7 +167,7 @@ const isWord = (json: string, at: number): boolean =>
   (json.slice(0, at).replaceAll(/\\./g, "").split('"').length - 1) % 2 === 0;
 
 test("with the index the same runs are found as without it, whatever the texts", async () => {
-  const desk = await IndexDesk.open();
+  const fixture = await IndexFixture.open();
   const contents = fc.sample(fc.tuple(text, text, text, text), { numRuns: 80, seed: 7 });
   const posts = contents.map(([name, input, output, tag], at) => {
     const run = wireRun({
@@ -192,113 +192,113 @@ test("with the index the same runs are found as without it, whatever the texts",
   const check = (): number => {
     let found = 0;
     for (const needle of needles.filter((one) => one !== "")) {
-      found += desk.find({ text: needle }).length;
-      found += desk.find({ runFilters: [search(needle)] }).length;
+      found += fixture.find({ text: needle }).length;
+      found += fixture.find({ runFilters: [search(needle)] }).length;
     }
     for (const needle of needles.filter((one) => one !== "" && !one.includes("\0")).slice(0, 20)) {
       for (const field of ["error", "tags", "name", "metadata.note", "inputs.question"]) {
-        found += desk.find({ runFilters: [like(field, `%${needle}%`)] }).length;
+        found += fixture.find({ runFilters: [like(field, `%${needle}%`)] }).length;
       }
       const parts = [search(needle), like("tags", needle), like("error", `${needle}%`)];
-      desk.find({ runFilters: [{ kind: "or", parts }] });
-      desk.find({ runFilters: [{ kind: "not", part: search(needle) }] });
-      desk.find({ treeFilter: search(needle) });
-      desk.find({ rootFilter: { kind: "and", parts } });
+      fixture.find({ runFilters: [{ kind: "or", parts }] });
+      fixture.find({ runFilters: [{ kind: "not", part: search(needle) }] });
+      fixture.find({ treeFilter: search(needle) });
+      fixture.find({ rootFilter: { kind: "and", parts } });
     }
     return found;
   };
-  desk.send(`{"post":[${posts.slice(0, 40).join(",")}]}`);
-  await desk.index();
-  desk.send(`{"post":[${posts.slice(40).join(",")}]}`);
+  fixture.send(`{"post":[${posts.slice(0, 40).join(",")}]}`);
+  await fixture.index();
+  fixture.send(`{"post":[${posts.slice(40).join(",")}]}`);
   const found = check();
   expect(found).toBeGreaterThan(300);
-  await desk.index();
+  await fixture.index();
   expect(check()).toBe(found);
-  expect(desk.candidates("no such words")).toBe(0);
+  expect(fixture.candidates("no such words")).toBe(0);
 }, 60_000);
 
 test("a rare text leads to the few runs that contain it, a common one to all, case-insensitively", async () => {
-  const desk = await IndexDesk.open();
+  const fixture = await IndexFixture.open();
   const runs = Array.from({ length: 300 }, (_, at) =>
     wireRun({ name: `step ${at}`, inputs: { text: at === 7 ? "Quokka" : "an order" } }),
   );
-  desk.post(...runs);
-  expect(desk.candidates("quokka")).toBe(300);
-  await desk.index();
-  expect(desk.candidates("quokka")).toBe(1);
-  expect(desk.candidates("step")).toBe(300);
-  expect(desk.find({ text: "qUOKKA" })).toEqual([runs[7]?.id]);
-  expect(desk.find({ treeFilter: search("QUOKKA") })).toEqual([runs[7]?.id]);
+  fixture.post(...runs);
+  expect(fixture.candidates("quokka")).toBe(300);
+  await fixture.index();
+  expect(fixture.candidates("quokka")).toBe(1);
+  expect(fixture.candidates("step")).toBe(300);
+  expect(fixture.find({ text: "qUOKKA" })).toEqual([runs[7]?.id]);
+  expect(fixture.find({ treeFilter: search("QUOKKA") })).toEqual([runs[7]?.id]);
 });
 
 test("a patch, a new name and a deletion take effect in searches at once, and the index follows", async () => {
-  const desk = await IndexDesk.open();
+  const fixture = await IndexFixture.open();
   const run = wireRun({ name: "before", inputs: { text: "walrus" }, session_name: "kept" });
   const gone = wireRun({ name: "gone", inputs: { text: "ocelot" }, session_name: "left" });
-  desk.post(run, gone);
-  await desk.index();
-  desk.patch(patchOf(run, { name: "behind", outputs: { text: "narwhal" } }));
+  fixture.post(run, gone);
+  await fixture.index();
+  fixture.patch(patchOf(run, { name: "behind", outputs: { text: "narwhal" } }));
   const check = (): void => {
-    expect(desk.find({ text: "narwhal" })).toEqual([run.id]);
-    expect(desk.find({ runFilters: [search("behind")] })).toEqual([run.id]);
-    expect(desk.find({ text: "ocelot" })).toEqual([]);
+    expect(fixture.find({ text: "narwhal" })).toEqual([run.id]);
+    expect(fixture.find({ runFilters: [search("behind")] })).toEqual([run.id]);
+    expect(fixture.find({ text: "ocelot" })).toEqual([]);
   };
-  desk.deleteProject("left");
+  fixture.deleteProject("left");
   check();
-  await desk.index();
+  await fixture.index();
   check();
-  expect(desk.candidates("narwhal")).toBe(1);
-  expect(desk.candidates("ocelot")).toBe(0);
+  expect(fixture.candidates("narwhal")).toBe(1);
+  expect(fixture.candidates("ocelot")).toBe(0);
   // The next run reuses the deleted run's rowid, so the index must not return its old entry.
   const next = wireRun({ name: "next", inputs: { text: "pangolin" } });
-  desk.post(next);
-  expect(desk.find({ text: "pangolin" })).toEqual([next.id]);
-  await desk.index();
-  expect(desk.find({ text: "pangolin" })).toEqual([next.id]);
-  expect(desk.candidates("pangolin")).toBe(1);
+  fixture.post(next);
+  expect(fixture.find({ text: "pangolin" })).toEqual([next.id]);
+  await fixture.index();
+  expect(fixture.find({ text: "pangolin" })).toEqual([next.id]);
+  expect(fixture.candidates("pangolin")).toBe(1);
 });
 
 test("deleted text is removed from the file of the index", async () => {
-  const desk = await IndexDesk.open();
+  const fixture = await IndexFixture.open();
   // Runic letters. FTS5 omits from a stored term the prefix that it shares with the previous one, so the text must
   // not share any.
   const canary = "\u16a0\u16a2\u16a6\u16a8";
-  desk.post(wireRun({ inputs: { text: canary }, session_name: "left" }), wireRun());
-  await desk.index();
+  fixture.post(wireRun({ inputs: { text: canary }, session_name: "left" }), wireRun());
+  await fixture.index();
   const trigramsOf = (): number => {
-    const db = openReader(desk.file.replace("millrace.db", "millrace.search.db"));
+    const db = openReader(fixture.file.replace("millrace.db", "millrace.search.db"));
     const rows = parseRows(db.prepare("SELECT block FROM docs_data").raw().all());
     db.close();
     return rows.filter(([block]) => toBuffer(block).includes(canary.slice(0, 3))).length;
   };
   expect(trigramsOf()).toBeGreaterThan(0);
-  desk.deleteProject("left");
-  await desk.index();
-  expect(desk.candidates(canary)).toBe(0);
+  fixture.deleteProject("left");
+  await fixture.index();
+  expect(fixture.candidates(canary)).toBe(0);
   expect(trigramsOf()).toBe(0);
 });
 
 test("stopping between any two steps loses nothing: the rest is indexed later, or read without the index", async () => {
-  const desk = await IndexDesk.open();
+  const fixture = await IndexFixture.open();
   const runs = Array.from({ length: 40 }, (_, at) => wireRun({ name: `word${at}word` }));
-  desk.post(...runs.slice(0, 20));
+  fixture.post(...runs.slice(0, 20));
   for (const [at, run] of runs.slice(20).entries()) {
-    desk.post(run);
-    desk.patch(patchOf(runs[at] ?? {}, { outputs: { text: `patched${at}` } }));
-    await desk.step();
-    desk.reopenIndexer();
-    expect(desk.find({ text: `patched${at}` })).toEqual([runs[at]?.id]);
-    expect(desk.find({ text: `word${20 + at}word` })).toEqual([run.id]);
+    fixture.post(run);
+    fixture.patch(patchOf(runs[at] ?? {}, { outputs: { text: `patched${at}` } }));
+    await fixture.step();
+    fixture.reopenIndexer();
+    expect(fixture.find({ text: `patched${at}` })).toEqual([runs[at]?.id]);
+    expect(fixture.find({ text: `word${20 + at}word` })).toEqual([run.id]);
   }
-  await desk.index();
-  expect(desk.candidates("patched19")).toBe(1);
+  await fixture.index();
+  expect(fixture.candidates("patched19")).toBe(1);
 });
 
 test("an index of another database, an old one and a damaged one are rebuilt", async () => {
-  const desk = await IndexDesk.open();
-  desk.post(wireRun({ name: "walrus" }));
-  await desk.index();
-  const other = await IndexDesk.open();
+  const fixture = await IndexFixture.open();
+  fixture.post(wireRun({ name: "walrus" }));
+  await fixture.index();
+  const other = await IndexFixture.open();
   const path = other.file.replace("millrace.db", "millrace.search.db");
   const damage = openDatabase(path);
   damage.exec("UPDATE state SET owner = 'another', indexed = 100");

@@ -2,13 +2,13 @@ import { expect, onTestFinished, test } from "vitest";
 import { openTemporaryStore } from "../dist/store/sqlite-store.js";
 import type { RunPosition } from "../src/runs/run-query.ts";
 import { toRunJson } from "../src/runs/serializers/run-json.ts";
-import { patchOf, StoreDesk } from "./support/store-desk.ts";
+import { patchOf, StoreFixture } from "./support/store-desk.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
-const openDesk = async (): Promise<StoreDesk> => {
+const openFixture = async (): Promise<StoreFixture> => {
   const store = await openTemporaryStore();
   onTestFinished(() => store.close());
-  return new StoreDesk(store);
+  return new StoreFixture(store);
 };
 
 /** A root and runs below it, in pairs with the same start. */
@@ -27,7 +27,7 @@ interface Reading {
 }
 
 /** Reads one page at a time, so that the test can write in between. */
-async function* pagesOf({ store, tenantId }: StoreDesk, { traceId, order, limit }: Reading) {
+async function* pagesOf({ store, tenantId }: StoreFixture, { traceId, order, limit }: Reading) {
   let after: RunPosition | undefined;
   do {
     const page = await store.read.runs.query(tenantId, {
@@ -51,14 +51,14 @@ const collect = async (pages: AsyncIterable<readonly string[]>): Promise<readonl
 };
 
 test("pages of a trace follow one another in either order, whatever others read in between", async () => {
-  const desk = await openDesk();
+  const fixture = await openFixture();
   const { traceId, runs } = traceOf(23);
-  await desk.send({ post: runs });
-  const whole = await collect(pagesOf(desk, { traceId, order: "asc", limit: 100 }));
+  await fixture.send({ post: runs });
+  const whole = await collect(pagesOf(fixture, { traceId, order: "asc", limit: 100 }));
   expect(new Set(whole)).toEqual(new Set(runs.map(({ id }) => id)));
-  const up = pagesOf(desk, { traceId, order: "asc", limit: 3 });
-  const down = pagesOf(desk, { traceId, order: "desc", limit: 4 });
-  const wide = pagesOf(desk, { traceId, order: "asc", limit: 6 });
+  const up = pagesOf(fixture, { traceId, order: "asc", limit: 3 });
+  const down = pagesOf(fixture, { traceId, order: "desc", limit: 4 });
+  const wide = pagesOf(fixture, { traceId, order: "asc", limit: 6 });
   const [ups, downs, wides] = await Promise.all([collect(up), collect(down), collect(wide)]);
   expect(ups).toEqual(whole);
   expect(downs).toEqual(whole.toReversed());
@@ -66,55 +66,55 @@ test("pages of a trace follow one another in either order, whatever others read 
 });
 
 test("more traces can be read at once than have a cached order", async () => {
-  const desk = await openDesk();
+  const fixture = await openFixture();
   const traces = Array.from({ length: 9 }, () => traceOf(7));
-  await desk.send({ post: traces.flatMap(({ runs }) => runs) });
+  await fixture.send({ post: traces.flatMap(({ runs }) => runs) });
   const read = await Promise.all(
-    traces.map(({ traceId }) => collect(pagesOf(desk, { traceId, order: "asc", limit: 2 }))),
+    traces.map(({ traceId }) => collect(pagesOf(fixture, { traceId, order: "asc", limit: 2 }))),
   );
   expect(read.map((ids) => new Set(ids).size)).toEqual(traces.map(() => 7));
 });
 
 test("a run that arrives between two pages is on the page where it belongs", async () => {
-  const desk = await openDesk();
+  const fixture = await openFixture();
   const { traceId, runs } = traceOf(8);
-  await desk.send({ post: runs });
-  const pages = pagesOf(desk, { traceId, order: "asc", limit: 4 });
+  await fixture.send({ post: runs });
+  const pages = pagesOf(fixture, { traceId, order: "asc", limit: 4 });
   const first = (await pages.next()).value ?? [];
   const late = wireRun({ name: "late", parent: runs[0]!, micros: someMicros + 1_000 });
-  await desk.send({ post: [late] });
+  await fixture.send({ post: [late] });
   const rest = await collect(pages);
   expect([...first, ...rest]).toHaveLength(9);
   expect(rest.at(-1)).toBe(late.id);
 });
 
 test("runs deleted between two pages leave no gap and do not end the list early", async () => {
-  const desk = await openDesk();
+  const fixture = await openFixture();
   const { traceId, runs } = traceOf(12);
-  await desk.send({ post: [...runs, wireRun({ session_name: "stays" })] });
-  const pages = pagesOf(desk, { traceId, order: "asc", limit: 4 });
+  await fixture.send({ post: [...runs, wireRun({ session_name: "stays" })] });
+  const pages = pagesOf(fixture, { traceId, order: "asc", limit: 4 });
   await pages.next();
-  const [project] = await desk.store.read.projects.list(desk.tenantId, {
+  const [project] = await fixture.store.read.projects.list(fixture.tenantId, {
     name: "default",
     limit: 1,
     offset: 0,
   });
-  await desk.store.write.projects.delete(desk.tenantId, project!.id);
+  await fixture.store.write.projects.delete(fixture.tenantId, project!.id);
   expect(await collect(pages)).toEqual([]);
 });
 
 test("another tenant who names the trace gets none of its pages", async () => {
-  const desk = await openDesk();
+  const fixture = await openFixture();
   const { traceId, runs } = traceOf(6);
-  await desk.send({ post: runs });
-  const other = await desk.store.write.tenants.create({ handle: "other", displayName: "o" });
-  const neighbour = new StoreDesk(desk.store, other.id);
-  await collect(pagesOf(desk, { traceId, order: "asc", limit: 2 }));
+  await fixture.send({ post: runs });
+  const other = await fixture.store.write.tenants.create({ handle: "other", displayName: "o" });
+  const neighbour = new StoreFixture(fixture.store, other.id);
+  await collect(pagesOf(fixture, { traceId, order: "asc", limit: 2 }));
   expect(await collect(pagesOf(neighbour, { traceId, order: "asc", limit: 2 }))).toEqual([]);
 });
 
 test("pages contain long and short payloads of posts and patches, byte for byte, in the order of the runs", async () => {
-  const desk = await openDesk();
+  const fixture = await openFixture();
   const { traceId, runs } = traceOf(6);
   // Lengths around the size up to which payloads are read together; multi-byte characters, a NUL, half of a surrogate
   // pair.
@@ -126,14 +126,14 @@ test("pages contain long and short payloads of posts and patches, byte for byte,
     "ü".repeat(9_000),
     "c".repeat(300_000),
   ];
-  await desk.send({
+  await fixture.send({
     post: runs.map((run, index) => ({ ...run, inputs: { text: texts[index] } })),
   });
-  await desk.send({
+  await fixture.send({
     patch: runs.map((run, index) => patchOf(run, { outputs: { text: texts.at(-1 - index) } })),
   });
-  await desk.send({ patch: [patchOf(runs[1]!, { outputs: { text: "the last" } })] });
-  const page = await desk.store.read.runs.query(desk.tenantId, {
+  await fixture.send({ patch: [patchOf(runs[1]!, { outputs: { text: "the last" } })] });
+  const page = await fixture.store.read.runs.query(fixture.tenantId, {
     filter: { traceId },
     order: "asc",
     limit: 100,

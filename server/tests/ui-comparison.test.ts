@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { DatasetDesk, itemsOf, textOf } from "./support/dataset-desk.ts";
+import { DatasetFixture, itemsOf, textOf } from "./support/dataset-desk.ts";
 import type { Json } from "./support/running-server.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
-interface Answer {
+interface CallResult {
   readonly text: string;
   readonly score?: number;
   readonly error?: string;
@@ -12,13 +12,15 @@ interface Answer {
 
 /** Runs an experiment on some examples; several outputs mean repetitions. */
 async function runExperiment(
-  desk: DatasetDesk,
+  fixture: DatasetFixture,
   name: string,
-  answers: Readonly<Record<string, readonly Answer[]>>,
+  responses: Readonly<Record<string, readonly CallResult[]>>,
 ): Promise<{ readonly id: string; readonly runIds: readonly string[] }> {
-  const made = await desk.call("POST /sessions", { body: { name, reference_dataset_id: desk.id } });
-  const given = Object.entries(answers).flatMap(([exampleId, list]) =>
-    list.map((answer) => ({ exampleId, ...answer })),
+  const created = await fixture.call("POST /sessions", {
+    body: { name, reference_dataset_id: fixture.id },
+  });
+  const given = Object.entries(responses).flatMap(([exampleId, list]) =>
+    list.map((response) => ({ exampleId, ...response })),
   );
   const runs = given.map(({ exampleId, text, error }, index) => ({
     ...wireRun({ micros: someMicros + index * 1_000_000 }),
@@ -29,25 +31,25 @@ async function runExperiment(
     end_time: (someMicros + index * 1_000_000 + 250_000) / 1_000,
     ...(error === undefined ? {} : { error }),
   }));
-  await desk.call("POST /runs/batch", { body: { post: runs, patch: [] } });
+  await fixture.call("POST /runs/batch", { body: { post: runs, patch: [] } });
   for (const [index, { score }] of given.entries()) {
     if (score !== undefined) {
       const body = { run_id: runs[index]?.id, key: "right", score };
-      await desk.call("POST /feedback", { body });
+      await fixture.call("POST /feedback", { body });
     }
   }
-  return { id: textOf(made.json["id"]), runIds: runs.map(({ id }) => id) };
+  return { id: textOf(created.json["id"]), runIds: runs.map(({ id }) => id) };
 }
 
 async function makeScene() {
-  const desk = await DatasetDesk.open();
-  const one = await desk.add({ inputs: { q: 1 } });
-  const two = await desk.add({ inputs: { q: 2 } });
-  const base = await runExperiment(desk, "base", {
+  const fixture = await DatasetFixture.open();
+  const one = await fixture.add({ inputs: { q: 1 } });
+  const two = await fixture.add({ inputs: { q: 2 } });
+  const base = await runExperiment(fixture, "base", {
     [one]: [{ text: "good", score: 1 }],
     [two]: [{ text: "bad", score: 0 }],
   });
-  const other = await runExperiment(desk, "other", {
+  const other = await runExperiment(fixture, "other", {
     [one]: [
       { text: "worse", score: 0 },
       { text: "half", score: 1 },
@@ -55,10 +57,10 @@ async function makeScene() {
     [two]: [{ text: "better", score: 1, error: "late" }],
   });
   const compare = (body: object) =>
-    desk.call(`POST /ui/datasets/${desk.id}/comparison`, {
+    fixture.call(`POST /ui/datasets/${fixture.id}/comparison`, {
       body: { experiment_ids: [base.id, other.id], ...body },
     });
-  return { desk, one, two, base, other, compare };
+  return { fixture, one, two, base, other, compare };
 }
 
 const exampleIds = (json: Json): readonly unknown[] =>
@@ -100,7 +102,7 @@ test("experiments are joined by example: outputs, errors and mean scores of all 
 });
 
 test("the server does paging, subsets and baselines; an unknown baseline is rejected", async () => {
-  const { desk, one, two, base, other, compare } = await makeScene();
+  const { fixture, one, two, base, other, compare } = await makeScene();
   expect(exampleIds((await compare({ limit: 1, offset: 1 })).json)).toEqual([one]);
   expect((await compare({ only: "improvements" })).json).toMatchObject({ matching: 1, total: 2 });
   const swapped = await compare({ baseline_id: other.id, order: "improvement" });
@@ -108,20 +110,20 @@ test("the server does paging, subsets and baselines; an unknown baseline is reje
   expect((await compare({ baseline_id: randomUUID() })).status).toBe(422);
   expect((await compare({ order: "sideways" })).status).toBe(422);
   expect((await compare({ experiment_ids: [base.id, randomUUID()] })).status).toBe(404);
-  const elsewhere = await DatasetDesk.open({ name: "elsewhere" }, desk.server);
+  const elsewhere = await DatasetFixture.open({ name: "elsewhere" }, fixture.server);
   const path = `POST /ui/datasets/${elsewhere.id}/comparison`;
   const body = { experiment_ids: [base.id] };
   expect((await elsewhere.call(path, { body })).status).toBe(404);
 });
 
 test("a comparison includes only the scores that belong to it", async () => {
-  const { desk, base, other, compare } = await makeScene();
-  const made = await desk.call("POST /datasets/comparative", {
-    body: { experiment_ids: [base.id, other.id], reference_dataset_id: desk.id },
+  const { fixture, base, other, compare } = await makeScene();
+  const created = await fixture.call("POST /datasets/comparative", {
+    body: { experiment_ids: [base.id, other.id], reference_dataset_id: fixture.id },
   });
-  const comparative = textOf(made.json["id"]);
+  const comparative = textOf(created.json["id"]);
   const give = (runId: string | undefined, score: number) =>
-    desk.call("POST /feedback", {
+    fixture.call("POST /feedback", {
       body: { run_id: runId, key: "preferred", score, comparative_experiment_id: comparative },
     });
   await give(base.runIds[0], 0);
@@ -133,12 +135,12 @@ test("a comparison includes only the scores that belong to it", async () => {
 });
 
 test("only the beginning of a long output is returned, without an incomplete character", async () => {
-  const desk = await DatasetDesk.open();
-  const id = await desk.add();
-  const { id: experiment } = await runExperiment(desk, "long", {
+  const fixture = await DatasetFixture.open();
+  const id = await fixture.add();
+  const { id: experiment } = await runExperiment(fixture, "long", {
     [id]: [{ text: "é".repeat(5_000) }],
   });
-  const { json } = await desk.call(`POST /ui/datasets/${desk.id}/comparison`, {
+  const { json } = await fixture.call(`POST /ui/datasets/${fixture.id}/comparison`, {
     body: { experiment_ids: [experiment] },
   });
   const [run] = itemsOf((json["rows"] as Json)[0]?.["runs"]?.[experiment] as Json);

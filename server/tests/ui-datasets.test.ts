@@ -1,19 +1,24 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { DatasetDesk, itemsOf } from "./support/dataset-desk.ts";
+import { DatasetFixture, itemsOf } from "./support/dataset-desk.ts";
 import { containing } from "./support/matching.ts";
 import { call, runServer } from "./support/running-server.ts";
 
-const inputsOf = async (desk: DatasetDesk, query = ""): Promise<unknown[]> => {
-  const { json } = await desk.call(`GET /ui/datasets/${desk.id}/examples?${query}`);
+const inputsOf = async (fixture: DatasetFixture, query = ""): Promise<unknown[]> => {
+  const { json } = await fixture.call(`GET /ui/datasets/${fixture.id}/examples?${query}`);
   return itemsOf(json).map((one) => one["inputs"]);
 };
 
 test("a preview has the beginning of each payload and its whole length", async () => {
-  const desk = await DatasetDesk.open();
+  const fixture = await DatasetFixture.open();
   const text = "é".repeat(5_000);
-  await desk.add({ inputs: { text }, outputs: { a: 1 }, metadata: { k: "v" }, split: ["x", "y"] });
-  const { json } = await desk.call(`GET /ui/datasets/${desk.id}/examples`);
+  await fixture.add({
+    inputs: { text },
+    outputs: { a: 1 },
+    metadata: { k: "v" },
+    split: ["x", "y"],
+  });
+  const { json } = await fixture.call(`GET /ui/datasets/${fixture.id}/examples`);
   expect(json).toMatchObject([
     {
       inputs: { text: `{"text":"${text}"}`.slice(0, 400), chars: 5_011 },
@@ -26,36 +31,36 @@ test("a preview has the beginning of each payload and its whole length", async (
 });
 
 test("previews are filtered, sorted and paged like examples, as of any version", async () => {
-  const desk = await DatasetDesk.open();
-  await desk.addMany([
+  const fixture = await DatasetFixture.open();
+  await fixture.addMany([
     { inputs: { n: 1 }, split: "train" },
     { inputs: { n: 2 }, split: "test" },
   ]);
-  const id = await desk.add({ inputs: { n: 3 }, metadata: { hard: true } });
-  await desk.call(`DELETE /examples/${id}`);
-  const [, second = ""] = await desk.versions();
+  const id = await fixture.add({ inputs: { n: 3 }, metadata: { hard: true } });
+  await fixture.call(`DELETE /examples/${id}`);
+  const [, second = ""] = await fixture.versions();
   const text = (n: number) => ({ text: `{"n":${n}}`, chars: 7 });
-  expect(await inputsOf(desk)).toEqual([text(1), text(2)]);
-  expect(await inputsOf(desk, "splits=test")).toEqual([text(2)]);
-  expect(await inputsOf(desk, "limit=1&offset=1")).toEqual([text(2)]);
-  expect(await inputsOf(desk, `as_of=${second}`)).toHaveLength(3);
+  expect(await inputsOf(fixture)).toEqual([text(1), text(2)]);
+  expect(await inputsOf(fixture, "splits=test")).toEqual([text(2)]);
+  expect(await inputsOf(fixture, "limit=1&offset=1")).toEqual([text(2)]);
+  expect(await inputsOf(fixture, `as_of=${second}`)).toHaveLength(3);
   const metadata = encodeURIComponent('{"hard":true}');
-  expect(await inputsOf(desk, `as_of=${second}&metadata=${metadata}`)).toEqual([text(3)]);
+  expect(await inputsOf(fixture, `as_of=${second}&metadata=${metadata}`)).toEqual([text(3)]);
 });
 
 test("a diff counts all differences and returns a page of them, before and after", async () => {
-  const desk = await DatasetDesk.open();
-  const gone = await desk.add({ inputs: { n: "gone" } });
-  const changed = await desk.add({ inputs: { n: "old" } });
-  await desk.add({ inputs: { n: "same" } });
-  await desk.call(`PATCH /examples/${changed}`, { body: { inputs: { n: "new" } } });
-  await desk.call(`DELETE /examples/${gone}`);
-  await desk.addMany([{ inputs: { n: 1 } }, { inputs: { n: 2 } }]);
-  const [, , from = ""] = await desk.versions();
-  const path = `/ui/datasets/${desk.id}/diff?from=${from}&to=latest`;
+  const fixture = await DatasetFixture.open();
+  const gone = await fixture.add({ inputs: { n: "gone" } });
+  const changed = await fixture.add({ inputs: { n: "old" } });
+  await fixture.add({ inputs: { n: "same" } });
+  await fixture.call(`PATCH /examples/${changed}`, { body: { inputs: { n: "new" } } });
+  await fixture.call(`DELETE /examples/${gone}`);
+  await fixture.addMany([{ inputs: { n: 1 } }, { inputs: { n: 2 } }]);
+  const [, , from = ""] = await fixture.versions();
+  const path = `/ui/datasets/${fixture.id}/diff?from=${from}&to=latest`;
   const counts = { added: 2, modified: 1, removed: 1 };
   const text = (value: string) => ({ text: `{"n":"${value}"}` });
-  expect((await desk.call(`GET ${path}&limit=2`)).json).toMatchObject({
+  expect((await fixture.call(`GET ${path}&limit=2`)).json).toMatchObject({
     counts,
     changes: [
       { id: gone, kind: "removed", before: { inputs: text("gone") }, after: null },
@@ -67,15 +72,15 @@ test("a diff counts all differences and returns a page of them, before and after
       },
     ],
   });
-  const added = await desk.call(`GET ${path}&kind=added`);
+  const added = await fixture.call(`GET ${path}&kind=added`);
   expect(added.json).toMatchObject({ counts, changes: [{ before: null }, { before: null }] });
   expect(itemsOf(added.json["changes"]!)).toHaveLength(2);
-  expect((await desk.call(`GET ${path}&kind=moved`)).status).toBe(422);
+  expect((await fixture.call(`GET ${path}&kind=moved`)).status).toBe(422);
 });
 
 test("an import stores valid rows as one version, and returns why the others were rejected", async () => {
   const schema = { type: "object", properties: { q: { type: "string" } }, required: ["q"] };
-  const desk = await DatasetDesk.open({ inputs_schema_definition: schema });
+  const fixture = await DatasetFixture.open({ inputs_schema_definition: schema });
   const taken = randomUUID();
   const body = [
     { inputs: { q: "one" }, split: "train", id: taken },
@@ -84,8 +89,8 @@ test("an import stores valid rows as one version, and returns why the others wer
     7,
     { inputs: { q: "two" }, metadata: { row: 4 }, source_run_id: randomUUID() },
   ];
-  const answer = await desk.call(`POST /ui/datasets/${desk.id}/import`, { body });
-  expect(answer).toMatchObject({
+  const response = await fixture.call(`POST /ui/datasets/${fixture.id}/import`, { body });
+  expect(response).toMatchObject({
     status: 200,
     json: {
       count: 2,
@@ -96,39 +101,39 @@ test("an import stores valid rows as one version, and returns why the others wer
       ],
     },
   });
-  expect(await desk.versions()).toEqual([answer.json["as_of"]]);
-  expect(await desk.listOf("inputs")).toEqual([{ q: "one" }, { q: "two" }]);
-  expect(await desk.listOf("id")).not.toContain(taken);
-  await desk.call(`POST /ui/datasets/${desk.id}/import`, { body });
-  expect(await desk.list()).toHaveLength(4);
+  expect(await fixture.versions()).toEqual([response.json["as_of"]]);
+  expect(await fixture.listOf("inputs")).toEqual([{ q: "one" }, { q: "two" }]);
+  expect(await fixture.listOf("id")).not.toContain(taken);
+  await fixture.call(`POST /ui/datasets/${fixture.id}/import`, { body });
+  expect(await fixture.list()).toHaveLength(4);
 });
 
 test("an import without valid rows creates no version", async () => {
-  const desk = await DatasetDesk.open();
-  const answer = await desk.call(`POST /ui/datasets/${desk.id}/import`, { body: [{}, {}] });
-  expect(answer.json).toMatchObject({ count: 0, rejected: [{ index: 0 }, { index: 1 }] });
-  expect(await desk.versions()).toEqual([]);
+  const fixture = await DatasetFixture.open();
+  const response = await fixture.call(`POST /ui/datasets/${fixture.id}/import`, { body: [{}, {}] });
+  expect(response.json).toMatchObject({ count: 0, rejected: [{ index: 0 }, { index: 1 }] });
+  expect(await fixture.versions()).toEqual([]);
   const many = Array.from({ length: 10_001 }, () => ({ inputs: {} }));
-  const refused = await desk.call(`POST /ui/datasets/${desk.id}/import`, { body: many });
+  const refused = await fixture.call(`POST /ui/datasets/${fixture.id}/import`, { body: many });
   expect(refused.status).toBe(413);
 });
 
 test.each(["/ui/datasets/ID/import", "/examples/bulk", "/runs/batch"])(
   "a list is rejected as soon as it is too long, not after all of it was read: %s",
   async (path) => {
-    const desk = await DatasetDesk.open();
-    const target = `POST ${path.replace("ID", desk.id)}`;
+    const fixture = await DatasetFixture.open();
+    const target = `POST ${path.replace("ID", fixture.id)}`;
     const list = `[${"1,".repeat(100_001)}!`;
     const body = path === "/runs/batch" ? `{"post":${list.replace("!", "1]")}}` : list;
-    expect(await desk.call(target, { body })).toMatchObject({ status: 413 });
+    expect(await fixture.call(target, { body })).toMatchObject({ status: 413 });
   },
 );
 
 test("the routes for the UI need a key like the others, and return no other tenant's dataset", async () => {
   const server = await runServer({ apiKeys: ["k"] });
   const headers = { "x-api-key": "k" };
-  const made = await call(server, "POST /datasets", { headers, body: { name: "d" } });
-  const path = `/ui/datasets/${JSON.stringify(made.json["id"]).slice(1, -1)}`;
+  const created = await call(server, "POST /datasets", { headers, body: { name: "d" } });
+  const path = `/ui/datasets/${JSON.stringify(created.json["id"]).slice(1, -1)}`;
   for (const target of [`GET ${path}/examples`, `GET ${path}/diff`, `POST ${path}/import`]) {
     expect(
       (await call(server, target, { body: target.startsWith("P") ? [] : undefined })).status,

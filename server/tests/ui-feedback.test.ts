@@ -85,11 +85,11 @@ test("the form of a token has its key, config and whether it has expired, but no
   const run = wireRun();
   await call(server, "POST /runs/batch", { body: { post: [run] }, headers });
   const config = { type: "continuous", min: 0, max: 5 };
-  const made = await call(server, "POST /feedback/tokens", {
+  const created = await call(server, "POST /feedback/tokens", {
     body: { run_id: run.id, feedback_key: "quality", feedback_config: config },
     headers,
   });
-  const token = textOf(made.json["url"]).split("/").at(-1)!;
+  const token = textOf(created.json["url"]).split("/").at(-1)!;
   const form = await call(server, `GET /ui/feedback-forms/${token}`);
   expect(form.json).toMatchObject({ key: "quality", config, is_expired: false });
   expect(form.text).not.toContain(run.id);

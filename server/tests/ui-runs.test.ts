@@ -35,8 +35,8 @@ async function fill(count: number): Promise<{ server: Server; session: string }>
 const search = async (server: Server, body: object): Promise<Json> =>
   (await call(server, "POST /ui/runs/search", { body })).json;
 
-const namesOf = (answer: Json): string[] =>
-  (answer["runs"] as unknown as readonly { name: string }[]).map(({ name }) => name);
+const namesOf = (response: Json): string[] =>
+  (response["runs"] as unknown as readonly { name: string }[]).map(({ name }) => name);
 
 /** Every run of a list, page by page. */
 async function walk(server: Server, body: object): Promise<string[]> {
@@ -151,10 +151,10 @@ test("suggestions are distinct values of the project's runs with the given prefi
 test("an export contains every run that matches its filter, and its URL works once", async () => {
   const { server, session } = await fill(120);
   const order = async (body: object): Promise<string> => {
-    const answer = await call(server, "POST /ui/runs/export", {
+    const response = await call(server, "POST /ui/runs/export", {
       body: { session: [session], ...body },
     });
-    return textOf(answer.json["path"]);
+    return textOf(response.json["path"]);
   };
   const path = await order({ format: "jsonl", filter: 'eq(run_type, "llm")' });
   const lines = (await call(server, `GET ${path}`)).text.trim().split("\n");

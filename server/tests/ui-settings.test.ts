@@ -14,9 +14,9 @@ test("once the first key is created, requests need one; the key works, and is sh
     needs_key: false,
     is_operator: true,
   });
-  const made = await call(server, "POST /ui/keys", { body: { name: "laptop" } });
-  expect(made.status).toBe(201);
-  const key = textOf(made.json["key"]);
+  const created = await call(server, "POST /ui/keys", { body: { name: "laptop" } });
+  expect(created.status).toBe(201);
+  const key = textOf(created.json["key"]);
   expect((await call(server, "GET /ui/keys")).status).toBe(401);
   const headers = { "x-api-key": key };
   const listed = await call(server, "GET /ui/keys", { headers });

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { hubTenants } from "./support/hub-tenants.ts";
 import { call, runServer } from "./support/running-server.ts";
-import type { Answer } from "./support/running-server.ts";
+import type { CallResult } from "./support/running-server.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
 const at = (offset: number): string =>
@@ -12,7 +12,7 @@ const at = (offset: number): string =>
 const idAt = (place: number): string =>
   `00000000-0000-4000-8000-${String(place).padStart(12, "0")}`;
 
-const namesOf = ({ json }: Answer): string[] =>
+const namesOf = ({ json }: CallResult): string[] =>
   (json["name"] as unknown as number[]).map(
     (place) => (json["names"] as unknown as string[])[place] ?? "",
   );

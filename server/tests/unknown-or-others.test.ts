@@ -8,9 +8,9 @@ import { createApp } from "../dist/app/app.js";
 import { memoryDataDir, parseServerOptions } from "../dist/model/options.js";
 import { openSqliteStore, openTemporaryStore } from "../dist/store/sqlite-store.js";
 import { call } from "./support/running-server.ts";
-import type { Answer } from "./support/running-server.ts";
+import type { CallResult } from "./support/running-server.ts";
 import { makeNames, maskAnswer, probesOf, tell } from "./support/tenant-story.ts";
-import type { Ask, Names, Probe } from "./support/tenant-story.ts";
+import type { SendRequest, Names, Probe } from "./support/tenant-story.ts";
 
 // Each route that takes an id must respond to another tenant's id exactly as to an unknown one.
 
@@ -109,7 +109,7 @@ beforeAll(async () => {
   await store.close();
   const server = await startServer({ port: 0, dataDir: folder });
   scene = { server, folder, keys, me, mine: { ...makeNames(), keyId } };
-  scene = { ...scene, mine: await tell(askAs(me), scene.mine, "mine") };
+  scene = { ...scene, mine: await tell(sendAs(me), scene.mine, "mine") };
 }, 60_000);
 
 afterAll(async () => {
@@ -117,17 +117,17 @@ afterAll(async () => {
   await rm(scene.folder, { recursive: true, force: true });
 });
 
-const askAs =
-  (key: string): Ask =>
+const sendAs =
+  (key: string): SendRequest =>
   (target, { body, headers } = {}) =>
     call(scene.server, target, { body, headers: { ...headers, "x-api-key": key } });
 
-const ask = (key: string | undefined, route: string, probe: Probe): Promise<Answer> =>
-  askAs(key ?? "")(`${String(route.split(" ")[0])} ${probe.path}`, probe);
+const send = (key: string | undefined, route: string, probe: Probe): Promise<CallResult> =>
+  sendAs(key ?? "")(`${String(route.split(" ")[0])} ${probe.path}`, probe);
 
 /** The comparable parts of a response, without the token of an export and without connection headers. */
-function saidIn(answer: Answer) {
-  const { status, headers, text } = maskAnswer(answer);
+function saidIn(response: CallResult) {
+  const { status, headers, text } = maskAnswer(response);
   return {
     status,
     // Whether the connection stays open depends on whether the body had arrived when the response was sent.
@@ -154,10 +154,10 @@ const readMine = async () => {
     `/annotation-queues/${queue}`,
     `/annotation-queues/${queue}/size`,
   ];
-  const answers = await Promise.all(
-    paths.map(async (path) => [path, await askAs(scene.me)(`GET ${path}`)] as const),
+  const responses = await Promise.all(
+    paths.map(async (path) => [path, await sendAs(scene.me)(`GET ${path}`)] as const),
   );
-  return answers.map(([path, { status, text }]) => {
+  return responses.map(([path, { status, text }]) => {
     // The URL is signed again in each response.
     return [path, status, text.replaceAll(/token=[\w.-]+/g, "token=")];
   });
@@ -170,8 +170,8 @@ test("each route that takes an id responds to another tenant's as to an unknown 
   for (const [route, probes] of Object.entries(probesOf(makeNames()))) {
     for (const [index, probe] of probes.entries()) {
       const other = others[route]?.[index] ?? probe;
-      const unknown = saidIn(await ask(scene.keys.pop(), route, probe));
-      const found = saidIn(await ask(scene.keys.pop(), route, other));
+      const unknown = saidIn(await send(scene.keys.pop(), route, probe));
+      const found = saidIn(await send(scene.keys.pop(), route, other));
       expect.soft(found, `${route}, ${JSON.stringify(probe)}`).toEqual(unknown);
     }
   }
@@ -186,7 +186,7 @@ test("each of these requests succeeds for the tenant that owns what it names", a
   const refused: unknown[] = [];
   for (const [route, probes] of routes) {
     for (const probe of probes) {
-      const { status, text } = await ask(scene.me, route, probe);
+      const { status, text } = await send(scene.me, route, probe);
       // Earlier requests have deleted some of it, or created it already. A malformed request would make the previous
       // test meaningless.
       if (status >= 400 && ![404, 409].includes(status)) {

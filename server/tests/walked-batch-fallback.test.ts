@@ -29,8 +29,8 @@ interface Seen {
 /** Runs the script in a process with the given flags. */
 function seenBy(flags: readonly string[], input: string) {
   const args = [...flags, "--input-type=module", "--eval", script];
-  const told = execFileSync(process.execPath, args, { input, encoding: "utf8", stdio: "pipe" });
-  return JSON.parse(told) as { hasWalk: boolean; first: Seen; second: Seen };
+  const output = execFileSync(process.execPath, args, { input, encoding: "utf8", stdio: "pipe" });
+  return JSON.parse(output) as { hasWalk: boolean; first: Seen; second: Seen };
 }
 
 const body = JSON.stringify({

@@ -6,7 +6,7 @@ import { pack } from "../../dist/datasets/examples/large-examples.js";
 import type { ReceivedExample } from "../../dist/datasets/examples/large-examples.js";
 import { openReader } from "../../dist/storage/sqlite/open-database.js";
 import { openSqliteStore } from "../../dist/store/sqlite-store.js";
-import { DatasetDesk, itemsOf, textOf } from "../support/dataset-desk.ts";
+import { DatasetFixture, itemsOf, textOf } from "../support/dataset-desk.ts";
 import { temporaryFolder } from "../support/running-server.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -22,58 +22,58 @@ const listOf = (count: number, dataset_id: string) =>
   }));
 
 test("a large list is one version, is returned in its order, and repeating it changes nothing", async () => {
-  const desk = await DatasetDesk.open();
-  const list = listOf(2_000, desk.id);
-  const made = await desk.call("POST /examples/bulk", { body: list });
-  expect(itemsOf(made.json).map(({ id }) => id)).toEqual(list.map(({ id }) => id));
-  const again = await desk.call("POST /examples/bulk", { body: list });
-  expect(again.text).toBe(made.text);
-  expect(await desk.versions()).toHaveLength(1);
-  expect(await desk.listOf("id", { limit: "3" })).toEqual(list.slice(0, 3).map(({ id }) => id));
-  const { json } = await desk.call(`GET /datasets/${desk.id}`);
+  const fixture = await DatasetFixture.open();
+  const list = listOf(2_000, fixture.id);
+  const created = await fixture.call("POST /examples/bulk", { body: list });
+  expect(itemsOf(created.json).map(({ id }) => id)).toEqual(list.map(({ id }) => id));
+  const again = await fixture.call("POST /examples/bulk", { body: list });
+  expect(again.text).toBe(created.text);
+  expect(await fixture.versions()).toHaveLength(1);
+  expect(await fixture.listOf("id", { limit: "3" })).toEqual(list.slice(0, 3).map(({ id }) => id));
+  const { json } = await fixture.call(`GET /datasets/${fixture.id}`);
   expect(json["example_count"]).toBe(2_000);
   const other = list.with(1_999, { ...list[1_999]!, outputs: { a: -1 } });
-  const refused = await desk.call("POST /examples/bulk", { body: other });
+  const refused = await fixture.call("POST /examples/bulk", { body: other });
   expect(refused.status).toBe(409);
   expect(refused.text).toContain(list[1_999]?.id);
 });
 
 test("a large list with one bad example or change leaves everything unchanged", async () => {
-  const desk = await DatasetDesk.open({
+  const fixture = await DatasetFixture.open({
     inputs_schema_definition: { properties: { index: { type: "number" } } },
   });
-  const list = listOf(2_000, desk.id);
+  const list = listOf(2_000, fixture.id);
   const bad = list.with(1_999, { ...list[1_999]!, inputs: { index: "none" } as never });
-  const misfit = await desk.call("POST /examples/bulk", { body: bad });
+  const misfit = await fixture.call("POST /examples/bulk", { body: bad });
   expect([misfit.status, misfit.text]).toEqual([
     422,
     expect.stringContaining(list[1_999]?.id ?? "?"),
   ]);
-  expect(await desk.list()).toEqual([]);
-  expect((await desk.call("POST /examples/bulk", { body: list })).status).toBe(200);
+  expect(await fixture.list()).toEqual([]);
+  expect((await fixture.call("POST /examples/bulk", { body: list })).status).toBe(200);
   const changes = list.map(({ id }) => ({ id, outputs: { a: padding } }));
   const unknown = randomUUID();
-  const missing = await desk.call("PATCH /examples/bulk", {
+  const missing = await fixture.call("PATCH /examples/bulk", {
     body: changes.with(1_500, { id: unknown, outputs: { a: "" } }),
   });
   expect([missing.status, missing.text]).toEqual([404, expect.stringContaining(unknown)]);
-  const twice = await desk.call("PATCH /examples/bulk", { body: [...changes, changes[0]] });
+  const twice = await fixture.call("PATCH /examples/bulk", { body: [...changes, changes[0]] });
   expect([twice.status, twice.text]).toEqual([
     422,
     expect.stringContaining("occurs twice in the list"),
   ]);
-  expect(await desk.versions()).toHaveLength(1);
-  const changed = await desk.call("PATCH /examples/bulk", { body: changes });
+  expect(await fixture.versions()).toHaveLength(1);
+  const changed = await fixture.call("PATCH /examples/bulk", { body: changes });
   expect(changed.json["count"]).toBe(2_000);
-  const [before, after] = await desk.versions();
-  const asOf = async (as_of: string) => (await desk.list({ as_of, limit: "1" }))[0]?.["outputs"];
+  const [before, after] = await fixture.versions();
+  const asOf = async (as_of: string) => (await fixture.list({ as_of, limit: "1" }))[0]?.["outputs"];
   expect([await asOf(before!), await asOf(after!)]).toEqual([{ a: 0 }, { a: padding }]);
-  const { json } = await desk.call(`GET /datasets/${desk.id}`);
+  const { json } = await fixture.call(`GET /datasets/${fixture.id}`);
   expect(json["example_count"]).toBe(2_000);
 });
 
 test("attachments of a large form are stored, and stay through a large update", async () => {
-  const desk = await DatasetDesk.open();
+  const fixture = await DatasetFixture.open();
   const form = new FormData();
   const ids = Array.from({ length: 300 }, () => randomUUID());
   for (const id of ids) {
@@ -81,12 +81,14 @@ test("attachments of a large form are stored, and stay through a large update", 
     form.append(`${id}.inputs`, new Blob([JSON.stringify({ padding })]));
     form.append(`${id}.attachment.note`, new Blob([padding.repeat(3)], { type: "text/plain" }));
   }
-  const target = `/v1/platform/datasets/${desk.id}/examples`;
-  const made = await desk.call(`POST ${target}`, { body: form });
-  expect([made.status, made.json["count"], made.json["existing_count"]]).toEqual([201, 300, 0]);
+  const target = `/v1/platform/datasets/${fixture.id}/examples`;
+  const created = await fixture.call(`POST ${target}`, { body: form });
+  expect([created.status, created.json["count"], created.json["existing_count"]]).toEqual([
+    201, 300, 0,
+  ]);
   const body = ids.map((id) => ({ id, outputs: { padding: padding.repeat(4) } }));
-  expect((await desk.call("PATCH /examples/bulk", { body })).status).toBe(200);
-  const { json } = await desk.call(`GET /examples/${ids[299]}`);
+  expect((await fixture.call("PATCH /examples/bulk", { body })).status).toBe(200);
+  const { json } = await fixture.call(`GET /examples/${ids[299]}`);
   const url = json["attachment_urls"]?.["attachment.note"]?.["presigned_url"];
   expect(await (await fetch(textOf(url))).text()).toBe(padding.repeat(3));
   expect(json["outputs"]).toEqual({ padding: padding.repeat(4) });
@@ -213,23 +215,23 @@ test("another write to the dataset waits until a large one ends", async () => {
 });
 
 test("a split is set on many examples as one version, or on none if one does not exist", async () => {
-  const desk = await DatasetDesk.open();
-  const list = listOf(1_000, desk.id);
-  await desk.call("POST /examples/bulk", { body: list });
+  const fixture = await DatasetFixture.open();
+  const list = listOf(1_000, fixture.id);
+  await fixture.call("POST /examples/bulk", { body: list });
   const ids = list.map(({ id }) => id);
   const put = (examples: readonly string[], remove = false) =>
-    desk.call(`PUT /datasets/${desk.id}/splits`, {
+    fixture.call(`PUT /datasets/${fixture.id}/splits`, {
       body: { split_name: "test", examples, remove },
     });
   const unknown = randomUUID();
   const missing = await put([...ids, unknown]);
   expect([missing.status, missing.text]).toEqual([404, expect.stringContaining(unknown)]);
-  expect(await desk.versions()).toHaveLength(1);
+  expect(await fixture.versions()).toHaveLength(1);
   expect((await put([...ids, ...ids])).json).toEqual(ids);
   expect((await put(ids)).json).toEqual([]);
   expect((await put(ids.slice(1), true)).json).toEqual(ids.slice(1));
-  expect(await desk.versions()).toHaveLength(3);
-  expect(await desk.listOf("id", { splits: "test" })).toEqual(ids.slice(0, 1));
+  expect(await fixture.versions()).toHaveLength(3);
+  expect(await fixture.listOf("id", { splits: "test" })).toEqual(ids.slice(0, 1));
 });
 
 test("a hard deletion of many examples removes every version, and can be repeated", async () => {
@@ -255,21 +257,21 @@ test("a hard deletion of many examples removes every version, and can be repeate
 });
 
 test("a new schema and changes of examples take effect together, or not at all", async () => {
-  const desk = await DatasetDesk.open();
-  const list = listOf(1_000, desk.id);
-  await desk.call("POST /examples/bulk", { body: list });
+  const fixture = await DatasetFixture.open();
+  const list = listOf(1_000, fixture.id);
+  await fixture.call("POST /examples/bulk", { body: list });
   const schema = { properties: { index: { maximum: 998 } } };
   const patch = (index: number) =>
-    desk.call(`PATCH /datasets/${desk.id}`, {
+    fixture.call(`PATCH /datasets/${fixture.id}`, {
       body: {
         inputs_schema_definition: schema,
         patch_examples: { [list[999]!.id]: { inputs: { index } } },
       },
     });
   expect((await patch(999)).status).toBe(422);
-  const { json } = await desk.call(`GET /datasets/${desk.id}`);
+  const { json } = await fixture.call(`GET /datasets/${fixture.id}`);
   expect(json["inputs_schema_definition"]).toBeNull();
   const { status, json: changed } = await patch(5);
   expect([status, changed["inputs_schema_definition"]]).toEqual([200, schema]);
-  expect(await desk.versions()).toHaveLength(2);
+  expect(await fixture.versions()).toHaveLength(2);
 });

@@ -17,7 +17,7 @@ import { temporaryFolder } from "../support/running-server.ts";
  * Maximum milliseconds for which a request may block the HTTP thread, and for which it may delay another tenant's
  * write.
  */
-const heldMaxMs = 250;
+const maxBlockedMs = 250;
 const writeMaxMs = 1_000;
 
 const { datasetId, projectId } = filled;
@@ -159,12 +159,12 @@ const hostile: readonly Hostile[] = [
   },
 ];
 
-/** Sends a request, and reads the response without buffering it. */
-async function ask(server: RunningServer, { target, body, type }: Hostile) {
+/** Prepares a request. The returned function sends it, and reads the response without buffering it. */
+async function prepareRequest(server: RunningServer, { target, body, type }: Hostile) {
   const [method = "", path = ""] = target.split(" ");
   const content = body?.();
   return async () => {
-    const answer = await fetch(`${server.url}${path}`, {
+    const response = await fetch(`${server.url}${path}`, {
       method,
       ...(content !== undefined && {
         body: content,
@@ -173,11 +173,11 @@ async function ask(server: RunningServer, { target, body, type }: Hostile) {
     });
     let text = "";
     let bytes = 0;
-    for await (const chunk of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
+    for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
       bytes += chunk.length;
       text = text === "" ? Buffer.from(chunk).toString("latin1", 0, 300) : text;
     }
-    return { status: answer.status, text, bytes };
+    return { status: response.status, text, bytes };
   };
 }
 
@@ -199,22 +199,23 @@ test("no large value blocks the HTTP thread or another tenant's write", async ({
     for (const repo_handle of ["p", "q"]) {
       const body = (): string => JSON.stringify({ repo_handle, is_public: false });
       await (
-        await ask(server, { what: "", target: "POST /repos", body })
+        await prepareRequest(server, { what: "", target: "POST /repos", body })
       )();
     }
     for (const one of hostile) {
-      const send = await ask(server, one);
+      const send = await prepareRequest(server, one);
       const info = await pollInfo(server);
       const writes = await pollWrites(server, { "x-tenant-id": other.id });
       noise.reset();
-      const began = performance.now();
+      const startMs = performance.now();
       const { status, text, bytes } = await send();
-      const tookMs = performance.now() - began;
+      const tookMs = performance.now() - startMs;
       const [seen, written] = [await info.stop(), await writes.stop()];
       const noiseMs = noise.max / 1e6;
       const figure = `${one.target}, ${one.what}: ${Math.round(tookMs)} ms, ${bytes} bytes, /info waited ${Math.round(seen.worstMs)} ms (${Math.round(seen.worstWithWaitsMs)}), a write ${Math.round(written.worstMs)} ms (${Math.round(written.worstWithWaitsMs)}), an idle thread ${Math.round(noiseMs)} ms`;
       await annotate(figure);
-      const isHeld = seen.worstMs - noiseMs > heldMaxMs || written.worstMs - noiseMs > writeMaxMs;
+      const isHeld =
+        seen.worstMs - noiseMs > maxBlockedMs || written.worstMs - noiseMs > writeMaxMs;
       if (status !== (one.status ?? 200)) {
         over.push(`${one.target}, ${one.what}: ${status} ${text}`);
       } else if (isHeld) {

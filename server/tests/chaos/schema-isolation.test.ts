@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { DatasetDesk } from "../support/dataset-desk.ts";
+import { DatasetFixture } from "../support/dataset-desk.ts";
 import { pollInfo, pollWrites } from "../support/info-poller.ts";
 
 /** Maximum milliseconds for which a request may block the HTTP thread, or delay another tenant's write. */
-const heldMaxMs = 250;
+const maxBlockedMs = 250;
 const writeMaxMs = 1_000;
 
 const pattern = { properties: { q: { type: "string", pattern: "^(a+)+$" } } };
@@ -30,30 +30,30 @@ test.each([
 ])(
   "%s in a schema delays no other request and no other write",
   async (_what, schema, q) => {
-    const desk = await DatasetDesk.open();
-    const info = await pollInfo(desk.server);
-    const writes = await pollWrites(desk.server);
-    const made = await desk.call("POST /datasets", {
+    const fixture = await DatasetFixture.open();
+    const info = await pollInfo(fixture.server);
+    const writes = await pollWrites(fixture.server);
+    const created = await fixture.call("POST /datasets", {
       body: { name: "hostile", inputs_schema_definition: schema },
     });
-    const id = made.json["id"];
+    const id = created.json["id"];
     const body = { dataset_id: id, inputs: { q } };
     // If the schema was rejected, the dataset was not created either.
-    const { status } = id === undefined ? made : await desk.call("POST /examples", { body });
+    const { status } = id === undefined ? created : await fixture.call("POST /examples", { body });
     expect([200, 422]).toContain(status);
-    expect((await info.stop()).worstMs).toBeLessThan(heldMaxMs);
+    expect((await info.stop()).worstMs).toBeLessThan(maxBlockedMs);
     expect((await writes.stop()).worstMs).toBeLessThan(writeMaxMs);
   },
   60_000,
 );
 
 test("a schema with too many parts, references or patterns is rejected", async () => {
-  const desk = await DatasetDesk.open();
+  const fixture = await DatasetFixture.open();
   const many = (count: number, make: (index: number) => object): object =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, make(index)]));
   const answerTo = async (schema: object): Promise<string> => {
     const body = { name: "many", inputs_schema_definition: schema };
-    const { status, text } = await desk.call("POST /datasets", { body });
+    const { status, text } = await fixture.call("POST /datasets", { body });
     expect(status).toBe(422);
     return text;
   };

@@ -1,6 +1,6 @@
 import type { RunningServer } from "@millrace/server";
 import { call, runServer } from "./running-server.ts";
-import type { Answer, CallInit, Json } from "./running-server.ts";
+import type { CallResult, CallInit, Json } from "./running-server.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -16,7 +16,7 @@ export function textOf(json: unknown): string {
 export const itemsOf = (json: Json): readonly Json[] => (Array.isArray(json) ? json : []);
 
 /** A server with a dataset, and the requests that tests need. */
-export class DatasetDesk {
+export class DatasetFixture {
   readonly server: RunningServer;
   readonly id: string;
 
@@ -25,13 +25,13 @@ export class DatasetDesk {
     this.id = id;
   }
 
-  static async open(body: JsonObject = {}, server?: RunningServer): Promise<DatasetDesk> {
+  static async open(body: JsonObject = {}, server?: RunningServer): Promise<DatasetFixture> {
     const own = server ?? (await runServer());
     const { json } = await call(own, "POST /datasets", { body: { name: "d", ...body } });
-    return new DatasetDesk(own, textOf(json["id"]));
+    return new DatasetFixture(own, textOf(json["id"]));
   }
 
-  call(target: string, init?: CallInit): Promise<Answer> {
+  call(target: string, init?: CallInit): Promise<CallResult> {
     return call(this.server, target, init);
   }
 
@@ -42,7 +42,7 @@ export class DatasetDesk {
   }
 
   /** Creates examples in one request. */
-  addMany(examples: readonly JsonObject[]): Promise<Answer> {
+  addMany(examples: readonly JsonObject[]): Promise<CallResult> {
     const body = examples.map((one) => ({ dataset_id: this.id, inputs: {}, ...one }));
     return this.call("POST /examples/bulk", { body });
   }

@@ -1,6 +1,6 @@
 import { feedbackTables } from "../../src/feedback/feedback-tables.ts";
-import type { FilterDesk } from "./filter-desk.ts";
-import type { Judged } from "./filter-oracle.ts";
+import type { FilterFixture } from "./filter-desk.ts";
+import type { EvaluatedRun } from "./filter-oracle.ts";
 import type { WireObject } from "./store-desk.ts";
 import { patchOf } from "./store-desk.ts";
 import { someMicros, wireRun } from "./wire-runs.ts";
@@ -11,7 +11,7 @@ export const exampleId = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
 const startMs = someMicros / 1_000;
 
 /** Stores a corpus of runs with feedback, and returns it as it is read back. */
-export function fillDesk(desk: FilterDesk): readonly Judged[] {
+export function fillFixture(fixture: FilterFixture): readonly EvaluatedRun[] {
   const root = wireRun({
     name: "root",
     reference_example_id: exampleId,
@@ -86,12 +86,14 @@ export function fillDesk(desk: FilterDesk): readonly Judged[] {
     outputs: { sql: "'; DROP TABLE runs; --", back: "C:\\dir", zero: 0, huge: 1e21 },
     extra: { metadata: { 'quoted"key': "é", "lone\udfff": "\ud800", "nul\0key": "v\0" } },
   });
-  desk.send({ post: [root, chat, chat2, tool, pending, patched, odd] });
-  desk.send({ patch: [patchOf(patched, { tags: ["first"], extra: { metadata: { first: 1 } } })] });
-  desk.send({
+  fixture.send({ post: [root, chat, chat2, tool, pending, patched, odd] });
+  fixture.send({
+    patch: [patchOf(patched, { tags: ["first"], extra: { metadata: { first: 1 } } })],
+  });
+  fixture.send({
     patch: [patchOf(patched, { tags: ["replaced"], error: null, extra: { metadata: { new: 2 } } })],
   });
-  return judge(desk, [
+  return addFeedback(fixture, [
     { run: chat.id, key: "helpful", score: 1, comment: "did well" },
     { run: chat.id, key: "correct", score: null, value: "good" },
     { run: chat2.id, key: "helpful", score: 0.25 },
@@ -99,9 +101,12 @@ export function fillDesk(desk: FilterDesk): readonly Judged[] {
   ]);
 }
 
-function judge(desk: FilterDesk, given: readonly WireObject[]): readonly Judged[] {
-  desk.db.exec(feedbackIfMissing(desk));
-  const insert = desk.db.prepare(
+function addFeedback(
+  fixture: FilterFixture,
+  given: readonly WireObject[],
+): readonly EvaluatedRun[] {
+  fixture.db.exec(feedbackIfMissing(fixture));
+  const insert = fixture.db.prepare(
     `INSERT INTO feedback (tenant_id, id, run_id, key_json, score, score_json, value_json, comment_json,
       source_type_json, created_us, modified_us, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, '"api"', 0, 0, '')`,
   );
@@ -110,7 +115,7 @@ function judge(desk: FilterDesk, given: readonly WireObject[]): readonly Judged[
       part === undefined || part === null ? null : JSON.stringify(part);
     const reckoned = typeof score === "number" ? score : null;
     insert.run([
-      desk.tenantId,
+      fixture.tenantId,
       `f-${index}`,
       run,
       json(key),
@@ -120,13 +125,13 @@ function judge(desk: FilterDesk, given: readonly WireObject[]): readonly Judged[
       json(comment),
     ]);
   });
-  return desk
+  return fixture
     .runs()
     .map((run) => ({ run, feedback: given.filter((one) => one["run"] === run["id"]) }));
 }
 
 /** Creates the tables of feedback if the schema has none. */
-export const feedbackIfMissing = ({ db }: FilterDesk): string =>
+export const feedbackIfMissing = ({ db }: FilterFixture): string =>
   db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'feedback'").all().length === 0
     ? feedbackTables
     : "";

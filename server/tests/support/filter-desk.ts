@@ -13,7 +13,7 @@ import { toRunJson } from "../../src/runs/serializers/run-json.ts";
 import type { WireObject } from "./store-desk.ts";
 
 /** Runs in an in-memory database on this thread: reader and writer of the engine without its threads. */
-export class FilterDesk {
+export class FilterFixture {
   readonly db: Connection = openWriter(":memory:");
   readonly readers = createReaders(this.db);
   readonly writers = createWriters(this.db);

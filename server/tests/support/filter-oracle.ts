@@ -14,20 +14,20 @@ import type { Comparison } from "./oracle-values.ts";
 import type { WireObject } from "./store-desk.ts";
 
 /** What the oracle evaluates: a run as it is read back, and its feedback. */
-export interface Judged {
+export interface EvaluatedRun {
   readonly run: WireObject;
   readonly feedback: readonly WireObject[];
 }
 
 /** The semantics of the filter language, implemented independently: whether a run matches a filter. */
-export function meets(filter: Filter, judged: Judged): boolean {
+export function matches(filter: Filter, judged: EvaluatedRun): boolean {
   switch (filter.kind) {
     case "and":
       return meetsAll(filter.parts, judged);
     case "or":
-      return filter.parts.some((part) => meets(part, judged));
+      return filter.parts.some((part) => matches(part, judged));
     case "not":
-      return !meets(filter.part, judged);
+      return !matches(filter.part, judged);
     case "comparison": {
       if (filter.field === undefined) {
         return searchedTexts(judged).some((text) => holds(text, textOf(filter.operand)));
@@ -68,7 +68,7 @@ const nameOf = (leaf: Comparison): string => leaf.field?.name ?? "";
 const isKey = (leaf: Comparison): boolean => nameOf(leaf).endsWith("_key");
 
 /** Evaluates an `and`: groups its parts that must match the same entry, and evaluates the others on their own. */
-function meetsAll(parts: readonly Filter[], judged: Judged): boolean {
+function meetsAll(parts: readonly Filter[], judged: EvaluatedRun): boolean {
   const bundles: { group: string; parts: Filter[]; hasKey: boolean }[] = [];
   const alone: Filter[] = [];
   for (const part of parts) {
@@ -95,7 +95,7 @@ function meetsAll(parts: readonly Filter[], judged: Judged): boolean {
     bundle.parts = bundle.parts.filter((part) => !isOpposite(part));
   }
   return (
-    alone.every((part) => meets(part, judged)) &&
+    alone.every((part) => matches(part, judged)) &&
     bundles.every(
       ({ group, parts: together }) =>
         together.length === 0 ||
@@ -128,7 +128,7 @@ function suits(part: Filter, entry: Entry): boolean {
   }
 }
 
-function entriesOf(group: string, { run, feedback }: Judged): Entry[] {
+function entriesOf(group: string, { run, feedback }: EvaluatedRun): Entry[] {
   if (group === "feedback") {
     return feedback.map((one) => ({
       key: one["key"],
@@ -152,7 +152,7 @@ function objectOf(name: string, run: WireObject): unknown {
   return isObject(extra) ? extra["metadata"] : undefined;
 }
 
-function searchedTexts({ run }: Judged): string[] {
+function searchedTexts({ run }: EvaluatedRun): string[] {
   const texts = (value: unknown): string[] => {
     if (typeof value === "string") {
       return [value];
@@ -169,7 +169,7 @@ const errorTexts = ({ error }: WireObject): string[] =>
     ? []
     : [typeof error === "string" ? error : JSON.stringify(error)];
 
-function meetsComparison(filter: Comparison, judged: Judged): boolean {
+function meetsComparison(filter: Comparison, judged: EvaluatedRun): boolean {
   const { comparator, operand } = filter;
   const name = nameOf(filter);
   const { run } = judged;

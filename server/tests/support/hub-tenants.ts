@@ -1,18 +1,18 @@
 import type { RunningServer } from "@millrace/server";
 import { openSqliteStore } from "../../dist/store/sqlite-store.js";
 import { call, runServer, temporaryFolder } from "./running-server.ts";
-import type { Answer, CallInit } from "./running-server.ts";
+import type { CallResult, CallInit } from "./running-server.ts";
 
 /** Sends requests as one tenant. */
-export type AskAs = (target: string, body?: CallInit["body"]) => Promise<Answer>;
+export type SendAs = (target: string, body?: CallInit["body"]) => Promise<CallResult>;
 
 /** A server with two tenants, `me` and `you`, and one without a handle; each has a key. */
 export interface HubTenants {
   readonly server: RunningServer;
   readonly keys: { readonly me: string; readonly you: string; readonly nameless: string };
-  readonly me: AskAs;
-  readonly you: AskAs;
-  readonly nameless: AskAs;
+  readonly me: SendAs;
+  readonly you: SendAs;
+  readonly nameless: SendAs;
 }
 
 export async function hubTenants(): Promise<HubTenants> {
@@ -26,7 +26,7 @@ export async function hubTenants(): Promise<HubTenants> {
   await store.close();
   const server = await runServer({ dataDir });
   const as =
-    (key: string): AskAs =>
+    (key: string): SendAs =>
     (target, body) =>
       call(server, target, { body, headers: { "x-api-key": key } });
   return { server, keys, me: as(keys.me), you: as(keys.you), nameless: as(keys.nameless) };

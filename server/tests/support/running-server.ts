@@ -47,7 +47,7 @@ export async function runOwnServer(options: ServerOptions = {}): Promise<Running
   return server;
 }
 
-export interface Answer {
+export interface CallResult {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -71,7 +71,7 @@ export async function call(
   server: { readonly url: string },
   target: string,
   { body, headers = {} }: CallInit = {},
-): Promise<Answer> {
+): Promise<CallResult> {
   const [method = "GET", path = "/"] = target.split(" ");
   const raw =
     body === undefined ||

@@ -7,7 +7,7 @@ import { toRunJson } from "../../src/runs/serializers/run-json.ts";
 export type WireObject = Readonly<Record<string, unknown>>;
 
 /** A store that tests use with runs in the wire format. */
-export class StoreDesk {
+export class StoreFixture {
   readonly store: Store;
   readonly tenantId: string;
 

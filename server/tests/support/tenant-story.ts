@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { textOf } from "./running-server.ts";
-import type { Answer, CallInit } from "./running-server.ts";
+import type { CallResult, CallInit } from "./running-server.ts";
 import { multipart, multipartType, someMicros, wireRun } from "./wire-runs.ts";
 
 /** Sends requests as one tenant. */
-export type Ask = (target: string, init?: CallInit) => Promise<Answer>;
+export type SendRequest = (target: string, init?: CallInit) => Promise<CallResult>;
 
 /** The ids and names of everything that a tenant creates. */
 export interface Names {
@@ -81,13 +81,13 @@ function runsOf(names: Names, mark: string) {
  * Creates every kind of resource that a tenant can create, under the given names; returns the names with the ids that
  * the server chose.
  */
-export async function tell(ask: Ask, names: Names, mark: string): Promise<Names> {
-  const must = async (target: string, init?: CallInit): Promise<Answer> => {
-    const answer = await ask(target, init);
-    if (answer.status >= 300) {
-      throw new Error(`${mark}: ${target} was answered ${answer.status}: ${answer.text}`);
+export async function tell(send: SendRequest, names: Names, mark: string): Promise<Names> {
+  const must = async (target: string, init?: CallInit): Promise<CallResult> => {
+    const response = await send(target, init);
+    if (response.status >= 300) {
+      throw new Error(`${mark}: ${target} was answered ${response.status}: ${response.text}`);
     }
-    return answer;
+    return response;
   };
   const { root, child, early } = runsOf(names, mark);
   const { dataset, example, experiment } = names;
@@ -149,7 +149,9 @@ export async function tell(ask: Ask, names: Names, mark: string): Promise<Names>
   await must(`PUT /datasets/${dataset}/share`);
   await must("PUT /ui/retention", { body: { project_id: names.project, days: 30 } });
 
-  const made = await must("POST /repos", { body: { repo_handle: names.prompt, is_public: false } });
+  const created = await must("POST /repos", {
+    body: { repo_handle: names.prompt, is_public: false },
+  });
   await must(`POST /commits/-/${names.prompt}`, { body: { manifest: { whose: mark } } });
   await must("POST /otel/v1/traces", {
     body: spansOf(names, mark),
@@ -158,7 +160,7 @@ export async function tell(ask: Ask, names: Names, mark: string): Promise<Names>
   return {
     ...names,
     entry: textOf(added.json[0]?.["id"]),
-    promptId: textOf(made.json["repo"]?.["id"]),
+    promptId: textOf(created.json["repo"]?.["id"]),
   };
 }
 
@@ -499,7 +501,7 @@ const maskText = (text: string, kept: ReadonlySet<string> = new Set()): string =
     .replaceAll(uuids, (id) => (kept.has(id) ? id : "<id>"));
 
 /** The comparable parts of a response. */
-export const maskAnswer = ({ status, headers, text }: Answer, kept?: ReadonlySet<string>) => ({
+export const maskAnswer = ({ status, headers, text }: CallResult, kept?: ReadonlySet<string>) => ({
   status,
   headers: [...headers].filter(([name]) => name !== "date"),
   text: maskText(text, kept),
