@@ -115,7 +115,7 @@ afterAll(async () => {
 const clientOf = ({ endpoint }: StrictServer): Client =>
   new Client({ apiKey: "key", endpoint, workers: 0, attempts: 1, firstDelayMs: 0 });
 
-describe("the client and the server, told by noun", () => {
+describe("the client and the server, by resource", () => {
   test.each(stories)("%s", async (_noun, runStory) => {
     const before = between.violations().length;
     await runStory({
@@ -149,7 +149,7 @@ describe("the endpoint table", () => {
     expect(answers.filter((one) => !isRouted(one))).toEqual([]);
   });
 
-  test("the server answers as the platform does, but for what is meant to differ", () => {
+  test("the server responds as the platform does, except for the intended differences", () => {
     const differences = [...new Set(responses.flatMap(responseDifferences))].toSorted();
     const isIntended = (one: string): boolean =>
       intended.some(({ difference }) => difference.test(one));
@@ -160,7 +160,7 @@ describe("the endpoint table", () => {
     ).toEqual([]);
   });
 
-  test("what the platform may answer and the server does not has its reason", () => {
+  test("each member that the platform may return and the server omits has a reason", () => {
     const omittedMembers = Object.values(omitted).flat();
     const unanswered = missingMembers(responses);
     const keysOf = (member: string): readonly string[] => [

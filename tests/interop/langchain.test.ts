@@ -177,7 +177,7 @@ describe.each(senders)("a LangChainTracer with a client of %s", (_, createSender
     expect(events.map(({ name }) => name)).toContain("new_token");
   });
 
-  test("traces what fails, with its error, up to the root", async () => {
+  test("traces failures with their error, up to the root", async () => {
     const broken = RunnableLambda.from((_answer: string) => {
       throw new TypeError("no umbrella");
     }).withConfig({ runName: "broken" });
@@ -192,7 +192,7 @@ describe.each(senders)("a LangChainTracer with a client of %s", (_, createSender
     expect(named(runs, "ask").error).toBeNull();
   });
 
-  test("keeps traces that run at once apart", async () => {
+  test("keeps concurrent traces separate", async () => {
     const questions = Array.from({ length: 20 }, (_none, index) => `question ${index}`);
     const runs = await traced(createSender, async (tracer) => {
       const chain = ask(new FakeListChatModel({ responses: ["Rain."] }));

@@ -24,7 +24,7 @@ const attachments = fc.dictionary(
 
 type Files = Readonly<Record<string, readonly [string, Uint8Array]>>;
 
-test("any attachments of a start and an end arrive joined, on tapes of any size; the end's count", async () => {
+test("attachments of a start and an end arrive joined, on tapes of any size; those of the end override", async () => {
   await fc.assert(
     fc.asyncProperty(
       attachments,

@@ -29,7 +29,7 @@ function crashOnce(): ChunkShipper {
   };
 }
 
-test("rows that a worker had done with before it died are counted, and sent no more", async () => {
+test("rows that a worker finished before it crashed are counted, and not sent again", async () => {
   const shipper = crashOnce();
   const uploads = new Uploads({
     call: () => Promise.reject(new RangeError("nothing is to be asked")),

@@ -47,7 +47,7 @@ async function record(names: readonly string[], options: ClientOptions): Promise
 }
 
 test.each(["loop", "exit", "throw"])(
-  "of a run that breaks its worker only itself is lost, set aside and kept: %s",
+  "only a run that crashes its worker is lost; it is quarantined and kept: %s",
   { timeout: 30_000 },
   async (name) => {
     await using server = await runCounter();
@@ -64,7 +64,7 @@ test.each(["loop", "exit", "throw"])(
 );
 
 test(
-  "two runs that break workers, on tapes that share them, cost neither tape a neighbour",
+  "two runs that crash workers, on several tapes, affect no other run",
   { timeout: 30_000 },
   async () => {
     await using server = await runCounter();
