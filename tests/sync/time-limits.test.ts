@@ -20,7 +20,7 @@ test("a call without a response in time throws, and is cancelled at the server",
   );
   expect(performance.now() - began).toBeLessThan(2_000);
   await vi.waitFor(async () => {
-    expect(await server.requestCounts()).toMatchObject({ asked: 3, brokenOff: 2 });
+    expect(await server.requestCounts()).toMatchObject({ received: 3, aborted: 2 });
   });
 });
 
