@@ -95,7 +95,7 @@ test.each<[string, WireRun, Partial<WireRun>]>([
   expect(isComplete(result)).toBe(false);
 });
 
-test("a run that comes twice, or that nobody recorded, is unknown", () => {
+test("a run that arrives twice, or was never recorded, is unknown", () => {
   expect(compare(root, model, tool, root).unknown).toBe(1);
   const result = compare(root, model, tool, { ...root, id: "stranger" });
   expect(result.unknown).toBe(1);

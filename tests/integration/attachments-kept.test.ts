@@ -28,10 +28,10 @@ const quiet = { logger: { warn: () => undefined } };
 /** The stored bytes of each attachment of a run, by name. */
 async function readAttachments(runId: string): Promise<Readonly<Record<string, string>>> {
   await using client = {
-    nouns: new Client({ endpoint: server.url, ...quiet }),
-    [Symbol.asyncDispose]: async (): Promise<void> => void (await client.nouns.close()),
+    apiClient: new Client({ endpoint: server.url, ...quiet }),
+    [Symbol.asyncDispose]: async (): Promise<void> => void (await client.apiClient.close()),
   };
-  const { runs } = client.nouns;
+  const { runs } = client.apiClient;
   const files = Object.entries(await runs.readAttachments(runId));
   const read = files.map(async ([name, file]) => [
     name,

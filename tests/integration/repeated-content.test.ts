@@ -13,7 +13,7 @@ import type { Relay } from "../support/relay.ts";
 // Each turn is a round trip, possibly on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 
-const inPieces = "application/vnd.millrace.pieces";
+const chunksContentType = "application/vnd.millrace.pieces";
 function folder(): string {
   const created = mkdtempSync(join(tmpdir(), "millrace-repeated-"));
   onTestFinished(() => rmSync(created, { recursive: true, force: true }));
@@ -273,13 +273,13 @@ async function talkTo(endpoint: string, options: ClientOptions): Promise<Client>
 
 test.each([
   ["a server that does not offer it", false, "once"],
-  ["a client that was not told to", true, "inline"],
-] as const)("no payload is in pieces: %s", async (_title, flag, contentDeduplication) => {
+  ["a client without the option", true, "inline"],
+] as const)("no payload is sent as chunks: %s", async (_title, flag, contentDeduplication) => {
   await using server = await loopbackServer({ info: infoOf(flag) });
   await talkTo(server.endpoint, { contentDeduplication });
   const sent = Buffer.concat(server.runRequests.map(({ body }) => body)).toString("latin1");
   expect(sent).toContain(message(4).content);
-  expect(sent).not.toContain(inPieces);
+  expect(sent).not.toContain(chunksContentType);
 });
 
 test.each([400, 415, 422])(
@@ -289,12 +289,13 @@ test.each([400, 415, 422])(
       info: infoOf(true),
       runs: [
         (response, { body }) => {
-          response.writeHead(body.includes(inPieces) ? status : 202).end("{}");
+          response.writeHead(body.includes(chunksContentType) ? status : 202).end("{}");
         },
       ],
     });
     const client = await talkTo(server.endpoint, {});
-    const isNamed = ({ body }: { readonly body: Buffer }): boolean => body.includes(inPieces);
+    const isNamed = ({ body }: { readonly body: Buffer }): boolean =>
+      body.includes(chunksContentType);
     expect(server.runRequests.some(isNamed)).toBe(true);
     expect(client.stats()).toMatchObject({ rejected: 0, pending: 0, dropped: 0 });
     expect(client.stats().delivered).toBe(client.stats().accepted);

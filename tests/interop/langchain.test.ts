@@ -159,14 +159,14 @@ describe.each(senders)("a LangChainTracer with a client of %s", (_, createSender
     const model = new FakeStreamingChatModel({
       chunks: ["Ra", "in."].map((content) => new AIMessageChunk({ content })),
     });
-    const pieces: string[] = [];
+    const chunks: string[] = [];
     const runs = await traced(createSender, async (tracer) => {
       const stream = await ask(model).stream({ question: "Weather?" }, { callbacks: [tracer] });
-      for await (const piece of stream) {
-        pieces.push(piece);
+      for await (const chunk of stream) {
+        chunks.push(chunk);
       }
     });
-    expect(pieces.join("")).toBe("Rain.");
+    expect(chunks.join("")).toBe("Rain.");
     expect(named(runs, "ask")).toMatchObject({
       inputs: { question: "Weather?" },
       outputs: { output: "Rain." },

@@ -190,19 +190,19 @@ describe.each(versions)("tracing with %s", (version) => {
     const stream = traceable(
       async function* stream(count: number) {
         for (let index = 0; index < count; index += 1) {
-          yield await Promise.resolve(`piece ${index}`);
+          yield await Promise.resolve(`chunk ${index}`);
         }
       },
       { client, project_name: project, tracingEnabled: true },
     );
-    const pieces: string[] = [];
-    for await (const piece of stream(3)) {
-      pieces.push(piece);
+    const chunks: string[] = [];
+    for await (const chunk of stream(3)) {
+      chunks.push(chunk);
     }
     await client.awaitPendingTraceBatches();
     const [run] = await testServer.runsOf(project);
-    expect(run).toMatchObject({ inputs: { input: 3 }, outputs: { outputs: pieces } });
-    expect(pieces).toHaveLength(3);
+    expect(run).toMatchObject({ inputs: { input: 3 }, outputs: { outputs: chunks } });
+    expect(chunks).toHaveLength(3);
   });
 
   test("100 traces at once all arrive, each with its own child", async () => {

@@ -31,8 +31,8 @@ describe("a correct response has no differences", () => {
   test.each<[string, ReceivedResponse]>([
     ["with every member", responseTo(readProject, project)],
     ["with null wherever it may be", responseTo(readProject, sampleOf("@TracerSession", "nulls"))],
-    ["with members that nobody knows", responseTo(readProject, { ...project, colour: "red" })],
-    ["with the part that was asked for", responseTo(readProject, {}, { isPart: true })],
+    ["with unknown members", responseTo(readProject, { ...project, colour: "red" })],
+    ["with only the selected members", responseTo(readProject, {}, { isPart: true })],
     ["as a file", responseTo(`GET /datasets/${id}/csv`, "a,b\r\n", { contentType: "text/csv" })],
     ["as a refusal", responseTo(readProject, { detail: "no such project" }, { status: 404 })],
   ])("%s", (_what, response) => {

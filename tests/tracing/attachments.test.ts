@@ -50,11 +50,11 @@ test("attachments of a start and an end arrive joined, on tapes of any size; tho
           const rules = { allowed: false, limitBytes: 0 };
           for (const run of await withAttachments(reader, joinRecords(reader), rules)) {
             for (const file of run.attachments ?? []) {
-              const pieces: Uint8Array[] = [];
-              for await (const piece of file.open()) {
-                pieces.push(piece);
+              const chunks: Uint8Array[] = [];
+              for await (const chunk of file.open()) {
+                chunks.push(chunk);
               }
-              found.set(file.name, [file.mimeType, Buffer.concat(pieces).toString("base64")]);
+              found.set(file.name, [file.mimeType, Buffer.concat(chunks).toString("base64")]);
             }
           }
         }

@@ -104,7 +104,7 @@ test.each([
   ],
   ["a pair whose value is no text", [["x-api-key", { parts: [hidden] }], "text/html"]],
   ["names and values in turn", { rawHeaders: ["Accept", "text/html", "Cookie", hidden] }],
-  ["a name beside its value", [{ name: "password", value: hidden, kept: "text/html" }]],
+  ["a name next to its value", [{ name: "password", value: hidden, kept: "text/html" }]],
   ["a value before its name", { value: [hidden], key: "api_key", kept: "text/html" }],
   ["an element", `<user kept="text/html"><password>${hidden}</password></user>`],
   ["an element with attributes and a prefix", `text/html <a:dbPassword x="y">\n ${hidden}</a>`],
