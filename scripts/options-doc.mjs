@@ -1,4 +1,4 @@
-// Prints docs/options.md from the table of options: node scripts/options-doc.mjs > docs/options.md
+// Generates docs/options.md from the table of options: node scripts/options-doc.mjs > docs/options.md
 import { pathToFileURL } from "node:url";
 
 /**
@@ -12,33 +12,33 @@ export function renderOptions(table) {
   );
   return `# Options
 
-All are optional: \`new Client({ ... })\`. What is given counts before the environment, and the environment
-before the default. Of several variables the first that is set counts; an empty one is unset. The environment is
-read once, when the client is made. Switches take true, yes, on and 1, or false, no, off and 0, in any case.
+All options are optional: \`new Client({ ... })\`. An option in the program overrides the environment, and the environment
+overrides the default. If an option has several variables, the first one that is set is used; an empty variable counts as not set. The environment is
+read once, when the client is created. Boolean variables accept true, yes, on and 1, or false, no, off and 0, in any letter case.
 
-**A bad value in the program** throws an \`OptionError\` when the client is made, which names the option, what is allowed and
+**A bad value in the program** throws an \`OptionError\` when the client is created. It names the option, what is allowed and
 the value (never the value of a secret).
 
 **A bad variable** never throws. One warning names the variable, its value (never a secret's) and what is allowed, and
-\`stats().warnings.badVariable\` counts it. Then
+\`stats().warnings.badVariable\` counts it. The effect depends on the option:
 
-| Variable of | What happens |
+| Variable of | Effect of a bad value |
 | --- | --- |
 | \`hideInputs\`, \`hideOutputs\`, \`hideMetadata\` | that payload is withheld |
 | \`redact\` | inputs, outputs and metadata are withheld, and all other text of a run is masked |
-| \`endpoint\`, \`apiKey\`, \`workspaceId\`, \`ca\`, \`cert\`, \`key\`, a proxy on the way | nothing is sent: records are counted as lost, \`misconfigured\` (or kept in \`spoolDir\`), calls of the API throw an \`OptionError\` |
-| any other option | its default holds, and tracing goes on |
+| \`endpoint\`, \`apiKey\`, \`workspaceId\`, \`ca\`, \`cert\`, \`key\`, a proxy that would be used | nothing is sent: records are counted as lost, \`misconfigured\` (or kept in \`spoolDir\`), and API calls throw an \`OptionError\` |
+| any other option | the default is used, and tracing continues |
 
-| Option | Default | Allowed | Variables | What it is for |
+| Option | Default | Allowed values | Variables | Purpose |
 | --- | --- | --- | --- | --- |
 ${rows.join("\n")}
 
-Two more have no variable: \`headers\` (an object: sent with every request; it can't replace the key's header)
-and \`logger\` (\`{ warn(message), error?, info?, debug? }\`; \`warn\` takes the levels that have no function of their own.
-By default messages go to standard error, each kind once a minute). \`logLevel\` says which: see
-[delivery.md](delivery.md#what-is-logged).
+Two options have no variable: \`headers\` (an object with headers for every request; it can't replace the header of the key)
+and \`logger\` (\`{ warn(message), error?, info?, debug? }\`; \`warn\` gets the levels that have no function of their own).
+By default, messages go to standard error, each kind at most once a minute. \`logLevel\` chooses which: see
+[delivery.md](delivery.md#logging).
 
-This page is printed from the table: \`node scripts/options-doc.mjs > docs/options.md\`.
+This page is generated from the table: \`node scripts/options-doc.mjs > docs/options.md\`.
 `;
 }
 
