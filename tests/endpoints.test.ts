@@ -28,13 +28,14 @@ const rows = Object.keys(endpoints) as readonly EndpointName[];
 const intended: readonly { readonly difference: RegExp; readonly reason: string }[] = [
   {
     difference: /^(?:createCommit|listCommits): answer\.commits?.* is null, not (?:string|uuid)$/,
-    reason: "a first commit has no parent, and some have no text; that description knows no null",
+    reason:
+      "a first commit has no parent, and some commits have no description; the platform's description does not allow null",
   },
 ];
 
 /** Members that the platform may return and our server does not, by reason. */
 const omitted: Readonly<Record<string, readonly string[]>> = {
-  "what hosting is paid by, and how long it keeps what": [
+  "billing and retention of the hosted service": [
     "trace_tier",
     "trace_upgrade",
     "trace_first_received_at",
@@ -48,7 +49,7 @@ const omitted: Readonly<Record<string, readonly string[]>> = {
     "git_sha",
     "ls_user_id",
   ],
-  "payloads are in the answer itself, not beside it in an object store": [
+  "payloads are in the response itself, not in an object store": [
     "inputs_preview",
     "outputs_preview",
     "manifest_s3_id",
@@ -57,7 +58,7 @@ const omitted: Readonly<Record<string, readonly string[]>> = {
     "messages",
     "manifest_sha",
   ],
-  "shortcuts of the platform's own page": [
+  "members that only the platform's UI uses": [
     "trace_min_start_time",
     "trace_max_start_time",
     "last_run_start_time_live",
@@ -69,11 +70,11 @@ const omitted: Readonly<Record<string, readonly string[]>> = {
     "model_config",
     "model_provider",
   ],
-  "tokens in finer parts than they are counted in here": [
+  "finer token categories than the local server counts": [
     "prompt_token_details",
     "completion_token_details",
   ],
-  "known from where it was read": [
+  "already given by the request": [
     "RunSchema.reference_dataset_id",
     "RunSchemaWithAnnotationQueueInfo.reference_dataset_id",
     "commits.CommitWithLookups.full_name",
@@ -115,7 +116,7 @@ afterAll(async () => {
 const clientOf = ({ endpoint }: StrictServer): Client =>
   new Client({ apiKey: "key", endpoint, workers: 0, attempts: 1, firstDelayMs: 0 });
 
-describe("the client and the server, told by noun", () => {
+describe("the client and the server, by resource", () => {
   test.each(stories)("%s", async (_noun, runStory) => {
     const before = between.violations().length;
     await runStory({
@@ -149,7 +150,7 @@ describe("the endpoint table", () => {
     expect(answers.filter((one) => !isRouted(one))).toEqual([]);
   });
 
-  test("the server answers as the platform does, but for what is meant to differ", () => {
+  test("the server responds as the platform does, except for the intended differences", () => {
     const differences = [...new Set(responses.flatMap(responseDifferences))].toSorted();
     const isIntended = (one: string): boolean =>
       intended.some(({ difference }) => difference.test(one));
@@ -160,7 +161,7 @@ describe("the endpoint table", () => {
     ).toEqual([]);
   });
 
-  test("what the platform may answer and the server does not has its reason", () => {
+  test("each member that the platform may return and the server omits has a reason", () => {
     const omittedMembers = Object.values(omitted).flat();
     const unanswered = missingMembers(responses);
     const keysOf = (member: string): readonly string[] => [

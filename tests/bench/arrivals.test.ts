@@ -3,7 +3,7 @@ import { findReceivedParts } from "../../bench/arrivals.ts";
 
 const id = "01a20062-256b-7000-8000-017b1bcd373f";
 
-test("a run sent in parts arrives with its inputs and its outputs, not with its head", () => {
+test("a multipart run counts as arrived with its inputs and outputs, not with its envelope", () => {
   const part = (name: string): string =>
     `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n{}\r\n`;
   const body = [`post.${id}`, `post.${id}.inputs`, `patch.${id}.outputs`].map(part).join("");
@@ -13,7 +13,7 @@ test("a run sent in parts arrives with its inputs and its outputs, not with its 
   ]);
 });
 
-test("a run of a list arrives with the payloads that stand in it", () => {
+test("a run in a list counts as arrived with the payloads that it contains", () => {
   const ids = ["a", "b", "c", "d", "e"].map((letter) => letter.repeat(36));
   const body = {
     post: [
@@ -34,7 +34,7 @@ test("a run of a list arrives with the payloads that stand in it", () => {
   ]);
 });
 
-test("a span of OTLP arrives by its own id, not by its parent's, in JSON and in protobuf", () => {
+test("an OTLP span counts as arrived by its own id, not by its parent's, in JSON and in protobuf", () => {
   const [trace, span, parent] = [
     "0af7651916cd43dd8448eb211c80319c",
     "b7ad6b7169203331",
@@ -54,7 +54,7 @@ test("a span of OTLP arrives by its own id, not by its parent's, in JSON and in 
   expect(findReceivedParts("/v1/traces", "application/x-protobuf", protobuf)).toEqual(whole);
 });
 
-test("a logged row without outputs is half a run", () => {
+test("a logged row without outputs is only the start of a run", () => {
   const rows = [{ span_id: "a", input: 1 }, { span_id: "a", output: 2 }, { span_id: "c" }];
   expect(
     findReceivedParts("/logs3", "application/json", Buffer.from(JSON.stringify({ rows }))),
@@ -64,6 +64,6 @@ test("a logged row without outputs is half a run", () => {
   ]);
 });
 
-test("what is no wire of runs carries none", () => {
-  expect(findReceivedParts("/other", "application/json", Buffer.from('{"id":"x"}'))).toEqual([]);
+test("a body in an unknown format contains no runs", () => {
+  expect(arrivalsIn("/other", "application/json", Buffer.from('{"id":"x"}'))).toEqual([]);
 });

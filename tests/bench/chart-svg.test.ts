@@ -42,12 +42,12 @@ test("the longest bar is the slowest client's, and names are text", () => {
   expect(svg).toContain("&lt;b>");
 });
 
-test("the chart says where its figures come from", () => {
+test("the chart names the source of its figures", () => {
   const origin = parseOrigin(results);
   expect(origin).toBe("Node 24.1.0, linux x64; 2 cores of <b>, 24 GB; commit abc1234");
   expect(drawChart(parseDeliverTable(results), origin)).toContain("2 cores of &lt;b>, 24 GB");
 });
 
-test("without results there is nothing to draw", () => {
+test("without results no chart is drawn", () => {
   expect(() => parseDeliverTable("# Results")).toThrow(RangeError);
 });

@@ -6,7 +6,7 @@ const section = (question: string, origin: string): string =>
 
 const machine = "2 cores of AMD EPYC, 24 GB, load 0.1; commit abc1234";
 
-test("a section takes the place of its last, and the others stay", () => {
+test("a new section replaces its previous version, and the others stay", () => {
   const one = replaceSection("", "one", section("One?", machine));
   const two = replaceSection(one, "two", section("Two?", machine));
   const again = replaceSection(two, "one", section("One, again?", machine));

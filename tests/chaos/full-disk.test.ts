@@ -15,7 +15,7 @@ const limitFiles = (pid: number, bytes: number | "unlimited"): void => {
 };
 
 test(
-  "a local server whose disk is full says so, goes on answering, and takes all of it when there is room",
+  "a local server with a full disk reports it, continues to respond, and accepts everything when there is space",
   { timeout: 90_000 },
   async () => {
     const dataDir = mkdtempSync(join(tmpdir(), "millrace-full-"));

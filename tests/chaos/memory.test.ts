@@ -5,7 +5,7 @@ import { runProgram } from "../support/run-program.ts";
 
 const report = `console.log(JSON.stringify({ ...(await client.flush()), lost: client.stats().lost }));`;
 
-test("a run on which a worker runs out of memory is set aside; the program and the others live", async () => {
+test("a run on which a worker runs out of memory is quarantined; the program and other runs are not affected", async () => {
   await using copy = await copyWithCrashingWorker();
   await using server = await runCounter();
   const source = `
@@ -28,7 +28,7 @@ test("a run on which a worker runs out of memory is set aside; the program and t
   expect(server.ended.size).toBe(2);
 }, 30_000);
 
-test("a tape whose reading is more than a worker can hold is delivered in parts", async () => {
+test("a tape that needs more memory than a worker has is delivered in parts", async () => {
   await using server = await runCounter();
   const source = `
     let workers = 0;

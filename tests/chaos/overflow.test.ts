@@ -57,7 +57,7 @@ const policies: readonly (readonly [OverflowPolicy, readonly string[]])[] = [
 ];
 
 test.each(policies)(
-  "%s: a producer far faster than the server fills the queue and no more, and each record is counted",
+  "%s: a producer far faster than the server stays within the queue's limit, and each record is counted",
   { timeout: 60_000 },
   async (overflow, reasons) => {
     const { peaksMb, accepted, sum, lost } = await produce(overflow);
@@ -72,7 +72,7 @@ test.each(policies)(
   },
 );
 
-test("with the defaults a burst of 80 MB, recorded before anything is sent, waits whole and arrives", async () => {
+test("with the defaults, a burst of 80 MB that is recorded before anything is sent fits into the queue and arrives", async () => {
   const client = new Client({ endpoint: await slowServer(), apiKey: "none" });
   const outputs = { text: "x".repeat(5_500) };
   for (let n = 0; n < 15_000; n++) {

@@ -16,7 +16,7 @@ test("an idle pool does not keep the process alive", async () => {
   expect({ code, output }).toEqual({ code: 0, output: "2\n" });
 });
 
-test("a task under way does not keep the process alive beyond the drain's limit", async () => {
+test("a running task does not keep the process alive beyond drainTimeoutMs", async () => {
   await using server = await loopbackServer({ runs: [hang] });
   const { code, durationMs } = await runProgram(recordOne, {
     env: { ENDPOINT: server.endpoint },

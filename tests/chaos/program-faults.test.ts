@@ -15,7 +15,7 @@ function client(options: ClientOptions): Client {
   return newClient;
 }
 
-test("a burst of 100,000 runs in one tick goes in batches within the limit, each run once", async () => {
+test("a burst of 100,000 runs in one tick is sent in batches within the limit, each run once", async () => {
   const perRequest: number[] = [];
   await using server = await loopbackServer({
     runs: [
@@ -34,7 +34,7 @@ test("a burst of 100,000 runs in one tick goes in batches within the limit, each
   expect(Math.max(...perRequest)).toBe(100);
 }, 120_000);
 
-test("runs that never end arrive as open, and the client keeps nothing of them", async () => {
+test("runs that never end arrive as open runs, and the client releases their memory", async () => {
   await using server = await runCounter();
   const source = `
     import { setFlagsFromString } from "node:v8";
@@ -64,7 +64,7 @@ test("runs that never end arrive as open, and the client keeps nothing of them",
   expect(server.started.size).toBe(2_000);
 });
 
-test("without a file handle left nothing throws; when there are some again, all of it arrives", async () => {
+test("without a free file handle nothing throws, and everything arrives when there are handles again", async () => {
   await using server = await runCounter();
   const folder = mkdtempSync(join(tmpdir(), "millrace-handles-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -113,7 +113,7 @@ test("without a file handle left nothing throws; when there are some again, all 
 });
 
 describe("a close", () => {
-  test("beside flushes and other closes lets all of them come to their end", async () => {
+  test("during flushes and other closes lets all of them finish", async () => {
     await using server = await loopbackServer({ runs: [hang] });
     const recording = client({ endpoint: server.endpoint });
     recording.startRun({ name: "run" }).end();
@@ -134,7 +134,7 @@ describe("a close", () => {
   });
 });
 
-test("fake timers do not hold a flush up", async () => {
+test("fake timers do not delay a flush", async () => {
   await using server = await runCounter();
   const recording = client({ endpoint: server.url });
   vi.useFakeTimers();
@@ -145,7 +145,7 @@ test("fake timers do not hold a flush up", async () => {
   expect([...server.ended]).toEqual([run.id]);
 });
 
-test("what a caller passes is left as it was, also where it can't be changed", async () => {
+test("arguments of a caller are not modified, and may be frozen", async () => {
   await using server = await runCounter();
   const recording = client({ endpoint: server.url });
   const id = "00000000-0000-4000-8000-000000000001";

@@ -32,7 +32,7 @@ const unreachable = "http://127.0.0.1:9";
 const pollOptions = { timeout: 6_000, interval: 10 };
 
 describe("the first failure is logged at once, with its cause and what to do", () => {
-  test("nobody listens", async () => {
+  test("no server is listening", async () => {
     const { client, lines } = recording(unreachable);
     await vi.waitFor(() => expect(lines).toHaveLength(1), pollOptions);
     expect(lines[0]).toMatch(
@@ -53,7 +53,7 @@ describe("the first failure is logged at once, with its cause and what to do", (
     expect(client.stats().bytes.sent).toBeGreaterThan(0);
   });
 
-  test("a unix socket that is not there", async () => {
+  test("a missing unix socket", async () => {
     const { lines } = recording("http://localhost:1984", { socketPath: "/nowhere/at/all.sock" });
     await vi.waitFor(() => expect(lines).toHaveLength(1), pollOptions);
     expect(lines[0]).toMatch(/ENOENT.*Check that a server listens at the option socketPath/);
@@ -86,7 +86,7 @@ describe("the first failure is logged at once, with its cause and what to do", (
     expect(client.stats().lastFailure).toMatchObject({ code: "CERTIFICATE" });
   });
 
-  test("a key that the server does not take; others of the tape are tried on", async () => {
+  test("a key that the server refuses; other records of the tape are still sent", async () => {
     await using server = await loopbackServer({ runs: [{ status: 401, body: "who are you" }] });
     const { client, lines } = recording(server.endpoint, { apiKey: "not-the-key" });
     await vi.waitFor(() => expect(client.stats().rejected).toBe(2), pollOptions);
@@ -96,7 +96,7 @@ describe("the first failure is logged at once, with its cause and what to do", (
     expect(client.stats().lastFailure).toMatchObject({ status: 401, code: "HTTP" });
   });
 
-  test("a server that is overloaded needs no hint", async () => {
+  test("an overloaded server causes no hint", async () => {
     await using server = await loopbackServer({ runs: [{ status: 503, body: "later" }] });
     const { client, lines } = recording(server.endpoint);
     await vi.waitFor(() => expect(lines).toHaveLength(1), pollOptions);
@@ -105,7 +105,7 @@ describe("the first failure is logged at once, with its cause and what to do", (
   });
 });
 
-test("each loss is said with the last failure", async () => {
+test("each loss is logged with the last failure", async () => {
   const { client, lines } = recording(unreachable, { maxQueueRecords: 2 });
   await vi.waitFor(() => expect(lines).toHaveLength(1), pollOptions);
   client.startRun({ name: "one too many" });
@@ -124,7 +124,7 @@ test("flush, drain and close without a limit wait a moment for a server that was
   expect(client.stats().lost.closed).toBe(2);
 });
 
-test("a limit of the program's own is waited for", async () => {
+test("an explicit limit is waited for", async () => {
   const { client } = recording(unreachable, { drainTimeoutMs: 2_500 });
   await vi.waitFor(() => expect(client.stats().lastFailure).toBeDefined(), pollOptions);
   const began = performance.now();
@@ -149,7 +149,7 @@ test("a server that was reached is waited for when it fails later", async () => 
   expect(performance.now() - began).toBeGreaterThan(1_500);
 });
 
-describe("what answers and may be no server of runs", () => {
+describe("an endpoint that may not be a tracing server", () => {
   const strange = /responds to \/info without a version, so it may not be a tracing server/;
   const countWarnings = (lines: readonly string[]) =>
     lines.filter((line) => strange.test(line)).length;
@@ -162,7 +162,7 @@ describe("what answers and may be no server of runs", () => {
     ["nothing: it has no /info", { status: 404 }, 0],
     ["a question for a key", { status: 401 }, 0],
     ["a failure", { status: 500 }, 0],
-  ])("/info answers %s: warned of %#", async (_, info, count) => {
+  ])("/info returns %s: %# warnings", async (_, info, count) => {
     await using server = await loopbackServer({ info });
     const { client, lines } = recording(server.endpoint);
     expect(await client.flush({ timeoutMs: 12_000 })).toMatchObject({ delivered: 2 });
@@ -172,7 +172,7 @@ describe("what answers and may be no server of runs", () => {
     expect(client.stats().warnings).toEqual(count === 0 ? {} : { unknownServer: 1 });
   });
 
-  test("an /info that comes after the answers for runs is waited for, so that a short program hears of it", async () => {
+  test("an /info that arrives after the responses for runs is waited for, so that a short program gets the warning", async () => {
     await using server = await loopbackServer({
       info: (response) => setTimeout(() => response.writeHead(200).end("{}"), 200),
     });
@@ -181,7 +181,7 @@ describe("what answers and may be no server of runs", () => {
     expect(countWarnings(lines)).toBe(1);
   });
 
-  test("a web page for an answer delivers nothing", async () => {
+  test("an HTML page instead of a response delivers nothing", async () => {
     const page = { status: 200, body: "<!DOCTYPE html><html><title>Sign in</title>" };
     await using server = await loopbackServer({ info: page, runs: [page] });
     const { client, lines } = recording(server.endpoint);

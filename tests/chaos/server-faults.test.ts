@@ -68,7 +68,7 @@ async function startResponseCutter(
 }
 
 test(
-  "runs whose answers were lost are in the store of the local server once",
+  "runs whose responses were lost are stored by the local server once",
   longTimeout,
   async () => {
     const server = await startServer({ port: 0, dataDir: emptyFolder() });
@@ -90,7 +90,7 @@ test(
   },
 );
 
-test("an answer whose head drips is given up in its time", async () => {
+test("a response whose headers arrive byte by byte is abandoned at the timeout", async () => {
   const drip: ScriptedAnswer = (response) => {
     const { socket } = response;
     socket?.write("HTTP/1.1 202 Acc");
@@ -105,7 +105,7 @@ test("an answer whose head drips is given up in its time", async () => {
 });
 
 test.each([429, 503])(
-  "a %i that asks for a day is waited for no longer than the limit, and nothing is dropped",
+  "after a %i with a Retry-After of a day, the client waits no longer than the limit and drops nothing",
   async (status) => {
     const headers = { "retry-after": "86400" };
     await using server = await loopbackServer({
@@ -122,7 +122,7 @@ test.each([429, 503])(
   },
 );
 
-test("401 until the key is valid: said once, counted, kept on disk; then runs flow, without a restart", async () => {
+test("401 until the key is valid: logged once, counted, kept on disk; then runs are delivered without a restart", async () => {
   const server = await startSwitchableServer(401);
   const spoolDir = emptyFolder();
   const messages: string[] = [];
@@ -156,7 +156,7 @@ test("401 until the key is valid: said once, counted, kept on disk; then runs fl
   expect(server.ended).toEqual(new Set([...early, late.id]));
 });
 
-test("connections that are closed just as they are used again cost a try, never a run", async () => {
+test("connections that are closed at the moment of reuse cost an attempt, never a run", async () => {
   const close: ScriptedAnswer = (response) => {
     const { socket } = response;
     response.writeHead(202).end("{}");
@@ -172,7 +172,7 @@ test("connections that are closed just as they are used again cost a try, never 
   expect(recording.stats()).toMatchObject({ accepted: 80, delivered: 80 });
 });
 
-test("a server that offers HTTP/2 is spoken to in HTTP/1.1: no stream of it can be refused", async () => {
+test("a server that offers HTTP/2 gets HTTP/1.1 requests, so no stream can be refused", async () => {
   const versions: string[] = [];
   const server = createSecureServer({ ...serverTls, allowHTTP1: true }, (request, response) => {
     versions.push(request.httpVersion);
@@ -190,7 +190,7 @@ test("a server that offers HTTP/2 is spoken to in HTTP/1.1: no stream of it can 
 });
 
 test(
-  "a main thread that stands still for 5 seconds has no request time out",
+  "a main thread that is blocked for 5 seconds causes no request to time out",
   longTimeout,
   async () => {
     const server = await startServer({ port: 0, dataDir: emptyFolder() });
@@ -215,7 +215,7 @@ test(
   },
 );
 
-test("a server that is away for a while is asked in growing pauses, and found again by itself", async () => {
+test("a server that is temporarily down is tried at growing intervals, and delivery resumes by itself", async () => {
   const server = await startSwitchableServer(503);
   const recording = client({ endpoint: server.url, attempts: 1 });
   const run = recording.startRun({ name: "run" });

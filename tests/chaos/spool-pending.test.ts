@@ -87,7 +87,7 @@ test.each([
   expect(next.stats()).toMatchObject({ accepted: 2 * count, delivered: 2 * count, dropped: 0 });
 });
 
-test("what is on disk and delivered from memory is sent once more by nobody, and counted once", async () => {
+test("records that are on disk and delivered from memory are not sent again, and are counted once", async () => {
   const bodies: Buffer[] = [];
   let isAway = true;
   await using server = await loopbackServer({
@@ -122,7 +122,7 @@ test("what is on disk and delivered from memory is sent once more by nobody, and
   expect(ended.toSorted()).toEqual(ids.toSorted());
 });
 
-test("a tape of which some arrived leaves only the rest on disk", async () => {
+test("a partly delivered tape leaves only its undelivered records on disk", async () => {
   // Status 500 applies to the whole batch, so it is retried and not halved.
   let requests = 0;
   await using server = await loopbackServer({
@@ -146,7 +146,7 @@ test("a tape of which some arrived leaves only the rest on disk", async () => {
   expect(ids).toEqual(expect.arrayContaining([...laterServer.ended]));
 });
 
-test("where only the first try fails, and the second comes soon, nothing is written", async () => {
+test("if only the first attempt fails and the second follows soon, nothing is written", async () => {
   /** The time between the first and the second attempt, and the files seen in the folder meanwhile. */
   async function deliverAtSecondTry(): Promise<{ gapMs: number; seenFiles: readonly string[] }> {
     const attemptTimes: number[] = [];
@@ -182,7 +182,7 @@ test("where only the first try fails, and the second comes soon, nothing is writ
   );
 }, 90_000);
 
-test("what gives way at the bound goes from disk as well", async () => {
+test("records that are dropped at the queue's limit are also removed from disk", async () => {
   const server = await startSwitchableServer(503);
   const created = client(server.url, {
     overflow: "drop-oldest",
@@ -201,7 +201,7 @@ test("what gives way at the bound goes from disk as well", async () => {
   expect(await recordsOnDisk()).toBe(pending);
 });
 
-test("a disk that takes nothing is said, and costs nothing of what is in memory", async () => {
+test("an unwritable disk causes a warning, and loses nothing that is in memory", async () => {
   const server = await startSwitchableServer(503);
   const lines: string[] = [];
   const created = client(server.url, {
@@ -216,7 +216,7 @@ test("a disk that takes nothing is said, and costs nothing of what is in memory"
   expect(await created.flush({ timeoutMs: 12_000 })).toMatchObject({ delivered: 800 });
 });
 
-test("what is masked for the disk is masked once and counted once", async () => {
+test("records that are masked for the disk are masked and counted once", async () => {
   const server = await startSwitchableServer(503);
   const created = client(server.url, { redact: ["secrets"], attempts: 1 });
   const secret = "correct horse battery";

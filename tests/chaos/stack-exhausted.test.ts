@@ -85,7 +85,7 @@ const actions: Readonly<Record<string, (client: Client) => () => unknown>> = {
 };
 
 // Must be the first test of the file: the code that sends tapes is compiled at its first call, in this test.
-test("the first tape of a process, cut at the edge, is sent whole", async () => {
+test("the first tape of a process, cut when the stack is exhausted, is sent completely", async () => {
   const client = openClient({ tapeBytes: 16_384, requestsInFlight: 8 });
   const text = "x".repeat(1_000);
   const thrown = callWithLittleStack(400, () =>
@@ -102,7 +102,7 @@ test("the first tape of a process, cut at the edge, is sent whole", async () => 
 }, 60_000);
 
 test.each(Object.entries(actions))(
-  "with the stack all but exhausted, %s lets no RangeError of ours out, and what follows arrives",
+  "with an almost exhausted stack, %s throws no RangeError of our own, and later records arrive",
   async (_name, make) => {
     const client = openClient();
     const action = make(client);
@@ -126,7 +126,7 @@ test.each(Object.entries(actions))(
   60_000,
 );
 
-test("a traced function is called, and answers, wherever there is stack for it", async () => {
+test("a traced function is called and returns wherever the stack suffices", async () => {
   const client = openClient();
   let calls = 0;
   const traced = traceable((): number => (calls += 1), { client });
@@ -144,7 +144,7 @@ test("a traced function is called, and answers, wherever there is stack for it",
   expect(await client.flush({ timeoutMs: 30_000 })).toMatchObject({ pending: 0 });
 }, 60_000);
 
-test("withRun calls its function all the same, and the context is as it was before", async () => {
+test("withRun still calls its function, and restores the context", async () => {
   const client = openClient();
   const run = client.startRun({ name: "entered" });
   let calls = 0;
@@ -157,7 +157,7 @@ test("withRun calls its function all the same, and the context is as it was befo
   expect(currentRun()).toBeUndefined();
 });
 
-test("tapes that are cut at the edge are sent once and whole", async () => {
+test("tapes that are cut when the stack is exhausted are sent once and completely", async () => {
   const client = openClient({ tapeBytes: 16_384, maxQueueBytes: 1_048_576 });
   const text = "x".repeat(1_000);
   for (let round = 0; round < 10; round++) {
@@ -172,7 +172,7 @@ test("tapes that are cut at the edge are sent once and whole", async () => {
   expect(delivered).toBeGreaterThan(5_000);
 }, 120_000);
 
-test("a recursion without end that records at each level is the program's own error, and what it recorded arrives", async () => {
+test("an infinite recursion that records at each level throws the program's own error, and its records arrive", async () => {
   const client = openClient({ maxQueueRecords: 200_000 });
   const endless = traceable((level: number): number => endless(level + 1) + 1, { client });
   expect(() => endless(0)).toThrow(RangeError);

@@ -133,7 +133,7 @@ describe("webpack", () => {
     }
   }, 400_000);
 
-  test("all in one file, far from any node_modules: runs arrive after one warning", async ({
+  test("a single file, outside of any node_modules: runs arrive after one warning", async ({
     skip,
   }) => {
     const movedFolder = await moveAway(join(folderOr(skip), "webpacked single"));
@@ -141,7 +141,7 @@ describe("webpack", () => {
     expect(result).toEqual({ code: 0, stdout: delivered(false), warnings: 1 });
   }, 60_000);
 
-  test("with the worker's files as entries, far from any node_modules: runs arrive through a worker", async ({
+  test("with the worker's files as entries, outside of any node_modules: runs arrive through a worker", async ({
     skip,
   }) => {
     const movedFolder = await moveAway(join(folderOr(skip), "webpacked with entries"));
@@ -149,7 +149,7 @@ describe("webpack", () => {
     expect(result).toEqual({ code: 0, stdout: delivered(true), warnings: 0 });
   }, 60_000);
 
-  test("with the worker's files copied beside it, far from any node_modules: runs arrive after one warning", async ({
+  test("with the worker's files copied next to it, outside of any node_modules: runs arrive after one warning", async ({
     skip,
   }) => {
     const folder = folderOr(skip);
@@ -161,7 +161,7 @@ describe("webpack", () => {
     expect(result).toEqual({ code: 0, stdout: delivered(false), warnings: 1 });
   }, 60_000);
 
-  test("the package left out: runs arrive through a worker", async ({ skip }) => {
+  test("the package as an external: runs arrive through a worker", async ({ skip }) => {
     const result = await node(folderOr(skip), ["webpacked external/app.js"]);
     expect(result).toEqual({ code: 0, stdout: delivered(true), warnings: 0 });
   }, 60_000);

@@ -102,7 +102,7 @@ const exampleServer = "https://traces.example.com";
 const ownServer = /MILLRACE_ENDPOINT=\S+|MILLRACE_API_KEY=\S+/g;
 
 test.for(await documentedPages())(
-  "every command of %s does what it says",
+  "every command in %s works",
   { timeout: 240_000 },
   async (page) => {
     const faults: string[] = [];

@@ -56,7 +56,7 @@ describe("with all three packages installed in an empty folder", () => {
     expect(await shell.run("node --version")).toEqual(quietly(`${nodeVersion}\n`));
   });
 
-  test("no package that a consumer gets asks for a Node above the floor", async () => {
+  test("no package that a consumer installs requires a newer Node than the minimum", async () => {
     const { packages } = JSON.parse(
       await readFile(join(shell.folder, "package-lock.json"), "utf8"),
     ) as { readonly packages: Readonly<Record<string, { engines?: { node?: string } }>> };
@@ -107,7 +107,7 @@ describe("with all three packages installed in an empty folder", () => {
     expect(await shell.run("node program.mjs")).toEqual(quietly('[0,1,"answer"]\n'));
   });
 
-  test("a CommonJS program requires the SDK without a warning, and gets what an import gets", async () => {
+  test("a CommonJS program requires the SDK without a warning, and gets the same module as an import", async () => {
     await writeFile(
       join(shell.folder, "program.cjs"),
       `const required = require("millrace");
@@ -118,7 +118,7 @@ describe("with all three packages installed in an empty folder", () => {
     expect(await shell.run("node program.cjs")).toEqual(quietly(`${registry.version} true\n`));
   });
 
-  test("both packages that name a command millrace reach it, whichever npm links", async () => {
+  test("the command millrace works whichever of the two packages npm links", async () => {
     for (const bin of ["millrace/bin/millrace.mjs", "@millrace/cli/bin/millrace.mjs"]) {
       const result = await shell.run(`node node_modules/${bin} --version`);
       expect(result).toEqual(quietly(`${registry.version}\n`));
@@ -145,7 +145,7 @@ async function printedHints(): Promise<readonly string[]> {
 }
 
 describe("with the SDK alone", () => {
-  test("each hint that is printed runs: by itself, or once the package it then names is installed", async () => {
+  test("each printed command works, if necessary after installing the package that it names", async () => {
     await using shell = await emptyFolder();
     const hints = await printedHints();
     const installs = hints.filter((hint) => hint.startsWith("npm"));

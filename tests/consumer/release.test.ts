@@ -115,7 +115,7 @@ test.for([
   expect((await git(folder, "status", "--porcelain")).stdout).toBe("");
 });
 
-test("a release is refused where a change is not committed", async () => {
+test("a release is refused if a change is not committed", async () => {
   const folder = await cloneOfFiles();
   await writeFile(join(folder, "notes.txt"), "half done");
   const { status, stderr } = release(folder, "99.1.2");

@@ -36,7 +36,7 @@ const answer = async (model: Model, signal = new AbortController().signal): Prom
   return tokens;
 };
 
-test("the sentence with the question's rare words is found and cites its source", () => {
+test("the sentence with the rare words of the question is found and cites its source", () => {
   const sentences = bestSentences(messages.at(-1)?.content ?? "");
   expect(sentences[0]).toBe(
     "The queue is bounded by count and by bytes, and never grows beyond them. [1]",

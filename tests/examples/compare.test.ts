@@ -63,7 +63,7 @@ const compare = (...runs: WireRun[]) => {
   return comparison.result();
 };
 
-test("what comes back as it was recorded is complete, whatever the order of runs and keys", () => {
+test("runs that are read back as recorded are complete, whatever the order of runs and keys", () => {
   const result = compare(tool, model, root);
   expect(result).toEqual({ equal: 3, different: [], missing: [], unknown: 0 });
   expect(isComplete(result)).toBe(true);
@@ -95,7 +95,7 @@ test.each<[string, WireRun, Partial<WireRun>]>([
   expect(isComplete(result)).toBe(false);
 });
 
-test("a run that comes twice, or that nobody recorded, is unknown", () => {
+test("a run that arrives twice, or was never recorded, is unknown", () => {
   expect(compare(root, model, tool, root).unknown).toBe(1);
   const result = compare(root, model, tool, { ...root, id: "stranger" });
   expect(result.unknown).toBe(1);
@@ -108,12 +108,12 @@ test("the canonical text sorts keys at every depth and leaves out what is undefi
   expect(JSON.parse(text)).toEqual({ b: [{ d: null, c: 1 }], a: 'x"' });
 });
 
-test("the digest counts bytes, not characters, and tells one character's difference", () => {
+test("the digest counts bytes, not characters, and changes with every character", () => {
   expect(digest("né").sizeBytes).toBe(5);
   expect(digest({ a: "one" }).hash).not.toBe(digest({ a: "two" }).hash);
 });
 
-test("the ledger knows the smallest and the largest payload, and a trace that went well", () => {
+test("the ledger records the smallest and the largest payload, and a successful trace", () => {
   const { size, payloadBytes, sample } = ledgerOfThree();
   expect(size).toBe(3);
   expect(payloadBytes.min).toBe('{"question":"Why?"}'.length);

@@ -21,7 +21,7 @@ const write = (path: string, text: string): void => {
   writeFileSync(file, text);
 };
 
-test("a text is cut at its headings, and every section knows its title and line", () => {
+test("a text is divided at its headings, and every section has its title and line", () => {
   const text = `# One\n${paragraph}\n## [Two](x) \`code\`\n${paragraph}\n`;
   expect(splitSections(text).map(({ title, line }) => ({ title, line }))).toEqual([
     { title: "One", line: 1 },
@@ -29,7 +29,7 @@ test("a text is cut at its headings, and every section knows its title and line"
   ]);
 });
 
-test("a heading inside a code block does not cut", () => {
+test("a heading inside a code block does not start a section", () => {
   const text = `# One\n${paragraph}\n\`\`\`sh\n# a comment\n\`\`\`\n${paragraph}\n`;
   expect(splitSections(text)).toHaveLength(1);
 });
@@ -60,7 +60,7 @@ test("the corpus is the Markdown below a folder, in the same order every time, l
   expect(paths).toEqual(["b.md", "node_modules/a/README.md"]);
 });
 
-test("a question finds the section that speaks of it, and whole files stay below their bound", () => {
+test("a question finds the matching section, and whole files stay below their limit", () => {
   const filler = (word: string): string => `# About ${word}\n${`${word} `.repeat(400)}\n`;
   write("many.md", Array.from({ length: 60 }, () => filler("needle")).join(""));
   write("other.md", filler("haystack"));

@@ -10,7 +10,7 @@ const block = (cpuMs: number): void => {
   }
 };
 
-test("a blocked loop shows as delay and as CPU time; time between stretches does not", async () => {
+test("a blocked loop appears as delay and as CPU time; time between measurements does not", async () => {
   const meter = new Meter();
   const stop = meter.start();
   await wait(20);

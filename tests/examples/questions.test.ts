@@ -30,7 +30,7 @@ test("a corpus without headings gives no questions", () => {
   expect(makeTopics([], 10, 1)).toEqual([]);
 });
 
-test("the route takes a bare question, and refuses what is none", () => {
+test("the route accepts a plain question, and refuses anything else", () => {
   expect(parseQuestion('{"question":"Why?"}')).toEqual({
     question: "Why?",
     page: "",

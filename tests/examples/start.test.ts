@@ -111,7 +111,7 @@ test(
   },
 );
 
-test("a flag that is none, or out of range, ends with 2 and says what is possible", async () => {
+test("an unknown flag, or a value out of range, ends with exit code 2 and lists what is allowed", async () => {
   for (const flags of [
     ["--runz", "1"],
     ["--runs", "many"],

@@ -66,7 +66,7 @@ test("the cost of recording is the difference of both phases, shared among the r
   expect(formatSummary(outcome)).toMatch(/CPU per run, for recording +50 µs/);
 });
 
-test("a machine that becomes faster or slower weighs on both: each turn is compared with those around it", () => {
+test("a machine that becomes faster or slower affects both sides: each phase is compared with those before and after it", () => {
   const slower = (one: Outcome["baseline"], cpuMs: readonly number[]) => ({
     ...one,
     cost: { ...one.cost, stretchesCpuMs: cpuMs },

@@ -28,10 +28,10 @@ const quiet = { logger: { warn: () => undefined } };
 /** The stored bytes of each attachment of a run, by name. */
 async function readAttachments(runId: string): Promise<Readonly<Record<string, string>>> {
   await using client = {
-    nouns: new Client({ endpoint: server.url, ...quiet }),
-    [Symbol.asyncDispose]: async (): Promise<void> => void (await client.nouns.close()),
+    apiClient: new Client({ endpoint: server.url, ...quiet }),
+    [Symbol.asyncDispose]: async (): Promise<void> => void (await client.apiClient.close()),
   };
-  const { runs } = client.nouns;
+  const { runs } = client.apiClient;
   const files = Object.entries(await runs.readAttachments(runId));
   const read = files.map(async ([name, file]) => [
     name,
@@ -60,7 +60,7 @@ test("a run that is refused keeps its attachments among the dead letters, and a 
   expect(await readAttachments(run.id)).toEqual({ start: bytes.toString("latin1"), end: "a note" });
 });
 
-test("what process.exit() leaves behind has its attachments, and the next client sends them", async () => {
+test("records left by process.exit() have their attachments, and the next client sends them", async () => {
   const spoolDir = join(folder, "exited");
   const { code, output } = await runProgram(
     `const client = new Client({ endpoint: ${JSON.stringify(unreachable)}, spoolDir: ${JSON.stringify(spoolDir)},
@@ -77,7 +77,7 @@ test("what process.exit() leaves behind has its attachments, and the next client
   expect(await readAttachments(output)).toEqual({ start: bytes.toString("latin1") });
 });
 
-test("a path that was recorded is opened only by a client that may", async () => {
+test("a recorded path is only read by a client that is allowed to read files", async () => {
   const spoolDir = join(folder, "paths");
   const path = join(folder, "secret.txt");
   writeFileSync(path, "not for everybody");

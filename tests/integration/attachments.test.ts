@@ -66,7 +66,7 @@ describe.each([
   ["inline", { workers: 0 }],
   ["each record on a tape of its own", { tapeBytes: 65_536, batchLimit: 1 }],
 ] satisfies [string, ClientOptions][])("attachments %s", (_way, options) => {
-  test("of the start, of the run and of its end all arrive byte for byte; of one name the last counts", async () => {
+  test("from start, run and end arrive byte for byte; if a name is used twice, the last one counts", async () => {
     const { client, messages } = openClient(options);
     const original = Buffer.from(bytes);
     const run = client.startRun({
@@ -111,7 +111,7 @@ describe.each([
   });
 });
 
-test("large binary data in values arrives as an attachment that the value names, small as base64", async () => {
+test("large binary data in values arrives as an attachment to which the value refers, small data as base64", async () => {
   const { client } = openClient({ attachBytesFrom: 1_000 });
   const large = Buffer.alloc(7_000, "ab");
   const small = Buffer.from("small");
@@ -140,7 +140,7 @@ test("large binary data in values arrives as an attachment that the value names,
   });
 });
 
-test("what a killed process had attached is on disk, and the next client sends it with its run", async () => {
+test("attachments of a killed process are on disk, and the next client sends them with their run", async () => {
   const spoolDir = join(folder, "spool");
   const program = join(import.meta.dirname, "..", "support", "killed-attachments-program.mjs");
   const killed = spawnSync(process.execPath, [program, spoolDir, "http://127.0.0.1:9"], {
@@ -164,7 +164,7 @@ test("what a killed process had attached is on disk, and the next client sends i
   );
 });
 
-test("a file is read and sent by the worker where that is allowed, else a marker says why", async () => {
+test("a file is read and sent by the worker if that is allowed, else replaced by a marker with the reason", async () => {
   const path = join(folder, "talk.wav");
   const content = Buffer.alloc(3_000_000, "wave");
   writeFileSync(path, content);
@@ -202,7 +202,7 @@ test("a file is read and sent by the worker where that is allowed, else a marker
 
 const markerType = "text/plain; charset=utf-8";
 
-test("what can't be an attachment becomes a marker that is counted and said; the run and the others arrive", async () => {
+test("an invalid attachment is replaced by a marker, counted and logged; the run and other attachments arrive", async () => {
   const { client, messages } = openClient({ maxAttachmentBytes: 1_024 });
   const ok = { mimeType: "image/png", data: bytes.subarray(0, 100) };
   const hostile: Record<string, unknown> = {

@@ -36,7 +36,7 @@ async function record(options: ClientOptions): Promise<Client> {
   return client;
 }
 
-test("leaves the default in force, is named once for all clients, and tracing goes on", async () => {
+test("keeps the default, causes one warning for all clients, and does not stop tracing", async () => {
   await using server = await loopbackServer();
   vi.stubEnv("MILLRACE_BATCH_LIMIT", "abc");
   const { lines, logger } = captureLog();
@@ -68,7 +68,7 @@ test.each([
   expect(lines).toHaveLength(1);
 });
 
-test("of the rules that mask withholds everything that they would search", async () => {
+test("of masking rules withholds everything that they would search", async () => {
   await using server = await loopbackServer();
   vi.stubEnv("MILLRACE_REDACT", "secrets,mails");
   const client = await record({ endpoint: server.endpoint, logger: captureLog().logger });

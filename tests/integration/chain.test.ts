@@ -152,7 +152,7 @@ describe("promises on the whole chain", () => {
     });
   });
 
-  test("P7: one run that the server refuses costs only itself", async () => {
+  test("P7: one run that the server refuses does not affect the others", async () => {
     const messages: string[] = [];
     const client = openClient({
       endpoint: server.url,

@@ -72,7 +72,7 @@ const requests = fc.array(value, { minLength: 1, maxLength: 5 }).chain((pool) =>
   return fc.array(fc.array(run, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 5 });
 });
 
-test("any run in pieces is received byte for byte as the run as it is", () => {
+test("any run sent as chunks is received byte for byte like the same run sent inline", () => {
   fc.assert(
     fc.property(requests, (all) => {
       const deduplication = new ContentDeduplication();
@@ -90,7 +90,7 @@ test("any run in pieces is received byte for byte as the run as it is", () => {
   );
 });
 
-test("whatever either side forgets, a run arrives as it is or is refused with the reason", () => {
+test("whatever content either side has evicted, a run arrives unchanged or is refused with the reason", () => {
   const outcomes = fc.array(
     fc.constantFrom("fine", "answer lost", "server restarted", "never came"),
     {
@@ -133,7 +133,7 @@ test("whatever either side forgets, a run arrives as it is or is refused with th
   expect(refusals).toBeGreaterThan(0);
 });
 
-test("a turn of a conversation costs what is new in it, not what was said before", () => {
+test("a turn of a conversation sends only its new content", () => {
   const deduplication = new ContentDeduplication();
   const content = new ContentMemory();
   const sizes = [10, 11, 50, 51].map((turns) => {
@@ -150,7 +150,7 @@ test("a turn of a conversation costs what is new in it, not what was said before
   expect(sizes[2]).toBeGreaterThan(38 * 250);
 });
 
-test("a branch of a conversation shares what both have", () => {
+test("two branches of a conversation share their common content", () => {
   const deduplication = new ContentDeduplication();
   const content = new ContentMemory();
   const messages = Array.from({ length: 40 }, (_, turn) => message(turn));
@@ -166,7 +166,7 @@ test("a branch of a conversation shares what both have", () => {
   expect(second).toBeLessThan(2_000);
 });
 
-test("what one trace or one tenant sent can't be referred to from another", () => {
+test("content of one trace or tenant can't be referenced from another", () => {
   const content = new ContentMemory();
   const deduplication = new ContentDeduplication();
   const runs = [conversation(5)];
@@ -184,7 +184,7 @@ test("what one trace or one tenant sent can't be referred to from another", () =
   expect(receiveBody(named, content).reasons.size).toBe(0);
 });
 
-test("a trace that the server keeps forgetting is sent inline", () => {
+test("a trace whose content the server keeps evicting is sent inline", () => {
   const deduplication = new ContentDeduplication();
   const batch = batchOfTrace(traceId, [conversation(5)]);
   const isInPieces = (): boolean => {
@@ -196,7 +196,7 @@ test("a trace that the server keeps forgetting is sent inline", () => {
   expect([1, 2, 3, 4].map(isInPieces)).toEqual([true, true, true, false]);
 });
 
-test("a worker remembers no more than it may", () => {
+test("a worker remembers no more content than its limit", () => {
   const deduplication = new ContentDeduplication(50_000);
   for (let trace = 0; trace < 40; trace++) {
     const draft = deduplication.createDraft();

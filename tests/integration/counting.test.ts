@@ -125,7 +125,7 @@ describe("P2: every accepted record ends in one counted state, whatever the serv
   });
 });
 
-test("a server that is down at first is found again without a restart, and nothing is lost", async () => {
+test("delivery starts without a restart when a server that was down comes up, and nothing is lost", async () => {
   const first = await faultyServer();
   const { port } = new URL(first.url);
   await first.close();

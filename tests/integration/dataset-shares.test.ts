@@ -17,7 +17,7 @@ const newDataset = ({ datasets }: DatasetNouns): Promise<Dataset> =>
   datasets.create({ name: newName() });
 
 describe("shares and clones", () => {
-  test("a share is read by anyone, until it is taken back", async () => {
+  test("a share can be read by anyone until it is revoked", async () => {
     const all = resources();
     const { datasets, examples } = all;
     const { id, name } = await newDataset(all);
@@ -47,7 +47,7 @@ describe("shares and clones", () => {
     );
   });
 
-  test("a clone has what the shared one had; a second is skipped", async () => {
+  test("a clone has the content of the shared dataset; a second clone is skipped", async () => {
     const all = resources();
     const { datasets, examples, warnings } = all;
     const source = await datasets.create({
@@ -94,7 +94,7 @@ describe("shares and clones", () => {
 });
 
 describe("exports and search", () => {
-  test("a chat is exported in the format of fine-tuning, a line for each example", async () => {
+  test("a chat is exported in the fine-tuning format, one line per example", async () => {
     const { datasets, examples } = resources();
     const { id } = await datasets.create({ name: newName(), dataType: "chat" });
     for (let n = 0; n < 3; n += 1) {
@@ -139,7 +139,7 @@ describe("exports and search", () => {
     expect(read).toBe(10);
   });
 
-  test("an indexed dataset finds the examples that are most alike", async () => {
+  test("a search in an indexed dataset finds the most similar examples", async () => {
     const all = resources();
     const { datasets, examples } = all;
     const { id } = await newDataset(all);

@@ -20,7 +20,7 @@ const newDataset = ({ datasets }: DatasetNouns): Promise<Dataset> =>
   datasets.create({ name: newName() });
 
 describe("datasets", () => {
-  test("one is made, read by id and name, changed and deleted", async () => {
+  test("a dataset is created, read by id and name, updated and deleted", async () => {
     const { datasets } = resources();
     const name = `<script>'; DROP TABLE datasets; --"\u0000 ${randomUUID()}`;
     const created = await datasets.create({
@@ -69,7 +69,7 @@ describe("datasets", () => {
     await expect(datasets.create({ name })).rejects.toMatchObject({ code: "CONFLICT" });
   });
 
-  test("a list keeps to its filters, its offset and its limit", async () => {
+  test("a list respects its filters, offset and limit", async () => {
     const { datasets } = resources();
     const label = randomUUID();
     const created = await Promise.all(
@@ -122,7 +122,7 @@ describe("datasets", () => {
 });
 
 describe("versions and splits", () => {
-  test("each write makes a version, which stays readable by time and by tag", async () => {
+  test("each write creates a version, which can still be read by time and by tag", async () => {
     const all = resources();
     const { datasets, examples } = all;
     const { id } = await newDataset(all);

@@ -16,7 +16,7 @@ const resources = (): DatasetNouns => datasetNounsAt(server.url);
 const newDataset = ({ datasets }: DatasetNouns): Promise<Dataset> =>
   datasets.create({ name: `d ${randomUUID()}` });
 
-test("an example is made, read back, changed and deleted, its texts as they were", async () => {
+test("an example is created, read back, updated and deleted, with its texts unchanged", async () => {
   const all = resources();
   const { examples } = all;
   const { id: datasetId } = await newDataset(all);
@@ -48,7 +48,7 @@ test("an example is made, read back, changed and deleted, its texts as they were
   await expect(examples.update(created.id, { inputs: {} })).rejects.toMatchObject({ status: 404 });
 });
 
-test("an id that is sent twice with one content is one example, with another a conflict", async () => {
+test("an id sent twice with the same content is one example, with different content a conflict", async () => {
   const all = resources();
   const { examples } = all;
   const { id: datasetId } = await newDataset(all);
@@ -68,7 +68,7 @@ test("an id that is sent twice with one content is one example, with another a c
   expect(await examples.count({ datasetId })).toBe(2);
 });
 
-test("many are made in chunks, listed, changed and deleted", async () => {
+test("many examples are created in chunks, listed, updated and deleted", async () => {
   const all = resources();
   const { examples } = all;
   const { id: datasetId } = await newDataset(all);
@@ -99,7 +99,7 @@ test("many are made in chunks, listed, changed and deleted", async () => {
   expect(await examples.count({ datasetId })).toBe(3_249);
 });
 
-test("filters of a list hold together", async () => {
+test("several filters of a list are combined", async () => {
   const all = resources();
   const { examples } = all;
   const { id: datasetId, name: datasetName } = await newDataset(all);
@@ -122,7 +122,7 @@ test("filters of a list hold together", async () => {
   await expect(numbers({ filter: "eq(" })).rejects.toMatchObject({ code: "HTTP" });
 });
 
-test("what does not keep to the schemas of its dataset is refused with its place", async () => {
+test("an example that violates its dataset's schemas is refused with its position", async () => {
   const { datasets, examples } = resources();
   const { id: datasetId } = await datasets.create({
     name: `d ${randomUUID()}`,
@@ -192,7 +192,7 @@ test("attachments are read back byte for byte, kept, renamed, replaced and added
   expect(Object.keys(await read(plain))).toEqual(["e"]);
 });
 
-test("an example of a run has its inputs and outputs", async () => {
+test("an example created from a run has the run's inputs and outputs", async () => {
   const all = resources();
   const { examples } = all;
   const { id: datasetId } = await newDataset(all);
@@ -205,7 +205,7 @@ test("an example of a run has its inputs and outputs", async () => {
   expect(created).toMatchObject({ inputs: { q: 1 }, outputs: { a: 2 }, sourceRunId: run.id });
 });
 
-test("the nouns of a client answer, blocking too", async () => {
+test("the resources of a client work, also as blocking calls", async () => {
   const client = new Client({ endpoint: server.url });
   onTestFinished(async () => void (await client.close()));
   const { id } = await client.datasets.create({ name: `d ${randomUUID()}` });

@@ -56,7 +56,7 @@ async function createExperiments(): Promise<ExperimentPair> {
   return { datasetId, exampleIds, left, right };
 }
 
-test("runs of experiments stand beside their example, with their feedback", async () => {
+test("runs of experiments are returned with their example and their feedback", async () => {
   const { datasetId, exampleIds, left, right } = await createExperiments();
   const experimentIds = [left.id, right.id];
   const compared = await client.experiments.compare({ datasetId, experimentIds }).toArray();
@@ -83,7 +83,7 @@ test("runs of experiments stand beside their example, with their feedback", asyn
   ).toHaveLength(2);
 });
 
-test("a comparison is made over the experiments' dataset, and listed", async () => {
+test("a comparison is created for the experiments' dataset, and listed", async () => {
   const { datasetId, left, right } = await createExperiments();
   const name = `<b>'; --" ${randomUUID()}`;
   const experimentIds = [left.id, right.id];
@@ -108,7 +108,7 @@ test("a comparison is made over the experiments' dataset, and listed", async () 
   ).toHaveLength(1);
 });
 
-test("a project over no dataset is no experiment to compare", async () => {
+test("a project without a dataset can't be compared as an experiment", async () => {
   const { id } = await client.projects.create({ name: newName("plain") });
   await expect(
     client.experiments.createComparative({ name: "c", experimentIds: [id] }),
@@ -119,7 +119,7 @@ test("a project over no dataset is no experiment to compare", async () => {
   });
 });
 
-test("experiments over a dataset that was deleted have nothing to be compared by", async () => {
+test("experiments over a deleted dataset can't be compared", async () => {
   const { datasetId, left } = await createExperiments();
   await client.datasets.delete({ datasetId: datasetId });
   const compared = client.experiments.compare({ datasetId, experimentIds: [left.id] });

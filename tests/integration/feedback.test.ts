@@ -30,7 +30,7 @@ async function record(client: Client, names: readonly string[]): Promise<readonl
 }
 
 describe("feedback", () => {
-  test("on a run is recorded, found, changed and deleted, its texts as they are", async () => {
+  test("on a run is created, found, updated and deleted, with its texts unchanged", async () => {
     const client = openClient();
     const [run] = await record(client, ["judged"]);
     const runId = run?.id ?? "";
@@ -95,7 +95,7 @@ describe("feedback", () => {
     expect(await find({ minCreatedAt: new Date(Date.now() + 60_000) })).toEqual([]);
   });
 
-  test("repeated under its id, it is there once; with other content it is a conflict", async () => {
+  test("repeated with the same id, it is stored once; with different content it is a conflict", async () => {
     const client = openClient();
     const feedback = { id: randomUUID(), runId: randomUUID(), key: "k", score: 1 };
     const created = await client.feedback.create(feedback);
@@ -117,7 +117,7 @@ describe("feedback", () => {
   });
 });
 
-test("a token takes feedback by plain fetch, without a key, and is listed", async () => {
+test("a token accepts feedback through a plain fetch without a key, and is listed", async () => {
   const client = openClient();
   const runId = randomUUID();
   const config = { type: "continuous", min: 0, max: 1 } as const;
@@ -142,7 +142,7 @@ test("a token takes feedback by plain fetch, without a key, and is listed", asyn
   ]);
 });
 
-test("a queue is made, filled, reviewed in order, and emptied", async () => {
+test("a queue is created, filled, reviewed in order, and emptied", async () => {
   const client = openClient();
   const runs = await record(client, ["first", "second", "third"]);
   const runIds = runs.map(({ id }) => id);
@@ -200,7 +200,7 @@ test("a queue is made, filled, reviewed in order, and emptied", async () => {
   });
 });
 
-test("a list of queues crosses the 100 that a page holds", async () => {
+test("a list of queues spans several pages of 100", async () => {
   const client = openClient();
   const label = randomUUID();
   const names = Array.from({ length: 130 }, (_, n) => `${label} ${n}`);

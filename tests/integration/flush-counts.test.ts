@@ -5,7 +5,7 @@ import { runProgram } from "../support/run-program.ts";
 
 const quiet = { warn: () => undefined };
 
-test("flush counts records and runs, what arrived before the call included, and each only once", async () => {
+test("flush counts records and runs once each, including those that arrived before the call", async () => {
   await using server = await loopbackServer();
   const client = new Client({ endpoint: server.endpoint, batchLimit: 1, logger: quiet });
   const early = client.startRun({ name: "early" });
@@ -30,7 +30,7 @@ test("flush counts records and runs, what arrived before the call included, and 
   });
 });
 
-test("what is pending at a flush is reported again, as lost where close gives it up", async () => {
+test("records that are pending at a flush are reported again, as lost if close drops them", async () => {
   await using server = await loopbackServer({ runs: [() => undefined] });
   const client = new Client({ endpoint: server.endpoint, logger: quiet });
   client.startRun({ name: "a" }).end();
@@ -51,7 +51,7 @@ test("what is pending at a flush is reported again, as lost where close gives it
   expect(await client.close()).toEqual(closed);
 });
 
-test("two flushes at once both report what they wait for; refused runs are lost", async () => {
+test("two concurrent flushes both report the records that they wait for; refused runs are lost", async () => {
   await using server = await loopbackServer({ runs: [{ status: 401 }] });
   const client = new Client({ endpoint: server.endpoint, logger: quiet });
   client.startRun({ name: "a" }).end();
@@ -86,7 +86,7 @@ const measurePeakBytes = async (endpoint: string, maxQueueBytes: number): Promis
 };
 
 test.each([65_536, 262_144, 1_048_576, 4_194_304])(
-  "maxQueueBytes %i bounds what is held, tapes under way included",
+  "maxQueueBytes %i limits memory, including tapes in flight",
   async (maxQueueBytes) => {
     await using server = await loopbackServer({ runs: [() => undefined] });
     // In addition to the queue: the open tape, and small buffers of the threads.

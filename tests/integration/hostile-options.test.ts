@@ -51,7 +51,7 @@ describe("a revoked proxy as", () => {
     ["startTime", { startTime: revoked(new Date()) }, { inputs: { a: 1 }, tags: ["t"] }],
     ["parent", { parent: revoked({}) as RunTree }, { inputs: { a: 1 }, tags: ["t"] }],
     ["serialized", { serialized: revoked({}) }, { inputs: { a: 1 }, serialized: marker }],
-  ])("%s of a start costs only itself", async (name, options, expected) => {
+  ])("%s of a start: only that value is lost", async (name, options, expected) => {
     const run = await recorded(start(options));
     expect(run).toMatchObject({ name: "whole", outputs: { ok: true }, ...expected, counts: whole });
     const unreadable = { millrace_error: "[unserializable: metadata]" };
@@ -86,14 +86,14 @@ describe("a revoked proxy as", () => {
         expect([...stream()]).toHaveLength(1);
       },
     ],
-  ])("%s costs only itself", async (_, work) => {
+  ])("%s: only that value is lost", async (_, work) => {
     const run = await recorded(work);
     expect(run).toMatchObject({ name: "whole", counts: whole });
     expect(JSON.stringify(run["outputs"])).toContain("[unserializable: Cannot perform");
     expect(run["end_time"]).toBeDefined();
   });
 
-  test("outputs or extra of updateRun costs only itself", async () => {
+  test("outputs or extra of updateRun: only that value is lost", async () => {
     const id = "0198c7d2-0000-7000-8000-000000000001";
     for (const part of ["outputs", "extra"]) {
       const run = await recorded((client) =>
@@ -104,7 +104,7 @@ describe("a revoked proxy as", () => {
     }
   });
 
-  test("attachments costs only itself", async () => {
+  test("attachments: only they are lost", async () => {
     await using server = await loopbackServer();
     const client = new Client({ endpoint: server.endpoint, logger: { warn: () => undefined } });
     start({ attachments: revoked({}) })(client);

@@ -67,7 +67,7 @@ describe("a database of format 8 and its log", () => {
   });
   afterEach(() => server.close());
 
-  test("are answered from as before, and still after a restart", async () => {
+  test("return the same data as before, also after a restart", async () => {
     for (const _start of ["first", "second"]) {
       for (const { key, target, body, answer } of contents.answers) {
         const [method = "", path = ""] = target.split(" ");
@@ -88,7 +88,7 @@ describe("a database of format 8 and its log", () => {
     }
   });
 
-  test("hold their attachments, tags and tokens", async () => {
+  test("contain their attachments, tags and tokens", async () => {
     const client = new Client({ endpoint: server.url, apiKey: contents.keys.local });
     expect(await bytesOf(server, "notes")).toEqual(Buffer.from("attached to a run"));
     expect(await bytesOf(server, "large")).toEqual(Buffer.alloc(70_000, 7));
@@ -103,7 +103,7 @@ describe("a database of format 8 and its log", () => {
     await client.close();
   });
 
-  test("keep no token in clear, in no file, and its address is shown", async () => {
+  test("contain no token in clear text in any file, and its address is still shown", async () => {
     const data = join(folder, "data");
     const token = new URL(contents.feedbackToken).pathname.replace(/.*\//, "");
     const filesWithToken = (): string[] =>
@@ -123,7 +123,7 @@ describe("a database of format 8 and its log", () => {
     expect(filesWithToken()).toEqual([]);
   });
 
-  test("take in what comes now", async () => {
+  test("accept new data", async () => {
     const client = new Client({ endpoint: server.url, apiKey: contents.keys.local });
     const run = client.startRun({ name: "new", inputs: { text: "now" } });
     run.end({ done: true });
@@ -151,7 +151,7 @@ async function bytesOf(server: RunningServer, name: string): Promise<Buffer> {
 }
 
 describe("a spool of that time", () => {
-  test("is taken up by the next client, all of it", async () => {
+  test("is completely sent by the next client", async () => {
     const spoolDir = join(folder, "spool");
     cpSync(join(fixture, "spool"), spoolDir, { recursive: true });
     const files = await inspectSpool(spoolDir);
@@ -167,7 +167,7 @@ describe("a spool of that time", () => {
 });
 
 describe("a checkpoint of that time", () => {
-  test("has the upload go on behind what was done", async () => {
+  test("lets the upload continue after the rows that are done", async () => {
     const server = await startServer({ port: 0, dataDir: ":memory:" });
     const client = new Client({ endpoint: server.url });
     const checkpoint = join(folder, "checkpoint.json");

@@ -17,7 +17,7 @@ async function clients(): Promise<Readonly<Record<"me" | "you" | "nameless", Cli
 
 const hostile = `<script>'; DROP TABLE prompts; --"\u0000 \ud800 😀`;
 
-describe("one's own prompt", () => {
+describe("a prompt of the caller's tenant", () => {
   test("is pushed, pulled, changed, tagged and deleted", async () => {
     const { prompts } = (await clients()).me;
     expect(await prompts.has("p")).toBe(false);
@@ -80,7 +80,7 @@ describe("one's own prompt", () => {
     );
   });
 
-  test("of LangChain comes back as what it was", async () => {
+  test("of LangChain is returned unchanged", async () => {
     const { prompts } = (await clients()).me;
     const template = ChatPromptTemplate.fromMessages([
       ["system", "You are {who}"],
@@ -199,7 +199,7 @@ describe("another tenant's prompt", () => {
     expect(await you.prompts.has("named/p")).toBe(false);
   });
 
-  test("is told apart from a wrong key", async () => {
+  test("is distinguished from a wrong key", async () => {
     const { server } = await hubTenants();
     const unauthorizedClient = new Client({ endpoint: server.url, apiKey: "mr_wrong" });
     onTestFinished(async () => void (await unauthorizedClient.close()));

@@ -37,19 +37,22 @@ function record(client: Client, count = 1): void {
   }
 }
 
-test.each([1, 0])("no request holds what a rule finds, with %i workers", async (workers) => {
-  await using server = await loopbackServer();
-  const client = clientTo(server.endpoint, { workers });
-  record(client, 20);
-  await client.flush();
-  const sent = server.runRequests.map(({ body }) => body.toString("latin1")).join("");
-  expect(sent).toContain(`"mail":"[email]${"*".repeat(mail.length - 7)}"`);
-  expect(sent).not.toContain(mail);
-  expect(client.stats()).toMatchObject({ delivered: 40, redacted: 20 * 7 });
-  await client.close();
-});
+test.each([1, 0])(
+  "no request contains text that a rule matches, with %i workers",
+  async (workers) => {
+    await using server = await loopbackServer();
+    const client = clientTo(server.endpoint, { workers });
+    record(client, 20);
+    await client.flush();
+    const sent = server.runRequests.map(({ body }) => body.toString("latin1")).join("");
+    expect(sent).toContain(`"mail":"[email]${"*".repeat(mail.length - 7)}"`);
+    expect(sent).not.toContain(mail);
+    expect(client.stats()).toMatchObject({ delivered: 40, redacted: 20 * 7 });
+    await client.close();
+  },
+);
 
-test("what is written before it is sent is masked on disk", async () => {
+test("records that are written before they are sent are masked on disk", async () => {
   const client = clientTo(unreachable, { spoolDir: folder, durability: "spool-first" });
   record(client, 3);
   const onDisk = filesText();
@@ -59,7 +62,7 @@ test("what is written before it is sent is masked on disk", async () => {
   expect(filesText()).not.toContain(mail);
 });
 
-test("what overflows onto the disk is masked there, and arrives masked", async () => {
+test("records that overflow to disk are masked there, and arrive masked", async () => {
   const offlineClient = clientTo(unreachable, {
     spoolDir: folder,
     overflow: "spool",
@@ -85,7 +88,7 @@ test("what overflows onto the disk is masked there, and arrives masked", async (
   );
 });
 
-test("what the server refuses is masked among the dead letters", async () => {
+test("records that the server refuses are masked in the dead letters", async () => {
   await using server = await loopbackServer({ runs: [{ status: 422, body: "{}" }] });
   const client = clientTo(server.endpoint, { spoolDir: folder });
   record(client);
@@ -95,7 +98,7 @@ test("what the server refuses is masked among the dead letters", async () => {
   expect(filesText()).not.toContain(mail);
 });
 
-test("what process.exit() leaves behind is masked on disk", async () => {
+test("records left by process.exit() are masked on disk", async () => {
   const { code } = await runProgram(
     `const client = new Client({ endpoint: ${JSON.stringify(unreachable)}, spoolDir: ${JSON.stringify(folder)},
        redact: ["emails"], exitTimeoutMs: 100, logger: { warn() {} } });
@@ -107,7 +110,7 @@ test("what process.exit() leaves behind is masked on disk", async () => {
   expect(filesText()).not.toContain(mail);
 });
 
-test("a rule that hangs costs its worker once: its run arrives with everything masked", async () => {
+test("a rule that hangs costs one worker: its run arrives with everything masked", async () => {
   await using server = await loopbackServer();
   const client = clientTo(server.endpoint, {
     redact: [{ name: "endless", pattern: /^(?:a+)+$/ }],
@@ -123,7 +126,7 @@ test("a rule that hangs costs its worker once: its run arrives with everything m
   await client.close();
 }, 40_000);
 
-test("the variable names sets", async () => {
+test("the variable enables predefined rules", async () => {
   await using server = await loopbackServer();
   const { code, output } = await runProgram(
     `const client = new Client();

@@ -13,7 +13,7 @@ import type { Relay } from "../support/relay.ts";
 // Each turn is a round trip, possibly on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 
-const inPieces = "application/vnd.millrace.pieces";
+const chunksContentType = "application/vnd.millrace.pieces";
 function folder(): string {
   const created = mkdtempSync(join(tmpdir(), "millrace-repeated-"));
   onTestFinished(() => rmSync(created, { recursive: true, force: true }));
@@ -121,7 +121,7 @@ test.each([1, 2, 0])(
   },
 );
 
-test("values that no format should take for its own come back as they were recorded", async () => {
+test("values that look like markers of the format are read back as recorded", async () => {
   const server = await serve();
   const relay = await relayTo(server.url);
   const client = await readyClient(relay);
@@ -174,7 +174,7 @@ test("binary data that repeats is an attachment of each run", async () => {
   expect(ids.filter((id) => sent.includes(`"attachment.${id}.`))).toEqual(ids);
 });
 
-test("a server that was restarted, and has forgotten, loses nothing", async () => {
+test("nothing is lost when a server restarts and loses its remembered content", async () => {
   const dataDir = folder();
   const first = await startServer({ port: 0, dataDir });
   const relay = await relayTo(first.url);
@@ -205,7 +205,7 @@ test("requests that are refused for a while, lost on the way back or too large l
   expect(client.stats()).toMatchObject({ rejected: 0, dropped: 0, pending: 0 });
 });
 
-test("two clients on one trace each send what the server had not from them", async () => {
+test("two clients on one trace each send the content that they have not sent before", async () => {
   const server = await serve();
   const relay = await relayTo(server.url);
   const [one, other] = [await readyClient(relay), await readyClient(relay)];
@@ -219,7 +219,7 @@ test("two clients on one trace each send what the server had not from them", asy
   expect(one.stats().rejected + other.stats().rejected).toBe(0);
 });
 
-test("runs stay whole when those that sent their content first are deleted", async () => {
+test("runs stay complete when the runs that first sent their content are deleted", async () => {
   const server = await serve();
   const relay = await relayTo(server.url);
   const client = await readyClient(relay);
@@ -232,7 +232,7 @@ test("runs stay whole when those that sent their content first are deleted", asy
   expect(await turnsAt(server.url, "kept")).toEqual(["turn 5", "turn 6", "turn 7"]);
 });
 
-test("the spool holds whole content, and the next client's replay arrives", async () => {
+test("the spool contains complete runs, and the next client's replay arrives", async () => {
   const server = await serve();
   const relay = await relayTo(server.url);
   const spoolDir = folder();
@@ -273,28 +273,29 @@ async function talkTo(endpoint: string, options: ClientOptions): Promise<Client>
 
 test.each([
   ["a server that does not offer it", false, "once"],
-  ["a client that was not told to", true, "inline"],
-] as const)("no payload is in pieces: %s", async (_title, flag, contentDeduplication) => {
+  ["a client without the option", true, "inline"],
+] as const)("no payload is sent as chunks: %s", async (_title, flag, contentDeduplication) => {
   await using server = await loopbackServer({ info: infoOf(flag) });
   await talkTo(server.endpoint, { contentDeduplication });
   const sent = Buffer.concat(server.runRequests.map(({ body }) => body)).toString("latin1");
   expect(sent).toContain(message(4).content);
-  expect(sent).not.toContain(inPieces);
+  expect(sent).not.toContain(chunksContentType);
 });
 
 test.each([400, 415, 422])(
-  "a server that offers it and answers %i gets the runs as they are",
+  "a server that announces support and returns %i gets complete runs",
   async (status) => {
     await using server = await loopbackServer({
       info: infoOf(true),
       runs: [
         (response, { body }) => {
-          response.writeHead(body.includes(inPieces) ? status : 202).end("{}");
+          response.writeHead(body.includes(chunksContentType) ? status : 202).end("{}");
         },
       ],
     });
     const client = await talkTo(server.endpoint, {});
-    const isNamed = ({ body }: { readonly body: Buffer }): boolean => body.includes(inPieces);
+    const isNamed = ({ body }: { readonly body: Buffer }): boolean =>
+      body.includes(chunksContentType);
     expect(server.runRequests.some(isNamed)).toBe(true);
     expect(client.stats()).toMatchObject({ rejected: 0, pending: 0, dropped: 0 });
     expect(client.stats().delivered).toBe(client.stats().accepted);

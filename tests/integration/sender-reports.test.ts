@@ -38,7 +38,7 @@ const info = (flags: Readonly<Record<string, boolean>>) => ({
 const pathsOf = (requests: readonly { readonly path: string }[]) =>
   requests.map(({ path }) => path).filter((path) => path.startsWith("/ui/"));
 
-test("a server that asks for it is told what was counted, with the client's key", async () => {
+test("a server that announces support gets the client's counters, with the client's key", async () => {
   await using server = await loopbackServer({ info: info({ millrace_sender_stats: true }) });
   const client = clientTo(server.endpoint, { apiKey: "a-key-of-a-test" });
   await recordTwice(client);
@@ -59,7 +59,7 @@ test("a server that asks for it is told what was counted, with the client's key"
 test.each([
   ["a server that does not ask", { gzip_body_enabled: true }, {}],
   ["any server, where the option is off", { millrace_sender_stats: true }, { reportStats: false }],
-])("%s is told nothing", async (_, flags, options) => {
+])("%s gets no report", async (_, flags, options) => {
   await using server = await loopbackServer({ info: info(flags) });
   const client = clientTo(server.endpoint, options);
   vi.useFakeTimers({ toFake: ["setTimeout"], shouldAdvanceTime: true });
@@ -85,7 +85,7 @@ test("a refused report is no loss, and is not tried again", async () => {
   expect({ delivered, retries }).toEqual({ delivered: accepted, retries: 0 });
 });
 
-test("the local server shows what its senders told it", async () => {
+test("the local server shows the counters that clients reported", async () => {
   const server = await startServer({ port: 0, dataDir: ":memory:" });
   try {
     const client = clientTo(server.url);

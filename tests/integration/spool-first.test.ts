@@ -60,7 +60,7 @@ const files = (): readonly string[] =>
 test.each([
   ["in the tick of the last record", unreachable],
   ["a while after, the server being away", unreachable],
-])("what a call returned from survives kill -9: %s", async (when, endpoint) => {
+])("a record whose call returned survives kill -9: %s", async (when, endpoint) => {
   const ids = await runUntilKilled(when, endpoint);
   expect(ids).toHaveLength(200);
   await using server = await runCounter();
@@ -71,7 +71,7 @@ test.each([
   expect(next.stats()).toMatchObject({ accepted: 400, dropped: 0 });
 });
 
-test("a kill while a server hangs on to the requests loses nothing", async () => {
+test("a kill while the server does not respond loses nothing", async () => {
   await using hung = await runCounter(hanging);
   const ids = await runUntilKilled("a while after, the server being away", hung.url);
   await using server = await runCounter();
@@ -79,7 +79,7 @@ test("a kill while a server hangs on to the requests loses nothing", async () =>
   await vi.waitFor(() => expect(server.ended).toEqual(new Set(ids)), { timeout: 12_000 });
 });
 
-test("what arrived leaves nothing on disk, and is not sent again", async () => {
+test("delivered records leave nothing on disk, and are not sent again", async () => {
   await using server = await runCounter();
   const created = client(server.url);
   for (let i = 0; i < 50; i++) {
@@ -91,7 +91,7 @@ test("what arrived leaves nothing on disk, and is not sent again", async () => {
   expect(created.stats()).toMatchObject({ accepted: 100, delivered: 100, spooled: 0 });
 });
 
-test("what is given up stays where it is, counted once, and the same client sends it later", async () => {
+test("records that can't be delivered stay on disk, are counted once, and the same client sends them later", async () => {
   const server = await startSwitchableServer(503);
   const created = client(server.url, {
     attempts: 1,
@@ -132,7 +132,7 @@ test("dropped records are not sent after all", async () => {
   });
 });
 
-test("a folder that is removed costs the disk's copy only: what is in memory arrives", async () => {
+test("removing the folder loses only the copy on disk: records in memory arrive", async () => {
   await using server = await runCounter();
   const created = client(server.url);
   const first = created.startRun({ name: "first" });
@@ -142,7 +142,7 @@ test("a folder that is removed costs the disk's copy only: what is in memory arr
   await expect(created.flush()).resolves.toMatchObject({ delivered: 4, lost: 0, pending: 0 });
 });
 
-test("where nothing can be written it is said, and all is sent from memory", async () => {
+test("if nothing can be written, a warning is logged, and everything is sent from memory", async () => {
   await using server = await runCounter();
   const created = client(server.url, { spoolDir: program });
   created.startRun({ name: "run" }).end();

@@ -45,7 +45,7 @@ function record(created: Client, count: number): readonly string[] {
 const sum = ({ delivered, rejected, dropped, spooled, pending }: ClientStats): number =>
   delivered + rejected + dropped + spooled + pending;
 
-test("what found no room while the server was away goes to disk and arrives when it is back, all of it", async () => {
+test("records that exceed the queue during an outage go to disk, and all arrive when the server is back", async () => {
   const server = await startSwitchableServer(503);
   const created = client(server.url, { overflow: "spool", maxQueueBytes: 65_536 });
   const ids = record(created, 500);
@@ -61,7 +61,7 @@ test("what found no room while the server was away goes to disk and arrives when
   expect(server.ended).toEqual(new Set(ids));
 });
 
-test("the next client sends what a closed one left, and counts it as its own", async () => {
+test("the next client sends the records that a closed one left, and counts them as its own", async () => {
   const server = await startSwitchableServer(503);
   const first = client(server.url);
   const ids = record(first, 20);
@@ -76,7 +76,7 @@ test("the next client sends what a closed one left, and counts it as its own", a
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test("what the server refuses is counted as rejected, and kept as a dead letter that no client sends", async () => {
+test("records that the server refuses are counted as rejected, and kept as dead letters that no client sends", async () => {
   const server = await startSwitchableServer(422);
   const first = client(server.url);
   record(first, 3);
@@ -91,7 +91,7 @@ test("what the server refuses is counted as rejected, and kept as a dead letter 
   expect(readdirSync(folder)).toEqual(["dead"]);
 });
 
-test("a spool that can't be written costs what found no room, counted; recording goes on", async () => {
+test("an unwritable spool loses only the records that exceed the queue, which are counted; recording continues", async () => {
   const server = await startSwitchableServer(202);
   const blocked = join(folder, "file");
   writeFileSync(blocked, "");

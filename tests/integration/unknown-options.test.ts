@@ -21,7 +21,7 @@ afterEach(async () => {
   lines.length = 0;
 });
 
-test("an option that nobody reads is warned of once a name, and the run is recorded", () => {
+test("an unknown option causes one warning per name, and the run is recorded", () => {
   const client = createClient();
   const misspelt: Record<string, unknown> = { run_type: "llm", project: "p" };
   for (let i = 0; i < 3; i++) {
@@ -39,7 +39,7 @@ test("an option that nobody reads is warned of once a name, and the run is recor
   expect(client.stats()).toMatchObject({ accepted: 18, warnings: { unknownOption: 5 } });
 });
 
-test("a key of an attachment that nobody reads is warned of once, and the attachment is recorded", () => {
+test("an unknown key of an attachment causes one warning, and the attachment is recorded", () => {
   const client = createClient();
   const photo = { mimeType: "image/png", data: new Uint8Array(1), file_name: "photo.png" };
   for (let i = 0; i < 2; i++) {
@@ -51,7 +51,7 @@ test("a key of an attachment that nobody reads is warned of once, and the attach
   expect(client.stats()).toMatchObject({ accepted: 4, warnings: { unknownOption: 1 } });
 });
 
-test("known options are not warned of", () => {
+test("known options cause no warning", () => {
   const client = createClient();
   const root = client.startRun({ name: "a", runType: "llm", inputs: {}, tags: [], metadata: {} });
   client.startRun({ parent: root, projectName: "p", startTime: 1 }).end({}, { endTime: 2 });
@@ -59,7 +59,7 @@ test("known options are not warned of", () => {
   expect(lines).toEqual([]);
 });
 
-test("new RunTree({ name }) is a run of the default client, below the current one", () => {
+test("new RunTree({ name }) is a run of the default client, and a child of the current run", () => {
   const client = createClient();
   setDefaultClient(client);
   const run = new RunTree({ name: "by hand", runType: "tool" });
@@ -82,7 +82,7 @@ test("without a client new RunTree() and fromHeaders record nothing, and do not 
   expect(run.sampled).toBe(false);
 });
 
-test("fromHeaders needs nothing but headers, of any make", () => {
+test("fromHeaders needs only headers, of any type", () => {
   const client = createClient();
   const run = client.startRun({ name: "sender" });
   const sent = run.toHeaders();

@@ -42,7 +42,7 @@ const counted = async (): Promise<number> => client.examples.count({ datasetName
 describe("a checkpoint", () => {
   const path = (): string => join(folder, `${dataset}.json`);
 
-  test("the next upload goes on behind what was done", async () => {
+  test("the next upload continues after the rows that are done", async () => {
     const request = {
       datasetName: dataset,
       createDataset: true,
@@ -63,7 +63,7 @@ describe("a checkpoint", () => {
     expect(await client.examples.upload(rows(400), request)).toMatchObject({ skipped: 400 });
   });
 
-  test("one of another source is refused, by its name or by its rows", async () => {
+  test("a checkpoint of another source is refused, by its name or by its rows", async () => {
     const request = { datasetName: dataset, createDataset: true };
     await client.examples.upload(rows(10), {
       ...request,
@@ -79,7 +79,7 @@ describe("a checkpoint", () => {
     expect(await counted()).toBe(10);
   });
 
-  test("one of another dataset, and a file that is none, are refused", async () => {
+  test("a checkpoint of another dataset, and a file that is no checkpoint, are refused", async () => {
     await client.examples.upload(rows(3), {
       datasetName: dataset,
       createDataset: true,
@@ -99,7 +99,7 @@ describe("a checkpoint", () => {
     ).rejects.toThrow("is not a checkpoint");
   });
 
-  test("one that can't be written is told, and the rows arrive", async () => {
+  test("a checkpoint that can't be written is reported, and the rows arrive", async () => {
     const result = await client.examples.upload(rows(30), {
       datasetName: dataset,
       createDataset: true,
@@ -115,7 +115,7 @@ describe("a checkpoint", () => {
 describe("feedback and runs", () => {
   const runId = "01890a5d-ac96-774b-bcce-b302099a8057";
 
-  test("runs come with their ids and times, and judgements of them once", async () => {
+  test("runs arrive with their ids and times, and feedback on them once", async () => {
     const run = {
       id: runId,
       trace_id: runId,

@@ -98,13 +98,13 @@ async function upload(
 
 const inOrder = Array.from({ length: 100 }, (_, n) => n);
 
-test("a server that takes the later request first has rows in another order, unless order is asked for", async () => {
+test("a server that handles the later request first gets rows in another order, unless ordered is set", async () => {
   const loose = await upload({ inFlight: 2 });
   expect(loose).not.toEqual(inOrder);
   expect(loose.toSorted((a, b) => a - b)).toEqual(inOrder);
 });
 
-test("where order is asked for, a request goes out when the one before it was answered", async () => {
+test("with ordered, a request is sent when the previous one was answered", async () => {
   const waiting: RowRequest[] = [];
   const arrived: number[] = [];
   let maxInFlight = 0;
@@ -123,7 +123,7 @@ test("where order is asked for, a request goes out when the one before it was an
   expect(arrived).toEqual(inOrder);
 });
 
-test("while a server holds its answers no more is read than the requests under way and one chunk", async () => {
+test("while a server does not respond, no more is read than the requests in flight and one chunk", async () => {
   let acceptedRows = 0;
   let open = false;
   const waitingRequests: RowRequest[] = [];

@@ -55,7 +55,7 @@ describe("examples", () => {
     ["a generator", (items: readonly NewExample[]) => slowly(items)],
     ["a stream of Node", (items: readonly NewExample[]) => Readable.from(items)],
     ["a stream of the web", (items: readonly NewExample[]) => ReadableStream.from(items)],
-  ])("every row of %s arrives as it is", async (_what, from) => {
+  ])("every row of %s arrives unchanged", async (_what, from) => {
     const result = await client.examples.upload(from(rows(2_500)), {
       datasetName: dataset,
       createDataset: true,
@@ -72,7 +72,7 @@ describe("examples", () => {
     });
   });
 
-  test("the same upload once more adds nothing, and what is new comes to what is there", async () => {
+  test("repeating an upload adds nothing, and new rows are added", async () => {
     const request = { datasetName: dataset, createDataset: true, chunkCount: 100 };
     await client.examples.upload(rows(500), request);
     const again = await client.examples.upload(rows(700), request);
@@ -80,7 +80,7 @@ describe("examples", () => {
     expect(await counted()).toBe(700);
   });
 
-  test("rows come to a pipeline's end, and its result is there", async () => {
+  test("rows arrive through a pipeline, and its result is available", async () => {
     const end = client.examples.uploadStream<{ q: string }>({
       datasetName: dataset,
       createDataset: { description: "from a pipeline" },
@@ -95,7 +95,7 @@ describe("examples", () => {
     });
   });
 
-  test("a row that is refused is found, told with its number, and left out", async () => {
+  test("a refused row is found, reported with its number, and omitted", async () => {
     await client.datasets.create({
       name: dataset,
       inputsSchema: { type: "object", required: ["n"], properties: { n: { type: "number" } } },
@@ -117,7 +117,7 @@ describe("examples", () => {
     expect(await counted()).toBe(998);
   });
 
-  test("a row that can't become an example is told, and its neighbours arrive", async () => {
+  test("a row that can't be converted to an example is reported, and the other rows arrive", async () => {
     const result = await client.examples.upload([1, 2, 3, 4], {
       datasetName: dataset,
       createDataset: true,
@@ -135,7 +135,7 @@ describe("examples", () => {
     ]);
   });
 
-  test("two rows of one key: the same is skipped, another is rejected", async () => {
+  test("two rows with one key: the same content is skipped, different content is rejected", async () => {
     const source = [
       { key: "a", text: "one" },
       { key: "a", text: "one" },
@@ -152,7 +152,7 @@ describe("examples", () => {
     expect(result.faults.map(({ row }) => row).toSorted((a, b) => a - b)).toEqual([3, 4]);
   });
 
-  test("a row beyond what the server takes is rejected alone", async () => {
+  test("only a row that exceeds the server's limit is rejected", async () => {
     const large = { inputs: { text: "x".repeat(30_000_000) } };
     const result = await client.examples.upload([...rows(10), large, ...rows(20)], {
       datasetName: dataset,
@@ -162,7 +162,7 @@ describe("examples", () => {
     expect(result.faults[0]?.row).toBe(11);
   });
 
-  test("a dry run says what a dataset would refuse, and makes nothing", async () => {
+  test("a dry run reports what a dataset would refuse, and creates nothing", async () => {
     await client.datasets.create({
       name: dataset,
       inputsSchema: { type: "object", required: ["n"] },
@@ -180,7 +180,7 @@ describe("examples", () => {
     expect(await counted()).toBe(0);
   });
 
-  test("an unknown dataset is told before a row is read", async () => {
+  test("an unknown dataset is reported before a row is read", async () => {
     let reads = 0;
     const source = slowly([1, 2].map((n) => (reads++, { inputs: { n } })));
     await expect(client.examples.upload(source, { datasetName: "no such" })).rejects.toThrow(
@@ -189,7 +189,7 @@ describe("examples", () => {
     expect(reads).toBe(2);
   });
 
-  test("attachments come along, and are part of what a row is", async () => {
+  test("attachments are uploaded, and are part of a row's content", async () => {
     const bytes = Buffer.from([0, 1, 2, 255]);
     const source = [
       { inputs: { n: 1 }, attachments: { "a.bin": { mimeType: "application/x-a", data: bytes } } },
@@ -207,7 +207,7 @@ describe("examples", () => {
     expect(Buffer.from(await client.examples.readAttachment(file!))).toEqual(bytes);
   });
 
-  test("a source that fails is the cause, and what came before it is there", async () => {
+  test("an error of the source is the cause, and earlier rows are stored", async () => {
     async function* failing(): AsyncGenerator<NewExample> {
       yield* rows(50);
       throw new RangeError("the disk is gone");
@@ -223,7 +223,7 @@ describe("examples", () => {
     expect(await counted()).toBe(50);
   });
 
-  test("the caller's signal ends it while the source takes its time", async () => {
+  test("the caller's signal ends the upload while the source is slow", async () => {
     const ending = new AbortController();
     async function* hanging(): AsyncGenerator<NewExample> {
       yield* rows(5);
@@ -240,7 +240,7 @@ describe("examples", () => {
   });
 });
 
-test("a blocking upload takes what crosses", () => {
+test("a blocking upload accepts serializable sources", () => {
   const result = client.sync.examples.upload(rows(40), {
     datasetName: dataset,
     createDataset: true,

@@ -157,7 +157,7 @@ await client.close();
 `;
 
 test.each(paths)(
-  "what JSON makes larger than the server takes is marked, the rest arrives, by $path",
+  "content that exceeds the server's limit as JSON is replaced by a marker and the rest arrives, by $path",
   async ({ workers, howItEnds, code }) => {
     await using server = await loopbackServer({ info: { status: 200, body: info } });
     const result = await runProgram(large, {

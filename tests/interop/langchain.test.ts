@@ -159,14 +159,14 @@ describe.each(senders)("a LangChainTracer with a client of %s", (_, createSender
     const model = new FakeStreamingChatModel({
       chunks: ["Ra", "in."].map((content) => new AIMessageChunk({ content })),
     });
-    const pieces: string[] = [];
+    const chunks: string[] = [];
     const runs = await traced(createSender, async (tracer) => {
       const stream = await ask(model).stream({ question: "Weather?" }, { callbacks: [tracer] });
-      for await (const piece of stream) {
-        pieces.push(piece);
+      for await (const chunk of stream) {
+        chunks.push(chunk);
       }
     });
-    expect(pieces.join("")).toBe("Rain.");
+    expect(chunks.join("")).toBe("Rain.");
     expect(named(runs, "ask")).toMatchObject({
       inputs: { question: "Weather?" },
       outputs: { output: "Rain." },
@@ -177,7 +177,7 @@ describe.each(senders)("a LangChainTracer with a client of %s", (_, createSender
     expect(events.map(({ name }) => name)).toContain("new_token");
   });
 
-  test("traces what fails, with its error, up to the root", async () => {
+  test("traces failures with their error, up to the root", async () => {
     const broken = RunnableLambda.from((_answer: string) => {
       throw new TypeError("no umbrella");
     }).withConfig({ runName: "broken" });
@@ -192,7 +192,7 @@ describe.each(senders)("a LangChainTracer with a client of %s", (_, createSender
     expect(named(runs, "ask").error).toBeNull();
   });
 
-  test("keeps traces that run at once apart", async () => {
+  test("keeps concurrent traces separate", async () => {
     const questions = Array.from({ length: 20 }, (_none, index) => `question ${index}`);
     const runs = await traced(createSender, async (tracer) => {
       const chain = ask(new FakeListChatModel({ responses: ["Rain."] }));

@@ -62,7 +62,7 @@ describe.each(versions)("annotation queues of %s", (version) => {
     expect((await idsOf({ nameContains: stem, limit: 1 })).size).toBe(1);
   });
 
-  test("runs stand in a queue in the order in which they were added, each once", async () => {
+  test("a queue contains runs in the order in which they were added, each once", async () => {
     const client = testServer.either(version);
     const { id } = await client.createAnnotationQueue({ name: unique("queue") });
     const [first, second, third] = (await makeRuns(client, 3)) as [string, string, string];

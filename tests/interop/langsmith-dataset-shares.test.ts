@@ -9,7 +9,7 @@ const testServer = new LangsmithTestServer("dataset-shares");
 const tokenOf = (url: string): string => new URL(url).pathname.match(/[0-9a-f-]{36}/u)![0];
 
 describe.each(versions)("shared datasets of %s", (version) => {
-  test("a dataset is read by its link, with its examples, until it is taken back", async () => {
+  test("a shared dataset can be read with its examples until it is unshared", async () => {
     const client = testServer.either(version);
     const { dataset, examples } = await doubles(client, 3);
     const { share_token: token, url } = await client.shareDataset(dataset.id);
@@ -36,7 +36,7 @@ describe.each(versions)("shared datasets of %s", (version) => {
     await expect(testServer.reader.datasets.readShared(token)).rejects.toThrow("404");
   });
 
-  test("a public dataset is cloned under a name of one's own", async () => {
+  test("a public dataset is cloned under a new name", async () => {
     const client = testServer.either(version);
     const { dataset, examples } = await doubles(client, 3);
     const { url } = await client.shareDataset(dataset.id);

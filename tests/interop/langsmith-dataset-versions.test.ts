@@ -6,7 +6,7 @@ import { versions, newVersions } from "./langsmith/methods.ts";
 const testServer = new LangsmithTestServer("dataset-versions");
 
 describe.each(versions)("versions of datasets with %s", (version) => {
-  test("versions differ by what was added, changed and removed between them", async () => {
+  test("the difference of two versions lists added, changed and removed examples", async () => {
     const client = testServer.either(version);
     const { dataset, examples } = await doubles(client, 3);
     const before = await betweenVersions();
@@ -37,7 +37,7 @@ describe.each(versions)("versions of datasets with %s", (version) => {
     expect(byName).toEqual(diff);
   });
 
-  test("examples go into splits and out again, and earlier versions keep theirs", async () => {
+  test("examples are added to and removed from splits, and earlier versions keep theirs", async () => {
     const client = testServer.either(version);
     const { dataset, examples } = await doubles(client, 3);
     const datasetId = dataset.id;
@@ -101,7 +101,7 @@ test.each(newVersions)(
   },
 );
 
-test("langsmith 0.1 searches the examples of an indexed dataset by likeness, and by a filter", async () => {
+test("langsmith 0.1 searches the examples of an indexed dataset by similarity, and by a filter", async () => {
   const client = testServer.old();
   const { id: datasetId, name: datasetName } = await client.createDataset(`likes ${Date.now()}`, {
     inputsSchema: {

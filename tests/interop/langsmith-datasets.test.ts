@@ -12,7 +12,7 @@ const textSchema = {
 };
 
 describe.each(versions)("datasets of %s", (version) => {
-  test("a dataset is made with all its fields, and read by id and by name", async () => {
+  test("a dataset is created with all its fields, and read by id and by name", async () => {
     const client = testServer.either(version);
     const name = unique(`dataset ${unusualText.slice(0, 5)}`);
     const created = await client.createDataset(name, {
@@ -43,7 +43,7 @@ describe.each(versions)("datasets of %s", (version) => {
     await expect(client.createDataset(name)).rejects.toThrow(/409|already exists/u);
   });
 
-  test("a dataset is there until it is deleted, by id or by name", async () => {
+  test("a dataset exists until it is deleted, by id or by name", async () => {
     const client = testServer.either(version);
     const [first, second] = [unique("dataset"), unique("dataset")];
     const { id: datasetId } = await client.createDataset(first);
@@ -57,7 +57,7 @@ describe.each(versions)("datasets of %s", (version) => {
     await expect(client.readDataset({ datasetName: second })).rejects.toThrow("not found");
   });
 
-  test("an update changes what it names, and nothing else", async () => {
+  test("an update changes only the given fields", async () => {
     const client = testServer.either(version);
     const { id, name } = await client.createDataset(unique("dataset"), { description: "before" });
     const renamed = unique("renamed");
@@ -74,7 +74,7 @@ describe.each(versions)("datasets of %s", (version) => {
     expect(await client.hasDataset({ datasetName: name })).toBe(false);
   });
 
-  test("datasets are listed by each filter, and past a page", async () => {
+  test("datasets are listed by each filter, and over several pages", async () => {
     const client = testServer.either(version);
     const stem = crypto.randomUUID();
     const first = await client.createDataset(`${stem} first`, { metadata: { team: stem } });
@@ -140,7 +140,7 @@ describe.each(versions)("datasets of %s", (version) => {
     await expect(missing).rejects.toThrow("nowhere");
   });
 
-  test("chats leave as lines for fine-tuning", async () => {
+  test("chats are exported as lines for fine-tuning", async () => {
     const client = testServer.either(version);
     const { id, name } = await client.createDataset(unique("chats"), { dataType: "chat" });
     await client.createChatExample(

@@ -21,7 +21,7 @@ async function sourceRun(client: OldClient): Promise<string> {
 }
 
 describe.each(versions)("examples of %s", (version) => {
-  test("an example is made with all its fields, and read", async () => {
+  test("an example is created with all its fields, and read", async () => {
     const client = testServer.either(version);
     const { id: datasetId, name: datasetName } = await client.createDataset(unique("dataset"));
     const exampleId = crypto.randomUUID();
@@ -58,7 +58,7 @@ describe.each(versions)("examples of %s", (version) => {
     await expect(client.readExample(crypto.randomUUID())).rejects.toThrow("404");
   });
 
-  test("many examples are made at once, in their order", async () => {
+  test("many examples are created at once, in order", async () => {
     const client = testServer.either(version);
     const { name: datasetName } = await client.createDataset(unique("dataset"));
     const exampleIds = [crypto.randomUUID(), crypto.randomUUID()];
@@ -120,7 +120,7 @@ describe.each(versions)("examples of %s", (version) => {
     });
   });
 
-  test("examples are listed by each filter, and past a page", async () => {
+  test("examples are listed by each filter, and over several pages", async () => {
     const client = testServer.either(version);
     const { dataset } = await doubles(client, 103);
     const datasetId = dataset.id;
@@ -148,7 +148,7 @@ describe.each(versions)("examples of %s", (version) => {
     expect(length).toBe(3);
   });
 
-  test("an update changes what it names, and nothing else", async () => {
+  test("an update changes only the given fields", async () => {
     const client = testServer.either(version);
     const { dataset, examples } = await doubles(client, 3);
     const [first, second, third] = examples.map(({ id }) => id) as [string, string, string];
@@ -182,7 +182,7 @@ describe.each(versions)("examples of %s", (version) => {
     });
   });
 
-  test("a deleted example is not there any more", async () => {
+  test("a deleted example does not exist any more", async () => {
     const client = testServer.either(version);
     const { dataset, examples } = await doubles(client, 2);
     await client.deleteExample(examples[0]!.id);

@@ -173,7 +173,7 @@ describe.each(versions)("experiments of %s", (version) => {
     expect(await better(names[1]!)).toEqual([0, 1]);
   });
 
-  test("a comparison is made by hand, its dataset that of the first experiment", async () => {
+  test("a comparison is created directly, for the dataset of the first experiment", async () => {
     const client = testServer.either(version);
     const { id: referenceDatasetId } = await client.createDataset(unique("dataset"));
     const experimentIds: string[] = [];

@@ -26,7 +26,7 @@ async function makeRun(client: OldClient, fields: object = {}): Promise<MadeRun>
 }
 
 describe.each(versions)("feedback of %s", (version) => {
-  test("feedback is made with all its fields, and read", async () => {
+  test("feedback is created with all its fields, and read", async () => {
     const client = testServer.either(version);
     const { id: runId } = await makeRun(client);
     const { id: sourceRunId } = await makeRun(client);
@@ -64,7 +64,7 @@ describe.each(versions)("feedback of %s", (version) => {
     expect(run.feedbackStats).toMatchObject({ helpful: { n: 1, avg: 0.75 } });
   });
 
-  test("a project is judged as a run is", async () => {
+  test("a project gets feedback like a run", async () => {
     const client = testServer.either(version);
     const { id: projectId } = await client.createProject({ projectName: unique("project") });
     const { id } = await client.createFeedback(null, "summary", { score: 1, projectId });
@@ -75,7 +75,7 @@ describe.each(versions)("feedback of %s", (version) => {
     });
   });
 
-  test("an update changes what it names, and a deleted one is not there any more", async () => {
+  test("an update changes only the given fields, and deleted feedback does not exist any more", async () => {
     const client = testServer.either(version);
     const { id: runId } = await makeRun(client);
     const { id } = await client.createFeedback(runId, "helpful", { score: 0, comment: "before" });
@@ -97,7 +97,7 @@ describe.each(versions)("feedback of %s", (version) => {
     expect(await toArray(client.listFeedback({ runIds: [runId] }))).toEqual([]);
   });
 
-  test("feedback is listed by runs, keys and sources, and past a page", async () => {
+  test("feedback is listed by runs, keys and sources, and over several pages", async () => {
     const client = testServer.either(version);
     const first = await makeRun(client);
     const second = await makeRun(client);
@@ -121,7 +121,7 @@ describe.each(versions)("feedback of %s", (version) => {
     expect((await idsOf({ runIds: [many.id] })).size).toBe(101);
   });
 
-  test("whoever has the address of a token judges without a key", async () => {
+  test("the address of a token accepts feedback without a key", async () => {
     const client = testServer.either(version);
     const { id: runId } = await makeRun(client);
     const byLink = await client.createPresignedFeedbackToken(runId, "helpful");
@@ -144,7 +144,7 @@ describe.each(versions)("feedback of %s", (version) => {
     expect(listed).toHaveLength(2);
   });
 
-  test("an expired token takes nothing any more, and the past is no expiry", async () => {
+  test("an expired token accepts no feedback, and an expiry in the past is refused", async () => {
     const client = testServer.either(version);
     const { id: runId } = await makeRun(client);
     const { url } = await client.createPresignedFeedbackToken(runId, "late", {
@@ -162,7 +162,7 @@ describe.each(versions)("feedback of %s", (version) => {
     expect(past).toContain("the expiry must be in the future");
   });
 
-  test("what an evaluator says of a run is its feedback", async () => {
+  test("the result of an evaluator becomes feedback on the run", async () => {
     const client = testServer.either(version);
     const created = await makeRun(client);
     const run = await client.readRun(created.id);

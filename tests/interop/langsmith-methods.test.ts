@@ -10,7 +10,7 @@ describe.each(versions)("%s", (version) => {
     expect(publicMethods(version).filter((name) => !knownMethods.has(name))).toEqual([]);
   });
 
-  test("has every method that the tests name, and each in one place", () => {
+  test("has every method that the tests name, and each is listed once", () => {
     const existingMethods = new Set(publicMethods(version));
     const named = [...assigned, ...Object.keys(excluded[version])];
     expect(named.filter((name) => !existingMethods.has(name))).toEqual([]);
@@ -18,6 +18,6 @@ describe.each(versions)("%s", (version) => {
   });
 });
 
-test.each(resources)("the methods of %s have a file of tests", (resource) => {
+test.each(resources)("the methods of %s have a test file", (resource) => {
   expect(existsSync(new URL(`langsmith-${resource}.test.ts`, import.meta.url))).toBe(true);
 });

@@ -47,7 +47,7 @@ describe("multipart requests of langsmith 0.10", () => {
     expect((await attachmentOf(read, "note")).bytes).toEqual(png);
   });
 
-  test.each(newVersions)("a multipart request of one's own is taken in (%s)", async (newer) => {
+  test.each(newVersions)("a manually built multipart request is accepted (%s)", async (newer) => {
     const client = testServer.newest(newer);
     const project = unique("multipart");
     const id = crypto.randomUUID();

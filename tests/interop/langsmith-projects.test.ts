@@ -5,7 +5,7 @@ import { versions, newVersions } from "./langsmith/methods.ts";
 const testServer = new LangsmithTestServer("projects");
 
 describe.each(versions)("projects of %s", (version) => {
-  test("a project is made with all its fields, and read by id and by name", async () => {
+  test("a project is created with all its fields, and read by id and by name", async () => {
     const client = testServer.either(version);
     const name = unique("project <b>");
     const created = await client.createProject({
@@ -29,7 +29,7 @@ describe.each(versions)("projects of %s", (version) => {
     });
   });
 
-  test("a taken name is refused, and with upsert it is changed instead", async () => {
+  test("a taken name is refused, or with upsert the project is updated", async () => {
     const client = testServer.either(version);
     const projectName = unique("project");
     const { id } = await client.createProject({ projectName });
@@ -39,7 +39,7 @@ describe.each(versions)("projects of %s", (version) => {
     expect(await client.readProject({ projectId: id })).toMatchObject({ description: "new" });
   });
 
-  test("a project is there until it is deleted, by id or by name", async () => {
+  test("a project exists until it is deleted, by id or by name", async () => {
     const client = testServer.either(version);
     const [first, second] = [unique("project"), unique("project")];
     const { id } = await client.createProject({ projectName: first });
@@ -58,7 +58,7 @@ describe.each(versions)("projects of %s", (version) => {
     await expect(client.readProject({ projectId: id })).rejects.toThrow("404");
   });
 
-  test("an update changes what it names, and nothing else", async () => {
+  test("an update changes only the given fields", async () => {
     const client = testServer.either(version);
     const { id } = await client.createProject({
       projectName: unique("project"),
@@ -113,7 +113,7 @@ describe.each(versions)("projects of %s", (version) => {
     expect(await idsOf({ metadata: { team: stem } })).toEqual([plain.id]);
   });
 
-  test("a list of more than a page has every project once", async () => {
+  test("a list of several pages contains every project once", async () => {
     const client = testServer.either(version);
     const stem = crypto.randomUUID();
     const names = Array.from({ length: 101 }, (_, index) => `${stem} ${index}`);

@@ -16,7 +16,7 @@ const manifest = (template: string) => ({
 });
 
 describe.each(versions)("prompts of %s", (version) => {
-  test("a prompt is made, found, changed and deleted", async () => {
+  test("a prompt is created, found, updated and deleted", async () => {
     const client = testServer.either(version);
     const name = handle();
     expect(await client.promptExists(name)).toBe(false);
@@ -54,7 +54,7 @@ describe.each(versions)("prompts of %s", (version) => {
     await expect(client.deletePrompt(name)).rejects.toThrow("does not exist");
   });
 
-  test("prompts are listed by what they are, and past a page", async () => {
+  test("prompts are listed by their properties, and over several pages", async () => {
     const client = testServer.either(version);
     const stem = crypto.randomUUID();
     const names = Array.from({ length: 102 }, (_, index) => `p-${stem}-${index}`);
@@ -71,7 +71,7 @@ describe.each(versions)("prompts of %s", (version) => {
     expect((await listed({ query: stem, isPublic: false, sortField: "num_likes" })).size).toBe(101);
   });
 
-  test("likes are counted once for a tenant, and taken back", async () => {
+  test("likes are counted once per tenant, and can be removed", async () => {
     const client = testServer.either(version);
     const name = handle();
     await client.createPrompt(name);
@@ -82,7 +82,7 @@ describe.each(versions)("prompts of %s", (version) => {
     expect(await client.getPrompt(name)).toMatchObject({ num_likes: 0 });
   });
 
-  test("commits follow each other, and are pulled by hash, by its beginning and as the latest", async () => {
+  test("commits form a sequence, and are pulled by hash, by the beginning of a hash and as the latest", async () => {
     const client = testServer.either(version);
     const name = handle();
     await expect(client.createCommit(name, manifest("none"))).rejects.toThrow("does not exist");
@@ -122,7 +122,7 @@ describe.each(versions)("prompts of %s", (version) => {
     expect(await client.getPrompt(name)).toMatchObject({ num_commits: 3 });
   });
 
-  test("a push makes the prompt or changes it, and commits", async () => {
+  test("a push creates or updates the prompt, and commits", async () => {
     const client = testServer.either(version);
     const name = handle();
     const bare = await client.pushPrompt(name, { description: "first" });
@@ -138,7 +138,7 @@ describe.each(versions)("prompts of %s", (version) => {
     expect(await client.pullPromptCommit(name)).toMatchObject({ manifest: manifest("pushed") });
   });
 
-  test("a prompt is public under the tenant's handle", async () => {
+  test("a public prompt is found under the tenant's handle", async () => {
     await testServer.reader.tenant.setHandle("mill");
     const client = testServer.either(version);
     const name = handle();

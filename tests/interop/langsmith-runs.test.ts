@@ -76,7 +76,7 @@ beforeAll(async () => {
 });
 
 describe.each(versions)("runs of %s", (version) => {
-  test("a run is read, and with its children all that is below it", async () => {
+  test("a run is read, also with all its descendants", async () => {
     const client = testServer.either(version);
     const alone = await client.readRun(sample.id("good"));
     expect(alone).toMatchObject({
@@ -146,7 +146,7 @@ describe.each(versions)("runs of %s", (version) => {
     expect(await namesOf({ projectId: [projectId] })).toEqual(new Set(names));
   });
 
-  test("a list selects fields, and goes on past a page", async () => {
+  test("a list selects fields, and spans several pages", async () => {
     const client = testServer.either(version);
     const [run] = await toArray(
       client.listRuns({ projectName: sample.project, isRoot: true, select: ["id", "name"] }),
@@ -171,7 +171,7 @@ describe.each(versions)("runs of %s", (version) => {
     expect(new Set(listed.map(({ id }) => id))).toEqual(new Set(ids));
   });
 
-  test("the statistics are those of the runs that a filter leaves", async () => {
+  test("statistics cover the runs that match a filter", async () => {
     const client = testServer.either(version);
     const projectNames = [sample.project];
     const stats = async (filter: object) =>
@@ -189,7 +189,7 @@ describe.each(versions)("runs of %s", (version) => {
     });
   });
 
-  test("a shared run has a link until it is taken back", async () => {
+  test("a shared run has a link until it is unshared", async () => {
     const client = testServer.either(version);
     const id = sample.id("good");
     expect(await client.readRunSharedLink(id)).toBeUndefined();

@@ -43,7 +43,7 @@ function collectPaths(): string[] {
 describe.each(versions)("tracing with %s", (version) => {
   const traceable = traceableOf(version);
 
-  test("functions that call each other are one trace of three levels, sent in batches", async () => {
+  test("nested function calls form one trace of three levels, sent in batches", async () => {
     const paths = collectPaths();
     const client = testServer.either(version);
     const project = unique("trace");
@@ -163,7 +163,7 @@ describe.each(versions)("tracing with %s", (version) => {
     expect(named(runs, "leaf")).toMatchObject({ error: "no umbrella" });
   });
 
-  test("a trace goes on in another process by its headers", async () => {
+  test("a trace continues in another process through its headers", async () => {
     const client = testServer.either(version);
     const RunTree = runTreeOf(version);
     const project = unique("distributed");
@@ -184,25 +184,25 @@ describe.each(versions)("tracing with %s", (version) => {
     ]);
   });
 
-  test("what a function streams is its output", async () => {
+  test("the chunks that a function streams are its output", async () => {
     const client = testServer.either(version);
     const project = unique("stream");
     const stream = traceable(
       async function* stream(count: number) {
         for (let index = 0; index < count; index += 1) {
-          yield await Promise.resolve(`piece ${index}`);
+          yield await Promise.resolve(`chunk ${index}`);
         }
       },
       { client, project_name: project, tracingEnabled: true },
     );
-    const pieces: string[] = [];
-    for await (const piece of stream(3)) {
-      pieces.push(piece);
+    const chunks: string[] = [];
+    for await (const chunk of stream(3)) {
+      chunks.push(chunk);
     }
     await client.awaitPendingTraceBatches();
     const [run] = await testServer.runsOf(project);
-    expect(run).toMatchObject({ inputs: { input: 3 }, outputs: { outputs: pieces } });
-    expect(pieces).toHaveLength(3);
+    expect(run).toMatchObject({ inputs: { input: 3 }, outputs: { outputs: chunks } });
+    expect(chunks).toHaveLength(3);
   });
 
   test("100 traces at once all arrive, each with its own child", async () => {
@@ -224,7 +224,7 @@ describe.each(versions)("tracing with %s", (version) => {
     }
   });
 
-  test("a run without a place in a trace is sent by itself, and so is its end", async () => {
+  test("a run without a dotted order is sent alone, and so is its end", async () => {
     const paths = collectPaths();
     const client = testServer.either(version);
     const id = crypto.randomUUID();
@@ -257,7 +257,7 @@ describe.each(versions)("tracing with %s", (version) => {
     expect(paths).toEqual(["/runs", `/runs/${id}`]);
   });
 
-  test("a batch of starts and ends is taken in at once", async () => {
+  test("a batch of starts and ends is accepted in one request", async () => {
     const client = testServer.either(version);
     const project = unique("batch");
     const [first, second] = ["first", "second"].map((name) => {

@@ -103,7 +103,7 @@ async function recordExperiment() {
   return { dataset, experiment, examples, runs };
 }
 
-describe.each(newVersions)("the second version of the API, asked by %s", (newer) => {
+describe.each(newVersions)("/api/v2 with %s", (newer) => {
   const client = (): TodaysClient => testServer.newest(newer);
 
   test("queries runs page by page, with the fields that are selected", async () => {
@@ -165,7 +165,7 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
     expect(runs.map(({ name }) => name)).toEqual(names);
   });
 
-  test("without selects has ids alone, and names a field that there is not", async () => {
+  test("returns only ids without selects, and names an unknown field", async () => {
     const runs = await toArray(
       client().runs.query({ project_ids: [projectId], ...since, is_root: true }),
     );
@@ -175,7 +175,7 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
     await expect(toArray(client().runs.query({}))).rejects.toThrow(/422.*project_ids/s);
   });
 
-  test("reads one run, and says where its page is", async () => {
+  test("reads one run, and returns the address of its page", async () => {
     const run = await client().runs.retrieve(id("model"), {
       project_id: projectId,
       selects: ["NAME", "PARENT_RUN_IDS", "TRACE_ID", "TAGS", "OUTPUTS_PREVIEW"],
@@ -198,7 +198,7 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
     await expect(client().runs.retrieve(crypto.randomUUID(), missing)).rejects.toThrow("404");
   });
 
-  test("says when a run was last queued, and leaves out what no run here has", async () => {
+  test("returns when a run was last queued, and omits fields that no run has", async () => {
     const { annotationQueues } = testServer.reader;
     const selects = ["NAME", "LAST_QUEUED_AT", "PRICE_MODEL_ID", "THREAD_EVALUATION_TIME"] as const;
     const shown = { project_id: projectId, selects: [...selects] };
@@ -230,7 +230,7 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
     }
   });
 
-  test("shares a run and takes that back", async () => {
+  test("shares and unshares a run", async () => {
     const { share_token: token } = await client().runs.share.create(id("first"), {});
     const selects: "SHARE_URL"[] = ["SHARE_URL"];
     const shared = { project_id: projectId, selects };
@@ -252,7 +252,7 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
     ]);
   });
 
-  test("queries threads, the one that was active last first, page by page", async () => {
+  test("queries threads page by page, the most recently active first", async () => {
     const threads = await toArray(
       client().threads.query({ project_id: projectId, ...since, page_size: 1 }),
     );
@@ -276,7 +276,7 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
     expect((await toArray(failed)).map(({ thread_id: thread }) => thread)).toEqual(["talk"]);
   });
 
-  test("lists a thread's traces, and what it comes to", async () => {
+  test("lists a thread's traces and totals", async () => {
     const traces = await toArray(
       client().threads.listTraces("talk", {
         project_id: projectId,
@@ -296,7 +296,7 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
     expect(Object.keys(stats)).toHaveLength(4);
   });
 
-  test("queries the last day alone where no time is given", async () => {
+  test("queries only the last day by default", async () => {
     const [runs, threads, traces] = await Promise.all([
       toArray(client().runs.query({ project_ids: [projectId] })),
       toArray(client().threads.query({ project_id: projectId })),
@@ -312,7 +312,7 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
     expect((await toArray(recent)).map(({ name }) => name)).toEqual(["now"]);
   });
 
-  test("queries traces with what is counted over the whole of each", async () => {
+  test("queries traces with the totals of each trace", async () => {
     const query = { project_id: projectId, ...since, page_size: 2 };
     const traces = await toArray(
       client().traces.query({ ...query, selects: ["NAME", "TOTAL_TOKENS"] }),
@@ -335,7 +335,7 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
     );
   });
 
-  test("says when the first token of a trace came", async () => {
+  test("returns when the first token of a trace arrived", async () => {
     const traced = unique("v2 streamed");
     const [root, child] = [crypto.randomUUID(), crypto.randomUUID()];
     const order = `20260102T030405000000Z${root}`;
@@ -361,7 +361,7 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
     ]);
   });
 
-  test("gives tokens and costs by category, and the dataset of an experiment's runs", async () => {
+  test("returns tokens and costs by category, and the dataset of an experiment's runs", async () => {
     const selects = [
       "PROMPT_TOKEN_DETAILS" as const,
       "COMPLETION_TOKEN_DETAILS" as const,
@@ -431,7 +431,7 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
     await expect(runs.query(token, { selects })).rejects.toThrow("404");
   });
 
-  test("says which runs are linked to examples", async () => {
+  test("returns which runs are linked to examples", async () => {
     const { dataset, experiment } = await recordExperiment();
     const selects: ("NAME" | "IS_IN_DATASET")[] = ["NAME", "IS_IN_DATASET"];
     const { examples } = testServer.reader;
@@ -481,7 +481,7 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
     });
   });
 
-  test("says that sandboxes, SQL and what it can't search are of the hosted service", async () => {
+  test("returns 501 for sandboxes, SQL and unsupported searches of the hosted service", async () => {
     const query = { project_ids: [projectId], ai_search: "rude answers" };
     await expect(toArray(client().runs.query(query))).rejects.toThrow(/406.*event-stream/s);
     const filtered = { project_id: projectId, ...since, thread_filter: "gt(count, 1)" };
@@ -494,10 +494,10 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
   });
 });
 
-describe("the second version of the API, asked by langsmith 0.12 alone", () => {
+describe("/api/v2 with langsmith 0.12 only", () => {
   const client = (): NewestClient => testServer.newest("langsmith-0.12") as unknown as NewestClient;
 
-  test("streams a page item by item, and goes on with the next", async () => {
+  test("streams a page item by item, and continues with the next page", async () => {
     const baseQuery = { ...since, page_size: 2 };
     const { runs, threads, traces } = client();
     const ofRuns = { ...baseQuery, project_ids: [projectId], selects: ["NAME" as const] };
@@ -551,7 +551,7 @@ describe("the second version of the API, asked by langsmith 0.12 alone", () => {
     });
   });
 
-  test("shares a whole thread, shows its token, and takes that back", async () => {
+  test("shares a whole thread, returns its token, and unshares it", async () => {
     const { share } = client().threads;
     const where = { project_id: projectId };
     expect(await share.retrieve("talk", where)).toEqual({});

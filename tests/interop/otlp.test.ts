@@ -181,7 +181,7 @@ describe.each(exporters)("the exporter of %s", (_, Exporter) => {
     ]);
   });
 
-  test("sending the same spans twice makes no run more", async () => {
+  test("sending the same spans twice creates no additional runs", async () => {
     const { provider, exporter, tracer, memory, runs } = setUp(Exporter);
     runAgent(tracer);
     await provider.forceFlush();
@@ -190,7 +190,7 @@ describe.each(exporters)("the exporter of %s", (_, Exporter) => {
     expect(await runs()).toEqual(before);
   });
 
-  test("sending children before their root, one by one, makes the same tree", async () => {
+  test("sending children before their root, one by one, creates the same tree", async () => {
     const { exporter, offlineTracer, memory, runs } = setUp(Exporter);
     runAgent(offlineTracer);
     for (const span of memory.getFinishedSpans()) {
@@ -209,7 +209,7 @@ describe.each(exporters)("the exporter of %s", (_, Exporter) => {
     ]);
   });
 
-  test("a span that another process called is a root until its caller comes", async () => {
+  test("a span with a remote parent is a root until the parent arrives", async () => {
     const { provider, tracer, runs } = setUp(Exporter);
     const traceId = crypto.randomUUID().replaceAll("-", "");
     const caller = {

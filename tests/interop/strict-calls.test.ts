@@ -13,7 +13,7 @@ import type { SampleKind } from "./strict/sample.ts";
 describe.each<[SampleKind, string]>([
   ["full", ""],
   ["nulls", "/api/v1"],
-])("to answers that are %s, below %j", (samples, prefix) => {
+])("to %s responses, below %j", (samples, prefix) => {
   const called = new Set<string>();
   let server: StrictServer;
   let client: Client;
@@ -45,7 +45,7 @@ describe.each<[SampleKind, string]>([
     expect(server.violations().slice(before)).toEqual([]);
   });
 
-  test("no method of a noun was left out", () => {
+  test("every method of every resource is called", () => {
     expect(methodsOf(client).filter((method) => !called.has(method))).toEqual([]);
     expect(called.size).toBeGreaterThan(20);
   });

@@ -27,12 +27,12 @@ function responseTo(
 const project = sampleOf("@TracerSession", "full") as Readonly<Record<string, unknown>>;
 const readProject = `GET /sessions/${id}`;
 
-describe("an answer is as the platform has it", () => {
+describe("a correct response has no differences", () => {
   test.each<[string, ReceivedResponse]>([
     ["with every member", responseTo(readProject, project)],
     ["with null wherever it may be", responseTo(readProject, sampleOf("@TracerSession", "nulls"))],
-    ["with members that nobody knows", responseTo(readProject, { ...project, colour: "red" })],
-    ["with the part that was asked for", responseTo(readProject, {}, { isPart: true })],
+    ["with unknown members", responseTo(readProject, { ...project, colour: "red" })],
+    ["with only the selected members", responseTo(readProject, {}, { isPart: true })],
     ["as a file", responseTo(`GET /datasets/${id}/csv`, "a,b\r\n", { contentType: "text/csv" })],
     ["as a refusal", responseTo(readProject, { detail: "no such project" }, { status: 404 })],
   ])("%s", (_what, response) => {
@@ -40,7 +40,7 @@ describe("an answer is as the platform has it", () => {
   });
 });
 
-describe("a difference is named", () => {
+describe("a difference is reported", () => {
   test.each<[string, ReceivedResponse]>([
     ["readProject: lacks answer.tenant_id", responseTo(readProject, { id })],
     ["readProject: answer.name is 7, not string", responseTo(readProject, { ...project, name: 7 })],
@@ -60,7 +60,7 @@ describe("a difference is named", () => {
   });
 });
 
-test("a path without a route is told apart from what is not there", () => {
+test("a missing route is distinguished from a missing resource", () => {
   const detail = `there is no GET /sessions/${id}`;
   expect(isRouted(responseTo(readProject, { detail }, { status: 404 }))).toBe(false);
   expect(isRouted(responseTo(readProject, { detail: "no project" }, { status: 404 }))).toBe(true);

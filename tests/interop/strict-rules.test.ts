@@ -84,7 +84,7 @@ async function rulesBrokenBy(...requests: readonly BrokenRequest[]): Promise<rea
   return server.violations().map(({ rule }) => rule);
 }
 
-describe("what is right passes", () => {
+describe("correct requests pass", () => {
   test.each<[string, BrokenRequest]>([
     ["a batch", batch([root, child], [{ ...child, end_time: null, outputs: { a: 1 } }])],
     ["parts", form(post, [`post.${rootId}.inputs`, { a: 1 }], [`patch.${childId}`, child])],
@@ -160,7 +160,7 @@ const requestsByRule: Readonly<Record<Exclude<Rule, "http">, readonly BrokenRequ
   "query-type": [call("GET", "/sessions?limit=ten")],
 };
 
-describe("each rule is named when it is broken", () => {
+describe("each broken rule is reported", () => {
   test.each(Object.entries(requestsByRule))("%s", async (rule, requests) => {
     const before = await rulesBrokenBy(...requests.slice(0, -1));
     expect(before).toEqual([]);
@@ -178,7 +178,7 @@ describe("each rule is named when it is broken", () => {
   });
 });
 
-test("an operation that was refused may come again", async () => {
+test("a refused operation may be sent again", async () => {
   const options = { onIngest: (count: number) => (count === 1 ? { status: 503 } : undefined) };
   expect(await rulesBrokenBy({ ...batch([root]), options }, batch([root]))).toEqual([]);
 });

@@ -124,7 +124,7 @@ const faults: Readonly<Record<number, StrictResponse>> = {
   6: "hang up",
 };
 
-describe("what is recorded keeps every rule of the wire", () => {
+describe("recorded runs respect every rule of the wire format", () => {
   test.each<[string, ClientOptions, Partial<StrictOptions>]>([
     ["inline, plain", { workers: 0, compression: "none" }, {}],
     ["inline, gzip", { workers: 0, compression: "gzip" }, { encodings: ["gzip"] }],
@@ -140,7 +140,7 @@ describe("what is recorded keeps every rule of the wire", () => {
       { limits: { operations: 20, bytes: 200_000 } },
     ],
     [
-      "now and then away",
+      "temporarily unavailable",
       { workers: 0, retryAfterLimitMs: 100 },
       {
         limits: { operations: 20, bytes: 200_000 },
@@ -199,7 +199,7 @@ describe("what is recorded keeps every rule of the wire", () => {
   );
 });
 
-test("a request holds as many runs as the server says that it takes", async () => {
+test("a request contains as many runs as the server accepts", async () => {
   const { server } = await recorded(
     async (client, strict) => {
       await sendWarmUp(client, strict);
@@ -213,7 +213,7 @@ test("a request holds as many runs as the server says that it takes", async () =
   expect(Math.max(...server.batches)).toBe(600);
 });
 
-test("text that escapes make six times as long stays within the limit of bytes", async () => {
+test("text that escaping makes six times as long stays within the byte limit", async () => {
   const { server } = await recorded(
     async (client, strict) => {
       await sendWarmUp(client, strict);
@@ -229,7 +229,7 @@ test("text that escapes make six times as long stays within the limit of bytes",
   expect(server.runs.size).toBe(101);
 });
 
-test("LangChain's tracer, over our client, keeps every rule of the wire", async () => {
+test("LangChain's tracer with our client respects every rule of the wire format", async () => {
   const { server } = await recorded(async (client) => {
     const prompt = ChatPromptTemplate.fromMessages([
       ["system", "Be brief."],

@@ -51,7 +51,7 @@ function run({
 const lost = /Lost 2 records \(closed\).*Last failure.*ECONNREFUSED 127\.0\.0\.1:9/;
 
 describe("a server that was never reached", () => {
-  test("holds a natural end for less than 2 s, and the loss is said with its cause", async () => {
+  test("delays a natural end by less than 2 s, and the loss is logged with its cause", async () => {
     const { code, stderr, endMs } = await run({ howItEnds: "natural" });
     expect(code).toBe(0);
     expect(endMs).toBeLessThan(2_000);
@@ -59,14 +59,14 @@ describe("a server that was never reached", () => {
     expect(stderr).toContain('Start a server with "npx millrace serve --port 9"');
   });
 
-  test("holds a program that ends at once no longer than the start of a worker and a moment", async () => {
+  test("delays a program that ends at once only until a worker has started and tried to connect", async () => {
     const { code, stderr, endMs } = await run({ howItEnds: "at once" });
     expect(code).toBe(0);
     expect(endMs).toBeLessThan(6_000);
     expect(stderr).toMatch(lost);
   });
 
-  test("is said with its cause at process.exit(), when no message of a worker can arrive", async () => {
+  test("is logged with its cause at process.exit(), when no message of a worker can arrive", async () => {
     const { stderr, endMs } = await run({
       howItEnds: "exit",
       options: { exitTimeoutMs: 200 },
@@ -76,7 +76,7 @@ describe("a server that was never reached", () => {
     expect(stderr).toContain("npx millrace serve");
   });
 
-  test("leaves what was recorded in the spool", async () => {
+  test("leaves the recorded data in the spool", async () => {
     const spoolDir = mkdtempSync(join(tmpdir(), "millrace-spool-"));
     onTestFinished(() => rmSync(spoolDir, { recursive: true }));
     const { stderr, endMs } = await run({ howItEnds: "natural", options: { spoolDir } });
@@ -92,19 +92,19 @@ describe("a server that was never reached", () => {
   test.each([
     [{ drainTimeoutMs: 2_500 }, {}],
     [{}, { MILLRACE_DRAIN_TIMEOUT_MS: "2500" }],
-  ])("is waited for as long as the program says: %j %j", async (options, env) => {
+  ])("is waited for as long as the program sets: %j %j", async (options, env) => {
     const { endMs } = await run({ howItEnds: "natural", options, env });
     expect(endMs).toBeGreaterThan(2_400);
   });
 
-  test("holds a program without workers as little", async () => {
+  test("delays a program without workers just as little", async () => {
     const { stderr, endMs } = await run({ howItEnds: "natural", options: { workers: 0 } });
     expect(endMs).toBeLessThan(2_000);
     expect(stderr).toMatch(lost);
   });
 });
 
-test("a server that is slow to answer its first request is waited for", async () => {
+test("a server that responds slowly to its first request is waited for", async () => {
   const result = new Set<string>();
   await using server = await runCounter((request, response) => {
     const chunks: Buffer[] = [];
@@ -120,7 +120,7 @@ test("a server that is slow to answer its first request is waited for", async ()
   expect(result.size).toBe(1);
 });
 
-test("where no connection comes about at all the end says so", async () => {
+test("if no connection is established at all, the log message at the end says so", async () => {
   // Accepts connections, but never starts the TLS handshake.
   const silent = createServer(() => undefined);
   await new Promise<void>((resolve) => {

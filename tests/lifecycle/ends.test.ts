@@ -59,7 +59,7 @@ const unreachable = "http://127.0.0.1:9";
 // Worker threads may start slowly on a busy machine. Another test covers how long a forced end waits.
 const longExitTimeout = { exitTimeoutMs: 20_000 };
 
-describe("whatever the end, what was recorded arrives, and the exit code is the program's own", () => {
+describe("however the process ends, recorded data arrives and the exit code is unchanged", () => {
   const ends: readonly (readonly [string, number | null, NodeJS.Signals | null])[] = [
     ["natural", 0, null],
     ["exit", 3, null],
@@ -97,7 +97,7 @@ describe("whatever the end, what was recorded arrives, and the exit code is the 
     expect(server.ended.size).toBe(3);
   });
 
-  test("SIGTERM with an exit hook that, as ours, lets the signal end the process", async () => {
+  test("SIGTERM with another exit hook that lets the signal end the process, like ours", async () => {
     await using server = await runCounter();
     const result = await run(
       { howItEnds: "exit hook", endpoint: server.url, signal: "SIGTERM" },
@@ -128,8 +128,8 @@ describe("whatever the end, what was recorded arrives, and the exit code is the 
   });
 });
 
-describe("an end waits no longer than it may", () => {
-  test("a natural end at a server that hangs: drainTimeoutMs, and the loss is said", async () => {
+describe("the end of a process does not wait longer than its limit", () => {
+  test("a natural end with a server that hangs waits drainTimeoutMs, and the loss is logged", async () => {
     await using server = await runCounter(hanging);
     const result = await run(
       { howItEnds: "natural", endpoint: server.url },
@@ -141,7 +141,7 @@ describe("an end waits no longer than it may", () => {
     expect(result.stderr).toContain("Lost 6 records (closed)");
   });
 
-  test("without workers, an /info that hangs holds no process whose runs arrived", async () => {
+  test("without workers, an /info that hangs does not keep a process alive whose runs arrived", async () => {
     await using server = await runCounter((request, response) => {
       request.resume();
       if (request.url !== "/info") {
@@ -156,7 +156,7 @@ describe("an end waits no longer than it may", () => {
     expect(result.tookMs).toBeLessThan(20_000);
   });
 
-  test("a natural end waits for a tape of the spool no longer than a forced end would", async () => {
+  test("a natural end waits for spooled tapes at most as long as a forced end", async () => {
     const spoolDir = mkdtempSync(join(tmpdir(), "millrace-spool-"));
     try {
       await run(
@@ -176,7 +176,7 @@ describe("an end waits no longer than it may", () => {
     }
   });
 
-  test("a forced end at a server that hangs: exitTimeoutMs", async () => {
+  test("a forced end with a server that hangs waits exitTimeoutMs", async () => {
     await using server = await runCounter(hanging);
     const result = await run(
       { howItEnds: "exit", endpoint: server.url },
@@ -188,7 +188,7 @@ describe("an end waits no longer than it may", () => {
   });
 
   test.each(["nothing", "delivered"])(
-    "an idle client keeps no process alive: %s",
+    "an idle client does not keep the process alive: %s",
     async (howItEnds) => {
       await using server = await runCounter();
       const result = await run(
@@ -201,7 +201,7 @@ describe("an end waits no longer than it may", () => {
   );
 });
 
-test("an end without close says what was lost in a quiet minute, though all else arrived", async () => {
+test("an end without close logs losses that were not logged before, although everything else arrived", async () => {
   await using server = await runCounter();
   const { stderr } = await run(
     { howItEnds: "natural", endpoint: server.url },
@@ -212,7 +212,7 @@ test("an end without close says what was lost in a quiet minute, though all else
 });
 
 describe("with a spool", () => {
-  test("what could not be sent is sent by the next process, once, and the file goes", async () => {
+  test("records that could not be sent are sent once by the next process, and the file is removed", async () => {
     const spoolDir = mkdtempSync(join(tmpdir(), "millrace-spool-"));
     try {
       const offlineRun = await run(
@@ -239,7 +239,7 @@ describe("with a spool", () => {
   });
 });
 
-test("close ships what is queued, then refuses; what comes later is counted", async () => {
+test("close sends queued records, then refuses new ones and counts them", async () => {
   await using server = await runCounter();
   const { stdout } = await run({ howItEnds: "close", endpoint: server.url });
   expect(JSON.parse(stdout)).toMatchObject({
@@ -251,7 +251,7 @@ test("close ships what is queued, then refuses; what comes later is counted", as
   });
 });
 
-test("flush as the last statement settles and says what was delivered", async () => {
+test("flush as the last statement settles and returns what was delivered", async () => {
   await using server = await runCounter();
   const { code, stdout } = await run({ howItEnds: "flush", endpoint: server.url });
   expect(code).toBe(0);

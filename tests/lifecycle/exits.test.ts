@@ -15,7 +15,7 @@ const recordThree = `
   }
 `;
 
-describe("with a handler of the program's own what was recorded arrives, and the exit code is the program's", () => {
+describe("with a handler of the program, recorded data arrives and the exit code is the program's", () => {
   test.each([
     [
       "an uncaught exception",
@@ -56,7 +56,7 @@ test.each([
   ["natural", "", 0],
   ["process.exit()", "process.exit(3);", 3],
   ["SIGTERM", 'process.kill(process.pid, "SIGTERM"); setInterval(() => {}, 1_000);', null],
-])("an end while the worker is starting delivers all the same: %s", async (_name, end, code) => {
+])("an end while the worker is starting still delivers: %s", async (_name, end, code) => {
   await using server = await runCounter();
   const source = `${recordThree} void client.flush(); ${end}`;
   const result = await runProgram(source, { env: { ENDPOINT: server.url } });
@@ -64,7 +64,7 @@ test.each([
   expect(server.ended.size).toBe(3);
 });
 
-test("flush as the last statement ends with 0, and says what was delivered", async () => {
+test("flush as the last statement ends with exit code 0, and returns what was delivered", async () => {
   await using server = await runCounter();
   const source = `${recordThree} console.log(JSON.stringify(await client.flush()));`;
   const result = await runProgram(source, { env: { ENDPOINT: server.url } });
@@ -78,7 +78,7 @@ test("flush as the last statement ends with 0, and says what was delivered", asy
 });
 
 describe("without workers a forced end can't send", () => {
-  test("with a spool all of it is there for the next client", async () => {
+  test("with a spool, everything is kept for the next client", async () => {
     const spoolDir = mkdtempSync(join(tmpdir(), "millrace-exits-"));
     onTestFinished(() => rmSync(spoolDir, { recursive: true }));
     await using server = await runCounter();
@@ -94,7 +94,7 @@ describe("without workers a forced end can't send", () => {
     expect(readdirSync(spoolDir)).toEqual([]);
   });
 
-  test("without one each record is counted and said, and the exit code is the program's", async () => {
+  test("without a spool, each record is counted and logged, and the exit code is the program's", async () => {
     await using server = await runCounter();
     const end = `process.on("exit", () => console.log(JSON.stringify(client.stats().lost.closed)));
       process.exit(3);`;
@@ -106,7 +106,7 @@ describe("without workers a forced end can't send", () => {
   });
 });
 
-test("a second SIGINT while the first drains ends nothing early: the delivery has its time, and the signal ends the process", async () => {
+test("a second SIGINT during shutdown does not shorten the delivery, and the signal ends the process", async () => {
   let release = (): void => undefined;
   const isHeld = new Promise<void>((resolve) => {
     release = resolve;
@@ -140,7 +140,7 @@ test("a second SIGINT while the first drains ends nothing early: the delivery ha
   expect(seen.some((url) => url.startsWith("/runs"))).toBe(true);
 }, 60_000);
 
-test("a vitest project that records, under faked timers too, ends by itself with 0 and nothing left open", async () => {
+test("a vitest project that records, also with fake timers, ends naturally with exit code 0 and no open handles", async () => {
   await using server = await runCounter();
   const root = join(import.meta.dirname, "vitest-project");
   const vitest = join(import.meta.dirname, "../../node_modules/vitest/vitest.mjs");

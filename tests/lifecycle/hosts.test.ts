@@ -34,18 +34,15 @@ test.each([
   ["natural", 0],
   ["exit", 4],
   ["throw", 5],
-] as const)(
-  "what a worker thread of the program's own records arrives: %s",
-  async (howItEnds, code) => {
-    await using server = await runCounter();
-    const { ended, output } = start("in-thread.mjs", [howItEnds, server.url]);
-    expect(await ended).toEqual([0, null]);
-    expect(output()).toBe(`thread ended with ${code}\n`);
-    expect(server.ended.size).toBe(3);
-  },
-);
+] as const)("records of a worker thread of the program arrive: %s", async (howItEnds, code) => {
+  await using server = await runCounter();
+  const { ended, output } = start("in-thread.mjs", [howItEnds, server.url]);
+  expect(await ended).toEqual([0, null]);
+  expect(output()).toBe(`thread ended with ${code}\n`);
+  expect(server.ended.size).toBe(3);
+});
 
-test("what children of a cluster and their parent record arrives, and all of them end", async () => {
+test("records of cluster workers and their parent arrive, and all of them end", async () => {
   await using server = await runCounter();
   const { ended, output } = start("in-cluster.mjs", [server.url]);
   expect(await ended).toEqual([0, null]);
@@ -53,7 +50,7 @@ test("what children of a cluster and their parent record arrives, and all of the
   expect(server.ended.size).toBe(9);
 });
 
-test("a process that is frozen while its connections are cut loses nothing, counts once, and keeps its worker", async () => {
+test("a process that is suspended while its connections are closed loses nothing, counts once, and keeps its worker", async () => {
   let isCut = true;
   const seen: string[] = [];
   await using server = await runCounter((request, response) => {

@@ -17,9 +17,9 @@ const oneCall = `millrace.traceable(function answer() { return 42; })();`;
 const sentTo = (server: LoopbackServer): string =>
   server.runRequests.map(({ body }) => body.toString("latin1")).join("");
 
-describe("a program that makes no client", () => {
+describe("a program that creates no client", () => {
   test.each([{}, { LANGSMITH_API_KEY: "key", MILLRACE_PROJECT: "p" }])(
-    "records nothing, opens nothing and pays next to nothing with %o",
+    "records nothing, opens no connection and costs almost nothing with %o",
     async (env) => {
       const { code, output } = await program(
         `const next = millrace.traceable((n) => n + 1, { name: "next" });
@@ -57,7 +57,7 @@ describe("a program that makes no client", () => {
     expect(sentTo(server)).toContain('"name":"answer"');
   });
 
-  test("is told of a tracing variable that can't be read, once", async () => {
+  test("gets one warning about an invalid tracing variable", async () => {
     const { output } = await program(`${oneCall}${oneCall}`, { LANGSMITH_TRACING: "perhaps" });
     expect(output).toBe(
       '[millrace] LANGSMITH_TRACING is "perhaps"; allowed: true, false, yes, no, on, off, 1 or 0. It is ignored.\n',
@@ -65,7 +65,7 @@ describe("a program that makes no client", () => {
   });
 });
 
-test("a tracing variable that says false wins over a client that is enabled", async () => {
+test("a tracing variable that says false overrides an enabled client", async () => {
   await using server = await loopbackServer();
   const { output } = await program(
     `const client = new Client({ enabled: true, endpoint: ${JSON.stringify(server.endpoint)} });
@@ -97,7 +97,7 @@ test("the first client of the program takes over, and nothing that was recorded 
   expect(endedRuns(server)).toEqual(["early in implicit", "later in own"]);
 });
 
-test("README's ten lines record what they promise", async () => {
+test("the quick start of the README records what it promises", async () => {
   await using server = await loopbackServer();
   const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
   const [, code = ""] = /## Quick start\n```ts\n(.*?)```/s.exec(readme) ?? [];

@@ -5,7 +5,7 @@ import { startServer } from "@millrace/server";
 import { Client } from "millrace";
 import { expect, test } from "vitest";
 
-test("a client that asks nothing loads nothing to ask with, and holds no process after", async () => {
+test("networking code is loaded by the first call, and does not keep the process alive", async () => {
   const server = await startServer({ port: 0, dataDir: ":memory:" });
   const program = fileURLToPath(new URL("../support/api-program.mjs", import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [program, server.url], {
@@ -15,7 +15,7 @@ test("a client that asks nothing loads nothing to ask with, and holds no process
   expect(JSON.parse(stdout)).toEqual({ before: false, has: false, after: true });
 });
 
-test("the nouns of a closed client refuse, and a second close changes nothing", async () => {
+test("the resources of a closed client refuse calls, and a second close changes nothing", async () => {
   const client = new Client();
   await client.close();
   await client.close();

@@ -83,7 +83,7 @@ test("counts what was delivered and what was refused", async () => {
   expect(lines).toEqual(["[millrace] bad"]);
 });
 
-test("keeps a tape while the server is away, round after round, and sends it when it is back", async () => {
+test("keeps a tape while the server is unreachable, round after round, and sends it when it is back", async () => {
   const unreachable: Step = () => ({ ...emptyReport, undelivered: 3, reason: "ECONNREFUSED" });
   const { delivery, ledger, calls } = delivering([
     unreachable,
@@ -101,7 +101,7 @@ test("keeps a tape while the server is away, round after round, and sends it whe
   expect(ledger.totalLost).toBe(0);
 });
 
-test("gives up records that the server fails on, and only those", async () => {
+test("drops only the records on which the server fails", async () => {
   const { delivery, ledger } = delivering([
     (task) => {
       settleTape(task, ["delivered", "pending", "rejected"]);
@@ -112,7 +112,7 @@ test("gives up records that the server fails on, and only those", async () => {
   expect(ledger).toMatchObject({ delivered: 1, lost: { expired: 1, rejected: 1 } });
 });
 
-test("re-sends a tape whose worker died, and counts once what it had delivered", async () => {
+test("sends a tape again whose worker crashed, and counts delivered records once", async () => {
   const { delivery, ledger, calls } = delivering([
     (task) => {
       settleTape(task, ["delivered", "pending"]);
@@ -130,7 +130,7 @@ test("re-sends a tape whose worker died, and counts once what it had delivered",
   expect(ledger.delivered).toBe(2);
 });
 
-test("a tape with which workers die, whole and in halves, is given up as workerLost", async () => {
+test("a tape on which workers crash, whole and in halves, is counted as workerLost", async () => {
   const { delivery, ledger, calls } = delivering([died]);
   const shipped = delivery.ship(tapeOf(2));
   await vi.advanceTimersByTimeAsync(60_000);
@@ -139,7 +139,7 @@ test("a tape with which workers die, whole and in halves, is given up as workerL
   expect(ledger.lost.workerLost).toBe(2);
 });
 
-test("with a spool, what can't be delivered goes there, and only what is pending", () => {
+test("with a spool, only pending records of an undeliverable tape are spooled", () => {
   const written: number[] = [];
   const { delivery, ledger } = delivering([], { append: (body) => written.push(body.length) });
   const tape = tapeOf(2);
@@ -150,7 +150,7 @@ test("with a spool, what can't be delivered goes there, and only what is pending
   expect(ledger.totalLost).toBe(0);
 });
 
-test("a tape that comes from a spool stays there, and is counted as spooled", () => {
+test("an undeliverable tape from a spool stays there, and is counted as spooled", () => {
   const written: number[] = [];
   const { delivery, ledger } = delivering([], { append: (body) => written.push(body.length) });
   const tape = tapeOf(2);
@@ -160,7 +160,7 @@ test("a tape that comes from a spool stays there, and is counted as spooled", ()
   expect(ledger).toMatchObject({ spooled: 2, lost: { expired: 0 } });
 });
 
-test("a spool that can't be written is said, and the records are counted as lost", () => {
+test("an unwritable spool causes a warning, and the records are counted as lost", () => {
   const { delivery, ledger, lines } = delivering([], {
     append: () => {
       throw new Error("ENOSPC: no space left on device");
@@ -171,7 +171,7 @@ test("a spool that can't be written is said, and the records are counted as lost
   expect(lines).toEqual(["[millrace] The spool can't be written: ENOSPC: no space left on device"]);
 });
 
-test("after the end a tape under way is counted no more", async () => {
+test("after the end, a tape in flight is not counted again", async () => {
   const { delivery, ledger } = delivering([() => ({ ...emptyReport, delivered: 1 })]);
   const shipped = delivery.ship(tapeOf(1));
   delivery.end();
@@ -179,7 +179,7 @@ test("after the end a tape under way is counted no more", async () => {
   expect(ledger.delivered).toBe(0);
 });
 
-test("what was refused is a dead letter with the reasons of all rounds; at a forced end without them", async () => {
+test("refused records become a dead letter with the reasons of all rounds, at a forced end without reasons", async () => {
   const letters: (readonly [number, number, DeathNote])[] = [];
   const write = (body: Uint8Array, records: number, note: DeathNote): void => {
     letters.push([body.length, records, note]);
@@ -221,7 +221,7 @@ test.each([
   { tookMs: 0, fromMs: 0.001, toMs: 1_000 },
   { tookMs: 120_000, fromMs: 118_800, toMs: 122_400 },
   { tookMs: 7_200_000, fromMs: 3_564_000, toMs: 3_636_000 },
-])("a tape that took $tookMs ms is in the quantiles", async ({ tookMs, fromMs, toMs }) => {
+])("a tape that took $tookMs ms is included in the quantiles", async ({ tookMs, fromMs, toMs }) => {
   const { delivery } = delivering([() => ({ ...emptyReport, delivered: 1 })]);
   const tape = tapeOf(1);
   tape.cutAt = performance.now() - tookMs;

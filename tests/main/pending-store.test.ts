@@ -9,7 +9,7 @@ import { openSpool } from "../support/spooling.ts";
 /** Longer than the time until a file that was synced to disk is closed. */
 const closedMs = 100;
 
-test("a tape that was stored before it was full is stored whole after it was cut", async () => {
+test("a tape that was stored before it was full is stored completely after it is closed", async () => {
   const { spool } = openSpool({ syncMs: 10 });
   const { record, batcher, inFlight } = createTestBatcher({ slots: 1, tapeBytes: 4_096 });
   const waiting = (): readonly Tape[] => batcher.waitingTapes;

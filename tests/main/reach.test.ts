@@ -14,7 +14,7 @@ function startedTraffic(): SharedTraffic {
   return traffic;
 }
 
-test("a server is not taken for absent before a connection failed or a worker had time to make one", async () => {
+test("a server does not count as unreachable before a connection failed or a worker had time to open one", async () => {
   const traffic = startedTraffic();
   expect(isUnreached(traffic)).toBe(false);
   await recordMissingConnection(traffic);
@@ -23,7 +23,7 @@ test("a server is not taken for absent before a connection failed or a worker ha
   expect(isUnreached(traffic)).toBe(false);
 });
 
-test("a server that refuses connections is absent at once", () => {
+test("a server that refuses connections counts as unreachable at once", () => {
   const traffic = startedTraffic();
   traffic.recordFailure(failure);
   expect(isUnreached(traffic)).toBe(true);
@@ -31,14 +31,14 @@ test("a server that refuses connections is absent at once", () => {
   expect(isUnreached(traffic)).toBe(false);
 });
 
-test("what answers but is something else is no server", () => {
+test("a server that responds in another protocol counts as unreachable", () => {
   const traffic = startedTraffic();
   traffic.countConnection();
   traffic.recordFailure({ ...failure, status: 200 });
   expect(isUnreached(traffic)).toBe(true);
 });
 
-test("a thread that was too busy to see its connection does not take the server for absent", async () => {
+test("a thread that is too busy to notice its connection does not make the server count as unreachable", async () => {
   const server = createServer((socket) => socket.on("error", () => undefined));
   await new Promise<void>((resolve) => {
     server.listen(0, "127.0.0.1", resolve);

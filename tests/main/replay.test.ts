@@ -120,7 +120,7 @@ async function waitUntil(check: () => void): Promise<void> {
 const balance = ({ accepted, delivered, spooled, totalLost }: Ledger): number =>
   accepted - delivered - spooled - totalLost;
 
-test("sends what an earlier client left, in order, counts it here, and removes it", async () => {
+test("sends the tapes of an earlier client in order, counts them here, and removes them", async () => {
   const earlier = replaying();
   const ids = [spoolTape(earlier, 2), spoolTape(earlier, 3)];
   earlier.spool.close();
@@ -135,7 +135,7 @@ test("sends what an earlier client left, in order, counts it here, and removes i
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test("sends what this client spooled when it is woken, and counts it once", async () => {
+test("sends the tapes that this client spooled when it is notified, and counts them once", async () => {
   const bench = replaying();
   bench.replay.start();
   await waitUntil(() => expect(readdirSync(folder)).toEqual([]));
@@ -149,7 +149,7 @@ test("sends what this client spooled when it is woken, and counts it once", asyn
   bench.replay.end();
 });
 
-test("is no faster than it may be", async () => {
+test("does not exceed its rate limit", async () => {
   const bench = replaying([deliverAll], { bytesPerSecond: 100 });
   spoolTape(bench, 1);
   spoolTape(bench, 1);
@@ -164,7 +164,7 @@ test("is no faster than it may be", async () => {
   bench.replay.end();
 });
 
-test("waits while the line is busy: what is recorded now goes first", async () => {
+test("waits while the queue is busy, because new records have priority", async () => {
   let calm = false;
   const bench = replaying([deliverAll], { hasCapacity: () => calm });
   spoolTape(bench, 1);
@@ -177,7 +177,7 @@ test("waits while the line is busy: what is recorded now goes first", async () =
   bench.replay.end();
 });
 
-test("sends again, later, only what the server failed on, and each record is counted once", async () => {
+test("sends only the failed records again later, and counts each record once", async () => {
   const deliverHalf: Send = (tape, ledger) => {
     settleTape(tape, ["delivered", "pending"]);
     ledger.delivered += 1;
@@ -215,7 +215,7 @@ test("a tape on which the server fails in five rounds is a dead letter, counted,
   bench.replay.end();
 });
 
-test("at the end what has not arrived stays on disk, for the next client", async () => {
+test("at the end, undelivered tapes stay on disk for the next client", async () => {
   const bench = replaying([failAll]);
   const ids = spoolTape(bench, 3);
   bench.replay.start();
@@ -229,7 +229,7 @@ test("at the end what has not arrived stays on disk, for the next client", async
   next.replay.end();
 });
 
-test("a tape that is none costs only itself, and is counted", async () => {
+test("a malformed tape is counted and does not affect others", async () => {
   const bench = replaying();
   bench.spool.append(Buffer.from("whole by its checksum, and no records"), 2);
   bench.ledger.accepted += 2;
@@ -243,7 +243,7 @@ test("a tape that is none costs only itself, and is counted", async () => {
   bench.replay.end();
 });
 
-test("what went by the quota or by damage is counted, with its reason", async () => {
+test("tapes lost through the quota or damage are counted with the reason", async () => {
   const ledger = new Ledger(() => undefined);
   const reporter = new Reporter({ warn: () => undefined }, () => 0);
   const options = resolveOptions({ spoolDir: folder, spoolQuotaBytes: 65_536 }, {});

@@ -15,7 +15,7 @@ function reporting(): { lines: string[]; reporter: Reporter; pass: (ms: number) 
   };
 }
 
-test("a loss is logged once a minute for each reason, with what was lost meanwhile", () => {
+test("each kind of loss is logged at most once a minute, with the losses since the last message", () => {
   const { lines, reporter, pass } = reporting();
   reporter.reportLoss("queueFull", 1);
   reporter.reportLoss("queueFull", 5);
@@ -29,7 +29,7 @@ test("a loss is logged once a minute for each reason, with what was lost meanwhi
   ]);
 });
 
-test("what was lost in a quiet minute is said when the client closes", () => {
+test("losses that were not logged yet are logged when the client closes", () => {
   const { lines, reporter } = reporting();
   reporter.reportLoss("queueFull", 1);
   reporter.reportLoss("queueFull", 22_750);
@@ -41,7 +41,7 @@ test("what was lost in a quiet minute is said when the client closes", () => {
   ]);
 });
 
-test("and when the minute is over, if the program goes on", () => {
+test("and after the minute, if the program continues", () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const { lines, reporter } = reporting();
   reporter.reportLoss("queueFull", 1);
@@ -63,7 +63,7 @@ test("a logger that throws does not reach the caller, and later ones are still c
   expect(calls).toBe(2);
 });
 
-test("outcomes are published on diagnostics channels while somebody listens", () => {
+test("outcomes are published on diagnostics channels that have subscribers", () => {
   const { reporter } = reporting();
   const messages: unknown[] = [];
   const listener = (message: unknown): void => {

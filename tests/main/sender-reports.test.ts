@@ -38,14 +38,14 @@ function reporting(send = async (_report: SenderReport): Promise<void> => undefi
   return { reports, sent, change };
 }
 
-test("nothing is told before the server asks for it", async () => {
+test("nothing is reported before the server announces support", async () => {
   const { sent, change } = reporting();
   change({ accepted: 1 });
   await vi.advanceTimersByTimeAsync(60_000);
   expect(sent).toEqual([]);
 });
 
-test("what changed is told, at most every five seconds; what did not is not", async () => {
+test("changes are reported at most every five seconds, and unchanged counters are not", async () => {
   const { reports, sent, change } = reporting();
   change({ accepted: 2, delivered: 1, pending: 1 });
   reports.start();
@@ -63,7 +63,7 @@ test("what changed is told, at most every five seconds; what did not is not", as
   reports.end();
 });
 
-test("a report that fails is not told again, and the next one is", async () => {
+test("a failed report is not repeated, and the next one is sent", async () => {
   const { reports, sent, change } = reporting(() => Promise.reject(new Error("away")));
   change({ accepted: 1 });
   reports.start();
@@ -75,7 +75,7 @@ test("a report that fails is not told again, and the next one is", async () => {
   reports.end();
 });
 
-test("after the end nothing is told", async () => {
+test("nothing is reported after the end", async () => {
   const { reports, sent, change } = reporting();
   reports.start();
   reports.end();

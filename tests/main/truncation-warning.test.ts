@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Client } from "../../src/main/client.ts";
 
-test("fields that are cut are counted each, and said once a minute", async () => {
+test("each truncated field is counted, and logged at most once a minute", async () => {
   const lines: string[] = [];
   const client = new Client({
     endpoint: "http://127.0.0.1:9",

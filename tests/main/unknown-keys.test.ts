@@ -75,7 +75,7 @@ const methodsOf = (target: object): readonly string[] => {
   return prototype === Object.prototype ? [] : [...methodNames, ...methodsOf(prototype)];
 };
 
-test("every call of every resource has its keys written down", () => {
+test("the keys of every call of every resource are declared", () => {
   for (const [resource, table] of Object.entries(callTables)) {
     const target = Reflect.get(client, resource) as object;
     expect(Object.keys(table)).toEqual(expect.arrayContaining([...methodsOf(target)]));
@@ -100,7 +100,7 @@ describe("before anything is sent", () => {
     expect(requests).toBe(0);
   });
 
-  test("so it is by client.sync", () => {
+  test("client.sync refuses it too", () => {
     // A stream can't be passed to the thread that makes the blocking call.
     for (const { resource, method, args } of calls.filter((one) => one.method !== "uploadStream")) {
       const target = Reflect.get(client.sync, resource) as Record<string, Method>;
@@ -151,7 +151,7 @@ describe("before anything is sent", () => {
     expect(requests).toBe(0);
   });
 
-  test("what is no object of options is refused too", async () => {
+  test("an argument that is no options object is refused too", async () => {
     const name = "p" as unknown as { projectName: string };
     await expect(client.projects.read(name)).rejects.toThrow(
       "projects.read takes an object of options",

@@ -76,7 +76,7 @@ describe("a bad variable", () => {
     ],
   ];
 
-  test.each(cases)("%s=%s is one fault", (variable, text, message, option, value) => {
+  test.each(cases)("%s=%s is one error", (variable, text, message, option, value) => {
     const resolved = resolveOptions({}, { [variable]: text });
     expect(resolved.faults).toMatchObject([{ variable, message }]);
     expect(Reflect.get(resolved, option)).toBe(value);
@@ -98,7 +98,7 @@ describe("a bad variable", () => {
     expect(sendsNothing(resolved)).not.toContain("secret");
   });
 
-  test("certificates and keys that can be read are taken", () => {
+  test("valid certificates and keys are accepted", () => {
     const resolved = resolveOptions({ ca: clientTls.ca }, { MILLRACE_KEY: clientTls.key });
     expect(resolved.faults).toEqual([]);
     expect(() => resolveOptions({ cert: "none" }, {})).toThrow(
@@ -106,7 +106,7 @@ describe("a bad variable", () => {
     );
   });
 
-  test("is not looked at where the program gives the option", () => {
+  test("is ignored if the program sets the option", () => {
     const resolved = resolveOptions({ batchLimit: 7 }, { MILLRACE_BATCH_LIMIT: "abc" });
     expect(resolved).toMatchObject({ batchLimit: 7, faults: [] });
   });

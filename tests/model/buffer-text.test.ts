@@ -16,7 +16,7 @@ test.each(["plain", "", "Köln", "x".repeat(1_000)])(
   },
 );
 
-test("UTF-8 that has no room is whole characters, as far as they go", () => {
+test("UTF-8 that does not fit is truncated between characters", () => {
   const bytes = Buffer.alloc(8);
   expect(writeUtf8(bytes, "ab€cd", 4)).toBe(2);
   expect(bytes.toString("latin1", 4, 6)).toBe("ab");

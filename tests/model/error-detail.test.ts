@@ -14,7 +14,7 @@ test.each([
   expect(detailOf(body)).toBe(detail);
 });
 
-test("what a server repeats of its input is left out", () => {
+test("the input that a server repeats is omitted", () => {
   const body = JSON.stringify({
     detail: [{ loc: ["body"], msg: "bad", input: { secret: "s3cret" }, ctx: "s3cret" }],
     input: "s3cret",

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { hostOf, projectUrl, publicToken } from "../../src/model/links.ts";
 
-describe("where pages are", () => {
+describe("addresses of pages", () => {
   test.each([
     ["http://localhost:1984", "http://localhost:1984"],
     ["https://api.example.com", "https://example.com"],
@@ -18,7 +18,7 @@ describe("where pages are", () => {
     expect(hostOf(endpoint)).toBe(host);
   });
 
-  test("a project's page is as section 2 has it, its ids escaped", () => {
+  test("the address of a project's page has escaped ids", () => {
     const path = { tenantId: "t/1", projectId: "p?2" };
     expect(projectUrl("http://h", path)).toBe("http://h/o/t%2F1/projects/p/p%3F2");
   });

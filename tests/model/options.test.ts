@@ -6,7 +6,7 @@ import { isTracingConfigured } from "../../src/model/options/environment.ts";
 import { checkHeaders, checkLogger, resolveOptions } from "../../src/model/options/options.ts";
 
 describe("defaults", () => {
-  test("are those of the specification", () => {
+  test("match the specification", () => {
     expect(resolveOptions({}, {})).toMatchObject({
       timeoutMs: 12_000,
       batchLimit: 100,
@@ -30,7 +30,7 @@ describe("defaults", () => {
 });
 
 describe("the environment", () => {
-  test("is read where nothing is given, ours before the platform's", () => {
+  test("is read if an option is not given, our variables before the platform's", () => {
     const env = {
       LANGCHAIN_PROJECT: "chain",
       LANGSMITH_PROJECT: "smith",
@@ -66,7 +66,7 @@ describe("the environment", () => {
   });
 
   test.each(["false", "False", "0", "no", "NO", "off", "Off"])(
-    "%s turns tracing off, whatever the program says",
+    "%s turns tracing off, whatever the program sets",
     (text) => {
       const env = { MILLRACE_TRACING: text, MILLRACE_ENDPOINT: "http://localhost:1" };
       expect(isTracingConfigured(env)).toBe(false);
@@ -81,7 +81,7 @@ describe("the environment", () => {
     expect(isTracingConfigured({ LANGSMITH_TRACING: "perhaps" })).toBe(false);
   });
 
-  test("a level of the log is taken in any case", () => {
+  test("a log level is accepted in any letter case", () => {
     expect(resolveOptions({}, { MILLRACE_LOG_LEVEL: "DEBUG" }).logLevel).toBe("debug");
   });
 
@@ -139,7 +139,7 @@ function messageOf(work: () => unknown): string {
   throw new Error("nothing was thrown");
 }
 
-test("addresses with IPv6 hosts, ports and paths are taken; slashes at the end go", () => {
+test("addresses with IPv6 hosts, ports and paths are accepted; trailing slashes are removed", () => {
   expect(resolveOptions({ endpoint: "http://[::1]:1984//" }, {}).endpoint).toBe(
     "http://[::1]:1984",
   );
@@ -157,20 +157,20 @@ describe("headers and logger", () => {
     expect(messageOf(() => checkHeaders({ [name]: value }))).not.toContain("secret");
   });
 
-  test("headers that can be sent are taken, others than an object refused", () => {
+  test("valid headers are accepted, anything but an object is refused", () => {
     expect(checkHeaders({ "X-Team": "mills, é" })).toEqual({ "X-Team": "mills, é" });
     expect(checkHeaders(undefined)).toEqual({});
     expect(() => checkHeaders([])).toThrow("Option headers must be an object of strings");
     expect(() => checkHeaders("x: y")).toThrow("Option headers must be an object of strings");
   });
 
-  test("a logger needs warn", () => {
+  test("a logger must have a function warn", () => {
     expect(() => checkLogger({} as never)).toThrow("Option logger must be an object with");
     expect(() => checkLogger(null as never)).toThrow("Option logger must be an object with");
   });
 });
 
-test("what is kept on disk needs a folder", () => {
+test("options that keep data on disk require spoolDir", () => {
   expect(() => resolveOptions({ overflow: "spool" }, {})).toThrow(
     'Option overflow can be "spool" only with spoolDir',
   );

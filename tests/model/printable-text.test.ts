@@ -7,7 +7,7 @@ const hostile = "no\u001b[2J\u001b]0;owned\u0007\r\n[millrace] forged\u202egnp\u
 const escaped =
   "no\\u001b[2J\\u001b]0;owned\\u0007\\u000d\\u000a[millrace] forged\\u202egnp\\u2028x\\u009b1m";
 
-describe("what a server answers", () => {
+describe("text from a server's response", () => {
   test.each([
     ["as JSON", JSON.stringify({ detail: hostile })],
     ["as text", hostile],
@@ -18,7 +18,7 @@ describe("what a server answers", () => {
     expect(detailLinesOf(JSON.stringify({ detail: [hostile] }))).toEqual([escaped]);
   });
 
-  test("is cut where it is long", () => {
+  test("is truncated if it is long", () => {
     const message = "x".repeat(1_000_000);
     const error = new HttpError({ action: "read run", status: 400, body: "", message });
     expect(error.message.length).toBeLessThan(8_200);

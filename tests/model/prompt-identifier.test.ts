@@ -16,7 +16,7 @@ test.each([
   ["me/r:0123abcd", { owner: "me", repo: "r", commit: "0123abcd" }],
   ["r:v1.0_rc-2", { owner: "-", repo: "r", commit: "v1.0_rc-2" }],
   ["x".repeat(handleLimit), { owner: "-", repo: "x".repeat(handleLimit) }],
-])("%j is a prompt, its owner and its commit told apart", (identifier, expected) => {
+])("%j is parsed into prompt, owner and commit", (identifier, expected) => {
   expect(parsePromptReference(identifier)).toStrictEqual(expected);
 });
 
@@ -49,11 +49,11 @@ test.each([
   ["x".repeat(handleLimit + 1), "the repo is longer than 100 characters"],
   [`${"x".repeat(handleLimit + 1)}/r`, "the owner is longer than 100 characters"],
   [`r:${"x".repeat(handleLimit + 1)}`, "the commit is longer than 100 characters"],
-])("%j is none, and the message points to why", (identifier, reason) => {
+])("%j is refused, and the message says which part is invalid", (identifier, reason) => {
   expect(() => parsePromptReference(identifier)).toThrow(reason);
 });
 
-test("a message holds no line break, whatever the identifier does", () => {
+test("a message contains no line break, even if the identifier does", () => {
   expect(() => parsePromptReference("r\r\nSet-Cookie: x")).toThrow(/^[ -~]+$/);
 });
 
@@ -63,13 +63,13 @@ test("a prompt as a whole has no commit, not even the latest", () => {
 });
 
 test.each(["latest", "", "-x", "a/b", "a b", "\u00e9", "x".repeat(handleLimit + 1), 7])(
-  "%j is no tag of a commit",
+  "%j is refused as the tag of a commit",
   (tag) => {
     expect(() => assertPromptTag(tag)).toThrow("A tag of a commit consists of");
   },
 );
 
-test("a hash is told from a tag by its digits", () => {
+test("a hash is distinguished from a tag by its digits", () => {
   expect(["abcd", "0".repeat(64)].every(isCommitHash)).toBe(true);
   expect(["abcdef0", "0".repeat(64)].every(looksLikeHash)).toBe(true);
   expect(["2024", "beef", "prod", "abcdef"].some(looksLikeHash)).toBe(false);

@@ -76,7 +76,7 @@ describe("a list of exempt hosts", () => {
   });
 });
 
-describe("the proxy on the way", () => {
+describe("the proxy for an endpoint", () => {
   const proxies = { httpProxy: "plain.test:1", httpsProxy: "https://secure.test" };
 
   test.each([
@@ -103,14 +103,14 @@ describe("the proxy on the way", () => {
     );
   });
 
-  test("is refused at creation where it is none, and its value is not shown", () => {
+  test("an invalid address is refused at creation without showing its value", () => {
     const options = { endpoint: "https://a.test", httpsProxy: "socks5://me:secret@p.test" };
     expect(() => resolveOptions(options, {})).toThrow(OptionError);
     expect(() => resolveOptions(options, {})).toThrow(/httpsProxy .*http:\/\/host:3128/);
     expect(() => resolveOptions(options, {})).not.toThrow(/secret/);
   });
 
-  test("that is not on the way is nobody's mistake", () => {
+  test("an invalid proxy that is not used causes no error", () => {
     const env = { HTTP_PROXY: "socks5://p.test", NO_PROXY: "localhost" };
     expect(resolveOptions({ endpoint: "http://localhost:1984" }, env).httpProxy).toBe(
       "socks5://p.test",

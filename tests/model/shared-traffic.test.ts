@@ -4,7 +4,7 @@ import { SharedTraffic } from "../../src/model/records/shared-traffic.ts";
 
 const failure = { at: 1, cause: "refused", isFinal: false };
 
-test("what one side counts, the other reads", () => {
+test("one thread reads what the other has counted", () => {
   const worker = new SharedTraffic();
   const main = new SharedTraffic(worker.memory);
   worker.countRequest(3_000_000_000);
@@ -26,7 +26,7 @@ test("what one side counts, the other reads", () => {
   });
 });
 
-test("the last failure is the newest, however many there were", () => {
+test("the last failure is the newest of any number", () => {
   const traffic = new SharedTraffic();
   expect(traffic.lastFailure).toBeUndefined();
   for (let i = 1; i <= 25; i++) {
@@ -55,7 +55,7 @@ test("a failure that a thread did not finish writing hides no earlier one", () =
   expect(traffic.lastFailure?.cause).toBe("whole");
 });
 
-test("whoever waits for a tape is woken by the thread that finished it", async () => {
+test("a thread that waits for a tape is notified when it is finished", async () => {
   const traffic = new SharedTraffic();
   const source = `
     const { workerData } = require("node:worker_threads");

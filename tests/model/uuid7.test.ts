@@ -16,8 +16,8 @@ test("makes version 7 UUIDs", () => {
   }
 });
 
-test("an id begins with the milliseconds of its making", () => {
-  const { create } = createUuid7Generator({ now: () => 1_763_720_000_123, random });
+test("an id begins with its creation time in milliseconds", () => {
+  const { create } = uuid7Maker({ now: () => 1_763_720_000_123, random });
   expect(Number.parseInt(create().replace("-", "").slice(0, 12), 16)).toBe(1_763_720_000_123);
 });
 
@@ -58,8 +58,8 @@ test("a clock without a time does not stop the ids, nor their order", () => {
   expect(ids).toEqual(ids.toSorted());
 });
 
-test("a counter that is spent borrows the next millisecond", () => {
-  const { create } = createUuid7Generator({
+test("an exhausted counter uses the next millisecond", () => {
+  const { create } = uuid7Maker({
     now: () => 1_700_000_000_000,
     random: (bytes) => bytes.fill(255),
   });
@@ -89,8 +89,8 @@ test("42 bits of each id are fresh, also within one millisecond", () => {
   }
 });
 
-test("times that are given, with fractions, make ids in order, each with its milliseconds", () => {
-  const { create } = createUuid7Generator({ now: () => 0, random });
+test("given times with fractions create ids in order, each with its milliseconds", () => {
+  const { create } = uuid7Maker({ now: () => 0, random });
   const times = Array.from({ length: 500 }, (_, n) => 1_763_720_000_123 + n / 100);
   const ids = times.map((time) => create(time));
   expect(ids.toSorted()).toEqual(ids);
@@ -101,8 +101,8 @@ test("times that are given, with fractions, make ids in order, each with its mil
   expect(new Set(ids.slice(0, 100).map((id) => id.slice(14, 17))).size).toBeLessThanOrEqual(2);
 });
 
-test("the id that was made last is written as it reads, any other is left to the caller", () => {
-  const { create, write } = createUuid7Generator({ now: () => Date.now(), random });
+test("the last id is written from its bytes, any other one is left to the caller", () => {
+  const { create, write } = uuid7Maker({ now: () => Date.now(), random });
   const bytes = Buffer.alloc(64, "-");
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const before = create();

@@ -8,7 +8,7 @@ function roundTrip(...args: readonly unknown[]): readonly unknown[] {
   return received;
 }
 
-test("whatever is JSON arrives as it is", () => {
+test("any JSON value is transferred unchanged", () => {
   fc.assert(
     fc.property(fc.jsonValue({ depthSize: "medium" }), (value) => {
       expect(roundTrip({ metadata: value })).toEqual([{ metadata: value }]);
@@ -16,7 +16,7 @@ test("whatever is JSON arrives as it is", () => {
   );
 });
 
-test("what is sent as JSON in the end means the same in the other thread", () => {
+test("values that are later sent as JSON produce the same JSON in the other thread", () => {
   class Money {
     readonly #cents = 250;
     toJSON(): unknown {
@@ -89,13 +89,9 @@ test.each<readonly [string, () => unknown, string]>([
   ["a function", () => () => 1, "a function"],
   ["a function among the options", () => ({ onProgress: () => 1 }), "a function"],
   ["a stream", () => ({ source: new ReadableStream() }), "a stream or an iterator"],
-  [
-    "a stream in the depth",
-    () => ({ a: { b: [new ReadableStream()] } }),
-    "a stream or an iterator",
-  ],
+  ["a nested stream", () => ({ a: { b: [new ReadableStream()] } }), "a stream or an iterator"],
   ["an iterator", () => new Map().values(), "a stream or an iterator"],
   ["what can't be read", () => unreadable, "this argument"],
-])("%s is refused: it can't cross", (_title, arg, what) => {
+])("%s is refused because it can't be transferred", (_title, arg, what) => {
   expect(() => serializeArguments([arg()])).toThrow(`A blocking call can't take ${what}`);
 });

@@ -34,7 +34,7 @@ async function workerOf(make: string, head = ""): Promise<BlockingWorker> {
 const call = (worker: BlockingWorker, arg: unknown = 0, timeoutMs = 10_000): Outcome =>
   worker.call({ resource: "things", method: "do", args: [arg], revivals: [], timeoutMs });
 
-test("a worker that ends during a call is an error that says so, and is over", async () => {
+test("a worker that ends during a call causes an error that says so, and is closed", async () => {
   const worker = await workerOf("if (arg === 'end') process.exit(7); return arg;");
   expect(call(worker, "stay")).toMatchObject({ kind: "answered", value: "stay" });
   const began = performance.now();
@@ -46,14 +46,14 @@ test("a worker that ends during a call is an error that says so, and is over", a
   );
 });
 
-test("a worker that fails beside its calls is over, and the program goes on", async () => {
+test("a worker that fails outside of a call is closed, and the program continues", async () => {
   const worker = await workerOf(
     "setImmediate(() => { throw new Error('beside'); }); await new Promise(() => {});",
   );
   expect(() => call(worker)).toThrow("the worker thread ended (it failed: beside)");
 });
 
-test("a worker that stands still is taken for dead in the end", async () => {
+test("a worker that hangs counts as crashed eventually", async () => {
   const worker = await workerOf("for (;;);");
   expect(() => call(worker, 0, 60_000)).toThrow("it did not respond for 1900 ms");
   expect(worker.isOver).toBe(true);
@@ -66,7 +66,7 @@ test("a worker that is slow but alive is waited for", async () => {
   expect(call(worker)).toMatchObject({ kind: "answered", value: "late" });
 });
 
-test("a call that is given up is told to end, and its answer is never seen", async () => {
+test("an abandoned call is cancelled, and its result is discarded", async () => {
   const worker = await workerOf(
     `if (arg === 'aborts') return globalThis.aborts ?? 0;
     signal.addEventListener('abort', () => { globalThis.aborts = (globalThis.aborts ?? 0) + 1; });
@@ -79,7 +79,7 @@ test("a call that is given up is told to end, and its answer is never seen", asy
   expect(call(worker, "aborts")).toMatchObject({ value: 1 });
 });
 
-test("what a worker writes to the console does not hold it up", async () => {
+test("console output does not block a worker", async () => {
   const worker = await workerOf(
     "for (let line = 0; line < 1_000; line++) console.debug(''.padEnd(0)); return 'written';",
     "console.debug = (text) => process.stdout.write(text);",
@@ -87,13 +87,13 @@ test("what a worker writes to the console does not hold it up", async () => {
   expect(call(worker)).toMatchObject({ value: "written" });
 });
 
-test("what a worker warns of is heard before the answer", async () => {
+test("warnings of a worker arrive before the result", async () => {
   const worker = await workerOf("reporting.send({ kind: 'warned', message: arg }); return arg;");
   expect(call(worker, "careful")).toMatchObject({ value: "careful" });
   expect(warnings).toEqual(["careful"]);
 });
 
-test("an answer that can't cross is an error of that call only", async () => {
+test("a result that can't be transferred is an error of that call only", async () => {
   const worker = await workerOf("return arg === 'bad' ? { work: () => 1 } : arg;");
   expect(call(worker, "bad")).toMatchObject({ kind: "failed" });
   expect(call(worker, "good")).toMatchObject({ kind: "answered", value: "good" });
@@ -107,7 +107,7 @@ test("an argument that only the clone refuses is a ValidationError", async () =>
   expect(call(worker, "next")).toMatchObject({ value: "next" });
 });
 
-test("a file that is not there is noticed when the event loop turns", async () => {
+test("a missing worker file is noticed when the event loop turns", async () => {
   const worker = new BlockingWorker({ path: "/nowhere/worker.mjs", data: {}, env: {}, warn });
   expect(() => call(worker, 0, 50)).toThrow("no response within 50 ms");
   await expect.poll(() => worker.isOver).toBe(true);

@@ -14,7 +14,7 @@ test("the table of classes has every class of the family", () => {
   expect(new Set(family)).toEqual(new Set(errors.errorClasses));
 });
 
-test("an error keeps class, code, status, request id, whether to try again, cause and stack", () => {
+test("an error keeps class, code, status, request id, retryable, cause and stack", () => {
   const cause = Object.assign(new TypeError("broke"), { code: "ECONNRESET", errno: -104 });
   const init = { action: "read project", status: 503, body: '{"detail":"busy"}', requestId: "r" };
   const error = new errors.HttpError({ ...init, cause });
@@ -51,14 +51,14 @@ test.each(errors.errorClasses.map((one) => [one.name, one] as const))(
   },
 );
 
-test("a foreign error named as one of ours is not taken for it", () => {
+test("a foreign error with the name of one of our classes does not become that class", () => {
   const foreign = new DOMException("stopped", "AbortError");
   const copy = crossed(foreign);
   expect(copy).not.toBeInstanceOf(errors.AbortError);
   expect(copy).toMatchObject({ name: "AbortError", message: "stopped" });
 });
 
-test("what can't cross stays behind, and the rest arrives", () => {
+test("properties that can't be transferred are omitted, and the others arrive", () => {
   const error = Object.assign(new Error("odd"), { socket: () => 1, code: "ODD" });
   expect(crossed(error)).toMatchObject({ message: "odd", code: "ODD" });
   expect(crossed(error)).not.toHaveProperty("socket");
@@ -67,7 +67,7 @@ test("what can't cross stays behind, and the rest arrives", () => {
   expect(crossed("no error at all").message).toBe("no error at all");
 });
 
-test("errors in errors arrive, and an error that is its own cause ends somewhere", () => {
+test("nested errors arrive, and a cycle of causes is cut", () => {
   const many = new AggregateError([new RangeError("first"), "second"], "both");
   expect(crossed(many)).toBeInstanceOf(AggregateError);
   expect(crossed(many)).toMatchObject({ errors: [new RangeError("first"), "second"] });

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { runProgram } from "../support/run-program.ts";
 import { scriptedServer } from "../support/scripted-server.ts";
 
-test("a program that used blocking calls ends by itself, without closing anything", async () => {
+test("a program that used blocking calls ends naturally without closing anything", async () => {
   const { endpoint } = await scriptedServer();
   const result = await runProgram(
     `const client = new Client();
@@ -106,7 +106,7 @@ test("an error that nobody catches shows the line of the program", async () => {
   );
 });
 
-test("what is being recorded is delivered around blocking calls", async () => {
+test("runs are delivered while blocking calls are made", async () => {
   const { endpoint } = await scriptedServer();
   const result = await runProgram(
     `const client = new Client({ firstDelayMs: 0 });

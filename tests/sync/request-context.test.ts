@@ -37,7 +37,7 @@ async function handling(work: () => unknown): Promise<number> {
   return response.status;
 }
 
-test("a call outside of requests does not warn, be there a server or not", async () => {
+test("a call outside of a request does not warn, with or without a server", async () => {
   const { client, warnings } = await warned();
   client.sync.projects.has({ projectName: "p" });
   await handling(() => undefined);

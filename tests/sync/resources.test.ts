@@ -64,8 +64,8 @@ async function outcomeOf(work: () => unknown): Promise<unknown> {
 
 const id = "7f2b8c1e-3d4a-4b5c-8d6e-9f0a1b2c3d4e";
 
-describe("every method of every noun", () => {
-  test("is mirrored, and nothing else is", () => {
+describe("every method of every resource", () => {
+  test("has a blocking version, and nothing else does", () => {
     const client = clientOf("http://localhost:9");
     const { sync } = client;
     const mirrored = Object.entries(sync).flatMap(([resource, methods]) =>
@@ -86,7 +86,7 @@ describe("every method of every noun", () => {
     ["an id and options", [id, { name: "n", tag: "t", limit: 3 }]],
     ["options", [{ id, name: "status-418", limit: 2 }]],
     ["what is no id", ["\u0000", { limit: -1 }]],
-  ])("comes to the same as when awaited, given %s", async (_title, args) => {
+  ])("has the same result as the asynchronous version, with %s", async (_title, args) => {
     const { endpoint } = await scriptedServer();
     const methods = methodsOf(clientOf(endpoint));
     expect(methods.length).toBeGreaterThan(10);
@@ -97,7 +97,7 @@ describe("every method of every noun", () => {
   });
 });
 
-describe("at the local server, in this very process", () => {
+describe("with the local server in the same process", () => {
   let url = "";
   beforeAll(async () => {
     const server = await startServer({ port: 0, dataDir: ":memory:" });
@@ -105,7 +105,7 @@ describe("at the local server, in this very process", () => {
     return () => server.close();
   });
 
-  test("calls answer what the awaited ones answer, and lists are arrays", async () => {
+  test("blocking calls return the same as asynchronous ones, and lists are arrays", async () => {
     const client = clientOf(url);
     const { sync } = client;
     const metadata = { team: "search", since: new Date(0), host: new URL("http://h/") };
@@ -125,7 +125,7 @@ describe("at the local server, in this very process", () => {
     expect(sync.projects.has({ projectName: "mirrored" })).toBe(false);
   });
 
-  test("a table is uploaded from whatever crosses, and its lines come as an array", () => {
+  test("a table is uploaded from any transferable source, and its lines are returned as an array", () => {
     const { sync } = clientOf(url);
     const table = "question,answer\none,two\nthree,four\n";
     const files = {
@@ -144,7 +144,7 @@ describe("at the local server, in this very process", () => {
     expect(() => sync.datasets.createFromCsv(source)).toThrow(ValidationError);
   });
 
-  test("an error is of the same class, and its stack names who called", async () => {
+  test("an error has the same class, and its stack names the caller", async () => {
     const { sync } = clientOf(url);
     function readConfiguration(resources: SyncResources): unknown {
       return resources.projects.read({ projectName: "absent" });
@@ -158,7 +158,7 @@ describe("at the local server, in this very process", () => {
     });
     const [worker, caller] = error.stack!.split("called by client.sync.projects.read, from");
     expect(worker).toContain("at Projects.read");
-    expect(caller?.trim()).toMatch(/^at readConfiguration .*nouns\.test\.ts/);
+    expect(caller?.trim()).toMatch(/^at readConfiguration .*resources\.test\.ts/);
     const bad = errorOf(() => sync.runs.read("no id"));
     expect(bad).toBeInstanceOf(ValidationError);
     expect(bad.message).toBe(
@@ -177,13 +177,13 @@ test("a server that can't be reached is a NetworkError with its cause", () => {
   expect(error.cause).toMatchObject({ code: "ECONNREFUSED" });
 });
 
-test("ten megabytes arrive whole", async () => {
+test("ten megabytes arrive completely", async () => {
   const { sync } = clientOf((await scriptedServer()).endpoint);
   const [project] = sync.projects.list({ projectName: "bytes-10000000" });
   expect(project?.description).toHaveLength(10_000_000);
 });
 
-test("arguments that can't cross are refused, and so is a signal", () => {
+test("arguments that can't be transferred are refused, and so is a signal", () => {
   const { sync } = clientOf("http://localhost:9");
   const projects = sync.projects as unknown as { list(filter: object): unknown };
   const signal = AbortSignal.timeout(1);

@@ -8,7 +8,7 @@ function clientOf(endpoint: string, options: { readonly syncTimeoutMs?: number }
   return client;
 }
 
-test("a call that is not answered in time throws, and is cancelled at the server", async () => {
+test("a call without a response in time throws, and is cancelled at the server", async () => {
   const server = await scriptedServer();
   const { sync } = clientOf(server.endpoint);
   sync.projects.has({ projectName: "first" });
@@ -20,11 +20,11 @@ test("a call that is not answered in time throws, and is cancelled at the server
   );
   expect(performance.now() - began).toBeLessThan(2_000);
   await vi.waitFor(async () => {
-    expect(await server.requestCounts()).toMatchObject({ asked: 3, brokenOff: 2 });
+    expect(await server.requestCounts()).toMatchObject({ received: 3, aborted: 2 });
   });
 });
 
-test("the call after one that timed out gets its own answer, never the late one", async () => {
+test("the call after one that timed out gets its own result, never the late one", async () => {
   const server = await scriptedServer();
   const { sync } = clientOf(server.endpoint);
   const read = (name: string, timeoutMs: number): unknown => {
@@ -43,7 +43,7 @@ test("the call after one that timed out gets its own answer, never the late one"
   }
 });
 
-test("the limit of the client counts where a call gives none", async () => {
+test("the client's limit applies to a call without its own limit", async () => {
   const { endpoint } = await scriptedServer();
   const { sync } = clientOf(endpoint, { syncTimeoutMs: 60 });
   expect(() => sync.projects.list({ projectName: "slow-20000" })).toThrow(

@@ -24,7 +24,7 @@ const attachments = fc.dictionary(
 
 type Files = Readonly<Record<string, readonly [string, Uint8Array]>>;
 
-test("any attachments of a start and an end arrive joined, on tapes of any size; the end's count", async () => {
+test("attachments of a start and an end arrive joined, on tapes of any size; those of the end override", async () => {
   await fc.assert(
     fc.asyncProperty(
       attachments,
@@ -50,11 +50,11 @@ test("any attachments of a start and an end arrive joined, on tapes of any size;
           const rules = { allowed: false, limitBytes: 0 };
           for (const run of await attachToRuns(reader, joinRecords(reader), rules)) {
             for (const file of run.attachments ?? []) {
-              const pieces: Uint8Array[] = [];
-              for await (const piece of file.open()) {
-                pieces.push(piece);
+              const chunks: Uint8Array[] = [];
+              for await (const chunk of file.open()) {
+                chunks.push(chunk);
               }
-              found.set(file.name, [file.mimeType, Buffer.concat(pieces).toString("base64")]);
+              found.set(file.name, [file.mimeType, Buffer.concat(chunks).toString("base64")]);
             }
           }
         }

@@ -11,8 +11,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("when a tape is cut", () => {
-  test("the first record of a quiet time waits firstDelayMs; none after it pushes that back", () => {
+describe("when a tape is closed", () => {
+  test("the first record after a quiet period waits firstDelayMs, and later records do not extend the wait", () => {
     const { record, inFlight } = createTestBatcher({ firstDelayMs: 250 });
     vi.advanceTimersByTime(1_000);
     record();
@@ -36,7 +36,7 @@ describe("when a tape is cut", () => {
     expect(inFlight).toHaveLength(2);
   });
 
-  test("batchLimit records go at the next turn of the loop, a burst of one tick together", () => {
+  test("batchLimit records are sent at the next turn of the event loop, a burst of one tick together", () => {
     const { record, inFlight } = createTestBatcher({ batchLimit: 10, tapeBytes: 65_536 });
     for (let i = 0; i < 30; i++) {
       record();
@@ -46,7 +46,7 @@ describe("when a tape is cut", () => {
     expect(inFlight.map(({ records }) => records)).toEqual([30]);
   });
 
-  test("a full tape goes at once, in the tick that fills it", () => {
+  test("a full tape is sent at once, in the tick that fills it", () => {
     const { record, inFlight } = createTestBatcher({ tapeBytes: 4_096 });
     for (let i = 0; i < 5; i++) {
       record(1_000);
@@ -54,7 +54,7 @@ describe("when a tape is cut", () => {
     expect(inFlight.map(({ records }) => records)).toEqual([3]);
   });
 
-  test("a record after a full batch was flushed goes when its time is up", async () => {
+  test("a record after a full batch is sent when its delay is over", async () => {
     const { record, batcher, inFlight, deliver } = createTestBatcher({ batchLimit: 10 });
     for (let i = 0; i < 12; i++) {
       record();
@@ -67,7 +67,7 @@ describe("when a tape is cut", () => {
     expect(inFlight.map(({ records }) => records)).toEqual([1]);
   });
 
-  test("while every slot is taken an aged tape goes on filling, and goes when one is free", async () => {
+  test("while every slot is taken, an old tape continues to fill, and is sent when a slot is free", async () => {
     const { record, inFlight, deliver } = createTestBatcher({ slots: 1 });
     record();
     vi.advanceTimersByTime(250);
@@ -82,7 +82,7 @@ describe("when a tape is cut", () => {
 });
 
 describe("the bounds", () => {
-  test("what waits never takes more than maxQueueBytes; the newest are dropped and counted", () => {
+  test("waiting records never use more than maxQueueBytes; the newest are dropped and counted", () => {
     const { record, batcher, ledger, inFlight } = createTestBatcher({
       maxQueueBytes: 65_536,
       slots: 2,
@@ -98,7 +98,7 @@ describe("the bounds", () => {
     expect((batcher.pending - recordsInFlight) * 700).toBeGreaterThan(65_536 - 2 * 4_096);
   });
 
-  test("maxQueueRecords counts what waits and what is under way", async () => {
+  test("maxQueueRecords counts waiting records and records in flight", async () => {
     const { record, batcher, ledger, deliver, inFlight } = createTestBatcher({
       maxQueueRecords: 10,
     });
@@ -114,7 +114,7 @@ describe("the bounds", () => {
     expect(ledger.lost.queueFull).toBe(2);
   });
 
-  test("a record larger than a tape gets a tape of its own and arrives whole", () => {
+  test("a record larger than a tape gets its own tape and arrives completely", () => {
     const { record, batcher, inFlight } = createTestBatcher({ tapeBytes: 4_096 });
     record(10);
     const large = record(20_000);
@@ -123,7 +123,7 @@ describe("the bounds", () => {
     expect(run?.["inputs"]).toEqual({ text: "x".repeat(20_000) });
   });
 
-  test("a record larger than the queue costs only itself", () => {
+  test("only a record that is larger than the queue is dropped", () => {
     const { record, batcher, ledger, inFlight } = createTestBatcher();
     const before = record();
     record(100_000);
@@ -135,7 +135,7 @@ describe("the bounds", () => {
 });
 
 describe("records that misbehave", () => {
-  test("one that can't be encoded costs only itself", () => {
+  test("a record that can't be encoded does not affect others", () => {
     const { record, batcher, ledger, inFlight } = createTestBatcher();
     const before = record();
     const fail = (): never => {
@@ -148,7 +148,7 @@ describe("records that misbehave", () => {
     expect(inFlight.flatMap(idsOf)).toEqual([before, after]);
   });
 
-  test("one recorded by a getter of another's inputs arrives, and so does the other", () => {
+  test("a record created by a getter of another record's inputs arrives, and so does the other", () => {
     const { record, batcher, inFlight } = createTestBatcher();
     let inner = "";
     const outer = record(0, {
@@ -174,7 +174,7 @@ describe("records that misbehave", () => {
 });
 
 describe("flush", () => {
-  test("ships what was recorded, and says what became of it", async () => {
+  test("sends recorded data, and returns the outcome", async () => {
     const { record, batcher, deliver } = createTestBatcher();
     record();
     record();
@@ -183,7 +183,7 @@ describe("flush", () => {
     await expect(flushed).resolves.toMatchObject({ delivered: 2, lost: 0, pending: 0 });
   });
 
-  test("comes to its end when the time is up, and says what is pending", async () => {
+  test("returns when the time is over, and reports what is pending", async () => {
     const { record, batcher } = createTestBatcher();
     record();
     const flushed = batcher.flush(1_000);
@@ -191,7 +191,7 @@ describe("flush", () => {
     await expect(flushed).resolves.toMatchObject({ delivered: 0, lost: 0, pending: 1 });
   });
 
-  test("does not wait for what is recorded after the call", async () => {
+  test("does not wait for records created after the call", async () => {
     const { record, batcher, deliver } = createTestBatcher();
     record();
     const flushed = batcher.flush(1_000);

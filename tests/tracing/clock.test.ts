@@ -35,7 +35,7 @@ test.each([3_600_000, -3_600_000, 3, -3])(
   },
 );
 
-test("a wall clock that only ticks coarsely is no reason to anchor anew", () => {
+test("a wall clock with a coarse resolution causes no new synchronization", () => {
   const { time, clock } = steerable();
   const first = clock();
   time.monotonicMs += 0.9;
@@ -43,7 +43,7 @@ test("a wall clock that only ticks coarsely is no reason to anchor anew", () => 
   expect(clock() - first).toBe(900);
 });
 
-test("is never further from the wall clock than it is allowed to drift", () => {
+test("never differs from the wall clock by more than the allowed drift", () => {
   const { time, clock } = steerable();
   for (let step = 0; step < 10_000; step += 1) {
     // A monotonic clock that runs slow by one part in a thousand.
@@ -53,8 +53,8 @@ test("is never further from the wall clock than it is allowed to drift", () => {
   }
 });
 
-test("the system's wall clock is believed for a millisecond, and then asked again", () => {
-  const { time, clock } = steerable({ isSystemClock: true });
+test("the system's wall clock is cached for a millisecond, and then read again", () => {
+  const { time, clock } = steerable({ isSystems: true });
   const first = clock();
   time.wallMs += 3_600_000;
   time.monotonicMs += 0.75;
@@ -63,7 +63,7 @@ test("the system's wall clock is believed for a millisecond, and then asked agai
   expect(clock()).toBe(time.wallMs * 1_000);
 });
 
-test("fake timers are followed at once", () => {
+test("fake timers take effect at once", () => {
   vi.useFakeTimers({ now: 1_700_000_000_000 });
   try {
     expect(processClock()).toBe(1_700_000_000_000_000);
@@ -78,8 +78,8 @@ test("fake timers are followed at once", () => {
   expect(Math.abs(processClock() / 1_000 - Date.now())).toBeLessThan(5);
 });
 
-test("a monotonic clock that is replaced by one that is behind is not believed", () => {
-  const { time, clock } = steerable({ isSystemClock: true, monotonicMs: 86_400_000 });
+test("a monotonic clock that is replaced by one that is behind is ignored", () => {
+  const { time, clock } = steerable({ isSystems: true, monotonicMs: 86_400_000 });
   clock();
   time.monotonicMs = 50;
   time.wallMs += 1;

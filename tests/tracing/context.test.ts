@@ -10,13 +10,13 @@ import { CollectingClient } from "./collecting-client.ts";
 const client = (): CollectingClient => new CollectingClient();
 
 describe("withRun", () => {
-  test("makes a run the current one inside, and only there", () => {
+  test("makes a run the current one inside of the function only", () => {
     const run = startRun(client());
     expect(withRun(run, () => currentRun())).toBe(run);
     expect(currentRun()).toBeUndefined();
   });
 
-  test("answers what the function answers, and throws what it throws", () => {
+  test("returns what the function returns, and throws what it throws", () => {
     const run = startRun(client());
     const thrown = new Error("mine");
     expect(withRun(run, () => 42)).toBe(42);
@@ -27,7 +27,7 @@ describe("withRun", () => {
     ).toThrow(thrown);
   });
 
-  test("what a client starts inside goes below, unless it says where", () => {
+  test("runs that a client starts inside become children, unless a parent is given", () => {
     const collector = client();
     const outer = startRun(collector);
     const other = startRun(collector);
@@ -38,7 +38,7 @@ describe("withRun", () => {
     });
   });
 
-  test("with something that is no run, the function is called all the same", () => {
+  test("with an argument that is no run, the function is still called", () => {
     expect(withRun(undefined as unknown as RunTree, () => 7)).toBe(7);
   });
 
@@ -76,7 +76,7 @@ describe("nesting", () => {
     }
   });
 
-  test("goes on in timers, immediates, microtasks and listeners", async () => {
+  test("continues in timers, immediates, microtasks and listeners", async () => {
     const collector = client();
     const leaf = traceable((via: string) => via, { name: "leaf", client: collector });
     const root = startRun(collector, { name: "root" });
@@ -101,7 +101,7 @@ describe("nesting", () => {
 });
 
 describe("the shared storage", () => {
-  test("is the one that is there, under the symbol that LangChain shares", () => {
+  test("is the existing one, under the symbol that LangChain uses", () => {
     const key = Symbol.for("ls:tracing_async_local_storage");
     const run = startRun(client());
     withRun(run, () => {
@@ -144,7 +144,7 @@ describe("the shared storage", () => {
         dotted_order: "garbage",
       },
     ],
-  ])("%s in it is no parent, and throws nothing", (_, store) => {
+  ])("%s in it is not used as a parent, and throws nothing", (_, store) => {
     const collector = client();
     const storage = Reflect.get(
       globalThis,

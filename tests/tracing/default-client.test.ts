@@ -18,7 +18,7 @@ beforeEach(() => {
   vi.resetModules();
 });
 
-test("is the current run's, else the program's first that is open, else an implicit one, else none", async () => {
+test("is the client of the current run, else the program's first open client, else an implicit one, else none", async () => {
   const { defaultClient, registerClient, setClientFactory, startRun, withRun } = await load();
   expect(defaultClient()).toBeUndefined();
   const [first, second, created] = [1, 2, 3].map(() => new CollectingClient());
@@ -34,7 +34,7 @@ test("is the current run's, else the program's first that is open, else an impli
   expect(defaultClient()).toBe(created);
 });
 
-test("the program's first client takes over from the implicit one, which is flushed and keeps its runs", async () => {
+test("the program's first client replaces the implicit one, which is flushed and keeps its runs", async () => {
   const { defaultClient, registerClient, setClientFactory, traceable } = await load();
   const [implicit, explicit] = [new CollectingClient(), new CollectingClient()];
   const flushed = vi.fn<typeof noFlush>(noFlush);
@@ -65,7 +65,7 @@ test("the program's first client takes over from the implicit one, which is flus
   expect(explicit.records.map(({ name }) => name)).toEqual(["later", "later"]);
 });
 
-test("with several the one that was chosen, while it is open", async () => {
+test("with several clients, the chosen one is used while it is open", async () => {
   const { defaultClient, registerClient, setDefaultClient } = await load();
   const [first, second] = [new CollectingClient(), new CollectingClient()];
   registerClient(first, noFlush);
@@ -80,7 +80,7 @@ test("with several the one that was chosen, while it is open", async () => {
   expect(() => setDefaultClient(second)).toThrow("setDefaultClient takes a Client that is open");
 });
 
-test("where the environment configures none it is asked once, and calls go on unrecorded", async () => {
+test("if the environment configures none, it is read once, and calls continue unrecorded", async () => {
   const { setClientFactory, traceable } = await load();
   const create = vi.fn<() => undefined>(() => undefined);
   setClientFactory(create);
@@ -90,7 +90,7 @@ test("where the environment configures none it is asked once, and calls go on un
   expect(create).toHaveBeenCalledOnce();
 });
 
-test("that can't be made leaves the traced call as it is", async () => {
+test("that can't be created does not affect the traced call", async () => {
   const { setClientFactory, traceable } = await load();
   setClientFactory(() => {
     throw new OptionError("no configuration");
@@ -98,7 +98,7 @@ test("that can't be made leaves the traced call as it is", async () => {
   expect(traceable((n: number) => n + 1)(1)).toBe(2);
 });
 
-test("flushAll adds up what became of the records of every open client", async () => {
+test("flushAll adds up the outcomes of every open client", async () => {
   const { flushAll, registerClient } = await load();
   registerClient(new CollectingClient(), async () => ({
     delivered: 2,

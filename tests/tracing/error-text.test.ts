@@ -9,7 +9,7 @@ test("an error is its name, message and stack", () => {
   expect(errorText(new TypeError("bad"), never)).toMatch(/^TypeError: bad\n {4}at /);
 });
 
-test("causes follow, each once, also in a circle", () => {
+test("causes follow, each once, also in a cycle", () => {
   const inner: Error & { cause?: unknown } = new Error("inner");
   const outer = new Error("outer", { cause: inner });
   inner.cause = outer;
@@ -18,7 +18,7 @@ test("causes follow, each once, also in a circle", () => {
   expect(text).toContain("Caused by: Error: inner");
 });
 
-test("a message that changed after the stack was made is told", () => {
+test("a message that changed after the stack was captured is included", () => {
   const error = new Error("before");
   error.message = "after";
   expect(errorText(error, never)).toMatch(/^Error: after\n/);
@@ -30,12 +30,12 @@ test.each([
   [null, "null"],
   [undefined, "undefined"],
   [{ code: 7 }, '{"code":7}'],
-  ["", "[an empty string was thrown]"],
-])("what is no error is told as it is: %j", (thrown, text) => {
+  ["", "[an empty text was thrown]"],
+])("a thrown value that is no error is recorded as it is: %j", (thrown, text) => {
   expect(errorText(thrown, never)).toBe(text);
 });
 
-test("a hostile error is told as far as it lets itself be read", () => {
+test("a hostile error is recorded as far as it can be read", () => {
   const hostile = Object.defineProperties(new Error("still told"), {
     stack: {
       get: () => {
@@ -55,7 +55,7 @@ test("a hostile error is told as far as it lets itself be read", () => {
   expect(errorText(refuses, never)).toBe("[a thrown value that can't be converted to text]");
 });
 
-test("a message beyond 65,536 characters is cut, with a marker, and that is heard once", () => {
+test("a message beyond 65,536 characters is truncated with a marker, and reported once", () => {
   let cuts = 0;
   const error = new Error(`${"x".repeat(65_528)}🌊${"y".repeat(500)}`, {
     cause: new Error("z".repeat(100_000)),
@@ -69,7 +69,7 @@ test("a message beyond 65,536 characters is cut, with a marker, and that is hear
   expect(cuts).toBe(1);
 });
 
-test("messages that no text could hold together are told in part", () => {
+test("messages that together exceed the maximum string length are recorded in part", () => {
   const error = new Error("a", { cause: new Error("b") });
   const longest = "x".repeat(2 ** 29 - 100);
   Object.assign(error, { message: longest, stack: longest });

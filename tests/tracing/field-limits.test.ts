@@ -8,7 +8,7 @@ const cut = (value: unknown): unknown => JSON.parse(jsonOfTape(value, 512, limit
 const cutText = (text: string): string => cut(text) as string;
 
 describe("a text beyond the limit", () => {
-  test("keeps its beginning, and says how much is missing", () => {
+  test("keeps its beginning, and the marker says how much is missing", () => {
     const text = cutText("ab".repeat(5_000));
     const [, keptPart = "", rest] =
       /^((?:ab)*a?)…\[truncated: (\d+) more characters\]$/.exec(text) ?? [];
@@ -18,7 +18,7 @@ describe("a text beyond the limit", () => {
   });
 
   test.each(["🌊", "a🌊", "é", "水🎡", "\u{10FFFF}x"])(
-    "is never cut within a character: %s",
+    "is never truncated within a character: %s",
     (part) => {
       for (const shift of ["", "x", "xx", "xxx"]) {
         const text = cutText(shift + part.repeat(4_000));
@@ -34,7 +34,7 @@ describe("a text beyond the limit", () => {
     expect(cutText("\ud800".repeat(5_000))).toMatch(/^\ud800+…\[truncated: \d+ more characters\]$/);
   });
 
-  test("leaves room for the small values beside it", () => {
+  test("leaves space for small values after it", () => {
     const value = { long: "x".repeat(100_000), question: "why?", n: 7, list: [1, { a: true }] };
     expect(cut(value)).toEqual({
       ...value,
@@ -42,7 +42,7 @@ describe("a text beyond the limit", () => {
     });
   });
 
-  test("as long as a string can be is cut like any other, and so is a million of the same", () => {
+  test("of the maximum string length is truncated like any other, and so are a million repetitions of it", () => {
     const longest = "x".repeat(2 ** 29 - 24);
     const value = { parts: Array.from({ length: 1_000_000 }, () => longest), longest };
     const json = jsonOfTape(value, 512, 1_048_576);
@@ -63,7 +63,7 @@ describe("other values beyond the limit", () => {
   test.each([
     ["an object", (entries: [string, number][]) => Object.fromEntries(entries)],
     ["a Map", (entries: [string, number][]) => new Map(entries)],
-  ])("%s says how many keys are missing", (_, make) => {
+  ])("%s has a marker that says how many keys are missing", (_, make) => {
     const entries = Array.from({ length: 10_000 }, (_entry, i): [string, number] => [`k${i}`, i]);
     const { "[truncated]": mark, ...keptPart } = cut(make(entries)) as Record<string, unknown>;
     const whole = Object.values(keptPart).filter((item) => item !== "[truncated]").length;
@@ -72,7 +72,7 @@ describe("other values beyond the limit", () => {
     expect(whole).toBeGreaterThan(300);
   });
 
-  test("all that they are inside of is closed, and says what it misses", () => {
+  test("all containers around them are closed, with a marker for what is missing", () => {
     const json = jsonOfTape(
       { a: [[{ b: Array.from({ length: 9_000 }, () => true) }], 1, 2], c: 3 },
       64,
@@ -84,7 +84,7 @@ describe("other values beyond the limit", () => {
     expect(JSON.parse(json)).toHaveProperty("a");
   });
 
-  test("binary data is a marker: part of it would be of no use", () => {
+  test("binary data is replaced by a marker, because a part of it would be useless", () => {
     expect(cut({ image: Buffer.alloc(5_000), small: Buffer.from("a") })).toEqual({
       image: "[too large: Buffer of 5000 bytes]",
       small: { type: "Buffer", encoding: "base64", data: "YQ==" },
@@ -103,7 +103,7 @@ describe("other values beyond the limit", () => {
     expect(jsonOfTape({ graph }, 512, limit)).toMatch(/"leaf".*more elements\]"/);
   });
 
-  test("a Proxy that no longer tells its keys is closed all the same", () => {
+  test("a Proxy whose keys can't be read any more is still closed", () => {
     let keyReads = 0;
     const target = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`k${i}`, i]));
     const proxy = new Proxy(target, {
@@ -119,7 +119,7 @@ describe("other values beyond the limit", () => {
   });
 });
 
-describe("what is cut is counted, by field", () => {
+describe("truncation is counted by field", () => {
   test("once for each field, and the rest of the record is whole", () => {
     const { batcher, ledger, inFlight } = createTestBatcher({ fieldBytes: limit });
     const id = "00000000-0000-4000-8000-00000000000a";
@@ -139,7 +139,7 @@ describe("what is cut is counted, by field", () => {
     expect(JSON.stringify(sent?.["inputs"])).toContain("…[truncated: ");
   });
 
-  test("what fits is not", () => {
+  test("a field that fits is not counted", () => {
     const { batcher, ledger, record } = createTestBatcher({ fieldBytes: limit });
     record(4_000);
     void batcher.flush(0);

@@ -12,7 +12,7 @@ describe("a generator", () => {
     return "done";
   }
 
-  test("is recorded with its values when it is through, and not before", () => {
+  test("is recorded with its values when it is exhausted, and not before", () => {
     const { collector, fn } = traced(count);
     const generator = fn(3);
     expect(collector.ends()).toEqual([]);
@@ -31,7 +31,7 @@ describe("a generator", () => {
     expect(generator.next().value).toBe("fn");
   });
 
-  test("gets what its consumer sends, and hands on what it returns", () => {
+  test("gets the values that its consumer sends, and passes on its return value", () => {
     const { fn } = traced(function* (): Generator<string, number, string> {
       return (yield "first").length;
     });
@@ -41,7 +41,7 @@ describe("a generator", () => {
     expect(Object.prototype.toString.call(generator)).toBe("[object Generator]");
   });
 
-  test("that is left early runs its finally, and is recorded as cancelled with what it gave", () => {
+  test("that is left early runs its finally block, and is recorded as cancelled with the values so far", () => {
     let cleaned = false;
     const { collector, fn } = traced(function* () {
       try {
@@ -62,7 +62,7 @@ describe("a generator", () => {
     });
   });
 
-  test("that fails is recorded as failed with what it gave, and throws the same", () => {
+  test("that fails is recorded as failed with the values so far, and throws the same error", () => {
     const error = new Error("mine");
     const { collector, fn } = traced(function* () {
       yield 1;
@@ -109,7 +109,7 @@ describe("an async generator", () => {
     });
   });
 
-  test("has no token events unless they are asked for", async () => {
+  test("has no token events by default", async () => {
     const { collector, fn } = traced(async function* () {
       yield "a";
     });
@@ -127,7 +127,7 @@ describe("an async generator", () => {
     expect(currentRun()).toBeUndefined();
   });
 
-  test("that is left early is cancelled; that fails is failed", async () => {
+  test("is recorded as cancelled if left early, and as failed if it fails", async () => {
     const left = traced(async function* () {
       yield 1;
       yield 2;
@@ -146,7 +146,7 @@ describe("an async generator", () => {
     expect(failed.collector.end("fn").error).toContain("Error: mine");
   });
 
-  test("gives the same values to reads that do not wait for one another", async () => {
+  test("gives the same values to concurrent reads", async () => {
     const { collector, fn } = traced(async function* () {
       yield 1;
       yield 2;
@@ -158,7 +158,7 @@ describe("an async generator", () => {
     expect(collector.end("fn").outputs).toEqual({ outputs: [1, 2] });
   });
 
-  test("that a promise leads to is watched too", async () => {
+  test("that a promise resolves to is recorded too", async () => {
     const { collector, fn } = traced(async () =>
       (async function* () {
         yield 1;
@@ -170,7 +170,7 @@ describe("an async generator", () => {
     expect(collector.end("fn").outputs).toEqual({ outputs: [1] });
   });
 
-  test("an iterable of another make keeps its methods and private fields", async () => {
+  test("another kind of iterable keeps its methods and private fields", async () => {
     class Stream {
       readonly #chunks = ["a", "b"];
       size(): number {
@@ -189,7 +189,7 @@ describe("an async generator", () => {
   });
 });
 
-test("a stream without end does not fill the memory: a bounded part is recorded", async () => {
+test("an infinite stream does not fill the memory: a limited part is recorded", async () => {
   const { collector, fn } = traced(
     function* () {
       for (let n = 0; n < 10_500; n += 1) {
@@ -205,7 +205,7 @@ test("a stream without end does not fill the memory: a bounded part is recorded"
   expect(metadata).toEqual({ millrace_chunks: 10_500 });
 });
 
-test("large chunks are bounded by size too", () => {
+test("large chunks are limited by size too", () => {
   const { collector, fn } = traced(function* () {
     for (let n = 0; n < 5; n += 1) {
       yield "x".repeat(5_000_000);
@@ -215,7 +215,7 @@ test("large chunks are bounded by size too", () => {
   expect((collector.end("fn").outputs as { outputs: unknown[] }).outputs).toHaveLength(3);
 });
 
-test("runs within a stream of a trace that is left out are left out too", () => {
+test("runs within a stream of an unsampled trace are not recorded either", () => {
   const collector = new CollectingClient({ isSampled: (id) => id === "never" });
   const inner = traceable(() => 1, { name: "inner", client: collector });
   const outer = traceable(

@@ -10,7 +10,7 @@ function shared(depth: number): unknown {
   return graph;
 }
 
-test("a graph of 2^40 paths is cut before its field is full, and what follows is recorded", () => {
+test("a graph of 2^40 paths is cut before its field is full, and later values are recorded", () => {
   const began = process.cpuUsage();
   const json = jsonOfTape({ graph: shared(40), after: { kept: 1 } });
   const { user, system } = process.cpuUsage(began);
@@ -22,7 +22,7 @@ test("a graph of 2^40 paths is cut before its field is full, and what follows is
   expect((user + system) / 1_000).toBeLessThan(2_000);
 });
 
-test("one object very often, among many others, is recorded each time", () => {
+test("an object that occurs very often among many others is recorded each time", () => {
   const one = { a: 1 };
   const rows = Array.from({ length: 60_000 }, (_, row) => ({ row, one }));
   expect(jsonOfTape({ rows })).toBe(JSON.stringify({ rows }));

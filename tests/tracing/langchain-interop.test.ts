@@ -16,8 +16,8 @@ afterEach(async () => {
 
 const double = RunnableLambda.from((n: number) => n * 2).withConfig({ runName: "double" });
 
-describe("a LangChain runnable inside a run of ours", () => {
-  test("nests below it without being told, recorded by our client", async () => {
+describe("a LangChain runnable inside a Millrace run", () => {
+  test("nests below it without configuration, recorded by our client", async () => {
     const collector = new CollectingClient();
     const root = startRun(collector, { name: "root", projectName: "mill" });
     const chain = double.pipe(double).withConfig({ runName: "chain" });
@@ -36,7 +36,7 @@ describe("a LangChain runnable inside a run of ours", () => {
     expect(collector.updated).toHaveLength(3);
   });
 
-  test("is the parent of ours inside it, which is in the same trace", async () => {
+  test("is the parent of the Millrace run inside it, which is in the same trace", async () => {
     const collector = new CollectingClient();
     const leaf = traceable(async (n: number) => n + 1, { name: "leaf" });
     const chain = RunnableLambda.from(async (n: number) => await leaf(n)).withConfig({
@@ -51,7 +51,7 @@ describe("a LangChain runnable inside a run of ours", () => {
     });
   });
 
-  test("hands its config on across ours: tags, metadata, configurable and parent", async () => {
+  test("passes its config through a Millrace run: tags, metadata, configurable and parent", async () => {
     const collector = new CollectingClient();
     let inside: RunnableConfig | undefined;
     const inner = RunnableLambda.from((_: number, config: RunnableConfig) => {
@@ -74,7 +74,7 @@ describe("a LangChain runnable inside a run of ours", () => {
     expect(innerRun.tags).toContain("t");
   });
 
-  test("context variables go on across ours", async () => {
+  test("context variables pass through a Millrace run", async () => {
     const collector = new CollectingClient();
     const millraceFunction = traceable(() => getContextVariable("color") as string, {
       name: "ours",
@@ -91,8 +91,8 @@ describe("a LangChain runnable inside a run of ours", () => {
   });
 });
 
-describe("ours inside a LangChain runnable that nobody traces", () => {
-  test("is a trace of its own, and what it calls of LangChain nests below it", async () => {
+describe("a Millrace run inside an untraced LangChain runnable", () => {
+  test("is a separate trace, and LangChain runnables that it calls nest below it", async () => {
     const collector = new CollectingClient();
     const millraceFunction = traceable(async () => await double.invoke(2), {
       name: "ours",
@@ -109,7 +109,7 @@ describe("ours inside a LangChain runnable that nobody traces", () => {
     });
   });
 
-  test("also where the runnable has callbacks that are no tracer", async () => {
+  test("also if the runnable has callbacks without a tracer", async () => {
     const collector = new CollectingClient();
     const millraceFunction = traceable(async () => await double.invoke(2), {
       name: "ours",
@@ -159,7 +159,7 @@ describe("toRunnableConfig", () => {
     });
   });
 
-  test("inside the run that it is made of records no run twice", async () => {
+  test("inside the run from which it was created, records no run twice", async () => {
     const collector = new CollectingClient();
     const root = startRun(collector, { name: "root" });
     await withRun(root, async () => await double.invoke(3, toRunnableConfig(root)));
@@ -168,7 +168,7 @@ describe("toRunnableConfig", () => {
     expect(collector.created).toHaveLength(1);
   });
 
-  test("nests ours within the chain, and the chain's within ours", async () => {
+  test("nests Millrace runs within the chain, and the chain's within Millrace runs", async () => {
     const collector = new CollectingClient();
     const root = startRun(collector, { name: "root" });
     const millraceFunction = traceable(async (n: number) => await double.invoke(n), {
@@ -205,7 +205,7 @@ describe("toRunnableConfig", () => {
     expect(outputs("broken")?.error).toContain("Error: mine");
   });
 
-  test("records a streamed chain with the inputs that are known at its end", async () => {
+  test("records a streamed chain with the inputs known at its end", async () => {
     const collector = new CollectingClient();
     const chain = RunnablePassthrough.assign({ two: () => 2 }).withConfig({ runName: "chain" });
     const chunks: unknown[] = [];
@@ -235,7 +235,7 @@ describe("toRunnableConfig", () => {
     ]);
   });
 
-  test("keeps no run of ours that has ended, however long the config is used", async () => {
+  test("keeps no reference to an ended Millrace run, however long the config is used", async () => {
     const collector = new CollectingClient();
     const handler = new LangchainHandler(startRun(collector));
     const config = { callbacks: [handler] };

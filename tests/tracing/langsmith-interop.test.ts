@@ -35,7 +35,7 @@ const settled = async (): Promise<void> => await delay(5);
 describe.each([
   ["langsmith 0.10", peerTraceable],
   ["langsmith 0.1", oldTraceable as unknown as typeof peerTraceable],
-])("a traceable of %s inside ours", (_, langsmithFunction) => {
+])("a traceable of %s inside a Millrace run", (_, langsmithFunction) => {
   test("is recorded by our client, once, below our run and in its trace", async () => {
     const collector = new CollectingClient();
     const inner = langsmithFunction(async (question: string) => ({ answer: question.length }), {
@@ -70,7 +70,7 @@ describe.each([
     expect(collector.warnings).toEqual([]);
   });
 
-  test("is the parent of ours inside it, through any number of changes", async () => {
+  test("is the parent of the Millrace run inside it, through any number of alternations", async () => {
     const collector = new CollectingClient();
     const leaf = traceable(async () => currentRun()?.name, { name: "leaf", client: collector });
     const middle = langsmithFunction(async () => await leaf(), { name: "middle" });
@@ -131,8 +131,8 @@ describe.each([
   });
 });
 
-describe("ours inside a traceable of langsmith", () => {
-  test("goes below its run, in its trace and project, recorded by our client", async () => {
+describe("a Millrace run inside a traceable of langsmith", () => {
+  test("is a child of its run, in its trace and project, recorded by our client", async () => {
     const collector = new CollectingClient();
     const peer = new LangsmithCollector();
     const inner = traceable(async () => 1, { name: "inner", client: collector });
@@ -156,7 +156,7 @@ describe("ours inside a traceable of langsmith", () => {
     expect(collector.created).toEqual([]);
   });
 
-  test("where it is switched off is a trace of its own", async () => {
+  test("is a separate trace if tracing is switched off there", async () => {
     const collector = new CollectingClient();
     const inner = traceable(async () => 1, { name: "inner", client: collector });
     await peerTraceable(async () => await inner(), { name: "outer", tracingEnabled: false })();
@@ -164,8 +164,8 @@ describe("ours inside a traceable of langsmith", () => {
   });
 });
 
-describe("a traceable of langsmith inside ours", () => {
-  test("whose inputs are processed later is recorded with what came of it", async () => {
+describe("a traceable of langsmith inside a Millrace run", () => {
+  test("whose inputs are processed later is recorded with the processed inputs", async () => {
     const collector = new CollectingClient();
     const inner = peerTraceable(async (_secret: string) => 1, {
       name: "inner",
@@ -176,7 +176,7 @@ describe("a traceable of langsmith inside ours", () => {
     expect(collector.createdRun("inner").inputs).toEqual({ hidden: true });
   });
 
-  test("whose inputs are a stream is recorded whole, at its end", async () => {
+  test("whose inputs are a stream is recorded completely at its end", async () => {
     const collector = new CollectingClient();
     const inner = peerTraceable(
       async (stream: ReadableStream<string>) => {
@@ -197,8 +197,8 @@ describe("a traceable of langsmith inside ours", () => {
   });
 });
 
-describe("what langsmith sees of our run", () => {
-  test("is a run tree that knows its place, its name and its headers", () => {
+describe("a Millrace run as langsmith sees it", () => {
+  test("is a run tree with its position, name and headers", () => {
     const collector = new CollectingClient();
     const run = startRun(collector, { name: "ours", tags: ["a"], metadata: { m: 1 } });
     withRun(run, () => {
@@ -216,7 +216,7 @@ describe("what langsmith sees of our run", () => {
     });
   });
 
-  test("keeps standing for our run when it is copied, as LangChain does", () => {
+  test("still represents the Millrace run when it is copied, as LangChain does", () => {
     const run = startRun(new CollectingClient());
     withRun(run, () => {
       const copy = new PeerRunTree(getCurrentRunTree());
@@ -231,7 +231,7 @@ describe("what langsmith sees of our run", () => {
     });
   });
 
-  test("keeps nothing of the runs that others hang below it", async () => {
+  test("keeps no references to child runs that others add", async () => {
     const run = startRun(new CollectingClient());
     await withRun(run, async () => {
       const tree = getCurrentRunTree() as unknown as Record<PropertyKey, unknown>;
@@ -254,7 +254,7 @@ describe("what langsmith sees of our run", () => {
   });
 });
 
-test("attachments of a traceable of langsmith go with its start alone", async () => {
+test("attachments of a traceable of langsmith are only sent with its start", async () => {
   const collector = new CollectingClient();
   const inner = peerTraceable(async (name: string) => await Promise.resolve(name), {
     name: "inner",

@@ -15,7 +15,7 @@ const times = fc.array(
   { minLength: 1, maxLength: 30 },
 );
 
-test("an order reads as its ancestors' stamps and ids, at any depth and time", () => {
+test("a dotted order is written with the timestamps and ids of all ancestors, at any depth and time", () => {
   fc.assert(
     fc.property(times, (starts) => {
       const segments = starts.map((startMicros) => ({ startMicros, id: createUuid7() }));
@@ -33,7 +33,7 @@ test("an order reads as its ancestors' stamps and ids, at any depth and time", (
   );
 });
 
-test("an order is written where it is asked for, over nothing that stands before it", () => {
+test("a dotted order is written at the given offset, without overwriting bytes before it", () => {
   const root: TracePosition = {
     id: createUuid7(),
     startMicros: 1_700_000_000_000_001,

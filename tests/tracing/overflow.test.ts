@@ -36,7 +36,7 @@ describe("drop-oldest", () => {
   ];
 
   test.each(bounds)(
-    "at the bound in %s whole waiting tapes go, the oldest first; what is under way stays",
+    "at the limit in %s whole waiting tapes are dropped, the oldest first; tapes in flight stay",
     async (_, bound) => {
       const bench = createTestBatcher({ overflow: "drop-oldest", ...bound });
       const ids = record(bench, 100);
@@ -50,7 +50,7 @@ describe("drop-oldest", () => {
     },
   );
 
-  test("a burst that never left the open tape gives way as a whole", async () => {
+  test("a burst that is completely on the open tape is dropped as a whole", async () => {
     const bench = createTestBatcher({
       overflow: "drop-oldest",
       maxQueueRecords: 10,
@@ -61,7 +61,7 @@ describe("drop-oldest", () => {
     expect(await deliverAll(bench)).toEqual(ids.slice(10));
   });
 
-  test("where everything is under way the new record is the one dropped", async () => {
+  test("if everything is in flight, the new record is dropped", async () => {
     const bench = createTestBatcher({ overflow: "drop-oldest", maxQueueRecords: 6 });
     const ids = record(bench, 6);
     void bench.batcher.flush(0);
@@ -70,7 +70,7 @@ describe("drop-oldest", () => {
     expect(await deliverAll(bench)).toEqual(ids);
   });
 
-  test("a record larger than the queue costs only itself", async () => {
+  test("only a record that is larger than the queue is dropped", async () => {
     const bench = createTestBatcher({ overflow: "drop-oldest" });
     const ids = record(bench, 20);
     bench.record(100_000);
@@ -78,7 +78,7 @@ describe("drop-oldest", () => {
     expect(await deliverAll(bench)).toEqual(ids);
   });
 
-  test("a flush hears of the records that gave way while it waited", async () => {
+  test("a flush reports records that were dropped while it waited", async () => {
     const bench = createTestBatcher({ overflow: "drop-oldest" });
     record(bench, 9);
     const flushed = bench.batcher.flush(1_000);
@@ -87,7 +87,7 @@ describe("drop-oldest", () => {
     await expect(flushed).resolves.toMatchObject({ delivered: 6, lost: 3, pending: 0 });
   });
 
-  test("what a spool holds does not give way", async () => {
+  test("records from a spool are not dropped", async () => {
     const bench = createTestBatcher({ overflow: "drop-oldest" });
     record(bench, 6);
     const source = createTestBatcher();
@@ -103,7 +103,7 @@ describe("drop-oldest", () => {
 });
 
 describe("spool", () => {
-  test("at the bound the oldest waiting tapes go to disk, and nothing is dropped", async () => {
+  test("at the limit the oldest waiting tapes are moved to disk, and nothing is dropped", async () => {
     const bench = createTestBatcher({ overflow: "spool" });
     const ids = record(bench, 100);
     const spilled = bench.spilled.reduce((sum, count) => sum + count, 0);
@@ -123,18 +123,18 @@ describe("block", () => {
     return collector;
   }
 
-  test("with room it is true at once", async () => {
+  test("with capacity it is true at once", async () => {
     const { batcher } = createTestBatcher({ overflow: "block" });
     await expect(batcher.waitForCapacity(0)).resolves.toBe(true);
   });
 
-  test("a plain call does not wait: at the bound the new record is dropped and counted", () => {
+  test("a recording call does not wait: at the limit the new record is dropped and counted", () => {
     const bench = createTestBatcher({ overflow: "block" });
     record(bench, 100);
     expect(bench.ledger.lost.queueFull).toBeGreaterThan(0);
   });
 
-  test("at the bound it waits until tapes are delivered; then one caller a turn is let through", async () => {
+  test("at the limit it waits until tapes are delivered; then callers are released one per turn", async () => {
     const bench = createTestBatcher({ overflow: "block" });
     record(bench, 100);
     const first = observe(bench.batcher.waitForCapacity(60_000));
@@ -150,7 +150,7 @@ describe("block", () => {
     expect(second.answer).toBe(true);
   });
 
-  test("at its limit it is false", async () => {
+  test("at its time limit it is false", async () => {
     const bench = createTestBatcher({ overflow: "block" });
     record(bench, 100);
     const waiting = bench.batcher.waitForCapacity(500);
@@ -158,7 +158,7 @@ describe("block", () => {
     await expect(waiting).resolves.toBe(false);
   });
 
-  test("when the line ends it is false, for those who wait and those who come", async () => {
+  test("when the queue is closed it is false, for waiting and for later callers", async () => {
     const bench = createTestBatcher({ overflow: "block" });
     record(bench, 100);
     const waiting = bench.batcher.waitForCapacity(60_000);
@@ -167,13 +167,13 @@ describe("block", () => {
     await expect(bench.batcher.waitForCapacity(60_000)).resolves.toBe(false);
   });
 
-  test("with another policy nobody waits", async () => {
+  test("with another policy it never waits", async () => {
     const bench = createTestBatcher({ overflow: "drop-oldest" });
     record(bench, 100);
     await expect(bench.batcher.waitForCapacity(60_000)).resolves.toBe(true);
   });
 
-  test("a producer that waits for room loses nothing to a server ten times slower", async () => {
+  test("a producer that waits for capacity loses nothing with a server that is ten times slower", async () => {
     const bench = createTestBatcher({ overflow: "block" });
     let finished = false;
     const producing = (async () => {
@@ -194,7 +194,7 @@ describe("block", () => {
 });
 
 test.each(overflowPolicies)(
-  "%s: whatever is recorded and delivered, the bounds hold and each record is counted once",
+  "%s: whatever is recorded and delivered, the limits hold and each record is counted once",
   async (overflow) => {
     await fc.assert(
       fc.asyncProperty(
@@ -224,7 +224,7 @@ test.each(overflowPolicies)(
 );
 
 test.each(overflowPolicies)(
-  "%s: memory is flat with a producer ten times faster than the server, for as long as it lasts",
+  "%s: memory stays constant with a producer ten times faster than the server",
   async (overflow) => {
     const bench = createTestBatcher({ overflow });
     const peaks: number[] = [];

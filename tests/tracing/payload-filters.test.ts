@@ -29,7 +29,7 @@ test("a function is called once per value, and what it returns is recorded", () 
   expect(collector).toEqual([{ a: 1, b: 2 }]);
 });
 
-test("a function that throws hides all of it; neither value nor message is told", () => {
+test("a function that throws hides all of it; neither value nor message is logged", () => {
   const { hiding: hide, failures } = hiding({
     hideInputs: () => {
       throw new Error("secret-7");

@@ -30,26 +30,32 @@ describe("processing", () => {
     ["returns a promise", () => Promise.reject(new Error("s3cr3t")) as never],
     ["returns no object", () => "s3cr3t" as never],
     ["returns nothing", () => undefined as never],
-  ])("that %s leaves a marker, never the payload, and is counted", (_, process) => {
-    const collector = client();
-    const fn = traceable((secret: string) => secret, {
-      name: "fn",
-      client: collector,
-      processInputs: process,
-      processOutputs: process,
-    });
-    expect(fn("s3cr3t")).toBe("s3cr3t");
-    expect(collector.start("fn").inputs).toEqual({
-      millrace_error: "processInputs failed; inputs dropped",
-    });
-    expect(collector.end("fn").outputs).toEqual({
-      millrace_error: "processOutputs failed; outputs dropped",
-    });
-    expect(collector.warnings.map(({ kind }) => kind)).toEqual(["hiddenFailure", "hiddenFailure"]);
-    expect(JSON.stringify([collector.records, collector.warnings])).not.toContain("s3cr3t");
-  });
+  ])(
+    "with a function that %s leaves a marker instead of the payload, and is counted",
+    (_, process) => {
+      const collector = client();
+      const fn = traceable((secret: string) => secret, {
+        name: "fn",
+        client: collector,
+        processInputs: process,
+        processOutputs: process,
+      });
+      expect(fn("s3cr3t")).toBe("s3cr3t");
+      expect(collector.start("fn").inputs).toEqual({
+        millrace_error: "processInputs failed; inputs dropped",
+      });
+      expect(collector.end("fn").outputs).toEqual({
+        millrace_error: "processOutputs failed; outputs dropped",
+      });
+      expect(collector.warnings.map(({ kind }) => kind)).toEqual([
+        "hiddenFailure",
+        "hiddenFailure",
+      ]);
+      expect(JSON.stringify([collector.records, collector.warnings])).not.toContain("s3cr3t");
+    },
+  );
 
-  test("is not done for a trace that sampling leaves out", () => {
+  test("does not happen for an unsampled trace", () => {
     const collector = new CollectingClient({ isSampled: () => false });
     let calls = 0;
     const count = (payload: Readonly<Record<string, unknown>>): typeof payload => {
@@ -60,7 +66,7 @@ describe("processing", () => {
     expect([calls, collector.records.length]).toEqual([0, 0]);
   });
 
-  test("with it, tokens carry no text past it", () => {
+  test("of outputs removes the text of token events", () => {
     const collector = client();
     const fn = traceable(
       function* () {

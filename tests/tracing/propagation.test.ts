@@ -12,7 +12,7 @@ const order =
   "20251121T101320123456Z0197d3a4-0000-7000-8000-000000000001" +
   ".20251121T101320123999Z0197d3a4-0000-7000-8000-000000000002";
 
-describe("out", () => {
+describe("writing headers", () => {
   test("the headers name the run, its tags, metadata and project", () => {
     const run = startRun(client(), {
       tags: ["a b", "c"],
@@ -26,7 +26,7 @@ describe("out", () => {
     });
   });
 
-  test("other headers stay, and other vendors' baggage stays as it is, in front", () => {
+  test("other headers stay, and other vendors' baggage stays unchanged before ours", () => {
     const run = startRun(client(), { projectName: "mill" });
     const existing = {
       Accept: "text/plain",
@@ -39,7 +39,7 @@ describe("out", () => {
     });
   });
 
-  test("metadata that has no JSON, or is too long, is left out and counted", () => {
+  test("metadata without a JSON form, or too long, is omitted and counted", () => {
     const collector = client();
     const cycle: Record<string, unknown> = {};
     cycle["self"] = cycle;
@@ -52,7 +52,7 @@ describe("out", () => {
     expect(collector.warnings).toHaveLength(3);
   });
 
-  test("metadata that can't be read is left out too", () => {
+  test("metadata that can't be read is omitted too", () => {
     const hostile = new Proxy(
       {},
       {
@@ -71,7 +71,7 @@ describe("out", () => {
   });
 });
 
-describe("in", () => {
+describe("reading headers", () => {
   test.each<[string, HeadersLike]>([
     ["a plain object in any case", { "LangSmith-Trace": order }],
     ["a list of values", { "langsmith-trace": [order] }],
@@ -88,7 +88,7 @@ describe("in", () => {
     });
   });
 
-  test("the remote run is never recorded; what is started below it is, in its trace", () => {
+  test("the remote run is never recorded, but its local children are, in its trace", () => {
     const collector = client();
     const remote = RunTree.fromHeaders({ "langsmith-trace": order }, { client: collector })!;
     const child = remote.startChild({ name: "child" });
@@ -101,7 +101,7 @@ describe("in", () => {
     expect(child.dottedOrder.startsWith(`${order}.`)).toBe(true);
   });
 
-  test("all runs below inherit tags, metadata and project, under their own", () => {
+  test("all descendants inherit tags, metadata and project, which their own override", () => {
     const collector = client();
     const headers = {
       "langsmith-trace": order,
@@ -120,13 +120,13 @@ describe("in", () => {
     });
   });
 
-  test("a child starts after its remote parent, though that clock is a little ahead", () => {
+  test("a child starts after its remote parent, even if the remote clock is slightly ahead", () => {
     const ahead = startRun(client(), { parent: null, startTime: Date.now() + 60_000 });
     const child = RunTree.fromHeaders(ahead.toHeaders(), { client: client() })!.startChild();
     expect(child.startedAt).toBeGreaterThan(ahead.startedAt);
   });
 
-  test("a parent from the far future does not date its children", () => {
+  test("a parent from the far future does not change the start of its children", () => {
     const forged = "21990101T000000000000Z0197d3a4-0000-7000-8000-000000000001";
     const child = RunTree.fromHeaders(
       { "langsmith-trace": forged },
@@ -147,7 +147,7 @@ describe("in", () => {
     expect(collector.warnings).toMatchObject([{ kind: "malformedHeaders" }]);
   });
 
-  test("no trace header is no warning", () => {
+  test("a missing trace header causes no warning", () => {
     const collector = client();
     expect(
       RunTree.fromHeaders({ baggage: "langsmith-tags=%zz" }, { client: collector }),
@@ -156,7 +156,7 @@ describe("in", () => {
     expect(collector.warnings).toEqual([]);
   });
 
-  test("a malformed entry of ours costs only itself, and is counted", () => {
+  test("a malformed entry of ours is ignored and counted, and other entries are used", () => {
     const collector = client();
     const headers = {
       "langsmith-trace": order,
@@ -167,7 +167,7 @@ describe("in", () => {
     expect(collector.warnings).toHaveLength(2);
   });
 
-  test("no entry of other vendors, however malformed, is a warning", () => {
+  test("malformed entries of other vendors cause no warning", () => {
     const collector = client();
     const headers = { "langsmith-trace": order, baggage: "=,a=%,;;;,%%%=%zz, ,b" };
     expect(RunTree.fromHeaders(headers, { client: collector })).toBeDefined();
@@ -239,7 +239,7 @@ describe("round trip", () => {
     expect(RunTree.fromHeaders(sent.toHeaders(), { client: client() })?.tags).toEqual(tags);
   });
 
-  test("the platform's own client reads what we write", () => {
+  test("the platform's own client reads our headers", () => {
     const run = startRun(client(), {
       tags: ["plain", "two"],
       metadata: { user: 1 },
@@ -256,7 +256,7 @@ describe("round trip", () => {
     expect(peer.metadata).toEqual({ user: 1 });
   });
 
-  test("we read what the platform's own client writes", () => {
+  test("we read the headers of the platform's own client", () => {
     const peer = new PeerRunTree({ name: "peer", tags: ["100%", "two"], metadata: { user: 1 } });
     const remote = RunTree.fromHeaders(peer.toHeaders(), { client: client() })!;
     expect(remote).toMatchObject({

@@ -15,7 +15,7 @@ const maxQueueBytes = 65_536;
 const envelopeBytes = 1_024;
 
 test.each(["drop-newest", "drop-oldest", "spool", "block"] as const)(
-  "%s: what waits takes maxQueueBytes, one record and two tapes at most, whatever the records' sizes",
+  "%s: waiting records use at most maxQueueBytes, one record and two tapes, whatever the records' sizes",
   (overflow) => {
     const largest = 30_000;
     fc.assert(

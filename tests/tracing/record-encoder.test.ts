@@ -29,7 +29,7 @@ const start: WirePatch = {
   inputs: { q: 1 },
 };
 
-describe("a wire-shaped run", () => {
+describe("a run in the wire format", () => {
   test("has its ids, its parent and its start from the dotted order", () => {
     expect(sent(["post", start])).toMatchObject({
       operation: "post",
@@ -45,7 +45,7 @@ describe("a wire-shaped run", () => {
     });
   });
 
-  test("as LangChain passes it: times of both kinds, undefined and function and symbol keys", () => {
+  test("as LangChain passes it: both kinds of times, and undefined, function and symbol values", () => {
     const langchain = {
       ...start,
       start_time: "2026-01-02T03:04:05.678901Z",
@@ -70,7 +70,7 @@ describe("a wire-shaped run", () => {
     expect(run).not.toHaveProperty("client");
   });
 
-  test("a patch that names no project leaves the run where it is", () => {
+  test("a patch without a project does not move the run", () => {
     expect(sent(["patch", start])).not.toHaveProperty("session_name");
     expect(sent(["patch", { ...start, session_name: "p" }])).toHaveProperty("session_name", "p");
   });
@@ -82,7 +82,7 @@ describe("a wire-shaped run", () => {
     expect(run).not.toHaveProperty("outputs");
   });
 
-  test("keeps the runtime facts of its own; gets ours where it has none", () => {
+  test("keeps its own runtime information, or gets ours if it has none", () => {
     expect(sent(["post", { ...start, extra: { a: 1 } }])?.["extra"]).toEqual({
       a: 1,
       runtime: { sdk: "test" },
@@ -96,8 +96,8 @@ describe("a wire-shaped run", () => {
   });
 });
 
-describe("records of one run that wait together", () => {
-  test("a start and an end become one post; the end's fields win", () => {
+describe("waiting records of one run", () => {
+  test("a start and an end become one post; the end's fields override", () => {
     const run = sent(
       ["post", { ...start, error: "from the start" }],
       ["patch", { ...start, inputs: undefined, error: "from the end", outputs: { a: 1 } }],
@@ -110,7 +110,7 @@ describe("records of one run that wait together", () => {
     });
   });
 
-  test("two ends become one patch; the later one wins, also in keys the wire does not name", () => {
+  test("two ends become one patch; the later one overrides, also keys that the wire format does not define", () => {
     const run = sent(
       ["patch", { ...start, outputs: { n: 1 }, custom: "a", first: 1 }],
       ["patch", { ...start, outputs: { n: 2 }, custom: "b" }],
@@ -119,14 +119,14 @@ describe("records of one run that wait together", () => {
   });
 });
 
-describe("what is no run is counted as invalid and costs nothing else", () => {
+describe("a malformed run is counted as invalid and does not affect others", () => {
   const bad: readonly (readonly [string, string, WirePatch])[] = [
     ["an id that is no UUID", "42", start],
     ["a dotted order of another run", traceId, start],
     ["a dotted order of another trace", id, { ...start, trace_id: id }],
     ["a dotted order that is none", id, { ...start, dotted_order: "now" }],
     [
-      "a dotted order that names no day",
+      "a dotted order with an invalid day",
       id,
       { ...start, dotted_order: `20261399T000000000000Z${id}` },
     ],

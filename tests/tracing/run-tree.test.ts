@@ -14,7 +14,7 @@ afterEach(() => {
 });
 
 describe("start", () => {
-  test("a run is recorded at once, with all it was given", () => {
+  test("a run is recorded at once, with all its options", () => {
     const collector = client();
     const run = startRun(collector, {
       name: "answer",
@@ -45,7 +45,7 @@ describe("start", () => {
     ]);
   });
 
-  test("a run that is told nothing is a chain in the client's project, named for its type", () => {
+  test("a run without options is a chain in the client's project, named after its type", () => {
     const run = startRun(client());
     expect(run).toMatchObject({ name: "chain", runType: "chain", projectName: "default" });
   });
@@ -84,7 +84,7 @@ describe("start", () => {
     expect(collector.warnings).toHaveLength(2);
   });
 
-  test("a given start time is kept to the microsecond", () => {
+  test("a given start time is recorded to the microsecond", () => {
     const run = startRun(client(), { startTime: 1_763_720_000_123.456 });
     expect(run.startedAt).toBe(1_763_720_000_123.456);
     expect(run.dottedOrder.slice(0, 22)).toBe("20251121T101320123456Z");
@@ -98,7 +98,7 @@ describe("start", () => {
     expect(collector.start("text").inputs).toEqual({ input: "why" });
   });
 
-  test("options that throw when they are read cost the options, not the run", () => {
+  test("options that throw when they are read are lost, but the run is recorded", () => {
     const collector = client();
     const hostile = Object.defineProperty({}, "name", {
       get: () => {
@@ -191,7 +191,7 @@ describe("end", () => {
     expect(collector.end("before").endMicros).toBe(1_000_000);
   });
 
-  test("an end time that is none, or can't be read, is now", () => {
+  test("an invalid or unreadable end time becomes the current time", () => {
     const collector = client();
     const hostile = Object.defineProperty({}, "endTime", {
       get: () => {
@@ -205,14 +205,14 @@ describe("end", () => {
     }
   });
 
-  test("an ended run lets go of its payloads", () => {
+  test("an ended run releases its payloads", () => {
     const run = startRun(client(), { inputs: { large: "x" } });
     run.addEvent({ name: "event" });
     run.end({ large: "y" });
     expect([run.inputs, run.outputs, run.events]).toEqual([undefined, undefined, undefined]);
   });
 
-  test("events carry the time of their call, to the microsecond, unless they bring one", () => {
+  test("events have the time of their call to the microsecond, unless they contain a time", () => {
     const collector = client();
     const run = startRun(collector, { name: "run" });
     run.addEvent({ name: "new_token", kwargs: { token: "a" } });
@@ -248,7 +248,7 @@ describe("end", () => {
   });
 });
 
-test("as JSON, and in the console, a run shows neither payloads nor its client", () => {
+test("a run shows neither payloads nor its client as JSON or in the console", () => {
   const run = startRun(client(), { name: "run", inputs: { secret: "s3cr3t" } });
   expect(JSON.parse(JSON.stringify(run))).toEqual({
     id: run.id,

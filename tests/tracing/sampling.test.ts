@@ -14,26 +14,26 @@ test("keeps the same traces as the platform's own client", () => {
   );
 });
 
-test("an id in capitals is decided as in small letters", () => {
+test("sampling ignores the letter case of an id", () => {
   const isSampled = createSampler(0.5);
   const ids = Array.from({ length: 100 }, () => createUuid7());
   expect(ids.map((id) => isSampled(id.toUpperCase()))).toEqual(ids.map((id) => isSampled(id)));
 });
 
-test.each([0.01, 0.25, 0.9])("keeps about the share of traces that the rate says: %f", (rate) => {
+test.each([0.01, 0.25, 0.9])("records about the share of traces that the rate sets: %f", (rate) => {
   const isSampled = createSampler(rate);
   const sampled = Array.from({ length: 20_000 }, () => isSampled(createUuid7())).filter(Boolean);
   expect(sampled.length / 20_000).toBeGreaterThan(rate - 0.02);
   expect(sampled.length / 20_000).toBeLessThan(rate + 0.02);
 });
 
-test("a rate of 0 keeps nothing and a rate of 1 everything", () => {
+test("a rate of 0 records nothing and a rate of 1 everything", () => {
   const ids = Array.from({ length: 1_000 }, () => createUuid7());
   expect(ids.some(createSampler(0))).toBe(false);
   expect(ids.every(createSampler(1))).toBe(true);
 });
 
-test("a whole trace is kept or not: no run of a trace that is left out is recorded", () => {
+test("a trace is recorded completely or not at all", () => {
   const client = new CollectingClient({ isSampled: createSampler(0.5) });
   for (let trace = 0; trace < 200; trace += 1) {
     const root = startRun(client, { parent: null });

@@ -3,7 +3,7 @@ import { RunTree } from "../../src/tracing/runs/run-tree.ts";
 import { snapshotOf } from "../../src/tracing/tape/snapshot.ts";
 import { CollectingClient } from "./collecting-client.ts";
 
-test("a change of what was copied is not seen, at any level", () => {
+test("a later change of the original does not affect the copy, at any level", () => {
   const inner = { a: [1, { b: 2 }] };
   const copy = snapshotOf({ inner });
   inner.a.push(3);
@@ -11,7 +11,7 @@ test("a change of what was copied is not seen, at any level", () => {
   expect(copy).toEqual({ inner: { a: [1, { b: 2 }] } });
 });
 
-test("a change of a Map, a Set, a Date or binary data is not seen", () => {
+test("a later change of a Map, a Set, a Date or binary data does not affect the copy", () => {
   const inner = { k: 1 };
   const value = {
     map: new Map<string, unknown>([["a", inner]]),
@@ -54,7 +54,7 @@ test("a graph of 2 ** 31 paths is not copied to its end", () => {
   expect(performance.now() - began).toBeLessThan(5_000);
 });
 
-test("a cycle ends", () => {
+test("a cycle is handled", () => {
   const cyclic: Record<string, unknown> = {};
   cyclic["self"] = cyclic;
   expect(snapshotOf(cyclic)).toHaveProperty("self.self.self");

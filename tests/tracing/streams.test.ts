@@ -16,7 +16,7 @@ describe("a ReadableStream", () => {
       },
     });
 
-  test("stays one, and is recorded with its chunks when it is read to the end", async () => {
+  test("stays a ReadableStream, and is recorded with its chunks when it is read to the end", async () => {
     const { collector, fn } = traced(() => chunks("a", { b: 1 }), { recordTokens: true });
     const stream = fn();
     expect(stream).toBeInstanceOf(ReadableStream);
@@ -26,7 +26,7 @@ describe("a ReadableStream", () => {
     expect(collector.end("fn").events).toHaveLength(2);
   });
 
-  test("passes for one where the platform looks inside: piping, tee, Response", async () => {
+  test("works where the platform uses its internals: piping, tee, Response", async () => {
     const { fn } = traced(() => chunks("a", "b").pipeThrough(new TextEncoderStream() as never));
     const [one, two] = fn().tee();
     await expect(new Response(one as ReadableStream<Uint8Array>).text()).resolves.toBe("ab");
@@ -57,7 +57,7 @@ describe("a ReadableStream", () => {
     expect(pulls).toEqual(["fn"]);
   });
 
-  test("that is cancelled tells its source why, and is recorded with what it gave", async () => {
+  test("that is cancelled passes the reason to its source, and is recorded with its chunks so far", async () => {
     let reason: unknown;
     const { collector, fn } = traced(
       () =>
@@ -113,7 +113,7 @@ describe("a ReadableStream", () => {
     expect(collector.end("fn").outputs).toEqual({ outputs: [new TextEncoder().encode("mill")] });
   });
 
-  test("that is being read already is handed on as it is", () => {
+  test("that is already being read is returned unchanged", () => {
     const stream = chunks("a");
     stream.getReader();
     const { collector, fn } = traced(() => stream);
@@ -123,7 +123,7 @@ describe("a ReadableStream", () => {
 });
 
 describe("a Node stream", () => {
-  test("is handed on as it is, and its run ends when it closes", async () => {
+  test("is returned unchanged, and its run ends when it closes", async () => {
     const readable = Readable.from(["a", "b"]);
     const { collector, fn } = traced(() => readable);
     const stream = fn();

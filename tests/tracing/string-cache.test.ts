@@ -7,7 +7,7 @@ import { jsonsOfTape } from "../support/json-of-tape.ts";
 const asJson = (values: readonly unknown[]): string[] =>
   values.map((value) => JSON.stringify(value));
 
-test("records of one shape are written as the first of them was", () => {
+test("records of one shape are written like the first of them", () => {
   const values = Array.from({ length: 5 }, (_, n) => ({
     role: "user",
     content: `question ${n}`,
@@ -60,14 +60,14 @@ test("a text that changes every time is written as it is, for as long as it does
   expect(jsonsOfTape(values)).toEqual(asJson(values));
 });
 
-test("more keys than are known are written all the same", () => {
+test("more keys than the cache holds are still written", () => {
   const values = Array.from({ length: 3 }, () =>
     Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [`key${n}`, `text${n}`])),
   );
   expect(jsonsOfTape(values)).toEqual(asJson(values));
 });
 
-test("what is known of keys stays small", () => {
+test("the key cache stays small", () => {
   const keys = new KeyCache();
   const found = Array.from({ length: 5_000 }, (_, n) => keys.find(`key${n}`));
   expect(new Set(found).size).toBe(1_025);
@@ -75,11 +75,11 @@ test("what is known of keys stays small", () => {
   expect(keys.find("key7")).toBe(found[7]);
 });
 
-test("a text that was half as many characters as units is not kept", () => {
+test("a text of surrogate pairs is not cached", () => {
   expect(new CachedString("𐀀".repeat(6)).size).toBe(0);
 });
 
-test("records at a tape's end, and fields at their limit, are as without what is known", () => {
+test("records at a tape's end, and fields at their limit, are the same as without a cache", () => {
   const value = {
     role: "user",
     content: "c".repeat(40),
@@ -95,7 +95,7 @@ test("records at a tape's end, and fields at their limit, are as without what is
   }
 });
 
-test("a text that was cut out of a long one does not keep that in memory", () => {
+test("a cached substring does not keep the long text in memory", () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const keys = new KeyCache();

@@ -25,7 +25,7 @@ function use(pool: TapePool, count: number): ReadonlySet<Tape> {
 const created = (tapes: ReadonlySet<Tape>, before: ReadonlySet<Tape>): number =>
   [...tapes].filter((tape) => !before.has(tape)).length;
 
-test("traffic that goes on uses the same tapes, more of them than are kept for good", () => {
+test("continuous traffic reuses tapes, also more than are kept permanently", () => {
   const pool = new TapePool(tapeBytes, limit);
   const first = use(pool, 9);
   expect(first.size).toBe(9);
@@ -35,7 +35,7 @@ test("traffic that goes on uses the same tapes, more of them than are kept for g
   }
 });
 
-test("tapes that nobody needs for two seconds are let go, down to those kept for good", () => {
+test("tapes that are unused for two seconds are released, except those that are kept permanently", () => {
   const pool = new TapePool(tapeBytes, limit);
   const first = use(pool, 9);
   vi.advanceTimersByTime(2_000);
@@ -54,7 +54,7 @@ test("less traffic keeps what it needs", () => {
   expect(created(use(pool, 9), first)).toBe(4);
 });
 
-test("tapes of an unusual size, and those of a spool, are not used again", () => {
+test("tapes of another size, and those of a spool, are not reused", () => {
   const pool = new TapePool(tapeBytes, limit);
   const large = pool.take(tapeBytes + 1);
   pool.give(large);
@@ -64,7 +64,7 @@ test("tapes of an unusual size, and those of a spool, are not used again", () =>
   expect([large, adopted]).not.toContain(pool.take(0));
 });
 
-test("a tape that comes back is empty", () => {
+test("a tape that is returned to the pool is empty", () => {
   const pool = new TapePool(tapeBytes, limit);
   const tape = pool.take(0);
   tape.used = 12;

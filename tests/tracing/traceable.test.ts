@@ -15,7 +15,7 @@ describe("a call", () => {
     expect(collector.end("add").outputs).toEqual({ outputs: 3 });
   });
 
-  test("of an async function ends when its promise does", async () => {
+  test("of an async function ends when its promise settles", async () => {
     const collector = client();
     const ask = traceable(async (question: string) => ({ answer: question.length }), {
       name: "ask",
@@ -58,7 +58,7 @@ describe("a call", () => {
     expect(collector.start("fn").inputs).toEqual(inputs);
   });
 
-  test("goes by the function's name, else by its run type", () => {
+  test("is named after the function, else after its run type", () => {
     const collector = client();
     function named(): void {}
     traceable(named, { client: collector })();
@@ -66,7 +66,7 @@ describe("a call", () => {
     expect(collector.starts().map(({ name }) => name)).toEqual(["named", "chain"]);
   });
 
-  test("keeps this, and the identity of what is answered", () => {
+  test("keeps this, and the identity of the returned value", () => {
     const collector = client();
     const counter = {
       step: 2,
@@ -107,7 +107,7 @@ describe("a call", () => {
     expect(collector.start("inner")).toMatchObject({ id: innerId, parentRunId: outerId });
   });
 
-  test("is recorded by the client of the run around it where none is named", () => {
+  test("is recorded by the client of the surrounding run if none is given", () => {
     const collector = client();
     withRun(startRun(collector), () => traceable(() => 1, { name: "fn" })());
     expect(collector.ends().map(({ name }) => name)).toEqual(["fn"]);
@@ -162,7 +162,7 @@ describe("a failure", () => {
   );
 });
 
-describe("a promise of another make", () => {
+describe("a thenable of another library", () => {
   class Query {
     executed = 0;
     readonly #secret = "kept";
@@ -189,7 +189,7 @@ describe("a promise of another make", () => {
     expect(collector.end("query").outputs).toEqual({ outputs: "query" });
   });
 
-  test("its callbacks run in the context of who gave them", async () => {
+  test("its callbacks run in the context in which they were added", async () => {
     const collector = client();
     const query = traceable(() => new Query(), { name: "query", client: collector })();
     await expect(query.then(() => currentRun())).resolves.toBeUndefined();
@@ -234,7 +234,7 @@ describe("a failure to record", () => {
     expect(collector.warnings).toHaveLength(2);
   });
 
-  test("where there is no client leaves the call as it is", () => {
+  test("without a client does not affect the call", () => {
     expect(traceable((n: number) => n + 1)(1)).toBe(2);
   });
 });

@@ -45,7 +45,7 @@ describe("values that JSON has", () => {
     );
   });
 
-  test("a record that outgrows its tape again and again arrives whole", () => {
+  test("a record that outgrows its tape repeatedly arrives completely", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "binary", maxLength: 400 })), (value) => {
         expect(jsonOfTape({ value }, 24)).toBe(JSON.stringify({ value }));
@@ -66,7 +66,7 @@ describe("values that JSON has", () => {
     expect(jsonOfTape(value)).toBe('{"__proto__":1,"constructor":2,"toJSON":3,"":4,"a.b":5}');
   });
 
-  test("undefined is left out of objects and null in arrays; null stays", () => {
+  test("undefined is omitted from objects and null in arrays; null stays", () => {
     expect(jsonOfTape({ a: undefined, b: null, c: [undefined, null] })).toBe(
       '{"b":null,"c":[null,null]}',
     );
@@ -143,7 +143,7 @@ describe("values that JSON lacks", () => {
 });
 
 describe("toJSON", () => {
-  test("is honoured, also on instances, and is called once", () => {
+  test("is called once, also on instances", () => {
     let calls = 0;
     const money = {
       toJSON(): unknown {
@@ -161,7 +161,7 @@ describe("toJSON", () => {
     expect(recorded(self)).toEqual({ a: 1 });
   });
 
-  test("that throws costs only its own value", () => {
+  test("that throws affects only its own value", () => {
     const bad = {
       toJSON(): never {
         throw new RangeError("no");
@@ -188,7 +188,7 @@ describe("hostile values", () => {
     });
   });
 
-  test("a getter that throws costs only its field", () => {
+  test("a getter that throws affects only its field", () => {
     const value = {
       before: 1,
       get bad(): never {
@@ -199,7 +199,7 @@ describe("hostile values", () => {
     expect(recorded(value)).toEqual({ before: 1, bad: "[unserializable: boom]", after: 2 });
   });
 
-  test("an array element that throws costs only itself", () => {
+  test("an array element that throws affects only itself", () => {
     const items = [1, 2, 3];
     Object.defineProperty(items, 1, {
       get() {
@@ -209,7 +209,7 @@ describe("hostile values", () => {
     expect(recorded(items)).toEqual([1, "[unserializable: boom]", 3]);
   });
 
-  test("a revoked Proxy, or one whose traps throw, costs only itself", () => {
+  test("a revoked Proxy, or one whose traps throw, affects only itself", () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
     const trap = new Proxy(
@@ -226,7 +226,7 @@ describe("hostile values", () => {
     expect(c).toBe(1);
   });
 
-  test("what throws something unreadable is marked too", () => {
+  test("a value that throws something unreadable is marked too", () => {
     const bad = {
       toJSON(): never {
         throw Object.create(null);

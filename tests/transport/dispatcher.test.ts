@@ -15,7 +15,7 @@ const delivered: Outcome = { kind: "delivered" };
 afterEach(() => vi.restoreAllMocks());
 
 describe("certificates", () => {
-  test("of an authority that is passed are trusted", async () => {
+  test("of a given certificate authority are trusted", async () => {
     await using server = await loopbackServer({ tls: serverTls });
     expect(await sendOne(server.endpoint, { ca })).toEqual(delivered);
     expect(await sendOne(`https://localhost:${server.port}`, { ca })).toEqual(delivered);
@@ -25,7 +25,7 @@ describe("certificates", () => {
     ["of an unknown authority", "server.pem", /UNABLE_TO_VERIFY_LEAF_SIGNATURE.*option ca/],
     ["signed by itself", "self-signed.pem", /SELF_SIGNED_CERT.*option ca/],
   ])(
-    "%s: final, said clearly, and nothing is sent, in the clear least of all",
+    "%s: a permanent failure with a clear message, and nothing is sent, not even unencrypted",
     async (_, cert, text) => {
       await using server = await loopbackServer({ tls: { ...serverTls, cert: pem(cert) } });
       const outcome = await sendOne(server.endpoint);
@@ -38,9 +38,9 @@ describe("certificates", () => {
   );
 
   test.each<readonly [string, string, RegExp]>([
-    ["out of date", "expired.pem", /expired or is not valid yet/],
-    ["made out to another name", "other-name.pem", /different host name/],
-  ])("%s: final, though the authority is trusted", async (_, cert, text) => {
+    ["out of date", "expired.pem", /out of date/],
+    ["made out to another name", "other-name.pem", /another name/],
+  ])("%s: a permanent failure, although the authority is trusted", async (_, cert, text) => {
     await using server = await loopbackServer({ tls: { ...serverTls, cert: pem(cert) } });
     for (const endpoint of [server.endpoint, `https://localhost:${server.port}`]) {
       expect(await sendOne(endpoint, { ca })).toMatchObject({
@@ -52,7 +52,7 @@ describe("certificates", () => {
   });
 
   test.each(["TLSv1.2", "TLSv1.3"] as const)(
-    "a server that asks for ours gets it (%s)",
+    "a server that requires a client certificate gets ours (%s)",
     async (version) => {
       await using server = await loopbackServer({
         tls: { ...mutualTls, minVersion: version, maxVersion: version },
@@ -64,7 +64,7 @@ describe("certificates", () => {
     },
   );
 
-  test("where the server says that it lacks ours, that is final", async () => {
+  test("a server that misses our client certificate causes a permanent failure", async () => {
     // With TLS 1.3 the server only closes the connection, which does not reveal the reason.
     await using server = await loopbackServer({ tls: { ...mutualTls, maxVersion: "TLSv1.2" } });
     expect(await sendOne(server.endpoint, { ca })).toMatchObject({
@@ -77,14 +77,14 @@ describe("certificates", () => {
     ["a ca that is no PEM", { ca: "no PEM" }],
     ["a certificate that is no PEM", { ca, cert: "no PEM", key: pem("client.key") }],
     ["a key that is another's", { ca, cert: pem("client.pem"), key: pem("server.key") }],
-  ])("%s: final, and the key is not repeated", async (_, options) => {
+  ])("%s: a permanent failure, and the key is not repeated", async (_, options) => {
     await using server = await loopbackServer({ tls: serverTls });
     const outcome = await sendOne(server.endpoint, options);
     expect(outcome).toMatchObject({ kind: "rejected", rejection: { code: "CERTIFICATE" } });
     expect(JSON.stringify(outcome)).not.toContain("PRIVATE");
   });
 
-  test("an endpoint of the other scheme gets nothing, and no answer in the clear is believed", async () => {
+  test("an endpoint with the other scheme gets nothing, and no unencrypted response is accepted", async () => {
     await using server = await loopbackServer({ tls: serverTls });
     await using clear = await loopbackServer();
     expect(await sendOne(`https://127.0.0.1:${clear.port}`, { ca })).toMatchObject({
@@ -96,7 +96,7 @@ describe("certificates", () => {
 });
 
 describe("addresses", () => {
-  test("a unix socket takes the place of the endpoint's host", async () => {
+  test("a unix socket replaces the endpoint's host", async () => {
     const folder = await mkdtemp(join(tmpdir(), "millrace-"));
     const socketPath = join(folder, "server.sock");
     await using server = await loopbackServer({ socketPath });
@@ -137,7 +137,7 @@ describe("addresses", () => {
     expect(await sendOne(`http://two.test:${server.port}`)).toEqual(delivered);
   });
 
-  test("where no address answers the message names one", async () => {
+  test("if no address responds, the message names one", async () => {
     const closedServer = await loopbackServer();
     await closedServer.close();
     expect(await sendOne(`http://localhost:${closedServer.port}`)).toMatchObject({

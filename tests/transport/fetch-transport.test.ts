@@ -45,7 +45,7 @@ describe("the sink over fetch", () => {
     expect(other.requests).toHaveLength(0);
   });
 
-  test("says what a server asks for, and that nobody answers", async () => {
+  test("reports a server's Retry-After, and a missing server", async () => {
     await using server = await loopbackServer({
       runs: [{ status: 503, headers: { "retry-after": "7" } }, hang],
     });
@@ -61,7 +61,7 @@ describe("the sink over fetch", () => {
   });
 });
 
-test("an answer is read to its limit", async () => {
+test("a response is read up to its limit", async () => {
   await using server = await loopbackServer({ info: { body: "x".repeat(100_000) } });
   const transport = transportTo(server.endpoint, 10_000);
   const requester = new Requester(connectionTo(server.endpoint), transport);
@@ -73,7 +73,7 @@ test("an answer is read to its limit", async () => {
   expect(bodyFailure).toMatchObject({ code: "UND_ERR_RES_EXCEEDED_MAX_SIZE" });
 });
 
-test("a body is streamed, and what is under way ends with the transport", async () => {
+test("a body is streamed, and requests in flight end with the transport", async () => {
   await using server = await loopbackServer({ runs: [{ status: 202 }, hang] });
   const transport = transportTo(server.endpoint);
   const requester = new Requester(connectionTo(server.endpoint), transport);
@@ -90,7 +90,7 @@ test("a body is streamed, and what is under way ends with the transport", async 
   expect(ended).toMatchObject({ status: "rejected", reason: { message: "the client was closed" } });
 });
 
-test("what only Bun's fetch can do is refused elsewhere, not left out", () => {
+test("options that only Bun's fetch supports are refused elsewhere, not ignored", () => {
   const connection = connectionTo("https://127.0.0.1", { ca: "a certificate" });
   expect(() => createFetchTransport(connection, 1_000, () => undefined)).toThrow(
     /supports no proxy, certificate or Unix socket; use Node, or remove the options/,

@@ -11,7 +11,7 @@ const one = batchOf(manyRuns(1));
 
 afterEach(() => vi.unstubAllEnvs());
 
-test("a proxy of an http endpoint is asked for the whole address", async () => {
+test("a proxy of an http endpoint gets the whole URL", async () => {
   await using server = await loopbackServer();
   await using proxy = await loopbackProxy({ targetPort: server.port });
   const connection = { httpProxy: proxy.address, apiKey: "the-key" };
@@ -103,7 +103,7 @@ test.each([
   [0, "hangs up"],
   [-1, "says nothing"],
 ])(
-  "a proxy that %i (%s) costs one timeout at most, and is not dialled in a rush",
+  "a proxy that %i (%s) costs at most one timeout, and is not connected to repeatedly",
   async (refuse) => {
     await using proxy = await loopbackProxy({ targetPort: 1, refuse });
     const address = `http://me:secret@127.0.0.1:${proxy.port}`;
@@ -116,7 +116,7 @@ test.each([
   },
 );
 
-test("a proxy that says nothing blocks no connection for the tries after", async () => {
+test("a proxy that never responds does not block the connection for later attempts", async () => {
   await using proxy = await loopbackProxy({ targetPort: 1, refuse: -1 });
   const options = { httpsProxy: proxy.address, timeoutMs: 100, requestsInFlight: 1 };
   await using to = httpSinkTo("https://runs.test", options);
@@ -127,7 +127,7 @@ test("a proxy that says nothing blocks no connection for the tries after", async
   expect(proxy.requestLines.length).toBeGreaterThan(2);
 });
 
-test("a proxy that is not there is named, without its password", async () => {
+test("a missing proxy is named in the message, without its password", async () => {
   const proxy = await loopbackProxy({ targetPort: 1 });
   await proxy.close();
   const httpsProxy = `http://me:secret@127.0.0.1:${proxy.port}`;
@@ -137,7 +137,7 @@ test("a proxy that is not there is named, without its password", async () => {
   expect(JSON.stringify(outcome)).not.toMatch(/secret|bWU6/);
 });
 
-test("a proxy of the environment is nobody's unless the options name it", async () => {
+test("a proxy of the environment is not used unless the options name it", async () => {
   await using server = await loopbackServer();
   await using proxy = await loopbackProxy({ targetPort: server.port });
   for (const name of ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"]) {
@@ -147,7 +147,7 @@ test("a proxy of the environment is nobody's unless the options name it", async 
   expect(proxy.requestLines).toEqual([]);
 });
 
-test("a proxy is passed by where noProxy says so, and used otherwise", async () => {
+test("a proxy is bypassed for hosts in noProxy, and used otherwise", async () => {
   await using server = await loopbackServer();
   await using proxy = await loopbackProxy({ targetPort: server.port });
   const httpProxy = proxy.address;

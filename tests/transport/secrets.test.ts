@@ -43,14 +43,14 @@ test.each([400, 401, 302, 502])(
   },
 );
 
-test("nor where it is runs that are refused", async () => {
+test("nor if it refuses runs", async () => {
   await using server = await loopbackServer({ runs: [repeatHeaders(400)] });
   const outcome = await sendOne(server.endpoint, connection);
   expect(outcome).toMatchObject({ kind: "rejected" });
   expect(printedForm(outcome)).not.toMatch(/0123456789|another-secret/);
 });
 
-test("a peer that sends the request back is in no cause, and its error has words", async () => {
+test("a peer that echoes the request appears in no cause, and its error has a message", async () => {
   const echo = createServer((socket) => {
     socket.on("error", () => undefined);
     socket.pipe(socket);
@@ -67,7 +67,7 @@ test("a peer that sends the request back is in no cause, and its error has words
   expect(String(error)).toMatch(/^NetworkError: Failed to read run: Response does not match/);
 });
 
-test("a message names codes that are words, not the number of a DOMException", async () => {
+test("a message contains textual codes, not the number of a DOMException", async () => {
   await using server = await loopbackServer({ runs: [() => undefined] });
   const { http } = httpTo(server.endpoint, { connection: { timeoutMs: 50 }, attempts: 1 });
   await expect(http.call("readRun", readRun)).rejects.toThrow(

@@ -13,9 +13,9 @@ test("runs are added by their ids or with where they are, never both", () => {
   expectTypeOf<{
     runs: { runId: string; projectId: string; startTime: Date }[];
   }>().toExtend<AddRuns>();
-  // @ts-expect-error both
+  // @ts-expect-error only one of the two is allowed
   const both: AddRuns = { runIds: [], runs: [] };
-  // @ts-expect-error neither
+  // @ts-expect-error one of the two is required
   const neither: AddRuns = {};
   expectTypeOf([both, neither]).toEqualTypeOf<AddRuns[]>();
 });

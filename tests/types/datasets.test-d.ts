@@ -14,11 +14,11 @@ const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
 test("a dataset is named by its id or by its name, never both or neither", () => {
   expectTypeOf(datasets.read({ datasetId: id })).toEqualTypeOf<Promise<Dataset>>();
   expectTypeOf(datasets.has({ datasetName: "d", signal })).toEqualTypeOf<Promise<boolean>>();
-  // @ts-expect-error both
+  // @ts-expect-error only one of the two is allowed
   void datasets.read({ datasetId: id, datasetName: "d" });
-  // @ts-expect-error neither
+  // @ts-expect-error one of the two is required
   void datasets.read({});
-  // @ts-expect-error neither
+  // @ts-expect-error one of the two is required
   void datasets.listSplits({ asOf: "prod" });
 });
 
@@ -32,20 +32,20 @@ test("a version is read by a time or by a tag, never both", () => {
   const version = datasets.readVersion({ datasetId: id, tag: "prod" });
   expectTypeOf(version).toEqualTypeOf<Promise<DatasetVersion>>();
   void datasets.readVersion({ datasetName: "d", asOf: new Date() });
-  // @ts-expect-error both
+  // @ts-expect-error only one of the two is allowed
   void datasets.readVersion({ datasetId: id, tag: "prod", asOf: "prod" });
-  // @ts-expect-error neither
+  // @ts-expect-error one of the two is required
   void datasets.readVersion({ datasetId: id });
 });
 
-test("what a clone came to is told apart by its kind", async () => {
+test("the result of a clone is distinguished by its kind", async () => {
   const cloned = await datasets.clone("t", { name: "n", signal });
   expectTypeOf(cloned).toEqualTypeOf<ClonedDataset>();
   expectTypeOf(cloned.dataset).toEqualTypeOf<Dataset>();
   if (cloned.kind === "cloned") {
     expectTypeOf(cloned.exampleCount).toEqualTypeOf<number>();
   }
-  // @ts-expect-error one that was skipped has no count
+  // @ts-expect-error a skipped clone has no count
   void cloned.exampleCount;
 });
 

@@ -13,9 +13,9 @@ const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
 test("an example is of one dataset", () => {
   expectTypeOf(examples.create({ datasetId: id, inputs: {} })).toEqualTypeOf<Promise<Example>>();
   expectTypeOf(examples.list({ datasetName: "d", signal })).toEqualTypeOf<Pages<Example>>();
-  // @ts-expect-error both
+  // @ts-expect-error only one of the two is allowed
   void examples.create({ datasetId: id, datasetName: "d", inputs: {} });
-  // @ts-expect-error neither
+  // @ts-expect-error one of the two is required
   void examples.list({});
 });
 
@@ -28,9 +28,9 @@ test("many come from whatever can be iterated", () => {
     yield some;
   }
   void examples.createMany({ datasetId: id, examples: stream() });
-  // @ts-expect-error not of examples
+  // @ts-expect-error items must be examples
   void examples.createMany({ datasetId: id, examples: [1] });
-  // @ts-expect-error an update names its example
+  // @ts-expect-error an update needs the id of its example
   void examples.updateMany({ examples: [{ inputs: {} }] });
 });
 
@@ -41,18 +41,18 @@ test("a chat takes LangChain's messages and the platform's", () => {
     answer: new AIMessage("ho"),
   });
   expectTypeOf(created).toEqualTypeOf<Promise<Example>>();
-  // @ts-expect-error a text is no message
+  // @ts-expect-error a string is not a message
   void examples.createChat({ datasetId: id, messages: ["hi"] });
-  // @ts-expect-error its inputs are its messages
+  // @ts-expect-error the inputs are derived from the messages
   void examples.createChat({ datasetId: id, messages: [], inputs: {} });
 });
 
 test("an attachment is bytes with a type; read, it is an address", async () => {
   const data = new Uint8Array();
   void examples.update(id, { attachments: { a: { mimeType: "image/png", data } } });
-  // @ts-expect-error no type
+  // @ts-expect-error a MIME type is required
   void examples.update(id, { attachments: { a: { data } } });
-  // @ts-expect-error a text is no bytes
+  // @ts-expect-error data must be bytes
   void examples.update(id, { attachments: { a: { mimeType: "text/plain", data: "t" } } });
   const { attachments = {} } = await examples.read(id);
   for (const attachment of Object.values(attachments)) {

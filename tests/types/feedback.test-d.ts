@@ -13,9 +13,9 @@ const projectId = "project";
 test("feedback is on a run or on a project, never on both, never on neither", () => {
   expectTypeOf<{ runId: string; key: string }>().toExtend<CreateFeedback>();
   expectTypeOf<{ projectId: string; key: string }>().toExtend<CreateFeedback>();
-  // @ts-expect-error neither
+  // @ts-expect-error one of the two is required
   const neither: CreateFeedback = { key: "k" };
-  // @ts-expect-error both
+  // @ts-expect-error only one of the two is allowed
   const both: CreateFeedback = { key: "k", runId, projectId };
   expectTypeOf([neither, both]).toEqualTypeOf<CreateFeedback[]>();
 });

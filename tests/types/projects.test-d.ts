@@ -12,11 +12,11 @@ test("a project is named by its id or by its name, never both or neither", () =>
   expectTypeOf(projects.has({ projectName: "p", signal })).toEqualTypeOf<Promise<boolean>>();
   expectTypeOf(projects.url({ projectId: id })).toEqualTypeOf<Promise<string>>();
   expectTypeOf(projects.delete({ projectName: "p" })).toEqualTypeOf<Promise<void>>();
-  // @ts-expect-error both
+  // @ts-expect-error only one of the two is allowed
   void projects.read({ projectId: id, projectName: "p" });
-  // @ts-expect-error neither
+  // @ts-expect-error one of the two is required
   void projects.read({ includeStats: true });
-  // @ts-expect-error nothing at all
+  // @ts-expect-error an argument is required
   void projects.delete();
 });
 
@@ -32,7 +32,7 @@ test("a list is of pages, and stats may not be there", async () => {
 
 test("what is made has a name; what is changed names none of the wire's members", () => {
   expectTypeOf(projects.create({ name: "p", upsert: true })).toEqualTypeOf<Promise<Project>>();
-  // @ts-expect-error no name
+  // @ts-expect-error a name is required
   void projects.create({ description: "d" });
   void projects.update({ projectId: id, endTime: new Date(), name: undefined });
   // @ts-expect-error no such option

@@ -13,9 +13,9 @@ type Prompts = Client["prompts"];
 test("a manifest is an object, and an object is enough", () => {
   const commit = (prompts: Prompts) => prompts.commit("r", { manifest: new Map() });
   expectTypeOf(commit).returns.resolves.toEqualTypeOf<PromptCommit>();
-  // @ts-expect-error -- a text is no manifest
+  // @ts-expect-error -- a string is not a manifest
   void ((prompts: Prompts) => prompts.commit("r", { manifest: "text" }));
-  // @ts-expect-error -- a commit has a manifest
+  // @ts-expect-error -- a commit needs a manifest
   void ((prompts: Prompts) => prompts.commit("r", {}));
 });
 

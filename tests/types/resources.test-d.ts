@@ -1,38 +1,42 @@
 import { expectTypeOf, test } from "vitest";
 import type { Resources } from "../../src/main/index.ts";
 
-// What holds of every call of every noun, those to come included.
+// Checks every call of every resource, including future ones.
 
 type Calls = {
-  [Noun in keyof Resources]: {
-    [Name in keyof Resources[Noun]]: Resources[Noun][Name] extends (...args: infer Args) => unknown
+  [Resource in keyof Resources]: {
+    [Name in keyof Resources[Resource]]: Resources[Resource][Name] extends (
+      ...args: infer Args
+    ) => unknown
       ? Required<Args>
       : never;
   };
 };
 
-/** The last argument: where the options are. */
+/** The last argument of a call, which contains its options. */
 type LastArgument<Args> = Args extends readonly [...unknown[], infer End] ? End : never;
 
 type IsAny<Value> = 0 extends 1 & Value ? true : false;
 
-/** Each member of a union by itself. */
+/** The keys of each member of a union. */
 type MembersOf<Value> = Value extends unknown ? keyof Value : never;
 
 test("every call takes a signal", () => {
-  type Without = {
-    [Noun in keyof Calls]: {
-      [Name in keyof Calls[Noun]]: "signal" extends MembersOf<LastArgument<Calls[Noun][Name]>>
+  type WithoutSignal = {
+    [Resource in keyof Calls]: {
+      [Name in keyof Calls[Resource]]: "signal" extends MembersOf<
+        LastArgument<Calls[Resource][Name]>
+      >
         ? never
         : Name;
-    }[keyof Calls[Noun]];
+    }[keyof Calls[Resource]];
   }[keyof Calls];
-  expectTypeOf<Without>().toEqualTypeOf<never>();
+  expectTypeOf<WithoutSignal>().toEqualTypeOf<never>();
 });
 
-test("whatever can be left out can be given as undefined", () => {
-  /** Members that may be absent and may not be `undefined`. */
-  type Strict<Options> = Options extends object
+test("every optional member accepts undefined", () => {
+  /** Whether optional members of the options do not accept `undefined`. */
+  type StrictKeys<Options> = Options extends object
     ? {
         [Name in keyof Options]-?: object extends Pick<Options, Name>
           ? { readonly [Key in Name]: undefined } extends Pick<Options, Name>
@@ -42,22 +46,22 @@ test("whatever can be left out can be given as undefined", () => {
       }[keyof Options]
     : never;
   type Found = {
-    [Noun in keyof Calls]: {
-      [Name in keyof Calls[Noun]]: Strict<LastArgument<Calls[Noun][Name]>>;
-    }[keyof Calls[Noun]];
+    [Resource in keyof Calls]: {
+      [Name in keyof Calls[Resource]]: StrictKeys<LastArgument<Calls[Resource][Name]>>;
+    }[keyof Calls[Resource]];
   }[keyof Calls];
   expectTypeOf<Found>().toEqualTypeOf<never>();
-  // The check itself sees what it looks for.
+  // Makes sure that the check detects such members.
   expectTypeOf<
-    Strict<{ readonly a?: string; readonly b?: string | undefined }>
+    StrictKeys<{ readonly a?: string; readonly b?: string | undefined }>
   >().toEqualTypeOf<"a">();
 });
 
-test("no call takes or answers any", () => {
+test("no call accepts or returns any", () => {
   type AnyMember<Value> = { [Name in keyof Value]: IsAny<Value[Name]> }[keyof Value];
   type Found = {
-    [Noun in keyof Resources]: {
-      [Name in keyof Resources[Noun]]: Resources[Noun][Name] extends (
+    [Resource in keyof Resources]: {
+      [Name in keyof Resources[Resource]]: Resources[Resource][Name] extends (
         ...args: infer Args
       ) => infer Result
         ? true extends
@@ -68,7 +72,7 @@ test("no call takes or answers any", () => {
           ? Name
           : never
         : never;
-    }[keyof Resources[Noun]];
+    }[keyof Resources[Resource]];
   }[keyof Resources];
   expectTypeOf<Found>().toEqualTypeOf<never>();
 });

@@ -20,14 +20,14 @@ test("a filter is checked by its types", () => {
   void runs.list({ runType: "model" });
   // @ts-expect-error no such order
   void runs.list({ order: "up" });
-  // @ts-expect-error the wire's word
+  // @ts-expect-error this is the name in the wire format
   void runs.list({ is_root: true });
-  // @ts-expect-error of one run there is nothing to list
+  // @ts-expect-error reading one run takes no limit
   void runs.read(id, { limit: 1 });
 });
 
 test("statistics take the filter of a list, and no page of one", () => {
   expectTypeOf(runs.stats({ projectNames: ["p"] })).toEqualTypeOf<Promise<RunStats>>();
-  // @ts-expect-error a limit is a list's
+  // @ts-expect-error only lists take a limit
   void runs.stats({ limit: 5 });
 });

@@ -12,7 +12,7 @@ import type { BlockingResource } from "../../src/api/sync/sync-facade.ts";
 
 declare const sync: SyncResources;
 
-test("the mirror has every noun of the client, and nothing that is none", () => {
+test("the sync facade has every resource of the client, and nothing else", () => {
   type Resources = {
     [Name in keyof Client]: Client[Name] extends { readonly [name: string]: unknown }
       ? never
@@ -24,7 +24,7 @@ test("the mirror has every noun of the client, and nothing that is none", () => 
   expectTypeOf<Client["sync"]>().toEqualTypeOf<SyncResources>();
 });
 
-test("every noun has every call, and each answers what the awaited one promises", () => {
+test("every resource has every call, and each returns what the asynchronous call resolves to", () => {
   expectTypeOf<keyof SyncResources["projects"]>().toEqualTypeOf<keyof Client["projects"]>();
   expectTypeOf<keyof SyncResources["runs"]>().toEqualTypeOf<keyof Client["runs"]>();
   expectTypeOf(sync.tenant.settings()).toEqualTypeOf<TenantSettings>();
@@ -33,7 +33,7 @@ test("every noun has every call, and each answers what the awaited one promises"
   expectTypeOf(sync.projects.delete({ projectName: "p" })).toEqualTypeOf<void>();
 });
 
-test("no call of any noun is lost to the derivation, nor does one answer a promise or the unknown", () => {
+test("no call is lost in the derived types, and none returns a promise or unknown", () => {
   type Lost<Noun> = {
     [Name in keyof Noun]: Noun[Name] extends (...args: infer Args) => infer Result
       ? unknown extends Result
@@ -63,11 +63,11 @@ test("arguments are the same, with a time limit in place of a signal", () => {
   sync.projects.read({ projectId: "i", includeStats: true, timeoutMs: 5 });
   sync.projects.update({ projectId: "i", name: "n", endTime: new Date(), timeoutMs: 5 });
   sync.runs.read("i", { timeoutMs: undefined });
-  // @ts-expect-error: nobody could abort it meanwhile
+  // @ts-expect-error: a blocking call can't be aborted
   sync.projects.list({ signal });
-  // @ts-expect-error: a project is named by one of the two, as when awaited
+  // @ts-expect-error: only one of the two is allowed
   sync.projects.read({ projectId: "i", projectName: "n" });
-  // @ts-expect-error: the name is wanted
+  // @ts-expect-error: a name is required
   sync.projects.create({ timeoutMs: 5 });
   type Given = Parameters<SyncResources["projects"]["create"]>[0];
   expectTypeOf<Omit<Given, "timeoutMs">>().toEqualTypeOf<Omit<CreateProject, "signal">>();

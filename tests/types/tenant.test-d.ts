@@ -7,7 +7,7 @@ declare const signal: AbortSignal;
 test("settings are read and a handle is set, with the settings for an answer", () => {
   expectTypeOf(tenant.settings({ signal })).toEqualTypeOf<Promise<TenantSettings>>();
   expectTypeOf(tenant.setHandle("me")).toEqualTypeOf<Promise<TenantSettings>>();
-  // @ts-expect-error a handle is a text
+  // @ts-expect-error the handle is passed as a string
   void tenant.setHandle({ handle: "me" });
 });
 

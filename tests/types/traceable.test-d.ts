@@ -32,7 +32,7 @@ test("keeps this", () => {
     return from + this.step;
   });
   expectTypeOf(next).thisParameter.toEqualTypeOf<{ readonly step: number }>();
-  // @ts-expect-error called without its this
+  // @ts-expect-error `this` is required
   next(1);
 });
 
@@ -51,7 +51,7 @@ test("refuses what is no function, a run type that is none, and an async process
   traceable(42);
   // @ts-expect-error no run type of that name
   traceable(() => 1, { runType: "model" });
-  // @ts-expect-error must return at once
+  // @ts-expect-error it must not return a promise
   const options: TraceableOptions = { processInputs: async (inputs) => inputs };
   expectTypeOf(options).toExtend<TraceableOptions>();
 });

@@ -44,7 +44,7 @@ const rowsIn = async (path: string): Promise<number | undefined> =>
   (await CheckpointFile.open({ path, source: "a" }, options)).position?.rows;
 
 describe("a checkpoint's file", () => {
-  test("of a killed upload holds two records, of which the later one counts", async () => {
+  test("of a killed upload contains two records, of which the later one counts", async () => {
     const { path } = createFolder();
     await killed(path);
     expect(await rowsIn(path)).toBe(20);
@@ -53,7 +53,7 @@ describe("a checkpoint's file", () => {
   test.each([
     ["first", 0, 20],
     ["second", block, 10],
-  ])("with its %s slot torn goes by the other one", async (_which, at, rows) => {
+  ])("with a damaged %s slot uses the other one", async (_which, at, rows) => {
     const { path } = createFolder();
     await killed(path);
     const bytes = readFileSync(path);
@@ -62,7 +62,7 @@ describe("a checkpoint's file", () => {
     expect(await rowsIn(path)).toBe(rows);
   });
 
-  test("that was only made, and never written, begins anew", async () => {
+  test("that was created but never written starts from the beginning", async () => {
     const { path } = createFolder();
     writeFileSync(path, "");
     expect(await rowsIn(path)).toBeUndefined();
@@ -70,7 +70,7 @@ describe("a checkpoint's file", () => {
     expect(await rowsIn(path)).toBeUndefined();
   });
 
-  test("is left with one record where the last one was written before the end", async () => {
+  test("contains one record if the last one was written before the end", async () => {
     const { path } = createFolder();
     await killed(path);
     const next = await CheckpointFile.open({ path, source: "a" }, options);
@@ -80,7 +80,7 @@ describe("a checkpoint's file", () => {
     expect(JSON.parse(readFileSync(path, "utf8"))).toMatchObject({ rows: 30 });
   });
 
-  test("goes on in the slot that does not hold the latest record", async () => {
+  test("is continued in the slot without the latest record", async () => {
     const { path } = createFolder();
     await killed(path);
     const next = await CheckpointFile.open({ path, source: "a" }, options);
@@ -92,7 +92,7 @@ describe("a checkpoint's file", () => {
     await next.flush();
   });
 
-  test("has one record after a clean end, and nothing ever lies beside it", async () => {
+  test("has one record after a clean end, and no other files next to it", async () => {
     const { folder, path } = createFolder();
     const file = await CheckpointFile.open({ path, source: "a" }, options);
     const seen = new Set<string>();

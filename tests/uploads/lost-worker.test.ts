@@ -29,10 +29,10 @@ function crashOnce(): ChunkShipper {
   };
 }
 
-test("rows that a worker had done with before it died are counted, and sent no more", async () => {
+test("rows that a worker finished before it crashed are counted, and not sent again", async () => {
   const shipper = crashOnce();
   const uploads = new Uploads({
-    call: () => Promise.reject(new RangeError("nothing is to be asked")),
+    call: () => Promise.reject(new RangeError("no request is expected")),
     datasets: { create: () => Promise.reject(new RangeError("nothing is to be made")) },
     shipper: () => shipper,
     filters: { hideInputs: false, hideOutputs: false, hideMetadata: false },

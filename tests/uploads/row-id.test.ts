@@ -3,7 +3,7 @@ import { v5 } from "uuid";
 import { expect, test } from "vitest";
 import { createContentPrefix, createIdFromKey, createUuid5 } from "../../src/uploads/row-id.ts";
 
-test("an id of a key or a content is the UUID of version 5 that everybody makes of it", () => {
+test("an id of a key or content is its standard version 5 UUID", () => {
   fc.assert(
     fc.property(fc.uuid(), fc.string({ unit: "binary" }), (datasetId, text) => {
       expect(createIdFromKey(datasetId, text)).toBe(v5(`key:${text}`, datasetId));

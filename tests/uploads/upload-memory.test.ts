@@ -10,7 +10,7 @@ import type { Tape } from "../../src/tracing/tape/tape.ts";
 
 const runId = "01890a5d-ac96-774b-bcce-b302099a8057";
 
-test("of an upload that ended neither its rows nor its listener stay in memory", async () => {
+test("neither rows nor listeners of an ended upload stay in memory", async () => {
   const { signal } = new AbortController();
   const rowNumbersById = new Map<string, number>();
   const filters = { hideInputs: false, hideOutputs: false, hideMetadata: false } as const;
@@ -61,7 +61,7 @@ async function uploadAndMeasure(rows: number): Promise<{ buffers: number; mostIn
   return { buffers: buffers.size, mostInFlight };
 }
 
-test("ten times the rows are held in no more memories, and no more of them at once", async () => {
+test("ten times as many rows use no more buffers, and no more of them are in flight at once", async () => {
   const [few, many] = [await uploadAndMeasure(3_000), await uploadAndMeasure(30_000)];
   expect(few.buffers).toBeGreaterThan(1);
   expect(many.buffers).toBeLessThanOrEqual(few.buffers);

@@ -84,7 +84,7 @@ const leftOutOf = (batch: { runs: TapeBatch["runs"] }): readonly string[] =>
       .map(({ name }) => name),
   );
 
-test("413: the run goes first, and then its attachments, each of which fits by itself", async () => {
+test("413: the run is sent first, and then its attachments, each of which fits by itself", async () => {
   const server = await startAcceptingUpTo(6_000);
   await using to = httpSinkTo(server.endpoint);
   const batch = await batchWith(start({ a: file(5_000), b: file(5_000), c: file(100) }));
@@ -100,7 +100,7 @@ test("413: the run goes first, and then its attachments, each of which fits by i
   expect(server.files.get("a")).toHaveLength(5_000);
 });
 
-test("413 of one attachment alone leaves a marker in its place; the others arrive", async () => {
+test("413 for a single attachment leaves a marker in its place; the others arrive", async () => {
   const server = await startAcceptingUpTo(3_000);
   await using to = httpSinkTo(server.endpoint);
   const batch = await batchWith(start({ large: file(5_000), small: file(100) }));
@@ -114,7 +114,7 @@ test("413 of one attachment alone leaves a marker in its place; the others arriv
   );
 });
 
-test("a start and an end with attachments are parted with their own", async () => {
+test("a start and an end with attachments are separated, each with its own", async () => {
   const server = await startAcceptingUpTo(4_000);
   await using to = httpSinkTo(server.endpoint);
   const batch = await batchWith(start({ first: file(2_500) }), {
@@ -133,7 +133,7 @@ test.each([
   ["batch", [{ status: 404 }]],
   ["single", [{ status: 404 }, { status: 404 }]],
 ])(
-  "a server that takes JSON only (%s) gets the run with an event for each attachment",
+  "a server that accepts only JSON (%s) gets the run with an event for each attachment",
   async (_format, refusals) => {
     await using server = await loopbackServer({ runs: [...refusals, { status: 202, body: "{}" }] });
     await using to = httpSinkTo(server.endpoint);
@@ -164,7 +164,7 @@ test.each([
   },
 );
 
-test("what is tried without its attachments and fails is tried again with them", async () => {
+test("a run that was sent without its attachments and failed is sent again with them", async () => {
   // The multipart endpoint is missing for a moment, as behind a proxy, and the JSON request that follows is refused too.
   await using server = await loopbackServer({ runs: [{ status: 404 }, { status: 503 }] });
   await using to = httpSinkTo(server.endpoint);
@@ -175,7 +175,7 @@ test("what is tried without its attachments and fails is tried again with them",
   expect(parts[0]?.batch).toBe(batch);
 });
 
-test("a body is sent again whole after a failure", async () => {
+test("a body is sent again completely after a failure", async () => {
   await using server = await loopbackServer({
     runs: [{ status: 500 }, { status: 202, body: "{}" }],
   });
@@ -188,7 +188,7 @@ test("a body is sent again whole after a failure", async () => {
   expect(second!.length).toBeGreaterThan(600_000);
 });
 
-test("runs with attachments are not in the requests of those without", async () => {
+test("runs with attachments are sent separately from those without", async () => {
   const { memory, used } = tapeOf([
     { id: runId(1) },
     { id: runId(2), run: { attachments: { a: file(10) } } },

@@ -11,7 +11,7 @@ const classify = (status: number, body = "", retryAfter?: string): Outcome =>
 const errorWithCode = (code: string, message = "it failed"): Error =>
   Object.assign(new Error(message), { code });
 
-describe("an answer", () => {
+describe("a response", () => {
   test.each([200, 201, 202, 204, 206, 299])("%i delivers, JSON or not", (status) => {
     expect(classify(status, "not JSON <html>")).toEqual({ kind: "delivered" });
   });
@@ -19,7 +19,7 @@ describe("an answer", () => {
   test.each([
     [200, "<html>Sign in"],
     [202, "\r\n<!DOCTYPE html><title>Welcome"],
-  ])("%i with a web page is no delivery: %j", (status, body) => {
+  ])("%i with an HTML page is not a delivery: %j", (status, body) => {
     expect(classify(status, body)).toEqual({
       kind: "retry",
       reason: `Failed to send runs: ${status} with a web page instead of an ingest response. Check the endpoint`,
@@ -29,12 +29,12 @@ describe("an answer", () => {
     });
   });
 
-  test("409 delivers: an earlier try arrived", () => {
+  test("409 counts as delivered: an earlier attempt arrived", () => {
     expect(classify(409, '{"error":"Conflict"}')).toEqual({ kind: "delivered" });
   });
 
   test.each([400, 401, 402, 403, 404, 405, 406, 407, 410, 413, 422])(
-    "%i is final and names action, status and body",
+    "%i is a permanent failure whose message names action, status and body",
     (status) => {
       expect(classify(status, "why")).toEqual({
         kind: "rejected",
@@ -43,16 +43,19 @@ describe("an answer", () => {
     },
   );
 
-  test.each([301, 302, 303, 307, 308])("%i is final and says where it points", (status) => {
-    const answer = { status, body: "", location: "https://other.test/runs" };
-    expect(classifyResponse("send runs", answer, now)).toMatchObject({
-      kind: "rejected",
-      rejection: {
-        status,
-        message: expect.stringMatching(/to https:\/\/other\.test\/runs .*not followed/) as string,
-      },
-    });
-  });
+  test.each([301, 302, 303, 307, 308])(
+    "%i is a permanent failure whose message names the target",
+    (status) => {
+      const answer = { status, body: "", location: "https://other.test/runs" };
+      expect(classifyResponse("send runs", answer, now)).toMatchObject({
+        kind: "rejected",
+        rejection: {
+          status,
+          message: expect.stringMatching(/to https:\/\/other\.test\/runs .*not followed/) as string,
+        },
+      });
+    },
+  );
 
   test.each([
     [408, false],
@@ -70,7 +73,7 @@ describe("an answer", () => {
     [503, true],
     [504, true],
     [599, false],
-  ])("%i may pass; that the server is away is %s", (status, away) => {
+  ])("%i can be retried; the server counts as unavailable: %s", (status, away) => {
     expect(classify(status, "why")).toEqual({
       kind: "retry",
       reason: `Failed to send runs: ${status} why`,
@@ -80,7 +83,7 @@ describe("an answer", () => {
     });
   });
 
-  test.each([402, 429])("%i that says insufficient_quota is never tried again", (status) => {
+  test.each([402, 429])("%i with insufficient_quota is never retried", (status) => {
     expect(classify(status, '{"error":{"code":"insufficient_quota"}}', "1")).toMatchObject({
       kind: "rejected",
       rejection: { code: "INSUFFICIENT_QUOTA", status },
@@ -92,19 +95,19 @@ describe("an answer", () => {
     expect(classify(400, "insufficient_quota")).toMatchObject({ rejection: { code: "HTTP" } });
   });
 
-  test("a long body is cut in the message", () => {
+  test("a long body is truncated in the message", () => {
     const { reason } = classify(500, "x".repeat(100_000)) as { reason: string };
     expect(reason.length).toBeLessThan(2_200);
   });
 
-  test("Retry-After is part of what may pass, and of nothing else", () => {
+  test("Retry-After is only used for failures that can be retried", () => {
     expect(classify(503, "", "7")).toMatchObject({ kind: "retry", afterMs: 7_000 });
     expect(classify(503, "", "soon")).not.toHaveProperty("afterMs");
     expect(classify(202, "", "7")).toEqual({ kind: "delivered" });
   });
 });
 
-describe("no answer", () => {
+describe("no response", () => {
   test.each([
     "ECONNREFUSED",
     "ECONNRESET",
@@ -116,7 +119,7 @@ describe("no answer", () => {
     "UND_ERR_SOCKET",
     "ERR_SSL_WRONG_VERSION_NUMBER",
     "HPE_INVALID_CONSTANT",
-  ])("%s may pass, and the server is away", (code) => {
+  ])("%s can be retried, and the server counts as unavailable", (code) => {
     expect(classifyFailure("send runs", errorWithCode(code))).toEqual({
       kind: "retry",
       reason: `Failed to send runs: ${code} it failed`,
@@ -131,7 +134,7 @@ describe("no answer", () => {
     new errors.BodyTimeoutError("slow"),
     errorWithCode("ETIMEDOUT", "slow"),
     new DOMException("slow", "TimeoutError"),
-  ])("%s may pass", (failure) => {
+  ])("%s can be retried", (failure) => {
     expect(classifyFailure("send runs", failure)).toMatchObject({
       kind: "retry",
       reason: expect.stringMatching(/^Failed to send runs: .*slow$/) as string,
@@ -151,22 +154,22 @@ describe("no answer", () => {
     ["ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED", /options cert and key/],
     ["ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE", /options cert and key/],
     ["ERR_SSL_TLSV1_ALERT_UNKNOWN_CA", /options cert and key/],
-    ["ERR_OSSL_PEM_NO_START_LINE", /not valid PEM text/],
-    ["ERR_OSSL_X509_KEY_VALUES_MISMATCH", /key does not belong to the certificate/],
-  ])("%s is final, and the message says what to do", (code, hint) => {
+    ["ERR_OSSL_PEM_NO_START_LINE", /no PEM text/],
+    ["ERR_OSSL_X509_KEY_VALUES_MISMATCH", /key is not the certificate's/],
+  ])("%s is a permanent failure, and the message says what to do", (code, hint) => {
     const outcome = classifyFailure("send runs", errorWithCode(code));
     expect(outcome).toMatchObject({ kind: "rejected", rejection: { code: "CERTIFICATE" } });
     expect((outcome as { rejection: { message: string } }).rejection.message).toMatch(hint);
   });
 
-  test("a certificate's failure is found under what wraps it", () => {
+  test("a certificate error is found inside of wrapping errors", () => {
     const failure = new Error("at the proxy", { cause: errorWithCode("CERT_HAS_EXPIRED") });
     expect(classifyFailure("send runs", failure)).toMatchObject({
       rejection: { code: "CERTIFICATE" },
     });
   });
 
-  test("of a name with several addresses the message names an address", () => {
+  test("for a name with several addresses, the message names an address", () => {
     // Node's error has no message.
     const failure = Object.assign(
       new AggregateError(
@@ -181,7 +184,7 @@ describe("no answer", () => {
     });
   });
 
-  test("of what OpenSSL says the message has the reason", () => {
+  test("the message contains the reason of an OpenSSL error", () => {
     const failure = Object.assign(
       errorWithCode("ERR_SSL_X", "80:error:0A:SSL routines:rec.c:160\n"),
       {
@@ -194,7 +197,7 @@ describe("no answer", () => {
     });
   });
 
-  test("a request that can't be made is final", () => {
+  test("an invalid request is a permanent failure", () => {
     const failure = new errors.InvalidArgumentError("invalid x-team header");
     expect(classifyFailure("send runs", failure)).toMatchObject({
       kind: "rejected",
@@ -205,7 +208,7 @@ describe("no answer", () => {
     });
   });
 
-  test("a cause that is its own ends the search", () => {
+  test("a cycle of causes ends the search", () => {
     const failure = errorWithCode("ECONNRESET");
     failure.cause = failure;
     expect(classifyFailure("send runs", failure)).toMatchObject({ kind: "retry" });

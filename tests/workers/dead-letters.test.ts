@@ -23,7 +23,7 @@ function openDeadLetters(quotaBytes = 10_000_000) {
 const deadFolder = (): string => join(testSpool.folder, "dead");
 const files = (): readonly string[] => readdirSync(deadFolder()).toSorted();
 
-test("what was refused is kept with the server's reasons, for the owner's eyes alone", () => {
+test("refused records are kept with the server's reasons, readable only by the owner", () => {
   const { deadLetters } = openDeadLetters();
   deadLetters.write(Buffer.from("records"), 2, note);
   deadLetters.close();
@@ -38,7 +38,7 @@ test("what was refused is kept with the server's reasons, for the owner's eyes a
   expect(letter.records.toString()).toBe("records");
 });
 
-test("beyond the quota the oldest files go", () => {
+test("beyond the quota the oldest files are removed", () => {
   const { deadLetters } = openDeadLetters(3_000_000);
   for (let i = 0; i < 8; i++) {
     deadLetters.write(Buffer.alloc(1_048_576, i), 1, note);
@@ -47,7 +47,7 @@ test("beyond the quota the oldest files go", () => {
   expect(files().length).toBeLessThanOrEqual(3);
 });
 
-test("a folder that is removed is made anew; one that can't be made is said, and nothing throws", () => {
+test("a removed folder is created again; one that can't be created causes a warning, and nothing throws", () => {
   const { deadLetters, troubles } = openDeadLetters();
   deadLetters.write(Buffer.from("one"), 1, note);
   rmSync(deadFolder(), { recursive: true });

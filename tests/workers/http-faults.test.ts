@@ -12,7 +12,7 @@ const one = batchOf(manyRuns(1));
 const large = batchOf(manyRuns(4, { inputs: { text: "x".repeat(1_000_000) } }));
 const unreachable = { kind: "retry", away: true };
 
-describe("a 2xx is a delivery, whatever comes with it but a web page", () => {
+describe("a 2xx counts as delivered with any body but an HTML page", () => {
   test.each<readonly [string, ScriptedAnswer]>([
     ["HTML in name only", { status: 200, headers: { "content-type": "text/html" }, body: "yes" }],
     ["nothing", { status: 200 }],
@@ -35,7 +35,7 @@ describe("a 2xx is a delivery, whatever comes with it but a web page", () => {
   });
 });
 
-test("a body without end is read to a limit, not to the end of its time", async () => {
+test("an endless body is read up to a limit, not until the timeout", async () => {
   const pourOut: ScriptedAnswer = (response) => {
     const pour = (): void => {
       while (response.write("x".repeat(65_536))) {
@@ -51,7 +51,7 @@ test("a body without end is read to a limit, not to the end of its time", async 
   expect(await to.sink.send(one, neverAborted())).toEqual({ kind: "delivered" });
 });
 
-describe("a list of rejected runs in the answer", () => {
+describe("a list of rejected runs in the response", () => {
   const batch = batchOf(manyRuns(5));
   const rejected = (...numbers: readonly number[]): string =>
     JSON.stringify({
@@ -100,7 +100,7 @@ describe("a list of rejected runs in the answer", () => {
 });
 
 describe("a server that fails", () => {
-  test("that hangs costs one timeout, and holds nobody else", async () => {
+  test("that hangs costs one timeout, and does not delay other requests", async () => {
     await using server = await loopbackServer({ runs: [hang, { status: 202 }] });
     await using to = httpSinkTo(server.endpoint, { timeoutMs: 250, requestsInFlight: 2 });
     const first = to.sink.send(one, neverAborted());
@@ -112,7 +112,7 @@ describe("a server that fails", () => {
     });
   });
 
-  test("that takes the connection and never speaks is given up in time", async () => {
+  test("that accepts the connection and never responds is abandoned in time", async () => {
     const sockets: Socket[] = [];
     const silent = createServer((socket) => sockets.push(socket)).listen(0, "127.0.0.1");
     await once(silent, "listening");
@@ -128,7 +128,7 @@ describe("a server that fails", () => {
     silent.close();
   });
 
-  test("that dies in the middle of a body may be tried again", async () => {
+  test("that dies in the middle of a body can be retried", async () => {
     await using server = await loopbackServer({
       onBegin: (request) => {
         request.once("data", () => request.socket.resetAndDestroy());
@@ -138,14 +138,14 @@ describe("a server that fails", () => {
     expect(await to.sink.send(large, neverAborted())).toMatchObject(unreachable);
   });
 
-  test("that breaks off before it answers may be tried again, over a new connection", async () => {
+  test("that closes the connection before it responds can be retried over a new connection", async () => {
     await using server = await loopbackServer({ runs: [breakOff, { status: 202 }] });
     await using to = httpSinkTo(server.endpoint);
     expect(await to.sink.send(one, neverAborted())).toMatchObject(unreachable);
     expect(await to.sink.send(one, neverAborted())).toEqual({ kind: "delivered" });
   });
 
-  test("that is not there may be tried again", async () => {
+  test("that is not listening can be retried", async () => {
     const closedServer = await loopbackServer();
     await closedServer.close();
     await using to = httpSinkTo(closedServer.endpoint);
@@ -155,12 +155,12 @@ describe("a server that fails", () => {
     });
   });
 
-  test("that has no address may be tried again", async () => {
+  test("that has no address can be retried", async () => {
     await using to = httpSinkTo("http://no-such-host.invalid");
     expect(await to.sink.send(one, neverAborted())).toMatchObject(unreachable);
   });
 
-  test("that answers garbage may be tried again", async () => {
+  test("that responds with garbage can be retried", async () => {
     const server = createServer((socket) => socket.end("220 mail.test ESMTP\r\n"));
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -169,7 +169,7 @@ describe("a server that fails", () => {
     server.close();
   });
 
-  test.each([401, 413, 500])("%i counts though its body breaks off", async (status) => {
+  test.each([401, 413, 500])("%i counts although its body is incomplete", async (status) => {
     const answer = { status, headers: { "content-length": "99" }, body: "{" };
     await using server = await loopbackServer({
       runs: [
@@ -185,7 +185,7 @@ describe("a server that fails", () => {
     );
   });
 
-  test("that answers before it has read the body is heard", async () => {
+  test("that responds before it has read the body is handled", async () => {
     await using server = await loopbackServer({
       onBegin: (request, response) => {
         request.pause();
@@ -199,7 +199,7 @@ describe("a server that fails", () => {
 });
 
 test.each([301, 302, 303, 307, 308])(
-  "a %i is not followed, and no key goes there",
+  "a %i is not followed, and the key is not sent there",
   async (status) => {
     await using other = await loopbackServer();
     const headers = { location: `${other.endpoint}/runs/multipart` };
@@ -213,7 +213,7 @@ test.each([301, 302, 303, 307, 308])(
   },
 );
 
-test("connections are used again, and one that the server closed is replaced", async () => {
+test("connections are reused, and one that the server closed is replaced", async () => {
   await using server = await loopbackServer();
   await using to = httpSinkTo(server.endpoint);
   for (let round = 0; round < 20; round++) {
@@ -228,7 +228,7 @@ test("connections are used again, and one that the server closed is replaced", a
 });
 
 describe("an abort", () => {
-  test("ends a request under way", async () => {
+  test("ends a request in flight", async () => {
     await using server = await loopbackServer({ runs: [hang] });
     await using to = httpSinkTo(server.endpoint);
     const abort = new AbortController();
@@ -238,7 +238,7 @@ describe("an abort", () => {
     expect(await sent).toMatchObject({ kind: "retry" });
   });
 
-  test("before a request keeps it from being sent", async () => {
+  test("before a request prevents it from being sent", async () => {
     await using server = await loopbackServer();
     await using to = httpSinkTo(server.endpoint);
     expect(await to.sink.send(one, AbortSignal.abort())).toMatchObject({ kind: "retry" });
@@ -246,7 +246,7 @@ describe("an abort", () => {
     expect(to.traffic.requests).toBe(0);
   });
 
-  test("ends those in line too", async () => {
+  test("ends waiting requests too", async () => {
     await using server = await loopbackServer({ runs: [hang] });
     await using to = httpSinkTo(server.endpoint, { requestsInFlight: 1 });
     const abort = new AbortController();

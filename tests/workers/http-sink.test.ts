@@ -13,7 +13,7 @@ const long = "words ".repeat(3_000);
 const large = { inputs: { long } };
 
 describe("the format of a request", () => {
-  test("a batch of large runs goes as multipart: lengths exact, posts before patches, payloads apart", async () => {
+  test("a batch of large runs is sent as multipart: exact lengths, posts before patches, separate payloads", async () => {
     await using server = await loopbackServer();
     await using to = httpSinkTo(server.endpoint);
     const text = `${long}ünïcödé 漢字 🦫 "quoted" \\ \r\n\u0000 \ud800`;
@@ -50,7 +50,7 @@ describe("the format of a request", () => {
     expect(parts[3]?.value).toEqual({ text });
   });
 
-  test("a start and an end that wait together are one post with both", async () => {
+  test("a start and an end that wait together become one post", async () => {
     await using server = await loopbackServer();
     await using to = httpSinkTo(server.endpoint);
     const batch = batchOf([
@@ -65,7 +65,7 @@ describe("the format of a request", () => {
     ]);
   });
 
-  test("small runs are one JSON object, also where there are parts; large ones and attachments parts", async () => {
+  test("small runs are sent as one JSON object although multipart is available; large ones and attachments as multipart", async () => {
     await using server = await loopbackServer();
     await using to = httpSinkTo(server.endpoint);
     const batches = [
@@ -84,7 +84,7 @@ describe("the format of a request", () => {
     expect(post[20]).toMatchObject({ id: runId(21), ...large });
   });
 
-  test("a server that has parts only gets small runs in parts, for good", async () => {
+  test("a server with only the multipart endpoint gets small runs as multipart from then on", async () => {
     await using server = await loopbackServer({ runs: [missing, accepted] });
     await using to = httpSinkTo(server.endpoint);
     for (let round = 0; round < 2; round++) {
@@ -98,29 +98,32 @@ describe("the format of a request", () => {
     ]);
   });
 
-  test.each([404, 405])("after a %i of multipart it is batch JSON, for good", async (status) => {
-    await using server = await loopbackServer({ runs: [{ status }, accepted] });
-    await using to = httpSinkTo(server.endpoint);
-    const batch = batchOf([
-      ...manyRuns(2, large),
-      { id: runId(9), operation: "patch", run: { outputs: { b: 2 } } },
-    ]);
-    expect(await to.sink.send(batch, neverAborted())).toEqual({ kind: "delivered" });
-    expect(await to.sink.send(batch, neverAborted())).toEqual({ kind: "delivered" });
-    expect(server.requests.map(({ path }) => path)).toEqual([
-      "/runs/multipart",
-      "/runs/batch",
-      "/runs/batch",
-    ]);
-    const { headers, body } = server.requests[2]!;
-    expect(headers["content-type"]).toBe("application/json");
-    expect(JSON.parse(body.toString())).toMatchObject({
-      post: [{ id: runId(1) }, { id: runId(2) }],
-      patch: [{ id: runId(9), outputs: { b: 2 } }],
-    });
-  });
+  test.each([404, 405])(
+    "after a %i for multipart, batch JSON is used from then on",
+    async (status) => {
+      await using server = await loopbackServer({ runs: [{ status }, accepted] });
+      await using to = httpSinkTo(server.endpoint);
+      const batch = batchOf([
+        ...manyRuns(2, large),
+        { id: runId(9), operation: "patch", run: { outputs: { b: 2 } } },
+      ]);
+      expect(await to.sink.send(batch, neverAborted())).toEqual({ kind: "delivered" });
+      expect(await to.sink.send(batch, neverAborted())).toEqual({ kind: "delivered" });
+      expect(server.requests.map(({ path }) => path)).toEqual([
+        "/runs/multipart",
+        "/runs/batch",
+        "/runs/batch",
+      ]);
+      const { headers, body } = server.requests[2]!;
+      expect(headers["content-type"]).toBe("application/json");
+      expect(JSON.parse(body.toString())).toMatchObject({
+        post: [{ id: runId(1) }, { id: runId(2) }],
+        patch: [{ id: runId(9), outputs: { b: 2 } }],
+      });
+    },
+  );
 
-  test("where neither is there, runs go one by one, for good", async () => {
+  test("without either endpoint, runs are sent one by one from then on", async () => {
     await using server = await loopbackServer({ runs: [missing, missing, accepted] });
     await using to = httpSinkTo(server.endpoint);
     const batch = batchOf([
@@ -154,7 +157,7 @@ describe("the format of a request", () => {
     expect(to.state.formatFor(batch)).toBe("single");
   });
 
-  test("where no path is found the runs are rejected, and the next batch begins anew", async () => {
+  test("without any endpoint the runs are rejected, and the next batch starts with multipart again", async () => {
     await using server = await loopbackServer({ runs: [missing, missing, missing, accepted] });
     await using to = httpSinkTo(server.endpoint);
     const batch = batchOf(manyRuns(1));
@@ -168,7 +171,7 @@ describe("the format of a request", () => {
     ]);
   });
 
-  test("a run without a place in a trace goes alone, to a server of batches too", async () => {
+  test("a run without a dotted order is sent alone, also to a server with batches", async () => {
     await using server = await loopbackServer();
     await using to = httpSinkTo(server.endpoint);
     await to.sink.send(batchOf([{ id: runId(1), withoutDottedOrder: true }]), neverAborted());
@@ -176,14 +179,14 @@ describe("the format of a request", () => {
     expect(to.state.formatFor({ isSmall: false })).toBe("multipart");
   });
 
-  test("a base address with a path keeps it", async () => {
+  test("the path of a base address is kept", async () => {
     await using server = await loopbackServer();
     await using to = httpSinkTo(`${server.endpoint}/api/v1`);
     await to.sink.send(batchOf(manyRuns(1)), neverAborted());
     expect(server.requests[0]?.path).toBe("/api/v1/runs/batch");
   });
 
-  test("no name, tag, project or value of a caller reaches a part's head", async () => {
+  test("no name, tag, project or value of a caller appears in a part's headers", async () => {
     await using server = await loopbackServer();
     await using to = httpSinkTo(server.endpoint);
     const evil = '"\r\nX-Evil: 1\r\n\r\n--millrace-x';
@@ -206,7 +209,7 @@ describe("the format of a request", () => {
 });
 
 describe("what a request carries", () => {
-  test("the key, the workspace and extra headers, of which none can take the place of ours", async () => {
+  test("the key, the workspace and extra headers, which can't replace ours", async () => {
     await using server = await loopbackServer();
     await using to = httpSinkTo(server.endpoint, {
       apiKey: "the-key",
@@ -238,14 +241,14 @@ describe("what a request carries", () => {
     expect(headers).not.toHaveProperty("expect");
   });
 
-  test("without a key no extra header can be one", async () => {
+  test("without a key, an extra header can't provide one", async () => {
     await using server = await loopbackServer();
     await using to = httpSinkTo(server.endpoint, { headers: { "X-Api-Key": "evil" } });
     await to.sink.send(batchOf(manyRuns(1)), neverAborted());
     expect(server.requests[0]?.headers).not.toHaveProperty("x-api-key");
   });
 
-  test("a header with a line end is refused for good, and nothing is sent", async () => {
+  test("a header with a line end is refused permanently, and nothing is sent", async () => {
     await using server = await loopbackServer();
     await using to = httpSinkTo(server.endpoint, { headers: { "x-team": "a\r\nx-evil: 1" } });
     expect(await to.sink.send(batchOf(manyRuns(1)), neverAborted())).toMatchObject({
@@ -265,7 +268,7 @@ describe("what a request carries", () => {
     expect(to.sink.takeSent()).toEqual({ requests: 0, bytes: 0 });
   });
 
-  test("no more requests are under way than the connection allows", async () => {
+  test("no more requests are in flight than the connection allows", async () => {
     let underWay = 0;
     let mostInFlight = 0;
     const slowly: ScriptedAnswer = (response) => {

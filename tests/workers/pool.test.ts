@@ -78,7 +78,7 @@ test("nothing is started before the first tape", async () => {
   expect(workers).toHaveLength(0);
 });
 
-test("a worker that dies with a tape rejects it; the next goes to a new worker", async () => {
+test("a worker that crashes with a tape rejects it; the next tape goes to a new worker", async () => {
   await using server = await loopbackServer({ runs: [{ status: 202 }, hang, { status: 202 }] });
   const { pool, inline } = poolTo(server.endpoint);
   await pool.ship(taskOf(1));
@@ -95,7 +95,7 @@ test("a worker that dies with a tape rejects it; the next goes to a new worker",
   await pool.close();
 });
 
-test("a worker that dies idle is replaced, and nothing is thrown", async () => {
+test("a worker that crashes while idle is replaced, and nothing is thrown", async () => {
   await using server = await loopbackServer();
   const { pool, inline } = poolTo(server.endpoint);
   for (let round = 0; round < 3; round++) {
@@ -115,7 +115,7 @@ test("many tapes at once share the worker", async () => {
   await pool.close();
 });
 
-test("close ends what is under way, and a second close is fine", async () => {
+test("close ends running tasks, and may be called twice", async () => {
   await using server = await loopbackServer({ runs: [hang] });
   const { pool } = poolTo(server.endpoint);
   const shipped = pool.ship(taskOf(1));
@@ -126,7 +126,7 @@ test("close ends what is under way, and a second close is fine", async () => {
   await pool.close();
 });
 
-test("without threads this thread sends", async () => {
+test("without threads, the main thread sends", async () => {
   await using server = await loopbackServer();
   const { pool, inline } = poolTo(server.endpoint, 0);
   expect(pool.threaded).toBe(false);
@@ -155,7 +155,7 @@ test.each<readonly [string, (file: string) => Promise<void>, RegExp]>([
   ["is missing", (file) => rm(file), /ship\.task/],
   ["fails to load", (file) => writeFile(file, 'throw new Error("broken");'), /[Ww]orker|broken/],
   ["ends its thread", (file) => writeFile(file, "process.exit(3);"), /[Ww]orker/],
-])("where the worker's file %s this thread sends, and says so once", async (_, change, why) => {
+])("if the worker's file %s, the main thread sends, with one warning", async (_, change, why) => {
   await using server = await loopbackServer();
   await using copy = await poolOfCopy(change);
   const { pool, inline } = poolTo(server.endpoint, 1, copy.WorkerPool);
@@ -166,7 +166,7 @@ test.each<readonly [string, (file: string) => Promise<void>, RegExp]>([
   await pool.close();
 });
 
-test("workers that once worked and can't be started are tried again after a while", async () => {
+test("workers that ran before and can't be started are tried again after a while", async () => {
   await using server = await loopbackServer();
   await using copy = await poolOfCopy(() => Promise.resolve());
   const { pool, inline } = poolTo(server.endpoint, 1, copy.WorkerPool, 1_000);
@@ -184,7 +184,7 @@ test("workers that once worked and can't be started are tried again after a whil
   await pool.close();
 });
 
-test("a worker that is killed while it starts costs nothing", async () => {
+test("a worker that is killed while it starts loses nothing", async () => {
   await using server = await loopbackServer();
   const { pool, inline } = poolTo(server.endpoint);
   await pool.ship(taskOf(1));
@@ -195,7 +195,7 @@ test("a worker that is killed while it starts costs nothing", async () => {
   await pool.close();
 });
 
-test("a worker that waits for its server longer than it may stand still is left alone", async () => {
+test("a worker that waits for its server longer than the stall limit is not terminated", async () => {
   await using server = await loopbackServer({
     runs: [(response) => void setTimeout(() => response.end("{}"), 4_000)],
   });
@@ -206,7 +206,7 @@ test("a worker that waits for its server longer than it may stand still is left 
   await pool.close();
 });
 
-test("a tape that can't be read is rejected, and is no reason to do without workers", async () => {
+test("an unreadable tape is rejected, and workers are still used", async () => {
   await using server = await loopbackServer();
   const { pool, inline } = poolTo(server.endpoint);
   const garbage = { memory: new SharedArrayBuffer(64), used: 64 };

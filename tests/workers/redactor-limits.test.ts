@@ -12,14 +12,14 @@ test.each([
   [`${spacedCard} 12/27`, / 12\/27$/],
   [`2 ${testCard}`, /^2 /],
   [`room 12 ${spacedCard} 3`, /^room 12 .* 3$/],
-])("a card's number is found beside other numbers: %s", (text, rest) => {
+])("a card number is found next to other numbers: %s", (text, rest) => {
   const masked = String(redacted(text, ["cards"]));
   expect(masked).toContain("[card]**");
   expect(masked.replace(/[ -]/g, "")).not.toContain("11111");
   expect(masked).toMatch(rest);
 });
 
-test("of numbers in a row those are looked at that may begin a card", () => {
+test("in a sequence of numbers, those that may begin a card number are checked", () => {
   const starts: number[] = [];
   const pattern = /(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-])/g;
   const exec = pattern.exec.bind(pattern);
@@ -44,7 +44,7 @@ test.each([
   }
 });
 
-test("matches that share a surrogate pair mask nothing behind the text", () => {
+test("matches that share a surrogate pair mask nothing after the text", () => {
   const rule = { name: "k", pattern: /.{3}/ };
   const plan = planOf([rule]);
   const tape = tapeOf({ a: "😀".repeat(9), b: 1, c: [true] });
@@ -52,7 +52,7 @@ test("matches that share a surrogate pair mask nothing behind the text", () => {
   expect(jsonOf(tape)).toMatchObject({ b: 1, c: [true] });
 });
 
-test("keys below a key that hides are searched; where a rule fails they are masked too", () => {
+test("keys below a masked key are searched; if a rule fails they are masked too", () => {
   const value = { password: { "ada@example.org": 1, kept: { "bob@example.org": 2 } } };
   const found = JSON.stringify(redacted(value, ["secrets", "emails"]));
   expect(found).not.toContain("example.org");

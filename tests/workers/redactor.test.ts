@@ -47,7 +47,7 @@ const samples = Object.fromEntries(
 );
 
 test.each(Object.entries(samples))(
-  "a secret within a text is masked whole: %s",
+  "a secret within a text is masked completely: %s",
   (_name, secret) => {
     const shown = redacted({ text: `before ${secret}, after` }, ["secrets"]);
     const mask = `[secret]${"*".repeat(secret.length - 8)}`;
@@ -61,13 +61,13 @@ test.each([
   ['{"password": "hunter2222"}', "hunter2222"],
   [JSON.stringify(JSON.stringify({ api_key: "hunter2222" })), "hunter2222"],
   ["export DB_PASSWORD=hunter2222", "hunter2222"],
-])("only the secret of what introduces it is masked: %s", (text, secret) => {
+])("only the secret is masked, not the text that introduces it: %s", (text, secret) => {
   expect(redacted([text], ["secrets"])).toEqual([
     text.replace(secret, secret.length >= 8 ? `[secret]${"*".repeat(secret.length - 8)}` : "*"),
   ]);
 });
 
-test("what stands under a secret's key is masked, whatever it is; its neighbours are not", () => {
+test("any value under a secret key is masked; its neighbours are not", () => {
   const value = {
     dbPassword: "abc",
     "X-Api-Key": "0123456789",
@@ -104,7 +104,7 @@ test.each([
   ],
   ["a pair whose value is no text", [["x-api-key", { parts: [hidden] }], "text/html"]],
   ["names and values in turn", { rawHeaders: ["Accept", "text/html", "Cookie", hidden] }],
-  ["a name beside its value", [{ name: "password", value: hidden, kept: "text/html" }]],
+  ["a name next to its value", [{ name: "password", value: hidden, kept: "text/html" }]],
   ["a value before its name", { value: [hidden], key: "api_key", kept: "text/html" }],
   ["an element", `<user kept="text/html"><password>${hidden}</password></user>`],
   ["an element with attributes and a prefix", `text/html <a:dbPassword x="y">\n ${hidden}</a>`],
@@ -134,7 +134,7 @@ test.each([
     "a field of a form",
     `--x\r\nContent-Disposition: form-data; name="password"\r\n\r\n${hidden}\r\n--x text/html`,
   ],
-])("a secret is masked behind its form, and its neighbours stay: %s", (_name, value) => {
+])("a secret is recognized in each form, and its neighbours are not masked: %s", (_name, value) => {
   const shown = JSON.stringify(redacted(value, ["secrets"]));
   expect(shown).not.toContain(hidden);
   expect(shown).not.toContain(Buffer.from(hidden).toString("base64").slice(4, 12));
@@ -142,7 +142,7 @@ test.each([
   expect(shown).toContain("text/html");
 });
 
-test("a key of known shape is masked whole although characters without width stand in it", () => {
+test("a key of a known format is masked completely although it contains zero-width characters", () => {
   const key = samples["openai"] ?? "";
   const split = `${key.slice(0, 12)}\u200b${key.slice(12)}`;
   expect(redacted([`\u200bab ${split}\u200b cd`], ["secrets"])).toEqual([
@@ -153,7 +153,7 @@ test("a key of known shape is masked whole although characters without width sta
   ]);
 });
 
-test("names that are no secret's, and lists of names, stay as they are", () => {
+test("other names, and lists of names, are not masked", () => {
   const value = {
     required: ["password", "name"],
     pairs: [["accept", "text/html"], ["password"], ["password", "a", "b"]],
@@ -168,13 +168,13 @@ test("names that are no secret's, and lists of names, stay as they are", () => {
   expect(redacted(value, ["secrets"])).toEqual(value);
 });
 
-test("the client's own key is a secret, wherever it stands", () => {
+test("the client's own key is masked at any position", () => {
   expect(redacted({ headers: ["x", "my own key"] }, ["secrets"], "own")).toEqual({
     headers: ["x", "my *** key"],
   });
 });
 
-test("addresses are masked beside and within text that is not ASCII", () => {
+test("email addresses are masked next to and within non-ASCII text", () => {
   const wide = "ж".repeat(200);
   const value = {
     a: "ask ada@example.org.",
@@ -196,12 +196,12 @@ test.each([
   ["1732223456789012", false],
   ["a4111111111111111", false],
   ["00000000-4111-1111-1111-111111111111", false],
-])("a card's number is one by issuer, length and check digit: %s %s", (text, isCard) => {
+])("a card number is recognized by issuer, length and check digit: %s %s", (text, isCard) => {
   const shown = redacted([`no. ${text}!`], ["cards"]);
   expect(shown).toEqual([isCard ? `no. [card]${"*".repeat(text.length - 6)}!` : `no. ${text}!`]);
 });
 
-test("a card's number that is a number is masked, another number is not", () => {
+test("a card number that is a JavaScript number is masked, another number is not", () => {
   expect(redacted([4_111_111_111_111_111, 1_732_223_456_789_012, 4.5], ["cards"])).toEqual([
     "********",
     1_732_223_456_789_012,
@@ -209,7 +209,7 @@ test("a card's number that is a number is masked, another number is not", () => 
   ]);
 });
 
-test("own patterns mask their match, or their group `masked`; own keys hide what is below", () => {
+test("custom patterns mask their match, or their group `masked`; custom keys mask everything below", () => {
   const rules: readonly RedactionRule[] = [
     { name: "case", pattern: /CASE-\d+/ },
     { name: "nr", pattern: /nr\.\s(?<masked>\d+)/ },
@@ -235,7 +235,7 @@ test("a pattern that divides a surrogate pair masks the pair", () => {
   });
 });
 
-test("a rule that throws has everything of its record masked, and says so", () => {
+test("a rule that throws causes its whole record to be masked, with a warning", () => {
   class Failing extends RegExp {
     override exec(): null {
       throw new RangeError("the text was hunter2");
@@ -254,7 +254,7 @@ test("a rule that throws has everything of its record masked, and says so", () =
   expect(redactor.redact(bytesOf(tape))).toEqual({ failed: 0, masked: 0 });
 });
 
-test("a record that was left half done has everything masked, and no rule runs on it", () => {
+test("a partly processed record is masked completely, and no rule runs on it", () => {
   const tape = tapeOf({ note: "something longer than the mask of a failed redaction" });
   tape.bytes[headOffset.redaction] = redactionMark.underWay;
   expect(new Redactor(planOf(["emails"])).redact(bytesOf(tape))).toMatchObject({ failed: 1 });
@@ -262,7 +262,7 @@ test("a record that was left half done has everything masked, and no rule runs o
   expect(note).toMatch(/^\[redaction-failed\]\*+$/);
 });
 
-test("attachments that are texts are searched; of a record that fails none is left", () => {
+test("textual attachments are searched; if a rule fails, all attachments of the record are masked", () => {
   const mail = "ask ada@example.org";
   const image = { mimeType: "image/png", data: Buffer.from(mail) };
   const fields = {
@@ -295,7 +295,7 @@ test.each([
   expect(readable).toContain("[secret]***");
 });
 
-test("a record is searched again only by other rules", () => {
+test("a record is searched again only with different rules", () => {
   const tape = tapeOf({ a: "ada@example.org", b: "4111111111111111" });
   expect(new Redactor(planOf(["emails"])).redact(bytesOf(tape)).masked).toBe(1);
   expect(new Redactor(planOf(["emails"])).redact(bytesOf(tape)).masked).toBe(0);
@@ -303,7 +303,7 @@ test("a record is searched again only by other rules", () => {
   expect(jsonOf(tape)).toEqual({ a: "[email]********", b: "[card]**********" });
 });
 
-test("a tape is as long after masking as before, and whatever is on it stays readable", () => {
+test("masking does not change the length of a tape, and its content stays readable", () => {
   const rules: readonly RedactionRule[] = [
     "secrets",
     "emails",

@@ -38,7 +38,7 @@ const sendTo = (
   policy: SinkRetryPolicy,
 ): Promise<Outcome> => retryingSink(inner, policy).send(fakeBatch(1), neverAborted());
 
-test("a batch is tried as often as the policy says, and ends with the last outcome", async () => {
+test("a batch is attempted as often as the policy allows, and has the last outcome", async () => {
   const inner = scriptedSink(retry, retry, { ...retry, reason: "last" });
   let retries = 0;
   const { policy } = policyOf({ attempts: 3, onRetry: () => (retries += 1) });
@@ -47,7 +47,7 @@ test("a batch is tried as often as the policy says, and ends with the last outco
   expect(retries).toBe(2);
 });
 
-test("one attempt is one, without a wait", async () => {
+test("with one attempt there is no wait", async () => {
   const inner = scriptedSink(retry);
   const { policy, waits } = policyOf({ attempts: 1 });
   expect(await sendTo(inner, policy)).toEqual(retry);
@@ -55,26 +55,26 @@ test("one attempt is one, without a wait", async () => {
   expect(waits).toEqual([]);
 });
 
-test.each([delivered, rejected])("an outcome that is $kind is not tried again", async (outcome) => {
+test.each([delivered, rejected])("the outcome $kind is not retried", async (outcome) => {
   const inner = scriptedSink(retry, outcome, retry);
   const { policy } = policyOf();
   expect(await sendTo(inner, policy)).toEqual(outcome);
   expect(inner.batches).toHaveLength(2);
 });
 
-test("waits double up to the longest one", async () => {
+test("waits double up to the maximum", async () => {
   const { policy, waits } = policyOf({ attempts: 7 });
   await sendTo(scriptedSink(retry), policy);
   expect(waits).toEqual([100, 200, 400, 500, 500, 500]);
 });
 
-test("jitter adds up to the wait itself, at the longest wait too", async () => {
+test("jitter adds at most the wait itself, also at the maximum wait", async () => {
   const { policy, waits } = policyOf({ attempts: 7, random: () => 0.999 });
   await sendTo(scriptedSink(retry), policy);
   expect(waits.map(Math.round)).toEqual([200, 400, 800, 1_000, 1_000, 1_000]);
 });
 
-test("without a source of randomness of its own no two waits are the same", async () => {
+test("with the default random source, no two waits are the same", async () => {
   const { policy, waits } = policyOf({ attempts: 50 });
   const { random: _random, ...plain } = policy;
   await sendTo(scriptedSink(retry), plain);
@@ -94,7 +94,7 @@ test.each([
   expect(Math.round(waits[0] ?? 0)).toBe(expected);
 });
 
-test("only what failed of a batch is sent again, and each run is judged once", async () => {
+test("only the failed part of a batch is sent again, and each run has one outcome", async () => {
   const mixed = (batch: Batch): Outcome => ({
     kind: "mixed",
     parts: [
@@ -117,7 +117,7 @@ test("only what failed of a batch is sent again, and each run is judged once", a
   ]);
 });
 
-test("what still fails of a batch at the end is said of those runs only", async () => {
+test("a final failure applies only to the runs that still failed", async () => {
   const half = (batch: Batch): Outcome => ({
     kind: "mixed",
     parts: batch.runs.map((run, index) => ({
@@ -131,7 +131,7 @@ test("what still fails of a batch at the end is said of those runs only", async 
   expect(outcomesByRun(batch, outcome)).toEqual(["delivered", "delivered", "retry", "retry"]);
 });
 
-test("an abort in mid-wait ends at once with the last outcome", async () => {
+test("an abort during a wait ends at once with the last outcome", async () => {
   const { policy } = policyOf({ firstWaitMs: 3_600_000, maxWaitMs: 3_600_000 });
   const { wait: _wait, ...patient } = policy;
   const abort = new AbortController();
@@ -145,7 +145,7 @@ test("an abort in mid-wait ends at once with the last outcome", async () => {
   expect(inner.batches).toHaveLength(1);
 });
 
-test("an abort in a try ends with its outcome, without another", async () => {
+test("an abort during an attempt ends with its outcome, without another attempt", async () => {
   const abort = new AbortController();
   const inner = scriptedSink(() => {
     abort.abort();
@@ -157,7 +157,7 @@ test("an abort in a try ends with its outcome, without another", async () => {
   expect(waits).toEqual([]);
 });
 
-test("what was delivered when the abort came counts as delivered", async () => {
+test("runs that were delivered before the abort count as delivered", async () => {
   const abort = new AbortController();
   const inner = scriptedSink(() => {
     abort.abort();
@@ -167,7 +167,7 @@ test("what was delivered when the abort came counts as delivered", async () => {
   expect(await retryingSink(inner, policy).send(fakeBatch(1), abort.signal)).toEqual(delivered);
 });
 
-test("an abort before the first try sends nothing", async () => {
+test("an abort before the first attempt sends nothing", async () => {
   const inner = scriptedSink(delivered);
   const { policy } = policyOf();
   const outcome = await retryingSink(inner, policy).send(fakeBatch(1), AbortSignal.abort());

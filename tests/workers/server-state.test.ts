@@ -33,13 +33,13 @@ describe("how bodies are compressed", () => {
     expect(encoding(compression, gzip, zstd)).toBe(expected);
   });
 
-  test("until /info says so nothing is offered", () => {
+  test("before /info responds, no compression is used", () => {
     expect(
       new ServerState({ endpoint: "https://runs.test", compression: "gzip" }).encoding,
     ).toBeUndefined();
   });
 
-  test("what is compressed is what is read again", () => {
+  test("compressed bodies can be decompressed", () => {
     const bytes = Buffer.from("text ".repeat(1_000));
     expect(gunzipSync(compress(bytes, "gzip"))).toEqual(bytes);
   });
@@ -55,7 +55,7 @@ const offer = (gzip: boolean, zstd: boolean): ScriptedAnswer => ({
 describe("compression", () => {
   const big = batchOf(manyRuns(20, { inputs: { text: "long text ".repeat(100) } }));
 
-  test("before /info offers it bodies are plain, after it gzip where that was asked for", async () => {
+  test("before /info offers gzip, bodies are uncompressed; afterwards gzip is used if requested", async () => {
     await using server = await loopbackServer({ info: offer(true, false) });
     await using to = httpSinkTo(server.endpoint, { compression: "gzip" });
     await to.sink.send(big, neverAborted());
@@ -68,7 +68,7 @@ describe("compression", () => {
     expect(to.sink.takeSent().bytes).toBe(plain!.body.length + zipped!.body.length);
   });
 
-  test("a server that reads it no longer gets the same plain, and so all that follows", async () => {
+  test("a server that no longer accepts gzip gets the same body and all later ones uncompressed", async () => {
     await using server = await loopbackServer({
       info: offer(true, false),
       runs: [{ status: 415 }, { status: 202 }],
@@ -81,14 +81,14 @@ describe("compression", () => {
     expect(encodings).toEqual(["gzip", undefined, undefined]);
   });
 
-  test("a 415 of a plain body is no reason to send it again at once", async () => {
+  test("after a 415 for an uncompressed body, it is not sent again at once", async () => {
     await using server = await loopbackServer({ runs: [{ status: 415 }] });
     await using to = httpSinkTo(server.endpoint);
     expect(await to.sink.send(big, neverAborted())).toMatchObject({ kind: "retry", away: false });
     expect(server.runRequests).toHaveLength(1);
   });
 
-  test("a body too small to gain stays plain", async () => {
+  test("a body that is too small to benefit stays uncompressed", async () => {
     await using server = await loopbackServer({ info: offer(true, false) });
     await using to = httpSinkTo(server.endpoint, { compression: "gzip" });
     await to.sink.readInfo(neverAborted());
@@ -97,7 +97,7 @@ describe("compression", () => {
   });
 
   test.each(["auto", "none"] as const)(
-    "%s sends plain bodies to a loopback address, whatever it offers",
+    "%s sends uncompressed bodies to a loopback address, whatever it offers",
     async (compression) => {
       await using server = await loopbackServer({ info: offer(true, true) });
       await using to = httpSinkTo(server.endpoint, { compression });
@@ -119,7 +119,7 @@ describe("/info", () => {
     ["breaks off", breakOff],
   ];
 
-  test.each(bodies)("that %s leaves the defaults, and runs do not wait for it", async (_, info) => {
+  test.each(bodies)("that %s keeps the defaults, and runs do not wait for it", async (_, info) => {
     await using server = await loopbackServer({ info });
     await using to = httpSinkTo(server.endpoint, { requestsInFlight: 1, compression: "gzip" });
     const abort = new AbortController();
@@ -133,7 +133,7 @@ describe("/info", () => {
     expect(server.runRequests[0]?.headers).not.toHaveProperty("content-encoding");
   });
 
-  test("that has no multipart has batch JSON from then on", async () => {
+  test("without multipart causes batch JSON from then on", async () => {
     const info = { body: '{"batch_ingest_config":{"use_multipart_endpoint":false}}' };
     await using server = await loopbackServer({ info });
     await using to = httpSinkTo(server.endpoint);

@@ -24,13 +24,16 @@ const badRuns =
 const rejectedAmong = (outcomes: readonly string[]): readonly number[] =>
   outcomes.flatMap((outcome, index) => (outcome === "rejected" ? [index + 1] : []));
 
-test.each([400, 422])("one bad run among 100 costs itself and 14 requests (%i)", async (status) => {
-  const inner = scriptedSink(badRuns([77], status));
-  const batch = fakeBatch(100);
-  const outcome = await splittingSink(inner).send(batch, neverAborted());
-  expect(rejectedAmong(outcomesByRun(batch, outcome))).toEqual([77]);
-  expect(inner.batches.length - 1).toBeLessThanOrEqual(2 * Math.ceil(Math.log2(100)));
-});
+test.each([400, 422])(
+  "one bad run among 100 costs 14 requests, and only that run is rejected (%i)",
+  async (status) => {
+    const inner = scriptedSink(badRuns([77], status));
+    const batch = fakeBatch(100);
+    const outcome = await splittingSink(inner).send(batch, neverAborted());
+    expect(rejectedAmong(outcomesByRun(batch, outcome))).toEqual([77]);
+    expect(inner.batches.length - 1).toBeLessThanOrEqual(2 * Math.ceil(Math.log2(100)));
+  },
+);
 
 test("exactly the bad runs are rejected, whichever they are", async () => {
   await fc.assert(
@@ -61,7 +64,7 @@ test.each([400, 413, 422])("a single run that is refused with %i is rejected", a
   expect(inner.batches).toHaveLength(1);
 });
 
-test("a single run that is too large is sent lighter and lighter, until it is taken", async () => {
+test("a single run that is too large is sent with fewer and fewer fields until it is accepted", async () => {
   const tooLarge = (withheld: number): Batch => ({
     ...fakeBatch(1),
     sizeBytes: 100 - withheld,
@@ -74,22 +77,25 @@ test("a single run that is too large is sent lighter and lighter, until it is ta
   expect(outcomesByRun(batch, outcome)).toEqual(["delivered"]);
 });
 
-test("a start and an end that are too large together go one after the other", async () => {
-  const [start, end] = [fakeBatch(1), fakeBatch(2).withRuns(fakeBatch(2).runs.slice(1))];
-  const both: Batch = { ...fakeBatch(1), reduceSize: () => [start, end] };
+test("a start and an end that are too large together are sent one after the other", async () => {
+  const [start, end] = [fakeBatch(1), fakeBatch(2).part(fakeBatch(2).runs.slice(1))];
+  const both: Batch = { ...fakeBatch(1), lighter: () => [start, end] };
   const inner = scriptedSink((batch) => (batch === both ? refused(413) : delivered));
   const outcome = await splittingSink(inner).send(both, neverAborted());
   expect(inner.batches).toEqual([both, start, end]);
   expect(outcome).toMatchObject({ kind: "mixed", parts: [{ batch: start }, { batch: end }] });
 });
 
-test.each([401, 403, 404, 410])("%i speaks of all runs: nothing is halved", async (status) => {
-  const inner = scriptedSink(refused(status));
-  expect(await splittingSink(inner).send(fakeBatch(8), neverAborted())).toEqual(refused(status));
-  expect(inner.batches).toHaveLength(1);
-});
+test.each([401, 403, 404, 410])(
+  "%i applies to all runs, so the batch is not halved",
+  async (status) => {
+    const inner = scriptedSink(refused(status));
+    expect(await splittingSink(inner).send(fakeBatch(8), neverAborted())).toEqual(refused(status));
+    expect(inner.batches).toHaveLength(1);
+  },
+);
 
-test("a rejection without a status, such as a certificate's, is not halved", async () => {
+test("after a rejection without a status, such as a certificate error, the batch is not halved", async () => {
   const outcome: Outcome = {
     kind: "rejected",
     rejection: { code: "CERTIFICATE", message: "self-signed" },

@@ -24,7 +24,7 @@ import {
 } from "../support/spooling.ts";
 
 describe("a disk that fails", () => {
-  test("a full disk throws, leaves no half of a tape, and is used again when it has room", async () => {
+  test("a full disk throws, leaves no partial tape, and is used again when it has space", async () => {
     let room = 100;
     const disk = {
       ...fileSystem,
@@ -47,7 +47,7 @@ describe("a disk that fails", () => {
     expect(await takeAll(spool)).toEqual(["one", "two"]);
   });
 
-  test("a limit of the operating system on a file's length is as a full disk", async () => {
+  test("an operating-system limit on the file size is handled like a full disk", async () => {
     const program = new URL("../support/spool-program.mjs", import.meta.url).pathname;
     const command = `ulimit -f 8 && exec "${process.execPath}" "${program}" "${testSpool.folder}" "fill the disk"`;
     const { stdout } = spawnSync("sh", ["-c", command], { encoding: "utf8" });
@@ -55,7 +55,7 @@ describe("a disk that fails", () => {
     expect((await recoverSpool()).bodies).toEqual(["a".repeat(3_000), "c".repeat(100)]);
   });
 
-  test("a folder that can't be made throws, each time, and recovers when it can be", async () => {
+  test("a folder that can't be created throws each time, and recovers when it can be created", async () => {
     const blocked = join(testSpool.folder, "file");
     writeFileSync(blocked, "");
     const { spool } = openSpool({ folder: blocked });
@@ -67,7 +67,7 @@ describe("a disk that fails", () => {
     expect(await takeAll(spool)).toEqual(["c"]);
   });
 
-  test("a folder that is removed while it runs costs what it held, counted; the rest is kept", async () => {
+  test("a folder that is removed during operation loses its content, which is counted; later tapes are kept", async () => {
     const { spool, losses } = openSpool();
     appendBodies(spool, "one", "two");
     rmSync(testSpool.folder, { recursive: true });
@@ -77,7 +77,7 @@ describe("a disk that fails", () => {
     spool.close();
   });
 
-  test("a folder that is removed before the reading is counted too", async () => {
+  test("a folder that is removed before it is read is counted too", async () => {
     const { spool, losses, troubles } = openSpool();
     appendBodies(spool, "one", "two");
     rmSync(testSpool.folder, { recursive: true });
@@ -87,7 +87,7 @@ describe("a disk that fails", () => {
     spool.close();
   });
 
-  test("a failed fsync is said, and costs nothing", async () => {
+  test("a failed fsync causes a warning, and loses nothing", async () => {
     const fsyncSync = (): void => {
       throw new Error("EIO: i/o error");
     };
@@ -100,7 +100,7 @@ describe("a disk that fails", () => {
 });
 
 describe("a damaged segment", () => {
-  test("loses the tape that is damaged, is kept aside, and the rest is sent", async () => {
+  test("loses only the damaged tape, is quarantined, and its other tapes are sent", async () => {
     writeAndClose("one", "two", "three");
     const bytes = readFileSync(onlySegmentPath());
     bytes.writeUInt8(bytes.readUInt8(27 + 24) ^ 1, 27 + 24);
@@ -113,7 +113,7 @@ describe("a damaged segment", () => {
     expect((await recoverSpool()).bodies).toEqual([]);
   });
 
-  test("of a later version is kept as it is", async () => {
+  test("of a later version is kept unchanged", async () => {
     writeAndClose("one");
     const newer = Buffer.from("a file of a later version, whatever it looks like");
     appendFileSync(onlySegmentPath(), newer);
@@ -121,14 +121,14 @@ describe("a damaged segment", () => {
     expect(readFileSync(onlySegmentPath()).subarray(-newer.length)).toEqual(newer);
   });
 
-  test("that is torn at its end is no damage worth keeping", async () => {
+  test("that is incomplete at its end is not quarantined", async () => {
     writeAndClose("one", "two");
     writeFileSync(onlySegmentPath(), readFileSync(onlySegmentPath()).subarray(0, -2));
     expect((await recoverSpool()).bodies).toEqual(["one"]);
     expect(spoolEntries()).toEqual([]);
   });
 
-  test("of our own counts what is lost of it", async () => {
+  test("of the same client counts its lost records", async () => {
     const { spool, losses } = openSpool();
     appendBodies(spool, "one", "two");
     writeFileSync(onlySegmentPath(), readFileSync(onlySegmentPath()).subarray(0, -2));
@@ -136,7 +136,7 @@ describe("a damaged segment", () => {
     expect(losses).toEqual([{ why: "gone", own: 1, inherited: 0 }]);
   });
 
-  test("what is kept aside has a quota too", async () => {
+  test("quarantined files have a quota too", async () => {
     for (let i = 0; i < 6; i++) {
       writeAndClose("x".repeat(30_000), "y".repeat(300));
       const [writerDirectory = ""] = spoolEntries().filter((name) => name !== "aside");
@@ -151,7 +151,7 @@ describe("a damaged segment", () => {
     expect(readdirSync(join(testSpool.folder, "aside"))).toHaveLength(3);
   });
 
-  test("whatever is done to the files: no throw, nothing that was not written, the untouched file whole", async () => {
+  test("with any corruption of the files: nothing throws, only written tapes are read, and an untouched file is read completely", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ at: fc.nat(150), value: fc.nat(255) }), { maxLength: 5 }),
@@ -183,7 +183,7 @@ describe("a damaged segment", () => {
     );
   });
 
-  test("what is none of ours is left alone", async () => {
+  test("foreign files are left alone", async () => {
     for (const name of ["notes.txt", "1700000000000-free-xyz", "lane"]) {
       writeFileSync(join(testSpool.folder, name), "mine");
     }
@@ -192,7 +192,7 @@ describe("a damaged segment", () => {
     expect(spoolEntries()).toEqual(before);
   });
 
-  test("a folder in the place of a segment is left, and said", async () => {
+  test("a folder in place of a segment is left alone, with a warning", async () => {
     writeAndClose("one");
     const path = onlySegmentPath();
     rmSync(path);

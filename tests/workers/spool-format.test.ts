@@ -35,12 +35,12 @@ function read(bytes: Buffer): { readonly bodies: string[]; readonly others: stri
   return { bodies, others };
 }
 
-test("what is written is read, in order", () => {
+test("written tapes are read in order", () => {
   const texts = ["first", "", "\u0000\u00ff\r\n", "x".repeat(100_000)];
   expect(read(segment(...texts))).toEqual({ bodies: texts, others: [] });
 });
 
-describe("damage costs the frame that it is in, and no other", () => {
+describe("damage affects only the frame that contains it", () => {
   const first = frameHeadBytes + "one".length;
   const damages: readonly (readonly [string, (bytes: Buffer) => void, string])[] = [
     ["a bit of a body", (bytes) => flip(bytes, first + frameHeadBytes), "damaged"],
@@ -65,7 +65,7 @@ describe("damage costs the frame that it is in, and no other", () => {
     });
   });
 
-  test("a tail that was torn off, wherever", () => {
+  test("a tail that is cut off at any position", () => {
     const whole = segment("one", "two");
     for (let end = 27 + 1; end < whole.length; end++) {
       expect(read(whole.subarray(0, end))).toEqual({ bodies: ["one"], others: ["torn"] });
@@ -73,7 +73,7 @@ describe("damage costs the frame that it is in, and no other", () => {
   });
 });
 
-test("frames of the version before attachments are read as ever", () => {
+test("frames of the version before attachments can still be read", () => {
   const old = frameOfVersion(frame("one"), 1);
   expect(read(Buffer.concat([old, frame("two")]))).toEqual({ bodies: ["one", "two"], others: [] });
 });
@@ -101,13 +101,13 @@ function crcOf(bytes: Buffer): number {
   return ~crc >>> 0;
 }
 
-test("a body that holds a frame of another segment does not pass for one when its own is damaged", () => {
+test("a frame of another segment inside a body is not accepted when the body's own frame is damaged", () => {
   const bytes = segment(frame("forged", 12_345).toString("latin1"), "next");
   flip(bytes, 0);
   expect(read(bytes)).toEqual({ bodies: ["next"], others: ["damaged"] });
 });
 
-test("a body of a million magics is passed over in a moment", () => {
+test("a body with a million magic numbers is skipped quickly", () => {
   const bytes = segment("RS\u00a5M".repeat(4) + "MRS\u00a5".repeat(1_000_000), "next");
   flip(bytes, 0);
   const began = performance.now();
@@ -115,7 +115,7 @@ test("a body of a million magics is passed over in a moment", () => {
   expect(performance.now() - began).toBeLessThan(5_000);
 });
 
-test("over whatever corruption: no throw, no frame that was not written, and all that was not touched", () => {
+test("with any corruption: nothing throws, only written frames are read, and all untouched ones are", () => {
   fc.assert(
     fc.property(
       fc.array(fc.string({ unit: "binary-ascii", maxLength: 60 }), { minLength: 1, maxLength: 8 }),
@@ -145,7 +145,7 @@ test("over whatever corruption: no throw, no frame that was not written, and all
   );
 });
 
-test("noise of whatever kind holds no frame", () => {
+test("random bytes contain no frame", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 2_000 }), (noise) => {
       expect(read(Buffer.from(noise)).bodies).toEqual([]);
@@ -153,9 +153,9 @@ test("noise of whatever kind holds no frame", () => {
   );
 });
 
-test("a segment's name holds its salt; other names have none", () => {
-  expect(saltOf(formatSegmentName(7, 0xff))).toBe(0xff);
-  expect(formatSegmentName(7, 0xff)).toBe("00000007-000000ff.seg");
+test("a segment's name contains its salt; other names do not", () => {
+  expect(saltOf(segmentName(7, 0xff))).toBe(0xff);
+  expect(segmentName(7, 0xff)).toBe("00000007-000000ff.seg");
   expect(["x.seg", "00000007-000000ff.seg.bad", "notes.txt"].map(saltOf)).toEqual([
     undefined,
     undefined,

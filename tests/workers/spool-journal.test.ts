@@ -30,7 +30,7 @@ test("records are on disk when the call returns, and are one tape when they are 
   expect(spoolEntries()).toEqual([]);
 });
 
-test("records of many megabytes are read as tapes of about one", async () => {
+test("records of many megabytes are read as tapes of about one megabyte", async () => {
   const { spool } = openSpool();
   const journal = spool.journal();
   write(journal, ...Array.from({ length: 7 }, (_, i) => String(i).repeat(400_000)));
@@ -40,7 +40,7 @@ test("records of many megabytes are read as tapes of about one", async () => {
   ]);
 });
 
-test("what arrived goes, file and bytes", () => {
+test("delivered records are removed, files and bytes", () => {
   const { spool } = openSpool();
   const journal = spool.journal();
   write(journal, "one");
@@ -50,7 +50,7 @@ test("what arrived goes, file and bytes", () => {
   expect(segmentPaths()).toEqual([]);
 });
 
-test("a journal that does not hold all is not kept, and neither is one whose file is gone", () => {
+test("an incomplete journal is not kept, and neither is one whose file was removed", () => {
   const { spool } = openSpool();
   const journal = spool.journal();
   expect(journal.keep(0)).toBe(false);
@@ -60,7 +60,7 @@ test("a journal that does not hold all is not kept, and neither is one whose fil
   expect(journal.keep(2)).toBe(false);
 });
 
-test("after a failed write a journal is left alone and its spool goes on; said once", async () => {
+test("after a failed write a journal is abandoned and its spool continues, with one warning", async () => {
   let full = true;
   const disk = {
     ...fileSystem,
@@ -83,7 +83,7 @@ test("after a failed write a journal is left alone and its spool goes on; said o
   expect(await takeAll(spool)).toEqual(["four"]);
 });
 
-test("nothing is written once a journal is sealed: its file may be closed, and its number another's", async () => {
+test("nothing is written after a journal is sealed, because its file may be closed and its descriptor reused", async () => {
   const { spool, troubles } = openSpool({ syncMs: 0 });
   const journal = spool.journal();
   write(journal, "one");
@@ -98,7 +98,7 @@ test("nothing is written once a journal is sealed: its file may be closed, and i
   expect(await takeAll(spool)).toEqual(["another file"]);
 });
 
-test("the quota has spooled tapes go before journals of tapes under way", async () => {
+test("the quota removes spooled tapes before journals of tapes in flight", async () => {
   const { spool, losses, troubles } = openSpool({ quotaBytes: 1_000 });
   appendBodies(spool, "x".repeat(500));
   const journal = spool.journal();
@@ -108,7 +108,7 @@ test("the quota has spooled tapes go before journals of tapes under way", async 
   expect(troubles).toEqual([expect.stringMatching(/^spoolUnwritable: .*quota/)]);
 });
 
-test("what its process left without an end is read by the next", async () => {
+test("a journal that its process did not close is read by the next process", async () => {
   const { spool } = openSpool();
   write(spool.journal(), "one,", "two");
   spool.close();

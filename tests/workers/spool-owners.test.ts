@@ -17,7 +17,7 @@ import {
 const deadPid = (): number => spawnSync(process.execPath, ["--version"]).pid;
 
 describe("several processes", () => {
-  test("take over what was left behind, each tape once", async () => {
+  test("take over abandoned tapes, each once", async () => {
     const bodies = Array.from({ length: 40 }, (_, index) => `body ${index}`);
     for (const body of bodies) {
       writeAndClose(body);
@@ -45,14 +45,14 @@ describe("several processes", () => {
     return join(testSpool.folder, name);
   }
 
-  test("a lane of a client that lives, in this process or another, is its own", async () => {
+  test("the writer directory of a running client, in this process or another, is not taken over", async () => {
     const { spool } = openSpool();
     appendBodies(spool, "under way");
     expect((await recoverSpool()).bodies).toEqual([]);
     expect(await takeAll(spool)).toEqual(["under way"]);
   });
 
-  test("a client that closes while it looks around takes nothing over, its own lane neither", async () => {
+  test("a client that closes while it searches for abandoned directories takes none over, not even its own", async () => {
     const { spool } = openSpool();
     appendBodies(spool, "ours");
     const looking = spool.claim();
@@ -61,19 +61,19 @@ describe("several processes", () => {
     expect((await recoverSpool()).bodies).toEqual(["ours"]);
   });
 
-  test("a lane of a process that is gone is taken over", async () => {
+  test("the writer directory of an ended process is taken over", async () => {
     appendBodies(openSpool().spool, "left behind");
     disown(({ host, start }) => `${host}-${deadPid()}-${start}`);
     expect((await recoverSpool()).bodies).toEqual(["left behind"]);
   });
 
-  test("a lane whose owner's pid is another process's now is taken over", async () => {
+  test("the writer directory of an owner whose pid was reused is taken over", async () => {
     appendBodies(openSpool().spool, "left behind");
     disown(({ host }) => `${host}-${process.pid}-1`);
     expect((await recoverSpool()).bodies).toEqual(["left behind"]);
   });
 
-  test("a lane of another machine is left while its owner shows that it lives, then taken over", async () => {
+  test("the writer directory of another machine is taken over only after its owner's heartbeat stops", async () => {
     appendBodies(openSpool().spool, "left behind");
     const path = disown(({ pid, start }) => `0badcafe-${pid}-${start}`);
     expect((await recoverSpool()).bodies).toEqual([]);

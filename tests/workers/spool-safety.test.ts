@@ -73,7 +73,7 @@ describe("a spool's folder is refused", () => {
     expect(spoolEntries()).toEqual(before);
   });
 
-  test("that every user can write to, with the bit that keeps files from removal", async () => {
+  test("that every user can write to, with the sticky bit", async () => {
     chmodSync(testSpool.folder, 0o1777);
     expect(await refusedBy()).toMatch(/spoolRefused: .* is writable by every user/);
     expect(spoolEntries()).toEqual([]);
@@ -87,7 +87,7 @@ describe("a spool's folder is refused", () => {
     expect(spoolEntries()).toEqual(before);
   });
 
-  test("by a client, which says so, counts what it costs, and goes on", async () => {
+  test("by a client, which warns, counts the lost records, and continues", async () => {
     chmodSync(testSpool.folder, 0o777);
     await using server = await runCounter();
     const lines: string[] = [];
@@ -109,8 +109,8 @@ describe("a spool's folder is refused", () => {
   });
 });
 
-describe("within a folder of our own", () => {
-  test("a lane of another user is left alone", async ({ skip }) => {
+describe("within the user's own folder", () => {
+  test("a writer directory of another user is ignored", async ({ skip }) => {
     writeAndClose("planted");
     const [writerDirectory = ""] = spoolEntries();
     changeOwner(join(testSpool.folder, writerDirectory), skip);
@@ -120,7 +120,7 @@ describe("within a folder of our own", () => {
     expect(spoolEntries()).toEqual([writerDirectory]);
   });
 
-  test("a file of another user in a lane is left alone, and its neighbours are sent", async ({
+  test("a file of another user in a writer directory is ignored, and the other files are sent", async ({
     skip,
   }) => {
     writeAndClose("ours");
@@ -135,7 +135,7 @@ describe("within a folder of our own", () => {
     );
   });
 
-  test("a link instead of a writer directory is not followed", async () => {
+  test("a link in place of a writer directory is not followed", async () => {
     writeAndClose("elsewhere");
     const [writerDirectory = ""] = spoolEntries();
     renameSync(join(testSpool.folder, writerDirectory), join(elsewhere, writerDirectory));
@@ -172,7 +172,7 @@ describe("within a folder of our own", () => {
   });
 });
 
-test("folders are made 0700 and files 0600, whatever the umask; a link to the folder is followed", () => {
+test("folders are created with mode 0700 and files with 0600, whatever the umask; a link to the folder is followed", () => {
   const folder = join(testSpool.folder, "made");
   mkdirSync(join(elsewhere, "target"), { mode: 0o700 });
   const old = process.umask(0);

@@ -15,8 +15,8 @@ import {
   takeAll,
 } from "../support/spooling.ts";
 
-describe("what is appended", () => {
-  test("is read by the same client, in order and once; then the file goes", async () => {
+describe("an appended tape", () => {
+  test("is read by the same client, in order and once; then the file is removed", async () => {
     const { spool } = openSpool();
     appendBodies(spool, "first", "\u0000\u00ff\r\n", "third");
     expect(segmentPaths()).toHaveLength(1);
@@ -28,7 +28,7 @@ describe("what is appended", () => {
     expect(spoolEntries()).toEqual([]);
   });
 
-  test("is read by the next client, and is then counted as another's", async () => {
+  test("is read by the next client, and counted as inherited", async () => {
     writeAndClose("one", "two");
     const { spool } = openSpool();
     await spool.claim();
@@ -38,7 +38,7 @@ describe("what is appended", () => {
     expect(spoolEntries()).toEqual([]);
   });
 
-  test("of earlier clients comes before our own, the oldest first", async () => {
+  test("of an earlier client comes before the client's own, the oldest first", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     for (const body of ["a", "b", "c"]) {
       writeAndClose(body);
@@ -51,7 +51,7 @@ describe("what is appended", () => {
     expect(await takeAll(spool)).toEqual(["a", "b", "c", "ours"]);
   });
 
-  test("stays until it is done, tape by tape, and whole segments survive a close in mid-reading", async () => {
+  test("stays until it is done, and whole segments survive a close during reading", async () => {
     const { spool } = openSpool();
     appendBodies(spool, "one", "two");
     await spool.next();
@@ -68,7 +68,7 @@ describe("what is appended", () => {
     expect(await takeAll(spool)).toEqual(bodies);
   });
 
-  test("can be read by the owner alone, and so can the folders", () => {
+  test("can be read only by the owner, and so can the folders", () => {
     testSpool.folder = join(testSpool.folder, "deep", "er");
     writeAndClose("secret");
     const [writerDirectory = ""] = spoolEntries();
@@ -78,7 +78,7 @@ describe("what is appended", () => {
     testSpool.folder = join(testSpool.folder, "..", "..");
   });
 
-  test("goes to the disk with one fsync for all of an interval, and at close", () => {
+  test("is synced to disk with one fsync per interval, and at close", () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const fsync = vi.fn<(fd: number, done: (error: null) => void) => void>((_fd, done) =>
       done(null),
@@ -119,7 +119,7 @@ describe("what is appended", () => {
 });
 
 describe("the quota", () => {
-  test("has the oldest segments go, and says how many records they held", async () => {
+  test("removes the oldest segments, and reports how many records they contained", async () => {
     const { spool, losses } = openSpool({ quotaBytes: 10_000_000 });
     const bodies = Array.from({ length: 15 }, (_, i) =>
       String.fromCodePoint(97 + i).repeat(1_000_000),
@@ -134,7 +134,7 @@ describe("the quota", () => {
     expect(await takeAll(spool)).toEqual(bodies.slice(6));
   });
 
-  test("counts what earlier processes left, and has it go first", async () => {
+  test("counts segments of earlier processes, and removes them first", async () => {
     writeAndClose("x".repeat(3_000_000), "y".repeat(3_000_000));
     const { spool, losses } = openSpool({ quotaBytes: 8_000_000 });
     await spool.claim();
@@ -143,7 +143,7 @@ describe("the quota", () => {
     expect(await takeAll(spool)).toEqual(["z".repeat(3_000_000)]);
   });
 
-  test("does not take the segment that is being sent", async () => {
+  test("does not remove the segment that is being sent", async () => {
     const { spool, losses } = openSpool({ quotaBytes: 1_000_000 });
     appendBodies(spool, "a".repeat(600_000));
     await spool.next();
@@ -154,7 +154,7 @@ describe("the quota", () => {
     expect(await takeAll(spool)).toEqual(["b".repeat(600_000)]);
   });
 
-  test("refuses what is more than all of it, and keeps the rest", async () => {
+  test("refuses a tape that is larger than the quota, and keeps the others", async () => {
     const { spool } = openSpool({ quotaBytes: 1_000 });
     appendBodies(spool, "small");
     expect(() => appendBodies(spool, "x".repeat(2_000))).toThrow(/quota/);

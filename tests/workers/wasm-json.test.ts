@@ -55,14 +55,25 @@ interface Way {
   readonly change: (runs: readonly RunOperation[]) => readonly RunOperation[];
 }
 
-test("src/workers/json/json-module.ts is what wasm/ compiles to", { timeout: 60_000 }, async () => {
-  const { field, tag, headOffset, fieldCodes, fieldHead, recordHead, longestShortText } = tape;
-  const numbers = { fieldCodes, fieldHead, recordHead, longestShortText, stampLength, uuidLength };
-  const file = new URL("../../src/workers/json/json-module.ts", import.meta.url);
-  expect(readFileSync(file, "utf8")).toBe(
-    await renderModule({ field, tag, headOffset, ...numbers }),
-  );
-});
+test(
+  "src/workers/json/json-module.ts matches the compiled wasm/",
+  { timeout: 60_000 },
+  async () => {
+    const { field, tag, headOffset, fieldCodes, fieldHead, recordHead, longestShortText } = tape;
+    const numbers = {
+      fieldCodes,
+      fieldHead,
+      recordHead,
+      longestShortText,
+      stampLength,
+      uuidLength,
+    };
+    const file = new URL("../../src/workers/json/json-module.ts", import.meta.url);
+    expect(readFileSync(file, "utf8")).toBe(
+      await renderModule({ field, tag, headOffset, ...numbers }),
+    );
+  },
+);
 
 const whole = {
   inputs: { messages: [{ role: "user", content: 'say "hi"\n\u0001' }], temperature: 0.7 },
@@ -93,7 +104,7 @@ test.each<readonly [string, readonly TestRecord[]]>([
   ["binary data", [{ id: runId(1), run: { inputs: { data: new Uint8Array(999), b: 1 } } }]],
   ["more records than the module takes", Array.from({ length: 99 }, (_, n) => patchOf(1, { n }))],
   [
-    "more than its memory holds at once",
+    "more than the module's memory holds at once",
     manyRuns(500, { inputs: { text: "\u0001x".repeat(900) } }),
   ],
 ])("a run has the same JSON from the module as without it: %s", (_name, records) => {
@@ -106,7 +117,7 @@ function patchOf(number: number, run: Readonly<Record<string, unknown>>): TestRe
   return { id: runId(number), operation: "patch", run };
 }
 
-test("runs with marks among others have the same JSON as without the module", () => {
+test("runs with markers among others have the same JSON as without the module", () => {
   const { plain, fromModule } = bodiesOf([...manyRuns(5, whole)], {
     change: (runs) => runs.map((run, i) => (i % 2 === 0 ? run : { ...run, withheld: ["inputs"] })),
   });
@@ -144,7 +155,7 @@ const text = fc
   })
   .map((parts) => parts.join(""));
 
-test("a text of any length with odd characters anywhere is what JSON.stringify makes of it", () => {
+test("a text of any length with special characters anywhere is written as JSON.stringify does", () => {
   fc.assert(
     fc.property(text, fc.integer({ min: 0, max: 300 }), (generated, before) => {
       const plain = "x".repeat(before) + generated;
@@ -155,7 +166,7 @@ test("a text of any length with odd characters anywhere is what JSON.stringify m
   );
 });
 
-test("long texts have what is odd on every border of a step", () => {
+test("long texts with special characters at every boundary between steps are written correctly", () => {
   for (const border of [16_384, 32_768]) {
     for (const character of ["😀", "\ud83d", '"', "日"]) {
       for (let at = border - 3; at <= border + 3; at++) {
@@ -172,7 +183,7 @@ const fraction = fc
   .tuple(fc.integer({ min: -1_000_000_000, max: 1_000_000_000 }), fc.integer({ min: 0, max: 9 }))
   .map(([digits, decimals]) => digits / 10 ** decimals);
 
-test("a number is what JSON.stringify makes of it", () => {
+test("a number is written as JSON.stringify does", () => {
   fc.assert(
     fc.property(
       fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fraction),
@@ -188,7 +199,7 @@ test("a number is what JSON.stringify makes of it", () => {
   }
 });
 
-test("after a value that is none, and after one that is too deep, the module writes on", () => {
+test("after an invalid or too deeply nested value, the module continues to work", () => {
   const { memory, used } = tapeOf(manyRuns(1, { inputs: { a: 1 } }));
   const reader = new TapeReader(memory, used);
   const at = reader.start(0, tape.field.inputs);
@@ -230,7 +241,7 @@ function deepTape(depth: number): TapeReader {
   return new TapeReader(memory, used);
 }
 
-test("a part of a tape that is too large is left to the other way, and so are facts that are too long", () => {
+test("a part of a tape that is too large is left to TypeScript, and so is runtime information that is too long", () => {
   const records = manyRuns(3, { inputs: { text: "x".repeat(2_000_000) } });
   const { memory, used } = tapeOf(records);
   const reader = new TapeReader(memory, used);

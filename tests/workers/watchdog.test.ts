@@ -39,7 +39,7 @@ function watching() {
   return { watchdog, ended, beat, numbers };
 }
 
-test("the thread that stands still for the limit is ended, not the one beside it that turns", () => {
+test("a thread that hangs until the limit is terminated, but not another one whose event loop turns", () => {
   const { watchdog, ended, beat } = watching();
   watchdog.watch();
   for (let turn = 0; turn < 10; turn++) {
@@ -49,7 +49,7 @@ test("the thread that stands still for the limit is ended, not the one beside it
   expect(ended).toEqual([7]);
 });
 
-test("a thread that never came up has ten seconds, whatever the limit", () => {
+test("a thread that never started has ten seconds, whatever the limit", () => {
   const { watchdog, ended, beat } = watching();
   watchdog.watch();
   const pass = (turns: number): void => {
@@ -65,7 +65,7 @@ test("a thread that never came up has ten seconds, whatever the limit", () => {
   expect(ended).toEqual([9]);
 });
 
-test("time in which this thread did not turn either is held against nobody: a process that was stopped", () => {
+test("time during which the main thread was blocked too does not count, as for a suspended process", () => {
   const { watchdog, ended } = watching();
   watchdog.watch();
   vi.advanceTimersByTime(500);
@@ -74,7 +74,7 @@ test("time in which this thread did not turn either is held against nobody: a pr
   expect(ended).toEqual([]);
 });
 
-test("nothing is looked at while no task is under way, and silence is counted anew", () => {
+test("nothing is checked while no task is running, and the stall time is counted from the beginning afterwards", () => {
   const { watchdog, ended } = watching();
   watchdog.watch()();
   vi.advanceTimersByTime(60_000);
@@ -82,7 +82,7 @@ test("nothing is looked at while no task is under way, and silence is counted an
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("the place of a thread that is gone is free for the next", () => {
+test("the slot of an ended thread is free for the next", () => {
   const { watchdog, numbers } = watching();
   numbers.set([6], 1);
   watchdog.watch();

@@ -14,7 +14,7 @@ export { OldClient, TodaysClient };
 
 /** A local server for one test file, and the clients that use it. */
 export class LangsmithTestServer {
-  readonly #noun: TestedResource;
+  readonly #resource: TestedResource;
   readonly #called: Record<Version, Set<string>> = {
     "langsmith-0.1": new Set(),
     langsmith: new Set(),
@@ -24,7 +24,7 @@ export class LangsmithTestServer {
   #reader: Client | undefined;
 
   constructor(resource: TestedResource) {
-    this.#noun = resource;
+    this.#resource = resource;
     beforeAll(async () => {
       this.#server = await startServer({ port: 0, dataDir: ":memory:" });
       this.#reader = new Client({ endpoint: this.#server.url });
@@ -85,9 +85,9 @@ export class LangsmithTestServer {
   /** Must be called last: fails with the names of all methods that no earlier test called. */
   expectAllCalled(): void {
     describe.each(versions)("with all tests of this file, %s", (version) => {
-      test(`has had each of its calls about ${this.#noun}`, () => {
+      test(`calls each of its methods about ${this.#resource}`, () => {
         const called = this.#called[version];
-        const missing = methodsOf(this.#noun, version).filter((name) => !called.has(name));
+        const missing = methodsOf(this.#resource, version).filter((name) => !called.has(name));
         expect(missing).toEqual([]);
       });
     });

@@ -3,7 +3,7 @@ import type { StrictResponse } from "./answer.ts";
 import type { Row } from "./check-call.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 
-/** Forwards requests to another server, and collects its responses in `answered`. */
+/** Forwards requests to another server, and collects its responses in `responses`. */
 export const forwardTo =
   (upstream: string, responses: ReceivedResponse[]) =>
   async (
