@@ -65,5 +65,5 @@ test("a logged row without outputs is only the start of a run", () => {
 });
 
 test("a body in an unknown format contains no runs", () => {
-  expect(arrivalsIn("/other", "application/json", Buffer.from('{"id":"x"}'))).toEqual([]);
+  expect(findReceivedParts("/other", "application/json", Buffer.from('{"id":"x"}'))).toEqual([]);
 });

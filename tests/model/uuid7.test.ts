@@ -17,7 +17,7 @@ test("makes version 7 UUIDs", () => {
 });
 
 test("an id begins with its creation time in milliseconds", () => {
-  const { create } = uuid7Maker({ now: () => 1_763_720_000_123, random });
+  const { create } = createUuid7Generator({ now: () => 1_763_720_000_123, random });
   expect(Number.parseInt(create().replace("-", "").slice(0, 12), 16)).toBe(1_763_720_000_123);
 });
 
@@ -59,7 +59,7 @@ test("a clock without a time does not stop the ids, nor their order", () => {
 });
 
 test("an exhausted counter uses the next millisecond", () => {
-  const { create } = uuid7Maker({
+  const { create } = createUuid7Generator({
     now: () => 1_700_000_000_000,
     random: (bytes) => bytes.fill(255),
   });
@@ -90,7 +90,7 @@ test("42 bits of each id are fresh, also within one millisecond", () => {
 });
 
 test("given times with fractions create ids in order, each with its milliseconds", () => {
-  const { create } = uuid7Maker({ now: () => 0, random });
+  const { create } = createUuid7Generator({ now: () => 0, random });
   const times = Array.from({ length: 500 }, (_, n) => 1_763_720_000_123 + n / 100);
   const ids = times.map((time) => create(time));
   expect(ids.toSorted()).toEqual(ids);
@@ -102,7 +102,7 @@ test("given times with fractions create ids in order, each with its milliseconds
 });
 
 test("the last id is written from its bytes, any other one is left to the caller", () => {
-  const { create, write } = uuid7Maker({ now: () => Date.now(), random });
+  const { create, write } = createUuid7Generator({ now: () => Date.now(), random });
   const bytes = Buffer.alloc(64, "-");
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const before = create();

@@ -54,7 +54,7 @@ test("never differs from the wall clock by more than the allowed drift", () => {
 });
 
 test("the system's wall clock is cached for a millisecond, and then read again", () => {
-  const { time, clock } = steerable({ isSystems: true });
+  const { time, clock } = steerable({ isSystemClock: true });
   const first = clock();
   time.wallMs += 3_600_000;
   time.monotonicMs += 0.75;
@@ -79,7 +79,7 @@ test("fake timers take effect at once", () => {
 });
 
 test("a monotonic clock that is replaced by one that is behind is ignored", () => {
-  const { time, clock } = steerable({ isSystems: true, monotonicMs: 86_400_000 });
+  const { time, clock } = steerable({ isSystemClock: true, monotonicMs: 86_400_000 });
   clock();
   time.monotonicMs = 50;
   time.wallMs += 1;

@@ -78,8 +78,8 @@ test("a single run that is too large is sent with fewer and fewer fields until i
 });
 
 test("a start and an end that are too large together are sent one after the other", async () => {
-  const [start, end] = [fakeBatch(1), fakeBatch(2).part(fakeBatch(2).runs.slice(1))];
-  const both: Batch = { ...fakeBatch(1), lighter: () => [start, end] };
+  const [start, end] = [fakeBatch(1), fakeBatch(2).withRuns(fakeBatch(2).runs.slice(1))];
+  const both: Batch = { ...fakeBatch(1), reduceSize: () => [start, end] };
   const inner = scriptedSink((batch) => (batch === both ? refused(413) : delivered));
   const outcome = await splittingSink(inner).send(both, neverAborted());
   expect(inner.batches).toEqual([both, start, end]);

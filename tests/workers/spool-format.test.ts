@@ -154,8 +154,8 @@ test("random bytes contain no frame", () => {
 });
 
 test("a segment's name contains its salt; other names do not", () => {
-  expect(saltOf(segmentName(7, 0xff))).toBe(0xff);
-  expect(segmentName(7, 0xff)).toBe("00000007-000000ff.seg");
+  expect(saltOf(formatSegmentName(7, 0xff))).toBe(0xff);
+  expect(formatSegmentName(7, 0xff)).toBe("00000007-000000ff.seg");
   expect(["x.seg", "00000007-000000ff.seg.bad", "notes.txt"].map(saltOf)).toEqual([
     undefined,
     undefined,
