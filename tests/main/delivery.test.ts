@@ -20,7 +20,7 @@ const nothing: ShipReport = {
   delivered: 0,
   refused: [],
   undelivered: 0,
-  away: true,
+  isServerUnavailable: true,
   requests: 1,
   retries: 0,
   bytes: 10,
@@ -103,7 +103,13 @@ test("gives up records that the server fails on, and only those", async () => {
   const { delivery, ledger } = delivering([
     (task) => {
       settleTape(task, ["delivered", "pending", "rejected"]);
-      return { ...nothing, delivered: 1, undelivered: 1, away: false, reason: "500" };
+      return {
+        ...nothing,
+        delivered: 1,
+        undelivered: 1,
+        isServerUnavailable: false,
+        reason: "500",
+      };
     },
   ]);
   await expect(delivery.ship(tapeOf(3))).resolves.toEqual({ delivered: 1, lost: 2 });

@@ -110,10 +110,7 @@ describe("a bad option names itself, its range and the value", () => {
     ],
     [{ endpoint: "localhost:1984" }, "Option endpoint must be a URL that begins with http://"],
     [{ endpoint: "ftp://h" }, "Option endpoint must be a URL that begins with http://"],
-    [
-      { endpoint: "http://user:secret@h" },
-      "Option endpoint must be a URL without user, password",
-    ],
+    [{ endpoint: "http://user:secret@h" }, "Option endpoint must be a URL without user, password"],
     [{ apiKey: "k\nx: y" }, "Option apiKey must be printable ASCII without spaces or line breaks"],
     [{ apiKey: " " }, "Option apiKey must be a non-empty string"],
   ];

@@ -35,7 +35,10 @@ test("a proxy of an https endpoint only connects: the server's certificate is ch
   });
   expect(await sendOne("https://elsewhere.test", connection)).toMatchObject({
     kind: "rejected",
-    rejection: { code: "CERTIFICATE", message: expect.stringMatching(/different host name/) as string },
+    rejection: {
+      code: "CERTIFICATE",
+      message: expect.stringMatching(/different host name/) as string,
+    },
   });
   expect(await sendOne("https://runs.test", { httpsProxy: proxy.address })).toMatchObject({
     kind: "rejected",

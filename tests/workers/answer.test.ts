@@ -25,7 +25,7 @@ describe("an answer", () => {
       reason: `Failed to send runs: ${status} with a web page instead of an ingest response. Check the endpoint`,
       code: "ANSWER",
       status,
-      away: true,
+      isServerUnavailable: true,
     });
   });
 
@@ -76,7 +76,7 @@ describe("an answer", () => {
       reason: `Failed to send runs: ${status} why`,
       code: "HTTP",
       status,
-      away,
+      isServerUnavailable: away,
     });
   });
 
@@ -121,7 +121,7 @@ describe("no answer", () => {
       kind: "retry",
       reason: `Failed to send runs: ${code} it failed`,
       code: "NETWORK",
-      away: true,
+      isServerUnavailable: true,
     });
   });
 
@@ -135,7 +135,7 @@ describe("no answer", () => {
     expect(classifyFailure("send runs", failure)).toMatchObject({
       kind: "retry",
       reason: expect.stringMatching(/^Failed to send runs: .*slow$/) as string,
-      away: true,
+      isServerUnavailable: true,
     });
   });
 
@@ -209,6 +209,9 @@ describe("no answer", () => {
   });
 
   test.each([undefined, "text", 7, null])("%j in place of an error may pass", (failure) => {
-    expect(classifyFailure("send runs", failure)).toMatchObject({ kind: "retry", away: true });
+    expect(classifyFailure("send runs", failure)).toMatchObject({
+      kind: "retry",
+      isServerUnavailable: true,
+    });
   });
 });

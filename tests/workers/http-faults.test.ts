@@ -10,7 +10,7 @@ import { batchOf, manyRuns, runId } from "../support/run-batch.ts";
 
 const one = batchOf(manyRuns(1));
 const large = batchOf(manyRuns(4, { inputs: { text: "x".repeat(1_000_000) } }));
-const away = { kind: "retry", away: true };
+const away = { kind: "retry", isServerUnavailable: true };
 
 describe("a 2xx is a delivery, whatever comes with it but a web page", () => {
   test.each<readonly [string, ScriptedAnswer]>([

@@ -84,7 +84,10 @@ describe("compression", () => {
   test("a 415 of a plain body is no reason to send it again at once", async () => {
     await using server = await loopbackServer({ runs: [{ status: 415 }] });
     await using to = httpSinkTo(server.endpoint);
-    expect(await to.sink.send(big, noEnd())).toMatchObject({ kind: "retry", away: false });
+    expect(await to.sink.send(big, noEnd())).toMatchObject({
+      kind: "retry",
+      isServerUnavailable: false,
+    });
     expect(server.runRequests).toHaveLength(1);
   });
 

@@ -100,7 +100,7 @@ test("a rejection without a status, such as a certificate's, is not halved", asy
 });
 
 test("a half that fails for another reason keeps that outcome", async () => {
-  const away: Outcome = { kind: "retry", reason: "503", away: true };
+  const away: Outcome = { kind: "retry", reason: "503", isServerUnavailable: true };
   const inner = scriptedSink(refused(413), away, delivered);
   const batch = fakeBatch(4);
   const outcome = await splittingSink(inner).send(batch, noEnd());

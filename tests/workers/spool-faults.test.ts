@@ -199,6 +199,8 @@ describe("a damaged segment", () => {
     mkdirSync(path);
     const { bodies, troubles } = await recover();
     expect(bodies).toEqual([]);
-    expect(troubles).toEqual([expect.stringMatching(/^spoolRefused: .*does not belong to this user/)]);
+    expect(troubles).toEqual([
+      expect.stringMatching(/^spoolRefused: .*does not belong to this user/),
+    ]);
   });
 });

@@ -12,7 +12,7 @@ import { retryAfterMs } from "../../model/records/retry-wait.ts";
 import type { Outcome, Rejection, Batch, BatchResult } from "./sink.ts";
 
 /** Statuses that concern the server, not the batch: it is unavailable or overloaded. */
-const awayStatuses = new Set([429, 502, 503, 504]);
+const unavailableStatuses = new Set([429, 502, 503, 504]);
 
 /**
  * Whether a body is a web page. No ingest server responds with one, whatever the status: it is a
@@ -34,7 +34,7 @@ export function classifyResponse(action: string, response: HttpResponse, now: nu
           reason: `Failed to ${action}: ${status} with a web page instead of an ingest response. Check the endpoint`,
           code: "ANSWER",
           status,
-          away: true,
+          isServerUnavailable: true,
         }
       : { kind: "delivered" };
   }
@@ -58,7 +58,7 @@ export function classifyResponse(action: string, response: HttpResponse, now: nu
     reason: error.message,
     code: error.code,
     status,
-    away: awayStatuses.has(status),
+    isServerUnavailable: unavailableStatuses.has(status),
     ...(afterMs === undefined ? {} : { afterMs }),
   };
 }
@@ -70,7 +70,7 @@ export function classifyFailure(action: string, failure: unknown): Outcome {
   }
   const error = toError(action, failure);
   return error.retryable
-    ? { kind: "retry", reason: error.message, code: error.code, away: true }
+    ? { kind: "retry", reason: error.message, code: error.code, isServerUnavailable: true }
     : createRejected(error);
 }
 
