@@ -80,7 +80,9 @@ describe("the first failure is logged at once, with its cause and what to do", (
     await using server = await loopbackServer({ tls: serverTls });
     const { client, lines } = recording(server.endpoint.replace("http:", "https:"));
     await vi.waitFor(() => expect(client.stats().rejected).toBe(2), soon);
-    expect(lines[0]).toMatch(/certificate can't be trusted; pass its certificate authority as the option ca/);
+    expect(lines[0]).toMatch(
+      /certificate can't be trusted; pass its certificate authority as the option ca/,
+    );
     expect(client.stats().lastFailure).toMatchObject({ code: "CERTIFICATE" });
   });
 
