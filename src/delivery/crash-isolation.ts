@@ -16,11 +16,11 @@ const maxCrashesOfTape = 24;
 
 export interface CrashIsolationOptions {
   readonly shipper: TapeShipper;
-  /** Identifies the tape in a worker's message that an attempt failed. */
+  /** Identifies the tape in a worker's notice of a failed attempt. */
   readonly tapeId: number;
   /** Tapes that are being sent. One of them may explain the crash of a worker. */
   readonly inFlight: ReadonlySet<Tape>;
-  /** Waits before the tape is sent again. */
+  /** Called before the tape is sent again. Resolves after a pause. */
   readonly pause: () => Promise<void>;
   /** Whether sending has ended. */
   readonly hasEnded: () => boolean;
@@ -138,7 +138,7 @@ function combineReports(first: ShipReport, second: ShipReport): ShipReport {
     delivered: first.delivered + second.delivered,
     refused: [...first.refused, ...second.refused],
     undelivered: first.undelivered + second.undelivered,
-    away: first.away && second.away,
+    isServerUnavailable: first.isServerUnavailable && second.isServerUnavailable,
     requests: first.requests + second.requests,
     retries: first.retries + second.retries,
     bytes: first.bytes + second.bytes,

@@ -153,7 +153,7 @@ export class Delivery {
           rounds === 0 && !shipment.hasSeenCrash && report.quarantined === undefined;
         return this.#finish(tape, { report: isReportComplete ? report : undefined, refused });
       }
-      if (!report.away) {
+      if (!report.isServerUnavailable) {
         return this.#settleUndelivered(tape, "expired", { detail: report.reason, refused });
       }
       const { undelivered, reason = "" } = report;
@@ -315,7 +315,7 @@ export class Delivery {
     }
   }
 
-  /** Waits without keeping the process alive; ends early when the queue ends. */
+  /** Waits without keeping the process alive. Ends early when the client ends. */
   async #pause(delayMs: number): Promise<void> {
     const { signal } = this.#wake;
     if (signal.aborted) {

@@ -118,7 +118,7 @@ export class PendingStore {
   /** Writes the unwritten records of a tape and returns their number of bytes. */
   #storeTape(tape: Tape): number {
     if (tape.journal?.isWhole === false) {
-      // An earlier write failed, as on a full disk.
+      // An earlier write failed, for example because the disk was full.
       tape.journal.discard();
       tape.journal = undefined;
       tape.stored = 0;

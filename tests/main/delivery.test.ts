@@ -20,7 +20,7 @@ const emptyReport: ShipReport = {
   delivered: 0,
   refused: [],
   undelivered: 0,
-  away: true,
+  isServerUnavailable: true,
   requests: 1,
   retries: 0,
   bytes: 10,
@@ -105,7 +105,13 @@ test("drops only the records on which the server fails", async () => {
   const { delivery, ledger } = delivering([
     (task) => {
       settleTape(task, ["delivered", "pending", "rejected"]);
-      return { ...emptyReport, delivered: 1, undelivered: 1, away: false, reason: "500" };
+      return {
+        ...emptyReport,
+        delivered: 1,
+        undelivered: 1,
+        isServerUnavailable: false,
+        reason: "500",
+      };
     },
   ]);
   await expect(delivery.ship(tapeOf(3))).resolves.toEqual({ delivered: 1, lost: 2 });

@@ -25,7 +25,7 @@ describe("a response", () => {
       reason: `Failed to send runs: ${status} with a web page instead of an ingest response. Check the endpoint`,
       code: "ANSWER",
       status,
-      away: true,
+      isServerUnavailable: true,
     });
   });
 
@@ -79,7 +79,7 @@ describe("a response", () => {
       reason: `Failed to send runs: ${status} why`,
       code: "HTTP",
       status,
-      away,
+      isServerUnavailable: away,
     });
   });
 
@@ -124,7 +124,7 @@ describe("no response", () => {
       kind: "retry",
       reason: `Failed to send runs: ${code} it failed`,
       code: "NETWORK",
-      away: true,
+      isServerUnavailable: true,
     });
   });
 
@@ -138,7 +138,7 @@ describe("no response", () => {
     expect(classifyFailure("send runs", failure)).toMatchObject({
       kind: "retry",
       reason: expect.stringMatching(/^Failed to send runs: .*slow$/) as string,
-      away: true,
+      isServerUnavailable: true,
     });
   });
 
@@ -215,6 +215,9 @@ describe("no response", () => {
   });
 
   test.each([undefined, "text", 7, null])("%j in place of an error may pass", (failure) => {
-    expect(classifyFailure("send runs", failure)).toMatchObject({ kind: "retry", away: true });
+    expect(classifyFailure("send runs", failure)).toMatchObject({
+      kind: "retry",
+      isServerUnavailable: true,
+    });
   });
 });

@@ -10,7 +10,7 @@ import { batchOf, manyRuns, runId } from "../support/run-batch.ts";
 
 const one = batchOf(manyRuns(1));
 const large = batchOf(manyRuns(4, { inputs: { text: "x".repeat(1_000_000) } }));
-const unreachable = { kind: "retry", away: true };
+const unreachable = { kind: "retry", isServerUnavailable: true };
 
 describe("a 2xx counts as delivered with any body but an HTML page", () => {
   test.each<readonly [string, ScriptedAnswer]>([

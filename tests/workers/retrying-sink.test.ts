@@ -6,7 +6,7 @@ import { neverAborted } from "../support/connections.ts";
 import { fakeBatch, outcomesByRun } from "../support/fake-batch.ts";
 import { scriptedSink } from "../support/scripted-sink.ts";
 
-const retry: Outcome = { kind: "retry", reason: "503", away: true };
+const retry: Outcome = { kind: "retry", reason: "503", isServerUnavailable: true };
 const delivered: Outcome = { kind: "delivered" };
 const rejected: Outcome = {
   kind: "rejected",
@@ -171,7 +171,7 @@ test("an abort before the first attempt sends nothing", async () => {
   const inner = scriptedSink(delivered);
   const { policy } = policyOf();
   const outcome = await retryingSink(inner, policy).send(fakeBatch(1), AbortSignal.abort());
-  expect(outcome).toMatchObject({ kind: "retry", away: true });
+  expect(outcome).toMatchObject({ kind: "retry", isServerUnavailable: true });
   expect(inner.batches).toHaveLength(0);
 });
 

@@ -84,7 +84,10 @@ describe("compression", () => {
   test("after a 415 for an uncompressed body, it is not sent again at once", async () => {
     await using server = await loopbackServer({ runs: [{ status: 415 }] });
     await using to = httpSinkTo(server.endpoint);
-    expect(await to.sink.send(big, neverAborted())).toMatchObject({ kind: "retry", away: false });
+    expect(await to.sink.send(big, neverAborted())).toMatchObject({
+      kind: "retry",
+      isServerUnavailable: false,
+    });
     expect(server.runRequests).toHaveLength(1);
   });
 

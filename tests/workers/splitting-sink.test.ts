@@ -106,7 +106,7 @@ test("after a rejection without a status, such as a certificate error, the batch
 });
 
 test("a half that fails for another reason keeps that outcome", async () => {
-  const unavailable: Outcome = { kind: "retry", reason: "503", away: true };
+  const unavailable: Outcome = { kind: "retry", reason: "503", isServerUnavailable: true };
   const inner = scriptedSink(refused(413), unavailable, delivered);
   const batch = fakeBatch(4);
   const outcome = await splittingSink(inner).send(batch, neverAborted());

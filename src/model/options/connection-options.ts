@@ -1,4 +1,4 @@
-import { own } from "./option-row.ts";
+import { millraceVariable } from "./option-row.ts";
 import type { OptionRow } from "./option-row.ts";
 
 /** Options for the connection to the server, other than its address. */
@@ -18,7 +18,7 @@ export const connectionRows: { readonly [Name in keyof ConnectionOptions]: Optio
     fallback: undefined,
     format: "certificates",
     failClosed: "sendNothing",
-    env: own("CA"),
+    env: millraceVariable("CA"),
     doc: "Certificate authorities to trust instead of the default ones, as PEM text.",
   },
   cert: {
@@ -26,7 +26,7 @@ export const connectionRows: { readonly [Name in keyof ConnectionOptions]: Optio
     fallback: undefined,
     format: "certificates",
     failClosed: "sendNothing",
-    env: own("CERT"),
+    env: millraceVariable("CERT"),
     doc: "Client certificate, as PEM text.",
   },
   key: {
@@ -35,13 +35,13 @@ export const connectionRows: { readonly [Name in keyof ConnectionOptions]: Optio
     format: "privateKey",
     isSecret: true,
     failClosed: "sendNothing",
-    env: own("KEY"),
+    env: millraceVariable("KEY"),
     doc: "Private key of the client certificate, as PEM text; never logged.",
   },
   socketPath: {
     kind: "text",
     fallback: undefined,
-    env: own("SOCKET_PATH"),
+    env: millraceVariable("SOCKET_PATH"),
     doc: "Path of a Unix socket to connect to instead of the endpoint's host.",
   },
   httpProxy: {

@@ -8,7 +8,7 @@ import { keepingRows } from "./keeping-options.ts";
 import type { KeepingOptions } from "./keeping-options.ts";
 import { logLevels } from "./log-level.ts";
 import type { LogLevel } from "./log-level.ts";
-import { own, shared } from "./option-row.ts";
+import { millraceVariable, langsmithVariables } from "./option-row.ts";
 import type { OptionRow } from "./option-row.ts";
 import type { RedactionRule } from "./redaction.ts";
 import { contentDeduplications } from "./content-deduplication.ts";
@@ -63,7 +63,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
   enabled: {
     kind: "switch",
     fallback: true,
-    env: [...shared("TRACING"), "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING_V2"],
+    env: [...langsmithVariables("TRACING"), "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING_V2"],
     doc: "Whether anything is recorded. A variable with the value false takes precedence over `enabled: true`; one with the value true enables tracing without a client. See tracing.md.",
   },
   endpoint: {
@@ -71,7 +71,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: "http://localhost:1984",
     format: "address",
     failClosed: "sendNothing",
-    env: shared("ENDPOINT"),
+    env: langsmithVariables("ENDPOINT"),
     doc: "Base URL of the server, http or https, optionally with a path.",
   },
   apiKey: {
@@ -80,7 +80,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     format: "token",
     isSecret: true,
     failClosed: "sendNothing",
-    env: shared("API_KEY"),
+    env: langsmithVariables("API_KEY"),
     doc: "Key sent in the header x-api-key; never logged.",
   },
   workspaceId: {
@@ -88,13 +88,13 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: undefined,
     format: "token",
     failClosed: "sendNothing",
-    env: shared("WORKSPACE_ID"),
+    env: langsmithVariables("WORKSPACE_ID"),
     doc: "Workspace sent in the header x-tenant-id, for keys with access to several workspaces.",
   },
   projectName: {
     kind: "text",
     fallback: "default",
-    env: [...shared("PROJECT"), "LANGCHAIN_SESSION"],
+    env: [...langsmithVariables("PROJECT"), "LANGCHAIN_SESSION"],
     doc: "Project of runs that name no project.",
   },
   timeoutMs: {
@@ -102,7 +102,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 12_000,
     min: 1,
     max: 600_000,
-    env: own("TIMEOUT_MS"),
+    env: millraceVariable("TIMEOUT_MS"),
     doc: "Longest wait for one response of the server, in milliseconds.",
   },
   syncTimeoutMs: {
@@ -110,7 +110,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 120_000,
     min: 1,
     max: 3_600_000,
-    env: own("SYNC_TIMEOUT_MS"),
+    env: millraceVariable("SYNC_TIMEOUT_MS"),
     doc: "Longest time that a call of client.sync blocks, including all attempts and pages, in milliseconds.",
   },
   maxResponseBytes: {
@@ -118,7 +118,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 268_435_456,
     min: 65_536,
     max: 1_073_741_824,
-    env: own("MAX_RESPONSE_BYTES"),
+    env: millraceVariable("MAX_RESPONSE_BYTES"),
     doc: "Largest response that an API call reads as a whole, such as a page of runs, in bytes. A larger one throws a ResponseError. Streamed responses are not limited.",
   },
   batchLimit: {
@@ -126,7 +126,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 100,
     min: 1,
     max: 1_000_000,
-    env: own("BATCH_LIMIT"),
+    env: millraceVariable("BATCH_LIMIT"),
     doc: "Number of queued records that are sent immediately if nothing is being sent. The server determines how many a request contains.",
   },
   firstDelayMs: {
@@ -134,7 +134,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 250,
     min: 0,
     max: 60_000,
-    env: own("FIRST_DELAY_MS"),
+    env: millraceVariable("FIRST_DELAY_MS"),
     doc: "After a period without records: milliseconds to wait for further records before the first one is sent.",
   },
   aggregationDelayMs: {
@@ -142,7 +142,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 50,
     min: 0,
     max: 60_000,
-    env: own("AGGREGATION_DELAY_MS"),
+    env: millraceVariable("AGGREGATION_DELAY_MS"),
     doc: "During continuous traffic: longest time in milliseconds to wait for further records. Later records do not extend it.",
   },
   attempts: {
@@ -150,7 +150,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 6,
     min: 1,
     max: 100,
-    env: own("ATTEMPTS"),
+    env: millraceVariable("ATTEMPTS"),
     doc: "Number of consecutive attempts to send a batch, including the first.",
   },
   retryAfterLimitMs: {
@@ -158,7 +158,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 60_000,
     min: 0,
     max: 3_600_000,
-    env: own("RETRY_AFTER_LIMIT_MS"),
+    env: millraceVariable("RETRY_AFTER_LIMIT_MS"),
     doc: "Longest wait that a server can request with Retry-After, in milliseconds.",
   },
   ...keepingRows,
@@ -168,7 +168,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 1_048_576,
     min: 4_096,
     max: 268_435_456,
-    env: own("TAPE_BYTES"),
+    env: millraceVariable("TAPE_BYTES"),
     doc: "Size in bytes of one tape, the buffer that is passed to a worker. A larger record gets its own tape.",
   },
   workers: {
@@ -176,7 +176,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 1,
     min: 0,
     max: 64,
-    env: own("WORKERS"),
+    env: millraceVariable("WORKERS"),
     doc: "Worker threads that serialize and send; with 0 the main thread does it.",
   },
   workerStallMs: {
@@ -184,7 +184,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 30_000,
     min: 500,
     max: 3_600_000,
-    env: own("WORKER_STALL_MS"),
+    env: millraceVariable("WORKER_STALL_MS"),
     doc: "Milliseconds for which a worker's event loop may be blocked, as by an endless loop, before the worker is replaced. Waiting for the server does not block it.",
   },
   requestsInFlight: {
@@ -192,21 +192,21 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 16,
     min: 1,
     max: 1_024,
-    env: own("REQUESTS_IN_FLIGHT"),
+    env: millraceVariable("REQUESTS_IN_FLIGHT"),
     doc: "Number of requests in flight, for all workers together; also the number of tapes that are being sent.",
   },
   compression: {
     kind: "choice",
     fallback: "auto",
     choices: compressions,
-    env: own("COMPRESSION"),
+    env: millraceVariable("COMPRESSION"),
     doc: "Compression of request bodies, if the server supports it. auto does not compress for loopback addresses.",
   },
   contentDeduplication: {
     kind: "choice",
     fallback: "inline",
     choices: contentDeduplications,
-    env: own("REPEATED_CONTENT"),
+    env: millraceVariable("REPEATED_CONTENT"),
     doc: "Whether content that appears repeatedly in a trace is sent each time (inline), or once and then referenced by its digest (once), to Millrace servers. See content-deduplication.md.",
   },
   exitTimeoutMs: {
@@ -214,7 +214,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 1_000,
     min: 0,
     max: 60_000,
-    env: own("EXIT_TIMEOUT_MS"),
+    env: millraceVariable("EXIT_TIMEOUT_MS"),
     doc: "Longest time in milliseconds that a forced process end (process.exit, uncaught exception, signal) waits for delivery.",
   },
   drainTimeoutMs: {
@@ -222,7 +222,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 30_000,
     min: 0,
     max: 600_000,
-    env: own("DRAIN_TIMEOUT_MS"),
+    env: millraceVariable("DRAIN_TIMEOUT_MS"),
     doc: "Longest time in milliseconds that a natural process end, drain, close or a flush without a limit waits for delivery. If it is not set, a server that this process never reached is waited for one second.",
   },
   samplingRate: {
@@ -231,48 +231,48 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 0,
     max: 1,
     fraction: true,
-    env: shared("SAMPLING_RATE").concat(shared("TRACING_SAMPLING_RATE")),
+    env: langsmithVariables("SAMPLING_RATE").concat(langsmithVariables("TRACING_SAMPLING_RATE")),
     doc: "Fraction of traces that is recorded. A trace is recorded completely or not at all.",
   },
   reportStats: {
     kind: "switch",
     fallback: true,
-    env: own("REPORT_STATS"),
+    env: millraceVariable("REPORT_STATS"),
     doc: "Whether the client reports how much it recorded, delivered and dropped to a Millrace server, which shows it in its UI. Other servers get no reports.",
   },
   logLevel: {
     kind: "choice",
     fallback: "warn",
     choices: logLevels,
-    env: own("LOG_LEVEL"),
+    env: millraceVariable("LOG_LEVEL"),
     doc: "What is logged: nothing (silent), lost data and failures that stop sending (error), also problems that may need attention (warn), actions of the client (info), each delivery (debug). See delivery.md.",
   },
   hideInputs: {
     kind: "hide",
     fallback: false,
     failClosed: "withhold",
-    env: shared("HIDE_INPUTS"),
+    env: langsmithVariables("HIDE_INPUTS"),
     doc: "Hides inputs: true for all of them, or a function that returns what may be recorded.",
   },
   hideOutputs: {
     kind: "hide",
     fallback: false,
     failClosed: "withhold",
-    env: shared("HIDE_OUTPUTS"),
+    env: langsmithVariables("HIDE_OUTPUTS"),
     doc: "Hides outputs, in the same way.",
   },
   hideMetadata: {
     kind: "hide",
     fallback: false,
     failClosed: "withhold",
-    env: shared("HIDE_METADATA"),
+    env: langsmithVariables("HIDE_METADATA"),
     doc: "Hides metadata, in the same way.",
   },
   redact: {
     kind: "rules",
     fallback: [],
     failClosed: "withhold",
-    env: own("REDACT"),
+    env: millraceVariable("REDACT"),
     doc: "What is masked in the worker before a run is sent or spooled: `secrets`, `emails`, `cards`, `{ name, pattern }`, `{ name, keys }`. See privacy.md.",
   },
   recursionLimit: {
@@ -280,7 +280,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 25,
     min: 1,
     max: 100_000,
-    env: own("RECURSION_LIMIT"),
+    env: millraceVariable("RECURSION_LIMIT"),
     doc: "Recursion limit in the LangChain runnable configs that are created from a run.",
   },
   ...connectionRows,

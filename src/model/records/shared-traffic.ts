@@ -4,7 +4,7 @@ import type { ErrorCode } from "../errors.ts";
 export interface FailedTry {
   /** Milliseconds since the Unix epoch. */
   readonly at: number;
-  /** What was attempted and what came back, on one line. */
+  /** The attempted action and its result, on one line. */
   readonly cause: string;
   readonly code?: ErrorCode;
   /** HTTP status of the response, if there was one. */
@@ -27,7 +27,10 @@ const counterBytes = 6 * Int32Array.BYTES_PER_ELEMENT;
 /** Indexes of the totals, in 64-bit integers. */
 const total = { requests: 0, retries: 1, bytesSent: 2 } as const;
 const totalBytes = 3 * BigInt64Array.BYTES_PER_ELEMENT;
-/** Slots for failures. A thread that crashes while it writes one loses only that one. */
+/**
+ * Number of slots for failures. A thread that crashes while it writes a failure loses only that
+ * slot.
+ */
 const slots = 4;
 const slotBytes = 2_048;
 /**

@@ -107,7 +107,7 @@ export interface ShipReport {
   /** Number of records for which every attempt failed. */
   readonly undelivered: number;
   /** Whether they failed because the server is unavailable or overloaded. */
-  readonly away: boolean;
+  readonly isServerUnavailable: boolean;
   /** Message of the last failure, if there was one. */
   readonly reason?: string;
   readonly requests: number;

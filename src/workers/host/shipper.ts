@@ -244,7 +244,13 @@ export class Shipper {
 
 type ResultCounts = Pick<
   ShipReport,
-  "delivered" | "truncated" | "refused" | "quarantined" | "undelivered" | "away" | "reason"
+  | "delivered"
+  | "truncated"
+  | "refused"
+  | "quarantined"
+  | "undelivered"
+  | "isServerUnavailable"
+  | "reason"
 >;
 
 function countResults(results: readonly BatchResult[]): ResultCounts {
@@ -252,7 +258,7 @@ function countResults(results: readonly BatchResult[]): ResultCounts {
   let truncated = 0;
   let quarantined = 0;
   let undelivered = 0;
-  let away = true;
+  let isServerUnavailable = true;
   let reason: string | undefined;
   const refused: RefusedRun[] = [];
   for (const { batch, outcome } of results) {
@@ -266,7 +272,7 @@ function countResults(results: readonly BatchResult[]): ResultCounts {
         quarantined += run.records.length;
       } else if (outcome.kind === "retry") {
         undelivered += run.records.length;
-        away &&= outcome.away;
+        isServerUnavailable &&= outcome.isServerUnavailable;
         reason = outcome.reason;
       }
     }
@@ -275,7 +281,7 @@ function countResults(results: readonly BatchResult[]): ResultCounts {
     delivered,
     refused,
     undelivered,
-    away,
+    isServerUnavailable,
     ...(truncated === 0 ? {} : { truncated }),
     ...(quarantined === 0 ? {} : { quarantined }),
     ...(reason === undefined ? {} : { reason }),

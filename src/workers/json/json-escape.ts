@@ -28,7 +28,7 @@ const stepBytes = 8;
  * Writes UTF-8 text, escaped where JSON.stringify would escape it, and returns the position after
  * it. Copies eight bytes at a time, like `copyText`, unless one of them must be escaped.
  */
-// oxlint-disable-next-line max-params -- called for each text; an object would be garbage
+// oxlint-disable-next-line max-params -- called for each text; an object would create garbage
 export function escapeText(
   source: DataView,
   start: number,

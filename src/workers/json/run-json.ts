@@ -59,7 +59,7 @@ export class RunJson {
   readonly attachBytesFrom: number;
   readonly wasm: WasmJson | undefined;
   readonly #reader: TapeReader;
-  /** The runtime facts as JSON, the same in every run of the process. */
+  /** The runtime facts as JSON. They are the same in every run of the process. */
   readonly #runtime: DataView;
   /**
    * The fields of the last run that was requested, joined from its records: for each field code its
@@ -94,7 +94,7 @@ export class RunJson {
     }
   }
 
-  /** Everything but the payload fields, as an object that is not closed yet. */
+  /** Writes all fields except the payload fields, as an object without its closing brace. */
   envelope(out: JsonWriter, run: RunOperation): void {
     out.literal(keys.id);
     this.id(out, run);
@@ -142,7 +142,7 @@ export class RunJson {
     return largest;
   }
 
-  /** The JSON of one payload field. Only for fields for which {@link has} is true. */
+  /** Writes the JSON of a payload field. Call it only if {@link has} returns true for the field. */
   payload(out: JsonWriter, run: RunOperation, name: PayloadField): void {
     if (run.withheld?.includes(name) === true) {
       out.ascii(createMarkerJson(name, this.estimate(run, name)));
@@ -289,7 +289,7 @@ export class RunJson {
     }
   }
 
-  // oxlint-disable-next-line max-params -- called for each field of each run; an object would be garbage
+  // oxlint-disable-next-line max-params -- called for each field of each run; an object would create garbage
   #writeKeyed(out: JsonWriter, run: RunOperation, code: number, key: DataView): void {
     const at = this.#start(run, code);
     if (at !== 0) {

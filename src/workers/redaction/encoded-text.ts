@@ -24,7 +24,7 @@ const maxRunLength = 1_048_576;
  * ASCII control characters other than tab, line feed and carriage return. Text does not contain
  * them.
  */
-// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+// oxlint-disable-next-line no-control-regex -- the pattern matches control characters
 const controlCharacter = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 
 /** Calls `onText` for each part of a text that is base64 of another text. */
@@ -61,7 +61,7 @@ function findRunEnd(text: string, inside: number): number {
   return at;
 }
 
-// oxlint-disable-next-line max-params -- called for many words of each text; an object would be garbage
+// oxlint-disable-next-line max-params -- called for many words of each text; an object would create garbage
 function decodeRun(
   text: string,
   from: number,

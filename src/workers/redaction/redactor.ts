@@ -337,7 +337,7 @@ export class Redactor {
     );
   }
 
-  // oxlint-disable-next-line max-params -- called for each text of each run; an object would be garbage
+  // oxlint-disable-next-line max-params -- called for each text of each run; an object would create garbage
   #redactText(start: number, end: number, encoding: Encoding, maskName: string | undefined): void {
     if (maskName !== undefined) {
       this.#maskText(maskName, { start, end, encoding });

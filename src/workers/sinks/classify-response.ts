@@ -26,7 +26,7 @@ export function classifyResponse(action: string, response: HttpResponse, now: nu
           reason: `Failed to ${action}: ${status} with a web page instead of an ingest response. Check the endpoint`,
           code: "ANSWER",
           status,
-          away: true,
+          isServerUnavailable: true,
         }
       : { kind: "delivered" };
   }
@@ -47,7 +47,7 @@ export function classifyResponse(action: string, response: HttpResponse, now: nu
     reason: error.message,
     code: error.code,
     status,
-    away: isUnavailable,
+    isServerUnavailable: isUnavailable,
     ...(afterMs === undefined ? {} : { afterMs }),
   };
 }
@@ -59,7 +59,7 @@ export function classifyFailure(action: string, failure: unknown): Outcome {
   }
   const error = toError(action, failure);
   return error.retryable
-    ? { kind: "retry", reason: error.message, code: error.code, away: true }
+    ? { kind: "retry", reason: error.message, code: error.code, isServerUnavailable: true }
     : createRejected(error);
 }
 

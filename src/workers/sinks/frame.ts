@@ -95,7 +95,7 @@ export function frameRuns(
   return [];
 }
 
-// oxlint-disable-next-line max-params -- as above
+// oxlint-disable-next-line max-params -- called once per request
 function writeMultipart(
   out: JsonWriter,
   json: RunJson,
@@ -206,7 +206,7 @@ export class FrameBuffers {
     this.#limitBytes = limitBytes;
   }
 
-  /** A buffer of at least `size` bytes, its content undefined. */
+  /** Returns a buffer of at least `size` bytes with undefined content. */
   take(size: number): Buffer {
     const index = this.#free.findIndex((buffer) => buffer.length >= size);
     const [found] = index === -1 ? [] : this.#free.splice(index, 1);

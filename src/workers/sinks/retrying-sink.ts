@@ -74,7 +74,7 @@ export function retryingSink(inner: Sink, policy: SinkRetryPolicy): Sink {
 const untriedOutcome: RetryOutcome = {
   kind: "retry",
   reason: "ended before the first try",
-  away: true,
+  isServerUnavailable: true,
 };
 
 interface FailedBatch extends BatchResult {
@@ -84,8 +84,8 @@ interface FailedBatch extends BatchResult {
 const isFailed = (result: BatchResult): result is FailedBatch => result.outcome.kind === "retry";
 
 /**
- * Combines several failures to one outcome: with the longest wait, and `away` only if all failures
- * have it.
+ * Combines several failures to one outcome: with the longest wait, and `isServerUnavailable` only
+ * if all failures have it.
  */
 function combineFailures(failed: readonly FailedBatch[]): RetryOutcome {
   const waits = failed.flatMap(({ outcome }) => outcome.afterMs ?? []);
@@ -95,7 +95,7 @@ function combineFailures(failed: readonly FailedBatch[]): RetryOutcome {
     reason,
     ...(code === undefined ? {} : { code }),
     ...(status === undefined ? {} : { status }),
-    away: failed.every(({ outcome }) => outcome.away),
+    isServerUnavailable: failed.every(({ outcome }) => outcome.isServerUnavailable),
     ...(waits.length === 0 ? {} : { afterMs: Math.max(...waits) }),
   };
 }

@@ -59,7 +59,7 @@ export interface RetryOutcome {
   /** The wait that the server requested with `Retry-After`. */
   readonly afterMs?: number;
   /** Whether the server is unavailable or overloaded, so that the batch itself is not at fault. */
-  readonly away: boolean;
+  readonly isServerUnavailable: boolean;
 }
 
 /**

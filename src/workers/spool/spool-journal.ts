@@ -96,7 +96,7 @@ export class SpoolJournal {
       return false;
     }
     if (!existsSync(join(segment.folder, segment.name))) {
-      // The folder was removed.
+      // The folder was deleted by another process.
       return false;
     }
     this.#host.keep(segment);

@@ -174,7 +174,8 @@ export class WriterDirectories {
   #beat(): void {
     const now = new Date();
     for (const path of this.#owned) {
-      // A removed directory needs no heartbeat. Where one can't be touched, the pid in its name shows that its owner runs.
+      // A removed directory needs no heartbeat. If a directory can't be touched, the pid in its
+      // name still shows that its owner runs.
       utimes(path, now, now, () => undefined);
     }
   }
