@@ -384,7 +384,9 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
       reference_dataset_id: dataset,
     });
     const both = { reference_dataset_id: dataset, project_ids: [experiment] };
-    await expect(toArray(client().runs.query(both))).rejects.toThrow(/422.*pass either project_ids/s);
+    await expect(toArray(client().runs.query(both))).rejects.toThrow(
+      /422.*pass either project_ids/s,
+    );
   });
 
   test("queries the runs of an experiment by example, page by page and by score", async () => {
