@@ -13,9 +13,9 @@ export type Bundlers =
   | { readonly kind: "unreachable"; readonly reason: string };
 
 /**
-* Installs the bundlers from their own lock file, and the packed SDK next to them with real copies of its
-* dependencies. Bundlers follow links, and would then search for packages in the wrong folder.
-*/
+ * Installs the bundlers from their own lock file, and the packed SDK next to them with real copies of its
+ * dependencies. Bundlers follow links, and would then search for packages in the wrong folder.
+ */
 export async function installBundlers(): Promise<Bundlers> {
   const installed = await installPacked();
   const { folder, packageFolder } = installed;

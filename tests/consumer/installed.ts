@@ -21,9 +21,9 @@ export interface Installed {
 }
 
 /**
-* Packs the SDK as it would be published and unpacks it next to links to its dependencies. The result is the same as of
-* `npm install millrace`, but without a registry. Requires a build.
-*/
+ * Packs the SDK as it would be published and unpacks it next to links to its dependencies. The result is the same as of
+ * `npm install millrace`, but without a registry. Requires a build.
+ */
 export async function installPacked(): Promise<Installed> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-consumer-"));
   const packageFolder = join(folder, "node_modules", "millrace");

@@ -28,9 +28,9 @@ interface Packed {
 }
 
 /**
-* Packs the three packages and serves them to npm. Requests for any other package are redirected to the configured
-* registry. Commands from the documentation can then run unchanged. Requires a build.
-*/
+ * Packs the three packages and serves them to npm. Requests for any other package are redirected to the configured
+ * registry. Commands from the documentation can then run unchanged. Requires a build.
+ */
 export async function startLocalRegistry(): Promise<LocalRegistry> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-registry-"));
   const packing = ["pack", "--ignore-scripts", "--json", "--pack-destination", folder];
