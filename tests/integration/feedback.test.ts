@@ -182,7 +182,7 @@ test("a queue is created, filled, reviewed in order, and emptied", async () => {
   await expect(client.annotationQueues.readRun(id, { index: 2 })).rejects.toMatchObject({
     code: "NOT_FOUND",
     message:
-      "Failed to read run of annotation queue: 404 There is no run at index 2: the queue holds 2. Check the id or name, the endpoint and the tenant of the key",
+      "Failed to read run of annotation queue: 404 There is no run at index 2: the queue has 2 runs. Check the id or name, the endpoint and the tenant of the key",
   });
   const unknown = randomUUID();
   await expect(client.annotationQueues.addRuns(id, { runIds: [unknown] })).rejects.toMatchObject({

@@ -30,7 +30,7 @@ test.each([
   [null, "null"],
   [undefined, "undefined"],
   [{ code: 7 }, '{"code":7}'],
-  ["", "[an empty text was thrown]"],
+  ["", "[an empty string was thrown]"],
 ])("a thrown value that is no error is recorded as it is: %j", (thrown, text) => {
   expect(errorText(thrown, never)).toBe(text);
 });

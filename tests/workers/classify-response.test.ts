@@ -154,8 +154,8 @@ describe("no response", () => {
     ["ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED", /options cert and key/],
     ["ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE", /options cert and key/],
     ["ERR_SSL_TLSV1_ALERT_UNKNOWN_CA", /options cert and key/],
-    ["ERR_OSSL_PEM_NO_START_LINE", /no PEM text/],
-    ["ERR_OSSL_X509_KEY_VALUES_MISMATCH", /key is not the certificate's/],
+    ["ERR_OSSL_PEM_NO_START_LINE", /not valid PEM text/],
+    ["ERR_OSSL_X509_KEY_VALUES_MISMATCH", /does not belong to the certificate/],
   ])("%s is a permanent failure, and the message says what to do", (code, hint) => {
     const outcome = classifyFailure("send runs", errorWithCode(code));
     expect(outcome).toMatchObject({ kind: "rejected", rejection: { code: "CERTIFICATE" } });
