@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
-import { ThirdPartyNotices } from "./third-party-notices.mjs";
+import { createNotices } from "./third-party-notices.mjs";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
 const { dependencies } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
@@ -20,7 +20,7 @@ export const isServerEntry = (name) => name === "index.ts" || /^[\w-]+\.worker\.
  * @param options.isPublished - also minifies them, and writes the licences of what they contain
  */
 export const bundleServer = async ({ isPublished }) => {
-  const notices = new ThirdPartyNotices();
+  const notices = createNotices();
   copySwaggerUi(notices);
   const entries = readdirSync(join(folder, "src")).filter(isServerEntry);
   await Promise.all(entries.map((name) => bundle(name, { isPublished, notices })));

@@ -5,29 +5,28 @@ import { join, sep } from "node:path";
 const require = createRequire(import.meta.url);
 
 /** Collects the licences of the packages whose code is in the server's files, as these licences demand. */
-export class ThirdPartyNotices {
-  #texts = new Map();
-
-  /** Adds the package that contains a bundled module. Modules of the project itself need no notice. */
-  addModule(path) {
-    const folder = packageFolderOf(path);
-    if (folder !== undefined && !this.#texts.has(folder)) {
-      const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-      this.#texts.set(folder, noticeOf(manifest, licenceTextIn(folder)));
-    }
-  }
-
-  /** Adds a package that another package contains a copy of. */
-  add(manifest) {
-    this.#texts.set(manifest.name, noticeOf(manifest, undefined));
-  }
-
-  write(path) {
-    const notices = [...new Set(this.#texts.values())].toSorted();
-    const head = "The files of this package contain code of the following packages.\n";
-    writeFileSync(path, [head, ...notices].join(`\n${"-".repeat(80)}\n`));
-  }
-}
+export const createNotices = () => {
+  const texts = new Map();
+  return {
+    /** Adds the package that contains a bundled module. Modules of the project itself need no notice. */
+    addModule: (path) => {
+      const folder = packageFolderOf(path);
+      if (folder !== undefined && !texts.has(folder)) {
+        const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+        texts.set(folder, noticeOf(manifest, licenceTextIn(folder)));
+      }
+    },
+    /** Adds a package that another package contains a copy of. */
+    add: (manifest) => {
+      texts.set(manifest.name, noticeOf(manifest, undefined));
+    },
+    write: (path) => {
+      const notices = [...new Set(texts.values())].toSorted((one, other) => (one < other ? -1 : 1));
+      const head = "The files of this package contain code of the following packages.\n";
+      writeFileSync(path, [head, ...notices].join(`\n${"-".repeat(80)}\n`));
+    },
+  };
+};
 
 /** The folder of the package that contains a file: the last `node_modules` in its path is followed by the package's name. */
 const packageFolderOf = (path) => {

@@ -108,7 +108,7 @@ describe("addresses", () => {
     await server.close();
     expect(await sendOne("http://runs.test", { socketPath })).toMatchObject({
       kind: "retry",
-      away: true,
+      isServerUnavailable: true,
     });
     await rm(folder, { recursive: true });
   });
@@ -142,7 +142,7 @@ describe("addresses", () => {
     await closedServer.close();
     expect(await sendOne(`http://localhost:${closedServer.port}`)).toMatchObject({
       kind: "retry",
-      away: true,
+      isServerUnavailable: true,
       reason: expect.stringMatching(/ECONNREFUSED (?:::1|127\.0\.0\.1):\d+/) as string,
     });
   });

@@ -4,18 +4,23 @@ import { join } from "node:path";
 import { startServer } from "@millrace/server";
 import type { TestProject } from "vitest/node";
 
+let stop: (() => Promise<void>) | undefined;
+
 /**
- * Starts one server for all tests of the project, before the first of them: to start one takes longer than most tests.
- * `runServer` gives each test a tenant of its own on it.
+ * Starts one server for all tests of the project: starting a server takes longer than most tests. `runServer` gives each
+ * test a tenant of its own on it. Vitest calls this before the first test.
  */
-export default async function startSharedServer(
-  project: TestProject,
-): Promise<() => Promise<void>> {
+export async function setup(project: TestProject): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), "millrace-shared-"));
   const server = await startServer({ port: 0, dataDir });
   project.provide("sharedServer", { url: server.url, dataDir });
-  return async () => {
+  stop = async () => {
     await server.close();
     await rm(dataDir, { recursive: true, force: true });
   };
+}
+
+/** Vitest calls this after the last test. */
+export async function teardown(): Promise<void> {
+  await stop?.();
 }

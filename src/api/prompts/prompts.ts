@@ -215,8 +215,8 @@ export class Prompts {
   /**
    * Returns the manifest of the commit that the identifier names, or of the latest commit.
    *
-   * @throws {@link NotFoundError} if there is no such prompt or commit, or the prompt has no commits (`No
-   * commits found`).
+   * @throws {@link NotFoundError} if there is no such prompt or commit, or `No commits found` for a prompt without
+   * commits.
    */
   async pull(identifier: string, options: PullPrompt = {}): Promise<PulledPrompt> {
     return this.#commits.pull(parsePromptReference(identifier), options);
