@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import type { TSchema } from "typebox";
+import type { Static, TSchema } from "typebox";
 
 /** A member that may be absent or null. */
 export const Maybe = <Schema extends TSchema>(schema: Schema) =>
@@ -10,3 +10,43 @@ export const Time = Type.Union([Type.String({ maxLength: 64 }), Type.Number()]);
 
 /** A JSON object with any members. */
 export const JsonObject = Type.Record(Type.String(), Type.Unknown());
+
+/** The id of a resource. */
+export const Id = Type.String({ format: "uuid" });
+
+/** A time in a response: ISO 8601, UTC, with microseconds. */
+export const IsoTime = Type.String({ format: "date-time" });
+
+/** A value that may be null, and is never absent. */
+export const Nullable = <Schema extends TSchema>(schema: Schema) =>
+  Type.Union([schema, Type.Null()]);
+
+/** One of several strings. */
+export const OneOf = <Value extends string>(values: readonly Value[]) =>
+  Type.Unsafe<Value>({ type: "string", enum: [...values] });
+
+/** A list that the server does not change. */
+export const List = <Schema extends TSchema>(items: Schema) =>
+  Type.Unsafe<readonly Static<Schema>[]>(Type.Array(items));
+
+/**
+ * An object whose members have any names and one type. Unlike `Type.Record`, it has no pattern for the names, which
+ * would not match a name with a line break.
+ */
+export const Members = <Schema extends TSchema>(schema: Schema) =>
+  Type.Unsafe<Readonly<Record<string, Static<Schema>>>>({
+    type: "object",
+    additionalProperties: schema,
+  });
+
+/** An object with any members. */
+export const AnyObject = Type.Unsafe<Readonly<Record<string, unknown>>>({
+  type: "object",
+  additionalProperties: true,
+});
+
+/** The response to a deletion. */
+export const Deleted = Type.Object({ id: Id });
+
+/** A body in an encoding that is not JSON. */
+export const Bytes = Type.String({ format: "binary" });
