@@ -1,0 +1,111 @@
+import { Type } from "typebox";
+import type { TSchema } from "typebox";
+import {
+  AnyObject,
+  Bytes,
+  Id,
+  IsoTime,
+  List,
+  Maybe,
+  Members,
+  Nullable,
+  Time,
+} from "../../http/schema-parts.ts";
+import { fileUrlsSchema } from "../../runs/run-schemas.ts";
+
+/** The members after `modified_at` are returned if the request selects them. */
+const exampleMembers = {
+  id: Id,
+  name: Type.String(),
+  dataset_id: Id,
+  inputs: AnyObject,
+  created_at: IsoTime,
+  modified_at: IsoTime,
+  source_run_id: Type.Optional(Nullable(Id)),
+  outputs: Type.Optional(Nullable(AnyObject)),
+  metadata: Type.Optional(AnyObject),
+  attachment_urls: Type.Optional(fileUrlsSchema),
+};
+
+/** Handlers write examples as text: payloads are copied as they were received. */
+export const exampleSchema = Type.Object(exampleMembers, { title: "Example" });
+export const exampleListSchema = List(exampleSchema);
+
+/** An example with the runs of experiments on it. */
+export const exampleWithRuns = (run: TSchema, title: string) =>
+  Type.Object({ ...exampleMembers, runs: List(run) }, { title });
+
+export const foundExamplesSchema = Type.Object({ examples: exampleListSchema });
+export const exampleCountSchema = Type.Integer();
+
+export const deletedExamplesSchema = Type.Object(
+  { count: Type.Integer(), example_ids: List(Id) },
+  { title: "DeletedExamples" },
+);
+
+const writtenMembers = { count: Type.Integer(), example_ids: List(Id), as_of: IsoTime };
+export const writtenExamplesSchema = Type.Object(writtenMembers, { title: "WrittenExamples" });
+export const createdExamplesSchema = Type.Object(
+  { ...writtenMembers, existing_count: Type.Integer() },
+  { title: "CreatedExamples" },
+);
+
+/** By example id: why the dataset would refuse the example. */
+export const rejectedExamplesSchema = Type.Object({ rejected: Members(Type.String()) });
+
+const Splits = Maybe(Type.Union([Type.String(), Type.Array(Type.String())]));
+
+/** The members of a sent example, except its dataset. Unknown members are ignored. */
+const sentMembers = {
+  id: Maybe(Id),
+  inputs: Maybe(AnyObject),
+  outputs: Maybe(AnyObject),
+  metadata: Maybe(AnyObject),
+  split: Splits,
+  created_at: Maybe(Time),
+  source_run_id: Maybe(Id),
+  use_source_run_io: Maybe(Type.Boolean()),
+  use_source_run_attachments: Maybe(Type.Array(Type.String())),
+};
+
+/** Body of `POST /examples`. */
+export const sentExampleSchema = Type.Object(
+  { dataset_id: Id, ...sentMembers },
+  { title: "SentExample" },
+);
+export const sentExamplesSchema = List(sentExampleSchema);
+
+/** Body of `POST /datasets/{id}/examples/check`. */
+export const checkedExamplesSchema = List(
+  Type.Object({ dataset_id: Maybe(Id), ...sentMembers }, { title: "CheckedExample" }),
+);
+
+const changeMembers = {
+  dataset_id: Maybe(Id),
+  inputs: Maybe(AnyObject),
+  outputs: Maybe(AnyObject),
+  metadata: Maybe(AnyObject),
+  split: Splits,
+  overwrite: Maybe(Type.Boolean()),
+  attachments_operations: Maybe(
+    Type.Object({
+      rename: Type.Optional(Members(Type.String())),
+      retain: Type.Optional(Type.Array(Type.String())),
+    }),
+  ),
+};
+
+/** Body of `PATCH /examples/{id}`. */
+export const exampleChangeSchema = Type.Object(changeMembers, { title: "ExampleChange" });
+
+/** Body of `PATCH /examples/bulk`. */
+export const exampleChangesSchema = List(
+  Type.Object({ id: Id, ...changeMembers }, { title: "ExampleChangeItem" }),
+);
+
+/** Body of requests with examples as a form, by the names of the parts. */
+export const examplePartsSchema = Type.Unsafe<unknown>({
+  ...Members(Type.Union([AnyObject, Bytes])),
+  description:
+    "Parts: `<id>` contains an example as JSON, `<id>.inputs` and `<id>.outputs` its payloads, `<id>.attachment.<name>` a file, `<id>.attachments_operations` which files an update renames and retains.",
+});
