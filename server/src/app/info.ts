@@ -1,10 +1,39 @@
 import { version } from "millrace/model";
+import { Type } from "typebox";
+import type { Static } from "typebox";
 import { hasZstd } from "../bodies/read-body.ts";
 import type { Store } from "../store/store.ts";
 import { apiVersion, serverLimits } from "../model/options.ts";
 
+export const infoSchema = Type.Object(
+  {
+    version: Type.String(),
+    read_only: Type.Optional(Type.String()),
+    batch_ingest_config: Type.Object({
+      use_multipart_endpoint: Type.Boolean(),
+      scale_up_qsize_trigger: Type.Integer(),
+      scale_up_nthreads_limit: Type.Integer(),
+      scale_down_nempty_trigger: Type.Integer(),
+      size_limit: Type.Integer(),
+      size_limit_bytes: Type.Integer(),
+    }),
+    instance_flags: Type.Object({
+      gzip_body_enabled: Type.Boolean(),
+      zstd_compression_enabled: Type.Boolean(),
+      dataset_examples_multipart_enabled: Type.Boolean(),
+      millrace_sender_stats: Type.Boolean(),
+      millrace_repeated_content: Type.Boolean(),
+      examples_check_enabled: Type.Boolean(),
+      examples_after_enabled: Type.Boolean(),
+    }),
+  },
+  { title: "ServerInfo" },
+);
+
 /** `GET /info`: the capabilities of this server. It needs no key, so the reason for read-only mode is kept short. */
-export const readInfo = ({ readOnlyReason }: Pick<Store, "readOnlyReason">) => ({
+export const readInfo = ({
+  readOnlyReason,
+}: Pick<Store, "readOnlyReason">): Static<typeof infoSchema> => ({
   version: apiVersion,
   // A member of this server only, present while it is read-only.
   ...(readOnlyReason === undefined
