@@ -49,6 +49,8 @@ interface Operation {
   };
 }
 
+type Paths = Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+
 interface BodySchema {
   readonly anyOf?: readonly { readonly type?: string }[];
 }
@@ -59,9 +61,10 @@ interface BodySchema {
  */
 export function nameComponents<Document extends ApiDocument>(document: Document): Document {
   const components = new Map<string, unknown>();
-  const paths = nameSchemas(document.paths, components) as Readonly<Record<string, object>>;
-  const operations = Object.values(paths).flatMap((path): Operation[] => Object.values(path));
-  operations.forEach(markOptionalBody);
+  const paths = nameSchemas(document.paths, components) as Paths;
+  Object.values(paths)
+    .flatMap(Object.values<Operation>)
+    .forEach(markOptionalBody);
   const schemas = Object.fromEntries([...components].toSorted(([a], [b]) => (a < b ? -1 : 1)));
   return { ...document, paths, components: { ...document.components, schemas } };
 }

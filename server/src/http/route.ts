@@ -2,6 +2,7 @@ import { endpoints, uiEndpoints } from "millrace/model";
 import type { Endpoint } from "millrace/model";
 import { Type } from "typebox";
 import type { TSchema } from "typebox";
+import { errorSchema } from "./schema-parts.ts";
 import { v2Endpoints } from "./v2-endpoints.ts";
 
 /** Groups of endpoints in the API documentation. */
@@ -79,23 +80,6 @@ const operationIds = new Map<Endpoint, string>(
   ]),
 );
 
-/** The body of an error. */
-const ErrorAnswer = Type.Object(
-  {
-    detail: Type.Union([
-      Type.String(),
-      Type.Array(
-        Type.Object({
-          loc: Type.Array(Type.String()),
-          msg: Type.String(),
-          type: Type.String(),
-        }),
-      ),
-    ]),
-  },
-  { title: "Error" },
-);
-
 /** Returns method, path and schema of an endpoint for Fastify. /openapi.json is generated from the schema. */
 export const route = <Body extends TSchema>(endpoint: Endpoint, docs: RouteDocs<Body>) => {
   const { tag, summary, query, body, keyless } = docs;
@@ -106,7 +90,7 @@ export const route = <Body extends TSchema>(endpoint: Endpoint, docs: RouteDocs<
     config: {
       docs: {
         received: docs.received,
-        answers: { ...answers, default: docs.errors ?? ErrorAnswer },
+        answers: { ...answers, default: docs.errors ?? errorSchema },
       },
     },
     schema: {

@@ -50,3 +50,20 @@ export const Deleted = Type.Object({ id: Id });
 
 /** A body in an encoding that is not JSON. */
 export const Bytes = Type.String({ format: "binary" });
+
+/** An error. The list names the invalid members of a body. */
+export const errorSchema = Type.Object(
+  {
+    detail: Type.Union([
+      Type.String(),
+      Type.Array(
+        Type.Object({
+          loc: Type.Array(Type.String()),
+          msg: Type.String(),
+          type: Type.String(),
+        }),
+      ),
+    ]),
+  },
+  { title: "Error" },
+);

@@ -3,6 +3,7 @@ import type { Static, TSchema } from "typebox";
 import {
   AnyObject,
   Bytes,
+  errorSchema,
   Id,
   IsoTime,
   List,
@@ -169,8 +170,8 @@ const ingestMembers = {
 
 export const ingestResultSchema = Type.Object(ingestMembers, { title: "IngestResult" });
 
-/** The response if none of the runs is valid. */
-export const refusedIngestSchema = Type.Object(
+/** What a batch without a valid run results in. */
+const noneStoredSchema = Type.Object(
   {
     detail: List(
       Type.Object({ loc: List(Type.String()), msg: Type.String(), type: Type.String() }),
@@ -179,6 +180,9 @@ export const refusedIngestSchema = Type.Object(
   },
   { title: "RefusedIngest" },
 );
+
+/** The response with status 422: no run is valid, or the body can't be parsed. */
+export const refusedIngestSchema = Type.Union([noneStoredSchema, errorSchema]);
 
 /** The response to a run that was received before. */
 export const duplicateRunSchema = Type.Object(
