@@ -5,7 +5,6 @@ import type { FastifySchema, FastifySerializerCompiler } from "fastify";
 interface JsonSchema {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, JsonSchema>>;
-  readonly required?: readonly string[];
   readonly additionalProperties?: unknown;
   readonly items?: JsonSchema;
   readonly anyOf?: readonly JsonSchema[];
@@ -16,7 +15,6 @@ interface WriterSchema {
   readonly type?: string | readonly string[];
   readonly nullable?: boolean;
   readonly properties?: Readonly<Record<string, WriterSchema>>;
-  readonly required?: readonly string[];
   readonly additionalProperties?: true;
   readonly items?: WriterSchema;
 }
@@ -63,17 +61,13 @@ export function toWriterSchema({ anyOf, ...schema }: JsonSchema): WriterSchema {
   }
 }
 
-function toWriterSchemaOfObject({
-  properties,
-  required = [],
-  additionalProperties,
-}: JsonSchema): WriterSchema {
+/** Without `required`: rows of older versions may lack members, and a response without one must not fail. */
+function toWriterSchemaOfObject({ properties, additionalProperties }: JsonSchema): WriterSchema {
   if (properties === undefined) {
     return {};
   }
   return {
     type: "object",
-    required,
     properties: Object.fromEntries(
       Object.entries(properties).map(([name, schema]) => [name, toWriterSchema(schema)]),
     ),
