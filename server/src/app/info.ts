@@ -1,30 +1,31 @@
 import { version } from "millrace/model";
 import { Type } from "typebox";
 import type { Static } from "typebox";
+import { Text, Count, Flag } from "../http/schema-parts.ts";
 import { hasZstd } from "../bodies/read-body.ts";
 import type { Store } from "../store/store.ts";
 import { apiVersion, serverLimits } from "../model/options.ts";
 
 export const infoSchema = Type.Object(
   {
-    version: Type.String(),
-    read_only: Type.Optional(Type.String()),
+    version: Text,
+    read_only: Type.Optional(Text),
     batch_ingest_config: Type.Object({
-      use_multipart_endpoint: Type.Boolean(),
-      scale_up_qsize_trigger: Type.Integer(),
-      scale_up_nthreads_limit: Type.Integer(),
-      scale_down_nempty_trigger: Type.Integer(),
-      size_limit: Type.Integer(),
-      size_limit_bytes: Type.Integer(),
+      use_multipart_endpoint: Flag,
+      scale_up_qsize_trigger: Count,
+      scale_up_nthreads_limit: Count,
+      scale_down_nempty_trigger: Count,
+      size_limit: Count,
+      size_limit_bytes: Count,
     }),
     instance_flags: Type.Object({
-      gzip_body_enabled: Type.Boolean(),
-      zstd_compression_enabled: Type.Boolean(),
-      dataset_examples_multipart_enabled: Type.Boolean(),
-      millrace_sender_stats: Type.Boolean(),
-      millrace_repeated_content: Type.Boolean(),
-      examples_check_enabled: Type.Boolean(),
-      examples_after_enabled: Type.Boolean(),
+      gzip_body_enabled: Flag,
+      zstd_compression_enabled: Flag,
+      dataset_examples_multipart_enabled: Flag,
+      millrace_sender_stats: Flag,
+      millrace_repeated_content: Flag,
+      examples_check_enabled: Flag,
+      examples_after_enabled: Flag,
     }),
   },
   { title: "ServerInfo" },

@@ -2,27 +2,35 @@ import { Type } from "typebox";
 import type { Static } from "typebox";
 import { dataTypes } from "./dataset.ts";
 import {
-  AnyObject,
+  Anything,
   Bytes,
+  Count,
+  CountOrNull,
+  Flag,
   Id,
+  IdOrNull,
   IsoTime,
   List,
   Members,
   Nullable,
+  ObjectOrNull,
   OneOf,
+  Text,
+  TextOrNull,
+  TimeOrNull,
 } from "../http/schema-parts.ts";
 
 const sharedMembers = {
   id: Id,
-  name: Type.String(),
-  description: Nullable(Type.String()),
+  name: Text,
+  description: TextOrNull,
   data_type: OneOf(dataTypes),
   created_at: IsoTime,
-  inputs_schema_definition: Nullable(AnyObject),
-  outputs_schema_definition: Nullable(AnyObject),
-  externally_managed: Type.Boolean(),
-  transformations: Nullable(List(Type.Unknown())),
-  example_count: Type.Integer(),
+  inputs_schema_definition: ObjectOrNull,
+  outputs_schema_definition: ObjectOrNull,
+  externally_managed: Flag,
+  transformations: Nullable(List(Anything)),
+  example_count: Count,
 };
 
 /** What a reader with a share token sees of a dataset. */
@@ -33,11 +41,11 @@ const datasetMembers = {
   ...sharedMembers,
   tenant_id: Id,
   modified_at: IsoTime,
-  session_count: Type.Integer(),
-  last_session_start_time: Nullable(IsoTime),
-  extra: Nullable(AnyObject),
-  metadata: Type.Unknown(),
-  baseline_experiment_id: Nullable(Id),
+  session_count: Count,
+  last_session_start_time: TimeOrNull,
+  extra: ObjectOrNull,
+  metadata: Anything,
+  baseline_experiment_id: IdOrNull,
 };
 
 export const datasetSchema = Type.Object(datasetMembers, { title: "Dataset" });
@@ -46,21 +54,21 @@ export const datasetListSchema = List(datasetSchema);
 
 /** A dataset in the second version of the API, where the number of examples may be excluded. */
 export const v2DatasetSchema = Type.Object(
-  { ...datasetMembers, example_count: Nullable(Type.Integer()) },
+  { ...datasetMembers, example_count: CountOrNull },
   { title: "V2Dataset" },
 );
 
 export const deletedDatasetsSchema = Type.Object({ dataset_ids: List(Id) });
 
 export const datasetShareSchema = Type.Object(
-  { dataset_id: Id, share_token: Type.String() },
+  { dataset_id: Id, share_token: Text },
   { title: "DatasetShare" },
 );
 export const maybeDatasetShareSchema = Nullable(datasetShareSchema);
 export const unsharedDatasetSchema = Type.Object({ dataset_id: Id });
 
 export const datasetVersionSchema = Type.Object(
-  { as_of: IsoTime, tags: List(Type.String()) },
+  { as_of: IsoTime, tags: List(Text) },
   { title: "DatasetVersion" },
 );
 export type DatasetVersionJson = Static<typeof datasetVersionSchema>;
@@ -71,11 +79,11 @@ export const datasetDiffSchema = Type.Object(
   { title: "DatasetDiff" },
 );
 
-export const splitNamesSchema = List(Type.String());
+export const splitNamesSchema = List(Text);
 export const changedExamplesSchema = List(Id);
-export const datasetIndexSchema = Type.Object({ dataset_id: Id, tag: Type.String() });
+export const datasetIndexSchema = Type.Object({ dataset_id: Id, tag: Text });
 
-const fieldValue = Type.Union([Type.String(), Type.Array(Type.String()), Bytes]);
+const fieldValue = Type.Union([Text, Type.Array(Text), Bytes]);
 
 /** The form of `POST /datasets/upload`. */
 export const datasetUploadSchema = Type.Unsafe<unknown>({
@@ -99,5 +107,5 @@ export const datasetUploadSchema = Type.Unsafe<unknown>({
 });
 
 /** Lines of JSON. */
-export const jsonLines = { "application/x-ndjson": Type.String() };
-export const csvText = { "text/csv": Type.String() };
+export const jsonLines = { "application/x-ndjson": Text };
+export const csvText = { "text/csv": Text };

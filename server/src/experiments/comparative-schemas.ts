@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import type { Static } from "typebox";
-import { AnyObject, Id, IsoTime, List, Nullable } from "../http/schema-parts.ts";
+import { Id, IsoTime, List, ObjectOrNull, Text, TextOrNull } from "../http/schema-parts.ts";
 import { exampleWithRuns } from "../datasets/examples/example-schemas.ts";
 import { feedbackStatsSchema, runSchema } from "../runs/run-schemas.ts";
 
@@ -9,12 +9,12 @@ export const comparativeSchema = Type.Object(
   {
     id: Id,
     tenant_id: Id,
-    name: Nullable(Type.String()),
-    description: Nullable(Type.String()),
+    name: TextOrNull,
+    description: TextOrNull,
     reference_dataset_id: Id,
-    experiments_info: List(Type.Object({ id: Id, name: Type.String() })),
+    experiments_info: List(Type.Object({ id: Id, name: Text })),
     feedback_stats: feedbackStatsSchema,
-    extra: Nullable(AnyObject),
+    extra: ObjectOrNull,
     created_at: IsoTime,
     modified_at: IsoTime,
   },

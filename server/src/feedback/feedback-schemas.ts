@@ -1,31 +1,46 @@
 import { Type } from "typebox";
 import type { Static } from "typebox";
-import { AnyObject, Id, IsoTime, List, Nullable } from "../http/schema-parts.ts";
+import {
+  Amount,
+  AnyObject,
+  Anything,
+  Flag,
+  Id,
+  IdOrNull,
+  IsoTime,
+  List,
+  Nothing,
+  Nullable,
+  ObjectOrNull,
+  Text,
+  TextOrNull,
+  TimeOrNull,
+} from "../http/schema-parts.ts";
 
 export const feedbackSchema = Type.Object(
   {
     id: Id,
-    key: Type.String(),
-    run_id: Nullable(Id),
-    session_id: Nullable(Id),
-    trace_id: Nullable(Id),
-    start_time: Nullable(IsoTime),
-    is_root: Type.Boolean(),
-    score: Nullable(Type.Union([Type.Number(), Type.Boolean()])),
-    value: Type.Unknown(),
-    comment: Nullable(Type.String()),
-    correction: Nullable(Type.Union([AnyObject, Type.String()])),
+    key: Text,
+    run_id: IdOrNull,
+    session_id: IdOrNull,
+    trace_id: IdOrNull,
+    start_time: TimeOrNull,
+    is_root: Flag,
+    score: Nullable(Type.Union([Amount, Flag])),
+    value: Anything,
+    comment: TextOrNull,
+    correction: Nullable(Type.Union([AnyObject, Text])),
     feedback_source: Type.Object({
-      type: Type.String(),
-      metadata: Nullable(AnyObject),
-      user_id: Type.Null(),
-      user_name: Type.Null(),
+      type: Text,
+      metadata: ObjectOrNull,
+      user_id: Nothing,
+      user_name: Nothing,
     }),
-    feedback_config: Nullable(AnyObject),
-    comparative_experiment_id: Nullable(Id),
-    feedback_group_id: Type.Null(),
-    feedback_thread_id: Type.Null(),
-    extra: Nullable(AnyObject),
+    feedback_config: ObjectOrNull,
+    comparative_experiment_id: IdOrNull,
+    feedback_group_id: Nothing,
+    feedback_thread_id: Nothing,
+    extra: ObjectOrNull,
     created_at: IsoTime,
     modified_at: IsoTime,
   },
@@ -36,7 +51,7 @@ export type FeedbackJson = Static<typeof feedbackSchema>;
 export const feedbackListSchema = List(feedbackSchema);
 
 export const feedbackTokenSchema = Type.Object(
-  { id: Id, url: Type.String(), expires_at: IsoTime, feedback_key: Type.String() },
+  { id: Id, url: Text, expires_at: IsoTime, feedback_key: Text },
   { title: "FeedbackToken" },
 );
 

@@ -17,9 +17,22 @@ export const Id = Type.String({ format: "uuid" });
 /** A time in a response: ISO 8601, UTC, with microseconds. */
 export const IsoTime = Type.String({ format: "date-time" });
 
+// The schemas of responses share these: creating a schema takes long enough to delay the start of the server.
+export const Text = Type.String();
+export const Count = Type.Integer();
+export const Amount = Type.Number();
+export const Flag = Type.Boolean();
+export const Nothing = Type.Null();
+export const Anything = Type.Unknown();
+
 /** A value that may be null, and is never absent. */
-export const Nullable = <Schema extends TSchema>(schema: Schema) =>
-  Type.Union([schema, Type.Null()]);
+export const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Nothing]);
+
+export const TextOrNull = Nullable(Text);
+export const CountOrNull = Nullable(Count);
+export const AmountOrNull = Nullable(Amount);
+export const IdOrNull = Nullable(Id);
+export const TimeOrNull = Nullable(IsoTime);
 
 /** One of several strings. */
 export const OneOf = <Value extends string>(values: readonly Value[]) =>
@@ -44,6 +57,8 @@ export const AnyObject = Type.Unsafe<Readonly<Record<string, unknown>>>({
   type: "object",
   additionalProperties: true,
 });
+
+export const ObjectOrNull = Nullable(AnyObject);
 
 /** The response to a deletion. */
 export const Deleted = Type.Object({ id: Id });

@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { AnyObject, Bytes, List } from "../http/schema-parts.ts";
+import { AnyObject, Bytes, Count, List, Text } from "../http/schema-parts.ts";
 
 /** A body of OpenTelemetry, as JSON or in the binary encoding of protobuf. */
 const inBothEncodings = (json: ReturnType<typeof Type.Object>) => ({
@@ -16,9 +16,7 @@ export const spansSchemas = inBothEncodings(
 export const spansAnswers = inBothEncodings(
   Type.Object(
     {
-      partialSuccess: Type.Optional(
-        Type.Object({ rejectedSpans: Type.String(), errorMessage: Type.String() }),
-      ),
+      partialSuccess: Type.Optional(Type.Object({ rejectedSpans: Text, errorMessage: Text })),
     },
     { title: "ExportTraceResponse" },
   ),
@@ -26,5 +24,5 @@ export const spansAnswers = inBothEncodings(
 
 /** google.rpc.Status. */
 export const spansErrors = inBothEncodings(
-  Type.Object({ code: Type.Integer(), message: Type.String() }, { title: "RpcStatus" }),
+  Type.Object({ code: Count, message: Text }, { title: "RpcStatus" }),
 );

@@ -1,80 +1,93 @@
 import { Type } from "typebox";
 import type { Static } from "typebox";
-import { AnyObject, Id, IsoTime, List, Nullable, OneOf } from "../http/schema-parts.ts";
+import {
+  AnyObject,
+  Anything,
+  Count,
+  Flag,
+  Id,
+  IdOrNull,
+  IsoTime,
+  List,
+  Nothing,
+  OneOf,
+  Text,
+  TextOrNull,
+} from "../http/schema-parts.ts";
 import { repoTypes } from "./prompt.ts";
 
 const promptSchema = Type.Object(
   {
     id: Id,
     tenant_id: Id,
-    repo_handle: Type.String(),
-    owner: Nullable(Type.String()),
-    full_name: Type.String(),
-    description: Nullable(Type.String()),
-    readme: Nullable(Type.String()),
-    tags: List(Type.String()),
+    repo_handle: Text,
+    owner: TextOrNull,
+    full_name: Text,
+    description: TextOrNull,
+    readme: TextOrNull,
+    tags: List(Text),
     repo_type: OneOf(repoTypes),
-    source: Nullable(Type.String()),
-    restricted_mode: Type.Boolean(),
-    is_public: Type.Boolean(),
-    is_archived: Type.Boolean(),
+    source: TextOrNull,
+    restricted_mode: Flag,
+    is_public: Flag,
+    is_archived: Flag,
     created_at: IsoTime,
     updated_at: IsoTime,
-    num_likes: Type.Integer(),
-    liked_by_auth_user: Type.Boolean(),
-    num_downloads: Type.Integer(),
-    num_views: Type.Integer(),
-    num_commits: Type.Integer(),
-    last_commit_hash: Nullable(Type.String()),
-    commit_tags: List(Type.String()),
-    original_repo_id: Type.Null(),
-    original_repo_full_name: Type.Null(),
-    upstream_repo_id: Type.Null(),
-    upstream_repo_full_name: Type.Null(),
-    created_by: Type.Null(),
-    latest_commit_manifest: Type.Null(),
+    num_likes: Count,
+    liked_by_auth_user: Flag,
+    num_downloads: Count,
+    num_views: Count,
+    num_commits: Count,
+    last_commit_hash: TextOrNull,
+    commit_tags: List(Text),
+    original_repo_id: Nothing,
+    original_repo_full_name: Nothing,
+    upstream_repo_id: Nothing,
+    upstream_repo_full_name: Nothing,
+    created_by: Nothing,
+    latest_commit_manifest: Nothing,
   },
   { title: "Prompt" },
 );
 
 export type PromptJson = Static<typeof promptSchema>;
 export const onePromptSchema = Type.Object({ repo: promptSchema });
-export const promptPageSchema = Type.Object({ repos: List(promptSchema), total: Type.Integer() });
+export const promptPageSchema = Type.Object({ repos: List(promptSchema), total: Count });
 
 /** The prompts that were deleted, and those that do not exist. */
 export const deletedPromptsSchema = Type.Object(
   {
     deleted: List(Id),
-    failed: List(Type.Object({ id: Id, detail: Type.String() })),
+    failed: List(Type.Object({ id: Id, detail: Text })),
   },
   { title: "DeletedPrompts" },
 );
 
-export const likesSchema = Type.Object({ likes: Type.Integer() });
+export const likesSchema = Type.Object({ likes: Count });
 
 const commitSchema = Type.Object(
   {
     id: Id,
     repo_id: Id,
-    owner: Type.String(),
-    repo: Type.String(),
-    commit_hash: Type.String(),
-    parent_id: Nullable(Id),
-    parent_commit_hash: Nullable(Type.String()),
-    description: Nullable(Type.String()),
+    owner: Text,
+    repo: Text,
+    commit_hash: Text,
+    parent_id: IdOrNull,
+    parent_commit_hash: TextOrNull,
+    description: TextOrNull,
     created_at: IsoTime,
     updated_at: IsoTime,
-    num_downloads: Type.Integer(),
-    num_views: Type.Integer(),
+    num_downloads: Count,
+    num_views: Count,
     example_run_ids: List(Id),
   },
   { title: "PromptCommit" },
 );
 
 export type CommitJson = Static<typeof commitSchema>;
-export const commitPageSchema = Type.Object({ commits: List(commitSchema), total: Type.Integer() });
+export const commitPageSchema = Type.Object({ commits: List(commitSchema), total: Count });
 export const createdCommitSchema = Type.Object({
-  commit_hash: Type.String(),
+  commit_hash: Text,
   commit: commitSchema,
 });
 
@@ -82,10 +95,10 @@ export const createdCommitSchema = Type.Object({
 export const pulledCommitSchema = Type.Object(
   {
     manifest: AnyObject,
-    commit_hash: Type.String(),
-    description: Type.Optional(Type.String()),
-    is_draft: Type.Boolean(),
-    examples: List(Type.Unknown()),
+    commit_hash: Text,
+    description: Type.Optional(Text),
+    is_draft: Flag,
+    examples: List(Anything),
   },
   { title: "PulledCommit" },
 );
@@ -95,8 +108,8 @@ export const promptTagSchema = Type.Object(
     id: Id,
     repo_id: Id,
     commit_id: Id,
-    commit_hash: Type.String(),
-    tag_name: Type.String(),
+    commit_hash: Text,
+    tag_name: Text,
     created_at: IsoTime,
     updated_at: IsoTime,
   },
@@ -105,4 +118,4 @@ export const promptTagSchema = Type.Object(
 
 export type PromptTagJson = Static<typeof promptTagSchema>;
 export const promptTagsSchema = List(promptTagSchema);
-export const deletedTagSchema = Type.Object({ tag_name: Type.String() });
+export const deletedTagSchema = Type.Object({ tag_name: Text });

@@ -1,27 +1,43 @@
 import { Type } from "typebox";
 import type { Static } from "typebox";
-import { AnyObject, Id, IsoTime, List, Nullable } from "../http/schema-parts.ts";
+import {
+  AnyObject,
+  Anything,
+  Count,
+  CountOrNull,
+  Flag,
+  Id,
+  IdOrNull,
+  IsoTime,
+  List,
+  Nothing,
+  Nullable,
+  ObjectOrNull,
+  Text,
+  TextOrNull,
+  TimeOrNull,
+} from "../http/schema-parts.ts";
 import { runWith } from "../runs/run-schemas.ts";
 
 export const queueSchema = Type.Object(
   {
-    num_reviewers_per_item: Nullable(Type.Integer()),
-    enable_reservations: Nullable(Type.Boolean()),
-    reservation_minutes: Nullable(Type.Integer()),
-    reviewer_access_mode: Nullable(Type.String()),
+    num_reviewers_per_item: CountOrNull,
+    enable_reservations: Nullable(Flag),
+    reservation_minutes: CountOrNull,
+    reviewer_access_mode: TextOrNull,
     id: Id,
     tenant_id: Id,
-    name: Type.String(),
-    description: Nullable(Type.String()),
+    name: Text,
+    description: TextOrNull,
     queue_type: Type.Literal("single"),
-    default_dataset: Nullable(Id),
-    metadata: Nullable(AnyObject),
-    rubric_instructions: Nullable(Type.String()),
+    default_dataset: IdOrNull,
+    metadata: ObjectOrNull,
+    rubric_instructions: TextOrNull,
     rubric_items: Nullable(List(AnyObject)),
-    total_runs: Type.Integer(),
-    assigned_reviewers: List(Type.Unknown()),
-    source_rule_id: Type.Null(),
-    run_rule_id: Type.Null(),
+    total_runs: Count,
+    assigned_reviewers: List(Anything),
+    source_rule_id: Nothing,
+    run_rule_id: Nothing,
     created_at: IsoTime,
     updated_at: IsoTime,
   },
@@ -44,8 +60,8 @@ export const queueEntrySchema = Type.Object(
     queue_id: Id,
     run_id: Id,
     added_at: IsoTime,
-    last_reviewed_time: Nullable(IsoTime),
-    source_proposed_example_id: Type.Null(),
+    last_reviewed_time: TimeOrNull,
+    source_proposed_example_id: Nothing,
   },
   { title: "QueueEntry" },
 );
@@ -58,7 +74,7 @@ export const queuedRunSchema = runWith(
   {
     queue_run_id: Id,
     added_at: IsoTime,
-    last_reviewed_time: Nullable(IsoTime),
+    last_reviewed_time: TimeOrNull,
     effective_added_at: IsoTime,
     reserved_by: List(Id),
     completed_by: List(Id),
@@ -67,4 +83,4 @@ export const queuedRunSchema = runWith(
 );
 export const queuedRunListSchema = List(queuedRunSchema);
 
-export const queueSizeSchema = Type.Object({ size: Type.Integer() });
+export const queueSizeSchema = Type.Object({ size: Count });

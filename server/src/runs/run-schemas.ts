@@ -1,17 +1,26 @@
 import { Type } from "typebox";
 import type { Static, TSchema } from "typebox";
 import {
+  AmountOrNull,
   AnyObject,
+  Anything,
   Bytes,
+  Count,
+  CountOrNull,
   errorSchema,
   Id,
+  IdOrNull,
   IsoTime,
   List,
   Maybe,
   Members,
+  Nothing,
   Nullable,
   OneOf,
+  Text,
+  TextOrNull,
   Time,
+  TimeOrNull,
 } from "../http/schema-parts.ts";
 
 /** A value that a client sent, returned byte for byte. */
@@ -21,16 +30,16 @@ const Verbatim = Type.Unknown({ description: "Any JSON value, as it was sent." }
 export const feedbackStatsSchema = Members(
   Type.Object(
     {
-      n: Type.Integer(),
-      avg: Nullable(Type.Number()),
-      values: Members(Type.Integer()),
+      n: Count,
+      avg: AmountOrNull,
+      values: Members(Count),
     },
     { title: "FeedbackKeyStats" },
   ),
 );
 
 const fileUrl = Type.Object(
-  { presigned_url: Type.String(), s3_url: Type.String(), mime_type: Type.String() },
+  { presigned_url: Text, s3_url: Text, mime_type: Text },
   { title: "FileUrl" },
 );
 
@@ -39,35 +48,35 @@ export const fileUrlsSchema = Nullable(Members(fileUrl));
 
 /** The members of a run, in addition to its id. */
 const runMembers = {
-  name: Type.String(),
-  run_type: Type.String(),
+  name: Text,
+  run_type: Text,
   start_time: IsoTime,
-  end_time: Nullable(IsoTime),
+  end_time: TimeOrNull,
   status: OneOf(["pending", "success", "error"]),
-  parent_run_id: Nullable(Id),
+  parent_run_id: IdOrNull,
   parent_run_ids: List(Id),
   child_run_ids: Nullable(List(Id)),
   direct_child_run_ids: Nullable(List(Id)),
   trace_id: Id,
-  dotted_order: Type.String(),
+  dotted_order: Text,
   session_id: Id,
-  session_name: Type.String(),
-  reference_example_id: Nullable(Id),
-  execution_order: Type.Integer(),
-  in_dataset: Type.Null(),
-  manifest_id: Type.Null(),
-  share_token: Nullable(Type.String()),
-  app_path: Type.String(),
-  total_tokens: Type.Integer(),
-  prompt_tokens: Type.Integer(),
-  completion_tokens: Type.Integer(),
-  total_cost: Nullable(Type.String()),
-  prompt_cost: Nullable(Type.String()),
-  completion_cost: Nullable(Type.String()),
-  first_token_time: Nullable(IsoTime),
+  session_name: Text,
+  reference_example_id: IdOrNull,
+  execution_order: Count,
+  in_dataset: Nothing,
+  manifest_id: Nothing,
+  share_token: TextOrNull,
+  app_path: Text,
+  total_tokens: Count,
+  prompt_tokens: Count,
+  completion_tokens: Count,
+  total_cost: TextOrNull,
+  prompt_cost: TextOrNull,
+  completion_cost: TextOrNull,
+  first_token_time: TimeOrNull,
   feedback_stats: Nullable(feedbackStatsSchema),
   s3_urls: fileUrlsSchema,
-  thread_id: Nullable(Type.String()),
+  thread_id: TextOrNull,
   inputs: Verbatim,
   outputs: Verbatim,
   error: Verbatim,
@@ -87,15 +96,11 @@ export const runSchema = Type.Object(
 );
 
 /** A run of which the request selected members. */
-const selectedRunSchema = Type.Object(
-  {
-    id: Id,
-    ...Object.fromEntries(
-      Object.entries<TSchema>(runMembers).map(([name, schema]) => [name, Type.Optional(schema)]),
-    ),
-  },
-  { title: "SelectedRun", ...withSentMembers },
-);
+const selectedRunSchema = Type.Unsafe<unknown>({
+  ...runSchema,
+  title: "SelectedRun",
+  required: ["id"],
+});
 
 /** A run with further members. */
 export const runWith = <MoreMembers extends Readonly<Record<string, TSchema>>>(
@@ -105,40 +110,35 @@ export const runWith = <MoreMembers extends Readonly<Record<string, TSchema>>>(
 
 export const runPageSchema = Type.Object({
   runs: List(selectedRunSchema),
-  cursors: Type.Object({ next: Nullable(Type.String()), prev: Type.Null() }),
-  parsed_query: Type.Null(),
+  cursors: Type.Object({ next: TextOrNull, prev: Nothing }),
+  parsed_query: Nothing,
 });
 
-const Seconds = Nullable(Type.Number());
-const Count = Nullable(Type.Integer());
-const Cost = Nullable(Type.Number());
-const CostText = Nullable(Type.String());
-
 const statisticsMembers = {
-  run_count: Type.Integer(),
-  latency_p50: Seconds,
-  latency_p99: Seconds,
-  first_token_p50: Seconds,
-  first_token_p99: Seconds,
-  total_tokens: Type.Integer(),
-  prompt_tokens: Type.Integer(),
-  completion_tokens: Type.Integer(),
-  median_tokens: Count,
-  tokens_p99: Count,
-  prompt_tokens_p50: Count,
-  prompt_tokens_p99: Count,
-  completion_tokens_p50: Count,
-  completion_tokens_p99: Count,
-  last_run_start_time: Nullable(IsoTime),
+  run_count: Count,
+  latency_p50: AmountOrNull,
+  latency_p99: AmountOrNull,
+  first_token_p50: AmountOrNull,
+  first_token_p99: AmountOrNull,
+  total_tokens: Count,
+  prompt_tokens: Count,
+  completion_tokens: Count,
+  median_tokens: CountOrNull,
+  tokens_p99: CountOrNull,
+  prompt_tokens_p50: CountOrNull,
+  prompt_tokens_p99: CountOrNull,
+  completion_tokens_p50: CountOrNull,
+  completion_tokens_p99: CountOrNull,
+  last_run_start_time: TimeOrNull,
   feedback_stats: feedbackStatsSchema,
-  run_facets: List(Type.Unknown()),
-  error_rate: Nullable(Type.Number()),
-  streaming_rate: Nullable(Type.Number()),
-  total_cost: Cost,
-  prompt_cost: Cost,
-  completion_cost: Cost,
-  cost_p50: Cost,
-  cost_p99: Cost,
+  run_facets: List(Anything),
+  error_rate: AmountOrNull,
+  streaming_rate: AmountOrNull,
+  total_cost: AmountOrNull,
+  prompt_cost: AmountOrNull,
+  completion_cost: AmountOrNull,
+  cost_p50: AmountOrNull,
+  cost_p99: AmountOrNull,
 };
 
 export const runStatisticsSchema = Type.Object(statisticsMembers, { title: "RunStatistics" });
@@ -147,23 +147,22 @@ export type RunStatisticsJson = Static<typeof runStatisticsSchema>;
 /** The statistics of a project's runs, where the sums of costs are strings. */
 export const projectStatisticsMembers = {
   ...statisticsMembers,
-  total_cost: CostText,
-  prompt_cost: CostText,
-  completion_cost: CostText,
+  total_cost: TextOrNull,
+  prompt_cost: TextOrNull,
+  completion_cost: TextOrNull,
 };
 
-const shareSchema = Type.Object({ run_id: Id, share_token: Type.String() }, { title: "RunShare" });
-export const runShareSchema = shareSchema;
-export const maybeRunShareSchema = Nullable(shareSchema);
+export const runShareSchema = Type.Object({ run_id: Id, share_token: Text }, { title: "RunShare" });
+export const maybeRunShareSchema = Nullable(runShareSchema);
 
 const ingestMembers = {
-  accepted: Type.Integer(),
-  duplicates: Type.Integer(),
+  accepted: Count,
+  duplicates: Count,
   rejected: List(
     Type.Object({
-      id: Nullable(Type.String()),
+      id: TextOrNull,
       operation: Nullable(OneOf(["post", "patch"])),
-      reason: Type.String(),
+      reason: Text,
     }),
   ),
 };
@@ -173,9 +172,7 @@ export const ingestResultSchema = Type.Object(ingestMembers, { title: "IngestRes
 /** What a batch without a valid run results in. */
 const noneStoredSchema = Type.Object(
   {
-    detail: List(
-      Type.Object({ loc: List(Type.String()), msg: Type.String(), type: Type.String() }),
-    ),
+    detail: List(Type.Object({ loc: List(Text), msg: Text, type: Text })),
     ...ingestMembers,
   },
   { title: "RefusedIngest" },
@@ -186,34 +183,39 @@ export const refusedIngestSchema = Type.Union([noneStoredSchema, errorSchema]);
 
 /** The response to a run that was received before. */
 export const duplicateRunSchema = Type.Object(
-  { error: Type.String(), detail: Type.String() },
+  { error: Text, detail: Text },
   { title: "DuplicateRun" },
 );
 
+const SentText = Maybe(Text);
+const SentId = Maybe(Id);
+const SentTime = Maybe(Time);
+const SentValue = Type.Optional(Anything);
+
 const sentRunMembers = {
-  name: Maybe(Type.String()),
-  run_type: Maybe(Type.String()),
-  start_time: Maybe(Time),
-  end_time: Maybe(Time),
-  parent_run_id: Maybe(Id),
-  session_id: Maybe(Id),
-  session_name: Maybe(Type.String()),
-  reference_example_id: Maybe(Id),
-  inputs: Type.Optional(Type.Unknown()),
-  outputs: Type.Optional(Type.Unknown()),
-  error: Type.Optional(Type.Unknown()),
-  extra: Type.Optional(Type.Unknown()),
-  serialized: Type.Optional(Type.Unknown()),
-  events: Type.Optional(Type.Unknown()),
-  tags: Type.Optional(Type.Unknown()),
+  name: SentText,
+  run_type: SentText,
+  start_time: SentTime,
+  end_time: SentTime,
+  parent_run_id: SentId,
+  session_id: SentId,
+  session_name: SentText,
+  reference_example_id: SentId,
+  inputs: SentValue,
+  outputs: SentValue,
+  error: SentValue,
+  extra: SentValue,
+  serialized: SentValue,
+  events: SentValue,
+  tags: SentValue,
 };
 
 /** Body of `POST /runs`. The server stores members that it does not know, too. */
 export const sentRunSchema = Type.Object(
   {
     id: Id,
-    trace_id: Maybe(Id),
-    dotted_order: Maybe(Type.String()),
+    trace_id: SentId,
+    dotted_order: SentText,
     ...sentRunMembers,
   },
   { title: "SentRun", ...withSentMembers },
@@ -222,16 +224,16 @@ export const sentRunSchema = Type.Object(
 /** Body of `PATCH /runs/{id}`. */
 export const sentRunPatchSchema = Type.Object(
   {
-    id: Maybe(Id),
-    trace_id: Maybe(Id),
-    dotted_order: Maybe(Type.String()),
+    id: SentId,
+    trace_id: SentId,
+    dotted_order: SentText,
     ...sentRunMembers,
   },
   { title: "SentRunPatch", ...withSentMembers },
 );
 
 const batchRun = Type.Object(
-  { id: Id, trace_id: Id, dotted_order: Type.String(), ...sentRunMembers },
+  { id: Id, trace_id: Id, dotted_order: Text, ...sentRunMembers },
   { title: "BatchRun", ...withSentMembers },
 );
 

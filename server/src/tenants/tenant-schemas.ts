@@ -1,14 +1,14 @@
 import { Type } from "typebox";
 import type { Static } from "typebox";
-import { Id, IsoTime, Nullable } from "../http/schema-parts.ts";
+import { Id, IsoTime, Text, TextOrNull } from "../http/schema-parts.ts";
 
 /** The tenant of the caller. */
 export const settingsSchema = Type.Object(
   {
     id: Id,
-    display_name: Type.String(),
+    display_name: Text,
     created_at: IsoTime,
-    tenant_handle: Nullable(Type.String()),
+    tenant_handle: TextOrNull,
   },
   { title: "Settings" },
 );

@@ -3,12 +3,16 @@ import type { TSchema } from "typebox";
 import {
   AnyObject,
   Bytes,
+  Count,
+  Flag,
   Id,
+  IdOrNull,
   IsoTime,
   List,
   Maybe,
   Members,
-  Nullable,
+  ObjectOrNull,
+  Text,
   Time,
 } from "../../http/schema-parts.ts";
 import { fileUrlsSchema } from "../../runs/run-schemas.ts";
@@ -16,13 +20,13 @@ import { fileUrlsSchema } from "../../runs/run-schemas.ts";
 /** The members after `modified_at` are returned if the request selects them. */
 const exampleMembers = {
   id: Id,
-  name: Type.String(),
+  name: Text,
   dataset_id: Id,
   inputs: AnyObject,
   created_at: IsoTime,
   modified_at: IsoTime,
-  source_run_id: Type.Optional(Nullable(Id)),
-  outputs: Type.Optional(Nullable(AnyObject)),
+  source_run_id: Type.Optional(IdOrNull),
+  outputs: Type.Optional(ObjectOrNull),
   metadata: Type.Optional(AnyObject),
   attachment_urls: Type.Optional(fileUrlsSchema),
 };
@@ -36,24 +40,24 @@ export const exampleWithRuns = (run: TSchema, title: string) =>
   Type.Object({ ...exampleMembers, runs: List(run) }, { title });
 
 export const foundExamplesSchema = Type.Object({ examples: exampleListSchema });
-export const exampleCountSchema = Type.Integer();
+export const exampleCountSchema = Count;
 
 export const deletedExamplesSchema = Type.Object(
-  { count: Type.Integer(), example_ids: List(Id) },
+  { count: Count, example_ids: List(Id) },
   { title: "DeletedExamples" },
 );
 
-const writtenMembers = { count: Type.Integer(), example_ids: List(Id), as_of: IsoTime };
+const writtenMembers = { count: Count, example_ids: List(Id), as_of: IsoTime };
 export const writtenExamplesSchema = Type.Object(writtenMembers, { title: "WrittenExamples" });
 export const createdExamplesSchema = Type.Object(
-  { ...writtenMembers, existing_count: Type.Integer() },
+  { ...writtenMembers, existing_count: Count },
   { title: "CreatedExamples" },
 );
 
 /** By example id: why the dataset would refuse the example. */
-export const rejectedExamplesSchema = Type.Object({ rejected: Members(Type.String()) });
+export const rejectedExamplesSchema = Type.Object({ rejected: Members(Text) });
 
-const Splits = Maybe(Type.Union([Type.String(), Type.Array(Type.String())]));
+const Splits = Maybe(Type.Union([Text, Type.Array(Text)]));
 
 /** The members of a sent example, except its dataset. Unknown members are ignored. */
 const sentMembers = {
@@ -64,8 +68,8 @@ const sentMembers = {
   split: Splits,
   created_at: Maybe(Time),
   source_run_id: Maybe(Id),
-  use_source_run_io: Maybe(Type.Boolean()),
-  use_source_run_attachments: Maybe(Type.Array(Type.String())),
+  use_source_run_io: Maybe(Flag),
+  use_source_run_attachments: Maybe(Type.Array(Text)),
 };
 
 /** Body of `POST /examples`. */
@@ -86,11 +90,11 @@ const changeMembers = {
   outputs: Maybe(AnyObject),
   metadata: Maybe(AnyObject),
   split: Splits,
-  overwrite: Maybe(Type.Boolean()),
+  overwrite: Maybe(Flag),
   attachments_operations: Maybe(
     Type.Object({
-      rename: Type.Optional(Members(Type.String())),
-      retain: Type.Optional(Type.Array(Type.String())),
+      rename: Type.Optional(Members(Text)),
+      retain: Type.Optional(Type.Array(Text)),
     }),
   ),
 };
