@@ -8,7 +8,7 @@ const write = (schema: TSchema, value: unknown): string =>
   writeLazily()({ schema, method: "GET", url: "/" })(value);
 
 const names = ["line\nbreak", "__proto__", 'quote"', "\u2028", ""];
-const anyMembers = JSON.parse(JSON.stringify(Object.fromEntries(names.map((name) => [name, 1]))));
+const anyMembers = Object.fromEntries(names.map((name) => [name, 1]));
 
 const cases: readonly (readonly [string, TSchema, unknown])[] = [
   ["null", Nullable(Type.String()), null],

@@ -2,6 +2,7 @@ import { endpoints, uiEndpoints } from "millrace/model";
 import type { Endpoint } from "millrace/model";
 import { Type } from "typebox";
 import type { TSchema } from "typebox";
+import { linkEndpoints } from "./link-endpoints.ts";
 import { errorSchema } from "./schema-parts.ts";
 import { v2Endpoints } from "./v2-endpoints.ts";
 
@@ -74,10 +75,9 @@ export interface RouteDocs<Body extends TSchema = TSchema> {
 }
 
 const operationIds = new Map<Endpoint, string>(
-  Object.entries({ ...endpoints, ...uiEndpoints, ...v2Endpoints }).map(([name, endpoint]) => [
-    endpoint,
-    name,
-  ]),
+  Object.entries({ ...endpoints, ...uiEndpoints, ...v2Endpoints, ...linkEndpoints }).map(
+    ([name, endpoint]) => [endpoint, name],
+  ),
 );
 
 /** Returns method, path and schema of an endpoint for Fastify. /openapi.json is generated from the schema. */

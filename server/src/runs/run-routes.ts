@@ -17,7 +17,9 @@ import {
   shareRun,
   unshareRun,
 } from "./handlers/run-handlers.ts";
+import { linkEndpoints } from "../http/link-endpoints.ts";
 import { route } from "../http/route.ts";
+import { Bytes } from "../http/schema-parts.ts";
 import { ContentMemory } from "./ingest/content-memory.ts";
 import { Type } from "typebox";
 import {
@@ -153,7 +155,15 @@ export function addSharedRunRoutes(app: FastifyInstance, dependencies: Linked<Ru
 
 /** Adds the route of attachments. Their URLs are signed, so they need no access key. */
 export function addAttachmentRoutes(app: FastifyInstance, dependencies: Linked<FileStore>): void {
-  app.get("/attachments", { schema: { hide: true } }, (request, reply) =>
-    readAttachment(dependencies, request, reply),
-  );
+  app.route({
+    ...route(linkEndpoints.readAttachment, {
+      tag,
+      summary:
+        "Returns a file of a run or an example, with the content type that it was sent with.",
+      query: { token: "The signed token in the URL of the file." },
+      answer: { contents: { "*/*": Bytes } },
+      keyless: true,
+    }),
+    handler: (request, reply) => readAttachment(dependencies, request, reply),
+  });
 }

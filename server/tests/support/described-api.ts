@@ -113,9 +113,10 @@ export class DescribedApi {
       this.#seen.add(`${operationId} ${key} nothing`);
       return text === "" ? [] : [`a body is not described: ${text.slice(0, 80)}`];
     }
-    const type = headers.get("content-type")?.split(";")[0] ?? "";
-    if (content[type] === undefined) {
-      return [`content type ${type} is not described`];
+    const sentType = headers.get("content-type")?.split(";")[0] ?? "";
+    const type = [sentType, "*/*"].find((one) => content[one] !== undefined);
+    if (type === undefined) {
+      return [`content type ${sentType} is not described`];
     }
     this.#seen.add(`${operationId} ${key} ${type}`);
     const pointer = pointerOf("paths", path, method.toLowerCase(), "responses", key, "content");

@@ -74,6 +74,10 @@ async function sendRuns(ask: Ask, { root, experiment, example }: Names): Promise
     await ask("POST /runs/multipart", { body, headers: { "content-type": multipartType } });
   }
   await ask(`GET /runs/${run.id}`);
+  const { json: withFile } = await ask(`GET /runs/${root}`);
+  const file = new URL(textOf(withFile["s3_urls"]?.["attachment.note"]?.["presigned_url"]));
+  await ask(`GET ${file.pathname}${file.search}`);
+  await ask(`GET ${file.pathname}?token=x`);
   await ask(`GET /runs/${randomUUID()}`);
   await ask("POST /runs/query", {
     body: { session: [experiment], select: ["name", "inputs", "child_run_ids", "feedback_stats"] },
