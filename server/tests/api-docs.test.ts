@@ -1,6 +1,7 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { endpoints } from "millrace/model";
 import { expect, test } from "vitest";
+import { linkEndpoints } from "../src/http/link-endpoints.ts";
 import { v2Endpoints } from "../src/http/v2-endpoints.ts";
 import { call, runServer } from "./support/running-server.ts";
 
@@ -18,6 +19,7 @@ interface Description {
 
 /** Operations that need no API key: they need a token, or nothing. */
 const keyless = [
+  "readAttachment",
   "readInfo",
   "readSharedRun",
   "readSharedDataset",
@@ -42,7 +44,7 @@ test("the description is valid OpenAPI 3.1 and contains every endpoint once", as
       place: `${method.toUpperCase()} ${path}`,
     })),
   );
-  const expected = Object.entries({ ...endpoints, ...v2Endpoints }).map(
+  const expected = Object.entries({ ...endpoints, ...v2Endpoints, ...linkEndpoints }).map(
     ([operationId, { method, path }]) => ({
       operationId,
       place: `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`,

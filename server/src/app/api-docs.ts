@@ -2,6 +2,7 @@ import swagger from "@fastify/swagger";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { apiVersion } from "../model/options.ts";
 import { readDocsFile } from "./api-docs-page.ts";
+import { describeOperation, nameComponents } from "./api-operation.ts";
 import { tags } from "../http/route.ts";
 
 /** Path of the page that shows the API documentation. */
@@ -35,6 +36,12 @@ export function addApiDocs(app: FastifyInstance): void {
       security: [{ key: [] }, { bearer: [] }, {}],
     },
     hideUntagged: true,
+    transform: ({ schema, url, route }) => ({
+      schema: describeOperation(schema, route.config?.docs),
+      url,
+    }),
+    transformObject: (document) =>
+      "openapiObject" in document ? nameComponents(document.openapiObject) : document.swaggerObject,
   });
   app.register(async (open: FastifyInstance) => {
     open.get("/openapi.json", async () => open.swagger());

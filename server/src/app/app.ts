@@ -51,6 +51,7 @@ import { joinPieces, readChunks } from "../bodies/read-body.ts";
 import { SignedLinks } from "../shares/signed-links.ts";
 import { addSafeHeaders, answerAllHere, answerBrokenRequest } from "../http/safe-headers.ts";
 import { SourceGuard } from "../http/source-guard.ts";
+import { writeLazily } from "../http/write-lazily.ts";
 
 export type App = ReturnType<typeof createApp>;
 
@@ -83,8 +84,7 @@ export function createApp(store: Store, settings: ServerSettings) {
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
-  // Response schemas are documentation only; they do not change what is sent.
-  app.setSerializerCompiler(() => (value) => JSON.stringify(value));
+  app.setSerializerCompiler(writeLazily());
   app.setValidatorCompiler(checkLazily());
   app.decorateRequest("tenantId", "");
   answerAllHere(app);

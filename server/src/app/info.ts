@@ -1,10 +1,40 @@
 import { version } from "millrace/model";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { Text, Count, Flag } from "../http/schema-parts.ts";
 import { hasZstd } from "../bodies/read-body.ts";
 import type { Store } from "../store/store.ts";
 import { apiVersion, serverLimits } from "../model/options.ts";
 
+export const infoSchema = Type.Object(
+  {
+    version: Text,
+    read_only: Type.Optional(Text),
+    batch_ingest_config: Type.Object({
+      use_multipart_endpoint: Flag,
+      scale_up_qsize_trigger: Count,
+      scale_up_nthreads_limit: Count,
+      scale_down_nempty_trigger: Count,
+      size_limit: Count,
+      size_limit_bytes: Count,
+    }),
+    instance_flags: Type.Object({
+      gzip_body_enabled: Flag,
+      zstd_compression_enabled: Flag,
+      dataset_examples_multipart_enabled: Flag,
+      millrace_sender_stats: Flag,
+      millrace_repeated_content: Flag,
+      examples_check_enabled: Flag,
+      examples_after_enabled: Flag,
+    }),
+  },
+  { title: "ServerInfo" },
+);
+
 /** `GET /info`: the capabilities of this server. It needs no key, so the reason for read-only mode is kept short. */
-export const readInfo = ({ readOnlyReason }: Pick<Store, "readOnlyReason">) => ({
+export const readInfo = ({
+  readOnlyReason,
+}: Pick<Store, "readOnlyReason">): Static<typeof infoSchema> => ({
   version: apiVersion,
   // A member of this server only, present while it is read-only.
   ...(readOnlyReason === undefined

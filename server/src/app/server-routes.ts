@@ -1,10 +1,11 @@
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "millrace/model";
 import type { Static } from "typebox";
-import { readInfo, readRoot } from "./info.ts";
+import { infoSchema, readInfo, readRoot } from "./info.ts";
 import { handleBody, readSettings, setTenantHandle } from "../tenants/tenant-handlers.ts";
 import { route } from "../http/route.ts";
 import type { Store } from "../store/store.ts";
+import { settingsSchema } from "../tenants/tenant-schemas.ts";
 
 const tag = "server";
 
@@ -16,6 +17,7 @@ export function addInfoRoutes(app: FastifyInstance, store: Store): void {
       tag,
       summary: "Reads the capabilities of this server.",
       keyless: true,
+      answer: infoSchema,
     }),
     handler: async () => readInfo(store),
   });
@@ -24,7 +26,11 @@ export function addInfoRoutes(app: FastifyInstance, store: Store): void {
 /** Adds the routes of the caller's tenant. */
 export function addSettingsRoutes(app: FastifyInstance, store: Store): void {
   app.route({
-    ...route(endpoints.readSettings, { tag, summary: "Reads the tenant that the key belongs to." }),
+    ...route(endpoints.readSettings, {
+      tag,
+      summary: "Reads the tenant that the key belongs to.",
+      answer: settingsSchema,
+    }),
     handler: (request) => readSettings(store, request),
   });
   app.route<{ Body: Static<typeof handleBody> }>({
@@ -32,6 +38,7 @@ export function addSettingsRoutes(app: FastifyInstance, store: Store): void {
       tag,
       summary: "Sets the name by which the tenant's public prompts are addressed.",
       body: handleBody,
+      answer: settingsSchema,
     }),
     handler: (request) => setTenantHandle(store, request),
   });

@@ -1,9 +1,10 @@
 import type { Dataset } from "./dataset.ts";
 import type { DatasetVersion } from "./dataset-version.ts";
+import type { DatasetJson, DatasetVersionJson, SharedDatasetJson } from "./dataset-schemas.ts";
 import { toIso } from "../http/wire-text.ts";
 
 /** Serializes a dataset for a reader who only has its share token. */
-export const toSharedDatasetJson = (dataset: Dataset) => ({
+export const toSharedDatasetJson = (dataset: Dataset): SharedDatasetJson => ({
   id: dataset.id,
   name: dataset.name,
   description: dataset.description,
@@ -16,7 +17,7 @@ export const toSharedDatasetJson = (dataset: Dataset) => ({
   example_count: dataset.exampleCount,
 });
 
-export const toDatasetJson = (dataset: Dataset) => ({
+export const toDatasetJson = (dataset: Dataset): DatasetJson => ({
   ...toSharedDatasetJson(dataset),
   tenant_id: dataset.tenantId,
   modified_at: toIso(dataset.modifiedMicros),
@@ -28,4 +29,7 @@ export const toDatasetJson = (dataset: Dataset) => ({
   baseline_experiment_id: dataset.baselineExperimentId,
 });
 
-export const toVersionJson = ({ micros, tags }: DatasetVersion) => ({ as_of: toIso(micros), tags });
+export const toVersionJson = ({ micros, tags }: DatasetVersion): DatasetVersionJson => ({
+  as_of: toIso(micros),
+  tags,
+});

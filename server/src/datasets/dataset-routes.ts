@@ -31,6 +31,25 @@ import type { DatasetBody, DatasetPatchBody } from "./dataset-handlers.ts";
 import { route } from "../http/route.ts";
 import type { DatasetStore } from "./dataset-store.ts";
 import { asOf, exampleFilters, paging } from "../http/query-docs.ts";
+import {
+  csvText,
+  datasetIndexSchema,
+  datasetListSchema,
+  datasetSchema,
+  datasetShareSchema,
+  datasetUploadSchema,
+  deletedDatasetsSchema,
+  jsonLines,
+  maybeDatasetShareSchema,
+  sharedDatasetSchema,
+  unsharedDatasetSchema,
+} from "./dataset-schemas.ts";
+import {
+  exampleCountSchema,
+  exampleListSchema,
+  foundExamplesSchema,
+} from "./examples/example-schemas.ts";
+import { Deleted } from "../http/schema-parts.ts";
 
 const tag = "datasets";
 
@@ -51,11 +70,12 @@ export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): voi
         sort_by_desc: "true (the default) or false.",
         ...paging,
       },
+      answer: datasetListSchema,
     }),
     handler: (request) => listDatasets(store, request),
   });
   app.route({
-    ...route(endpoints.readDataset, { tag, summary: "Reads a dataset." }),
+    ...route(endpoints.readDataset, { tag, summary: "Reads a dataset.", answer: datasetSchema }),
     handler: (request) => readDataset(store, request),
   });
   app.route<{ Body: DatasetBody }>({
@@ -63,6 +83,7 @@ export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): voi
       tag,
       summary: "Creates a dataset; 409 if the name is taken.",
       body: datasetBody,
+      answer: datasetSchema,
     }),
     handler: (request) => createDataset(store, request.body, request),
   });
@@ -72,6 +93,7 @@ export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): voi
       summary:
         "Updates the given fields; null removes a schema. 422 if examples do not match a new schema.",
       body: datasetPatchBody,
+      answer: datasetSchema,
     }),
     handler: (request, reply) => updateDataset(store, request.body, { request, reply }),
   });
@@ -79,6 +101,7 @@ export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): voi
     ...route(endpoints.deleteDataset, {
       tag,
       summary: "Deletes a dataset with its examples and versions.",
+      answer: Deleted,
     }),
     handler: (request, reply) => deleteDataset(store, request, reply),
   });
@@ -87,6 +110,7 @@ export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): voi
       tag,
       summary: "Deletes datasets; ids that do not exist are skipped.",
       query: { dataset_ids: "Dataset id; may be repeated." },
+      answer: deletedDatasetsSchema,
     }),
     handler: (request, reply) => deleteDatasets(store, request, reply),
   });
@@ -99,6 +123,7 @@ function addShareRoutes(app: FastifyInstance, store: DatasetStore): void {
     ...route(endpoints.readDatasetShare, {
       tag,
       summary: "Reads the share of a dataset; null if it is not shared.",
+      answer: maybeDatasetShareSchema,
     }),
     handler: (request, reply) => readDatasetShare(store, request, reply),
   });
@@ -106,11 +131,16 @@ function addShareRoutes(app: FastifyInstance, store: DatasetStore): void {
     ...route(endpoints.shareDataset, {
       tag,
       summary: "Shares a dataset: anyone who has the token can read it and its examples.",
+      answer: datasetShareSchema,
     }),
     handler: (request) => shareDataset(store, request),
   });
   app.route({
-    ...route(endpoints.unshareDataset, { tag, summary: "Stops sharing a dataset." }),
+    ...route(endpoints.unshareDataset, {
+      tag,
+      summary: "Stops sharing a dataset.",
+      answer: unsharedDatasetSchema,
+    }),
     handler: (request) => unshareDataset(store, request),
   });
 }
@@ -127,6 +157,7 @@ function addExportRoutes(app: FastifyInstance, store: DatasetStore): void {
       summary:
         "Exports JSON Lines for OpenAI fine-tuning, one {messages} object per example. 422 if an example can't be converted.",
       query: exportQuery,
+      answer: { contents: jsonLines },
     }),
     handler: (request, reply) => exportDatasetOpenAi(store, request, reply),
   });
@@ -135,6 +166,7 @@ function addExportRoutes(app: FastifyInstance, store: DatasetStore): void {
       tag,
       summary: "Exports CSV with a column for each member of the inputs and of the outputs.",
       query: exportQuery,
+      answer: { contents: csvText },
     }),
     handler: (request, reply) => exportDatasetCsv(store, request, reply),
   });
@@ -143,6 +175,7 @@ function addExportRoutes(app: FastifyInstance, store: DatasetStore): void {
       tag,
       summary: "Exports JSON Lines, one object per example.",
       query: exportQuery,
+      answer: { contents: jsonLines },
     }),
     handler: (request, reply) => exportDatasetJsonl(store, request, reply),
   });
@@ -159,6 +192,7 @@ export function addDatasetSearchRoutes(
       summary:
         "Indexes the inputs of a version for search; with latest, the index follows new versions.",
       body: indexBody,
+      answer: datasetIndexSchema,
     }),
     handler: (request, reply) => indexDataset(dependencies.store, request, reply),
   });
@@ -168,6 +202,7 @@ export function addDatasetSearchRoutes(
       summary:
         "Finds examples with similar inputs, best match first; 400 if the dataset is not indexed.",
       body: searchBody,
+      answer: foundExamplesSchema,
     }),
     handler: (request, reply) => searchDataset(dependencies, request.body, { request, reply }),
   });
@@ -183,6 +218,8 @@ export function addUploadRoutes(
       tag,
       summary:
         "Creates a dataset from a CSV file. Form fields: file, input_keys, output_keys, metadata_keys, name, description, data_type.",
+      received: { "multipart/form-data": datasetUploadSchema },
+      answer: datasetSchema,
     }),
     handler: (request, reply) => uploadDataset(dependencies, request, reply),
   });
@@ -198,6 +235,7 @@ export function addSharedDatasetRoutes(
       tag,
       summary: "Reads a shared dataset.",
       keyless: true,
+      answer: sharedDatasetSchema,
     }),
     handler: (request) => readSharedDataset(dependencies.store, request),
   });
@@ -207,6 +245,7 @@ export function addSharedDatasetRoutes(
       summary: "Lists the examples of a shared dataset.",
       query: exampleFilters,
       keyless: true,
+      answer: exampleListSchema,
     }),
     handler: (request, reply) => listSharedExamples(dependencies, request, reply),
   });
@@ -216,6 +255,7 @@ export function addSharedDatasetRoutes(
       summary: "Counts the examples of a shared dataset.",
       query: exampleFilters,
       keyless: true,
+      answer: exampleCountSchema,
     }),
     handler: (request) => countSharedExamples(dependencies, request),
   });

@@ -14,6 +14,13 @@ import {
 import { route } from "../http/route.ts";
 import type { DatasetStore } from "./dataset-store.ts";
 import { asOf, paging } from "../http/query-docs.ts";
+import {
+  changedExamplesSchema,
+  datasetDiffSchema,
+  datasetVersionSchema,
+  datasetVersionsSchema,
+  splitNamesSchema,
+} from "./dataset-schemas.ts";
 
 const tag = "datasets";
 
@@ -28,6 +35,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
         example: "Id of an example; only versions that changed it.",
         ...paging,
       },
+      answer: datasetVersionsSchema,
     }),
     handler: (request) => listDatasetVersions(store, request),
   });
@@ -36,6 +44,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
       tag,
       summary: "Reads the version of a tag, or the newest at or before a time.",
       query: { as_of: "A time, or a tag.", tag: "A tag." },
+      answer: datasetVersionSchema,
     }),
     handler: (request) => readDatasetVersion(store, request),
   });
@@ -44,6 +53,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
       tag,
       summary: "Lists the ids of examples that differ between two versions.",
       query: { from_version: "A time or a tag.", to_version: "A time or a tag." },
+      answer: datasetDiffSchema,
     }),
     handler: (request) => diffDatasetVersions(store, request),
   });
@@ -52,6 +62,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
       tag,
       summary: "Tags a version; moves the tag if another version has it.",
       body: tagBody,
+      answer: datasetVersionSchema,
     }),
     handler: (request) => tagDatasetVersion(store, request.body, request),
   });
@@ -60,6 +71,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
       tag,
       summary: "Lists the names of the splits.",
       query: asOf,
+      answer: splitNamesSchema,
     }),
     handler: (request) => listDatasetSplits(store, request),
   });
@@ -68,6 +80,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
       tag,
       summary: "Adds examples to a split, or removes them; returns the ids of those that changed.",
       body: splitsBody,
+      answer: changedExamplesSchema,
     }),
     handler: (request, reply) => updateDatasetSplits(store, request.body, { request, reply }),
   });

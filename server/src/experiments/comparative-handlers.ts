@@ -6,6 +6,7 @@ import { RequestError } from "../model/errors.ts";
 import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
 import { microsOf } from "../model/parse-time.ts";
 import type { Comparative, ComparativeQuery } from "./comparative.ts";
+import type { ComparativeJson } from "./comparative-schemas.ts";
 import type { FeedbackStats } from "../runs/run-feedback.ts";
 import type { ExperimentStore } from "./experiment-store.ts";
 import { toIso } from "../http/wire-text.ts";
@@ -90,7 +91,10 @@ function parseColumn(text: string): ComparativeQuery["sortBy"] {
   return text;
 }
 
-const toComparativeJson = (comparative: Comparative, stats: FeedbackStats = {}) => ({
+const toComparativeJson = (
+  comparative: Comparative,
+  stats: FeedbackStats = {},
+): ComparativeJson => ({
   id: comparative.id,
   tenant_id: comparative.tenantId,
   name: comparative.name,

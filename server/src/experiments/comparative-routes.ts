@@ -9,6 +9,11 @@ import { comparativeBody, createComparative, listComparatives } from "./comparat
 import type { ComparativeBody } from "./comparative-handlers.ts";
 import { route } from "../http/route.ts";
 import type { ExperimentStore } from "./experiment-store.ts";
+import {
+  comparativeListSchema,
+  comparativeSchema,
+  datasetRunsSchema,
+} from "./comparative-schemas.ts";
 
 const tag = "experiments";
 
@@ -20,6 +25,7 @@ export function addComparativeRoutes(app: FastifyInstance, store: ExperimentStor
       summary:
         "Creates a comparison of experiments on one dataset. Repeating the request with the same id and content changes nothing.",
       body: comparativeBody,
+      answer: comparativeSchema,
     }),
     handler: (request) => createComparative(store, request),
   });
@@ -36,6 +42,7 @@ export function addComparativeRoutes(app: FastifyInstance, store: ExperimentStor
         limit: "Maximum number of items, 1 to 100; default 100.",
         offset: "Number of items to skip.",
       },
+      answer: comparativeListSchema,
     }),
     handler: (request) => listComparatives(store, request),
   });
@@ -62,6 +69,7 @@ export function addDatasetRunRoutes(
       tag: "datasets",
       summary: "Lists examples, each with the runs of the given sessions on it.",
       body: datasetRunsBody,
+      answer: datasetRunsSchema,
     }),
     handler: (request, reply) => readDatasetRuns(dependencies, request, reply),
   });

@@ -1,8 +1,9 @@
 import type { Feedback, FeedbackToken } from "./feedback.ts";
+import type { FeedbackJson, FeedbackTokenJson } from "./feedback-schemas.ts";
 import { toIso } from "../http/wire-text.ts";
 
 /** Serializes feedback. */
-export const toFeedbackJson = (feedback: Feedback) => ({
+export const toFeedbackJson = (feedback: Feedback): FeedbackJson => ({
   id: feedback.id,
   key: feedback.key,
   run_id: feedback.runId,
@@ -30,7 +31,10 @@ export const toFeedbackJson = (feedback: Feedback) => ({
 });
 
 /** Serializes a token; `origin` is the base URL that the caller used to reach the server. */
-export const toTokenJson = ({ id, token, key, expiresMicros }: FeedbackToken, origin: string) => ({
+export const toTokenJson = (
+  { id, token, key, expiresMicros }: FeedbackToken,
+  origin: string,
+): FeedbackTokenJson => ({
   id,
   url: `${origin}/feedback/tokens/${token}`,
   expires_at: toIso(expiresMicros),

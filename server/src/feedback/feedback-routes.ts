@@ -28,6 +28,14 @@ import type {
   SubmittedFeedbackBody,
 } from "../runs/ingest/parse-feedback.ts";
 import type { FeedbackStore } from "./feedback-store.ts";
+import {
+  createdTokensSchema,
+  feedbackListSchema,
+  feedbackSchema,
+  feedbackTokensSchema,
+  submittedFeedbackSchema,
+} from "./feedback-schemas.ts";
+import { Deleted } from "../http/schema-parts.ts";
 
 const tag = "feedback";
 
@@ -54,6 +62,7 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
         limit: "Maximum number of items, 1 to 100; default 100.",
         offset: "Number of items to skip.",
       },
+      answer: feedbackListSchema,
     }),
     handler: (request) => listFeedback(store, request),
   });
@@ -63,11 +72,12 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
       summary:
         "Creates feedback. Repeating the request with the same id and content changes nothing.",
       body: feedbackBody,
+      answer: feedbackSchema,
     }),
     handler: (request) => createFeedback(store, request),
   });
   app.route({
-    ...route(endpoints.readFeedback, { tag, summary: "Reads feedback." }),
+    ...route(endpoints.readFeedback, { tag, summary: "Reads feedback.", answer: feedbackSchema }),
     handler: (request) => readFeedback(store, request),
   });
   app.route<{ Body: FeedbackPatchBody }>({
@@ -75,11 +85,12 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
       tag,
       summary: "Updates the given fields; null clears a field.",
       body: feedbackPatchBody,
+      answer: feedbackSchema,
     }),
     handler: (request) => updateFeedback(store, request),
   });
   app.route({
-    ...route(endpoints.deleteFeedback, { tag, summary: "Deletes feedback." }),
+    ...route(endpoints.deleteFeedback, { tag, summary: "Deletes feedback.", answer: Deleted }),
     handler: (request) => deleteFeedback(store, request),
   });
   app.route<{ Body: TokenBody }>({
@@ -88,6 +99,7 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
       summary:
         "Creates a URL where anyone can submit feedback on a run until it expires; a list creates several.",
       body: tokenBody,
+      answer: createdTokensSchema,
     }),
     handler: (request) => createFeedbackTokens(store, request),
   });
@@ -100,6 +112,7 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
         limit: "Maximum number of items; default all.",
         offset: "Number of items to skip.",
       },
+      answer: feedbackTokensSchema,
     }),
     handler: (request) => listFeedbackTokens(store, request),
   });
@@ -113,6 +126,7 @@ export function addSubmittedFeedbackRoutes(app: FastifyInstance, store: Feedback
       summary: "Submits feedback with a token; 410 once the token has expired.",
       body: submittedFeedbackBody,
       keyless: true,
+      answer: submittedFeedbackSchema,
     }),
     // Check the token before the body is read, so that nobody can make the server parse a body without a token.
     onRequest: async (request) => checkToken(store, request),
@@ -130,6 +144,7 @@ export function addSubmittedFeedbackRoutes(app: FastifyInstance, store: Feedback
         metadata: "A JSON object.",
       },
       keyless: true,
+      answer: submittedFeedbackSchema,
     }),
     // A HEAD request, for example of a link checker, must not submit feedback.
     exposeHeadRoute: false,

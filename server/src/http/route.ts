@@ -2,6 +2,8 @@ import { endpoints, uiEndpoints } from "millrace/model";
 import type { Endpoint } from "millrace/model";
 import { Type } from "typebox";
 import type { TSchema } from "typebox";
+import { linkEndpoints } from "./link-endpoints.ts";
+import { errorSchema } from "./schema-parts.ts";
 import { v2Endpoints } from "./v2-endpoints.ts";
 
 /** Groups of endpoints in the API documentation. */
@@ -20,6 +22,30 @@ export const tags = {
 
 export type Tag = keyof typeof tags;
 
+/** Schemas by content type. */
+export type ContentSchemas = Readonly<Record<string, TSchema>>;
+
+/** A body that is not JSON, or that has several content types. */
+export interface Contents {
+  readonly contents: ContentSchemas;
+}
+
+/** A response: the schema of its JSON, its schemas by content type, or null if it has no body. */
+export type Answer = TSchema | Contents | null;
+
+/** What /openapi.json describes of a route in addition to the schemas that Fastify uses. */
+export interface OperationDocs {
+  readonly received?: ContentSchemas | undefined;
+  /** By status, or `default`. */
+  readonly answers: Readonly<Record<string, Answer>>;
+}
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    readonly docs?: OperationDocs;
+  }
+}
+
 /** The description of an endpoint in /openapi.json, in addition to its method and path. */
 export interface RouteDocs<Body extends TSchema = TSchema> {
   readonly tag: Tag;
@@ -29,38 +55,75 @@ export interface RouteDocs<Body extends TSchema = TSchema> {
   readonly query?: Readonly<Record<string, string>>;
   /** Checked before the handler runs. An invalid body results in status 422. */
   readonly body?: Body;
-  /** Schema of the response with status 200. For documentation only. */
-  readonly answer?: TSchema;
+  /**
+   * Schemas of the body by content type, for a handler that reads the body itself. For documentation only.
+   */
+  readonly received?: ContentSchemas;
+  /** The response with status 200: the schema of its JSON, or its schemas by content type. */
+  readonly answer?: TSchema | Contents;
+  /** Responses with other statuses. Errors are described for all routes. */
+  readonly answers?: Readonly<Record<number, Answer>>;
+  /** The content of errors, if it is not `{ "detail" }`. */
+  readonly errors?: Contents;
+  /**
+   * Who writes a response that the handler returns as an object: by default Fastify, from its schema. `"json"` means
+   * `JSON.stringify`; the schema is then documentation only.
+   */
+  readonly writer?: "schema" | "json";
   /** Whether the endpoint needs no access key. */
   readonly keyless?: true;
 }
 
 const operationIds = new Map<Endpoint, string>(
-  Object.entries({ ...endpoints, ...uiEndpoints, ...v2Endpoints }).map(([name, endpoint]) => [
-    endpoint,
-    name,
-  ]),
+  Object.entries({ ...endpoints, ...uiEndpoints, ...v2Endpoints, ...linkEndpoints }).map(
+    ([name, endpoint]) => [endpoint, name],
+  ),
 );
 
 /** Returns method, path and schema of an endpoint for Fastify. /openapi.json is generated from the schema. */
-export const route = <Body extends TSchema>(
-  endpoint: Endpoint,
-  { tag, summary, query, body, answer, keyless }: RouteDocs<Body>,
-) => ({
-  method: endpoint.method,
-  url: endpoint.path,
-  schema: {
-    operationId: operationIds.get(endpoint) ?? summary,
-    tags: [tag],
-    summary,
-    // Endpoints of the UI are not part of the documented API.
-    ...(endpoint.path.startsWith("/ui/") ? { hide: true } : {}),
-    ...(keyless === undefined ? {} : { security: [] }),
-    ...(query === undefined ? {} : { querystring: querySchema(query) }),
-    ...(body === undefined ? {} : { body }),
-    ...(answer === undefined ? {} : { response: { 200: answer } }),
-  },
+export const route = <Body extends TSchema>(endpoint: Endpoint, docs: RouteDocs<Body>) => {
+  const { tag, summary, query, body, keyless } = docs;
+  const answers = answersOf(docs);
+  return {
+    method: endpoint.method,
+    url: endpoint.path,
+    config: {
+      docs: {
+        received: docs.received,
+        answers: { ...answers, default: docs.errors ?? errorSchema },
+      },
+    },
+    schema: {
+      operationId: operationIds.get(endpoint) ?? summary,
+      tags: [tag],
+      summary,
+      // Endpoints of the UI are not part of the documented API.
+      ...(endpoint.path.startsWith("/ui/") ? { hide: true } : {}),
+      ...(keyless === undefined ? {} : { security: [] }),
+      ...(query === undefined ? {} : { querystring: querySchema(query) }),
+      ...(body === undefined ? {} : { body }),
+      ...(docs.writer === "json" ? {} : { response: jsonSchemas(answers) }),
+    },
+  };
+};
+
+const answersOf = ({ answer, answers }: RouteDocs): Readonly<Record<string, Answer>> => ({
+  ...(answer === undefined ? {} : { 200: answer }),
+  ...answers,
 });
+
+/** The schemas from which Fastify writes JSON, by status. */
+const jsonSchemas = (
+  answers: Readonly<Record<string, Answer>>,
+): Readonly<Record<string, TSchema>> =>
+  Object.fromEntries(
+    Object.entries(answers).filter(
+      (entry): entry is [string, TSchema] => entry[1] !== null && !isContents(entry[1]),
+    ),
+  );
+
+export const isContents = (answer: Answer): answer is Contents =>
+  answer !== null && "contents" in answer;
 
 const querySchema = (query: Readonly<Record<string, string>>) =>
   Type.Object(

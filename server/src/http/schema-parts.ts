@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import type { TSchema } from "typebox";
+import type { Static, TSchema } from "typebox";
 
 /** A member that may be absent or null. */
 export const Maybe = <Schema extends TSchema>(schema: Schema) =>
@@ -10,3 +10,75 @@ export const Time = Type.Union([Type.String({ maxLength: 64 }), Type.Number()]);
 
 /** A JSON object with any members. */
 export const JsonObject = Type.Record(Type.String(), Type.Unknown());
+
+/** The id of a resource. */
+export const Id = Type.String({ format: "uuid" });
+
+/** A time in a response: ISO 8601, UTC, with microseconds. */
+export const IsoTime = Type.String({ format: "date-time" });
+
+// The schemas of responses share these: creating a schema takes long enough to delay the start of the server.
+export const Text = Type.String();
+export const Count = Type.Integer();
+export const Amount = Type.Number();
+export const Flag = Type.Boolean();
+export const Nothing = Type.Null();
+export const Anything = Type.Unknown();
+
+/** A value that may be null, and is never absent. */
+export const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Nothing]);
+
+export const TextOrNull = Nullable(Text);
+export const CountOrNull = Nullable(Count);
+export const AmountOrNull = Nullable(Amount);
+export const IdOrNull = Nullable(Id);
+export const TimeOrNull = Nullable(IsoTime);
+
+/** One of several strings. */
+export const OneOf = <Value extends string>(values: readonly Value[]) =>
+  Type.Unsafe<Value>({ type: "string", enum: [...values] });
+
+/** A list that the server does not change. */
+export const List = <Schema extends TSchema>(items: Schema) =>
+  Type.Unsafe<readonly Static<Schema>[]>(Type.Array(items));
+
+/**
+ * An object whose members have any names and one type. Unlike `Type.Record`, it has no pattern for the names, which
+ * would not match a name with a line break.
+ */
+export const Members = <Schema extends TSchema>(schema: Schema) =>
+  Type.Unsafe<Readonly<Record<string, Static<Schema>>>>({
+    type: "object",
+    additionalProperties: schema,
+  });
+
+/** An object with any members. */
+export const AnyObject = Type.Unsafe<Readonly<Record<string, unknown>>>({
+  type: "object",
+  additionalProperties: true,
+});
+
+export const ObjectOrNull = Nullable(AnyObject);
+
+/** The response to a deletion. */
+export const Deleted = Type.Object({ id: Id });
+
+/** A body in an encoding that is not JSON. */
+export const Bytes = Type.String({ format: "binary" });
+
+/** An error. The list names the invalid members of a body. */
+export const errorSchema = Type.Object(
+  {
+    detail: Type.Union([
+      Type.String(),
+      Type.Array(
+        Type.Object({
+          loc: Type.Array(Type.String()),
+          msg: Type.String(),
+          type: Type.String(),
+        }),
+      ),
+    ]),
+  },
+  { title: "Error" },
+);

@@ -8,6 +8,7 @@ import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
 import { microsOf } from "../model/parse-time.ts";
 import type { Project, ProjectChanges } from "./project.ts";
 import type { ProjectStore } from "./project-store.ts";
+import type { ProjectJson, ProjectWithStatsJson } from "./project-schemas.ts";
 import { toIso } from "../http/wire-text.ts";
 import { toProjectStatsJson } from "../runs/serializers/stats-json.ts";
 import { parseProjectQuery } from "./project-query.ts";
@@ -129,7 +130,7 @@ export async function withStats(
   store: ProjectStore,
   tenantId: string,
   projects: readonly Project[],
-): Promise<unknown[]> {
+): Promise<ProjectWithStatsJson[]> {
   const ids = projects.map(({ id }) => id);
   const [ofRuns, ofProjects] = await Promise.all([
     store.read.feedback.statsOfProjectRuns(tenantId, ids),
@@ -147,7 +148,7 @@ export async function withStats(
   );
 }
 
-export const toProjectJson = (project: Project) => ({
+export const toProjectJson = (project: Project): ProjectJson => ({
   id: project.id,
   tenant_id: project.tenantId,
   name: project.name,

@@ -13,6 +13,13 @@ import {
 import type { ProjectBody, ProjectPatchBody } from "./project-handlers.ts";
 import { route } from "../http/route.ts";
 import type { ProjectStore } from "./project-store.ts";
+import {
+  deletedProjectsSchema,
+  maybeWithStatsSchema,
+  projectListSchema,
+  projectSchema,
+} from "./project-schemas.ts";
+import { Deleted } from "../http/schema-parts.ts";
 
 const tag = "projects";
 const includeStats = "true to include statistics of the runs.";
@@ -37,6 +44,7 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
         limit: "Maximum number of items; default 100.",
         offset: "Number of items to skip.",
       },
+      answer: projectListSchema,
     }),
     handler: (request) => listProjects(store, request),
   });
@@ -45,6 +53,7 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
       tag,
       summary: "Reads a project.",
       query: { include_stats: includeStats },
+      answer: maybeWithStatsSchema,
     }),
     handler: (request) => readProject(store, request),
   });
@@ -56,6 +65,7 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
         upsert: "true to update an existing project of that name instead of returning 409.",
       },
       body: projectBody,
+      answer: projectSchema,
     }),
     handler: (request) => createProject(store, request.body, request),
   });
@@ -64,11 +74,16 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
       tag,
       summary: "Updates the given fields; null leaves a field unchanged.",
       body: projectPatchBody,
+      answer: projectSchema,
     }),
     handler: (request) => updateProject(store, request.body, request),
   });
   app.route({
-    ...route(endpoints.deleteProject, { tag, summary: "Deletes a project and its runs." }),
+    ...route(endpoints.deleteProject, {
+      tag,
+      summary: "Deletes a project and its runs.",
+      answer: Deleted,
+    }),
     handler: (request, reply) => deleteProject(store, request, reply),
   });
   app.route({
@@ -76,6 +91,7 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
       tag,
       summary: "Deletes projects and their runs: all of them, or none.",
       query: { session_ids: "Project id; may be repeated." },
+      answer: deletedProjectsSchema,
     }),
     handler: (request, reply) => deleteProjects(store, request, reply),
   });

@@ -1,9 +1,10 @@
 import { ownOwner } from "millrace/model";
 import type { Prompt, PromptCommit, PromptLocation, PromptTag } from "./prompt.ts";
+import type { CommitJson, PromptJson, PromptTagJson } from "./prompt-schemas.ts";
 import { toIso } from "../http/wire-text.ts";
 
 /** Serializes a prompt. Members that this server does not support are null. */
-export const toPromptJson = (prompt: Prompt) => ({
+export const toPromptJson = (prompt: Prompt): PromptJson => ({
   id: prompt.id,
   tenant_id: prompt.tenantId,
   repo_handle: prompt.handle,
@@ -35,7 +36,10 @@ export const toPromptJson = (prompt: Prompt) => ({
 });
 
 /** Serializes a commit without its manifest. */
-export const toCommitJson = (commit: PromptCommit, { owner, repo }: PromptLocation) => ({
+export const toCommitJson = (
+  commit: PromptCommit,
+  { owner, repo }: PromptLocation,
+): CommitJson => ({
   id: commit.id,
   repo_id: commit.promptId,
   owner,
@@ -51,7 +55,7 @@ export const toCommitJson = (commit: PromptCommit, { owner, repo }: PromptLocati
   example_run_ids: [],
 });
 
-export const toTagJson = (tag: PromptTag) => ({
+export const toTagJson = (tag: PromptTag): PromptTagJson => ({
   id: tag.id,
   repo_id: tag.promptId,
   commit_id: tag.commitId,

@@ -26,6 +26,19 @@ import {
 import type { PromptBody, PromptPatchBody } from "./prompt-handlers.ts";
 import { route } from "../http/route.ts";
 import type { PromptStore } from "./prompt-store.ts";
+import {
+  commitPageSchema,
+  createdCommitSchema,
+  deletedPromptsSchema,
+  deletedTagSchema,
+  likesSchema,
+  onePromptSchema,
+  promptPageSchema,
+  promptTagSchema,
+  promptTagsSchema,
+  pulledCommitSchema,
+} from "./prompt-schemas.ts";
+import { Deleted } from "../http/schema-parts.ts";
 
 const tag = "prompts";
 const page = {
@@ -60,6 +73,7 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
         sort_direction: "asc or desc (the default).",
         ...page,
       },
+      answer: promptPageSchema,
     }),
     handler: (request) => listPrompts(store, request),
   });
@@ -68,6 +82,7 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
       tag,
       summary: "Creates a prompt; 409 if the handle is taken.",
       body: promptBody,
+      answer: onePromptSchema,
     }),
     handler: (request) => createPrompt(store, request),
   });
@@ -76,11 +91,13 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
       tag,
       summary: "Deletes prompts of the tenant; 207 if some do not exist.",
       query: { repo_ids: "Prompt id; may be repeated, up to 100 times." },
+      answer: deletedPromptsSchema,
+      answers: { 207: deletedPromptsSchema },
     }),
     handler: (request, reply) => deletePrompts(store, request, reply),
   });
   app.route({
-    ...route(endpoints.readPrompt, { tag, summary: "Reads a prompt." }),
+    ...route(endpoints.readPrompt, { tag, summary: "Reads a prompt.", answer: onePromptSchema }),
     handler: (request) => readPrompt(store, request),
   });
   app.route<{ Body: PromptPatchBody }>({
@@ -88,11 +105,16 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
       tag,
       summary: "Updates the given fields; null leaves a field unchanged.",
       body: promptPatchBody,
+      answer: onePromptSchema,
     }),
     handler: (request) => updatePrompt(store, request),
   });
   app.route({
-    ...route(endpoints.deletePrompt, { tag, summary: "Deletes a prompt and its commits." }),
+    ...route(endpoints.deletePrompt, {
+      tag,
+      summary: "Deletes a prompt and its commits.",
+      answer: Deleted,
+    }),
     handler: (request) => deletePrompt(store, request),
   });
   app.route<{ Body: Static<typeof likeBody> }>({
@@ -100,6 +122,7 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
       tag,
       summary: "Likes a prompt, or removes the like; each tenant has one like.",
       body: likeBody,
+      answer: likesSchema,
     }),
     handler: (request) => likePrompt(store, request),
   });
@@ -111,6 +134,7 @@ function addCommitRoutes(app: FastifyInstance, store: PromptStore): void {
       tag,
       summary: "Lists the commits of a prompt, latest first, without their manifests.",
       query: { tag: "Only the commit with this tag.", ...page },
+      answer: commitPageSchema,
     }),
     handler: (request) => listCommits(store, request),
   });
@@ -120,6 +144,7 @@ function addCommitRoutes(app: FastifyInstance, store: PromptStore): void {
       summary:
         "Commits a manifest; 409 if parent_commit is not the latest commit, or nothing changed.",
       body: commitBody,
+      answers: { 201: createdCommitSchema },
     }),
     handler: (request, reply) => createCommit(store, request, reply),
   });
@@ -131,6 +156,7 @@ function addCommitRoutes(app: FastifyInstance, store: PromptStore): void {
         include_model: "Has no effect: a manifest is returned as it was committed.",
         is_view: "true to count as a view, not as a download.",
       },
+      answer: pulledCommitSchema,
     }),
     handler: (request, reply) => readCommit(store, request, reply),
   });
@@ -141,6 +167,7 @@ function addTagRoutes(app: FastifyInstance, store: PromptStore): void {
     ...route(endpoints.listPromptTags, {
       tag,
       summary: "Lists the tags of a prompt's commits, by name.",
+      answer: promptTagsSchema,
     }),
     handler: (request) => listTags(store, request),
   });
@@ -149,11 +176,12 @@ function addTagRoutes(app: FastifyInstance, store: PromptStore): void {
       tag,
       summary: "Tags a commit; moves the tag if it exists.",
       body: tagBody,
+      answer: promptTagSchema,
     }),
     handler: (request) => createTag(store, request),
   });
   app.route({
-    ...route(endpoints.readPromptTag, { tag, summary: "Reads a tag." }),
+    ...route(endpoints.readPromptTag, { tag, summary: "Reads a tag.", answer: promptTagSchema }),
     handler: (request) => readTag(store, request),
   });
   app.route<{ Body: Static<typeof tagPatchBody> }>({
@@ -161,11 +189,16 @@ function addTagRoutes(app: FastifyInstance, store: PromptStore): void {
       tag,
       summary: "Moves a tag to another commit.",
       body: tagPatchBody,
+      answer: promptTagSchema,
     }),
     handler: (request) => updateTag(store, request),
   });
   app.route({
-    ...route(endpoints.deletePromptTag, { tag, summary: "Removes a tag; its commit stays." }),
+    ...route(endpoints.deletePromptTag, {
+      tag,
+      summary: "Removes a tag; its commit stays.",
+      answer: deletedTagSchema,
+    }),
     handler: (request) => deleteTag(store, request),
   });
 }

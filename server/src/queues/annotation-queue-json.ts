@@ -1,4 +1,5 @@
 import type { AnnotationQueue, QueueEntry, QueueReview } from "./annotation-queue.ts";
+import type { QueueEntryJson, QueueJson } from "./annotation-queue-schemas.ts";
 import { toReviewerId } from "./queue-review.ts";
 import type { StoredRun } from "../runs/run-row.ts";
 import { toRunJson } from "../runs/serializers/run-json.ts";
@@ -6,7 +7,7 @@ import { toIso } from "../http/wire-text.ts";
 import type { RunView } from "../runs/serializers/run-json.ts";
 
 /** Serializes a queue with all of its fields. */
-export const toQueueJson = (queue: AnnotationQueue) => ({
+export const toQueueJson = (queue: AnnotationQueue): QueueJson => ({
   num_reviewers_per_item: 1,
   enable_reservations: true,
   reservation_minutes: 1,
@@ -30,7 +31,7 @@ export const toQueueJson = (queue: AnnotationQueue) => ({
 });
 
 /** Serializes the entry of a run in a queue. */
-export const toEntryJson = (entry: QueueEntry) => ({
+export const toEntryJson = (entry: QueueEntry): QueueEntryJson => ({
   id: entry.id,
   queue_id: entry.queueId,
   run_id: entry.runId,

@@ -26,6 +26,17 @@ import {
 } from "./annotation-queue-handlers.ts";
 import type { QueueBody, QueuePatchBody } from "./annotation-queue-handlers.ts";
 import { route } from "../http/route.ts";
+import {
+  deletedQueuesSchema,
+  queueEntryListSchema,
+  queueEntrySchema,
+  queueListSchema,
+  queueSchema,
+  queueSizeSchema,
+  queuedRunListSchema,
+  queuedRunSchema,
+} from "./annotation-queue-schemas.ts";
+import { Deleted } from "../http/schema-parts.ts";
 
 const tag = "annotation queues";
 const limit = "Maximum number of items, 1 to 100; default 100.";
@@ -56,6 +67,7 @@ export function addAnnotationQueueRoutes(
       tag,
       summary: "Lists annotation queues, by default the latest first.",
       query: queueQueryDocs,
+      answer: queueListSchema,
     }),
     handler: (request) => listQueues(store, request),
   });
@@ -65,6 +77,7 @@ export function addAnnotationQueueRoutes(
       summary:
         "Creates a queue. Repeating the request with the same id and content changes nothing.",
       body: queueBody,
+      answer: queueSchema,
     }),
     handler: (request) => createQueue(store, request),
   });
@@ -73,11 +86,17 @@ export function addAnnotationQueueRoutes(
       tag,
       summary: "Deletes queues; 207 if some do not exist, 404 if none does.",
       query: { queue_ids: "Queue id; may be repeated, up to 100 times." },
+      answer: deletedQueuesSchema,
+      answers: { 207: deletedQueuesSchema },
     }),
     handler: (request, reply) => deleteQueues(store, request, reply),
   });
   app.route({
-    ...route(endpoints.readAnnotationQueue, { tag, summary: "Reads a queue with its rubric." }),
+    ...route(endpoints.readAnnotationQueue, {
+      tag,
+      summary: "Reads a queue with its rubric.",
+      answer: queueSchema,
+    }),
     handler: (request) => readQueue(store, request),
   });
   app.route<{ Body: QueuePatchBody }>({
@@ -85,6 +104,7 @@ export function addAnnotationQueueRoutes(
       tag,
       summary: "Updates the given fields; null clears a field.",
       body: queuePatchBody,
+      answer: queueSchema,
     }),
     handler: (request) => updateQueue(store, request),
   });
@@ -92,11 +112,16 @@ export function addAnnotationQueueRoutes(
     ...route(endpoints.deleteAnnotationQueue, {
       tag,
       summary: "Deletes a queue; the runs themselves stay.",
+      answer: Deleted,
     }),
     handler: (request) => deleteQueue(store, request),
   });
   app.route({
-    ...route(endpoints.listQueuesOfRun, { tag, summary: "Lists the queues that contain a run." }),
+    ...route(endpoints.listQueuesOfRun, {
+      tag,
+      summary: "Lists the queues that contain a run.",
+      answer: queueListSchema,
+    }),
     handler: (request) => listQueuesOfRun(store, request),
   });
   addQueueRunRoutes(app, dependencies);
@@ -110,6 +135,7 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: Linked<QueueStore
       tag,
       summary: "Lists the runs of a queue, in its order.",
       query: { status, limit, offset, include_stats: "Has no effect.", archived: "Has no effect." },
+      answer: queuedRunListSchema,
     }),
     handler: (request, reply) => listQueueRuns(dependencies, request, reply),
   });
@@ -123,6 +149,7 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: Linked<QueueStore
         summary:
           "Adds runs to the end of a queue: all of them, or none. A run that is already in it keeps its position.",
         body: queueRunsBody,
+        answer: queueEntryListSchema,
       }),
       handler: (request) => addQueueRuns(store, request),
     });
@@ -132,6 +159,7 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: Linked<QueueStore
       tag,
       summary: "Updates when a run was reviewed, and its position in the queue.",
       body: queueRunPatchBody,
+      answer: queueEntrySchema,
     }),
     handler: (request) => updateQueueRun(store, request),
   });
@@ -139,6 +167,7 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: Linked<QueueStore
     ...route(endpoints.removeAnnotationQueueRun, {
       tag,
       summary: "Removes a run from a queue; the run itself stays.",
+      answer: Deleted,
     }),
     handler: (request) => removeQueueRun(store, request),
   });
@@ -147,6 +176,7 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: Linked<QueueStore
       tag,
       summary: "Reads the run at an index of the queue; 0 is the first.",
       query: { include_extra: "Has no effect." },
+      answer: queuedRunSchema,
     }),
     handler: (request, reply) => readQueueRun(dependencies, request, reply),
   });
@@ -155,6 +185,7 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: Linked<QueueStore
       tag,
       summary: "Counts the runs in a queue.",
       query: { status },
+      answer: queueSizeSchema,
     }),
     handler: (request) => readQueueSize(store, request),
   });

@@ -17,8 +17,25 @@ import {
   shareRun,
   unshareRun,
 } from "./handlers/run-handlers.ts";
+import { linkEndpoints } from "../http/link-endpoints.ts";
 import { route } from "../http/route.ts";
+import { Bytes } from "../http/schema-parts.ts";
 import { ContentMemory } from "./ingest/content-memory.ts";
+import { Type } from "typebox";
+import {
+  duplicateRunSchema,
+  ingestResultSchema,
+  maybeRunShareSchema,
+  refusedIngestSchema,
+  runBatchSchema,
+  runPageSchema,
+  runPartsSchema,
+  runSchema,
+  runShareSchema,
+  runStatisticsSchema,
+  sentRunPatchSchema,
+  sentRunSchema,
+} from "./run-schemas.ts";
 
 const tag = "runs";
 
@@ -26,21 +43,42 @@ const tag = "runs";
 export function addIngestRoutes(app: FastifyInstance, dependencies: IngestDependencies): void {
   const content = new ContentMemory();
   app.route({
-    ...route(endpoints.createRun, { tag, summary: "Creates a run." }),
+    ...route(endpoints.createRun, {
+      tag,
+      summary: "Creates a run.",
+      received: { "application/json": sentRunSchema },
+      answers: { 202: ingestResultSchema, 409: duplicateRunSchema },
+      writer: "json",
+    }),
     handler: (request, reply) => createRun(dependencies, request, reply),
   });
   app.route({
-    ...route(endpoints.updateRun, { tag, summary: "Updates a run." }),
+    ...route(endpoints.updateRun, {
+      tag,
+      summary: "Updates a run.",
+      received: { "application/json": sentRunPatchSchema },
+      answers: { 202: ingestResultSchema, 409: duplicateRunSchema },
+      writer: "json",
+    }),
     handler: (request, reply) => updateRun(dependencies, request, reply),
   });
   app.route({
-    ...route(endpoints.sendBatch, { tag, summary: "Creates and updates runs, as JSON." }),
+    ...route(endpoints.sendBatch, {
+      tag,
+      summary: "Creates and updates runs, as JSON.",
+      received: { "application/json": runBatchSchema },
+      answers: { 202: ingestResultSchema, 422: refusedIngestSchema },
+      writer: "json",
+    }),
     handler: (request, reply) => createBatch(dependencies, request, reply),
   });
   app.route({
     ...route(endpoints.sendMultipart, {
       tag,
       summary: "Creates and updates runs, with large fields, attachments and feedback as parts.",
+      received: { "multipart/form-data": runPartsSchema },
+      answers: { 202: ingestResultSchema, 422: refusedIngestSchema },
+      writer: "json",
     }),
     handler: (request, reply) =>
       createMultipart({ store: dependencies.store, content }, request, reply),
@@ -51,7 +89,11 @@ export function addIngestRoutes(app: FastifyInstance, dependencies: IngestDepend
 export function addRunRoutes(app: FastifyInstance, dependencies: Linked<RunStore>): void {
   const { store } = dependencies;
   app.route({
-    ...route(endpoints.readRun, { tag, summary: "Returns a run, merged from all its updates." }),
+    ...route(endpoints.readRun, {
+      tag,
+      summary: "Returns a run, merged from all its updates.",
+      answer: runSchema,
+    }),
     handler: (request, reply) => readRun(dependencies, request, reply),
   });
   app.route<{ Body: RunQueryBody }>({
@@ -59,6 +101,7 @@ export function addRunRoutes(app: FastifyInstance, dependencies: Linked<RunStore
       tag,
       summary: "Returns the runs that match a filter, in pages.",
       body: runQueryBody,
+      answer: runPageSchema,
     }),
     handler: (request, reply) => queryRuns(dependencies, request, reply),
   });
@@ -67,19 +110,32 @@ export function addRunRoutes(app: FastifyInstance, dependencies: Linked<RunStore
       tag,
       summary: "Returns count, error rate, latency and usage of the runs that match a filter.",
       body: runQueryBody,
+      answer: runStatisticsSchema,
     }),
     handler: (request) => readRunStats(store, request),
   });
   app.route({
-    ...route(endpoints.readRunShare, { tag, summary: "Returns the run's share, or null." }),
+    ...route(endpoints.readRunShare, {
+      tag,
+      summary: "Returns the run's share, or null.",
+      answer: maybeRunShareSchema,
+    }),
     handler: (request, reply) => readRunShare(store, request, reply),
   });
   app.route({
-    ...route(endpoints.shareRun, { tag, summary: "Lets anyone who has the token read the run." }),
+    ...route(endpoints.shareRun, {
+      tag,
+      summary: "Lets anyone who has the token read the run.",
+      answer: runShareSchema,
+    }),
     handler: (request) => shareRun(store, request),
   });
   app.route({
-    ...route(endpoints.unshareRun, { tag, summary: "Revokes the run's share." }),
+    ...route(endpoints.unshareRun, {
+      tag,
+      summary: "Revokes the run's share.",
+      answer: Type.Null(),
+    }),
     handler: (request, reply) => unshareRun(store, request, reply),
   });
 }
@@ -87,14 +143,27 @@ export function addRunRoutes(app: FastifyInstance, dependencies: Linked<RunStore
 /** Adds the route that needs no access key. */
 export function addSharedRunRoutes(app: FastifyInstance, dependencies: Linked<RunStore>): void {
   app.route({
-    ...route(endpoints.readSharedRun, { tag, summary: "Returns a shared run.", keyless: true }),
+    ...route(endpoints.readSharedRun, {
+      tag,
+      summary: "Returns a shared run.",
+      keyless: true,
+      answer: runSchema,
+    }),
     handler: (request, reply) => readSharedRun(dependencies, request, reply),
   });
 }
 
 /** Adds the route of attachments. Their URLs are signed, so they need no access key. */
 export function addAttachmentRoutes(app: FastifyInstance, dependencies: Linked<FileStore>): void {
-  app.get("/attachments", { schema: { hide: true } }, (request, reply) =>
-    readAttachment(dependencies, request, reply),
-  );
+  app.route({
+    ...route(linkEndpoints.readAttachment, {
+      tag,
+      summary:
+        "Returns a file of a run or an example, with the content type that it was sent with.",
+      query: { token: "The signed token in the URL of the file." },
+      answer: { contents: { "*/*": Bytes } },
+      keyless: true,
+    }),
+    handler: (request, reply) => readAttachment(dependencies, request, reply),
+  });
 }

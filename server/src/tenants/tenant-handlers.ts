@@ -2,6 +2,7 @@ import type { FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
+import type { SettingsJson } from "./tenant-schemas.ts";
 import type { TenantStore } from "./tenant-store.ts";
 import type { Tenant } from "./tenant.ts";
 import { toIso } from "../http/wire-text.ts";
@@ -29,7 +30,7 @@ export async function setTenantHandle(
   return toSettingsJson(await store.write.tenants.setHandle(tenantId, body.tenant_handle));
 }
 
-const toSettingsJson = ({ id, displayName, createdMicros, handle }: Tenant) => ({
+const toSettingsJson = ({ id, displayName, createdMicros, handle }: Tenant): SettingsJson => ({
   id,
   display_name: displayName,
   created_at: toIso(createdMicros),

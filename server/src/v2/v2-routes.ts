@@ -34,6 +34,22 @@ import {
 import { queryV2Traces, v2TraceQueryBody } from "./v2-traces.ts";
 import { route } from "../http/route.ts";
 import { v2Endpoints } from "../http/v2-endpoints.ts";
+import {
+  maybeV2ShareSchema,
+  v2DatasetPageSchema,
+  v2ExperimentRunPages,
+  v2ProjectPageSchema,
+  v2RunPages,
+  v2RunSchema,
+  v2RunUrlSchema,
+  v2ShareSchema,
+  v2ThreadPages,
+  v2ThreadStatisticsSchema,
+  v2ThreadTracesSchema,
+  v2ThreadsStatisticsSchema,
+  v2TracePages,
+  v2TraceRunsSchema,
+} from "./v2-schemas.ts";
 
 const tag = "runs";
 
@@ -44,6 +60,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
       tag,
       summary: "Version 2: queries runs with filters, by page.",
       body: v2RunQueryBody,
+      answer: v2RunPages,
     }),
     handler: (request, reply) => queryV2Runs(dependencies, request, reply),
   });
@@ -51,6 +68,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
     ...route(v2Endpoints.readV2Run, {
       tag,
       summary: "Version 2: reads a run with the selected fields.",
+      answer: v2RunSchema,
     }),
     handler: (request, reply) => readV2Run(dependencies, request, reply),
   });
@@ -58,6 +76,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
     ...route(v2Endpoints.readV2RunUrl, {
       tag,
       summary: "Version 2: reads the URL of the run in the UI.",
+      answer: v2RunUrlSchema,
     }),
     handler: (request) => readV2RunUrl(dependencies, request),
   });
@@ -67,6 +86,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
       summary:
         "Version 2: shares the run's trace: anyone who has the token can read all of its runs.",
       body: v2ShareBody,
+      answer: v2ShareSchema,
     }),
     handler: (request) => shareV2Run(dependencies, request),
   });
@@ -74,6 +94,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
     ...route(v2Endpoints.unshareV2Run, {
       tag,
       summary: "Version 2: stops sharing the run's trace.",
+      answers: { 204: null },
     }),
     handler: (request, reply) => unshareV2Run(dependencies, request, reply),
   });
@@ -83,6 +104,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
       summary:
         "Version 2: shares a thread: anyone who has the token can read all runs of its traces.",
       body: v2ThreadShareBody,
+      answer: v2ShareSchema,
     }),
     handler: (request) => shareV2Thread(dependencies, request),
   });
@@ -90,6 +112,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
     ...route(v2Endpoints.readV2ThreadShare, {
       tag,
       summary: "Version 2: reads the share of a thread.",
+      answer: maybeV2ShareSchema,
     }),
     handler: (request) => readV2ThreadShare(dependencies, request),
   });
@@ -97,6 +120,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
     ...route(v2Endpoints.unshareV2Thread, {
       tag,
       summary: "Version 2: stops sharing a thread.",
+      answers: { 204: null },
     }),
     handler: (request, reply) => unshareV2Thread(dependencies, request, reply),
   });
@@ -104,6 +128,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
     ...route(v2Endpoints.listV2TraceRuns, {
       tag,
       summary: "Version 2: lists the runs of a trace.",
+      answer: v2TraceRunsSchema,
     }),
     handler: (request, reply) => listV2TraceRuns(dependencies, request, reply),
   });
@@ -112,6 +137,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
       tag,
       summary: "Version 2: queries threads, by page.",
       body: v2ThreadQueryBody,
+      answer: v2ThreadPages,
     }),
     handler: (request, reply) => queryV2Threads(dependencies, request, reply),
   });
@@ -119,6 +145,8 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
     ...route(v2Endpoints.listV2ThreadTraces, {
       tag,
       summary: "Version 2: lists the traces of a thread.",
+      answer: v2ThreadTracesSchema,
+      writer: "json",
     }),
     handler: (request, reply) => listV2ThreadTraces(dependencies, request, reply),
   });
@@ -126,6 +154,8 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
     ...route(v2Endpoints.readV2ThreadStats, {
       tag,
       summary: "Version 2: reads statistics of a thread.",
+      answer: v2ThreadStatisticsSchema,
+      writer: "json",
     }),
     handler: (request) => readV2ThreadStats(dependencies, request),
   });
@@ -134,6 +164,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
       tag,
       summary: "Version 2: queries traces, by page.",
       body: v2TraceQueryBody,
+      answer: v2TracePages,
     }),
     handler: (request, reply) => queryV2Traces(dependencies, request, reply),
   });
@@ -142,6 +173,8 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
       tag,
       summary: "Version 2: reads statistics of the threads of a project.",
       body: v2ThreadsStatsBody,
+      answer: v2ThreadsStatisticsSchema,
+      writer: "json",
     }),
     handler: (request) => readV2ThreadsStats(dependencies, request),
   });
@@ -149,6 +182,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
     ...route(v2Endpoints.listV2Projects, {
       tag: "projects",
       summary: "Version 2: lists projects and experiments, by page.",
+      answer: v2ProjectPageSchema,
     }),
     handler: (request) => listV2Projects(dependencies.store, request),
   });
@@ -156,6 +190,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
     ...route(v2Endpoints.listV2Datasets, {
       tag: "datasets",
       summary: "Version 2: lists datasets, by page.",
+      answer: v2DatasetPageSchema,
     }),
     handler: (request) => listV2Datasets(dependencies.store, request),
   });
@@ -164,6 +199,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
       tag: "experiments",
       summary: "Version 2: lists examples, by page, each with the runs of experiments on it.",
       body: v2ExperimentRunsBody,
+      answer: v2ExperimentRunPages,
     }),
     handler: (request, reply) => queryV2ExperimentRuns(dependencies, request, reply),
   });
@@ -196,6 +232,7 @@ export function addSharedV2Routes(app: FastifyInstance, dependencies: Linked<Sto
       tag,
       summary: "Version 2: reads one of the runs that a share token gives access to.",
       keyless: true,
+      answer: v2RunSchema,
     }),
     handler: (request, reply) => readV2PublicRun(dependencies, request, reply),
   });
@@ -205,6 +242,7 @@ export function addSharedV2Routes(app: FastifyInstance, dependencies: Linked<Sto
       summary: "Version 2: queries the runs that a share token gives access to, by start time.",
       body: v2PublicQueryBody,
       keyless: true,
+      answer: v2RunPages,
     }),
     handler: (request, reply) => queryV2PublicRuns(dependencies, request, reply),
   });

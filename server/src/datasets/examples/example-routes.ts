@@ -24,6 +24,22 @@ import {
 import type { ExampleWriteDependencies } from "./example-write-handlers.ts";
 import { route } from "../../http/route.ts";
 import { asOf, exampleFilters } from "../../http/query-docs.ts";
+import {
+  checkedExamplesSchema,
+  createdExamplesSchema,
+  deletedExamplesSchema,
+  exampleChangeSchema,
+  exampleChangesSchema,
+  exampleCountSchema,
+  exampleListSchema,
+  examplePartsSchema,
+  exampleSchema,
+  rejectedExamplesSchema,
+  sentExampleSchema,
+  sentExamplesSchema,
+  writtenExamplesSchema,
+} from "./example-schemas.ts";
+import { Deleted } from "../../http/schema-parts.ts";
 
 const tag = "examples";
 const dataset = { dataset: "Dataset id; required if no example ids are passed." };
@@ -36,6 +52,7 @@ export function addExampleRoutes(app: FastifyInstance, dependencies: Linked<Data
       summary:
         "Lists examples, by default the last written first; examples of one write keep their order.",
       query: { ...dataset, ...exampleFilters },
+      answer: exampleListSchema,
     }),
     handler: (request, reply) => listExamples(dependencies, request, reply),
   });
@@ -44,6 +61,7 @@ export function addExampleRoutes(app: FastifyInstance, dependencies: Linked<Data
       tag,
       summary: "Counts examples.",
       query: { ...dataset, ...exampleFilters },
+      answer: exampleCountSchema,
     }),
     handler: (request) => countExamples(dependencies, request),
   });
@@ -52,6 +70,7 @@ export function addExampleRoutes(app: FastifyInstance, dependencies: Linked<Data
       tag,
       summary: "Reads an example.",
       query: { ...asOf, dataset: "Id of its dataset; required if as_of is a tag." },
+      answer: exampleSchema,
     }),
     handler: (request, reply) => readExample(dependencies, request, reply),
   });
@@ -59,6 +78,7 @@ export function addExampleRoutes(app: FastifyInstance, dependencies: Linked<Data
     ...route(endpoints.deleteExample, {
       tag,
       summary: "Deletes an example; earlier versions keep it.",
+      answer: Deleted,
     }),
     handler: (request) => deleteExample(dependencies, request),
   });
@@ -68,6 +88,7 @@ export function addExampleRoutes(app: FastifyInstance, dependencies: Linked<Data
       summary:
         "Deletes examples; ids that do not exist are skipped, and earlier versions keep the examples.",
       query: { example_ids: "Example id; may be repeated." },
+      answer: deletedExamplesSchema,
     }),
     handler: (request, reply) => deleteExamples(dependencies, request, reply),
   });
@@ -77,6 +98,7 @@ export function addExampleRoutes(app: FastifyInstance, dependencies: Linked<Data
       summary:
         "Deletes examples; ids that do not exist are skipped. hard_delete also removes them from earlier versions.",
       body: removalBody,
+      answer: deletedExamplesSchema,
     }),
     handler: (request, reply) => removeExamples(dependencies, request.body, { request, reply }),
   });
@@ -91,24 +113,38 @@ export function addExampleWriteRoutes(
   dependencies: ExampleWriteDependencies,
 ): void {
   app.route({
-    ...route(endpoints.createExample, { tag, summary: "Creates an example." }),
+    ...route(endpoints.createExample, {
+      tag,
+      summary: "Creates an example.",
+      received: { "application/json": sentExampleSchema },
+      answer: exampleSchema,
+    }),
     handler: (request, reply) => createExample(dependencies, request, reply),
   });
   app.route({
     ...route(endpoints.createExamples, {
       tag,
       summary: "Creates a list of examples and returns them; all or none are stored.",
+      received: { "application/json": sentExamplesSchema },
+      answer: exampleListSchema,
     }),
     handler: (request, reply) => createExamples(dependencies, request, reply),
   });
   app.route({
-    ...route(endpoints.updateExample, { tag, summary: "Updates the given fields of an example." }),
+    ...route(endpoints.updateExample, {
+      tag,
+      summary: "Updates the given fields of an example.",
+      received: { "application/json": exampleChangeSchema },
+      answer: exampleSchema,
+    }),
     handler: (request, reply) => updateExample(dependencies, request, reply),
   });
   app.route({
     ...route(endpoints.updateExamples, {
       tag,
       summary: "Updates a list of examples; all or none are changed.",
+      received: { "application/json": exampleChangesSchema },
+      answer: writtenExamplesSchema,
     }),
     handler: (request, reply) => updateExamples(dependencies, request, reply),
   });
@@ -116,6 +152,8 @@ export function addExampleWriteRoutes(
     ...route(endpoints.uploadExamples, {
       tag,
       summary: "Creates examples with attachments from a multipart form.",
+      received: { "multipart/form-data": examplePartsSchema },
+      answers: { 201: createdExamplesSchema },
     }),
     handler: (request, reply) => uploadExamples(dependencies, request, reply),
   });
@@ -124,6 +162,8 @@ export function addExampleWriteRoutes(
       tag,
       summary:
         "Validates a list of examples against the dataset's schemas; returns the invalid ones by id and stores nothing.",
+      received: { "application/json": checkedExamplesSchema },
+      answer: rejectedExamplesSchema,
     }),
     handler: (request, reply) => checkExamples(dependencies, request, reply),
   });
@@ -131,6 +171,8 @@ export function addExampleWriteRoutes(
     ...route(endpoints.updateUploadedExamples, {
       tag,
       summary: "Updates examples and their attachments from a multipart form.",
+      received: { "multipart/form-data": examplePartsSchema },
+      answers: { 201: writtenExamplesSchema },
     }),
     handler: (request, reply) => updateUploadedExamples(dependencies, request, reply),
   });

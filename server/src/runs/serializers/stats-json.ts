@@ -1,9 +1,13 @@
 import type { FeedbackStats } from "../run-feedback.ts";
 import type { Distribution, RunStatistics } from "../run-query.ts";
+import type { RunStatisticsJson } from "../run-schemas.ts";
 import { toCostText, toIso } from "../../http/wire-text.ts";
 
 /** Serializes statistics for `POST /runs/stats`. */
-export const toStatsJson = (statistics: RunStatistics, feedbackStats: FeedbackStats = {}) => {
+export const toStatsJson = (
+  statistics: RunStatistics,
+  feedbackStats: FeedbackStats = {},
+): RunStatisticsJson => {
   const { runCount, errorCount, lastStartMicros, latency, firstToken } = statistics;
   const { total_tokens: total, prompt_tokens: prompt, completion_tokens: completion } = statistics;
   return {

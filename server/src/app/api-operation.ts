@@ -1,0 +1,108 @@
+import { STATUS_CODES } from "node:http";
+import { isDeepStrictEqual } from "node:util";
+import type { FastifySchema } from "fastify";
+import { isContents } from "../http/route.ts";
+import type { Answer, ContentSchemas, OperationDocs } from "../http/route.ts";
+
+const jsonType = "application/json";
+
+/** Adds what only /openapi.json contains to the schema of a route: all responses, and bodies that the handler parses. */
+export function describeOperation(
+  schema: FastifySchema | undefined,
+  docs: OperationDocs | undefined,
+): FastifySchema {
+  if (docs === undefined) {
+    return { ...schema };
+  }
+  const { received, answers } = docs;
+  return {
+    ...schema,
+    ...(received === undefined ? {} : { body: { content: toContent(received) } }),
+    response: Object.fromEntries(
+      Object.entries(answers).map(([status, answer]) => [status, describeAnswer(status, answer)]),
+    ),
+  };
+}
+
+function describeAnswer(status: string, answer: Answer) {
+  const description = STATUS_CODES[status] ?? "Error";
+  if (answer === null) {
+    return { description, type: "null" };
+  }
+  const contents = isContents(answer) ? answer.contents : { [jsonType]: answer };
+  return { description, content: toContent(contents) };
+}
+
+const toContent = (schemas: ContentSchemas) =>
+  Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, { schema }]));
+
+interface ApiDocument {
+  readonly components?: object;
+  readonly paths?: object;
+}
+
+/** The part of an operation that is corrected after the document was generated. */
+interface Operation {
+  readonly requestBody?: {
+    required?: boolean;
+    readonly content: Readonly<Record<string, { readonly schema: BodySchema }>>;
+  };
+}
+
+type Paths = Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+
+interface BodySchema {
+  readonly anyOf?: readonly { readonly type?: string }[];
+}
+
+/**
+ * Moves each schema that has a title to the components of the document, and refers to it by that name: it is then
+ * described once, however many operations use it.
+ */
+export function nameComponents<Document extends ApiDocument>(document: Document): Document {
+  const components = new Map<string, unknown>();
+  const paths = nameSchemas(document.paths, components) as Paths;
+  Object.values(paths)
+    .flatMap(Object.values<Operation>)
+    .forEach(markOptionalBody);
+  const schemas = Object.fromEntries([...components].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  return { ...document, paths, components: { ...document.components, schemas } };
+}
+
+function nameSchemas(value: unknown, components: Map<string, unknown>): unknown {
+  if (Array.isArray(value)) {
+    return value.map((item) => nameSchemas(item, components));
+  }
+  if (typeof value !== "object" || value === null) {
+    return value;
+  }
+  const { title, ...others } = value as { readonly title?: unknown };
+  const isNamed = typeof title === "string";
+  const named = Object.fromEntries(
+    Object.entries(isNamed ? others : value).map(([name, member]) => [
+      name,
+      nameSchemas(member, components),
+    ]),
+  );
+  if (!isNamed) {
+    return named;
+  }
+  if (!isDeepStrictEqual(named, components.get(title) ?? named)) {
+    throw new Error(`two schemas have the title ${title}`);
+  }
+  components.set(title, named);
+  return { $ref: `#/components/schemas/${title}` };
+}
+
+/** The generator marks every body as required, including those that may be absent, whose schemas include null. */
+function markOptionalBody({ requestBody }: Operation): void {
+  const schemas = Object.values(requestBody?.content ?? {}).map(({ schema }) => schema);
+  if (
+    requestBody !== undefined &&
+    schemas.some(({ anyOf }) => anyOf?.some(isNullSchema) === true)
+  ) {
+    requestBody.required = false;
+  }
+}
+
+const isNullSchema = ({ type }: { readonly type?: string }): boolean => type === "null";

@@ -1,0 +1,115 @@
+import { Type } from "typebox";
+import type { TSchema } from "typebox";
+import {
+  AnyObject,
+  Bytes,
+  Count,
+  Flag,
+  Id,
+  IdOrNull,
+  IsoTime,
+  List,
+  Maybe,
+  Members,
+  ObjectOrNull,
+  Text,
+  Time,
+} from "../../http/schema-parts.ts";
+import { fileUrlsSchema } from "../../runs/run-schemas.ts";
+
+/** The members after `modified_at` are returned if the request selects them. */
+const exampleMembers = {
+  id: Id,
+  name: Text,
+  dataset_id: Id,
+  inputs: AnyObject,
+  created_at: IsoTime,
+  modified_at: IsoTime,
+  source_run_id: Type.Optional(IdOrNull),
+  outputs: Type.Optional(ObjectOrNull),
+  metadata: Type.Optional(AnyObject),
+  attachment_urls: Type.Optional(fileUrlsSchema),
+};
+
+/** Handlers write examples as text: payloads are copied as they were received. */
+export const exampleSchema = Type.Object(exampleMembers, { title: "Example" });
+export const exampleListSchema = List(exampleSchema);
+
+/** An example with the runs of experiments on it. */
+export const exampleWithRuns = (run: TSchema, title: string) =>
+  Type.Object({ ...exampleMembers, runs: List(run) }, { title });
+
+export const foundExamplesSchema = Type.Object({ examples: exampleListSchema });
+export const exampleCountSchema = Count;
+
+export const deletedExamplesSchema = Type.Object(
+  { count: Count, example_ids: List(Id) },
+  { title: "DeletedExamples" },
+);
+
+const writtenMembers = { count: Count, example_ids: List(Id), as_of: IsoTime };
+export const writtenExamplesSchema = Type.Object(writtenMembers, { title: "WrittenExamples" });
+export const createdExamplesSchema = Type.Object(
+  { ...writtenMembers, existing_count: Count },
+  { title: "CreatedExamples" },
+);
+
+/** By example id: why the dataset would refuse the example. */
+export const rejectedExamplesSchema = Type.Object({ rejected: Members(Text) });
+
+const Splits = Maybe(Type.Union([Text, Type.Array(Text)]));
+
+/** The members of a sent example, except its dataset. Unknown members are ignored. */
+const sentMembers = {
+  id: Maybe(Id),
+  inputs: Maybe(AnyObject),
+  outputs: Maybe(AnyObject),
+  metadata: Maybe(AnyObject),
+  split: Splits,
+  created_at: Maybe(Time),
+  source_run_id: Maybe(Id),
+  use_source_run_io: Maybe(Flag),
+  use_source_run_attachments: Maybe(Type.Array(Text)),
+};
+
+/** Body of `POST /examples`. */
+export const sentExampleSchema = Type.Object(
+  { dataset_id: Id, ...sentMembers },
+  { title: "SentExample" },
+);
+export const sentExamplesSchema = List(sentExampleSchema);
+
+/** Body of `POST /datasets/{id}/examples/check`. */
+export const checkedExamplesSchema = List(
+  Type.Object({ dataset_id: Maybe(Id), ...sentMembers }, { title: "CheckedExample" }),
+);
+
+const changeMembers = {
+  dataset_id: Maybe(Id),
+  inputs: Maybe(AnyObject),
+  outputs: Maybe(AnyObject),
+  metadata: Maybe(AnyObject),
+  split: Splits,
+  overwrite: Maybe(Flag),
+  attachments_operations: Maybe(
+    Type.Object({
+      rename: Type.Optional(Members(Text)),
+      retain: Type.Optional(Type.Array(Text)),
+    }),
+  ),
+};
+
+/** Body of `PATCH /examples/{id}`. */
+export const exampleChangeSchema = Type.Object(changeMembers, { title: "ExampleChange" });
+
+/** Body of `PATCH /examples/bulk`. */
+export const exampleChangesSchema = List(
+  Type.Object({ id: Id, ...changeMembers }, { title: "ExampleChangeItem" }),
+);
+
+/** Body of requests with examples as a form, by the names of the parts. */
+export const examplePartsSchema = Type.Unsafe<unknown>({
+  ...Members(Type.Union([AnyObject, Bytes])),
+  description:
+    "Parts: `<id>` contains an example as JSON, `<id>.inputs` and `<id>.outputs` its payloads, `<id>.attachment.<name>` a file, `<id>.attachments_operations` which files an update renames and retains.",
+});

@@ -1,0 +1,82 @@
+import buildWriter from "fast-json-stringify";
+import type { FastifySchema, FastifySerializerCompiler } from "fastify";
+
+/** The keywords of a JSON schema that the schemas of responses use. */
+interface JsonSchema {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly additionalProperties?: unknown;
+  readonly items?: JsonSchema;
+  readonly anyOf?: readonly JsonSchema[];
+}
+
+/** A schema for `fast-json-stringify`. An empty one means `JSON.stringify`. */
+interface WriterSchema {
+  readonly type?: string | readonly string[];
+  readonly nullable?: boolean;
+  readonly properties?: Readonly<Record<string, WriterSchema>>;
+  readonly additionalProperties?: true;
+  readonly items?: WriterSchema;
+}
+
+/**
+ * Writes the JSON of responses from the schemas that also describe them in /openapi.json. Each schema is compiled when
+ * it is first needed: there are about a hundred, and the server needs none of them to start.
+ */
+export function writeLazily(): FastifySerializerCompiler<FastifySchema> {
+  return ({ schema }) => {
+    let write: ((value: unknown) => string) | undefined;
+    return (value: unknown) => {
+      write ??= buildWriter(toWriterSchema(schema as JsonSchema)) as (value: unknown) => string;
+      return write(value);
+    };
+  };
+}
+
+/**
+ * Reduces a schema to what determines how values are written. `fast-json-stringify` truncates fractions of integers,
+ * validates the value for each union, and copies objects with any members one by one. `JSON.stringify` writes the same
+ * text for such values, and faster.
+ */
+export function toWriterSchema({ anyOf, ...schema }: JsonSchema): WriterSchema {
+  if (anyOf !== undefined) {
+    return toWriterSchemaOfUnion(anyOf.map(toWriterSchema));
+  }
+  switch (schema.type) {
+    case "object":
+      return toWriterSchemaOfObject(schema);
+    case "array":
+      return schema.items === undefined
+        ? {}
+        : { type: "array", items: toWriterSchema(schema.items) };
+    case "integer":
+      return { type: "number" };
+    case "string":
+    case "number":
+    case "boolean":
+    case "null":
+      return { type: schema.type };
+    default:
+      return {};
+  }
+}
+
+/** Without `required`: rows of older versions may lack members, and a response without one must not fail. */
+function toWriterSchemaOfObject({ properties, additionalProperties }: JsonSchema): WriterSchema {
+  if (properties === undefined) {
+    return {};
+  }
+  return {
+    type: "object",
+    properties: Object.fromEntries(
+      Object.entries(properties).map(([name, schema]) => [name, toWriterSchema(schema)]),
+    ),
+    ...(additionalProperties === true ? { additionalProperties: true } : {}),
+  };
+}
+
+function toWriterSchemaOfUnion(schemas: readonly WriterSchema[]): WriterSchema {
+  const [schema, ...others] = schemas.filter(({ type }) => type !== "null");
+  const isNullable = others.length + 1 < schemas.length ? { nullable: true } : {};
+  return schema === undefined || others.length > 0 ? isNullable : { ...schema, ...isNullable };
+}

@@ -1,0 +1,64 @@
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import {
+  AmountOrNull,
+  Id,
+  IdOrNull,
+  IsoTime,
+  List,
+  Nothing,
+  ObjectOrNull,
+  OneOf,
+  Text,
+  TextOrNull,
+  TimeOrNull,
+} from "../http/schema-parts.ts";
+import { feedbackStatsSchema, projectStatisticsMembers } from "../runs/run-schemas.ts";
+
+const projectMembers = {
+  id: Id,
+  tenant_id: Id,
+  name: Text,
+  start_time: IsoTime,
+  end_time: TimeOrNull,
+  description: TextOrNull,
+  extra: ObjectOrNull,
+  reference_dataset_id: IdOrNull,
+  default_dataset_id: Nothing,
+};
+
+export const projectSchema = Type.Object(projectMembers, { title: "Project" });
+export type ProjectJson = Static<typeof projectSchema>;
+
+const withStatsSchema = Type.Object({
+  ...projectMembers,
+  ...projectStatisticsMembers,
+  session_feedback_stats: feedbackStatsSchema,
+});
+export type ProjectWithStatsJson = Static<typeof withStatsSchema>;
+
+/** A project, and its statistics if the request asks for them. */
+export const maybeWithStatsSchema = Type.Unsafe<ProjectJson | ProjectWithStatsJson>({
+  ...withStatsSchema,
+  title: "ProjectWithStatistics",
+  required: Object.keys(projectMembers),
+});
+
+export const projectListSchema = List(maybeWithStatsSchema);
+
+export const deletedProjectsSchema = Type.Object({ session_ids: List(Id) });
+
+/** A project in the second version of the API, where the sums of costs are numbers. */
+export const v2ProjectSchema = Type.Unsafe<unknown>({
+  type: "object",
+  properties: {
+    ...withStatsSchema.properties,
+    total_cost: AmountOrNull,
+    prompt_cost: AmountOrNull,
+    completion_cost: AmountOrNull,
+    type: OneOf(["PROJECT", "EXPERIMENT"]),
+    trace_tier: Nothing,
+  },
+  required: [...Object.keys(projectMembers), "type", "trace_tier"],
+  title: "V2Project",
+});
