@@ -6,7 +6,7 @@ import { DescribedApi } from "./support/described-api.ts";
 import type { ApiDocument } from "./support/described-api.ts";
 import { call } from "./support/running-server.ts";
 import { makeNames, tell } from "./support/tenant-story.ts";
-import type { Ask } from "./support/tenant-story.ts";
+import type { SendRequest } from "./support/tenant-story.ts";
 import { callEverything } from "./support/whole-api-story.ts";
 
 // Requests and responses of a real server, against its own description.
@@ -41,7 +41,7 @@ async function callAll() {
   const api = new DescribedApi(json as unknown as ApiDocument);
   const faults: string[] = [];
   const changed: unknown[] = [];
-  const ask: Ask = async (target, init = {}) => {
+  const ask: SendRequest = async (target, init = {}) => {
     server.takeReturned();
     const answer = await call(server, target, init);
     faults.push(...api.check(target, init, answer));

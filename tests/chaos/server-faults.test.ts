@@ -100,7 +100,10 @@ test("a response whose headers arrive byte by byte is abandoned at the timeout",
   await using server = await loopbackServer({ runs: [drip, { status: 202 }] });
   await using to = httpSinkTo(server.endpoint, { timeoutMs: 250, requestsInFlight: 1 });
   const one = batchOf(manyRuns(1));
-  expect(await to.sink.send(one, neverAborted())).toMatchObject({ kind: "retry", away: true });
+  expect(await to.sink.send(one, neverAborted())).toMatchObject({
+    kind: "retry",
+    isServerUnavailable: true,
+  });
   expect(await to.sink.send(one, neverAborted())).toEqual({ kind: "delivered" });
 });
 

@@ -56,7 +56,7 @@ describe("the sink over fetch", () => {
     expect(await sinkTo("http://127.0.0.1:9").send(one, neverAborted())).toMatchObject({
       kind: "retry",
       code: "NETWORK",
-      away: true,
+      isServerUnavailable: true,
     });
   });
 });

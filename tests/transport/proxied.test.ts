@@ -110,7 +110,7 @@ test.each([
     const began = performance.now();
     const outcome = await sendOne("https://runs.test", { httpsProxy: address, timeoutMs: 300 });
     expect(performance.now() - began).toBeLessThan(1_500);
-    expect(outcome).toMatchObject({ kind: "retry", away: true });
+    expect(outcome).toMatchObject({ kind: "retry", isServerUnavailable: true });
     expect(JSON.stringify(outcome)).not.toMatch(/secret|bWU6/);
     expect(proxy.requestLines).toHaveLength(1);
   },
@@ -132,7 +132,7 @@ test("a missing proxy is named in the message, without its password", async () =
   await proxy.close();
   const httpsProxy = `http://me:secret@127.0.0.1:${proxy.port}`;
   const outcome = await sendOne("https://runs.test", { httpsProxy });
-  expect(outcome).toMatchObject({ kind: "retry", away: true });
+  expect(outcome).toMatchObject({ kind: "retry", isServerUnavailable: true });
   expect(JSON.stringify(outcome)).toContain(`http://127.0.0.1:${proxy.port}`);
   expect(JSON.stringify(outcome)).not.toMatch(/secret|bWU6/);
 });

@@ -1,6 +1,6 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
-import type { Answer, CallInit } from "./running-server.ts";
+import type { CallResult, CallInit } from "./running-server.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 type Contents = Readonly<Record<string, { readonly schema: Schema }>>;
@@ -53,7 +53,7 @@ export class DescribedApi {
   }
 
   /** What differs from the description. Operations that it does not contain may do anything. */
-  check(target: string, { body, headers = {} }: CallInit, answer: Answer): readonly string[] {
+  check(target: string, { body, headers = {} }: CallInit, answer: CallResult): readonly string[] {
     const [method = "", url = ""] = target.split(" ");
     const path = url.split("?")[0] ?? "";
     const route = this.#routes.find((one) => one.method === method && one.pattern.test(path));
@@ -102,7 +102,7 @@ export class DescribedApi {
 
   #checkAnswer(
     { operationId, method, path, responses }: Route,
-    { status, headers, text }: Answer,
+    { status, headers, text }: CallResult,
   ): readonly string[] {
     const key = responses[status] === undefined ? "default" : String(status);
     const content = responses[key]?.content;
@@ -160,7 +160,7 @@ export class DescribedApi {
 }
 
 /** Whether all of the request's body was valid. A batch is stored even if some of its runs are not. */
-const isAccepted = ({ status, json }: Answer): boolean =>
+const isAccepted = ({ status, json }: CallResult): boolean =>
   status < 300 && (json?.["rejected"]?.["length"] ?? 0) === 0;
 
 /** Whether each content type has a schema that accepts only some values. */

@@ -3,11 +3,11 @@ import { traceRequest } from "../../src/otlp/proto-types.ts";
 import { v2PublicFields, v2RunFields } from "../../src/v2/v2-run-json.ts";
 import { textOf } from "./running-server.ts";
 import { probesOf } from "./tenant-story.ts";
-import type { Ask, Names } from "./tenant-story.ts";
+import type { SendRequest, Names } from "./tenant-story.ts";
 import { multipart, multipartType, someMicros, wireRun } from "./wire-runs.ts";
 
 /** Calls every operation of the API at least once with success, and many in several ways, after {@link tell}. */
-export async function callEverything(ask: Ask, names: Names): Promise<void> {
+export async function callEverything(ask: SendRequest, names: Names): Promise<void> {
   await askAboutServer(ask);
   await sendRuns(ask, names);
   await judge(ask, names);
@@ -21,7 +21,7 @@ export async function callEverything(ask: Ask, names: Names): Promise<void> {
   await deleteAll(ask, names);
 }
 
-async function askAboutServer(ask: Ask): Promise<void> {
+async function askAboutServer(ask: SendRequest): Promise<void> {
   await ask("GET /info");
   await ask("GET /settings");
   await ask("POST /settings/handle", { body: { tenant_handle: "me" } });
@@ -29,7 +29,7 @@ async function askAboutServer(ask: Ask): Promise<void> {
 
 const json = { "content-type": "application/json" };
 
-async function sendRuns(ask: Ask, { root, experiment, example }: Names): Promise<void> {
+async function sendRuns(ask: SendRequest, { root, experiment, example }: Names): Promise<void> {
   const run = wireRun({
     session_id: experiment,
     run_type: "llm",
@@ -88,7 +88,7 @@ async function sendRuns(ask: Ask, { root, experiment, example }: Names): Promise
   await sendSpans(ask);
 }
 
-async function sendSpans(ask: Ask): Promise<void> {
+async function sendSpans(ask: SendRequest): Promise<void> {
   const span = {
     traceId: "0af7651916cd43dd8448eb211c80319c",
     spanId: "b7ad6b7169203331",
@@ -109,7 +109,7 @@ async function sendSpans(ask: Ask): Promise<void> {
   await ask(path, { body: Buffer.from("?"), headers });
 }
 
-async function judge(ask: Ask, { root, experiment }: Names): Promise<void> {
+async function judge(ask: SendRequest, { root, experiment }: Names): Promise<void> {
   const all = {
     run_id: root,
     session_id: experiment,
@@ -136,7 +136,7 @@ async function judge(ask: Ask, { root, experiment }: Names): Promise<void> {
   await ask(`GET /feedback/tokens/${randomUUID()}`);
 }
 
-async function readShares(ask: Ask, { root, dataset }: Names): Promise<void> {
+async function readShares(ask: SendRequest, { root, dataset }: Names): Promise<void> {
   const tokenOf = async (target: string): Promise<string> =>
     textOf((await ask(target)).json["share_token"]);
   const run = await tokenOf(`PUT /runs/${root}/share`);
@@ -158,7 +158,7 @@ async function readShares(ask: Ask, { root, dataset }: Names): Promise<void> {
   await ask(`GET /datasets/${textOf(unshared["id"])}/share`);
 }
 
-async function readProjects(ask: Ask, { experiment, project }: Names): Promise<void> {
+async function readProjects(ask: SendRequest, { experiment, project }: Names): Promise<void> {
   await ask("GET /sessions?include_stats=true");
   await ask("GET /sessions");
   await ask(`GET /sessions/${project}`);
@@ -180,7 +180,10 @@ const form = (fields: Readonly<Record<string, string | Blob>>): FormData => {
 const jsonPart = (value: unknown): Blob =>
   new Blob([JSON.stringify(value)], { type: "application/json" });
 
-async function writeDatasets(ask: Ask, { root, dataset, experiment }: Names): Promise<void> {
+async function writeDatasets(
+  ask: SendRequest,
+  { root, dataset, experiment }: Names,
+): Promise<void> {
   await ask("POST /datasets", {
     body: {
       name: "with schemas",
@@ -271,7 +274,7 @@ const threadsStatistics = [
 /** Asks for a stream. */
 const events = { accept: "text/event-stream" };
 
-async function callV2(ask: Ask, { dataset, experiment, root }: Names): Promise<void> {
+async function callV2(ask: SendRequest, { dataset, experiment, root }: Names): Promise<void> {
   const since = { min_start_time: "2020-01-01T00:00:00Z" };
   const bodies: Readonly<Record<string, object>> = {
     "/api/v2/runs/query": { project_ids: [experiment], selects: v2RunFields, ...since },
@@ -303,7 +306,7 @@ async function callV2(ask: Ask, { dataset, experiment, root }: Names): Promise<v
   await ask("GET /api/v2/datasets?page_size=1");
 }
 
-async function review(ask: Ask, { root, queue, entry, dataset }: Names): Promise<void> {
+async function review(ask: SendRequest, { root, queue, entry, dataset }: Names): Promise<void> {
   const rubric = [{ feedback_key: "k", feedback_config: { type: "freeform" } }];
   const { json: created } = await ask("POST /annotation-queues", {
     body: { name: "with rubric", rubric_items: rubric, metadata: { a: 1 }, reservation_minutes: 5 },
@@ -323,7 +326,7 @@ async function review(ask: Ask, { root, queue, entry, dataset }: Names): Promise
   await ask(`GET ${path}/size?status=completed`);
 }
 
-async function commit(ask: Ask, { prompt }: Names): Promise<void> {
+async function commit(ask: SendRequest, { prompt }: Names): Promise<void> {
   await ask("GET /repos");
   await ask("GET /repos/-/unknown");
   await ask("POST /repos", { body: { repo_handle: "another", tags: ["a"], description: "text" } });
@@ -343,7 +346,7 @@ async function commit(ask: Ask, { prompt }: Names): Promise<void> {
 }
 
 /** The requests of each documented route that takes an id, except for deletions, which come last. */
-async function probe(ask: Ask, names: Names): Promise<void> {
+async function probe(ask: SendRequest, names: Names): Promise<void> {
   const probes = Object.entries(probesOf({ ...names, owner: "-" })).flatMap(([route, requests]) =>
     requests.map(({ path, ...init }) => ({ target: `${route.split(" ")[0]} ${path}`, init })),
   );
@@ -352,7 +355,7 @@ async function probe(ask: Ask, names: Names): Promise<void> {
   }
 }
 
-async function deleteAll(ask: Ask, names: Names): Promise<void> {
+async function deleteAll(ask: SendRequest, names: Names): Promise<void> {
   const create = async (path: string, body: object): Promise<string> => {
     const { json: created } = await ask(`POST ${path}`, { body });
     return textOf(created["id"] ?? created["repo"]?.["id"]);
