@@ -95,7 +95,7 @@ test("rejected spans are counted; those next to them are stored", async () => {
   const server = await runServer();
   const spans = [otlpSpan(), otlpSpan({ rest: { spanId: "1" } })];
   const response = await call(server, path, { body: otlpRequest(spans), headers: json });
-  const errorMessage = '1 spans were rejected: spanId is not 8 bytes: "1"';
+  const errorMessage = '1 span was rejected: spanId is not 8 bytes: "1"';
   expect(response).toMatchObject({
     status: 200,
     json: { partialSuccess: { rejectedSpans: "1", errorMessage } },
@@ -115,7 +115,7 @@ test("a request of which nothing can be stored is 400, with the reasons", async 
   const body = otlpRequest([otlpSpan({ rest: { traceId: "1" } })]);
   expect(await call(server, path, { body, headers: json })).toMatchObject({
     status: 400,
-    json: { code: 3, message: '1 spans were rejected: traceId is not 16 bytes: "1"' },
+    json: { code: 3, message: '1 span was rejected: traceId is not 16 bytes: "1"' },
   });
 });
 

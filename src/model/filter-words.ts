@@ -26,7 +26,7 @@ export interface FieldWord {
   /** The allowed values, if the field has a fixed set of values. */
   readonly choices: readonly string[];
   readonly isNullable: boolean;
-  /** A description of its values. */
+  /** A description of the field's values. */
   readonly values: string;
   readonly doc: string;
   /** Which kind of value from a project's runs is suggested; `null` if none is collected. */

@@ -79,7 +79,10 @@ function unknownField({ name, offset }: FieldName, { text, fields }: Context): F
   });
 }
 
-/** An entry that is named by its path is compared as a pair of key and value. A missing entry equals nothing. */
+/**
+ * Checks a comparison with one entry of an object such as `metadata`, addressed by its path. It compares key and value
+ * together, and is false for an object without that entry.
+ */
 function checkEntry(
   filter: Filter & { readonly kind: "comparison" },
   { object, key, entry, path, ...context }: Context & EntryField,

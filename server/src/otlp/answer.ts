@@ -37,7 +37,8 @@ const reasonLimit = 5;
 
 export const describeRejections = (reasons: readonly string[]): string => {
   const shown = [...new Set(reasons)].slice(0, reasonLimit).join("; ");
-  return reasons.length === 0 ? "" : `${reasons.length} spans were rejected: ${shown}`;
+  const count = reasons.length === 1 ? "1 span was" : `${reasons.length} spans were`;
+  return reasons.length === 0 ? "" : `${count} rejected: ${shown}`;
 };
 
 /** google.rpc.Code by HTTP status. */

@@ -62,7 +62,7 @@ export interface RunListReads {
   /** Scans a list from a position on, up to the scan limit. */
   search(tenantId: string, search: RunSearch): RunSearchSlice;
   /** Start times of the first and the last run of a project; `undefined` if it has no runs. */
-  span(
+  readStartTimeRange(
     tenantId: string,
     projectId: string,
   ): { readonly fromMicros: number; readonly toMicros: number } | undefined;

@@ -169,7 +169,7 @@ const ingestMembers = {
 
 export const ingestResultSchema = Type.Object(ingestMembers, { title: "IngestResult" });
 
-/** What a batch without a valid run results in. */
+/** The response to a batch that contains no valid run. */
 const noneStoredSchema = Type.Object(
   {
     detail: List(Type.Object({ loc: List(Text), msg: Text, type: Text })),

@@ -261,7 +261,7 @@ const readArguments: ArgumentTable<Readers> = {
         after: (after) => replace(after, { id: keys.run }),
       }),
     ],
-    span: withProjectKey,
+    readStartTimeRange: withProjectKey,
     counts: ([tenantId, query], { project }) => [tenantId, replace(query, { projectId: project })],
     words: ([tenantId, query], { project }) => [tenantId, replace(query, { projectId: project })],
   },

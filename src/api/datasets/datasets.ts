@@ -178,8 +178,8 @@ export class Datasets {
       data_type: checkDataType(filter.dataType),
       metadata: metadata && toJson("list datasets", metadata),
     };
-    return pagesByIds(ids, limit, (id, wanted) =>
-      pagesByOffset(wanted, async (page) => {
+    return pagesByIds(ids, limit, (id, remainingLimit) =>
+      pagesByOffset(remainingLimit, async (page) => {
         const range = { ...page, offset: first + page.offset };
         const init = { query: { id, ...query, ...range }, signal };
         return parseList(

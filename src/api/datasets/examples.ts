@@ -177,8 +177,8 @@ export class Examples {
     }
     const { call } = this.#asking;
     let dataset: string | undefined;
-    return pagesByIds(ids, limit, (id, wanted) =>
-      pagesByOffset(wanted, async (page, last?: Example) => {
+    return pagesByIds(ids, limit, (id, remainingLimit) =>
+      pagesByOffset(remainingLimit, async (page, last?: Example) => {
         dataset ??= await datasetIdOf(call, filter, { signal });
         const range = await this.#rangeOf(filter, { ...page, offset: first + page.offset }, last);
         const init = { query: { ...query, dataset, id, ...range }, signal };

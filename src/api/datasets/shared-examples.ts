@@ -29,8 +29,8 @@ export function listSharedExamples(
   const { exampleIds, limit, signal } = filter;
   const select = includeAttachments ? allMembers : undefined;
   const query = { ...sharedQuery(filter), select };
-  return pagesByIds(exampleIds, limit, (id, wanted) =>
-    pagesByOffset(wanted, async (page) => {
+  return pagesByIds(exampleIds, limit, (id, remainingLimit) =>
+    pagesByOffset(remainingLimit, async (page) => {
       const init = { path: { token }, query: { id, ...query, ...page }, signal, server, messageOf };
       return parseList(await call("listSharedExamples", init), "examples", parseExample);
     }),

@@ -40,8 +40,8 @@ export class JsonLimitError extends Error {}
  */
 const indivisibleBytes = 4_194_304;
 /**
- * Length of each part of a long string, in segments. Strings parse much faster than other values, so a part can
- * be longer than a segment without blocking the event loop for longer.
+ * Length of each part of a long string, in segments. Strings parse much faster than other values, so a part
+ * may have the length of several segments and still takes no more time than one.
  */
 const segmentsPerStringPart = 16;
 /** Number of bytes to scan between two checks of the clock. */

@@ -45,7 +45,7 @@ export const parseRuleNames = (text: string): readonly string[] =>
 export const maskEverything: RedactionPlan = {
   searches: [],
   keys: [],
-  // A fixed mark. Marks of rules are computed from their content, so they rarely equal it.
+  // No rules have this mark: a record that was marked for them is masked again.
   mark: 255,
   masksEverything: true,
 };
@@ -116,7 +116,7 @@ const toKeyPattern = (key: string | RegExp): RegExp =>
 const escapeRegExp = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
 /**
- * Computes the mark of rules from their content. Different rules almost always have different
+ * Computes the mark of rules from their content, 2 to 254. Different rules almost always have different
  * marks.
  */
 function computeMark(
@@ -128,5 +128,5 @@ function computeMark(
       hash = (hash * 31 + (unit.codePointAt(0) ?? 0)) % 65_521;
     }
   }
-  return 2 + (hash % 254);
+  return 2 + (hash % (maskEverything.mark - 2));
 }

@@ -24,7 +24,7 @@ const counter = {
 } as const;
 /** Bytes of the counters: a multiple of eight, because 64-bit integers follow. */
 const counterBytes = 6 * Int32Array.BYTES_PER_ELEMENT;
-/** Indexes of the totals, in 64-bit integers. */
+/** Index of each total in the array of 64-bit integers. */
 const total = { requests: 0, retries: 1, bytesSent: 2 } as const;
 const totalBytes = 3 * BigInt64Array.BYTES_PER_ELEMENT;
 /**

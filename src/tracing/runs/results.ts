@@ -133,7 +133,7 @@ const isIterator = (value: Fields): boolean =>
   (typeof value[Symbol.iterator] === "function" ||
     typeof value[Symbol.asyncIterator] === "function");
 
-/** Whether a promise has no subclass and no own properties, so that another promise can replace it. */
+/** Whether a value is a direct instance of Promise without own properties, so that another promise can replace it. */
 const isPlainPromise = (value: object): value is Promise<unknown> =>
   value instanceof Promise &&
   Object.getPrototypeOf(value) === Promise.prototype &&

@@ -103,7 +103,7 @@ export function tryCount(count: () => number, fallback: number): number {
   try {
     return count();
   } catch {
-    // Only the number in a marker is affected.
+    // The count is only shown in the marker that replaces an omitted value, so it may be inexact.
     return fallback;
   }
 }

@@ -89,7 +89,7 @@ export class DeadLetters {
 }
 
 /**
- * Parses the body of a frame of dead letters.
+ * Parses the body of a frame in a file of dead letters.
  *
  * @throws SyntaxError or RangeError if it is malformed.
  */

@@ -25,9 +25,10 @@ export interface ReceivedExample {
 /** Writes of many examples, which run in slices; each write still takes effect as a whole or not at all. */
 export interface LargeExampleWrites {
   /**
-   * As `examples.create`, but two examples with the same id in one request are identical only if their texts are.
+   * Like `examples.create`. Two examples with the same id in one request count as identical only if their JSON is equal
+   * byte for byte.
    *
-   * @throws RequestError as `create` does; 413: the examples belong to too many datasets.
+   * @throws RequestError for the reasons of `examples.create`; 413: the examples belong to too many datasets.
    */
   create(
     tenantId: string,

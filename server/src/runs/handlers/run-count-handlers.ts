@@ -24,9 +24,9 @@ export async function countRuns(store: RunStore, request: FastifyRequest): Promi
     min: 1,
     max: bucketsMax,
   });
-  const span = await store.read.runLists.span(tenantId, projectId);
-  const fromMicros = parseMicros(query, "from") ?? span?.fromMicros;
-  const toMicros = parseMicros(query, "to") ?? span?.toMicros;
+  const range = await store.read.runLists.readStartTimeRange(tenantId, projectId);
+  const fromMicros = parseMicros(query, "from") ?? range?.fromMicros;
+  const toMicros = parseMicros(query, "to") ?? range?.toMicros;
   if (fromMicros === undefined || toMicros === undefined || toMicros < fromMicros) {
     return { from: null, to: null, width_ms: countMicros / 1_000, buckets: [] };
   }

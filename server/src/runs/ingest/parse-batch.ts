@@ -80,7 +80,7 @@ function readBatch(body: Buffer): Lists {
         lists[name] = [];
         faults.delete(name);
         if (body[from] === openBracket) {
-          return readList(cursor, { source, from, into: lists[name] });
+          return readList(cursor, { source, startOffset: from, into: lists[name] });
         }
         const to = cursor.skip(from);
         if (!body.subarray(from, to).equals(nullJson)) {
@@ -98,7 +98,7 @@ function readBatch(body: Buffer): Lists {
 
 interface List {
   readonly source: RunSource;
-  readonly from: number;
+  readonly startOffset: number;
   readonly into: (SplitRun | undefined)[];
 }
 
@@ -106,8 +106,8 @@ interface List {
 const levelsAroundRun = 1;
 const levelsAroundValue = 2;
 
-function readList(cursor: JsonCursor, { source, from, into }: List): number {
-  return cursor.walkArray(from, (start) => {
+function readList(cursor: JsonCursor, { source, startOffset, into }: List): number {
+  return cursor.walkArray(startOffset, (start) => {
     // Checked before the run is created: a small body may contain millions of items.
     if (into.length === serverLimits.operationsMax) {
       throw tooManyItems(serverLimits.operationsMax);

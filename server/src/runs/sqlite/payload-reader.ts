@@ -193,7 +193,7 @@ interface Payload {
   readonly body: Buffer;
 }
 
-/** Whether no payload of a run is missing, damaged or in fact another run's. */
+/** Whether all expected payloads of a run are present, undamaged and belong to this run. */
 const isComplete = (
   id: string,
   found: readonly Payload[],

@@ -81,7 +81,10 @@ export class RunListReader implements RunListReads {
     return { runs: this.#read(rows), ...nextOf(end) };
   }
 
-  span(tenantId: string, projectId: string): ReturnType<RunListReads["span"]> {
+  readStartTimeRange(
+    tenantId: string,
+    projectId: string,
+  ): ReturnType<RunListReads["readStartTimeRange"]> {
     const [row] = parseRows(
       this.#db
         .prepare(

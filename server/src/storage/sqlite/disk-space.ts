@@ -111,7 +111,7 @@ export class DiskSpace {
     this.#checkTimer = setInterval(() => this.#checkPeriodically(), checkIntervalMs).unref();
   }
 
-  /** Why only deletions are accepted; `undefined` while all writes are. */
+  /** The reason why the database currently accepts only deletions; `undefined` if it accepts all writes. */
   get reason(): string | undefined {
     return this.#reason;
   }

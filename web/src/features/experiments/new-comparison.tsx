@@ -59,8 +59,8 @@ export const NewComparison = ({
         }}
       >
         <p className="form-about">
-          The outputs of these experiments are compared by a program with{" "}
-          <code>evaluateComparative</code>, or by feedback that names this comparison.
+          To compare the outputs of these experiments, call <code>evaluateComparative</code>, or
+          submit feedback with the ID of this comparison.
         </p>
         <ul className="new-comparison">
           {experiments.map((experiment) => (

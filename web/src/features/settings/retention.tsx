@@ -34,7 +34,7 @@ export const Retention = () => {
   return (
     <FormSection
       title="Retention"
-      about="Runs are kept forever unless you set a retention period. Runs that started before that period are deleted, with their feedback, attachments and queue entries. The rule of a project overrides the rule for all projects."
+      about="Runs are kept forever unless you set a retention period. Older runs are deleted, with their feedback, attachments and queue entries. The rule of a project overrides the rule for all projects."
     >
       {rules === undefined && error === null && <Loading what="the retention rules" />}
       {rules === undefined && error !== null && (

@@ -504,10 +504,10 @@ function readFrom(datasets: ReadonlyMap<string, Dataset>, id: string): Dataset {
   return dataset;
 }
 
-function addTo(keys: Map<Version, number[]>, version: Version, key: number): void {
-  const list = keys.get(version) ?? [];
+function addTo(keysByVersion: Map<Version, number[]>, version: Version, key: number): void {
+  const list = keysByVersion.get(version) ?? [];
   list.push(key);
-  keys.set(version, list);
+  keysByVersion.set(version, list);
 }
 
 function assertOnce(seen: Set<string>, id: string): void {

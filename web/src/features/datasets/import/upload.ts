@@ -55,10 +55,10 @@ export async function importFile({
   let bytesRead = 0;
   for (;;) {
     signal.throwIfAborted();
-    // Send before reading on, so that the file is read only as fast as the server accepts rows.
     const { value } = await reader.read();
     bytesRead += value?.byteLength ?? 0;
     const text = decoder.decode(value, { stream: value !== undefined });
+    // Wait before reading the next chunk, so that the file is read only as fast as the server accepts rows.
     await sender.add(rows.read(text));
     if (value === undefined) {
       break;

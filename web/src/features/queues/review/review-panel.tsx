@@ -29,7 +29,7 @@ export const ReviewPanel = ({
   readonly note: RefObject<HTMLTextAreaElement | null>;
   readonly lastDone: string | undefined;
 }) => {
-  const { draft, change, isStored } = draftState;
+  const { draft, change, isStored, isReady } = draftState;
   return (
     <>
       {queue.instructions !== "" && (
@@ -64,7 +64,7 @@ export const ReviewPanel = ({
           Could not save your draft in this browser. Reloading the page would lose it.
         </p>
       )}
-      <ReviewButtons actions={actions} lastDone={lastDone} />
+      <ReviewButtons actions={actions} isReady={isReady} lastDone={lastDone} />
       <details className="review-keys">
         <summary>Keyboard shortcuts</summary>
         <dl>
@@ -87,16 +87,19 @@ export const ReviewPanel = ({
 /** The buttons that end or leave a review; they stay in view. */
 const ReviewButtons = ({
   actions,
+  isReady,
   lastDone,
 }: {
   readonly actions: ReviewActions;
+  /** Whether the review may be submitted: feedback that was submitted before has been loaded. */
+  readonly isReady: boolean;
   readonly lastDone: string | undefined;
 }) => (
   <div className="review-end">
     <FormError error={actions.error} />
     <output className="review-notice">{actions.notice}</output>
     <div className="review-buttons">
-      <Button size="sm" loading={actions.isBusy} onClick={actions.done}>
+      <Button size="sm" loading={actions.isBusy} disabled={!isReady} onClick={actions.done}>
         Done <kbd>d</kbd>
       </Button>
       <Button size="sm" variant="default" disabled={actions.isBusy} onClick={actions.skip}>

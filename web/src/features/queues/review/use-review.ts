@@ -75,7 +75,11 @@ export function useReview({
   };
   return {
     ...state,
-    done: () =>
+    done: () => {
+      // Without the ids of the feedback that was submitted before, it would be submitted a second time.
+      if (!draftState.isReady) {
+        return;
+      }
       runAction(async () => {
         const missing = findMissingAnswers(queue.questions, draftState.draft);
         if (missing.length > 0) {
@@ -93,7 +97,8 @@ export function useReview({
         client.removeQueries({ queryKey: ["run", claim.runId, "review"] });
         await Promise.all([refresh(), openClaim(await claimRun(session, {}))]);
         return undefined;
-      }),
+      });
+    },
     skip: () =>
       runAction(async () => {
         await releaseRun(session, claim.id, { isSkipped: true });

@@ -21,7 +21,9 @@ export const MetadataTab = ({ details }: { readonly details: TraceRunDetails }) 
       )}
       <Payload label="Metadata" value={hasMetadata ? metadata : undefined} mode="json" />
       {otherExtra !== undefined && <Payload label="Extra" value={otherExtra} mode="json" />}
-      {serialized !== undefined && <Payload label="Serialized" value={serialized} mode="json" />}
+      {serialized !== undefined && (
+        <Payload label="Serialized component" value={serialized} mode="json" />
+      )}
     </>
   );
 };
