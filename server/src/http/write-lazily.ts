@@ -38,7 +38,7 @@ export function writeLazily(): FastifySerializerCompiler<FastifySchema> {
  * validates the value for each union, and copies objects with any members one by one. `JSON.stringify` writes the same
  * text for such values, and faster.
  */
-export function toWriterSchema({ anyOf, ...schema }: JsonSchema): WriterSchema {
+function toWriterSchema({ anyOf, ...schema }: JsonSchema): WriterSchema {
   if (anyOf !== undefined) {
     return toWriterSchemaOfUnion(anyOf.map(toWriterSchema));
   }
