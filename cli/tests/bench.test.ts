@@ -140,7 +140,7 @@ test.each([
   ["--duration", "-1", '--duration must be a whole number from 1 to 86400, not "-1"'],
   ["--workers", "65", '--workers must be a whole number from 0 to 64, not "65"'],
   ["--json", "/nowhere/report.json", "--json: ENOENT"],
-  ["--endpoint", "ftp://host", "Option endpoint must be an address"],
+  ["--endpoint", "ftp://host", "Option endpoint must be a URL"],
 ])(
   "%s %s is refused by the flag's name, before anything is recorded",
   async (flag, value, message) => {

@@ -90,7 +90,7 @@ test("a variable replaces a missing flag, and the error for a bad value names it
   expect(await ended(wrong)).toMatchObject({
     code: 2,
     errors:
-      "error: --query-timeout-ms (MILLRACE_QUERY_TIMEOUT_MS) is a whole number from 10 to 600000, not 9\n",
+      "error: --query-timeout-ms (MILLRACE_QUERY_TIMEOUT_MS) must be a whole number from 10 to 600000, not 9\n",
   });
   const elsewhere = start(["serve"], { ...env, MILLRACE_HOST: "0.0.0.0" });
   expect(await ended(elsewhere)).toMatchObject({
@@ -122,7 +122,7 @@ test.each([
   ],
   [
     ["serve", "--port", "70000"],
-    "error: --port (MILLRACE_PORT) is a whole number from 0 to 65535, not 70000\n",
+    "error: --port (MILLRACE_PORT) must be a whole number from 0 to 65535, not 70000\n",
   ],
   [
     ["serve", "--host", "0.0.0.0"],
@@ -130,7 +130,7 @@ test.each([
   ],
   [
     ["serve", "--query-timeout-ms", "5"],
-    "error: --query-timeout-ms (MILLRACE_QUERY_TIMEOUT_MS) is a whole number from 10 to 600000, not 5\n",
+    "error: --query-timeout-ms (MILLRACE_QUERY_TIMEOUT_MS) must be a whole number from 10 to 600000, not 5\n",
   ],
   [
     ["serve", "--query-timeout-ms", "1s"],

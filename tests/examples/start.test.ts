@@ -59,7 +59,7 @@ test(
       exitCodeOf(running),
     ]);
     // It builds outdated packages first, and prints that it does.
-    expect(errors.replace(/^Building the .* s\n/gm, "")).toBe("");
+    expect(errors.replace(/^Built .* s\n/gm, "")).toBe("");
     expect(output).toContain("Nothing is missing");
     expect(output).toMatch(/accepted +1,[0-9]{3} records/);
     expect(output).toMatch(/lost +0 records: queueFull 0/);

@@ -29,6 +29,7 @@ export class TextIndexThread {
   readonly #timer: NodeJS.Timeout;
   #worker: Worker | undefined;
   #hasWarned = false;
+  #isClosing = false;
 
   constructor(path: string, write: Write) {
     this.#path = path;
@@ -39,6 +40,7 @@ export class TextIndexThread {
 
   /** Ends the thread. Resolves once its connections are closed. */
   async close(): Promise<void> {
+    this.#isClosing = true;
     clearTimeout(this.#timer);
     const worker = this.#worker;
     if (worker !== undefined) {
@@ -76,7 +78,8 @@ export class TextIndexThread {
   }
 
   #warn(reason: string): void {
-    if (!this.#hasWarned) {
+    // While the server closes, a refused write is expected: the next start continues where this one ended.
+    if (!this.#hasWarned && !this.#isClosing) {
       this.#hasWarned = true;
       process.emitWarning(`the text index can't be updated, so searches take longer: ${reason}`);
     }
