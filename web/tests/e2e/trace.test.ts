@@ -221,7 +221,7 @@ describe.skipIf(browser === undefined)("the trace view, in Chromium", () => {
     await page.screenshot({ path: `${screenshots}/trace-shared.png` });
     await client.runs.unshare(runId);
     await page.reload();
-    await page.getByText("Whoever shared it may have ended that").waitFor();
+    await page.getByText("The run may no longer be shared").waitFor();
     expect(faults.filter((fault) => !fault.includes("404"))).toEqual([]);
   });
 });
