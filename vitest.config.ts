@@ -46,7 +46,7 @@ export default defineConfig({
     projects: [
       project("unit", { include: unit, isolate: false }),
       project("integration", {
-        include: ["tests/**/*.test.ts"],
+        include: ["tests/**/*.test.ts", "web/tests/**/*.test.tsx"],
         exclude: [...configDefaults.exclude, ...unit, ...chaos, ...consumer],
       }),
       project("server", {

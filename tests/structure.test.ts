@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, posix, relative } from "node:path";
 import { expect, test } from "vitest";
@@ -112,3 +113,19 @@ test.each(packages)(
     expect(unnamed).toEqual([]);
   },
 );
+
+test("each test file belongs to one project of vitest, so that a command runs it", () => {
+  const vitest = join(root, "node_modules/vitest/vitest.mjs");
+  const output = execFileSync(process.execPath, [vitest, "list", "--filesOnly", "--json"], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  const listed = (JSON.parse(output) as readonly { readonly file: string }[])
+    .map(({ file }) => relative(root, file))
+    .filter((file) => /\.test\.tsx?$/.test(file));
+  const written = execFileSync("git", ["ls-files", "*.test.ts", "*.test.tsx"], {
+    cwd: root,
+    encoding: "utf8",
+  }).trim();
+  expect(listed.toSorted()).toEqual(written.split("\n").toSorted());
+});
