@@ -67,7 +67,7 @@ test.each([
     [named(chunkCode.list, noItems), named(chunkCode.sameItem, "0123456789abcdef")],
     refers,
   ],
-  ["a code that is none", [Buffer.from([7])], "has an unknown chunk code at byte 0"],
+  ["an unknown code", [Buffer.from([7])], "has an unknown chunk code at byte 0"],
   ["an item of no list", [text(chunkCode.item, "1")], "has an unknown chunk code at byte 0"],
   ["a length without its text", [text(chunkCode.text, "12").subarray(0, 6)], "ends within a chunk"],
   ["half a length", [Buffer.from([chunkCode.text, 1, 0])], "ends within a chunk"],

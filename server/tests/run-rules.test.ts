@@ -28,7 +28,7 @@ const rules: readonly (readonly [string, Operation, Readonly<Record<string, unkn
       'trace_id is not a UUID: "t"',
     ],
     [
-      "a dotted_order that is none",
+      "a malformed dotted_order",
       "post",
       { ...root, dotted_order: "x" },
       'dotted_order: segment 1 is not <YYYYMMDDTHHMMSSffffffZ><uuid>: "x"',

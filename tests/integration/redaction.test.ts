@@ -141,7 +141,7 @@ test("the variable enables predefined rules", async () => {
 });
 
 test.each([
-  ["a set that there is none of", ["passwords"]],
+  ["an unknown set", ["passwords"]],
   ["no array", "secrets"],
   ["a pattern that is a text", [{ name: "x", pattern: "a+" }]],
   ["a name that could not stand in a mask", [{ name: "müll", pattern: /a/ }]],

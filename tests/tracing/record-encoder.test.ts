@@ -124,7 +124,7 @@ describe("a malformed run is counted as invalid and does not affect others", () 
     ["an id that is no UUID", "42", start],
     ["a dotted order of another run", traceId, start],
     ["a dotted order of another trace", id, { ...start, trace_id: id }],
-    ["a dotted order that is none", id, { ...start, dotted_order: "now" }],
+    ["a malformed dotted order", id, { ...start, dotted_order: "now" }],
     [
       "a dotted order with an invalid day",
       id,

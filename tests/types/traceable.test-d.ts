@@ -46,7 +46,7 @@ test("keeps generators, streams and properties", () => {
   expectTypeOf(traceable(Object.assign(() => 1, { version: 7 })).version).toEqualTypeOf<number>();
 });
 
-test("refuses what is no function, a run type that is none, and an async processor", () => {
+test("refuses a value that is not a function, an unknown run type, and an async processor", () => {
   // @ts-expect-error not a function
   traceable(42);
   // @ts-expect-error no run type of that name

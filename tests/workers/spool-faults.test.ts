@@ -184,7 +184,7 @@ describe("a damaged segment", () => {
   });
 
   test("foreign files are left alone", async () => {
-    for (const name of ["notes.txt", "1700000000000-free-xyz", "lane"]) {
+    for (const name of ["notes.txt", "1700000000000-free-xyz", "other"]) {
       writeFileSync(join(testSpool.folder, name), "mine");
     }
     const before = spoolEntries();

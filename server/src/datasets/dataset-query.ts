@@ -59,7 +59,7 @@ export const parsePage = (query: QueryString) => ({
 /**
  * Returns `text` if it is one of the values.
  *
- * @throws RequestError 422: it is none of them.
+ * @throws RequestError 422: the value is not one of them.
  */
 export function parseOneOf<Value extends string>(
   text: string,
