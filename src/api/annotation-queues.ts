@@ -30,6 +30,8 @@ import { toIsoTime } from "./http/iso-time.ts";
 import { pagesByIds, pagesByOffset } from "./http/pages.ts";
 import type { Pages } from "./http/pages.ts";
 import type { CallInit } from "./http/request.ts";
+import { callOptionKeys } from "./http/known-arguments.ts";
+import type { CallTable } from "./http/known-arguments.ts";
 
 /** Names of the options of `update`, listed by the error for an update without any of them. */
 const changeable = [
@@ -237,3 +239,59 @@ export class AnnotationQueues {
     }
   }
 }
+
+const queueFieldKeys = {
+  ...callOptionKeys,
+  name: true,
+  description: true,
+  metadata: true,
+  defaultDatasetId: true,
+  rubricInstructions: true,
+  rubricItems: [
+    {
+      feedbackKey: true,
+      description: true,
+      isRequired: true,
+      scoreDescriptions: true,
+      valueDescriptions: true,
+    },
+  ],
+} as const;
+
+/** The option names that each method accepts. */
+export const annotationQueueCalls: CallTable<AnnotationQueues> = {
+  create: { args: [{ ...queueFieldKeys, id: true }] },
+  read: { args: [null, callOptionKeys] },
+  list: {
+    args: [
+      {
+        ...callOptionKeys,
+        ids: true,
+        name: true,
+        nameContains: true,
+        defaultDatasetId: true,
+        limit: true,
+      },
+    ],
+    throws: true,
+  },
+  update: { args: [null, queueFieldKeys] },
+  delete: { args: [null, callOptionKeys] },
+  addRuns: {
+    args: [
+      null,
+      {
+        ...callOptionKeys,
+        runIds: true,
+        runs: [{ runId: true, projectId: true, startTime: true }],
+      },
+    ],
+  },
+  readRun: { args: [null, { ...callOptionKeys, index: true }] },
+  listRuns: { args: [null, { ...callOptionKeys, status: true, limit: true }], throws: true },
+  updateRun: {
+    args: [null, { ...callOptionKeys, queueRunId: true, addedAt: true, lastReviewedTime: true }],
+  },
+  removeRun: { args: [null, { ...callOptionKeys, queueRunId: true }] },
+  size: { args: [null, callOptionKeys] },
+};

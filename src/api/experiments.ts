@@ -4,13 +4,15 @@ import type { ComparativeExperiment, Comparison } from "../model/resources/exper
 import { definedOf, parseList } from "../model/fields.ts";
 import { assertUuid, checkId, checkIds } from "../model/ids.ts";
 import type { KeyValues } from "../model/run.ts";
-import { assertDatasetKey, datasetIdOf } from "./datasets/dataset-key.ts";
+import { assertDatasetKey, datasetIdOf, datasetKeyNames } from "./datasets/dataset-key.ts";
 import type { DatasetKey } from "./datasets/dataset-key.ts";
 import type { Call, CallOptions } from "./http/http.ts";
 import { toIsoTime } from "./http/iso-time.ts";
 import { pagesByIds, pagesByOffset } from "./http/pages.ts";
 import type { Pages } from "./http/pages.ts";
 import type { Projects } from "./projects.ts";
+import { callOptionKeys } from "./http/known-arguments.ts";
+import type { CallTable } from "./http/known-arguments.ts";
 
 /** Arguments of {@link Experiments.createComparative}. */
 export interface CreateComparative extends CallOptions {
@@ -177,3 +179,48 @@ function assertExperiments(ids: readonly string[]): void {
   }
   ids.forEach((id) => assertUuid(id, "experiment id"));
 }
+
+/** The option names that each method accepts. */
+export const experimentCalls: CallTable<Experiments> = {
+  compare: {
+    args: [
+      {
+        ...callOptionKeys,
+        ...datasetKeyNames,
+        experimentIds: true,
+        exampleIds: true,
+        filters: true,
+        comparativeExperimentId: true,
+        limit: true,
+      },
+    ],
+    throws: true,
+  },
+  createComparative: {
+    args: [
+      {
+        ...callOptionKeys,
+        id: true,
+        name: true,
+        description: true,
+        metadata: true,
+        experimentIds: true,
+        referenceDatasetId: true,
+        createdAt: true,
+      },
+    ],
+  },
+  listComparative: {
+    args: [
+      {
+        ...callOptionKeys,
+        ...datasetKeyNames,
+        ids: true,
+        name: true,
+        nameContains: true,
+        limit: true,
+      },
+    ],
+    throws: true,
+  },
+};

@@ -5,7 +5,13 @@ import { parseFeedback, parseFeedbackToken } from "../model/resources/feedback.t
 import type { Feedback, FeedbackToken } from "../model/resources/feedback.ts";
 import { definedOf, parseList } from "../model/fields.ts";
 import { assertUuid } from "../model/ids.ts";
-import { toWireFeedback, toWireFields, toWireFilter, toWireToken } from "./feedback-input.ts";
+import {
+  toWireFeedback,
+  toWireFields,
+  toWireFilter,
+  toWireToken,
+  feedbackKeys,
+} from "./feedback-input.ts";
 import type {
   CreateFeedback,
   CreateFeedbackToken,
@@ -15,6 +21,9 @@ import type {
 } from "./feedback-input.ts";
 import type { Call, CallOptions } from "./http/http.ts";
 import { Pages, pagesByIds, pagesByOffset } from "./http/pages.ts";
+import { callOptionKeys } from "./http/known-arguments.ts";
+import type { CallTable } from "./http/known-arguments.ts";
+import { uploadSettingKeys } from "./uploads.ts";
 
 /** Feedback on runs and projects: scores, values, comments and corrections. */
 export class Feedbacks {
@@ -163,3 +172,49 @@ export class Feedbacks {
 }
 
 const isEmpty = (list: readonly unknown[] | undefined): boolean => list?.length === 0;
+
+const expirationKeys = { days: true, hours: true, minutes: true } as const;
+const feedbackFieldKeys = {
+  score: true,
+  value: true,
+  comment: true,
+  correction: true,
+  feedbackConfig: feedbackKeys.feedbackConfig,
+} as const;
+const tokenOptionKeys = {
+  expiration: expirationKeys,
+  feedbackConfig: feedbackKeys.feedbackConfig,
+} as const;
+
+/** The option names that each method accepts. */
+export const feedbackCalls: CallTable<Feedbacks> = {
+  create: { args: [feedbackKeys] },
+  read: { args: [null, callOptionKeys] },
+  list: {
+    args: [
+      {
+        ...callOptionKeys,
+        runIds: true,
+        projectIds: true,
+        keys: true,
+        sourceTypes: true,
+        level: true,
+        hasScore: true,
+        hasComment: true,
+        comparativeExperimentId: true,
+        minCreatedAt: true,
+        maxCreatedAt: true,
+        limit: true,
+      },
+    ],
+    throws: true,
+  },
+  update: { args: [null, { ...callOptionKeys, ...feedbackFieldKeys }] },
+  delete: { args: [null, callOptionKeys] },
+  createToken: { args: [null, null, { ...callOptionKeys, ...tokenOptionKeys }] },
+  createTokens: {
+    args: [[{ ...tokenOptionKeys, runId: true, feedbackKey: true }], callOptionKeys],
+  },
+  listTokens: { args: [null, callOptionKeys], throws: true },
+  upload: { args: [null, { ...uploadSettingKeys, toFeedback: true, idFrom: { key: true } }] },
+};

@@ -11,6 +11,8 @@ import { isFound } from "./http/is-found.ts";
 import { pagesByIds, pagesByOffset } from "./http/pages.ts";
 import type { Pages } from "./http/pages.ts";
 import { toJson } from "./http/request.ts";
+import { callOptionKeys } from "./http/known-arguments.ts";
+import type { CallTable } from "./http/known-arguments.ts";
 
 /** Identifies a project by either its id or its name. */
 export type ProjectKey =
@@ -292,3 +294,55 @@ function toEndTime(time: Date | string | undefined): string | undefined {
   }
   return date.toISOString();
 }
+
+const projectKeyNames = { projectId: true, projectName: true } as const;
+
+/** The option names that each method accepts. */
+export const projectCalls: CallTable<Projects> = {
+  create: {
+    args: [
+      {
+        ...callOptionKeys,
+        name: true,
+        description: true,
+        extra: true,
+        metadata: true,
+        referenceDatasetId: true,
+        upsert: true,
+      },
+    ],
+  },
+  read: { args: [{ ...callOptionKeys, ...projectKeyNames, includeStats: true }] },
+  has: { args: [{ ...callOptionKeys, ...projectKeyNames }] },
+  list: {
+    args: [
+      {
+        ...callOptionKeys,
+        projectIds: true,
+        projectName: true,
+        nameContains: true,
+        referenceDatasetId: true,
+        referenceFree: true,
+        metadata: true,
+        includeStats: true,
+        limit: true,
+      },
+    ],
+    throws: true,
+  },
+  update: {
+    args: [
+      {
+        ...callOptionKeys,
+        ...projectKeyNames,
+        name: true,
+        description: true,
+        extra: true,
+        metadata: true,
+        endTime: true,
+      },
+    ],
+  },
+  delete: { args: [{ ...callOptionKeys, ...projectKeyNames }] },
+  url: { args: [{ ...callOptionKeys, ...projectKeyNames }] },
+};

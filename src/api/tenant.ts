@@ -2,6 +2,8 @@ import { assertHandle } from "../model/resources/prompt-identifier.ts";
 import { parseTenantSettings } from "../model/resources/tenant.ts";
 import type { TenantSettings } from "../model/resources/tenant.ts";
 import type { Call, CallOptions } from "./http/http.ts";
+import { callOptionKeys } from "./http/known-arguments.ts";
+import type { CallTable } from "./http/known-arguments.ts";
 
 /** The tenant that the client's key belongs to. */
 export class Tenant {
@@ -36,3 +38,9 @@ export class Tenant {
     );
   }
 }
+
+/** The option names that each method accepts. */
+export const tenantCalls: CallTable<Tenant> = {
+  settings: { args: [callOptionKeys] },
+  setHandle: { args: [null, callOptionKeys] },
+};

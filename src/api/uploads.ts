@@ -1,3 +1,4 @@
+import { callOptionKeys } from "./http/known-arguments.ts";
 import type { Writable } from "node:stream";
 import type { WirePost } from "../model/run.ts";
 import type { UploadResult, UploadSettings, UploadSource } from "../model/resources/upload.ts";
@@ -71,3 +72,18 @@ export interface Uploader {
   feedback<Row>(source: UploadSource<Row>, request: UploadFeedback<Row>): Promise<UploadResult>;
   runs<Row>(source: UploadSource<Row>, request: UploadRuns<Row>): Promise<UploadResult>;
 }
+
+/** The option names of {@link UploadSettings}. */
+export const uploadSettingKeys = {
+  ...callOptionKeys,
+  chunkBytes: true,
+  chunkCount: true,
+  inFlight: true,
+  ordered: true,
+  checkpoint: { path: true, source: true },
+  dryRun: true,
+  patienceMs: true,
+  onRejected: true,
+  onProgress: true,
+  onWait: true,
+} as const;

@@ -1,12 +1,3 @@
-import type { AnnotationQueues } from "../api/annotation-queues.ts";
-import type { Datasets } from "../api/datasets/datasets.ts";
-import type { Examples } from "../api/datasets/examples.ts";
-import type { Experiments } from "../api/experiments.ts";
-import type { Feedbacks } from "../api/feedback.ts";
-import type { Projects } from "../api/projects.ts";
-import type { Prompts } from "../api/prompts/prompts.ts";
-import type { Runs } from "../api/runs/runs.ts";
-import type { Tenant } from "../api/tenant.ts";
 import type { WirePatch, WirePost } from "../model/run.ts";
 import { isTracingConfigured } from "../model/options/environment.ts";
 import { isLogged } from "../model/options/log-level.ts";
@@ -26,8 +17,8 @@ import type { StartOptions } from "../tracing/runs/context.ts";
 import type { RunTree } from "../tracing/runs/run-tree.ts";
 import { uncounted } from "../tracing/queue/stack-room.ts";
 import { noopRun } from "../tracing/runs/noop-run.ts";
-import { createApi } from "./api.ts";
-import type { Api } from "./api.ts";
+import { createApi } from "./resources.ts";
+import type { Api, Resources } from "./resources.ts";
 import { watchEnd } from "../delivery/lifecycle.ts";
 import { consoleLogger, logFaults, logThrough } from "../delivery/reporter.ts";
 import { Recording } from "../delivery/recording.ts";
@@ -55,34 +46,21 @@ export interface TimeLimit {
   readonly timeoutMs?: number | undefined;
 }
 
+/** The resources of the client, such as {@link Resources.projects}, are its properties. */
+// Merged with the class, so that a new resource needs no change here: the constructor assigns all of them.
+// oxlint-disable-next-line typescript/no-empty-object-type, typescript/no-unsafe-declaration-merging -- see the line above
+export interface Client extends Resources {}
+
 /**
  * Records runs and delivers them through worker threads. Recording never throws, never waits and never ends the program;
  * records that can't be delivered are counted in {@link Client.stats}. Methods of its resources, such as
- * {@link Client.projects}, send requests to the server, and throw an {@link SdkError} if they fail.
+ * {@link Resources.projects}, send requests to the server, and throw an {@link SdkError} if they fail.
  *
  * @throws {@link OptionError} an option is unknown or has an invalid value.
  */
 export class Client implements TracingClient {
   /** Internal: runs use this to record themselves. Not for callers. */
   readonly [recorder]: Recorder;
-  /** Projects, which group runs. */
-  readonly projects: Projects;
-  /** Versioned prompts. */
-  readonly prompts: Prompts;
-  /** Queries over recorded runs. */
-  readonly runs: Runs;
-  /** Datasets of examples, with versions and splits. */
-  readonly datasets: Datasets;
-  /** The examples in datasets. */
-  readonly examples: Examples;
-  /** Comparisons of experiments, which are projects that ran over the same dataset. */
-  readonly experiments: Experiments;
-  /** Feedback on runs and projects. */
-  readonly feedback: Feedbacks;
-  /** Queues of runs for human review. */
-  readonly annotationQueues: AnnotationQueues;
-  /** The tenant that the API key belongs to. */
-  readonly tenant: Tenant;
   readonly #api: Api;
   readonly #sync: Sync;
   readonly #options: ResolvedOptions;
@@ -107,16 +85,9 @@ export class Client implements TracingClient {
       uploadThreads: this.#options.workers,
       env: workerEnvironment(process.env),
     });
-    this.projects = this.#api.projects;
-    this.prompts = this.#api.prompts;
-    this.runs = this.#api.runs;
-    this.datasets = this.#api.datasets;
-    this.examples = this.#api.examples;
-    this.experiments = this.#api.experiments;
-    this.feedback = this.#api.feedback;
-    this.annotationQueues = this.#api.annotationQueues;
-    this.tenant = this.#api.tenant;
-    this.#sync = new Sync({ api: this.#api, options: this.#options, headers, warn });
+    const { resources } = this.#api;
+    Object.assign(this, resources);
+    this.#sync = new Sync({ resources, options: this.#options, headers, warn });
     this[recorder] = this.#recording;
     this.#unregister = registerClient(this, (timeoutMs) => this.flush({ timeoutMs }));
     this.#unwatch = watchEnd(this.#recording);

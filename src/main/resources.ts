@@ -1,22 +1,137 @@
-import type { AnnotationQueues } from "../api/annotation-queues.ts";
-import type { Datasets } from "../api/datasets/datasets.ts";
-import type { Examples } from "../api/datasets/examples.ts";
-import type { Experiments } from "../api/experiments.ts";
-import type { Feedbacks } from "../api/feedback.ts";
-import type { Projects } from "../api/projects.ts";
-import type { Prompts } from "../api/prompts/prompts.ts";
-import type { Runs } from "../api/runs/runs.ts";
-import type { Tenant } from "../api/tenant.ts";
+import { AnnotationQueues, annotationQueueCalls } from "../api/annotation-queues.ts";
+import { Datasets, datasetCalls } from "../api/datasets/datasets.ts";
+import { Examples, exampleCalls } from "../api/datasets/examples.ts";
+import { Experiments, experimentCalls } from "../api/experiments.ts";
+import { Feedbacks, feedbackCalls } from "../api/feedback.ts";
+import { refuseUnknownKeys } from "../api/http/known-arguments.ts";
+import type { CallTables } from "../api/http/known-arguments.ts";
+import { Http } from "../api/http/http.ts";
+import type { HttpOptions } from "../api/http/http.ts";
+import { Projects, projectCalls } from "../api/projects.ts";
+import { Prompts, promptCalls } from "../api/prompts/prompts.ts";
+import { Runs, runCalls } from "../api/runs/runs.ts";
+import { Tenant, tenantCalls } from "../api/tenant.ts";
+import { TenantIds } from "../api/tenant-ids.ts";
+import { OptionError } from "../model/errors.ts";
+import { definedOf } from "../model/fields.ts";
+import { hostOf } from "../model/links.ts";
+import { sendsNothing } from "../model/options/options.ts";
+import type { ResolvedOptions } from "../model/options/options.ts";
+import { Uploads } from "../uploads/uploads.ts";
+import { SharedTraffic } from "../model/records/shared-traffic.ts";
+import { connectionOf, shippingOf } from "../delivery/shipping-options.ts";
+import { UploadPool } from "../uploads/upload-pool.ts";
+
+// To add a resource, add it to `Resources`, `callTables` and `createApi`. `client`, `client.sync` and the checks of
+// arguments follow from these.
 
 /** The resources of a client. */
 export interface Resources {
+  /** Projects, which group runs. */
   readonly projects: Projects;
+  /** Versioned prompts. */
   readonly prompts: Prompts;
+  /** Queries over recorded runs. */
   readonly runs: Runs;
+  /** Datasets of examples, with versions and splits. */
   readonly datasets: Datasets;
+  /** The examples in datasets. */
   readonly examples: Examples;
+  /** Comparisons of experiments, which are projects that ran over the same dataset. */
   readonly experiments: Experiments;
+  /** Feedback on runs and projects. */
   readonly feedback: Feedbacks;
+  /** Queues of runs for human review. */
   readonly annotationQueues: AnnotationQueues;
+  /** The tenant that the API key belongs to. */
   readonly tenant: Tenant;
+}
+
+/** The option names that the methods of each resource accept. */
+export const callTables: CallTables<Resources> = {
+  projects: projectCalls,
+  prompts: promptCalls,
+  runs: runCalls,
+  datasets: datasetCalls,
+  examples: exampleCalls,
+  experiments: experimentCalls,
+  feedback: feedbackCalls,
+  annotationQueues: annotationQueueCalls,
+  tenant: tenantCalls,
+};
+
+/** The resources of a client, which share one HTTP client. It connects at the first call. */
+export interface Api {
+  readonly resources: Resources;
+  /** Aborts the calls in progress and closes connections and threads. Final; may be called twice. */
+  readonly close: () => Promise<void>;
+}
+
+/** Settings that differ between a client and the worker thread of `client.sync`. */
+export interface ApiContext extends Pick<HttpOptions, "ambientSignal"> {
+  /** Number of worker threads for uploads; 0 uploads from the current thread. */
+  readonly uploadThreads: number;
+  /** The environment variables of these threads. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Called with the warnings of resources. */
+  readonly warn: (message: string) => void;
+}
+
+export function createApi(
+  options: ResolvedOptions,
+  headers: Readonly<Record<string, string>>,
+  { ambientSignal, warn, uploadThreads, env }: ApiContext,
+): Api {
+  const { attempts, retryAfterLimitMs, maxResponseBytes, requestsInFlight } = options;
+  const connection = connectionOf(options, headers, requestsInFlight);
+  const http = new Http({
+    connection,
+    attempts,
+    retryAfterLimitMs,
+    maxResponseBytes,
+    ...definedOf({ ambientSignal }),
+  });
+  const sendProblem = sendsNothing(options);
+  const host = hostOf(options.endpoint);
+  const projects = new Projects(http.call, host);
+  const tenant = new Tenant(http.call);
+  const pool = new UploadPool({
+    shipping: shippingOf(options, headers, new SharedTraffic()),
+    threads: uploadThreads,
+    env,
+  });
+  const uploader: Uploads = new Uploads({
+    call: http.call,
+    datasets: { create: async (request) => datasets.create(request) },
+    shipper: () => {
+      if (sendProblem !== undefined) {
+        throw new OptionError(sendProblem);
+      }
+      return pool;
+    },
+    filters: options,
+    attachmentBytes: options.maxAttachmentBytes,
+    projectName: options.projectName,
+  });
+  const examples = new Examples(http, options.endpoint, uploader);
+  const tenants = new TenantIds(tenant, projects);
+  const init = { host, endpoint: options.endpoint, tenants, examples, warn };
+  const datasets: Datasets = new Datasets(http, init);
+  const resources: Resources = {
+    projects,
+    prompts: new Prompts(http.call, host, tenant),
+    runs: new Runs(http, { host, endpoint: options.endpoint, projects, uploader }),
+    datasets,
+    examples,
+    experiments: new Experiments(http.call, projects),
+    feedback: new Feedbacks(http.call, uploader),
+    annotationQueues: new AnnotationQueues(http.call),
+    tenant,
+  };
+  return {
+    resources: refuseUnknownKeys(resources, callTables),
+    close: async () => {
+      await Promise.all([http.close(), pool.close()]);
+    },
+  };
 }

@@ -8,7 +8,6 @@ import { createSyncFacade } from "../api/sync/sync-facade.ts";
 import type { BlockingResources } from "../api/sync/sync-facade.ts";
 import type { Outcome } from "../api/sync/protocol.ts";
 import { isHandlingRequest, watchRequests } from "../api/sync/request-context.ts";
-import type { Api } from "./api.ts";
 import type { Resources } from "./resources.ts";
 import { workerEnvironment } from "../delivery/shipping-options.ts";
 
@@ -16,7 +15,7 @@ import { workerEnvironment } from "../delivery/shipping-options.ts";
 export type SyncResources = BlockingResources<Resources>;
 
 export interface SyncInit {
-  readonly api: Api;
+  readonly resources: Resources;
   readonly options: ResolvedOptions;
   readonly headers: Readonly<Record<string, string>>;
   /** Called with warnings. */
@@ -53,8 +52,7 @@ export class Sync {
 
   #createFacade(): SyncResources {
     watchRequests();
-    const { close: _, ...resources } = this.#init.api;
-    return createSyncFacade<Resources>(resources, {
+    return createSyncFacade<Resources>(this.#init.resources, {
       timeoutMs: this.#init.options.syncTimeoutMs,
       problemWithTimeout: (value) => problemWith("syncTimeoutMs", value),
       call: (call) => this.#call(call),

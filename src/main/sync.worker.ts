@@ -11,9 +11,9 @@ const replies = new ReplyChannel(channel);
 try {
   // A dynamic import, so that a failure is reported to the main thread. A failed static import would end the worker
   // first.
-  const { createApi } = await import("./api.ts");
+  const { createApi } = await import("./resources.ts");
   const currentSignal = new AsyncLocalStorage<AbortSignal>();
-  const { close: _, ...resources } = createApi(options, headers, {
+  const { resources } = createApi(options, headers, {
     ambientSignal: () => currentSignal.getStore(),
     // Uploads run in this thread, which is already a worker.
     uploadThreads: 0,

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Client, OptionError, ValidationError } from "../../src/main/index.ts";
 import type { ClientOptions } from "../../src/main/index.ts";
-import { callTables } from "../../src/main/call-tables.ts";
+import { callTables } from "../../src/main/resources.ts";
 
 let requests = 0;
 const server = createServer((_request, response) => {

@@ -115,3 +115,6 @@ export function toVersion(version: VersionKey | undefined, name: string): string
   }
   return version.toISOString();
 }
+
+/** The option names of {@link DatasetKey}. */
+export const datasetKeyNames = { datasetId: true, datasetName: true } as const;

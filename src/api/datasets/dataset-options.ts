@@ -155,3 +155,13 @@ export interface CloneDataset extends CallOptions {
    */
   readonly sourceEndpoint?: string | undefined;
 }
+
+/** The option names of {@link CreateDataset}, other than the name of the dataset. */
+export const newDatasetKeys = {
+  description: true,
+  dataType: true,
+  inputsSchema: true,
+  outputsSchema: true,
+  metadata: true,
+  id: true,
+} as const;

@@ -44,6 +44,7 @@ import {
   readDataset,
   toVersion,
   withDatasetNotFound,
+  datasetKeyNames,
 } from "./dataset-key.ts";
 import type {
   CloneDataset,
@@ -65,6 +66,9 @@ import type {
 } from "./dataset-options.ts";
 import type { Examples } from "./examples.ts";
 import { listSharedExamples, sharedQuery } from "./shared-examples.ts";
+import { callOptionKeys } from "../http/known-arguments.ts";
+import type { CallTable } from "../http/known-arguments.ts";
+import { newDatasetKeys } from "./dataset-options.ts";
 
 export interface DatasetsInit {
   /** Address of the UI, for links. */
@@ -524,3 +528,89 @@ function requireVersion(version: Date | string | undefined, name: string): strin
   }
   return text;
 }
+
+const sharedExampleKeys = {
+  ...callOptionKeys,
+  exampleIds: true,
+  metadata: true,
+  filter: true,
+} as const;
+
+/** The option names that each method accepts. */
+export const datasetCalls: CallTable<Datasets> = {
+  create: { args: [{ ...callOptionKeys, ...newDatasetKeys, name: true }] },
+  createFromCsv: {
+    args: [
+      {
+        ...callOptionKeys,
+        file: true,
+        inputKeys: true,
+        outputKeys: true,
+        name: true,
+        fileName: true,
+        description: true,
+        dataType: true,
+      },
+    ],
+  },
+  read: { args: [{ ...callOptionKeys, ...datasetKeyNames }] },
+  has: { args: [{ ...callOptionKeys, ...datasetKeyNames }] },
+  list: {
+    args: [
+      {
+        ...callOptionKeys,
+        datasetIds: true,
+        datasetName: true,
+        nameContains: true,
+        dataType: true,
+        metadata: true,
+        offset: true,
+        limit: true,
+      },
+    ],
+    throws: true,
+  },
+  update: {
+    args: [
+      {
+        ...callOptionKeys,
+        ...datasetKeyNames,
+        name: true,
+        description: true,
+        inputsSchema: true,
+        outputsSchema: true,
+        metadata: true,
+      },
+    ],
+  },
+  delete: { args: [{ ...callOptionKeys, ...datasetKeyNames }] },
+  deleteMany: { args: [null, callOptionKeys] },
+  url: { args: [{ ...callOptionKeys, ...datasetKeyNames }] },
+  listVersions: {
+    args: [{ ...callOptionKeys, ...datasetKeyNames, exampleId: true, search: true, limit: true }],
+    throws: true,
+  },
+  readVersion: { args: [{ ...callOptionKeys, ...datasetKeyNames, asOf: true, tag: true }] },
+  tag: { args: [{ ...callOptionKeys, ...datasetKeyNames, asOf: true, tag: true }] },
+  diff: { args: [{ ...callOptionKeys, ...datasetKeyNames, fromVersion: true, toVersion: true }] },
+  listSplits: { args: [{ ...callOptionKeys, ...datasetKeyNames, asOf: true }] },
+  updateSplits: {
+    args: [
+      { ...callOptionKeys, ...datasetKeyNames, splitName: true, exampleIds: true, remove: true },
+    ],
+  },
+  share: { args: [{ ...callOptionKeys, ...datasetKeyNames }] },
+  unshare: { args: [{ ...callOptionKeys, ...datasetKeyNames }] },
+  readShare: { args: [{ ...callOptionKeys, ...datasetKeyNames }] },
+  readShared: { args: [null, callOptionKeys] },
+  listSharedExamples: { args: [null, { ...sharedExampleKeys, limit: true }], throws: true },
+  countSharedExamples: { args: [null, sharedExampleKeys] },
+  clone: { args: [null, { ...callOptionKeys, name: true, sourceEndpoint: true }] },
+  exportOpenAi: { args: [{ ...callOptionKeys, ...datasetKeyNames, asOf: true }], throws: true },
+  exportCsv: { args: [{ ...callOptionKeys, ...datasetKeyNames, asOf: true }], throws: true },
+  exportJsonl: { args: [{ ...callOptionKeys, ...datasetKeyNames, asOf: true }], throws: true },
+  index: { args: [{ ...callOptionKeys, ...datasetKeyNames, tag: true }] },
+  search: {
+    args: [{ ...callOptionKeys, ...datasetKeyNames, inputs: true, limit: true, filter: true }],
+  },
+};

@@ -5,11 +5,11 @@ import type { Example } from "../../model/resources/example.ts";
 import { parseList } from "../../model/fields.ts";
 import type { UploadResult, UploadSource } from "../../model/resources/upload.ts";
 import { assertUuid, checkIds } from "../../model/ids.ts";
-import { readAttachmentBytes } from "../http/attachment-bytes.ts";
+import { readAttachmentBytes, attachmentKeys } from "../http/attachment-bytes.ts";
 import { toChat } from "./chat-example.ts";
 import { chunksOfDrafts, sendInChunks } from "../chunked-sending.ts";
 import type { ChunkLimits, ChunkedSending } from "../chunked-sending.ts";
-import { assertDatasetKey, datasetIdOf, toVersion } from "./dataset-key.ts";
+import { assertDatasetKey, datasetIdOf, toVersion, datasetKeyNames } from "./dataset-key.ts";
 import type {
   CreateChatExample,
   CreateExample,
@@ -40,6 +40,10 @@ import type { OffsetRequest, Pages } from "../http/pages.ts";
 import type { QueryValue } from "../http/request.ts";
 import { ServerInfoReader } from "../http/server-info.ts";
 import type { UploadExamples, UploadStream, Uploader } from "../uploads.ts";
+import { callOptionKeys } from "../http/known-arguments.ts";
+import type { CallTable } from "../http/known-arguments.ts";
+import { uploadSettingKeys } from "../uploads.ts";
+import { newDatasetKeys } from "./dataset-options.ts";
 
 /** Examples of one request, beside the limit of its bytes. */
 const examplesPerRequest = 1_000;
@@ -289,3 +293,81 @@ export class Examples {
     return { count: examplesPerRequest, bytes: batchBytes };
   }
 }
+
+const exampleFilterKeys = {
+  ...callOptionKeys,
+  ...datasetKeyNames,
+  ids: true,
+  asOf: true,
+  splits: true,
+  metadata: true,
+  filter: true,
+} as const;
+const newExampleKeys = {
+  id: true,
+  metadata: true,
+  split: true,
+  sourceRunId: true,
+  createdAt: true,
+  attachments: true,
+} as const;
+const exampleChangeKeys = {
+  inputs: true,
+  outputs: true,
+  metadata: true,
+  split: true,
+  attachments: true,
+  retainAttachments: true,
+  renameAttachments: true,
+} as const;
+const uploadExampleKeys = {
+  ...uploadSettingKeys,
+  ...datasetKeyNames,
+  createDataset: newDatasetKeys,
+  toExample: true,
+  idFrom: { key: true },
+} as const;
+
+/** The option names that each method accepts. */
+export const exampleCalls: CallTable<Examples> = {
+  create: {
+    args: [
+      {
+        ...callOptionKeys,
+        ...datasetKeyNames,
+        ...newExampleKeys,
+        inputs: true,
+        outputs: true,
+        useSourceRunIo: true,
+      },
+    ],
+  },
+  createChat: {
+    args: [
+      { ...callOptionKeys, ...datasetKeyNames, ...newExampleKeys, messages: true, answer: true },
+    ],
+  },
+  createMany: { args: [{ ...callOptionKeys, ...datasetKeyNames, examples: true }] },
+  update: { args: [null, { ...callOptionKeys, ...exampleChangeKeys }] },
+  updateMany: { args: [{ ...callOptionKeys, datasetId: true, examples: true }] },
+  read: { args: [null, { ...callOptionKeys, asOf: true }] },
+  readAttachment: { args: [attachmentKeys, callOptionKeys] },
+  list: {
+    args: [
+      {
+        ...exampleFilterKeys,
+        inlineS3Urls: true,
+        includeAttachments: true,
+        offset: true,
+        order: true,
+        limit: true,
+      },
+    ],
+    throws: true,
+  },
+  count: { args: [exampleFilterKeys] },
+  delete: { args: [null, callOptionKeys] },
+  deleteMany: { args: [null, { ...callOptionKeys, hardDelete: true }] },
+  upload: { args: [null, uploadExampleKeys] },
+  uploadStream: { args: [uploadExampleKeys], throws: true },
+};

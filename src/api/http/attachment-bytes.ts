@@ -28,3 +28,6 @@ export async function readAttachmentBytes(
   }
   return Buffer.concat(chunks);
 }
+
+/** The names of the fields of {@link Attachment}. */
+export const attachmentKeys = { mimeType: true, presignedUrl: true } as const;

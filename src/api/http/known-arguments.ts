@@ -180,3 +180,6 @@ const hasCheckedKeys = (value: unknown, path: string): value is object =>
   typeof value === "object" &&
   value !== null &&
   (path === "" || [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null));
+
+/** The option names of {@link CallOptions}. */
+export const callOptionKeys = { signal: true } as const;

@@ -45,6 +45,8 @@ import { ValidationError } from "../../model/errors.ts";
 import { hubPromptUrl, ownPromptUrl } from "../../model/links.ts";
 import type { PromptPage } from "../../model/links.ts";
 import type { TenantSettings } from "../../model/resources/tenant.ts";
+import { callOptionKeys } from "../http/known-arguments.ts";
+import type { CallTable } from "../http/known-arguments.ts";
 
 /**
  * The prompt hub. A prompt is identified by `repo` (one of your own) or `owner/repo`. A commit is identified by
@@ -381,3 +383,64 @@ class PromptOwnership {
       : hubPromptUrl(host, page);
   }
 }
+
+const promptFieldKeys = {
+  ...callOptionKeys,
+  description: true,
+  readme: true,
+  tags: true,
+  isPublic: true,
+} as const;
+
+/** The option names that each method accepts. */
+export const promptCalls: CallTable<Prompts> = {
+  create: { args: [null, promptFieldKeys] },
+  read: { args: [null, callOptionKeys] },
+  has: { args: [null, callOptionKeys] },
+  list: {
+    args: [
+      {
+        ...callOptionKeys,
+        query: true,
+        owner: true,
+        tags: true,
+        isPublic: true,
+        isArchived: true,
+        sortField: true,
+        sortDirection: true,
+        limit: true,
+      },
+    ],
+    throws: true,
+  },
+  update: { args: [null, { ...promptFieldKeys, isArchived: true }] },
+  delete: { args: [null, callOptionKeys] },
+  deleteMany: { args: [null, callOptionKeys] },
+  like: { args: [null, callOptionKeys] },
+  unlike: { args: [null, callOptionKeys] },
+  url: { args: [null, callOptionKeys] },
+  commit: {
+    args: [
+      null,
+      { ...callOptionKeys, manifest: true, parentCommit: true, description: true, tags: true },
+    ],
+  },
+  listCommits: { args: [null, { ...callOptionKeys, tag: true, limit: true }], throws: true },
+  pull: { args: [null, { ...callOptionKeys, includeModel: true }] },
+  push: {
+    args: [
+      null,
+      {
+        ...promptFieldKeys,
+        manifest: true,
+        parentCommit: true,
+        commitDescription: true,
+        commitTags: true,
+      },
+    ],
+  },
+  tag: { args: [null, { ...callOptionKeys, tag: true }] },
+  readTag: { args: [null, { ...callOptionKeys, tag: true }] },
+  listTags: { args: [null, callOptionKeys] },
+  deleteTag: { args: [null, { ...callOptionKeys, tag: true }] },
+};

@@ -13,7 +13,7 @@ import type { UploadResult, UploadSource } from "../../model/resources/upload.ts
 import { parseRunStats } from "../../model/resources/run-stats.ts";
 import type { RunStats } from "../../model/resources/run-stats.ts";
 import { unknownKeysOf, unknownKeyText } from "../../model/unknown-keys.ts";
-import { readAttachmentBytes } from "../http/attachment-bytes.ts";
+import { readAttachmentBytes, attachmentKeys } from "../http/attachment-bytes.ts";
 import type { ApiTransport, Call, CallOptions } from "../http/http.ts";
 import { pagesByCursor } from "../http/pages.ts";
 import type { Pages } from "../http/pages.ts";
@@ -21,6 +21,9 @@ import type { Projects } from "../projects.ts";
 import { toWireFilter } from "./run-filter.ts";
 import type { RunFilter } from "./run-filter.ts";
 import type { Uploader, UploadRuns } from "../uploads.ts";
+import { callOptionKeys } from "../http/known-arguments.ts";
+import type { CallTable } from "../http/known-arguments.ts";
+import { uploadSettingKeys } from "../uploads.ts";
 
 /** Arguments of {@link Runs.read}. */
 export interface ReadRun extends CallOptions {
@@ -259,3 +262,36 @@ function attachChildren(run: Run, children: Map<string, Run[]>): Run {
   children.delete(run.id);
   return { ...run, childRuns: ownChildren.map((child) => attachChildren(child, children)) };
 }
+
+const runFilterKeys = {
+  ...callOptionKeys,
+  projectIds: true,
+  projectNames: true,
+  ids: true,
+  traceId: true,
+  parentRunId: true,
+  runType: true,
+  referenceExampleIds: true,
+  isRoot: true,
+  error: true,
+  startTime: true,
+  endTime: true,
+  query: true,
+  filter: true,
+  traceFilter: true,
+  treeFilter: true,
+} as const;
+
+/** The option names that each method accepts. */
+export const runCalls: CallTable<Runs> = {
+  upload: { args: [null, { ...uploadSettingKeys, toRun: true, projectName: true }] },
+  read: { args: [null, { ...callOptionKeys, withChildRuns: true }] },
+  readAttachments: { args: [null, callOptionKeys] },
+  readAttachment: { args: [attachmentKeys, callOptionKeys] },
+  list: { args: [{ ...runFilterKeys, select: true, order: true, limit: true }], throws: true },
+  stats: { args: [runFilterKeys] },
+  share: { args: [null, callOptionKeys] },
+  unshare: { args: [null, callOptionKeys] },
+  readShared: { args: [null, callOptionKeys] },
+  url: { args: [null, callOptionKeys] },
+};
