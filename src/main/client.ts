@@ -53,7 +53,7 @@ export interface Client extends Resources {}
 
 /**
  * Records runs and delivers them through worker threads. Recording never throws, never waits and never ends the program;
- * records that can't be delivered are counted in {@link Client.stats}. Methods of its resources, such as
+ * records that can't be delivered are counted in {@link (Client:class).stats}. Methods of its resources, such as
  * {@link Resources.projects}, send requests to the server, and throw an {@link SdkError} if they fail.
  *
  * @throws {@link OptionError} an option is unknown or has an invalid value.
@@ -128,7 +128,7 @@ export class Client implements TracingClient {
     return done;
   }
 
-  /** Records an update of a run in wire format. Behaves like {@link Client.createRun}. */
+  /** Records an update of a run in wire format. Behaves like {@link (Client:class).createRun}. */
   updateRun(id: string, patch: WirePatch): Promise<void> {
     try {
       this.#recording.recordWire("patch", id, patch);
@@ -194,7 +194,7 @@ export class Client implements TracingClient {
 }
 
 /**
- * Flushes every open client of this process, as {@link Client.flush} does for one, and sums the results. Use it where no
+ * Flushes every open client of this process, as {@link (Client:class).flush} does for one, and sums the results. Use it where no
  * client is at hand, for example in a serverless function before it returns.
  */
 export const flush = ({ timeoutMs }: TimeLimit = {}): Promise<FlushResult> => flushAll(timeoutMs);

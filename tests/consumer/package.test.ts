@@ -37,7 +37,7 @@ test("the package depends on six packages and no other", async () => {
 
 test("the package holds the SDK's own folders: no server, database, UI or test", () => {
   const built =
-    /^dist\/(api|delivery|main|model|tracing|transport|uploads|workers)\/[\w./-]+\.(js|d\.ts)(\.map)?$/;
+    /^dist\/(api|delivery|integrations|main|model|tracing|transport|uploads|workers)\/[\w./-]+\.(js|d\.ts)(\.map)?$/;
   const entries = ["bin/millrace.mjs", "cjs/index.cjs", "cjs/index.d.cts"];
   const otherFiles = [...entries, "CHANGELOG.md", "LICENSE", "README.md", "package.json"];
   expect(files.filter((file) => !built.test(file) && !otherFiles.includes(file))).toEqual([]);

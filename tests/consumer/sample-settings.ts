@@ -342,11 +342,11 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/tracing.md",
-    contains: "app.use(",
+    contains: "millrace/express",
     before: `${assertion}
       import type { AddressInfo } from "node:net";
       import express from "express";
-      import { Client, RunTree, traceable, withRun } from "millrace";
+      import { Client, traceable } from "millrace";
       const client = new Client();
       const app = express();
       const inner = traceable(async () => "done", { name: "inner" });`,
@@ -369,7 +369,7 @@ export const settings: readonly Setting[] = [
         console.log(name, JSON.stringify(outputs));
       }
       ${close}`,
-    prints: `inner false {"outputs":"done"} GET /ask true {"status":200} GET /none {"status":404} caller …`,
+    prints: `inner false {"outputs":"done"} GET /ask true {"status":200,"route":"/ask"} GET /none {"status":404} caller …`,
   },
   {
     page: "docs/tracing.md",
