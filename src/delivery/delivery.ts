@@ -2,6 +2,7 @@ import { setMaxListeners } from "node:events";
 import { createHistogram } from "node:perf_hooks";
 import type { ServerInfo } from "../model/resources/server-info.ts";
 import type { RefusedRun, ShipReport } from "../model/records/shipping.ts";
+import { lossTexts } from "../model/stats.ts";
 import type { LossReason, Quantiles } from "../model/stats.ts";
 
 import type { Ledger } from "../tracing/queue/ledger.ts";
@@ -13,7 +14,6 @@ import type { TapeShipper } from "../workers/host/pool.ts";
 import type { Spool } from "../workers/spool/spool.ts";
 import { CrashIsolation } from "./crash-isolation.ts";
 import { countRedacted } from "./count-redacted.ts";
-import { lossTexts } from "./reporter.ts";
 import type { Reporter } from "./reporter.ts";
 
 export interface DeliveryOptions {

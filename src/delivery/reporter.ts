@@ -6,6 +6,7 @@ import type { LogLevel, MessageLevel } from "../model/options/log-level.ts";
 import { toPrintable } from "../model/printable-text.ts";
 import type { PlainOptions } from "../model/options/option-table.ts";
 import type { ShipReport } from "../model/records/shipping.ts";
+import { lossTexts } from "../model/stats.ts";
 import type { Logger, LossReason } from "../model/stats.ts";
 import type { CutReason } from "../tracing/queue/ledger.ts";
 import { assertStackRoom } from "../tracing/queue/stack-room.ts";
@@ -23,22 +24,6 @@ const channels: Readonly<Record<EventName, Channel>> = {
   dropped: channel("millrace:dropped"),
   spooled: channel("millrace:spooled"),
   retried: channel("millrace:retried"),
-};
-
-/** Descriptions of the reasons for lost records. */
-export const lossTexts: Readonly<Record<LossReason, string>> = {
-  queueFull: "the queue is full (maxQueueBytes, maxQueueRecords)",
-  rejected: "the server refused them",
-  expired: "every attempt failed",
-  closed: "the client was closed, or the process ended, before they were sent",
-  workerLost: "workers crashed repeatedly while they had the records",
-  quarantined:
-    "workers crashed or hung while they wrote the records, or the records can't be written as JSON",
-  invalid: "the runs were malformed: invalid id or dotted order",
-  unencodable: "the records could not be encoded",
-  spoolFull: "the spool's quota was reached (spoolQuotaBytes)",
-  spoolLost: "the spool's files were removed or damaged",
-  misconfigured: "an environment variable with the server's address or credentials is invalid",
 };
 
 /** Descriptions of the reasons for truncated fields, which are counted in `truncated`. */

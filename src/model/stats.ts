@@ -1,41 +1,41 @@
 import type { ErrorCode } from "./errors.ts";
 import type { ServerInfo } from "./resources/server-info.ts";
 
-/** Why a record was not delivered. Every lost record is counted under exactly one reason. */
+/**
+ * Why a record was not delivered. Every lost record is counted under exactly one reason. docs/delivery.md says when
+ * each applies.
+ */
 export const lossReasons = [
-  /** The limit of the queue was reached. */
   "queueFull",
-  /** The server refused the record permanently. */
   "rejected",
-  /** Every attempt failed, or the time limit was reached. */
   "expired",
-  /** Recorded after `close()`, or undelivered when the client closed or the process ended. */
   "closed",
-  /**
-   * Workers crashed repeatedly while they had the record, but not because of it as far as is known.
-   */
   "workerLost",
-  /**
-   * Workers crashed or hung twice while they wrote the record, or it could not be written as JSON.
-   * It was isolated to protect other records.
-   */
   "quarantined",
-  /** The record is malformed: its id is not a UUID, or contradicts its dotted order. */
   "invalid",
-  /** The record could not be encoded. */
   "unencodable",
-  /** The record was spooled and then deleted because the spool's quota was exceeded. */
   "spoolFull",
-  /** The record was spooled, and its file was deleted or damaged. */
   "spoolLost",
-  /**
-   * Nothing may be sent, because an environment variable with the address of the server or with
-   * credentials is invalid.
-   */
   "misconfigured",
 ] as const;
 
 export type LossReason = (typeof lossReasons)[number];
+
+/** The sentence of each reason for the log. */
+export const lossTexts: Readonly<Record<LossReason, string>> = {
+  queueFull: "the queue is full (maxQueueBytes, maxQueueRecords)",
+  rejected: "the server refused them",
+  expired: "every attempt failed",
+  closed: "the client was closed, or the process ended, before they were sent",
+  workerLost: "workers crashed repeatedly while they had the records",
+  quarantined:
+    "workers crashed or hung while they wrote the records, or the records can't be written as JSON",
+  invalid: "the runs were malformed: invalid id or dotted order",
+  unencodable: "the records could not be encoded",
+  spoolFull: "the spool's quota was reached (spoolQuotaBytes)",
+  spoolLost: "the spool's files were removed or damaged",
+  misconfigured: "an environment variable with the server's address or credentials is invalid",
+};
 
 /**
  * Quantiles of a duration in milliseconds. The error is at most one percent. Durations above one
