@@ -7,6 +7,7 @@ import type { ReaderCall, ReaderData, ReaderMessage } from "./store/reader-proto
 import { openReader } from "./storage/sqlite/open-database.ts";
 import type { Connection } from "./storage/sqlite/connection.ts";
 import { attachTextIndex } from "./runs/sqlite/text-index/text-index.ts";
+import { TaskQueue } from "./storage/task-queue.ts";
 import { invokeMethod, toFailure } from "./storage/thread-reply.ts";
 
 // Runs queries one after the other, on a read-only connection of this thread.
@@ -25,22 +26,26 @@ function start(port: MessagePort, { path, ended }: ReaderData): void {
     const readers = createReaders(db);
     const opened = db;
     onDamage((detail) => post({ kind: "damaged", detail }));
-    port.on("message", (call: ReaderCall | "close") => {
-      if (call === "close") {
-        opened.close();
-        port.close();
-        return;
-      }
+    const answer = async (call: ReaderCall): Promise<void> => {
       const { sequence, withinMs } = call;
       try {
-        const value = opened.limited({ durationMs: withinMs, ended }, () =>
+        const value = await opened.limited({ durationMs: withinMs, ended }, () =>
           invokeMethod(readers, call),
         );
         post({ kind: "answer", sequence, value });
       } catch (cause) {
         post(toFailure(sequence, cause));
       }
-    });
+    };
+    const close = (): void => {
+      opened.close();
+      port.close();
+    };
+    // A deadline belongs to the connection, so the queries of a thread never overlap.
+    const queries = new TaskQueue();
+    port.on("message", (call: ReaderCall | "close") =>
+      queries.add(() => (call === "close" ? close() : answer(call))),
+    );
     post({ kind: "ready" });
   } catch (cause) {
     db?.close();

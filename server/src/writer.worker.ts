@@ -21,6 +21,7 @@ import { openWriter } from "./store/schema.ts";
 import { rollBack } from "./storage/sqlite/connection.ts";
 import { foldLog } from "./storage/sqlite/write-ahead-log.ts";
 import type { Connection } from "./storage/sqlite/connection.ts";
+import { TaskQueue } from "./storage/task-queue.ts";
 import { invokeMethod, toFailure } from "./storage/thread-reply.ts";
 import type { ThreadAnswer } from "./storage/thread-reply.ts";
 import type { WriterCall, WriterMessage, WriterRequest } from "./store/writer-protocol.ts";
@@ -60,6 +61,8 @@ function start(port: MessagePort, path: string): void {
       db.close();
       port.close();
     };
+    // Transactions never overlap: a group, or a slice of a long write, begins after the one before was committed.
+    const turns = new TaskQueue();
     const longWrites = new LongWrites({
       db,
       beforeSlice: (call, isUndo) => {
@@ -81,7 +84,8 @@ function start(port: MessagePort, path: string): void {
       canRestart: (call) => isRestartable(call),
       toReportedCause: (call, cause) =>
         diskSpace.isFull(cause, isRemoval(call) ? noLoad : sliceLoad) ? diskSpace.failure() : cause,
-      run: (calls) => write([], () => calls),
+      run: (calls) => turns.addNext(() => write([], () => calls)),
+      takeTurn: (slice) => turns.add(slice),
       isLowOnSpace: () => diskSpace.isShort,
       onSlice: (call) => {
         sync.touch();
@@ -96,20 +100,20 @@ function start(port: MessagePort, path: string): void {
           diskSpace.takeReserve();
         }
         post({ kind: "done", activity: [], answers: [answer], buffers: [] });
-        write([call], () => deferred);
+        turns.addNext(() => write([call], () => deferred));
       },
     });
     /** Runs calls, then the file maintenance that they need. `completed` are calls that were written before. */
-    const write = (
+    const write = async (
       completed: readonly WriterCall[],
       takeCalls: () => readonly WriterCall[],
-    ): void => {
+    ): Promise<void> => {
       const group = takeCalls().filter((call) => !longWrites.deferIfConflicting(call));
       // Measure before writing: the results transfer the payload buffers back, which then have length 0.
       const bytes = group.reduce((sum, call) => sum + sizeOf(call), 0);
       if (
         group.length > 0 &&
-        writeGroup({ db, writers, damage, diskSpace, longWrites, post }, group) === "closed"
+        (await writeGroup({ db, writers, damage, diskSpace, longWrites, post }, group)) === "closed"
       ) {
         post({ kind: "done", activity: [], answers: longWrites.end(), buffers: [] });
         void close();
@@ -122,7 +126,11 @@ function start(port: MessagePort, path: string): void {
         checkpointer.erase(deletions.some(isOfExamples));
       }
     };
-    port.on("message", (first: WriterCall) => write([], () => takeGroup(port, first)));
+    const arrived: WriterCall[] = [];
+    port.on("message", (call: WriterCall) => {
+      arrived.push(call);
+      turns.add(() => write([], () => takeGroup(port, arrived)));
+    });
     post({ kind: "ready", readOnlyReason: diskSpace.reason });
   } catch (cause) {
     post({ kind: "failedToStart", reason: messageOf(cause) });
@@ -174,12 +182,15 @@ const isOfExamples = ({ request }: WriterCall): boolean =>
   request.kind === "write" &&
   /^(?:examples|largeExamples|datasets|uploads)$/.test(request.resource);
 
-/** The request and those that wait behind it, which share a transaction. */
-function takeGroup(port: MessagePort, first: WriterCall): readonly WriterCall[] {
-  const group = [first];
-  let bytes = sizeOf(first);
+/**
+ * The requests that have arrived and those that wait at the port, which share a transaction. What exceeds the limit is
+ * left for the next turn. Empty if an earlier turn took the requests.
+ */
+function takeGroup(port: MessagePort, arrived: WriterCall[]): readonly WriterCall[] {
+  const group: WriterCall[] = [];
+  let bytes = 0;
   while (bytes < serverLimits.groupBytes) {
-    const next = receiveMessageOnPort(port)?.message as WriterCall | undefined;
+    const next = arrived.shift() ?? (receiveMessageOnPort(port)?.message as WriterCall | undefined);
     if (next === undefined) {
       break;
     }
@@ -229,11 +240,11 @@ interface WriterContext {
 const maxRetries = 4;
 
 /** Writes a group and posts its results. The group is committed as a whole, or all of it fails. */
-function writeGroup(
+async function writeGroup(
   dependencies: WriterContext,
   group: readonly WriterCall[],
   attempts = 0,
-): "closed" | "open" {
+): Promise<"closed" | "open"> {
   const { db, writers, damage, diskSpace, post } = dependencies;
   const adding = group.filter((call) => !isRemoval(call));
   const load = adding.length > 0 ? loadOf(adding) : noLoad;
@@ -249,7 +260,10 @@ function writeGroup(
         answers.push(toFailure(call.sequence, refusal));
         continue;
       }
-      const outcome = performCall(dependencies, call);
+      const outcome =
+        call.request.kind === "write"
+          ? await performWrite(dependencies, call, call.request)
+          : performOther(dependencies, call.sequence, call.request);
       if ("write" in outcome) {
         startedWrites.push(outcome);
       } else {
@@ -270,7 +284,7 @@ function writeGroup(
     if (isFull && attempts < maxRetries && adding.length < group.length) {
       diskSpace.giveReserve();
       writers.steps.shrink();
-      return writeGroup(dependencies, group, attempts + 1);
+      return await writeGroup(dependencies, group, attempts + 1);
     }
     const failure = isFull ? diskSpace.failure() : cause;
     answers.length = 0;
@@ -301,21 +315,20 @@ function assertSound({ reason }: DamageWatch): void {
   }
 }
 
-function performCall(
-  dependencies: WriterContext,
-  call: WriterCall,
-): ThreadAnswer | StartedLongWrite {
-  const { sequence, request } = call;
-  switch (request.kind) {
-    case "ingest": {
-      const value = dependencies.writers.runs.apply(request.tenantId, unpack(request.batch));
-      return { kind: "answer", sequence, value };
-    }
-    case "write":
-      return performWrite(dependencies, call, request);
-    case "close":
-      return { kind: "answer", sequence, value: undefined };
-  }
+/** Stores a batch of runs, synchronously: it is the most frequent request, and its SQL is this engine's. */
+function performOther(
+  { writers }: WriterContext,
+  sequence: number,
+  request: Exclude<WriterRequest, { readonly kind: "write" }>,
+): ThreadAnswer {
+  return {
+    kind: "answer",
+    sequence,
+    value:
+      request.kind === "ingest"
+        ? writers.runs.apply(request.tenantId, unpack(request.batch))
+        : undefined,
+  };
 }
 
 const unpack = (batch: RunBatch | PackedBatch): RunBatch =>
@@ -324,16 +337,16 @@ const unpack = (batch: RunBatch | PackedBatch): RunBatch =>
     : batch;
 
 /** Performs one write of a resource. If it throws, only that write is rolled back. */
-function performWrite(
+async function performWrite(
   { db, writers, damage, diskSpace }: WriterContext,
   call: WriterCall,
   request: WriterRequest & { readonly kind: "write" },
-): ThreadAnswer | StartedLongWrite {
+): Promise<ThreadAnswer | StartedLongWrite> {
   const { sequence } = call;
   db.exec("SAVEPOINT resource_write");
   try {
     writers.schemas.begin(request.proofs);
-    const value = invokeMethod(writers, request);
+    const value = await invokeMethod(writers, request);
     const missingChecks = writers.schemas.needs;
     if (missingChecks.length > 0) {
       db.exec("ROLLBACK TO resource_write; RELEASE resource_write");

@@ -88,15 +88,16 @@ describe("a query with a limit", () => {
   const rows = `WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 1e9)`;
   const long = `${rows} SELECT count(*) FROM n WHERE ${withinDeadline("n.x")}`;
 
-  test("ends at its deadline, and the connection can still be used", () => {
+  test("ends at its deadline, and the connection can still be used", async () => {
     const db = openDatabase(":memory:");
     const hasBegun = performance.now();
-    const read = (): unknown => db.limited({ durationMs: 50 }, () => db.prepare(long).raw().all());
-    expect(read).toThrow("the query took longer than 50 ms");
+    const read = (): Promise<unknown> =>
+      db.limited({ durationMs: 50 }, () => db.prepare(long).raw().all());
+    await expect(read()).rejects.toThrow("the query took longer than 50 ms");
     // Allows for a machine that is busy with other work: without the limit the query takes minutes.
     expect(performance.now() - hasBegun).toBeLessThan(2_000);
     const short = db.prepare(long.replace("1e9", "1e3")).raw();
-    expect(db.limited({ durationMs: 5_000 }, () => short.all())).toEqual([[1_000]]);
+    expect(await db.limited({ durationMs: 5_000 }, () => short.all())).toEqual([[1_000]]);
     expect(short.all()).toEqual([[1_000]]);
     db.close();
   });
@@ -108,25 +109,37 @@ describe("a query with a limit", () => {
       "const { workerData } = require('node:worker_threads'); setTimeout(() => Atomics.store(workerData, 0, 1), 50)",
       { eval: true, workerData: ended },
     );
-    const read = (): unknown =>
+    const read = (): Promise<unknown> =>
       db.limited({ durationMs: 60_000, ended }, () => db.prepare(long).raw().all());
-    expect(read).toThrow("the query was canceled");
+    await expect(read()).rejects.toThrow("the query was canceled");
     expect(Atomics.load(ended, 0)).toBe(1);
     await setter.terminate();
     db.close();
   });
 
-  test("does not start if it was canceled before", () => {
+  test("holds until the promise of its last statement is settled, and no longer", async () => {
+    const db = openDatabase(":memory:");
+    const read = (): Promise<unknown> =>
+      db.limited({ durationMs: 50 }, async () => {
+        await Promise.resolve();
+        return db.prepare(long).raw().all();
+      });
+    await expect(read()).rejects.toThrow("the query took longer than 50 ms");
+    expect(db.prepare(long.replace("1e9", "1e3")).raw().all()).toEqual([[1_000]]);
+    db.close();
+  });
+
+  test("does not start if it was canceled before", async () => {
     const db = openDatabase(":memory:");
     let hasBegun = false;
-    const read = (): unknown =>
+    const read = (): Promise<unknown> =>
       db.limited(
         { durationMs: 60_000, ended: new Int32Array(new SharedArrayBuffer(4)).fill(1) },
         () => {
           hasBegun = true;
         },
       );
-    expect(read).toThrow("the query was canceled");
+    await expect(read()).rejects.toThrow("the query was canceled");
     expect(hasBegun).toBe(false);
     db.close();
   });

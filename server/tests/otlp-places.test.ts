@@ -224,13 +224,13 @@ describe("the project", () => {
   const projectOf = (name: string): string | undefined =>
     fixture.rowsOf().find((row) => row.name === name)?.projectId;
 
-  test("is that of the parent if a span names none, even if the parent arrives later", () => {
+  test("is that of the parent if a span names none, even if the parent arrives later", async () => {
     const attributes = { "langsmith.trace.session_name": "mill" };
     fixture.send([{ id: 3, parent: 2 }]);
     fixture.send([{ id: 2, parent: 1 }]);
     fixture.send([{ id: 1, attributes }]);
     fixture.send([{ id: 4, parent: 1 }]);
-    const [project] = fixture.readers.projects.list(fixture.tenantId, {
+    const [project] = await fixture.readers.projects.list(fixture.tenantId, {
       name: "mill",
       limit: 1,
       offset: 0,
@@ -247,9 +247,10 @@ describe("the project", () => {
     expect(projectOf("span 2")).not.toBe(projectOf("span 1"));
   });
 
-  test("deletes its spans when it is deleted; they can be sent again", () => {
+  test("deletes its spans when it is deleted; they can be sent again", async () => {
     fixture.send([{ id: 1 }, { id: 2, parent: 1 }]);
-    fixture.writers.projects.delete(fixture.tenantId, projectOf("span 1") ?? "").finish();
+    const { projects } = fixture.writers;
+    (await projects.delete(fixture.tenantId, projectOf("span 1") ?? "")).finish();
     expect(fixture.db.prepare("SELECT count(*) FROM spans").raw().all()).toEqual([[0]]);
     expect(fixture.send([{ id: 2, parent: 1 }])).toMatchObject({ accepted: 1 });
     expect(shape(fixture.rowsOf())).toBe("T(2)");

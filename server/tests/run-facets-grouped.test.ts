@@ -127,9 +127,12 @@ class WriterFixture {
   }
 
   /** Runs a transaction as the writer thread does, and rolls it back if `end` says so. */
-  transact(steps: readonly Step[], end: "COMMIT" | "ROLLBACK"): unknown[] {
+  async transact(steps: readonly Step[], end: "COMMIT" | "ROLLBACK"): Promise<unknown[]> {
     this.db.exec("BEGIN IMMEDIATE");
-    const responses = steps.map((one) => this.#do(one));
+    const responses: unknown[] = [];
+    for (const one of steps) {
+      responses.push(await this.#do(one));
+    }
     this.db.exec(end);
     if (end === "ROLLBACK") {
       this.#writers.runs.forget();
@@ -141,7 +144,7 @@ class WriterFixture {
     this.#writers = createWriters(this.db);
   }
 
-  #do(one: Step): unknown {
+  async #do(one: Step): Promise<unknown> {
     switch (one.kind) {
       case "batch": {
         const { post, patch } = one;
@@ -192,7 +195,7 @@ class WriterFixture {
   }
 
   /** A write of a resource; if it fails, only this write is rolled back. */
-  #change(one: Step & { readonly name: string }): unknown {
+  async #change(one: Step & { readonly name: string }): Promise<unknown> {
     const { kind, tenant: tenantId, name } = one;
     const { projects, runs } = this.#writers;
     const nameJson = JSON.stringify(name);
@@ -206,10 +209,10 @@ class WriterFixture {
     this.db.exec("SAVEPOINT one");
     try {
       if (kind === "delete") {
-        projects.delete(tenantId, id).finish();
+        (await projects.delete(tenantId, id)).finish();
       } else if (kind === "rename") {
         const changes = { description: null, endMicros: null, extra: null };
-        projects.update(tenantId, id, { name: name === "p" ? "s" : "p", ...changes });
+        await projects.update(tenantId, id, { name: name === "p" ? "s" : "p", ...changes });
       } else {
         const body = Buffer.from(JSON.stringify({ id: randomUUID(), session_name: name }));
         this.#apply(one, () => parseOneRun(body, "post", { place: "optional" }).batch);
@@ -241,19 +244,22 @@ const groups = fc.array(
   { minLength: 1, maxLength: 10 },
 );
 
-test("the index does not depend on how batches and transactions arrive, and covers all stored runs", () => {
-  fc.assert(
-    fc.property(groups, (received) => {
+test("the index does not depend on how batches and transactions arrive, and covers all stored runs", async () => {
+  await fc.assert(
+    fc.asyncProperty(groups, async (received) => {
       const alone = new WriterFixture((body) => parseBatch(body).batch);
       const grouped = new WriterFixture((body) => takeBatch([body]).batch);
       for (const { steps, mishap } of received) {
         if (typeof mishap === "number") {
-          grouped.transact(steps.slice(0, mishap), "ROLLBACK");
+          await grouped.transact(steps.slice(0, mishap), "ROLLBACK");
         } else if (mishap === "restart") {
           grouped.restart();
         }
-        const responses = steps.flatMap((one) => alone.transact([one], "COMMIT"));
-        expect(grouped.transact(steps, "COMMIT")).toEqual(responses);
+        const responses: unknown[] = [];
+        for (const one of steps) {
+          responses.push(...(await alone.transact([one], "COMMIT")));
+        }
+        expect(await grouped.transact(steps, "COMMIT")).toEqual(responses);
         expect(missingFacets(alone.db)).toEqual([]);
         expect(alone.db.prepare(orphans).raw().all()).toEqual([]);
       }

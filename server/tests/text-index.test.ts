@@ -69,14 +69,14 @@ class IndexFixture {
     this.send(JSON.stringify({ patch: runs }));
   }
 
-  deleteProject(name: string): void {
+  async deleteProject(name: string): Promise<void> {
     const [[id] = []] = parseRows(
       this.writer
         .prepare("SELECT id FROM projects WHERE name_json = ?")
         .raw()
         .all([`"${name}"`]),
     );
-    this.writers.projects.delete(this.tenantId, String(id)).finish();
+    (await this.writers.projects.delete(this.tenantId, String(id))).finish();
   }
 
   step(): Promise<boolean> {
@@ -243,7 +243,7 @@ test("a patch, a new name and a deletion take effect in searches at once, and th
     expect(fixture.find({ runFilters: [search("behind")] })).toEqual([run.id]);
     expect(fixture.find({ text: "ocelot" })).toEqual([]);
   };
-  fixture.deleteProject("left");
+  await fixture.deleteProject("left");
   check();
   await fixture.index();
   check();
@@ -272,7 +272,7 @@ test("deleted text is removed from the file of the index", async () => {
     return rows.filter(([block]) => toBuffer(block).includes(canary.slice(0, 3))).length;
   };
   expect(trigramsOf()).toBeGreaterThan(0);
-  fixture.deleteProject("left");
+  await fixture.deleteProject("left");
   await fixture.index();
   expect(fixture.candidates(canary)).toBe(0);
   expect(trigramsOf()).toBe(0);

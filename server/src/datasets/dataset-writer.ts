@@ -16,7 +16,7 @@ import type { DatasetWriteDependencies } from "./dataset-writing.ts";
 import { DatasetTable } from "./dataset-table.ts";
 import type { LargeExampleWriter } from "./examples/sqlite/large-example-writer.ts";
 import { parseRows } from "../storage/sqlite/rows.ts";
-import { toIds } from "../storage/sqlite/tenant-keys.ts";
+import { toIds } from "../storage/row-keys.ts";
 import { digestToken, tokenOwners } from "../storage/sqlite/token-keys.ts";
 
 /** Rows that one slice of indexing processes. */

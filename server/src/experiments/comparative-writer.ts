@@ -5,7 +5,7 @@ import { comparativeSelection, parseComparativeRow } from "./comparative-row.ts"
 import { toJson } from "../feedback/feedback-row.ts";
 import { parseRows } from "../storage/sqlite/rows.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
-import { toIds } from "../storage/sqlite/tenant-keys.ts";
+import { toIds } from "../storage/row-keys.ts";
 
 /** Writes comparative experiments. */
 export class ComparativeWriter implements ComparativeWrites {

@@ -1,57 +1,59 @@
 import { hasMetadata } from "./project.ts";
 import type { Project, ProjectQuery, ProjectReads } from "./project.ts";
-import { parseProjectRow, projectColumns } from "./project-row.ts";
-import { parseRows } from "../storage/sqlite/rows.ts";
-import type { Connection } from "../storage/sqlite/connection.ts";
+import { parseProjectRow } from "./project-row.ts";
+import { projectQueries, projectBuilder } from "./project-queries.ts";
+import { containsIgnoringCase, isInList } from "../storage/dialect.ts";
+import type { Database } from "../storage/query.ts";
 
 /** Queries projects. */
 export class ProjectReader implements ProjectReads {
-  readonly #lists;
-  readonly #find;
+  readonly #db: Database;
 
-  constructor(db: Connection) {
-    this.#find = db
-      .prepare(`SELECT ${projectColumns} FROM projects WHERE id = ? AND tenant_id = ?`)
-      .raw();
-    const list = (order: string) =>
-      db
-        .prepare(
-          `SELECT ${projectColumns} FROM projects
-         WHERE (?1 IS NULL OR name_json = ?1) AND (?2 IS NULL OR instr(lower(name_json), lower(?2)) > 0)
-           AND (?3 IS NULL OR id IN (SELECT value FROM json_each(?3)))
-           AND (?4 IS NULL OR reference_dataset_id IN (SELECT value FROM json_each(?4)))
-           AND (?5 IS NULL OR (reference_dataset_id IS NULL) = ?5) AND tenant_id = ?8
-         ORDER BY ${order} LIMIT ?6 OFFSET ?7`,
-        )
-        .raw();
-    this.#lists = {
-      name: { ascending: list("name_json"), descending: list("name_json DESC") },
-      start_time: { ascending: list("start_us, id"), descending: list("start_us DESC, id DESC") },
-    };
+  constructor(db: Database) {
+    this.#db = db;
   }
 
-  find(tenantId: string, id: string): Project | undefined {
-    const [values] = parseRows(this.#find.all([id, tenantId]));
-    return values === undefined ? undefined : parseProjectRow(values);
+  async find(tenantId: string, id: string): Promise<Project | undefined> {
+    const row = await this.#db.first(projectQueries.find, { id, tenantId });
+    return row === undefined ? undefined : parseProjectRow(row);
   }
 
   /** Metadata is compared in JavaScript, not in SQL: as values, regardless of the order of members. */
-  list(tenantId: string, query: ProjectQuery): readonly Project[] {
-    const { name, nameContains, ids, referenceDatasetIds, isReferenceFree, metadata } = query;
-    const { limit, offset, sortBy = "name", isDescending = false } = query;
-    const rows = this.#lists[sortBy][isDescending ? "descending" : "ascending"].all([
-      name === undefined ? null : JSON.stringify(name),
-      nameContains === undefined ? null : JSON.stringify(nameContains).slice(1, -1),
-      ids === undefined ? null : JSON.stringify(ids),
-      referenceDatasetIds === undefined ? null : JSON.stringify(referenceDatasetIds),
-      isReferenceFree === undefined ? null : Number(isReferenceFree),
-      metadata === undefined ? limit : -1,
-      metadata === undefined ? offset : 0,
-      tenantId,
-    ]);
-    const projects = parseRows(rows).map(parseProjectRow);
+  async list(tenantId: string, query: ProjectQuery): Promise<readonly Project[]> {
+    const { metadata, limit, offset } = query;
+    const listed = buildList(tenantId, query);
+    const rows = await this.#db.all(
+      metadata === undefined ? listed.limit(limit).offset(offset) : listed,
+    );
+    const projects = rows.map(parseProjectRow);
     return metadata === undefined
       ? projects
       : projects.filter((project) => hasMetadata(project, metadata)).slice(offset, offset + limit);
   }
+}
+
+function buildList(tenantId: string, query: ProjectQuery) {
+  const { name, nameContains, ids, referenceDatasetIds, isReferenceFree } = query;
+  const { sortBy = "name", isDescending = false } = query;
+  const direction = isDescending ? "desc" : "asc";
+  let list = projectBuilder.selectFrom("projects").selectAll().where("tenant_id", "=", tenantId);
+  if (name !== undefined) {
+    list = list.where("name_json", "=", JSON.stringify(name));
+  }
+  if (nameContains !== undefined) {
+    const part = JSON.stringify(nameContains).slice(1, -1);
+    list = list.where((eb) => containsIgnoringCase(eb.ref("name_json"), part));
+  }
+  if (ids !== undefined) {
+    list = list.where((eb) => isInList(eb.ref("id"), ids));
+  }
+  if (referenceDatasetIds !== undefined) {
+    list = list.where((eb) => isInList(eb.ref("reference_dataset_id"), referenceDatasetIds));
+  }
+  if (isReferenceFree !== undefined) {
+    list = list.where("reference_dataset_id", isReferenceFree ? "is" : "is not", null);
+  }
+  return sortBy === "name"
+    ? list.orderBy("name_json", direction)
+    : list.orderBy("start_us", direction).orderBy("id", direction);
 }

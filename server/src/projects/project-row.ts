@@ -1,37 +1,26 @@
 import type { Project } from "./project.ts";
+import type { ProjectRow } from "./project-queries.ts";
 
-/** The columns of `projects`, in the order of {@link projectToValues}. */
-export const projectColumns =
-  "id, tenant_id, name_json, start_us, end_us, description_json, extra_json, reference_dataset_id";
+export const toProjectRow = (project: Project): ProjectRow => ({
+  id: project.id,
+  tenant_id: project.tenantId,
+  name_json: JSON.stringify(project.name),
+  start_us: project.startMicros,
+  end_us: project.endMicros,
+  description_json: project.description === null ? null : JSON.stringify(project.description),
+  extra_json: project.extra === null ? null : JSON.stringify(project.extra),
+  reference_dataset_id: project.referenceDatasetId,
+});
 
-/**
- * The column values of a project. Texts from callers are stored as JSON, because SQLite's text type can't store lone
- * surrogates.
- */
-export const projectToValues = (project: Project): (string | number | null)[] => [
-  project.id,
-  project.tenantId,
-  JSON.stringify(project.name),
-  project.startMicros,
-  project.endMicros,
-  project.description === null ? null : JSON.stringify(project.description),
-  project.extra === null ? null : JSON.stringify(project.extra),
-  project.referenceDatasetId,
-];
+export const parseProjectRow = (row: ProjectRow): Project => ({
+  id: row.id,
+  tenantId: row.tenant_id,
+  name: String(JSON.parse(row.name_json)),
+  startMicros: row.start_us,
+  endMicros: row.end_us,
+  description: parseJson(row.description_json) as string | null,
+  extra: parseJson(row.extra_json) as Project["extra"],
+  referenceDatasetId: row.reference_dataset_id,
+});
 
-/** Parses a row, in the order of {@link projectColumns}. */
-export function parseProjectRow(values: readonly unknown[]): Project {
-  const [id, tenantId, name, start, end, description, extra, reference] = values;
-  return {
-    id: String(id),
-    tenantId: String(tenantId),
-    name: String(parseJson(name)),
-    startMicros: Number(start),
-    endMicros: end === null ? null : Number(end),
-    description: parseJson(description) as string | null,
-    extra: parseJson(extra) as Project["extra"],
-    referenceDatasetId: typeof reference === "string" ? reference : null,
-  };
-}
-
-const parseJson = (json: unknown): unknown => (typeof json === "string" ? JSON.parse(json) : null);
+const parseJson = (json: string | null): unknown => (json === null ? null : JSON.parse(json));

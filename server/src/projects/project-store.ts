@@ -7,10 +7,7 @@ import type { Promised } from "../storage/promised.ts";
 export interface ProjectStore {
   readonly read: Promised<{
     readonly feedback: FeedbackReads;
-    readonly projects: ProjectReads;
     readonly runs: RunReads;
-  }>;
-  readonly write: Promised<{
-    readonly projects: ProjectWrites;
-  }>;
+  }> & { readonly projects: ProjectReads };
+  readonly write: { readonly projects: ProjectWrites };
 }

@@ -1,253 +1,92 @@
-import { randomUUID } from "node:crypto";
 import { RequestError } from "../model/errors.ts";
-import { serverLimits } from "../model/options.ts";
-import { defaultProjectName } from "../runs/run-record.ts";
-import { LongWrite } from "../storage/long-write.ts";
+import type { LongWrite, WithLongWrites } from "../storage/long-write.ts";
+import type { Database } from "../storage/query.ts";
+import { toIds } from "../storage/row-keys.ts";
+import type { RowKeys } from "../storage/row-keys.ts";
 import { changeProject, draftProject } from "./project.ts";
-import type { Project, ProjectChanges, ProjectDraft, ProjectWrites } from "./project.ts";
-import type { RunColumns } from "../runs/run-record.ts";
-import { parseProjectRow, projectColumns, projectToValues } from "./project-row.ts";
-import { parseRows } from "../storage/sqlite/rows.ts";
-import type { Connection } from "../storage/sqlite/connection.ts";
-import { StepSize } from "../storage/sqlite/step-size.ts";
-import { toIds } from "../storage/sqlite/tenant-keys.ts";
-import type { TenantKeyWriter } from "../storage/sqlite/tenant-keys.ts";
+import type {
+  Project,
+  ProjectChanges,
+  ProjectDraft,
+  ProjectRuns,
+  ProjectWrites,
+} from "./project.ts";
+import { parseProjectRow, toProjectRow } from "./project-row.ts";
+import { projectQueries } from "./project-queries.ts";
 
-/**
- * Writes projects, and creates them when a run first names them. Caches them: there are few, and every run names one.
- */
-export class ProjectWriter implements ProjectWrites {
-  readonly #statements;
-  readonly #keys: TenantKeyWriter;
-  readonly #steps: StepSize;
-  /** Keyed by tenant and name. */
-  readonly #idsByName = new Map<string, string>();
-  readonly #tenantsById = new Map<string, string>();
+/** What the writer thread calls: a deletion is performed in slices. */
+export type ProjectWriteSteps = WithLongWrites<ProjectWrites, "delete" | "deleteMany">;
 
-  constructor(db: Connection, keys: TenantKeyWriter, steps = new StepSize()) {
+/** Writes projects. */
+export class ProjectWriter implements ProjectWriteSteps {
+  readonly #db: Database;
+  readonly #keys: RowKeys;
+  readonly #runs: ProjectRuns;
+
+  constructor(db: Database, keys: RowKeys, runs: ProjectRuns) {
+    this.#db = db;
     this.#keys = keys;
-    this.#steps = steps;
-    const placeholders = projectColumns.replaceAll(/\w+/g, "?");
-    this.#statements = {
-      read: db
-        .prepare(`SELECT ${projectColumns} FROM projects WHERE id = ? AND tenant_id = ?`)
-        .raw(),
-      write: db.prepare(
-        `INSERT OR REPLACE INTO projects (${projectColumns}) VALUES (${placeholders})`,
-      ),
-      deletes: projectDeletions.map((sql) => db.prepare(sql)),
-      selectRuns: db
-        .prepare(
-          `SELECT trace_id, id,
-             (SELECT total(octet_length(body)) FROM payloads p WHERE p.trace_id = r.trace_id AND p.id = r.id)
-               + (SELECT total(length(bytes)) FROM attachments a WHERE a.trace_id = r.trace_id AND a.id = r.id)
-           FROM runs r WHERE project_id = ? LIMIT ?`,
-        )
-        .raw(),
-      deleteFacets: db.prepare(
-        `DELETE FROM run_facets WHERE (project_id, facet, block) IN
-           (SELECT project_id, facet, block FROM run_facets WHERE project_id = ? LIMIT ?)`,
-      ),
-      deleteRuns: runDeletions.map((sql) => db.prepare(sql)),
-      insert: db.prepare(
-        "INSERT OR IGNORE INTO projects (id, tenant_id, name_json, start_us) VALUES (?, ?, ?, ?)",
-      ),
-      findByName: db.prepare("SELECT id FROM projects WHERE tenant_id = ? AND name_json = ?").raw(),
-      findTenant: db.prepare("SELECT tenant_id FROM projects WHERE id = ?").raw(),
-    };
+    this.#runs = runs;
   }
 
-  /**
-   * Finds the key of the project that a run names; `undefined` if it names none, a reason if the run must be
-   * rejected.
-   */
-  resolve(
-    tenantId: string,
-    { projectId, projectName }: RunColumns,
-  ): string | undefined | { readonly reason: string } {
-    if (typeof projectId === "string") {
-      const key = this.#keys.keyOf("project", tenantId, projectId);
-      return this.isOf(tenantId, key)
-        ? key
-        : { reason: `session_id: there is no project ${projectId}` };
-    }
-    return typeof projectName === "string" ? this.idOf(tenantId, projectName) : undefined;
-  }
-
-  /**
-   * The key of the default project, for a run that names none; empty, without creating the project, if the run names
-   * one.
-   */
-  defaultId(tenantId: string, { projectId, projectName }: RunColumns): string {
-    const isNamed = typeof projectId === "string" || typeof projectName === "string";
-    return isNamed ? "" : this.idOf(tenantId, null);
-  }
-
-  /**
-   * The key of the project with this name, created if missing; `null` stands for the default project of runs that
-   * name none.
-   */
-  idOf(tenantId: string, projectName: string | null): string {
-    const name = projectName ?? defaultProjectName;
-    const key = `${tenantId}/${name}`;
-    const cached = this.#idsByName.get(key);
-    if (cached !== undefined) {
-      return cached;
-    }
-    const values = [randomUUID(), tenantId, JSON.stringify(name), Date.now() * 1_000];
-    this.#statements.insert.run(values);
-    const id = String(this.#find(tenantId, name));
-    this.#idsByName.set(key, id);
-    return id;
-  }
-
-  /** Whether a project belongs to a tenant. */
-  isOf(tenantId: string, id: string): boolean {
-    return this.#tenantOf(id) === tenantId;
-  }
-
-  create(tenantId: string, draft: ProjectDraft): Project {
-    const existingId = this.#find(tenantId, draft.name);
+  async create(tenantId: string, draft: ProjectDraft): Promise<Project> {
+    const existingId = await this.#findByName(tenantId, draft.name);
     if (existingId !== undefined) {
       if (draft.upsert) {
         return this.update(tenantId, existingId, draft);
       }
       throw createConflictError("name");
     }
-    const key = this.#keys.keyOf("project", tenantId, draft.id);
-    const owner = this.#tenantOf(key);
-    if (owner === tenantId) {
+    const key = await this.#keys.keyOf("project", tenantId, draft.id);
+    const owner = await this.#db.first(projectQueries.findTenant, { id: key });
+    if (owner?.tenant_id === tenantId) {
       throw createConflictError("id");
     }
-    const id = owner === undefined ? key : this.#keys.lengthen("project", tenantId, draft.id);
-    return toIds(tenantId, this.#write({ ...draftProject(draft, tenantId), id }));
+    const id = owner === undefined ? key : await this.#keys.lengthen("project", tenantId, draft.id);
+    const project = { ...draftProject(draft, tenantId), id };
+    await this.#db.run(projectQueries.insert, toProjectRow(project));
+    this.#runs.forget();
+    return toIds(tenantId, project);
   }
 
-  update(tenantId: string, id: string, changes: ProjectChanges): Project {
-    const project = this.#read(tenantId, id);
-    const other = changes.name === null ? undefined : this.#find(tenantId, changes.name);
+  async update(tenantId: string, id: string, changes: ProjectChanges): Promise<Project> {
+    const project = changeProject(await this.#read(tenantId, id), changes);
+    const other =
+      changes.name === null ? undefined : await this.#findByName(tenantId, changes.name);
     if (other !== undefined && other !== id) {
       throw createConflictError("name");
     }
-    return this.#write(changeProject(project, changes));
-  }
-
-  delete(tenantId: string, id: string): LongWrite<void> {
-    return this.deleteMany(tenantId, [id]);
-  }
-
-  deleteMany(tenantId: string, ids: readonly string[]): LongWrite<void> {
-    const distinctIds = [...new Set(ids)];
-    distinctIds.forEach((id) => this.#read(tenantId, id));
-    return new LongWrite(this.#deleteAll(tenantId, distinctIds));
-  }
-
-  /** Deletes runs in slices; each project is deleted after its last run. */
-  *#deleteAll(tenantId: string, ids: readonly string[]): Generator<void, void> {
-    const { selectRuns, deleteRuns, deleteFacets, deletes } = this.#statements;
-    for (const id of ids) {
-      for (let hasMore = true; hasMore;) {
-        const runs = parseRows(selectRuns.all([id, this.#steps.rowsOf(runsPerStep)]));
-        const values = [JSON.stringify(limitBytes(runs)), tenantId];
-        deleteRuns.forEach((statement) => statement.run(values));
-        hasMore = runs.length > 0;
-        yield;
-      }
-      while (deleteFacets.run([id, this.#steps.rowsOf(facetsPerStep)]).changes > 0) {
-        yield;
-      }
-      deletes.forEach((statement) => statement.run([id]));
-      this.forget();
-      yield;
-    }
-  }
-
-  /** Clears the caches. Must be called after a rollback: cached projects may no longer exist. */
-  forget(): void {
-    this.#idsByName.clear();
-    this.#tenantsById.clear();
-  }
-
-  #read(tenantId: string, id: string): Project {
-    const [values] = parseRows(this.#statements.read.all([id, tenantId]));
-    if (values === undefined) {
-      throw new RequestError(404, "Session not found");
-    }
-    return parseProjectRow(values);
-  }
-
-  #write(project: Project): Project {
-    this.#statements.write.run(projectToValues(project));
+    await this.#db.run(projectQueries.update, toProjectRow(project));
     // The project may have been renamed.
-    this.#idsByName.clear();
+    this.#runs.forget();
     return project;
   }
 
-  #find(tenantId: string, name: string): string | undefined {
-    const rows = this.#statements.findByName.all([tenantId, JSON.stringify(name)]);
-    const [values] = parseRows(rows);
-    return values === undefined ? undefined : String(values[0]);
+  delete(tenantId: string, id: string): Promise<LongWrite<void>> {
+    return this.deleteMany(tenantId, [id]);
   }
 
-  #tenantOf(id: string): string | undefined {
-    const cached = this.#tenantsById.get(id);
-    if (cached !== undefined) {
-      return cached;
+  async deleteMany(tenantId: string, ids: readonly string[]): Promise<LongWrite<void>> {
+    const distinctIds = [...new Set(ids)];
+    for (const id of distinctIds) {
+      await this.#read(tenantId, id);
     }
-    const [values] = parseRows(this.#statements.findTenant.all([id]));
-    const tenantId = values === undefined ? undefined : String(values[0]);
-    if (tenantId !== undefined) {
-      this.#tenantsById.set(id, tenantId);
+    return this.#runs.deleteAll(tenantId, distinctIds);
+  }
+
+  async #read(tenantId: string, id: string): Promise<Project> {
+    const row = await this.#db.first(projectQueries.find, { id, tenantId });
+    if (row === undefined) {
+      throw new RequestError(404, "Session not found");
     }
-    return tenantId;
+    return parseProjectRow(row);
+  }
+
+  async #findByName(tenantId: string, name: string): Promise<string | undefined> {
+    const nameJson = JSON.stringify(name);
+    return (await this.#db.first(projectQueries.findByName, { tenantId, nameJson }))?.id;
   }
 }
-
-/** Runs that one slice deletes. */
-const runsPerStep = 25;
-const facetsPerStep = 500;
-
-/**
- * Returns the first runs, up to the byte limit of a slice; the third column of each row is the run's size in bytes.
- */
-function limitBytes(runs: readonly (readonly unknown[])[]): readonly (readonly unknown[])[] {
-  let bytes = 0;
-  const end = runs.findIndex((run) => (bytes += Number(run[2])) > serverLimits.erasedBytes);
-  return end === -1 ? runs : runs.slice(0, end + 1);
-}
-
-/** Statements that delete runs and what belongs to them: `?1` is a list of trace and run ids, `?2` the tenant. */
-const runDeletions = [
-  // Another tenant's rows may refer to the same ids; those must stay.
-  ...["feedback", "feedback_tokens", "annotation_queue_runs"].map(
-    (table) =>
-      `DELETE FROM ${table} WHERE +tenant_id = ?2
-       AND run_id IN (SELECT value ->> 1 FROM json_each(?1))`,
-  ),
-  ...["payloads", "attachments", "shares", "trace_shares", "runs"].map(
-    (table) =>
-      `DELETE FROM ${table} WHERE (trace_id, id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?1)) AND ?2 <> ''`,
-  ),
-];
-
-/** Statements that delete a project and what belongs to it: `?1` is its id. */
-const projectDeletions = [
-  ...["payloads", "attachments", "shares", "trace_shares"].map(
-    (table) =>
-      `DELETE FROM ${table} WHERE (trace_id, id) IN (SELECT trace_id, id FROM runs WHERE project_id = ?1)`,
-  ),
-  // Another tenant's rows may refer to the same ids; those must stay.
-  ...["feedback", "feedback_tokens", "annotation_queue_runs"].map(
-    (table) =>
-      `DELETE FROM ${table} WHERE run_id IN (SELECT id FROM runs WHERE project_id = ?1)
-       AND tenant_id = (SELECT tenant_id FROM projects WHERE id = ?1)`,
-  ),
-  "DELETE FROM feedback WHERE project_id = ?1 AND run_id IS NULL",
-  "DELETE FROM thread_shares WHERE project_id = ?1",
-  "DELETE FROM comparative_experiments WHERE project_id = ?1",
-  "DELETE FROM runs WHERE project_id = ?1",
-  "DELETE FROM projects WHERE id = ?1",
-];
 
 const createConflictError = (field: "name" | "id"): RequestError =>
   new RequestError(409, `Session with this ${field} already exists.`);

@@ -53,28 +53,36 @@ export interface ProjectQuery {
 }
 
 export interface ProjectReads {
-  find(tenantId: string, id: string): Project | undefined;
+  find(tenantId: string, id: string): Promise<Project | undefined>;
   /** By name, ascending, unless the query sets another order. */
-  list(tenantId: string, query: ProjectQuery): readonly Project[];
+  list(tenantId: string, query: ProjectQuery): Promise<readonly Project[]>;
 }
 
 export interface ProjectWrites {
   /** @throws RequestError 409: the name or the id is taken. */
-  create(tenantId: string, draft: ProjectDraft): Project;
+  create(tenantId: string, draft: ProjectDraft): Promise<Project>;
   /** @throws RequestError 404: no such project. 409: the new name is taken. */
-  update(tenantId: string, id: string, changes: ProjectChanges): Project;
+  update(tenantId: string, id: string, changes: ProjectChanges): Promise<Project>;
   /**
    * Deletes a project with its runs, in slices; the runs are deleted first.
    *
    * @throws RequestError 404: no such project.
    */
-  delete(tenantId: string, id: string): LongWrite<void>;
+  delete(tenantId: string, id: string): Promise<void>;
   /**
    * Deletes several projects, or none if one does not exist.
    *
    * @throws RequestError 404: one does not exist.
    */
-  deleteMany(tenantId: string, ids: readonly string[]): LongWrite<void>;
+  deleteMany(tenantId: string, ids: readonly string[]): Promise<void>;
+}
+
+/** The operations of an engine that the writer of projects needs: engines store runs each in their own way. */
+export interface ProjectRuns {
+  /** Deletes projects with their runs, in slices; the runs are deleted first. */
+  deleteAll(tenantId: string, ids: readonly string[]): LongWrite<void>;
+  /** Drops cached projects. Called after a project was changed. */
+  forget(): void;
 }
 
 /** Applies changes to a project. */

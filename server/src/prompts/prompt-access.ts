@@ -1,9 +1,10 @@
 import { isCommitHash, ownOwner } from "millrace/model";
 import { RequestError } from "../model/errors.ts";
 import type { PromptCommit, PromptLocation } from "./prompt.ts";
-import { commitColumns, parseCommitRow } from "./prompt-row.ts";
-import { parseRows } from "../storage/sqlite/rows.ts";
-import type { Connection } from "../storage/sqlite/connection.ts";
+import { promptQueries } from "./prompt-queries.ts";
+import type { CommitRow } from "./prompt-queries.ts";
+import { parseCommitRow } from "./prompt-row.ts";
+import type { Database } from "../storage/query.ts";
 
 /** Identifies a prompt and its owner. */
 export interface PromptKey {
@@ -16,42 +17,26 @@ export interface PromptKey {
  * writer.
  */
 export class PromptAccess {
-  readonly #statements;
+  readonly #db: Database;
 
-  constructor(db: Connection) {
-    const commits = `SELECT ${commitColumns} FROM prompt_commits WHERE prompt_id = ?`;
-    this.#statements = {
-      owner: db.prepare("SELECT id FROM tenants WHERE handle = ?").raw(),
-      prompt: db
-        .prepare("SELECT id, tenant_id, is_public FROM prompts WHERE tenant_id = ? AND handle = ?")
-        .raw(),
-      latest: db.prepare(`${commits} ORDER BY number DESC LIMIT 1`).raw(),
-      // A hash has only hexadecimal digits, so all hashes with the prefix sort before the prefix followed by g.
-      byPrefix: db.prepare(`${commits} AND hash >= ?2 AND hash < ?2 || 'g' LIMIT 2`).raw(),
-      byTag: db
-        .prepare(
-          `${commits} AND id = (SELECT commit_id FROM prompt_tags WHERE prompt_id = ?1 AND name = ?2)`,
-        )
-        .raw(),
-    };
+  constructor(db: Database) {
+    this.#db = db;
   }
 
   /** Finds a prompt of the tenant, or a public prompt of another tenant. */
-  find(tenantId: string, { owner, repo }: PromptLocation): PromptKey | undefined {
-    const ownerId = owner === ownOwner ? tenantId : this.#ownerId(owner);
+  async find(tenantId: string, { owner, repo }: PromptLocation): Promise<PromptKey | undefined> {
+    const ownerId = owner === ownOwner ? tenantId : await this.#findOwner(owner);
     if (ownerId === undefined) {
       return undefined;
     }
-    const [values] = parseRows(this.#statements.prompt.all([ownerId, repo]));
-    const isVisible = ownerId === tenantId || values?.[2] === 1;
-    return values === undefined || !isVisible
-      ? undefined
-      : { id: String(values[0]), tenantId: String(values[1]) };
+    const row = await this.#db.first(promptQueries.find, { ownerId, handle: repo });
+    const isVisible = ownerId === tenantId || row?.is_public === 1;
+    return row === undefined || !isVisible ? undefined : { id: row.id, tenantId: row.tenant_id };
   }
 
   /** @throws RequestError 404: it does not exist, or is not visible to the caller. */
-  read(tenantId: string, location: PromptLocation): PromptKey {
-    const found = this.find(tenantId, location);
+  async read(tenantId: string, location: PromptLocation): Promise<PromptKey> {
+    const found = await this.find(tenantId, location);
     if (found === undefined) {
       throw new RequestError(404, "Prompt not found");
     }
@@ -63,8 +48,8 @@ export class PromptAccess {
    *
    * @throws RequestError 404: as {@link PromptAccess.read}. 403: another tenant owns it.
    */
-  readOwned(tenantId: string, location: PromptLocation): PromptKey {
-    const found = this.read(tenantId, location);
+  async readOwned(tenantId: string, location: PromptLocation): Promise<PromptKey> {
+    const found = await this.read(tenantId, location);
     if (found.tenantId !== tenantId) {
       throw new RequestError(
         403,
@@ -74,8 +59,8 @@ export class PromptAccess {
     return found;
   }
 
-  latest(promptId: string): PromptCommit | undefined {
-    return parseFirstCommit(this.#statements.latest.all([promptId]));
+  async latest(promptId: string): Promise<PromptCommit | undefined> {
+    return toCommit(await this.#db.first(promptQueries.latestCommit, { promptId }));
   }
 
   /**
@@ -83,31 +68,32 @@ export class PromptAccess {
    *
    * @throws RequestError 422: more than one commit has the prefix.
    */
-  findCommit(promptId: string, name: string): PromptCommit | undefined {
+  async findCommit(promptId: string, name: string): Promise<PromptCommit | undefined> {
     if (name === "latest") {
       return this.latest(promptId);
     }
     // Look for a tag first: a tag may consist of digits only, like a short prefix. Names that look like a full hash
     // can't be tags.
-    const tagged = parseFirstCommit(this.#statements.byTag.all([promptId, name]));
+    const tagged = toCommit(
+      await this.#db.first(promptQueries.taggedCommit, { promptId, tag: name }),
+    );
     const hash = name.toLowerCase();
     if (tagged !== undefined || !isCommitHash(hash)) {
       return tagged;
     }
-    const found = this.#statements.byPrefix.all([promptId, hash]);
+    // A hash has only hexadecimal digits, so all hashes with the prefix sort before the prefix followed by g.
+    const range = { promptId, from: hash, to: `${hash}g` };
+    const found = await this.#db.all(promptQueries.commitsByPrefix, range);
     if (found.length > 1) {
       throw new RequestError(422, `more than one commit begins with ${hash}; pass more digits`);
     }
-    return parseFirstCommit(found);
+    return toCommit(found[0]);
   }
 
-  #ownerId(handle: string): string | undefined {
-    const [values] = parseRows(this.#statements.owner.all([handle]));
-    return values === undefined ? undefined : String(values[0]);
+  async #findOwner(handle: string): Promise<string | undefined> {
+    return (await this.#db.first(promptQueries.findTenant, { handle }))?.id;
   }
 }
 
-function parseFirstCommit(rows: readonly unknown[]): PromptCommit | undefined {
-  const [values] = parseRows(rows);
-  return values === undefined ? undefined : parseCommitRow(values);
-}
+const toCommit = (row: CommitRow | undefined): PromptCommit | undefined =>
+  row === undefined ? undefined : parseCommitRow(row);

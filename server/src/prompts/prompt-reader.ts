@@ -1,10 +1,11 @@
+import { expressionBuilder, sql } from "kysely";
 import { RequestError } from "../model/errors.ts";
 import type {
   CommitPage,
   CommitQuery,
   Prompt,
-  PromptPage,
   PromptLocation,
+  PromptPage,
   PromptQuery,
   PromptReads,
   PromptSort,
@@ -12,155 +13,134 @@ import type {
   PulledCommit,
 } from "./prompt.ts";
 import { PromptAccess } from "./prompt-access.ts";
-import {
-  commitColumns,
-  parseCommitRow,
-  parsePromptRow,
-  parseTagRow,
-  promptColumns,
-  promptTable,
-  tagColumns,
-  tagTable,
-  toSearchText,
-} from "./prompt-row.ts";
-import { parseRows } from "../storage/sqlite/rows.ts";
-import type { Connection } from "../storage/sqlite/connection.ts";
-
-/** The condition of a list of prompts; its parameters are {@link filterValues}. */
-const filters = `(p.tenant_id = ?1 OR p.is_public = 1)
-  AND (?2 IS NULL OR instr(p.search, ?2) > 0)
-  AND (?3 IS NULL OR p.tenant_id = ?3)
-  AND (?4 IS NULL OR t.handle = ?4)
-  AND (?5 IS NULL OR p.is_public = ?5)
-  AND (?6 IS NULL OR p.is_archived = ?6)
-  AND (?7 IS NULL OR (p.commits > 0) = ?7)
-  AND p.repo_type IN (SELECT value FROM json_each(?8))
-  AND (?9 IS NULL OR json_extract(p.fields_json, '$.source') = ?9)
-  AND (?10 IS NULL OR NOT EXISTS (
-    SELECT value FROM json_each(?10) EXCEPT SELECT value FROM json_each(p.fields_json, '$.tags')))`;
-
-const orders: Readonly<Record<PromptSort, string>> = {
-  num_likes: "p.likes",
-  repo_handle: "p.handle",
-  num_downloads: "p.downloads",
-  num_views: "p.views",
-  updated_at: "p.updated_us",
-  // A match near the beginning ranks higher: the searched text begins with the handle.
-  relevance: "-instr(p.search, ifnull(?2, ''))",
-};
+import { promptQueries, selectFromPrompts, selectPrompts } from "./prompt-queries.ts";
+import { parseCommitRow, parsePromptRow, parseTagRow, toSearchText } from "./prompt-row.ts";
+import { findPosition, hasAllInMember, isInList, readJsonMember } from "../storage/dialect.ts";
+import type { Database } from "../storage/query.ts";
 
 /** Queries prompts, their commits and tags. */
 export class PromptReader implements PromptReads {
   readonly #access: PromptAccess;
-  readonly #db: Connection;
-  readonly #statements;
-  /** Prepared list statements by sort order. */
-  readonly #lists = new Map<string, ReturnType<Connection["prepare"]>>();
+  readonly #db: Database;
 
-  constructor(db: Connection) {
+  constructor(db: Database) {
     this.#db = db;
     this.#access = new PromptAccess(db);
-    const commits = `FROM prompt_commits WHERE prompt_id = ?1
-      AND (?2 IS NULL OR id = (SELECT commit_id FROM prompt_tags WHERE prompt_id = ?1 AND name = ?2))`;
-    const tags = `SELECT ${tagColumns} FROM ${tagTable} WHERE g.prompt_id = ?`;
-    this.#statements = {
-      read: db.prepare(`SELECT ${promptColumns} FROM ${promptTable} WHERE p.id = ?2`).raw(),
-      count: db.prepare(`SELECT count(*) FROM ${promptTable} WHERE ${filters}`).raw(),
-      commits: db
-        .prepare(`SELECT ${commitColumns} ${commits} ORDER BY number DESC LIMIT ?3 OFFSET ?4`)
-        .raw(),
-      countCommits: db.prepare(`SELECT count(*) ${commits}`).raw(),
-      manifest: db.prepare("SELECT manifest FROM prompt_commits WHERE id = ?").raw(),
-      tags: db.prepare(`${tags} ORDER BY g.name`).raw(),
-      tag: db.prepare(`${tags} AND g.name = ?`).raw(),
-    };
   }
 
-  find(tenantId: string, location: PromptLocation): Prompt | undefined {
-    const key = this.#access.find(tenantId, location);
+  async find(tenantId: string, location: PromptLocation): Promise<Prompt | undefined> {
+    const key = await this.#access.find(tenantId, location);
     return key === undefined ? undefined : this.read(tenantId, key.id);
   }
 
   /** Reads a prompt that is known to exist. */
-  read(tenantId: string, id: string): Prompt {
-    return parsePromptRow(parseRows(this.#statements.read.all([tenantId, id]))[0] ?? []);
+  async read(tenantId: string, id: string): Promise<Prompt> {
+    const row = await this.#db.first(promptQueries.read, { tenantId, id });
+    if (row === undefined) {
+      throw new RequestError(404, "Prompt not found");
+    }
+    return parsePromptRow(row);
   }
 
-  list(tenantId: string, query: PromptQuery): PromptPage {
-    const values = filterValues(tenantId, query);
-    const direction = query.direction === "asc" ? "ASC" : "DESC";
-    const order = `${orders[query.sort]} ${direction}`;
-    const rows = this.#prepareList(order).all([...values, query.limit, query.offset]);
-    return {
-      prompts: parseRows(rows).map(parsePromptRow),
-      total: Number(parseRows(this.#statements.count.all(values))[0]?.[0]),
-    };
+  async list(tenantId: string, query: PromptQuery): Promise<PromptPage> {
+    const condition = buildCondition(tenantId, query);
+    const rows = await this.#db.all(
+      selectPrompts(tenantId)
+        .where(condition)
+        .orderBy(orderOf(query), query.direction)
+        .orderBy("p.updated_us", "desc")
+        .orderBy("p.id")
+        .limit(query.limit)
+        .offset(query.offset),
+    );
+    const counted = await this.#db.first(
+      selectFromPrompts()
+        .where(condition)
+        .select((from) => from.fn.countAll<number>().as("count")),
+    );
+    return { prompts: rows.map(parsePromptRow), total: counted?.count ?? 0 };
   }
 
-  listCommits(tenantId: string, location: PromptLocation, query: CommitQuery): CommitPage {
-    const { id } = this.#access.read(tenantId, location);
-    const values = [id, query.tag ?? null];
-    const rows = this.#statements.commits.all([...values, query.limit, query.offset]);
-    return {
-      commits: parseRows(rows).map(parseCommitRow),
-      total: Number(parseRows(this.#statements.countCommits.all(values))[0]?.[0]),
-    };
+  async listCommits(
+    tenantId: string,
+    location: PromptLocation,
+    { tag, limit, offset }: CommitQuery,
+  ): Promise<CommitPage> {
+    const { id: promptId } = await this.#access.read(tenantId, location);
+    if (tag !== undefined) {
+      const found = await this.#db.all(promptQueries.taggedCommit, { promptId, tag });
+      return {
+        commits: found.slice(offset, offset + limit).map(parseCommitRow),
+        total: found.length,
+      };
+    }
+    const rows = await this.#db.all(promptQueries.commits, { promptId, limit, offset });
+    const counted = await this.#db.first(promptQueries.countCommits, { promptId });
+    return { commits: rows.map(parseCommitRow), total: counted?.count ?? 0 };
   }
 
-  pull(tenantId: string, location: PromptLocation, name: string): PulledCommit {
-    const { id } = this.#access.read(tenantId, location);
-    const commit = this.#access.findCommit(id, name);
+  async pull(tenantId: string, location: PromptLocation, name: string): Promise<PulledCommit> {
+    const { id } = await this.#access.read(tenantId, location);
+    const commit = await this.#access.findCommit(id, name);
     if (commit === undefined) {
-      const hasNoCommits = this.#access.latest(id) === undefined;
+      const hasNoCommits = (await this.#access.latest(id)) === undefined;
       throw new RequestError(
         404,
         hasNoCommits ? "No commits found: push one first" : "Commit not found",
       );
     }
-    const [values] = parseRows(this.#statements.manifest.all([commit.id]));
-    return { commit, manifest: String(values?.[0]) };
+    const row = await this.#db.first(promptQueries.manifest, { id: commit.id });
+    return { commit, manifest: String(row?.manifest) };
   }
 
-  listTags(tenantId: string, location: PromptLocation): readonly PromptTag[] {
-    const { id } = this.#access.read(tenantId, location);
-    return parseRows(this.#statements.tags.all([id])).map(parseTagRow);
+  async listTags(tenantId: string, location: PromptLocation): Promise<readonly PromptTag[]> {
+    const { id } = await this.#access.read(tenantId, location);
+    return (await this.#db.all(promptQueries.tags, { promptId: id })).map(parseTagRow);
   }
 
-  readTag(tenantId: string, location: PromptLocation, name: string): PromptTag {
-    const { id } = this.#access.read(tenantId, location);
-    const [values] = parseRows(this.#statements.tag.all([id, name]));
-    if (values === undefined) {
+  async readTag(tenantId: string, location: PromptLocation, name: string): Promise<PromptTag> {
+    const { id } = await this.#access.read(tenantId, location);
+    const row = await this.#db.first(promptQueries.tag, { promptId: id, name });
+    if (row === undefined) {
       throw new RequestError(404, "Tag not found");
     }
-    return parseTagRow(values);
-  }
-
-  #prepareList(order: string): ReturnType<Connection["prepare"]> {
-    const statement =
-      this.#lists.get(order) ??
-      this.#db
-        .prepare(
-          `SELECT ${promptColumns} FROM ${promptTable} WHERE ${filters}
-           ORDER BY ${order}, p.updated_us DESC, p.id LIMIT ?11 OFFSET ?12`,
-        )
-        .raw();
-    this.#lists.set(order, statement);
-    return statement;
+    return parseTagRow(row);
   }
 }
 
-const filterValues = (tenantId: string, query: PromptQuery): (string | number | null)[] => [
-  tenantId,
-  query.text === undefined ? null : toSearchText(query.text),
-  query.tenantId ?? null,
-  query.tenantHandle ?? null,
-  flag(query.isPublic),
-  flag(query.isArchived),
-  flag(query.hasCommits),
-  JSON.stringify(query.repoTypes),
-  query.source ?? null,
-  query.tags === undefined ? null : JSON.stringify(query.tags),
-];
+const sortColumns = {
+  num_likes: "p.likes",
+  repo_handle: "p.handle",
+  num_downloads: "p.downloads",
+  num_views: "p.views",
+  updated_at: "p.updated_us",
+} as const satisfies Readonly<Record<Exclude<PromptSort, "relevance">, string>>;
 
-const flag = (value: boolean | undefined): number | null =>
-  value === undefined ? null : Number(value);
+/** A match near the beginning ranks higher: the searched text begins with the handle. */
+const orderOf = ({ sort, text }: PromptQuery) =>
+  sort === "relevance"
+    ? sql<number>`-${findPosition(sql.ref<string>("p.search"), toSearchText(text ?? ""))}`
+    : sql.ref<string | number>(sortColumns[sort]);
+
+/** The conditions of a list: the filters that are set. */
+function buildCondition(tenantId: string, query: PromptQuery) {
+  const eb = expressionBuilder(selectFromPrompts());
+  const { text, tenantId: ownerId, tenantHandle, source, tags } = query;
+  const { isPublic, isArchived, hasCommits } = query;
+  return eb.and([
+    eb.or([eb("p.tenant_id", "=", tenantId), eb("p.is_public", "=", 1)]),
+    isInList(eb.ref("p.repo_type"), query.repoTypes),
+    ...(text === undefined
+      ? []
+      : [eb(findPosition(eb.ref("p.search"), toSearchText(text)), ">", 0)]),
+    ...(ownerId === undefined ? [] : [eb("p.tenant_id", "=", ownerId)]),
+    ...(tenantHandle === undefined ? [] : [eb("t.handle", "=", tenantHandle)]),
+    ...(isPublic === undefined ? [] : [eb("p.is_public", "=", Number(isPublic))]),
+    ...(isArchived === undefined ? [] : [eb("p.is_archived", "=", Number(isArchived))]),
+    ...(hasCommits === undefined ? [] : [eb("p.commits", hasCommits ? ">" : "=", 0)]),
+    ...(source === undefined
+      ? []
+      : [eb(readJsonMember(eb.ref("p.fields_json"), "source"), "=", source)]),
+    ...(tags === undefined ? [] : [hasAllInMember(eb.ref("p.fields_json"), "tags", tags)]),
+  ]);
+}

@@ -153,19 +153,19 @@ export interface TagDraft {
  * what does not exist or is not visible.
  */
 export interface PromptReads {
-  find(tenantId: string, location: PromptLocation): Prompt | undefined;
-  list(tenantId: string, query: PromptQuery): PromptPage;
+  find(tenantId: string, location: PromptLocation): Promise<Prompt | undefined>;
+  list(tenantId: string, query: PromptQuery): Promise<PromptPage>;
   /** Latest first. */
-  listCommits(tenantId: string, location: PromptLocation, query: CommitQuery): CommitPage;
+  listCommits(tenantId: string, location: PromptLocation, query: CommitQuery): Promise<CommitPage>;
   /**
    * Reads a commit with its manifest.
    *
    * @throws RequestError 422: more than one commit begins with the given hash.
    */
-  pull(tenantId: string, location: PromptLocation, commit: string): PulledCommit;
+  pull(tenantId: string, location: PromptLocation, commit: string): Promise<PulledCommit>;
   /** Ordered by name. */
-  listTags(tenantId: string, location: PromptLocation): readonly PromptTag[];
-  readTag(tenantId: string, location: PromptLocation, name: string): PromptTag;
+  listTags(tenantId: string, location: PromptLocation): Promise<readonly PromptTag[]>;
+  readTag(tenantId: string, location: PromptLocation, name: string): Promise<PromptTag>;
 }
 
 /**
@@ -176,23 +176,23 @@ export interface PromptWrites {
    * @throws RequestError 422: the handle is malformed, or the prompt is public and its tenant has no handle. 409: the
    * handle is taken.
    */
-  create(tenantId: string, draft: PromptDraft): Prompt;
-  update(tenantId: string, location: PromptLocation, changes: PromptChanges): Prompt;
+  create(tenantId: string, draft: PromptDraft): Promise<Prompt>;
+  update(tenantId: string, location: PromptLocation, changes: PromptChanges): Promise<Prompt>;
   /** Deletes a prompt with its commits, tags and likes, and returns its id. */
-  delete(tenantId: string, location: PromptLocation): string;
+  delete(tenantId: string, location: PromptLocation): Promise<string>;
   /** Deletes those of the prompts that the tenant owns, and returns their ids. */
-  deleteMany(tenantId: string, ids: readonly string[]): readonly string[];
+  deleteMany(tenantId: string, ids: readonly string[]): Promise<readonly string[]>;
   /** Adds or removes the tenant's like and returns the number of likes; repeating the call changes nothing. */
-  like(tenantId: string, location: PromptLocation, isLiked: boolean): number;
+  like(tenantId: string, location: PromptLocation, isLiked: boolean): Promise<number>;
   /** @throws RequestError 409: the parent is not the latest commit, or the latest commit has the same manifest. */
-  commit(tenantId: string, location: PromptLocation, draft: CommitDraft): PromptCommit;
+  commit(tenantId: string, location: PromptLocation, draft: CommitDraft): Promise<PromptCommit>;
   /**
    * Creates or moves a tag.
    *
    * @throws RequestError 422: the name is not a valid tag.
    */
-  writeTag(tenantId: string, location: PromptLocation, draft: TagDraft): PromptTag;
-  deleteTag(tenantId: string, location: PromptLocation, name: string): void;
+  writeTag(tenantId: string, location: PromptLocation, draft: TagDraft): Promise<PromptTag>;
+  deleteTag(tenantId: string, location: PromptLocation, name: string): Promise<void>;
   /** Counts a read of the commit with this id. */
-  count(id: string, counter: "downloads" | "views"): void;
+  count(id: string, counter: "downloads" | "views"): Promise<void>;
 }

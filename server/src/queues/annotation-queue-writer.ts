@@ -17,7 +17,7 @@ import { microsNow } from "../storage/sqlite/clock.ts";
 import type { Clock } from "../storage/sqlite/clock.ts";
 import { parseRows } from "../storage/sqlite/rows.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
-import { toIds } from "../storage/sqlite/tenant-keys.ts";
+import { toIds } from "../storage/row-keys.ts";
 
 /** Number of unknown runs that an error message lists. */
 const maxListedRuns = 20;

@@ -1,6 +1,8 @@
 /**
  * A write that is performed in slices, between which other writes run. A repository method returns it in place of
- * its result. New data becomes visible with the last slice, but while a deletion is under way, some of the data may
+ * its result, or a promise of it: callers see only the result ({@link WithLongWrites}). The statements of a slice are
+ * synchronous, because a slice is one transaction and its duration decides where it ends; long writes are about runs
+ * and examples, whose SQL each engine has for itself. New data becomes visible with the last slice, but while a deletion is under way, some of the data may
  * already be missing.
  */
 export class LongWrite<Result> {
@@ -23,5 +25,17 @@ export class LongWrite<Result> {
     return step.value;
   }
 }
+
+/**
+ * The methods of a resource as its engine implements them: the named methods resolve to a long write instead of its
+ * result.
+ */
+export type WithLongWrites<Writes, Names extends keyof Writes> = {
+  readonly [Name in keyof Writes]: Writes[Name] extends (
+    ...args: infer Args
+  ) => Promise<infer Result>
+    ? (...args: Args) => Promise<Name extends Names ? LongWrite<Result> : Result>
+    : never;
+};
 
 function* undoNothing(): Generator<void, void> {}

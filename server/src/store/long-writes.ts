@@ -22,6 +22,8 @@ interface LongWritesHost {
   readonly toReportedCause: (call: WriterCall, cause: unknown) => unknown;
   /** Runs calls from their beginning. */
   readonly run: (calls: readonly WriterCall[]) => void;
+  /** Runs a slice when no other transaction is open. */
+  readonly takeTurn: (slice: () => void) => void;
   /** Whether each slice must be as small as possible, so that it fits on a nearly full disk. */
   readonly isLowOnSpace: () => boolean;
   /** Called after each slice. */
@@ -102,13 +104,15 @@ export class LongWrites {
   #schedule(): void {
     this.#turn ??= setImmediate(() => {
       this.#turn = undefined;
-      const active = this.#active.shift();
-      if (active !== undefined) {
-        this.#runNextSlice(active);
-      }
-      if (this.#active.length > 0) {
-        this.#schedule();
-      }
+      this.#host.takeTurn(() => {
+        const active = this.#active.shift();
+        if (active !== undefined) {
+          this.#runNextSlice(active);
+        }
+        if (this.#active.length > 0) {
+          this.#schedule();
+        }
+      });
     });
   }
 

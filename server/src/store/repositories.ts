@@ -15,6 +15,8 @@ import { ExampleWriter } from "../datasets/examples/sqlite/example-writer.ts";
 import { LargeExampleWriter } from "../datasets/examples/sqlite/large-example-writer.ts";
 import { ProjectReader } from "../projects/project-reader.ts";
 import { ProjectWriter } from "../projects/project-writer.ts";
+import type { ProjectWriteSteps } from "../projects/project-writer.ts";
+import { SqliteRunProjects } from "../projects/sqlite/run-projects.ts";
 import { PromptReader } from "../prompts/prompt-reader.ts";
 import { PromptWriter } from "../prompts/prompt-writer.ts";
 import { RunListReader } from "../runs/sqlite/run-list-reader.ts";
@@ -25,6 +27,7 @@ import { RunWriter } from "../runs/sqlite/run-writer.ts";
 import { QueueReviewReader } from "../queues/queue-review-reader.ts";
 import { QueueReviewWriter } from "../queues/queue-review-writer.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
+import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
 import { ShareReader } from "../shares/share-reader.ts";
 import { ShareWriter } from "../shares/share-writer.ts";
 import { StepSize } from "../storage/sqlite/step-size.ts";
@@ -39,6 +42,7 @@ import { UploadWriter } from "../datasets/imports/upload-writer.ts";
 
 /** Creates the readers of all resources, on a read-only connection. */
 export function createReaders(db: Connection): Readers {
+  const database = new SqliteDatabase(db);
   const keys = new TenantKeys(db);
   const runs = new RunReader(db, keys);
   const readers = {
@@ -49,8 +53,8 @@ export function createReaders(db: Connection): Readers {
     comparatives: new ComparativeReader(db),
     feedback: new FeedbackReader(db),
     feedbackTrend: new FeedbackTrend(db),
-    projects: new ProjectReader(db),
-    prompts: new PromptReader(db),
+    projects: new ProjectReader(database),
+    prompts: new PromptReader(database),
     queueReviews: new QueueReviewReader(db),
     runs,
     runLists: new RunListReader(db, runs),
@@ -63,11 +67,15 @@ export function createReaders(db: Connection): Readers {
   return scopeReaders(readers, keys);
 }
 
+/** The writers as the writer thread calls them: some methods return a long write. */
+type WriteSteps = Omit<Writers, "projects"> & { readonly projects: ProjectWriteSteps };
+
 /** Creates the writers of all resources, on the only connection that writes. The caller manages transactions. */
 export function createWriters(db: Connection) {
+  const database = new SqliteDatabase(db);
   const keys = new TenantKeyWriter(db);
   const steps = new StepSize();
-  const projects = new ProjectWriter(db, keys, steps);
+  const runProjects = new SqliteRunProjects(db, keys, steps);
   const feedback = new FeedbackWriter(db, keys);
   const datasetDependencies = createDatasetWriteDependencies(db, keys);
   const examples = new ExampleWriter(datasetDependencies);
@@ -76,8 +84,8 @@ export function createWriters(db: Connection) {
     annotationQueues: new AnnotationQueueWriter(db),
     comparatives: new ComparativeWriter(db),
     feedback,
-    projects,
-    prompts: new PromptWriter(db),
+    projects: new ProjectWriter(database, keys, runProjects),
+    prompts: new PromptWriter(database),
     queueReviews: new QueueReviewWriter(db),
     retention: new RetentionWriter(db, steps),
     shares: new ShareWriter(db),
@@ -89,8 +97,8 @@ export function createWriters(db: Connection) {
   };
   const requestable = {
     ...scopeWriters(scoped, keys),
-    runs: new RunWriter(db, { projects, feedback, keys }),
-  } satisfies Writers;
+    runs: new RunWriter(db, { projects: runProjects, feedback, keys }),
+  } satisfies WriteSteps;
   // The others are internal: no request can call them.
   return {
     ...requestable,

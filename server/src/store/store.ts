@@ -21,7 +21,7 @@ import type { TraceReads } from "../runs/trace.ts";
 import type { UploadWrites } from "../datasets/imports/upload.ts";
 import type { Promised } from "../storage/promised.ts";
 
-/** All queries, by resource. The engine runs each of them synchronously, on one consistent state. */
+/** All queries, by resource. A reader thread runs one of them at a time. */
 export interface Readers {
   readonly annotationQueues: AnnotationQueueReads;
   readonly comparatives: ComparativeReads;

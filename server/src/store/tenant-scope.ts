@@ -5,8 +5,9 @@ import { LongWrite } from "../storage/long-write.ts";
 import type { RunFilter } from "../runs/run-query.ts";
 import type { SharedThread } from "../shares/share.ts";
 import type { Readers, Writers } from "./store.ts";
-import { toIds } from "../storage/sqlite/tenant-keys.ts";
-import type { KeyKind, TenantKeys } from "../storage/sqlite/tenant-keys.ts";
+import { toIds } from "../storage/row-keys.ts";
+import type { KeyKind } from "../storage/row-keys.ts";
+import type { TenantKeys } from "../storage/sqlite/tenant-keys.ts";
 
 // Callers use ids, which are unique within their tenant; the tables use keys (`tenant-keys.ts`). Every call passes
 // through this file: ids in its arguments are replaced by keys, and keys in its result by ids. The tables below list
@@ -398,15 +399,17 @@ export const scopeReaders = (readers: Readers, keys: TenantKeys): Readers =>
   scope(readers, keys, readArguments);
 
 /** Wraps writers so that arguments and results contain ids. */
-export const scopeWriters = (writers: ScopedWriters, keys: TenantKeys): ScopedWriters =>
-  scope(writers, keys, writeArguments);
+export const scopeWriters = <Repositories extends Record<keyof ScopedWriters, object>>(
+  writers: Repositories,
+  keys: TenantKeys,
+): Repositories => scope(writers, keys, writeArguments);
 
 type Call = (...args: readonly unknown[]) => unknown;
 
 function scope<Resources extends object>(
   resources: Resources,
   keys: TenantKeys,
-  table: ArgumentTable<Resources>,
+  table: object,
 ): Resources {
   const scoped = Object.entries(table).map(([resource, methods]) => {
     const target = Reflect.get(resources, resource) as object;
@@ -425,8 +428,7 @@ function scopeCall(method: Call, keys: TenantKeys, toKeys: ToKeys<readonly unkno
   if (toKeys === scopedByToken) {
     return (...args) => {
       const result = method(...args);
-      const tenantId = tenantOf(result);
-      return tenantId === undefined ? result : toIds(tenantId, result);
+      return result instanceof Promise ? result.then(toOwnIds) : toOwnIds(result);
     };
   }
   return (...args) => {
@@ -437,14 +439,33 @@ function scopeCall(method: Call, keys: TenantKeys, toKeys: ToKeys<readonly unkno
     }
     try {
       const result = method(...toKeys(args, new TenantIdMapper(keys, tenantId)));
-      return result instanceof LongWrite
-        ? new LongWrite(stepsWithIds(tenantId, result.steps), result.undo)
-        : toIds(tenantId, result);
+      return result instanceof Promise
+        ? promiseWithIds(tenantId, result)
+        : resultWithIds(tenantId, result);
     } catch (cause) {
       throw withIds(tenantId, cause);
     }
   };
 }
+
+/** For a result that names its tenant. */
+function toOwnIds(result: unknown): unknown {
+  const tenantId = tenantOf(result);
+  return tenantId === undefined ? result : toIds(tenantId, result);
+}
+
+async function promiseWithIds(tenantId: string, result: Promise<unknown>): Promise<unknown> {
+  try {
+    return resultWithIds(tenantId, await result);
+  } catch (cause) {
+    throw withIds(tenantId, cause);
+  }
+}
+
+const resultWithIds = (tenantId: string, result: unknown): unknown =>
+  result instanceof LongWrite
+    ? new LongWrite(stepsWithIds(tenantId, result.steps), result.undo)
+    : toIds(tenantId, result);
 
 function* stepsWithIds(
   tenantId: string,

@@ -1,7 +1,7 @@
 import type { RetentionRule } from "./retention.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
-import { idOf } from "../../storage/sqlite/tenant-keys.ts";
+import { idOf } from "../../storage/row-keys.ts";
 
 /** Rules are stored as settings with the keys `retention/{tenant id}` and `retention/{tenant id}/{project id}`. */
 export const ruleKey = (tenantId: string, projectId: string | null): string =>

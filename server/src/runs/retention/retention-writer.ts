@@ -9,7 +9,7 @@ import { ruleKey, RetentionRules } from "./retention-rules.ts";
 import { parseRows, textOf, wholeText } from "../../storage/sqlite/rows.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import { StepSize } from "../../storage/sqlite/step-size.ts";
-import { idOf } from "../../storage/sqlite/tenant-keys.ts";
+import { idOf } from "../../storage/row-keys.ts";
 
 /** Runs that one step deletes, and projects that it checks, at most. */
 const runsPerStep = 100;

@@ -2,7 +2,7 @@ import { latencyBucket } from "../activity.ts";
 import type { Activity } from "../activity.ts";
 import type { RunMeasures } from "../run-measures.ts";
 import type { RunRow } from "../run-row.ts";
-import { idOf } from "../../storage/sqlite/tenant-keys.ts";
+import { idOf } from "../../storage/row-keys.ts";
 
 interface Counter {
   readonly tenantId: string;

@@ -5,7 +5,7 @@ import { PayloadReader } from "./payload-reader.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { FoundRun } from "./run-shape.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
-import { idOf } from "../../storage/sqlite/tenant-keys.ts";
+import { idOf } from "../../storage/row-keys.ts";
 
 /** Reads the data of runs that is not in their rows: payloads, files and descendants. */
 export class RunDetailsReader {

@@ -34,7 +34,7 @@ import type { Connection } from "../../storage/sqlite/connection.ts";
 import { SpanRows } from "./span-rows.ts";
 import { SpanWriter } from "./span-writer.ts";
 import type { SpanRunRecord } from "./span-writer.ts";
-import { idOf } from "../../storage/sqlite/tenant-keys.ts";
+import { idOf } from "../../storage/row-keys.ts";
 import type { TenantKeyWriter } from "../../storage/sqlite/tenant-keys.ts";
 import {
   digestToken,

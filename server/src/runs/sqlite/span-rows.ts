@@ -4,7 +4,8 @@ import { intoRuns, parseRow, readColumns, rowToValues, runTables } from "./row.t
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import { changedChecksum, checksumChange } from "../../storage/sqlite/checksum.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
-import { idIn, idOf } from "../../storage/sqlite/tenant-keys.ts";
+import { idOf } from "../../storage/row-keys.ts";
+import { idIn } from "../../storage/sqlite/tenant-keys.ts";
 
 /** A received span, and the run that it became. */
 export interface SpanRow {

@@ -5,7 +5,7 @@ import type { RunRow } from "../run-row.ts";
 import type { FacetWriter } from "./facet-writer.ts";
 import type { RunProjects } from "../run-writer-needs.ts";
 import type { SpanRow, SpanRows } from "./span-rows.ts";
-import { idOf } from "../../storage/sqlite/tenant-keys.ts";
+import { idOf } from "../../storage/row-keys.ts";
 import type { TenantKeyWriter } from "../../storage/sqlite/tenant-keys.ts";
 
 /** A run record that was received as a span. */

@@ -27,12 +27,12 @@ export interface Connection {
   /** Defines an SQL function with as many arguments as `performer` has. */
   define(name: string, performer: (...values: unknown[]) => string): void;
   /**
-   * Calls `read`. Its statements end when they exceed the limit, provided that they call `withinDeadline()` for the
-   * rows that they read.
+   * Calls `read`, and returns when its result is there. Its statements end when they exceed the limit, provided that
+   * they call `withinDeadline()` for the rows that they read. One call at a time: the limit is the connection's.
    *
    * @throws RequestError 408 if the time is up, 503 if the flag was set.
    */
-  limited<Result>(limit: QueryLimit, read: () => Result): Result;
+  limited<Result>(limit: QueryLimit, read: () => Result | Promise<Result>): Promise<Result>;
   close(): void;
 }
 
@@ -137,7 +137,7 @@ class EngineConnection implements Connection {
     this.#db.function(name, { deterministic: false }, performer);
   }
 
-  limited<Result>(limit: QueryLimit, read: () => Result): Result {
+  limited<Result>(limit: QueryLimit, read: () => Result | Promise<Result>): Promise<Result> {
     return this.#clock.limited(limit, read);
   }
 

@@ -48,13 +48,13 @@ export class QueryClock {
     return 1;
   }
 
-  limited<Result>(limit: QueryLimit, read: () => Result): Result {
+  async limited<Result>(limit: QueryLimit, read: () => Result | Promise<Result>): Promise<Result> {
     this.#limit = limit;
     this.#deadlineMs = performance.now() + limit.durationMs;
     this.#failure = undefined;
     try {
       this.check();
-      return read();
+      return await read();
     } catch (cause) {
       // The engine may wrap an error that our function throws.
       throw this.#failure ?? cause;

@@ -1,19 +1,10 @@
+import { idLength, longKey } from "../row-keys.ts";
+import type { KeyKind, RowKeys } from "../row-keys.ts";
 import { parseRows } from "./rows.ts";
 import type { Connection } from "./connection.ts";
 
-/** Kinds of rows that have a key of their own, because the rows of all tenants are in one table. */
-export type KeyKind = "run" | "project" | "dataset";
-
-const idLength = 36;
-
-/** The id by which a tenant refers to a row, given the row's key. */
-export const idOf = (key: string): string => key.slice(0, idLength);
-
-/** Like {@link idOf}, as an SQL expression. */
+/** Like `idOf`, as an SQL expression. */
 export const idIn = (key: string): string => `substr(${key}, 1, ${idLength})`;
-
-/** The key of a row whose id is used by another tenant, too. */
-const longKey = (id: string, tenantId: string): string => `${id}/${tenantId}`;
 
 /** Like `longKey`, as an SQL expression. */
 export const longKeyIn = (id: string, tenantId: string): string => `(${id} || '/' || ${tenantId})`;
@@ -82,7 +73,7 @@ const referenceUpdates: { readonly [Kind in KeyKind]: readonly string[] } = {
 };
 
 /** Like {@link TenantKeys}, for the writer, which also assigns longer keys. */
-export class TenantKeyWriter extends TenantKeys {
+export class TenantKeyWriter extends TenantKeys implements RowKeys {
   readonly #insert;
   readonly #referenceUpdates;
   /** Cached results of `hasLong`. They stay valid because only this thread writes the table. */
@@ -127,35 +118,3 @@ export class TenantKeyWriter extends TenantKeys {
     this.#hasLongCache.clear();
   }
 }
-
-/**
- * Returns a copy in which ids replace the tenant's longer keys, at any depth. No other text is mistaken for a key,
- * because a key has a certain length and ends with the tenant id.
- */
-export function toIds<Value>(tenantId: string, value: Value): Value {
-  const end = `/${tenantId}`;
-  const toId = (text: string): string =>
-    text.endsWith(end) && text.length === idOf(text).length + end.length ? idOf(text) : text;
-  const convert = (part: unknown): unknown => {
-    if (typeof part === "string") {
-      return toId(part);
-    }
-    if (Array.isArray(part)) {
-      return part.map(convert);
-    }
-    if (part instanceof Map) {
-      return new Map([...part].map(([key, member]) => [convert(key), convert(member)]));
-    }
-    if (isPlainObject(part)) {
-      return Object.fromEntries(
-        Object.entries(part).map(([name, member]) => [toId(name), convert(member)]),
-      );
-    }
-    return part;
-  };
-  return convert(value) as Value;
-}
-
-/** Bytes, sets and instances of classes stay as they are, because none of them contains keys. */
-const isPlainObject = (value: unknown): value is object =>
-  typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;

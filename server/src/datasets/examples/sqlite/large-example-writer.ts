@@ -22,7 +22,7 @@ import type { CurrentExample } from "./example-table.ts";
 import type { ExampleWriter } from "./example-writer.ts";
 import { nameIds } from "./example-writer.ts";
 import type { SchemaProofs } from "./schema-proofs.ts";
-import { idOf } from "../../../storage/sqlite/tenant-keys.ts";
+import { idOf } from "../../../storage/row-keys.ts";
 
 type Written = Packed<ExamplesWritten>;
 type Steps<Result> = Generator<void, Result>;

@@ -1,0 +1,64 @@
+import { createQueryBuilder, Query } from "../storage/query.ts";
+import type { Parameters } from "../storage/query.ts";
+
+/**
+ * The columns of a project. Texts from callers are stored as JSON, because no engine's text type can store all of
+ * them: SQLite lacks lone surrogates, PostgreSQL NUL as well.
+ */
+interface ProjectTable {
+  readonly id: string;
+  readonly tenant_id: string;
+  readonly name_json: string;
+  readonly start_us: number;
+  readonly end_us: number | null;
+  readonly description_json: string | null;
+  readonly extra_json: string | null;
+  readonly reference_dataset_id: string | null;
+}
+
+interface ProjectTables {
+  readonly projects: ProjectTable;
+}
+
+export type ProjectRow = ProjectTable;
+
+export const projectBuilder = createQueryBuilder<ProjectTables>();
+
+export const projectQueries = {
+  find: new Query(({ id, tenantId }: Parameters<{ id: string; tenantId: string }>) =>
+    projectBuilder
+      .selectFrom("projects")
+      .selectAll()
+      .where("id", "=", id)
+      .where("tenant_id", "=", tenantId),
+  ),
+  findByName: new Query(
+    ({ tenantId, nameJson }: Parameters<{ tenantId: string; nameJson: string }>) =>
+      projectBuilder
+        .selectFrom("projects")
+        .select("id")
+        .where("tenant_id", "=", tenantId)
+        .where("name_json", "=", nameJson),
+  ),
+  findTenant: new Query(({ id }: Parameters<{ id: string }>) =>
+    projectBuilder.selectFrom("projects").select("tenant_id").where("id", "=", id),
+  ),
+  insert: new Query((row: Parameters<ProjectRow>) =>
+    projectBuilder
+      .insertInto("projects")
+      .values({ id: row.id, tenant_id: row.tenant_id, ...changeableColumns(row) }),
+  ),
+  update: new Query((row: Parameters<ProjectRow>) =>
+    projectBuilder.updateTable("projects").set(changeableColumns(row)).where("id", "=", row.id),
+  ),
+};
+
+/** Lists the columns, because a parameter exists only for a name that is read. */
+const changeableColumns = (row: Parameters<ProjectRow>) => ({
+  name_json: row.name_json,
+  start_us: row.start_us,
+  end_us: row.end_us,
+  description_json: row.description_json,
+  extra_json: row.extra_json,
+  reference_dataset_id: row.reference_dataset_id,
+});

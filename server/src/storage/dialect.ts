@@ -1,0 +1,135 @@
+import {
+  ExpressionWrapper,
+  PostgresQueryCompiler,
+  RawNode,
+  SqliteQueryCompiler,
+  createQueryId,
+  sql,
+} from "kysely";
+import type { Expression, OperationNode, OperationNodeSource, RootOperationNode } from "kysely";
+
+// The SQL that differs between the engines. Everything else is written once, with the query builder.
+
+export type EngineName = "sqlite" | "postgres";
+
+/** A part of a query that each engine writes in its own way. */
+interface EngineNode extends RawNode {
+  readonly byEngine: Readonly<Record<EngineName, OperationNode>>;
+}
+
+const isEngineNode = (node: RawNode): node is EngineNode => "byEngine" in node;
+
+class SqliteCompiler extends SqliteQueryCompiler {
+  protected override visitRaw(node: RawNode): void {
+    if (isEngineNode(node)) {
+      this.visitNode(node.byEngine.sqlite);
+    } else {
+      super.visitRaw(node);
+    }
+  }
+}
+
+class PostgresCompiler extends PostgresQueryCompiler {
+  protected override visitRaw(node: RawNode): void {
+    if (isEngineNode(node)) {
+      this.visitNode(node.byEngine.postgres);
+    } else {
+      super.visitRaw(node);
+    }
+  }
+}
+
+const compilers = { sqlite: new SqliteCompiler(), postgres: new PostgresCompiler() };
+
+/** Compiles a query for an engine. */
+export function compileFor(
+  engine: EngineName,
+  query: OperationNodeSource,
+): { readonly sql: string; readonly parameters: readonly unknown[] } {
+  const root = query.toOperationNode() as RootOperationNode;
+  return compilers[engine].compileQuery(root, createQueryId());
+}
+
+type EngineExpression<Value> = ExpressionWrapper<never, never, Value>;
+
+function perEngine<Value>(
+  byEngine: Readonly<Record<EngineName, Expression<Value>>>,
+): EngineExpression<Value> {
+  const node: EngineNode = {
+    ...RawNode.create([], []),
+    byEngine: {
+      sqlite: byEngine.sqlite.toOperationNode(),
+      postgres: byEngine.postgres.toOperationNode(),
+    },
+  };
+  return new ExpressionWrapper(node);
+}
+
+type Text = Expression<string> | Expression<string | null>;
+
+/** A list of texts: the values, or a parameter that contains them as JSON. */
+type TextList = readonly string[] | Expression<string>;
+
+const toJsonText = (list: TextList): Expression<string> =>
+  "toOperationNode" in list ? list : sql<string>`${JSON.stringify(list)}`;
+
+/**
+ * Whether a text is in a list. The list is one parameter, so its length does not change the SQL, and it may contain
+ * more values than an engine allows parameters.
+ */
+export function isInList(text: Text, list: TextList): EngineExpression<boolean> {
+  const json = toJsonText(list);
+  return perEngine<boolean>({
+    sqlite: sql`${text} IN (SELECT value FROM json_each(${json}))`,
+    postgres: sql`${text} IN (SELECT jsonb_array_elements_text(${toReadableJson(json)}))`,
+  });
+}
+
+/** The position of a part in a text, beginning with 1; 0 if the text does not contain it. */
+export const findPosition = (text: Text, part: Text | string): EngineExpression<number> =>
+  perEngine<number>({
+    sqlite: sql`instr(${text}, ${part})`,
+    postgres: sql`strpos(${text}, ${part})`,
+  });
+
+/** Whether a text contains a part. Letters of ASCII match in both cases. */
+export const containsIgnoringCase = (text: Text, part: string): EngineExpression<boolean> =>
+  perEngine<boolean>({
+    sqlite: sql`instr(lower(${text}), lower(${part})) > 0`,
+    postgres: sql`strpos(lower(${text} COLLATE "C"), lower(${part} COLLATE "C")) > 0`,
+  });
+
+/** A member of a JSON object as a text; null if the object lacks it. */
+export const readJsonMember = (json: Text, member: string): EngineExpression<string | null> =>
+  perEngine<string | null>({
+    sqlite: sql`json_extract(${json}, ${`$.${member}`})`,
+    postgres: sql`${toReadableJson(json)} ->> ${member}`,
+  });
+
+/** Whether a member of a JSON object, which is a list, contains all the texts. */
+export function hasAllInMember(
+  json: Text,
+  member: string,
+  list: TextList,
+): EngineExpression<boolean> {
+  const wanted = toJsonText(list);
+  return perEngine<boolean>({
+    sqlite: sql`NOT EXISTS (SELECT value FROM json_each(${wanted})
+      EXCEPT SELECT value FROM json_each(${json}, ${`$.${member}`}))`,
+    postgres: sql`${toReadableJson(json)} -> ${member} @> ${toReadableJson(wanted)}`,
+  });
+}
+
+/** Aggregates texts to a JSON list, in their order; an empty list if there is none. */
+export const aggregateToJson = (text: Text): EngineExpression<string> =>
+  perEngine<string>({
+    sqlite: sql`json_group_array(${text} ORDER BY ${text})`,
+    postgres: sql`coalesce(json_agg(${text} ORDER BY ${text}), '[]')::text`,
+  });
+
+/**
+ * Parses JSON in PostgreSQL, whose texts can't contain the characters that these escapes stand for: NUL and half of a
+ * surrogate pair. They are replaced by U+FFFD, so a comparison does not find texts that contain them.
+ */
+const toReadableJson = (json: Text): Expression<string> =>
+  sql`regexp_replace(${json}, '\\\\u(0000|d[89a-f][0-9a-f]{2})', '\\\\ufffd', 'gi')::jsonb`;

@@ -1,0 +1,130 @@
+import { PGlite } from "@electric-sql/pglite";
+import { compileFor } from "../../src/storage/dialect.ts";
+import { bindValues, Query } from "../../src/storage/query.ts";
+import type { BuiltQuery, Database } from "../../src/storage/query.ts";
+import { rollBack } from "../../src/storage/sqlite/connection.ts";
+import { SqliteDatabase } from "../../src/storage/sqlite/sqlite-database.ts";
+import { openWriter } from "../../src/store/schema.ts";
+
+/** An engine with the tables of the server, on which the repositories of small resources run. */
+export interface RepositoryEngine {
+  readonly db: Database;
+  /** Runs a call in a transaction, as the writer thread does: if it fails, it has changed nothing. */
+  transact<Result>(call: () => Promise<Result>): Promise<Result>;
+  /** Executes SQL that every engine knows. */
+  exec(sql: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openSqlite(): Promise<RepositoryEngine> {
+  const connection = openWriter(":memory:");
+  return {
+    db: new SqliteDatabase(connection),
+    transact: async (call) => {
+      connection.exec("BEGIN IMMEDIATE");
+      try {
+        const result = await call();
+        connection.exec("COMMIT");
+        return result;
+      } catch (cause) {
+        rollBack(connection);
+        throw cause;
+      }
+    },
+    exec: async (sql) => connection.exec(sql),
+    close: async () => connection.close(),
+  };
+}
+
+/** Runs queries on PostgreSQL, and reports each of them. */
+class PostgresDatabase implements Database {
+  readonly #db: PGlite;
+  readonly #onQuery: (query: unknown) => void;
+
+  constructor(db: PGlite, onQuery: (query: unknown) => void) {
+    this.#db = db;
+    this.#onQuery = onQuery;
+  }
+
+  async all<Row>(query: BuiltQuery<Row> | Query<Row, never>, values: object = {}): Promise<Row[]> {
+    return (await this.#query<Row>(query, values)).rows;
+  }
+
+  async first<Row>(
+    query: BuiltQuery<Row> | Query<Row, never>,
+    values: object = {},
+  ): Promise<Row | undefined> {
+    return (await this.#query<Row>(query, values)).rows[0];
+  }
+
+  async run(
+    query: BuiltQuery<unknown> | Query<unknown, never>,
+    values: object = {},
+  ): Promise<number> {
+    return (await this.#query(query, values)).affectedRows ?? 0;
+  }
+
+  #query<Row>(query: BuiltQuery<unknown> | Query<unknown, never>, values: object) {
+    this.#onQuery(query);
+    const { sql, parameters } =
+      query instanceof Query ? query.compileFor("postgres") : compileFor("postgres", query);
+    return this.#db.query<Row>(sql, bindValues(parameters, values));
+  }
+}
+
+export async function openPostgres(onQuery: (query: unknown) => void): Promise<RepositoryEngine> {
+  const engine = await PGlite.create();
+  await engine.exec(translateTables());
+  const exec = async (sql: string): Promise<void> => {
+    await engine.exec(sql);
+  };
+  return {
+    db: new PostgresDatabase(engine, onQuery),
+    transact: async (call) => {
+      await exec("BEGIN");
+      try {
+        const result = await call();
+        await exec("COMMIT");
+        return result;
+      } catch (cause) {
+        await exec("ROLLBACK");
+        throw cause;
+      }
+    },
+    exec,
+    close: () => engine.close(),
+  };
+}
+
+/** Tables whose repositories run on every engine. */
+const translated = [
+  "projects",
+  "prompts",
+  "prompt_commits",
+  "prompt_tags",
+  "prompt_likes",
+  "tenants",
+];
+
+/** The tables and indexes of SQLite, as PostgreSQL writes them. Texts are compared by bytes in both. */
+function translateTables(): string {
+  const db = openWriter(":memory:");
+  const rows = db
+    .prepare(
+      `SELECT sql FROM sqlite_master WHERE type IN ('table', 'index') AND sql IS NOT NULL
+       AND tbl_name IN (SELECT value FROM json_each(?)) ORDER BY type DESC`,
+    )
+    .raw()
+    .all([JSON.stringify(translated)]);
+  db.close();
+  return rows
+    .flat()
+    .map((sql) =>
+      String(sql)
+        .replace(/\) WITHOUT ROWID$/, ")")
+        .replaceAll(/\bTEXT\b/g, 'TEXT COLLATE "C"')
+        .replaceAll(/\bINTEGER\b/g, "BIGINT")
+        .replaceAll(/\bBLOB\b/g, "BYTEA"),
+    )
+    .join(";\n");
+}
