@@ -1,4 +1,4 @@
-import type { Readers } from "./store.ts";
+import type { Readers } from "./repositories.ts";
 import type { ThreadAnswer } from "../storage/thread-reply.ts";
 
 /** A query that is sent to a reader thread; arguments and result are plain data. */

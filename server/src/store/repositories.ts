@@ -6,7 +6,25 @@ import { ExperimentReader } from "../experiments/experiment-reader.ts";
 import { FeedbackReader } from "../feedback/feedback-reader.ts";
 import { FeedbackTrend } from "../feedback/feedback-trend.ts";
 import { FeedbackWriter } from "../feedback/feedback-writer.ts";
-import type { Readers, Writers } from "./store.ts";
+import type { AnnotationQueueReads, AnnotationQueueWrites } from "../queues/annotation-queue.ts";
+import type { ComparativeReads, ComparativeWrites } from "../experiments/comparative.ts";
+import type { ExperimentReads } from "../experiments/experiment.ts";
+import type { FeedbackReads, FeedbackWrites } from "../feedback/feedback.ts";
+import type { FeedbackTrendReads } from "../feedback/trend-query.ts";
+import type { DatasetReads, DatasetWrites } from "../datasets/dataset.ts";
+import type { ExampleReads, ExampleWrites } from "../datasets/examples/example.ts";
+import type { LargeExampleWrites } from "../datasets/examples/large-examples.ts";
+import type { ProjectReads, ProjectWrites } from "../projects/project.ts";
+import type { PromptReads, PromptWrites } from "../prompts/prompt.ts";
+import type { QueueReviewReads, QueueReviewWrites } from "../queues/queue-review.ts";
+import type { RunListReads } from "../runs/run-list.ts";
+import type { RetentionReads, RetentionWrites } from "../runs/retention/retention.ts";
+import type { RunReads, RunWrites } from "../runs/run-query.ts";
+import type { ShareReads, ShareWrites } from "../shares/share.ts";
+import type { StorageReads } from "../storage/storage-use.ts";
+import type { TenantReads, TenantWrites } from "../tenants/tenant.ts";
+import type { TraceReads } from "../runs/trace.ts";
+import type { UploadWrites } from "../datasets/imports/upload.ts";
 import { createDatasetWriteDependencies } from "../datasets/dataset-writing.ts";
 import { DatasetReader } from "../datasets/dataset-reader.ts";
 import { DatasetWriter } from "../datasets/dataset-writer.ts";
@@ -34,11 +52,68 @@ import { StepSize } from "../storage/sqlite/step-size.ts";
 import { StorageReader } from "../storage/sqlite/storage-reader.ts";
 import { TenantKeys, TenantKeyWriter } from "../storage/sqlite/tenant-keys.ts";
 import { TenantReader } from "../tenants/tenant-reader.ts";
-import { scopeReaders, scopeWriters } from "./tenant-scope.ts";
+import {
+  scopeToTenants,
+  unchanged,
+  scopedByToken,
+  withRunKey,
+  withProjectKey,
+  withDatasetKey,
+  withThreadKey,
+  toRunFilter,
+  toExampleChange,
+  replaceMembers,
+} from "./tenant-scope.ts";
+import type { ArgumentTable } from "./tenant-scope.ts";
 import { TenantWriter } from "../tenants/tenant-writer.ts";
 import { TraceReader } from "../runs/sqlite/trace-reader.ts";
 import { TextIndexWriter } from "../runs/sqlite/text-index/text-index-writer.ts";
 import { UploadWriter } from "../datasets/imports/upload-writer.ts";
+
+// The registry of what is stored. A resource has a row in each interface and each function below; the tables at the end
+// list each method, so the compiler requires an entry for a new one.
+
+/** All queries, by resource. A reader thread runs one of them at a time. */
+export interface Readers {
+  readonly annotationQueues: AnnotationQueueReads;
+  readonly comparatives: ComparativeReads;
+  readonly feedback: FeedbackReads;
+  readonly feedbackTrend: FeedbackTrendReads;
+  readonly datasets: DatasetReads;
+  readonly examples: ExampleReads;
+  readonly experiments: ExperimentReads;
+  readonly projects: ProjectReads;
+  readonly prompts: PromptReads;
+  readonly queueReviews: QueueReviewReads;
+  readonly retention: RetentionReads;
+  readonly runs: RunReads;
+  readonly runLists: RunListReads;
+  readonly shares: ShareReads;
+  readonly storage: StorageReads;
+  readonly tenants: TenantReads;
+  readonly traces: TraceReads;
+}
+
+/**
+ * All writes, by resource. Each call takes effect as a whole or not at all: a call that throws has changed nothing,
+ * and a `RequestError` thrown in it reaches the caller unchanged.
+ */
+export interface Writers {
+  readonly annotationQueues: AnnotationQueueWrites;
+  readonly comparatives: ComparativeWrites;
+  readonly feedback: FeedbackWrites;
+  readonly datasets: DatasetWrites;
+  readonly examples: ExampleWrites;
+  readonly largeExamples: LargeExampleWrites;
+  readonly uploads: UploadWrites;
+  readonly projects: ProjectWrites;
+  readonly prompts: PromptWrites;
+  readonly queueReviews: QueueReviewWrites;
+  readonly retention: RetentionWrites;
+  readonly runs: RunWrites;
+  readonly shares: ShareWrites;
+  readonly tenants: TenantWrites;
+}
 
 /** Creates the readers of all resources, on a read-only connection. */
 export function createReaders(db: Connection): Readers {
@@ -64,7 +139,7 @@ export function createReaders(db: Connection): Readers {
     tenants: new TenantReader(db),
     traces: new TraceReader(db),
   };
-  return scopeReaders(readers, keys);
+  return scopeToTenants<Readers>(readers, keys, readArguments);
 }
 
 /** The writers as the writer thread calls them: some methods return a long write. */
@@ -96,7 +171,7 @@ export function createWriters(db: Connection) {
     uploads: new UploadWriter(datasetDependencies),
   };
   const requestable = {
-    ...scopeWriters(scoped, keys),
+    ...scopeToTenants(scoped, keys, writeArguments),
     runs: new RunWriter(db, { projects: runProjects, feedback, keys }),
   } satisfies WriteSteps;
   // The others are internal: no request can call them.
@@ -109,3 +184,267 @@ export function createWriters(db: Connection) {
 }
 
 export type SqliteWriters = ReturnType<typeof createWriters>;
+
+/** How the arguments of each query contain ids that rows may store as keys. */
+const readArguments: ArgumentTable<Readers> = {
+  annotationQueues: {
+    find: unchanged,
+    list: ([tenantId, query], { dataset, run }) => [
+      tenantId,
+      replaceMembers(query, { defaultDatasetId: dataset, runId: run }),
+    ],
+    listEntries: unchanged,
+    size: unchanged,
+    lastAdded: ([tenantId, ids], { runs }) => [tenantId, runs(ids)],
+  },
+  comparatives: {
+    list: ([tenantId, query], { dataset }) => [
+      tenantId,
+      replaceMembers(query, { datasetId: dataset }),
+    ],
+  },
+  feedback: {
+    find: unchanged,
+    list: ([tenantId, query], { runs, projects }) => [
+      tenantId,
+      replaceMembers(query, { runIds: runs, projectIds: projects }),
+    ],
+    statsOfRuns: ([tenantId, ids, ...rest], { runs }) => [tenantId, runs(ids), ...rest],
+    statsOfFilter: ([tenantId, filter], keys) => [tenantId, toRunFilter(filter, keys)],
+    statsOfProjectRuns: ([tenantId, ids], { projects }) => [tenantId, projects(ids)],
+    statsOfProjects: ([tenantId, ids], { projects }) => [tenantId, projects(ids)],
+    statsOfComparatives: unchanged,
+    findToken: scopedByToken,
+    listTokens: withRunKey,
+  },
+  feedbackTrend: {
+    read: ([tenantId, query], { project }) => [
+      tenantId,
+      replaceMembers(query, { projectId: project }),
+    ],
+  },
+  datasets: {
+    find: withDatasetKey,
+    list: ([tenantId, query], { datasets }) => [tenantId, replaceMembers(query, { ids: datasets })],
+    findShared: scopedByToken,
+    findVersion: withDatasetKey,
+    listVersions: withDatasetKey,
+    diff: withDatasetKey,
+    diffPage: withDatasetKey,
+  },
+  examples: {
+    find: unchanged,
+    list: ([tenantId, query], { dataset }) => [
+      tenantId,
+      replaceMembers(query, { filter: (filter) => replaceMembers(filter, { datasetId: dataset }) }),
+    ],
+    preview: ([tenantId, query, chars], { dataset }) => [
+      tenantId,
+      replaceMembers(query, { filter: (filter) => replaceMembers(filter, { datasetId: dataset }) }),
+      chars,
+    ],
+    count: ([tenantId, filter], { dataset }) => [
+      tenantId,
+      replaceMembers(filter, { datasetId: dataset }),
+    ],
+    page: ([tenantId, query], { dataset }) => [
+      tenantId,
+      replaceMembers(query, { datasetId: dataset }),
+    ],
+    findDatasetId: unchanged,
+    // Rows store the id of the source run, not its key.
+    listSources: unchanged,
+    listSplits: withDatasetKey,
+    search: ([tenantId, query], { dataset }) => [
+      tenantId,
+      replaceMembers(query, { datasetId: dataset }),
+    ],
+    findBlob: unchanged,
+  },
+  experiments: {
+    compare: ([tenantId, query], { project, projects }) => [
+      tenantId,
+      replaceMembers(query, { experimentIds: projects, baselineId: project }),
+    ],
+    usageOfTraces: unchanged,
+  },
+  projects: {
+    find: withProjectKey,
+    list: ([tenantId, query], { projects, datasets }) => [
+      tenantId,
+      replaceMembers(query, { ids: projects, referenceDatasetIds: datasets }),
+    ],
+  },
+  prompts: {
+    find: unchanged,
+    list: unchanged,
+    listCommits: unchanged,
+    pull: unchanged,
+    listTags: unchanged,
+    readTag: unchanged,
+  },
+  queueReviews: { listRuns: unchanged, progress: unchanged },
+  retention: { list: unchanged },
+  runs: {
+    find: withRunKey,
+    query: ([tenantId, query], keys) => [
+      tenantId,
+      replaceMembers(query, {
+        filter: (filter) => toRunFilter(filter, keys),
+        after: (after) => replaceMembers(after, { id: keys.run }),
+      }),
+    ],
+    statistics: ([tenantId, filter], keys) => [tenantId, toRunFilter(filter, keys)],
+    findShared: scopedByToken,
+    findFile: ([tenantId, file], { run }) => [tenantId, replaceMembers(file, { runId: run })],
+  },
+  runLists: {
+    search: ([tenantId, search], keys) => [
+      tenantId,
+      replaceMembers(search, {
+        projectId: keys.project,
+        filter: (filter) => toRunFilter(filter, keys),
+        after: (after) => replaceMembers(after, { id: keys.run }),
+      }),
+    ],
+    readStartTimeRange: withProjectKey,
+    counts: ([tenantId, query], { project }) => [
+      tenantId,
+      replaceMembers(query, { projectId: project }),
+    ],
+    words: ([tenantId, query], { project }) => [
+      tenantId,
+      replaceMembers(query, { projectId: project }),
+    ],
+  },
+  shares: {
+    find: scopedByToken,
+    findTraceTokens: ([tenantId, ids], { runs }) => [tenantId, runs(ids)],
+    findThreadToken: withThreadKey,
+  },
+  storage: { use: unchanged, projects: unchanged },
+  tenants: {
+    find: unchanged,
+    findByHandle: unchanged,
+    list: unchanged,
+    findByKey: unchanged,
+    hasKeys: unchanged,
+    listKeys: unchanged,
+  },
+  traces: {
+    page: ([tenantId, query], { run }) => [tenantId, replaceMembers(query, { afterId: run })],
+  },
+};
+
+/**
+ * All writers except those of runs, which map ids themselves, because batches of runs are written without a resource
+ * call.
+ */
+type ScopedWriters = Omit<Writers, "runs">;
+
+/** How the arguments of each write contain ids that rows may store as keys. */
+const writeArguments: ArgumentTable<ScopedWriters> = {
+  annotationQueues: {
+    create: ([tenantId, draft], { dataset }) => [
+      tenantId,
+      replaceMembers(draft, { defaultDatasetId: dataset }),
+    ],
+    update: ([tenantId, id, changes], { dataset }) => [
+      tenantId,
+      id,
+      replaceMembers(changes, { defaultDatasetId: dataset }),
+    ],
+    delete: unchanged,
+    addRuns: ([tenantId, id, runs], { run, project }) => [
+      tenantId,
+      id,
+      runs.map((entry) => replaceMembers(entry, { runId: run, projectId: project })),
+    ],
+    updateRun: unchanged,
+    removeRun: unchanged,
+  },
+  comparatives: {
+    create: ([tenantId, draft], { projects, dataset }) => [
+      tenantId,
+      replaceMembers(draft, { experimentIds: projects, datasetId: dataset }),
+    ],
+  },
+  // Feedback also arrives in batches of runs, so its writer maps the ids itself.
+  feedback: { create: unchanged, update: unchanged, delete: unchanged, createTokens: unchanged },
+  datasets: {
+    create: unchanged,
+    update: ([tenantId, id, changes], keys) => [
+      tenantId,
+      keys.dataset(id),
+      replaceMembers(changes, {
+        examples: (changed) => changed.map((example) => toExampleChange(example, keys)),
+      }),
+    ],
+    deleteMany: ([tenantId, ids], { datasets }) => [tenantId, datasets(ids)],
+    sweep: unchanged,
+    share: withDatasetKey,
+    unshare: withDatasetKey,
+    tag: withDatasetKey,
+    beginIndex: withDatasetKey,
+    extendIndex: withDatasetKey,
+  },
+  examples: {
+    create: ([tenantId, drafts], { dataset }) => [
+      tenantId,
+      drafts.map((draft) => replaceMembers(draft, { datasetId: dataset })),
+    ],
+    check: withDatasetKey,
+    update: ([tenantId, exampleChanges, datasetId], keys) => {
+      const changes = exampleChanges.map((change) => toExampleChange(change, keys));
+      return datasetId === undefined
+        ? [tenantId, changes]
+        : [tenantId, changes, keys.dataset(datasetId)];
+    },
+    deleteMany: unchanged,
+  },
+  largeExamples: {
+    // Packed parts are mapped after they are unpacked.
+    create: unchanged,
+    update: ([tenantId, parts, datasetId], keys) =>
+      datasetId === undefined ? [tenantId, parts] : [tenantId, parts, keys.dataset(datasetId)],
+    import: withDatasetKey,
+    updateSplits: withDatasetKey,
+  },
+  uploads: { begin: unchanged, extend: withDatasetKey, end: withDatasetKey, drop: withDatasetKey },
+  projects: {
+    create: ([tenantId, draft], { dataset }) => [
+      tenantId,
+      replaceMembers(draft, { referenceDatasetId: dataset }),
+    ],
+    update: withProjectKey,
+    delete: withProjectKey,
+    deleteMany: ([tenantId, ids], { projects }) => [tenantId, projects(ids)],
+  },
+  prompts: {
+    create: unchanged,
+    update: unchanged,
+    delete: unchanged,
+    deleteMany: unchanged,
+    like: unchanged,
+    commit: unchanged,
+    writeTag: unchanged,
+    deleteTag: unchanged,
+    count: unchanged,
+  },
+  queueReviews: { claim: unchanged, release: unchanged, finish: unchanged, reopen: unchanged },
+  retention: {
+    set: ([tenantId, rule], { project }) => [
+      tenantId,
+      replaceMembers(rule, { projectId: project }),
+    ],
+    clear: ([tenantId, id], { project }) => [tenantId, id === null ? null : project(id)],
+    sweep: unchanged,
+  },
+  shares: {
+    shareTrace: withRunKey,
+    unshareTrace: withRunKey,
+    shareThread: withThreadKey,
+    unshareThread: withThreadKey,
+  },
+  tenants: { create: unchanged, setHandle: unchanged, createKey: unchanged, revokeKey: unchanged },
+};

@@ -4,14 +4,12 @@ import type { ExampleChange } from "../datasets/examples/example.ts";
 import { LongWrite } from "../storage/long-write.ts";
 import type { RunFilter } from "../runs/run-query.ts";
 import type { SharedThread } from "../shares/share.ts";
-import type { Readers, Writers } from "./store.ts";
 import { toIds } from "../storage/row-keys.ts";
 import type { KeyKind } from "../storage/row-keys.ts";
 import type { TenantKeys } from "../storage/sqlite/tenant-keys.ts";
 
 // Callers use ids, which are unique within their tenant; the tables use keys (`tenant-keys.ts`). Every call passes
-// through this file: ids in its arguments are replaced by keys, and keys in its result by ids. The tables below list
-// each method, so the compiler requires an entry for a new one.
+// through this file: ids in its arguments are replaced by keys, and keys in its result by ids.
 
 /** Maps ids of one tenant to keys. */
 class TenantIdMapper {
@@ -42,7 +40,7 @@ class TenantIdMapper {
 type ToKeys<Args> = (args: Args, keys: TenantIdMapper) => Args;
 
 /** For each method of each resource: the function that maps its arguments. */
-type ArgumentTable<Resources> = {
+export type ArgumentTable<Resources> = {
   readonly [Resource in keyof Resources]: {
     readonly [Method in keyof Resources[Resource]]: Resources[Resource][Method] extends (
       ...args: infer Args
@@ -53,41 +51,41 @@ type ArgumentTable<Resources> = {
 };
 
 /** Maps nothing: the arguments contain no ids that have keys, or the writer maps them itself. */
-const unchanged = <Args>(args: Args): Args => args;
+export const unchanged = <Args>(args: Args): Args => args;
 
 /** For readers who only have a share token: the arguments name no tenant, the result does. */
-const scopedByToken = <Args>(args: Args): Args => args;
+export const scopedByToken = <Args>(args: Args): Args => args;
 
 /** For arguments that begin with a tenant and the id of a run. */
-const withRunKey = <Rest extends readonly unknown[]>(
+export const withRunKey = <Rest extends readonly unknown[]>(
   [tenantId, id, ...rest]: readonly [string, string, ...Rest],
   keys: TenantIdMapper,
 ): [string, string, ...Rest] => [tenantId, keys.run(id), ...rest];
 
 /** For arguments that begin with a tenant and the id of a project. */
-const withProjectKey = <Rest extends readonly unknown[]>(
+export const withProjectKey = <Rest extends readonly unknown[]>(
   [tenantId, id, ...rest]: readonly [string, string, ...Rest],
   keys: TenantIdMapper,
 ): [string, string, ...Rest] => [tenantId, keys.project(id), ...rest];
 
 /** For arguments that begin with a tenant and the id of a dataset. */
-const withDatasetKey = <Rest extends readonly unknown[]>(
+export const withDatasetKey = <Rest extends readonly unknown[]>(
   [tenantId, id, ...rest]: readonly [string, string, ...Rest],
   keys: TenantIdMapper,
 ): [string, string, ...Rest] => [tenantId, keys.dataset(id), ...rest];
 
 /** For a tenant and a thread of a project. */
-const withThreadKey = (
+export const withThreadKey = (
   [tenantId, thread]: [tenantId: string, thread: SharedThread],
   { project }: TenantIdMapper,
-): [string, SharedThread] => [tenantId, replace(thread, { projectId: project })];
+): [string, SharedThread] => [tenantId, replaceMembers(thread, { projectId: project })];
 
 type Changes<Value> = {
   readonly [Name in keyof Value]?: (member: NonNullable<Value[Name]>) => Value[Name];
 };
 
 /** Returns a copy in which the named members are mapped, if they are set. */
-function replace<Value extends object>(value: Value, changes: Changes<Value>): Value {
+export function replaceMembers<Value extends object>(value: Value, changes: Changes<Value>): Value {
   const copy = { ...value };
   for (const name of Object.keys(changes) as (keyof Value)[]) {
     const member = value[name];
@@ -102,7 +100,7 @@ function replace<Value extends object>(value: Value, changes: Changes<Value>): V
 /**
  * Maps the ids in a filter over runs. Ids of traces and parents are not mapped, because rows store them unchanged.
  */
-const toRunFilter = <Filter extends Omit<RunFilter, "projectIds"> & Partial<RunFilter>>(
+export const toRunFilter = <Filter extends Omit<RunFilter, "projectIds"> & Partial<RunFilter>>(
   filter: Filter,
   keys: TenantIdMapper,
 ): Filter => {
@@ -114,7 +112,7 @@ const toRunFilter = <Filter extends Omit<RunFilter, "projectIds"> & Partial<RunF
     rootFilter: mapFilter,
     treeFilter: mapFilter,
   };
-  return replace<RunFilter>(filter, changes) as Filter;
+  return replaceMembers<RunFilter>(filter, changes) as Filter;
 };
 
 function mapFilterIds(filter: CheckedFilter, keys: TenantIdMapper): CheckedFilter {
@@ -153,260 +151,17 @@ function findFieldMapper(name: string, keys: TenantIdMapper): ((id: string) => s
   return name === "session_id" ? keys.project : undefined;
 }
 
-const toExampleChange = (change: ExampleChange, keys: TenantIdMapper): ExampleChange =>
-  replace(change, { datasetId: keys.dataset });
-
-const readArguments: ArgumentTable<Readers> = {
-  annotationQueues: {
-    find: unchanged,
-    list: ([tenantId, query], { dataset, run }) => [
-      tenantId,
-      replace(query, { defaultDatasetId: dataset, runId: run }),
-    ],
-    listEntries: unchanged,
-    size: unchanged,
-    lastAdded: ([tenantId, ids], { runs }) => [tenantId, runs(ids)],
-  },
-  comparatives: {
-    list: ([tenantId, query], { dataset }) => [tenantId, replace(query, { datasetId: dataset })],
-  },
-  feedback: {
-    find: unchanged,
-    list: ([tenantId, query], { runs, projects }) => [
-      tenantId,
-      replace(query, { runIds: runs, projectIds: projects }),
-    ],
-    statsOfRuns: ([tenantId, ids, ...rest], { runs }) => [tenantId, runs(ids), ...rest],
-    statsOfFilter: ([tenantId, filter], keys) => [tenantId, toRunFilter(filter, keys)],
-    statsOfProjectRuns: ([tenantId, ids], { projects }) => [tenantId, projects(ids)],
-    statsOfProjects: ([tenantId, ids], { projects }) => [tenantId, projects(ids)],
-    statsOfComparatives: unchanged,
-    findToken: scopedByToken,
-    listTokens: withRunKey,
-  },
-  feedbackTrend: {
-    read: ([tenantId, query], { project }) => [tenantId, replace(query, { projectId: project })],
-  },
-  datasets: {
-    find: withDatasetKey,
-    list: ([tenantId, query], { datasets }) => [tenantId, replace(query, { ids: datasets })],
-    findShared: scopedByToken,
-    findVersion: withDatasetKey,
-    listVersions: withDatasetKey,
-    diff: withDatasetKey,
-    diffPage: withDatasetKey,
-  },
-  examples: {
-    find: unchanged,
-    list: ([tenantId, query], { dataset }) => [
-      tenantId,
-      replace(query, { filter: (filter) => replace(filter, { datasetId: dataset }) }),
-    ],
-    preview: ([tenantId, query, chars], { dataset }) => [
-      tenantId,
-      replace(query, { filter: (filter) => replace(filter, { datasetId: dataset }) }),
-      chars,
-    ],
-    count: ([tenantId, filter], { dataset }) => [tenantId, replace(filter, { datasetId: dataset })],
-    page: ([tenantId, query], { dataset }) => [tenantId, replace(query, { datasetId: dataset })],
-    findDatasetId: unchanged,
-    // Rows store the id of the source run, not its key.
-    listSources: unchanged,
-    listSplits: withDatasetKey,
-    search: ([tenantId, query], { dataset }) => [tenantId, replace(query, { datasetId: dataset })],
-    findBlob: unchanged,
-  },
-  experiments: {
-    compare: ([tenantId, query], { project, projects }) => [
-      tenantId,
-      replace(query, { experimentIds: projects, baselineId: project }),
-    ],
-    usageOfTraces: unchanged,
-  },
-  projects: {
-    find: withProjectKey,
-    list: ([tenantId, query], { projects, datasets }) => [
-      tenantId,
-      replace(query, { ids: projects, referenceDatasetIds: datasets }),
-    ],
-  },
-  prompts: {
-    find: unchanged,
-    list: unchanged,
-    listCommits: unchanged,
-    pull: unchanged,
-    listTags: unchanged,
-    readTag: unchanged,
-  },
-  queueReviews: { listRuns: unchanged, progress: unchanged },
-  retention: { list: unchanged },
-  runs: {
-    find: withRunKey,
-    query: ([tenantId, query], keys) => [
-      tenantId,
-      replace(query, {
-        filter: (filter) => toRunFilter(filter, keys),
-        after: (after) => replace(after, { id: keys.run }),
-      }),
-    ],
-    statistics: ([tenantId, filter], keys) => [tenantId, toRunFilter(filter, keys)],
-    findShared: scopedByToken,
-    findFile: ([tenantId, file], { run }) => [tenantId, replace(file, { runId: run })],
-  },
-  runLists: {
-    search: ([tenantId, search], keys) => [
-      tenantId,
-      replace(search, {
-        projectId: keys.project,
-        filter: (filter) => toRunFilter(filter, keys),
-        after: (after) => replace(after, { id: keys.run }),
-      }),
-    ],
-    readStartTimeRange: withProjectKey,
-    counts: ([tenantId, query], { project }) => [tenantId, replace(query, { projectId: project })],
-    words: ([tenantId, query], { project }) => [tenantId, replace(query, { projectId: project })],
-  },
-  shares: {
-    find: scopedByToken,
-    findTraceTokens: ([tenantId, ids], { runs }) => [tenantId, runs(ids)],
-    findThreadToken: withThreadKey,
-  },
-  storage: { use: unchanged, projects: unchanged },
-  tenants: {
-    find: unchanged,
-    findByHandle: unchanged,
-    list: unchanged,
-    findByKey: unchanged,
-    hasKeys: unchanged,
-    listKeys: unchanged,
-  },
-  traces: {
-    page: ([tenantId, query], { run }) => [tenantId, replace(query, { afterId: run })],
-  },
-};
-
-/**
- * All writers except those of runs, which map ids themselves, because batches of runs are written without a resource
- * call.
- */
-export type ScopedWriters = Omit<Writers, "runs">;
-
-const writeArguments: ArgumentTable<ScopedWriters> = {
-  annotationQueues: {
-    create: ([tenantId, draft], { dataset }) => [
-      tenantId,
-      replace(draft, { defaultDatasetId: dataset }),
-    ],
-    update: ([tenantId, id, changes], { dataset }) => [
-      tenantId,
-      id,
-      replace(changes, { defaultDatasetId: dataset }),
-    ],
-    delete: unchanged,
-    addRuns: ([tenantId, id, runs], { run, project }) => [
-      tenantId,
-      id,
-      runs.map((entry) => replace(entry, { runId: run, projectId: project })),
-    ],
-    updateRun: unchanged,
-    removeRun: unchanged,
-  },
-  comparatives: {
-    create: ([tenantId, draft], { projects, dataset }) => [
-      tenantId,
-      replace(draft, { experimentIds: projects, datasetId: dataset }),
-    ],
-  },
-  // Feedback also arrives in batches of runs, so its writer maps the ids itself.
-  feedback: { create: unchanged, update: unchanged, delete: unchanged, createTokens: unchanged },
-  datasets: {
-    create: unchanged,
-    update: ([tenantId, id, changes], keys) => [
-      tenantId,
-      keys.dataset(id),
-      replace(changes, {
-        examples: (changed) => changed.map((example) => toExampleChange(example, keys)),
-      }),
-    ],
-    deleteMany: ([tenantId, ids], { datasets }) => [tenantId, datasets(ids)],
-    sweep: unchanged,
-    share: withDatasetKey,
-    unshare: withDatasetKey,
-    tag: withDatasetKey,
-    beginIndex: withDatasetKey,
-    extendIndex: withDatasetKey,
-  },
-  examples: {
-    create: ([tenantId, drafts], { dataset }) => [
-      tenantId,
-      drafts.map((draft) => replace(draft, { datasetId: dataset })),
-    ],
-    check: withDatasetKey,
-    update: ([tenantId, exampleChanges, datasetId], keys) => {
-      const changes = exampleChanges.map((change) => toExampleChange(change, keys));
-      return datasetId === undefined
-        ? [tenantId, changes]
-        : [tenantId, changes, keys.dataset(datasetId)];
-    },
-    deleteMany: unchanged,
-  },
-  largeExamples: {
-    // Packed parts are mapped after they are unpacked.
-    create: unchanged,
-    update: ([tenantId, parts, datasetId], keys) =>
-      datasetId === undefined ? [tenantId, parts] : [tenantId, parts, keys.dataset(datasetId)],
-    import: withDatasetKey,
-    updateSplits: withDatasetKey,
-  },
-  uploads: { begin: unchanged, extend: withDatasetKey, end: withDatasetKey, drop: withDatasetKey },
-  projects: {
-    create: ([tenantId, draft], { dataset }) => [
-      tenantId,
-      replace(draft, { referenceDatasetId: dataset }),
-    ],
-    update: withProjectKey,
-    delete: withProjectKey,
-    deleteMany: ([tenantId, ids], { projects }) => [tenantId, projects(ids)],
-  },
-  prompts: {
-    create: unchanged,
-    update: unchanged,
-    delete: unchanged,
-    deleteMany: unchanged,
-    like: unchanged,
-    commit: unchanged,
-    writeTag: unchanged,
-    deleteTag: unchanged,
-    count: unchanged,
-  },
-  queueReviews: { claim: unchanged, release: unchanged, finish: unchanged, reopen: unchanged },
-  retention: {
-    set: ([tenantId, rule], { project }) => [tenantId, replace(rule, { projectId: project })],
-    clear: ([tenantId, id], { project }) => [tenantId, id === null ? null : project(id)],
-    sweep: unchanged,
-  },
-  shares: {
-    shareTrace: withRunKey,
-    unshareTrace: withRunKey,
-    shareThread: withThreadKey,
-    unshareThread: withThreadKey,
-  },
-  tenants: { create: unchanged, setHandle: unchanged, createKey: unchanged, revokeKey: unchanged },
-};
-
-/** Wraps readers so that arguments and results contain ids. */
-export const scopeReaders = (readers: Readers, keys: TenantKeys): Readers =>
-  scope(readers, keys, readArguments);
-
-/** Wraps writers so that arguments and results contain ids. */
-export const scopeWriters = <Repositories extends Record<keyof ScopedWriters, object>>(
-  writers: Repositories,
-  keys: TenantKeys,
-): Repositories => scope(writers, keys, writeArguments);
+export const toExampleChange = (change: ExampleChange, keys: TenantIdMapper): ExampleChange =>
+  replaceMembers(change, { datasetId: keys.dataset });
 
 type Call = (...args: readonly unknown[]) => unknown;
 
-function scope<Resources extends object>(
+/**
+ * Wraps readers or writers so that arguments and results contain ids.
+ *
+ * @param table - an {@link ArgumentTable} of the resources
+ */
+export function scopeToTenants<Resources extends object>(
   resources: Resources,
   keys: TenantKeys,
   table: object,
