@@ -50,7 +50,7 @@ export default defineConfig({
         exclude: [...configDefaults.exclude, ...unit, ...chaos, ...consumer],
       }),
       project("server", {
-        include: ["server/tests/*.test.ts"],
+        include: ["server/{tests,src/**/tests}/*.test.ts"],
         globalSetup: "server/tests/support/shared-server.ts",
       }),
       project("chaos", { include: chaos }),

@@ -65,7 +65,7 @@ const bundledAt = (name) => mtimeOf(join("server/dist", toJs(name)));
 const namesIn = (folder) => {
   const isThere = statSync(join(root, folder), { throwIfNoEntry: false }) !== undefined;
   const names = isThere ? readdirSync(join(root, folder), { recursive: true }) : [];
-  return names.filter((name) => !/(^|\/)(node_modules|dist)\//.test(name));
+  return names.filter((name) => !/(^|\/)(node_modules|dist|tests)\//.test(name));
 };
 
 const newestIn = (folders) =>

@@ -73,6 +73,9 @@ import { UploadWriter } from "../datasets/imports/upload-writer.ts";
 // The registry of what is stored. A resource has a row in each interface and each function below; the tables at the end
 // list each method, so the compiler requires an entry for a new one.
 
+/** The tables of resources that were added one by one. Each is one format of the database: only append. */
+export const addedTables: readonly string[] = [];
+
 /** All queries, by resource. A reader thread runs one of them at a time. */
 export interface Readers {
   readonly annotationQueues: AnnotationQueueReads;

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
 import { assertOurs, markAsOurs } from "../storage/sqlite/identity.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
+import { addedTables } from "./repositories.ts";
 import { annotationQueueTables } from "../queues/annotation-queue-tables.ts";
 import { checksumColumns } from "../runs/sqlite/checksum-columns.ts";
 import { comparativeTables } from "../experiments/comparative-tables.ts";
@@ -226,4 +227,5 @@ export const formats: readonly string[] = [
   tokenTables,
   tenantKeyTables,
   shareTables,
+  ...addedTables,
 ];

@@ -72,9 +72,12 @@ class PostgresDatabase implements Database {
   }
 }
 
-export async function openPostgres(onQuery: (query: unknown) => void): Promise<RepositoryEngine> {
+export async function openPostgres(
+  onQuery: (query: unknown) => void,
+  tables: readonly string[] = translated,
+): Promise<RepositoryEngine> {
   const engine = await PGlite.create();
-  await engine.exec(translateTables());
+  await engine.exec(translateTables(tables));
   const exec = async (sql: string): Promise<void> => {
     await engine.exec(sql);
   };
@@ -107,7 +110,7 @@ const translated = [
 ];
 
 /** The tables and indexes of SQLite, as PostgreSQL writes them. Texts are compared by bytes in both. */
-function translateTables(): string {
+function translateTables(tables: readonly string[]): string {
   const db = openWriter(":memory:");
   const rows = db
     .prepare(
@@ -115,7 +118,7 @@ function translateTables(): string {
        AND tbl_name IN (SELECT value FROM json_each(?)) ORDER BY type DESC`,
     )
     .raw()
-    .all([JSON.stringify(translated)]);
+    .all([JSON.stringify(tables)]);
   db.close();
   return rows
     .flat()
