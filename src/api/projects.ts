@@ -192,7 +192,7 @@ export class Projects {
     const extra = mergeMetadata(changes);
     const json = definedOf({ name, description, extra, end_time: toEndTime(endTime) });
     assertChange(json, ["name", "description", "extra", "metadata", "endTime"]);
-    const id = changes.projectId ?? (await this.read(toKey(changes))).id;
+    const id = await projectIdOf(this, changes);
     return parseProject(
       await this.#callForProject(changes, () =>
         this.#call("updateProject", { path: { id }, json, signal }),
@@ -207,8 +207,7 @@ export class Projects {
    * @throws {@link NotFoundError} if there is no such project: `Project[...] not found`.
    */
   async delete(key: ProjectKey & CallOptions): Promise<void> {
-    assertKey(key);
-    const id = key.projectId ?? (await this.read(toKey(key))).id;
+    const id = await projectIdOf(this, key);
     await this.#callForProject(key, () =>
       this.#call("deleteProject", { path: { id }, signal: key.signal }),
     );
@@ -231,6 +230,19 @@ export class Projects {
       throw error instanceof NotFoundError ? notFound(key, error) : error;
     }
   }
+}
+
+/**
+ * Returns the id of a project. Reads the project only if the key is its name.
+ *
+ * @throws as {@link Projects.read}.
+ */
+export async function projectIdOf(
+  projects: Pick<Projects, "read">,
+  key: ProjectKey & CallOptions,
+): Promise<string> {
+  assertKey(key);
+  return key.projectId ?? (await projects.read(toKey(key))).id;
 }
 
 /** Copies only the project's key and the signal from options that may have more fields. */
@@ -295,7 +307,8 @@ function toEndTime(time: Date | string | undefined): string | undefined {
   return date.toISOString();
 }
 
-const projectKeyNames = { projectId: true, projectName: true } as const;
+/** The option names of {@link ProjectKey}. */
+export const projectKeyNames = { projectId: true, projectName: true } as const;
 
 /** The option names that each method accepts. */
 export const projectCalls: CallTable<Projects> = {

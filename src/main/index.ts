@@ -100,6 +100,7 @@ export type {
 export type { Prompts } from "../api/prompts/prompts.ts";
 export type { RunFilter } from "../api/runs/run-filter.ts";
 export type { FilterRuns, ListRuns, ReadRun, Runs } from "../api/runs/runs.ts";
+export type { CreateView, UpdateView, View, ViewFields, ViewKey, Views } from "../api/views.ts";
 export type { ByteSource } from "../api/http/streamed-bodies.ts";
 export type { Tenant } from "../api/tenant.ts";
 export { setDefaultClient } from "../tracing/runs/default-client.ts";

@@ -12,6 +12,7 @@ import { Prompts, promptCalls } from "../api/prompts/prompts.ts";
 import { Runs, runCalls } from "../api/runs/runs.ts";
 import { Tenant, tenantCalls } from "../api/tenant.ts";
 import { TenantIds } from "../api/tenant-ids.ts";
+import { Views, viewCalls } from "../api/views.ts";
 import { OptionError } from "../model/errors.ts";
 import { definedOf } from "../model/fields.ts";
 import { hostOf } from "../model/links.ts";
@@ -43,6 +44,8 @@ export interface Resources {
   readonly feedback: Feedbacks;
   /** Queues of runs for human review. */
   readonly annotationQueues: AnnotationQueues;
+  /** Saved filters of runs. */
+  readonly views: Views;
   /** The tenant that the API key belongs to. */
   readonly tenant: Tenant;
 }
@@ -57,6 +60,7 @@ export const callTables: CallTables<Resources> = {
   experiments: experimentCalls,
   feedback: feedbackCalls,
   annotationQueues: annotationQueueCalls,
+  views: viewCalls,
   tenant: tenantCalls,
 };
 
@@ -126,6 +130,7 @@ export function createApi(
     experiments: new Experiments(http.call, projects),
     feedback: new Feedbacks(http.call, uploader),
     annotationQueues: new AnnotationQueues(http.call),
+    views: new Views(http.call, projects),
     tenant,
   };
   return {

@@ -37,6 +37,11 @@ export const endpoints = {
   updateProject: { method: "PATCH", path: "/sessions/:id", action: "update project" },
   deleteProject: { method: "DELETE", path: "/sessions/:id", action: "delete project" },
   deleteProjects: { method: "DELETE", path: "/sessions", action: "delete projects" },
+  listViews: { method: "GET", path: "/sessions/:id/views", action: "list views of a project" },
+  createView: { method: "POST", path: "/sessions/:id/views", action: "create view" },
+  readView: { method: "GET", path: "/sessions/:id/views/:viewId", action: "read view" },
+  updateView: { method: "PATCH", path: "/sessions/:id/views/:viewId", action: "update view" },
+  deleteView: { method: "DELETE", path: "/sessions/:id/views/:viewId", action: "delete view" },
 
   listDatasets: { method: "GET", path: "/datasets", action: "list datasets" },
   createDataset: { method: "POST", path: "/datasets", action: "create dataset" },

@@ -41,6 +41,7 @@ import { addUiRunExportRoute, addUiRunRoutes } from "../runs/ui-run-routes.ts";
 import { runInReadScope } from "../runs/read-scope.ts";
 import type { ReadScope } from "../runs/read-scope.ts";
 import type { Store } from "../store/store.ts";
+import { addViewRoutes } from "../views/view-routes.ts";
 import { WorkThreads } from "../storage/work-threads.ts";
 import { addApiDocs } from "./api-docs.ts";
 import { checkLazily } from "../http/check-lazily.ts";
@@ -227,6 +228,7 @@ function addStreamRoutes(app: FastifyInstance, dependencies: IngestDependencies)
 /** Adds routes with a JSON body or none. */
 function addRoutes(app: FastifyInstance, store: Store): void {
   addProjectRoutes(app, store);
+  addViewRoutes(app, store);
   addDatasetRoutes(app, store);
   addDatasetVersionRoutes(app, store);
   addFeedbackRoutes(app, store);

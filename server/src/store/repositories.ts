@@ -68,13 +68,15 @@ import type { ArgumentTable } from "./tenant-scope.ts";
 import { TenantWriter } from "../tenants/tenant-writer.ts";
 import { TraceReader } from "../runs/sqlite/trace-reader.ts";
 import { TextIndexWriter } from "../runs/sqlite/text-index/text-index-writer.ts";
+import { ViewRepository, viewTables } from "../views/view-repository.ts";
+import type { ViewReads, ViewWrites } from "../views/view-repository.ts";
 import { UploadWriter } from "../datasets/imports/upload-writer.ts";
 
 // The registry of what is stored. A resource has a row in each interface and each function below; the tables at the end
 // list each method, so the compiler requires an entry for a new one.
 
 /** The tables of resources that were added one by one. Each is one format of the database: only append. */
-export const addedTables: readonly string[] = [];
+export const addedTables: readonly string[] = [viewTables];
 
 /** All queries, by resource. A reader thread runs one of them at a time. */
 export interface Readers {
@@ -95,6 +97,7 @@ export interface Readers {
   readonly storage: StorageReads;
   readonly tenants: TenantReads;
   readonly traces: TraceReads;
+  readonly views: ViewReads;
 }
 
 /**
@@ -116,6 +119,7 @@ export interface Writers {
   readonly runs: RunWrites;
   readonly shares: ShareWrites;
   readonly tenants: TenantWrites;
+  readonly views: ViewWrites;
 }
 
 /** Creates the readers of all resources, on a read-only connection. */
@@ -141,6 +145,7 @@ export function createReaders(db: Connection): Readers {
     storage: new StorageReader(db),
     tenants: new TenantReader(db),
     traces: new TraceReader(db),
+    views: new ViewRepository(database),
   };
   return scopeToTenants<Readers>(readers, keys, readArguments);
 }
@@ -168,6 +173,7 @@ export function createWriters(db: Connection) {
     retention: new RetentionWriter(db, steps),
     shares: new ShareWriter(db),
     tenants: new TenantWriter(db),
+    views: new ViewRepository(database),
     datasets: new DatasetWriter(datasetDependencies, largeExamples),
     examples,
     largeExamples,
@@ -337,6 +343,10 @@ const readArguments: ArgumentTable<Readers> = {
   traces: {
     page: ([tenantId, query], { run }) => [tenantId, replaceMembers(query, { afterId: run })],
   },
+  views: {
+    list: withProjectKey,
+    find: ([tenantId, key], { project }) => [tenantId, replaceMembers(key, { projectId: project })],
+  },
 };
 
 /**
@@ -450,4 +460,16 @@ const writeArguments: ArgumentTable<ScopedWriters> = {
     unshareThread: withThreadKey,
   },
   tenants: { create: unchanged, setHandle: unchanged, createKey: unchanged, revokeKey: unchanged },
+  views: {
+    create: withProjectKey,
+    update: ([tenantId, key, changes], { project }) => [
+      tenantId,
+      replaceMembers(key, { projectId: project }),
+      changes,
+    ],
+    delete: ([tenantId, key], { project }) => [
+      tenantId,
+      replaceMembers(key, { projectId: project }),
+    ],
+  },
 };

@@ -1,0 +1,159 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { endpoints } from "millrace/model";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { runFields } from "../filter/fields.ts";
+import { readFilter } from "../filter/filter-parameter.ts";
+import { parseId, parsePage } from "../http/query-string.ts";
+import type { QueryString } from "../http/query-string.ts";
+import { route } from "../http/route.ts";
+import { Deleted, Id, IsoTime, List, Maybe, Text, TextOrNull } from "../http/schema-parts.ts";
+import { toIso } from "../http/wire-text.ts";
+import type { View, ViewFields, ViewKey, ViewReads, ViewWrites } from "./view-repository.ts";
+
+/** The part of the store that the handlers of views use. */
+export interface ViewStore {
+  readonly read: { readonly views: ViewReads };
+  readonly write: { readonly views: ViewWrites };
+}
+
+const name = Type.String({ minLength: 1, maxLength: 1_000 });
+/** A longer filter would not fit into the URL of the UI. */
+const filter = Maybe(Type.String({ maxLength: 8_000 }));
+const fields = {
+  description: Maybe(Type.String({ maxLength: 10_000 })),
+  filter_string: filter,
+  trace_filter_string: filter,
+  tree_filter_string: filter,
+};
+
+/** Body of `POST /sessions/{id}/views`. Unknown members are ignored. */
+const viewBody = Type.Object({ ...fields, display_name: name });
+/** Body of `PATCH /sessions/{id}/views/{viewId}`: null leaves a field unchanged, an empty text removes it. */
+const viewPatchBody = Type.Object({ ...fields, display_name: Maybe(name) });
+
+type ViewBody = Static<typeof viewBody>;
+type ViewPatchBody = Static<typeof viewPatchBody>;
+
+const viewSchema = Type.Object(
+  {
+    id: Id,
+    session_id: Id,
+    display_name: Text,
+    description: TextOrNull,
+    filter_string: TextOrNull,
+    trace_filter_string: TextOrNull,
+    tree_filter_string: TextOrNull,
+    created_at: IsoTime,
+    updated_at: IsoTime,
+  },
+  { title: "View" },
+);
+
+const tag = "projects";
+
+/** Routes of views, the saved filters of a project's runs. */
+export function addViewRoutes(app: FastifyInstance, { read, write }: ViewStore): void {
+  app.route({
+    ...route(endpoints.listViews, {
+      tag,
+      summary: "Lists the views of a project by name.",
+      query: {
+        limit: "Maximum number of items; default 100.",
+        offset: "Number of items to skip.",
+      },
+      answer: List(viewSchema),
+    }),
+    handler: async (request) => {
+      const page = parsePage(request.query as QueryString);
+      const views = await read.views.list(request.tenantId, projectIdOf(request), page);
+      return views.map(toJson);
+    },
+  });
+  app.route<{ Body: ViewBody }>({
+    ...route(endpoints.createView, {
+      tag,
+      summary: "Creates a view of a project: a name for a filter of its runs.",
+      body: viewBody,
+      answer: viewSchema,
+    }),
+    handler: async (request) => {
+      const { display_name } = request.body;
+      const draft = { name: display_name, fields: { ...noFields, ...fieldsOf(request.body) } };
+      return toJson(await write.views.create(request.tenantId, projectIdOf(request), draft));
+    },
+  });
+  app.route({
+    ...route(endpoints.readView, { tag, summary: "Reads a view.", answer: viewSchema }),
+    handler: async (request) => toJson(await read.views.find(request.tenantId, keyOf(request))),
+  });
+  app.route<{ Body: ViewPatchBody }>({
+    ...route(endpoints.updateView, {
+      tag,
+      summary: "Updates the given fields of a view; null leaves a field unchanged.",
+      body: viewPatchBody,
+      answer: viewSchema,
+    }),
+    handler: async (request) => {
+      const { display_name } = request.body;
+      const changes = {
+        ...(typeof display_name === "string" ? { name: display_name } : {}),
+        fields: fieldsOf(request.body),
+      };
+      return toJson(await write.views.update(request.tenantId, keyOf(request), changes));
+    },
+  });
+  app.route({
+    ...route(endpoints.deleteView, { tag, summary: "Deletes a view.", answer: Deleted }),
+    handler: async (request) => {
+      const key = keyOf(request);
+      await write.views.delete(request.tenantId, key);
+      return { id: key.id };
+    },
+  });
+}
+
+const noFields: ViewFields = {
+  description: null,
+  filter: null,
+  traceFilter: null,
+  treeFilter: null,
+};
+
+/** @throws RequestError 422: a filter is invalid. */
+function fieldsOf(body: Omit<ViewPatchBody, "display_name">): Partial<ViewFields> {
+  const texts = {
+    filter: checkFilter("filter_string", body.filter_string),
+    traceFilter: checkFilter("trace_filter_string", body.trace_filter_string),
+    treeFilter: checkFilter("tree_filter_string", body.tree_filter_string),
+    description: body.description,
+  };
+  const given = Object.entries(texts).filter(([, text]) => typeof text === "string");
+  return Object.fromEntries(given.map(([member, text]) => [member, text === "" ? null : text]));
+}
+
+function checkFilter(parameter: string, text: string | null | undefined) {
+  readFilter(runFields, parameter, text);
+  return text;
+}
+
+const paramsOf = (request: FastifyRequest) =>
+  request.params as { readonly id: string; readonly viewId: string };
+const projectIdOf = (request: FastifyRequest): string =>
+  parseId(paramsOf(request).id, "session id");
+const keyOf = (request: FastifyRequest): ViewKey => ({
+  projectId: projectIdOf(request),
+  id: parseId(paramsOf(request).viewId, "view id"),
+});
+
+const toJson = ({ id, projectId, name: displayName, fields: values, ...times }: View) => ({
+  id,
+  session_id: projectId,
+  display_name: displayName,
+  description: values.description,
+  filter_string: values.filter,
+  trace_filter_string: values.traceFilter,
+  tree_filter_string: values.treeFilter,
+  created_at: toIso(times.createdMicros),
+  updated_at: toIso(times.modifiedMicros),
+});

@@ -1,0 +1,181 @@
+import { ValidationError } from "../model/errors.ts";
+import { Fields, definedOf, parseList } from "../model/fields.ts";
+import { assertUuid } from "../model/ids.ts";
+import { assertChange } from "./http/assert-change.ts";
+import type { Call, CallOptions } from "./http/http.ts";
+import { callOptionKeys } from "./http/known-arguments.ts";
+import type { CallTable } from "./http/known-arguments.ts";
+import { pagesByOffset } from "./http/pages.ts";
+import type { Pages } from "./http/pages.ts";
+import { projectIdOf, projectKeyNames } from "./projects.ts";
+import type { ProjectKey, Projects } from "./projects.ts";
+
+/** The fields of a view. Conditions are in the filter language, as those of {@link RunFilter}. */
+export interface ViewFields {
+  readonly name?: string | undefined;
+  readonly description?: string | undefined;
+  /** Condition on the run itself. */
+  readonly filter?: string | undefined;
+  /** Condition on the root run of the trace. */
+  readonly traceFilter?: string | undefined;
+  /** Condition that any run of the trace must match. */
+  readonly treeFilter?: string | undefined;
+}
+
+/** A saved filter of a project's runs, such as "slow and failed". */
+export interface View extends ViewFields {
+  readonly id: string;
+  readonly projectId: string;
+  readonly name: string;
+  /** ISO 8601. */
+  readonly createdAt: string;
+  /** ISO 8601. */
+  readonly modifiedAt: string;
+}
+
+/** Names a view by its project and its id. */
+export type ViewKey = ProjectKey & { readonly viewId: string };
+
+/** Arguments of {@link Views.create}. */
+export type CreateView = ProjectKey & CallOptions & ViewFields & { readonly name: string };
+
+/** Arguments of {@link Views.update}. A field that is left out keeps its value; an empty text removes it. */
+export type UpdateView = ViewKey & CallOptions & ViewFields;
+
+/** Views are filters of runs that a team saves and names, for each project. */
+export class Views {
+  readonly #call: Call;
+  readonly #projects: Projects;
+
+  /** @internal */
+  constructor(call: Call, projects: Projects) {
+    this.#call = call;
+    this.#projects = projects;
+  }
+
+  /**
+   * Creates a view. Repeating the call creates another one.
+   *
+   * @throws {@link ValidationError} if not exactly one of the project's id and name is given, or the name is empty.
+   * @throws {@link NotFoundError} if there is no such project.
+   * @throws {@link HttpError} with status 422 if a filter is malformed; the message says where.
+   */
+  async create(view: CreateView): Promise<View> {
+    assertName(view.name);
+    const path = { id: await projectIdOf(this.#projects, view) };
+    const init = { path, json: toWire(view), signal: view.signal };
+    return parseView(await this.#call("createView", init));
+  }
+
+  /**
+   * Reads a view.
+   *
+   * @throws {@link ValidationError} if an id is not a UUID.
+   * @throws {@link NotFoundError} if there is no such project or view.
+   */
+  async read(key: ViewKey & CallOptions): Promise<View> {
+    const init = { path: await this.#pathOf(key), signal: key.signal };
+    return parseView(await this.#call("readView", init));
+  }
+
+  /**
+   * Lists the views of a project by name. Pages are fetched as they are consumed.
+   *
+   * @throws {@link NotFoundError} if there is no such project.
+   */
+  list(key: ProjectKey & CallOptions & { readonly limit?: number | undefined }): Pages<View> {
+    let id: string | undefined;
+    return pagesByOffset(key.limit, async (page) => {
+      id ??= await projectIdOf(this.#projects, key);
+      const init = { path: { id }, query: { ...page }, signal: key.signal };
+      return parseList(await this.#call("listViews", init), "views", parseView);
+    });
+  }
+
+  /**
+   * Changes the fields that are given. Repeating the call has no further effect.
+   *
+   * @throws {@link ValidationError} if no field is given, the name is empty, or an id is not a UUID.
+   * @throws {@link NotFoundError} if there is no such project or view.
+   * @throws {@link HttpError} with status 422 if a filter is malformed.
+   */
+  async update(changes: UpdateView): Promise<View> {
+    const json = toWire(changes);
+    assertChange(json, ["name", "description", "filter", "traceFilter", "treeFilter"]);
+    if (changes.name !== undefined) {
+      assertName(changes.name);
+    }
+    const init = { path: await this.#pathOf(changes), json, signal: changes.signal };
+    return parseView(await this.#call("updateView", init));
+  }
+
+  /**
+   * Deletes a view.
+   *
+   * @throws {@link ValidationError} if an id is not a UUID.
+   * @throws {@link NotFoundError} if there is no such project or view.
+   */
+  async delete(key: ViewKey & CallOptions): Promise<void> {
+    await this.#call("deleteView", { path: await this.#pathOf(key), signal: key.signal });
+  }
+
+  async #pathOf(key: ViewKey & CallOptions) {
+    assertUuid(key.viewId, "view id");
+    return { id: await projectIdOf(this.#projects, key), viewId: key.viewId };
+  }
+}
+
+const fieldKeys = {
+  name: true,
+  description: true,
+  filter: true,
+  traceFilter: true,
+  treeFilter: true,
+} as const;
+const viewKeyNames = { ...callOptionKeys, ...projectKeyNames, viewId: true } as const;
+
+/** The option names that each method accepts. */
+export const viewCalls: CallTable<Views> = {
+  create: { args: [{ ...callOptionKeys, ...projectKeyNames, ...fieldKeys }] },
+  read: { args: [viewKeyNames] },
+  list: { args: [{ ...callOptionKeys, ...projectKeyNames, limit: true }], throws: true },
+  update: { args: [{ ...viewKeyNames, ...fieldKeys }] },
+  delete: { args: [viewKeyNames] },
+};
+
+const toWire = ({
+  name,
+  description,
+  filter,
+  traceFilter,
+  treeFilter,
+}: ViewFields): Readonly<Record<string, unknown>> =>
+  definedOf({
+    display_name: name,
+    description,
+    filter_string: filter,
+    trace_filter_string: traceFilter,
+    tree_filter_string: treeFilter,
+  });
+
+/** @throws {@link ResponseError} if `value` is not a view. */
+function parseView(value: unknown): View {
+  const fields = new Fields(value, "view");
+  return definedOf({
+    id: fields.text("id"),
+    projectId: fields.text("session_id"),
+    name: fields.text("display_name"),
+    description: fields.optionalText("description"),
+    filter: fields.optionalText("filter_string"),
+    traceFilter: fields.optionalText("trace_filter_string"),
+    treeFilter: fields.optionalText("tree_filter_string"),
+    createdAt: fields.text("created_at"),
+    modifiedAt: fields.text("updated_at"),
+  });
+}
+
+function assertName(name: unknown): void {
+  if (typeof name !== "string" || name === "") {
+    throw new ValidationError("The name of a view must be a non-empty string");
+  }
+}
