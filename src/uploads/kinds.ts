@@ -1,4 +1,4 @@
-import { checkNew, exampleKeys } from "../api/datasets/example-wire.ts";
+import { validateNewExample, exampleKeys } from "../api/datasets/example-wire.ts";
 import type { NewAttachments, NewExample } from "../api/datasets/example-options.ts";
 import { feedbackKeys, toWireFeedback } from "../api/feedback-input.ts";
 import type { CreateFeedback } from "../api/feedback-input.ts";
@@ -32,7 +32,7 @@ export const createExampleEncoder =
     const fields = new RowFields(out);
     return (item, row) => {
       const typedItem = item as Row;
-      const example = checkNew(
+      const example = validateNewExample(
         toExample === undefined
           ? (rowWithoutKey(item, idFrom, exampleKeys) as NewExample)
           : toExample(typedItem, row),
@@ -106,7 +106,7 @@ export interface RunEncoderOptions {
   readonly rowNumbersById: Map<string, number>;
 }
 
-/** Creates the encoder for runs in wire format. It adds the row number of each run id to `rowOf`. */
+/** Creates the encoder for runs in wire format. It adds the row number of each run id to `rowNumbersById`. */
 export const createRunEncoder =
   <Row>(
     { toRun, projectName }: UploadRuns<Row> & { readonly projectName: string },

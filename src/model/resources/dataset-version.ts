@@ -35,10 +35,10 @@ export function parseDatasetDiff(value: unknown): DatasetDiff {
 }
 
 /** @throws {@link ResponseError} if `value` is not an array of strings. */
-export const parseTexts = (value: unknown, what: string): readonly string[] =>
-  parseList(value, what, (item) => {
+export const parseTexts = (value: unknown, label: string): readonly string[] =>
+  parseList(value, label, (item) => {
     if (typeof item !== "string") {
-      throw createUnexpectedResponseError(`list of ${what}`, "an item is not a string");
+      throw createUnexpectedResponseError(`list of ${label}`, "an item is not a string");
     }
     return item;
   });

@@ -1,4 +1,4 @@
-import { Fields, definedOf } from "../fields.ts";
+import { Fields, omitUndefined } from "../fields.ts";
 import type { KeyValues } from "../run.ts";
 
 /**
@@ -39,7 +39,7 @@ export interface Dataset {
 /** @throws {@link ResponseError} if `value` is not a dataset. */
 export function parseDataset(value: unknown): Dataset {
   const fields = new Fields(value, "dataset");
-  return definedOf({
+  return omitUndefined({
     id: fields.text("id"),
     tenantId: fields.optionalText("tenant_id"),
     name: fields.text("name"),

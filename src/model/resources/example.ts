@@ -1,6 +1,6 @@
 import { parseAttachments } from "./attachment-response.ts";
 import type { Attachment } from "./attachment-response.ts";
-import { Fields, definedOf, createUnexpectedResponseError } from "../fields.ts";
+import { Fields, omitUndefined, createUnexpectedResponseError } from "../fields.ts";
 import type { KeyValues } from "../run.ts";
 
 /** One example of a dataset: inputs and the expected outputs. */
@@ -31,7 +31,7 @@ const splitKey = "dataset_split";
 export function parseExample(value: unknown): Example {
   const fields = new Fields(value, "example");
   const { [splitKey]: splits, ...metadata } = fields.object("metadata");
-  return definedOf({
+  return omitUndefined({
     id: fields.text("id"),
     datasetId: fields.text("dataset_id"),
     inputs: fields.object("inputs"),

@@ -1,4 +1,4 @@
-import { Fields, definedOf } from "../fields.ts";
+import { Fields, omitUndefined } from "../fields.ts";
 import type { KeyValues } from "../run.ts";
 
 /**
@@ -71,7 +71,7 @@ export function parseFeedback(value: unknown): Feedback {
   const source = new Fields(fields.object("feedback_source"), "source of feedback");
   const score = fields.value("score");
   const correction = fields.value("correction");
-  return definedOf({
+  return omitUndefined({
     id: fields.text("id"),
     key: fields.text("key"),
     runId: fields.optionalText("run_id"),
@@ -81,7 +81,10 @@ export function parseFeedback(value: unknown): Feedback {
     value: fields.value("value") ?? undefined,
     comment: fields.optionalText("comment"),
     correction: typeof correction === "string" ? correction : readObject(fields, "correction"),
-    source: definedOf({ type: source.optionalText("type"), metadata: source.object("metadata") }),
+    source: omitUndefined({
+      type: source.optionalText("type"),
+      metadata: source.object("metadata"),
+    }),
     comparativeExperimentId: fields.optionalText("comparative_experiment_id"),
     feedbackConfig: readObject(fields, "feedback_config") as FeedbackConfig | undefined,
     createdAt: fields.optionalText("created_at"),

@@ -1,4 +1,4 @@
-import { Fields, definedOf } from "../fields.ts";
+import { Fields, omitUndefined } from "../fields.ts";
 import { parseRunStats } from "./run-stats.ts";
 import type { RunStats } from "./run-stats.ts";
 import type { KeyValues } from "../run.ts";
@@ -25,7 +25,7 @@ export interface Project {
 /** @throws {@link ResponseError} if `value` is not a project. */
 export function parseProject(value: unknown): Project {
   const fields = new Fields(value, "project");
-  return definedOf({
+  return omitUndefined({
     id: fields.text("id"),
     tenantId: fields.text("tenant_id"),
     name: fields.text("name"),

@@ -1,4 +1,4 @@
-import { Fields, definedOf } from "../fields.ts";
+import { Fields, omitUndefined } from "../fields.ts";
 import type { KeyValues } from "../run.ts";
 
 /** Statistics of a set of runs. A number that the server does not know is absent. */
@@ -22,7 +22,7 @@ export interface RunStats {
 /** @throws {@link ResponseError} if `value` is not an object. */
 export function parseRunStats(value: unknown): RunStats {
   const fields = new Fields(value, "statistics");
-  return definedOf({
+  return omitUndefined({
     runCount: fields.optionalNumber("run_count") ?? 0,
     latencyP50: fields.optionalNumber("latency_p50"),
     latencyP99: fields.optionalNumber("latency_p99"),

@@ -1,4 +1,4 @@
-import { Fields, definedOf } from "../fields.ts";
+import { Fields, omitUndefined } from "../fields.ts";
 
 /** The tenant of a client's key. It owns projects, datasets and prompts. */
 export interface TenantSettings {
@@ -13,7 +13,7 @@ export interface TenantSettings {
 /** @throws {@link ResponseError} if `value` is not a tenant. */
 export function parseTenantSettings(value: unknown): TenantSettings {
   const fields = new Fields(value, "tenant");
-  return definedOf({
+  return omitUndefined({
     id: fields.text("id"),
     displayName: fields.text("display_name"),
     createdAt: fields.text("created_at"),

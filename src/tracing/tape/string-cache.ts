@@ -50,7 +50,7 @@ export class CachedString {
     this.bytes8 = bytes.readDoubleLE(8);
   }
 
-  /** Remembers a short text that was written as this key's value, as the one to expect the next time. */
+  /** Stores a short text that was written as this key's value. The same value is expected the next time. */
   expect(value: string): void {
     if (this.#changes < changeLimit && value.length <= cachedUnits) {
       this.#changes += 1;
@@ -83,7 +83,7 @@ export class KeyCache {
     return (this.#holdersByPosition[position] ??= new CachedString(""));
   }
 
-  /** Looks up a key and remembers it as the one to expect after `before`, or as the first key of `holder`'s value. */
+  /** Looks up a key, and expects it from now on after the key `previous`, or as the first key of `holder`'s value. */
   addFollowing(
     key: string,
     holder: CachedString,

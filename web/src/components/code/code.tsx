@@ -20,7 +20,10 @@ export interface CodeProps {
   readonly minHeight?: number;
   /** Pixels; a longer text scrolls. @defaultValue 420 */
   readonly maxHeight?: number;
-  /** Underlined, each with its message as a tooltip. Show the messages next to the text as well: a tooltip is easily missed. */
+  /**
+   * The faults to underline, each with its message as a tooltip. Show the messages next to the text as well: a
+   * tooltip is easily missed.
+   */
   readonly faults?: readonly CodeFault[];
 }
 
