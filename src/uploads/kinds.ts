@@ -34,7 +34,7 @@ export const createExampleEncoder =
       const typedItem = item as Row;
       const example = validateNewExample(
         toExample === undefined
-          ? (rowWithoutKey(item, idFrom, exampleKeys) as NewExample)
+          ? (removeKeyColumn(item, idFrom, exampleKeys) as NewExample)
           : toExample(typedItem, row),
       );
       assertJsonObjects(example);
@@ -58,7 +58,7 @@ export const createExampleEncoder =
  * Returns a row without its key column, if that is not a field of the example or feedback itself. An `id` column that is
  * used as the key is also removed, because it need not be a UUID.
  */
-function rowWithoutKey<Row>(
+function removeKeyColumn<Row>(
   item: unknown,
   idFrom: RowId<Row> | undefined,
   knownKeys: object,
@@ -80,7 +80,7 @@ export const createFeedbackEncoder =
       const typedItem = item as Row;
       const feedback =
         toFeedback === undefined
-          ? (rowWithoutKey(item, idFrom, feedbackKeys) as CreateFeedback)
+          ? (removeKeyColumn(item, idFrom, feedbackKeys) as CreateFeedback)
           : toFeedback(typedItem, row);
       checkValue(feedback, feedbackKeys, { call: "feedback.upload", path: "" });
       const key =

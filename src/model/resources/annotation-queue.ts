@@ -21,9 +21,9 @@ export interface AnnotationQueue {
   readonly tenantId: string;
   readonly name: string;
   readonly description?: string | undefined;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly createdAt?: string | undefined;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly updatedAt?: string | undefined;
   /** The dataset to which reviewed runs are added as examples. */
   readonly defaultDatasetId?: string | undefined;
@@ -42,9 +42,9 @@ export interface AnnotationQueueEntry {
   readonly queueRunId: string;
   readonly queueId: string;
   readonly runId: string;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly addedAt?: string | undefined;
-  /** ISO 8601; absent until the run was reviewed. */
+  /** A time in ISO 8601 format; absent until the run was reviewed. */
   readonly lastReviewedTime?: string | undefined;
 }
 

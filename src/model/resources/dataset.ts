@@ -25,11 +25,11 @@ export interface Dataset {
   readonly inputsSchema?: KeyValues | undefined;
   /** JSON schema for the outputs of its examples. */
   readonly outputsSchema?: KeyValues | undefined;
-  /** Free-form. */
+  /** Any JSON object. */
   readonly metadata: KeyValues;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly createdAt?: string | undefined;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly modifiedAt?: string | undefined;
   readonly exampleCount?: number | undefined;
   /** Number of experiments that use the dataset. */

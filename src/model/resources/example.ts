@@ -16,9 +16,9 @@ export interface Example {
   readonly splits: readonly string[];
   /** The run from which the example was created. */
   readonly sourceRunId?: string | undefined;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly createdAt?: string | undefined;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly modifiedAt?: string | undefined;
   /** Attachments by name. Present if the example has attachments and they were requested. */
   readonly attachments?: Readonly<Record<string, Attachment>> | undefined;

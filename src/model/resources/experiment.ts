@@ -12,15 +12,15 @@ export interface ComparativeExperiment {
   readonly description?: string | undefined;
   readonly tenantId?: string | undefined;
   readonly referenceDatasetId: string;
-  /** Free-form. */
+  /** Any JSON object. */
   readonly metadata: KeyValues;
   /** The compared experiments; present in lists. */
   readonly experiments?: readonly ComparedExperiment[] | undefined;
-  /** By feedback key. */
+  /** Statistics by feedback key. */
   readonly feedbackStats: KeyValues;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly createdAt?: string | undefined;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly modifiedAt?: string | undefined;
 }
 

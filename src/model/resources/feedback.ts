@@ -37,7 +37,7 @@ export interface Feedback {
   readonly projectId?: string | undefined;
   readonly traceId?: string | undefined;
   readonly score?: number | boolean | undefined;
-  /** Any JSON. */
+  /** Any JSON value. */
   readonly value?: unknown;
   readonly comment?: string | undefined;
   /** The correct output. */
@@ -46,9 +46,9 @@ export interface Feedback {
   readonly comparativeExperimentId?: string | undefined;
   /** As it was submitted. Not every server returns it. */
   readonly feedbackConfig?: FeedbackConfig | undefined;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly createdAt?: string | undefined;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly modifiedAt?: string | undefined;
 }
 
@@ -60,7 +60,7 @@ export interface FeedbackToken {
    * them as JSON. Needs no key.
    */
   readonly url: string;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly expiresAt: string;
   readonly feedbackKey: string;
 }

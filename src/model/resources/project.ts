@@ -10,9 +10,9 @@ export interface Project {
   readonly tenantId: string;
   readonly name: string;
   readonly description?: string | undefined;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly startTime?: string | undefined;
-  /** ISO 8601; absent while the project is open. */
+  /** A time in ISO 8601 format; absent while the project is open. */
   readonly endTime?: string | undefined;
   /** Free-form; `metadata` is a member of it. */
   readonly extra: KeyValues;

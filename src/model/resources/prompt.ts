@@ -14,14 +14,14 @@ export interface Prompt {
   /** `owner/repo`. */
   readonly fullName: string;
   readonly description?: string | undefined;
-  /** Markdown. */
+  /** Text in Markdown. */
   readonly readme?: string | undefined;
   readonly tags: readonly string[];
   readonly isPublic: boolean;
   readonly isArchived: boolean;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly createdAt: string;
-  /** ISO 8601. A commit also counts as an update. */
+  /** A time in ISO 8601 format. A commit also counts as an update. */
   readonly updatedAt: string;
   readonly likes: number;
   /** Whether the caller's tenant likes the prompt; absent if the server does not report it. */
@@ -42,7 +42,7 @@ export interface PromptCommit {
   /** Absent for the first commit. */
   readonly parentCommitHash?: string | undefined;
   readonly description?: string | undefined;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly createdAt?: string | undefined;
   readonly downloads: number;
   readonly views: number;
@@ -65,9 +65,9 @@ export interface PromptTag {
   readonly name: string;
   readonly commitId: string;
   readonly commitHash: string;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly createdAt: string;
-  /** ISO 8601; the time when it was last moved. */
+  /** A time in ISO 8601 format; the time when it was last moved. */
   readonly updatedAt: string;
 }
 

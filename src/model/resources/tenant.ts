@@ -4,7 +4,7 @@ import { Fields, omitUndefined } from "../fields.ts";
 export interface TenantSettings {
   readonly id: string;
   readonly displayName: string;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly createdAt: string;
   /** The owner's name in the identifiers of its public prompts; absent until it is set. */
   readonly handle?: string | undefined;
