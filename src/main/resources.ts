@@ -13,7 +13,7 @@ import { Runs, runCalls } from "../api/runs/runs.ts";
 import { Tenant, tenantCalls } from "../api/tenant.ts";
 import { TenantIds } from "../api/tenant-ids.ts";
 import { OptionError } from "../model/errors.ts";
-import { definedOf } from "../model/fields.ts";
+import { omitUndefined } from "../model/fields.ts";
 import { hostOf } from "../model/links.ts";
 import { sendsNothing } from "../model/options/options.ts";
 import type { ResolvedOptions } from "../model/options/options.ts";
@@ -89,7 +89,7 @@ export function createApi(
     attempts,
     retryAfterLimitMs,
     maxResponseBytes,
-    ...definedOf({ ambientSignal }),
+    ...omitUndefined({ ambientSignal }),
   });
   const sendProblem = sendsNothing(options);
   const host = hostOf(options.endpoint);
