@@ -109,7 +109,7 @@ async function measurePaced(
     }
   };
   await recordSteadily(warmupSeconds);
-  const watch = new LoopWatch({ holds: true });
+  const watch = new LoopWatch({ measuresBlocks: true });
   watch.start();
   await recordSteadily(seconds);
   watch.stop();

@@ -203,7 +203,7 @@ export class Paced extends RoundFigures<PacedFigures> {
   }
 
   #longestBlockMs(key: string): number {
-    return worst(this.each(key, (figures) => figures.longestHoldMs ?? Number.NaN));
+    return worst(this.each(key, (figures) => figures.longestBlockMs ?? Number.NaN));
   }
 
   #lost(key: string): number {

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { listDigest, noItems, chunkCode, chunksType, textDigest } from "millrace/model";
+import { listDigest, emptyListDigest, chunkCode, chunksType, textDigest } from "millrace/model";
 import { expect, test } from "vitest";
 import { ContentMemory } from "../src/runs/ingest/content-memory.ts";
 import { PieceReader } from "../src/runs/ingest/piece-reader.ts";
@@ -41,37 +41,39 @@ test("texts, names and lists are joined into one text", () => {
     joined(
       reader,
       text(chunkCode.text, '{"a":'),
-      text(chunkCode.kept, long),
+      text(chunkCode.remembered, long),
       text(chunkCode.text, ',"b":'),
-      named(chunkCode.same, digestOf(long)),
+      named(chunkCode.reference, digestOf(long)),
       text(chunkCode.text, ',"c":'),
-      named(chunkCode.list, noItems),
+      named(chunkCode.list, emptyListDigest),
       text(chunkCode.item, "1"),
-      named(chunkCode.sameItem, digestOf(long)),
+      named(chunkCode.itemReference, digestOf(long)),
       text(chunkCode.text, "]}"),
     ),
   ).toBe(`{"a":${long},"b":${long},"c":[1,${long}]}`);
-  const list = listDigest(listDigest(noItems, digestOf("1")), digestOf(long));
+  const list = listDigest(listDigest(emptyListDigest, digestOf("1")), digestOf(long));
   const more = [named(chunkCode.list, list), text(chunkCode.item, "2"), text(chunkCode.text, "]")];
   expect(joined(reader, ...more)).toBe(`[1,${long},2]`);
-  expect(joined(reader, named(chunkCode.list, noItems), text(chunkCode.text, "]"))).toBe("[]");
+  expect(joined(reader, named(chunkCode.list, emptyListDigest), text(chunkCode.text, "]"))).toBe(
+    "[]",
+  );
 });
 
 const refers =
   "refers to content that this server does not have for the trace; send it without chunks";
 test.each([
-  ["a text that was not sent", [named(chunkCode.same, "0123456789abcdef")], refers],
+  ["a text that was not sent", [named(chunkCode.reference, "0123456789abcdef")], refers],
   ["a list that was not sent", [named(chunkCode.list, "0123456789abcdef")], refers],
   [
     "an item that was not sent",
-    [named(chunkCode.list, noItems), named(chunkCode.sameItem, "0123456789abcdef")],
+    [named(chunkCode.list, emptyListDigest), named(chunkCode.itemReference, "0123456789abcdef")],
     refers,
   ],
   ["an unknown code", [Buffer.from([7])], "has an unknown chunk code at byte 0"],
   ["an item of no list", [text(chunkCode.item, "1")], "has an unknown chunk code at byte 0"],
   ["a length without its text", [text(chunkCode.text, "12").subarray(0, 6)], "ends within a chunk"],
   ["half a length", [Buffer.from([chunkCode.text, 1, 0])], "ends within a chunk"],
-  ["half a digest", [named(chunkCode.same, "012345")], "ends within a chunk"],
+  ["half a digest", [named(chunkCode.reference, "012345")], "ends within a chunk"],
   [
     "a text longer than memory",
     [Buffer.from([chunkCode.text, 255, 255, 255, 255, 1])],
@@ -98,7 +100,7 @@ test("a run with invalid chunks is rejected, and its neighbors are stored", () =
   for (const [index, run] of runs.entries()) {
     const bytes = Buffer.from(JSON.stringify(run));
     batch.add({ name: `post.${run.id}`, contentType: "application/json", bytes, fault: undefined });
-    const pieces = index === 1 ? named(chunkCode.same, "0123456789abcdef") : text(0x54, "{}");
+    const pieces = index === 1 ? named(chunkCode.reference, "0123456789abcdef") : text(0x54, "{}");
     batch.add({ ...inPieces(pieces), name: `post.${run.id}.inputs` });
   }
   const { batch: taken, rejected } = batch.build();
@@ -112,19 +114,19 @@ test("a run with invalid chunks is rejected, and its neighbors are stored", () =
 test("few bytes that expand to many are rejected early: all fields of a request share one limit", () => {
   const mebibyte = JSON.stringify("x".repeat(1_048_576));
   const reader = readerOf();
-  const name = named(chunkCode.same, digestOf(mebibyte));
-  expect(joined(reader, text(chunkCode.kept, mebibyte)).length).toBe(mebibyte.length);
+  const name = named(chunkCode.reference, digestOf(mebibyte));
+  expect(joined(reader, text(chunkCode.remembered, mebibyte)).length).toBe(mebibyte.length);
   const tenTimes = Array.from({ length: 10 }, () => name);
   expect(joined(reader, ...tenTimes).length).toBe(10 * mebibyte.length);
   expect(joined(reader, ...tenTimes).length).toBe(10 * mebibyte.length);
   expect(() => joined(reader, ...tenTimes)).toThrow(RequestError);
   const lists = readerOf();
   const items = Array.from({ length: 10_000 }, () => text(chunkCode.item, "1"));
-  let digest: string = noItems;
+  let digest: string = emptyListDigest;
   for (const _item of items) {
     digest = listDigest(digest, digestOf("1"));
   }
-  expect(joined(lists, named(chunkCode.list, noItems), ...items).length).toBe(20_000);
+  expect(joined(lists, named(chunkCode.list, emptyListDigest), ...items).length).toBe(20_000);
   // Each reference expands to 20,000 bytes, and takes the work for 10,000 items.
   const again = Array.from({ length: 40 }, () => named(chunkCode.list, digest));
   expect(() => joined(lists, ...again)).toThrow("exceed 25165824 bytes in total");
@@ -136,8 +138,8 @@ test("the cache is limited per trace and in total; the oldest content is dropped
   const [first, second, third] = [randomUUID(), randomUUID(), randomUUID()];
   const send = (trace: string, ...pieces: readonly Buffer[]): string | undefined =>
     readerOf(content).joinPart(inPieces(...pieces), () => trace).fault;
-  const define = (letter: string): Buffer => text(chunkCode.kept, kept(letter));
-  const name = (letter: string): Buffer => named(chunkCode.same, digestOf(kept(letter)));
+  const define = (letter: string): Buffer => text(chunkCode.remembered, kept(letter));
+  const name = (letter: string): Buffer => named(chunkCode.reference, digestOf(kept(letter)));
   expect(send(first, define("a"), define("b"))).toBeUndefined();
   expect(send(first, name("a"), name("b"))).toBeUndefined();
   expect(send(first, define("c"))).toBe(

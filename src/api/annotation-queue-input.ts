@@ -1,7 +1,7 @@
 import { toWireRubricItem } from "../model/resources/annotation-queue.ts";
 import type { RubricItem } from "../model/resources/annotation-queue.ts";
 import { ValidationError } from "../model/errors.ts";
-import { assertUuid, checkId } from "../model/ids.ts";
+import { assertUuid, validateId } from "../model/ids.ts";
 import type { KeyValues } from "../model/run.ts";
 import type { CallOptions } from "./http/http.ts";
 import { toIsoTime } from "./http/iso-time.ts";
@@ -103,7 +103,7 @@ export const toWireFields = (queue: AnnotationQueueFields): Readonly<Record<stri
   rubric_instructions: queue.rubricInstructions,
   rubric_items: queue.rubricItems?.map(toWireRubricItem) ?? queue.rubricItems,
   default_dataset:
-    checkId(queue.defaultDatasetId ?? undefined, "dataset id") ?? queue.defaultDatasetId,
+    validateId(queue.defaultDatasetId ?? undefined, "dataset id") ?? queue.defaultDatasetId,
   metadata: queue.metadata,
 });
 

@@ -11,8 +11,8 @@ import type {
 } from "../model/resources/annotation-queue.ts";
 import type { EndpointName } from "../model/endpoints.ts";
 import { NotFoundError, ValidationError } from "../model/errors.ts";
-import { Fields, definedOf, parseList } from "../model/fields.ts";
-import { assertUuid, checkId, checkIds } from "../model/ids.ts";
+import { Fields, omitUndefined, parseList } from "../model/fields.ts";
+import { assertUuid, validateId, validateIds } from "../model/ids.ts";
 import { assertChange } from "./http/assert-change.ts";
 import { assertName, toWireFields, toWireRunKey } from "./annotation-queue-input.ts";
 import type {
@@ -61,8 +61,8 @@ export class AnnotationQueues {
    */
   async create(queue: CreateAnnotationQueue): Promise<AnnotationQueue> {
     assertName(queue.name);
-    const json = definedOf({
-      id: checkId(queue.id, "annotation queue id") ?? randomUUID(),
+    const json = omitUndefined({
+      id: validateId(queue.id, "annotation queue id") ?? randomUUID(),
       name: queue.name,
       ...toWireFields(queue),
     });
@@ -87,11 +87,11 @@ export class AnnotationQueues {
    */
   list(filter: ListAnnotationQueues = {}): Pages<AnnotationQueue> {
     const { limit, signal } = filter;
-    checkIds(filter.ids, "annotation queue id");
+    validateIds(filter.ids, "annotation queue id");
     const query = {
       name: filter.name,
       name_contains: filter.nameContains,
-      dataset_id: checkId(filter.defaultDatasetId, "dataset id"),
+      dataset_id: validateId(filter.defaultDatasetId, "dataset id"),
     };
     return pagesByIds(filter.ids, limit, (chunkOfIds, remaining) =>
       pagesByOffset(remaining, async (page) => {
@@ -113,7 +113,7 @@ export class AnnotationQueues {
     if (name !== undefined) {
       assertName(name);
     }
-    const json = definedOf({ name, ...toWireFields(changes) });
+    const json = omitUndefined({ name, ...toWireFields(changes) });
     assertChange(json, changeable);
     await this.#callForQueue("updateAnnotationQueue", id, { json, signal });
   }
@@ -140,7 +140,7 @@ export class AnnotationQueues {
     if ((runIds === undefined) === (runs === undefined)) {
       throw new ValidationError("One of runIds or runs must be provided");
     }
-    const json = checkIds(runIds, "run id") ?? runs?.map(toWireRunKey) ?? [];
+    const json = validateIds(runIds, "run id") ?? runs?.map(toWireRunKey) ?? [];
     if (json.length === 0) {
       return [];
     }
@@ -188,7 +188,7 @@ export class AnnotationQueues {
     assertUuid(id, "annotation queue id");
     const { queueRunId, lastReviewedTime, addedAt, signal } = changes;
     assertUuid(queueRunId, "queue run id");
-    const json = definedOf({
+    const json = omitUndefined({
       last_reviewed_time:
         lastReviewedTime === null ? null : toIsoTime(lastReviewedTime, "lastReviewedTime"),
       added_at: toIsoTime(addedAt, "addedAt"),

@@ -12,8 +12,8 @@ export interface ChunkLimits {
 }
 
 /**
- * Groups drafts into chunks, one per request, in order. Reads items from the source only as chunks are
- * consumed.
+ * Serializes examples and groups them into chunks, one per request, in order. Reads items from the source only as
+ * chunks are consumed.
  */
 export async function* chunksOfDrafts<Item>(
   items: Iterable<Item> | AsyncIterable<Item>,

@@ -1,10 +1,10 @@
 import { ValidationError } from "../model/errors.ts";
 import { parseComparative, parseComparison } from "../model/resources/experiment.ts";
 import type { ComparativeExperiment, Comparison } from "../model/resources/experiment.ts";
-import { definedOf, parseList } from "../model/fields.ts";
-import { assertUuid, checkId, checkIds } from "../model/ids.ts";
+import { omitUndefined, parseList } from "../model/fields.ts";
+import { assertUuid, validateId, validateIds } from "../model/ids.ts";
 import type { KeyValues } from "../model/run.ts";
-import { assertDatasetKey, datasetIdOf, datasetKeyNames } from "./datasets/dataset-key.ts";
+import { assertDatasetKey, resolveDatasetId, datasetKeyNames } from "./datasets/dataset-key.ts";
 import type { DatasetKey } from "./datasets/dataset-key.ts";
 import type { Call, CallOptions } from "./http/http.ts";
 import { toIsoTime } from "./http/iso-time.ts";
@@ -81,10 +81,10 @@ export class Experiments {
       throw new ValidationError("The name of a comparative experiment must be a non-empty string");
     }
     const json = {
-      id: checkId(comparative.id, "comparative experiment id"),
+      id: validateId(comparative.id, "comparative experiment id"),
       name,
       experiment_ids: experimentIds,
-      reference_dataset_id: checkId(comparative.referenceDatasetId, "reference dataset id"),
+      reference_dataset_id: validateId(comparative.referenceDatasetId, "reference dataset id"),
       description,
       created_at: toIsoTime(comparative.createdAt ?? new Date(), "createdAt"),
       extra: metadata === undefined ? {} : { metadata },
@@ -95,7 +95,7 @@ export class Experiments {
         "A reference dataset is required: pass referenceDatasetId, or experiments that have a reference dataset",
       );
     }
-    const init = { json: definedOf(json), signal };
+    const init = { json: omitUndefined(json), signal };
     return parseComparative(await this.#call("createComparative", init));
   }
 
@@ -108,12 +108,12 @@ export class Experiments {
   listComparative(filter: ListComparative): Pages<ComparativeExperiment> {
     assertDatasetKey(filter);
     const { ids, name, nameContains, limit, signal } = filter;
-    checkIds(ids, "comparative experiment id");
+    validateIds(ids, "comparative experiment id");
     const query = { name, name_contains: nameContains };
     let datasetId: string | undefined;
     return pagesByIds(ids, limit, (chunkOfIds, remaining) =>
       pagesByOffset(remaining, async (page) => {
-        datasetId ??= await datasetIdOf(this.#call, filter, { signal });
+        datasetId ??= await resolveDatasetId(this.#call, filter, { signal });
         const init = {
           path: { id: datasetId },
           query: { id: chunkOfIds, ...query, ...page },
@@ -136,11 +136,11 @@ export class Experiments {
     const { experimentIds, exampleIds, filters, limit, signal } = request;
     assertDatasetKey(request);
     assertExperiments(experimentIds);
-    const wire = definedOf({
+    const wire = omitUndefined({
       session_ids: experimentIds,
-      example_ids: checkIds(exampleIds, "example id"),
+      example_ids: validateIds(exampleIds, "example id"),
       filters,
-      comparative_experiment_id: checkId(
+      comparative_experiment_id: validateId(
         request.comparativeExperimentId,
         "comparative experiment id",
       ),
@@ -150,7 +150,7 @@ export class Experiments {
     }
     let id: string | undefined;
     return pagesByOffset(limit, async (page) => {
-      id ??= await datasetIdOf(this.#call, request, { signal });
+      id ??= await resolveDatasetId(this.#call, request, { signal });
       const init = { path: { id }, json: { ...wire, ...page }, signal };
       const response = await this.#call("readDatasetRuns", init);
       return parseList(response, "examples with runs", (item) =>

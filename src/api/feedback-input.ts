@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { ValidationError } from "../model/errors.ts";
 import type { FeedbackConfig, FeedbackSourceType } from "../model/resources/feedback.ts";
-import { definedOf } from "../model/fields.ts";
-import { assertUuid, checkId, checkIds } from "../model/ids.ts";
+import { omitUndefined } from "../model/fields.ts";
+import { assertUuid, validateId, validateIds } from "../model/ids.ts";
 import type { KeyValues } from "../model/run.ts";
 import type { KeyTable } from "../model/unknown-keys.ts";
 import { toWireExpiry } from "./feedback-expiry.ts";
@@ -147,8 +147,8 @@ export function toWireFeedback(feedback: CreateFeedback): Readonly<Record<string
   assertTarget(feedback);
   assertKey(feedback.key);
   const { runId = null, projectId, runProjectId, comparativeExperimentId } = feedback;
-  return definedOf({
-    id: checkId(feedback.id, "feedback id") ?? randomUUID(),
+  return omitUndefined({
+    id: validateId(feedback.id, "feedback id") ?? randomUUID(),
     run_id: runId,
     key: feedback.key,
     ...toWireFields(feedback),
@@ -156,9 +156,9 @@ export function toWireFeedback(feedback: CreateFeedback): Readonly<Record<string
     // `feedback_config`.
     feedbackConfig: feedback.feedbackConfig,
     feedback_source: buildSource(feedback),
-    comparative_experiment_id: checkId(comparativeExperimentId, "comparative experiment id"),
-    session_id: projectId ?? checkId(runProjectId, "project id of the run"),
-    trace_id: checkId(feedback.traceId, "trace id"),
+    comparative_experiment_id: validateId(comparativeExperimentId, "comparative experiment id"),
+    session_id: projectId ?? validateId(runProjectId, "project id of the run"),
+    trace_id: validateId(feedback.traceId, "trace id"),
     start_time: toIsoTime(feedback.runStartTime, "runStartTime"),
   });
 }
@@ -190,15 +190,18 @@ function buildSource(feedback: CreateFeedback): Readonly<Record<string, unknown>
  * `Feedbacks.list` adds them request by request.
  */
 export function toWireFilter(filter: ListFeedback) {
-  checkIds(filter.runIds, "run id");
-  checkIds(filter.projectIds, "project id");
+  validateIds(filter.runIds, "run id");
+  validateIds(filter.projectIds, "project id");
   return {
     key: filter.keys,
     source: filter.sourceTypes,
     level: filter.level === "project" ? "session" : filter.level,
     has_score: filter.hasScore,
     has_comment: filter.hasComment,
-    comparative_experiment_id: checkId(filter.comparativeExperimentId, "comparative experiment id"),
+    comparative_experiment_id: validateId(
+      filter.comparativeExperimentId,
+      "comparative experiment id",
+    ),
     min_created_at: toIsoTime(filter.minCreatedAt, "minCreatedAt"),
     max_created_at: toIsoTime(filter.maxCreatedAt, "maxCreatedAt"),
   };
@@ -208,7 +211,7 @@ export function toWireToken(request: FeedbackTokenRequest): Readonly<Record<stri
   const { runId, feedbackKey, feedbackConfig, expiration } = request;
   assertUuid(runId, "run id");
   assertKey(feedbackKey);
-  return definedOf({
+  return omitUndefined({
     run_id: runId,
     feedback_key: feedbackKey,
     feedback_config: feedbackConfig,

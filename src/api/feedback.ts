@@ -3,7 +3,7 @@ import type { Uploader, UploadFeedback } from "./uploads.ts";
 import type { UploadResult, UploadSource } from "../model/resources/upload.ts";
 import { parseFeedback, parseFeedbackToken } from "../model/resources/feedback.ts";
 import type { Feedback, FeedbackToken } from "../model/resources/feedback.ts";
-import { definedOf, parseList } from "../model/fields.ts";
+import { omitUndefined, parseList } from "../model/fields.ts";
 import { assertUuid } from "../model/ids.ts";
 import {
   toWireFeedback,
@@ -105,7 +105,7 @@ export class Feedbacks {
    */
   async update(id: string, changes: UpdateFeedback): Promise<Feedback> {
     assertUuid(id, "feedback id");
-    const json = definedOf(toWireFields(changes));
+    const json = omitUndefined(toWireFields(changes));
     assertChange(json, ["score", "value", "comment", "correction", "feedbackConfig"]);
     const { signal } = changes;
     return parseFeedback(await this.#call("updateFeedback", { path: { id }, json, signal }));

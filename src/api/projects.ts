@@ -1,6 +1,6 @@
 import { NotFoundError, ValidationError } from "../model/errors.ts";
-import { definedOf, parseList } from "../model/fields.ts";
-import { assertUuid, checkIds } from "../model/ids.ts";
+import { omitUndefined, parseList } from "../model/fields.ts";
+import { assertUuid, validateIds } from "../model/ids.ts";
 import { projectUrl } from "../model/links.ts";
 import { parseProject } from "../model/resources/project.ts";
 import type { Project } from "../model/resources/project.ts";
@@ -99,7 +99,7 @@ export class Projects {
     if (referenceDatasetId !== undefined) {
       assertUuid(referenceDatasetId, "reference dataset id");
     }
-    const json = definedOf({
+    const json = omitUndefined({
       name,
       description,
       extra: mergeMetadata(project),
@@ -155,7 +155,7 @@ export class Projects {
    */
   list(filter: ListProjects = {}): Pages<Project> {
     const { projectIds: ids, referenceDatasetId, metadata, limit, signal } = filter;
-    checkIds(ids, "project id");
+    validateIds(ids, "project id");
     if (referenceDatasetId !== undefined) {
       assertUuid(referenceDatasetId, "reference dataset id");
     }
@@ -190,7 +190,7 @@ export class Projects {
       assertName(name);
     }
     const extra = mergeMetadata(changes);
-    const json = definedOf({ name, description, extra, end_time: toEndTime(endTime) });
+    const json = omitUndefined({ name, description, extra, end_time: toEndTime(endTime) });
     assertChange(json, ["name", "description", "extra", "metadata", "endTime"]);
     const id = await projectIdOf(this, changes);
     return parseProject(

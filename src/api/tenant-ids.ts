@@ -20,7 +20,7 @@ export class TenantIds {
    *
    * @throws {@link NotFoundError} `No projects found to resolve tenant.` (product specification, section 8).
    */
-  async own({ signal }: CallOptions): Promise<string> {
+  async readOwnId({ signal }: CallOptions): Promise<string> {
     this.#tenantId ??=
       (await this.#readFromSettings(signal)) ?? (await this.#readFromProject(signal));
     return this.#tenantId;

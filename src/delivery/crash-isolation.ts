@@ -1,6 +1,6 @@
 import type { ShipReport } from "../model/records/shipping.ts";
 import { headOffset, outcomeCode } from "../model/records/tape-format.ts";
-import { middleOf, putBackAll, takenRecords } from "../tracing/tape/tally.ts";
+import { findMiddleRecord, clearWritingMarks, recordsBeingWritten } from "../tracing/tape/tally.ts";
 import type { Tape } from "../tracing/tape/tape.ts";
 import type { TapeShipper } from "../workers/host/pool.ts";
 
@@ -84,7 +84,7 @@ export class CrashIsolation {
         this.#unexplained += 1;
       }
       await pause();
-      putBackAll(this.#tape);
+      clearWritingMarks(this.#tape);
       if (hasEnded() || this.#unexplained >= maxCrashesOfTape) {
         return undefined;
       }
@@ -95,7 +95,7 @@ export class CrashIsolation {
   }
 
   async #sendHalves({ from, to }: Part): Promise<ShipReport | undefined> {
-    const middle = middleOf(this.#tape, from, to);
+    const middle = findMiddleRecord(this.#tape, from, to);
     if (middle === to) {
       return undefined;
     }
@@ -110,8 +110,8 @@ export class CrashIsolation {
    */
   #recordCrash(): boolean {
     const { bytes } = this.#tape;
-    const recordsBeingWritten = takenRecords(this.#tape);
-    for (const at of recordsBeingWritten) {
+    const suspectOffsets = recordsBeingWritten(this.#tape);
+    for (const at of suspectOffsets) {
       const crashes = (this.#crashesByRecord.get(at) ?? 0) + 1;
       this.#crashesByRecord.set(at, crashes);
       if (crashes >= maxCrashesOfRun) {
@@ -119,13 +119,13 @@ export class CrashIsolation {
         this.#crashesByRecord.delete(at);
       }
     }
-    return recordsBeingWritten.length > 0;
+    return suspectOffsets.length > 0;
   }
 
   /** Whether the worker was writing a run of another tape. Those marks stay until that tape is sent again. */
   #isExplainedByOtherTape(): boolean {
     return [...this.#options.inFlight].some(
-      (tape) => tape !== this.#tape && takenRecords(tape).length > 0,
+      (tape) => tape !== this.#tape && recordsBeingWritten(tape).length > 0,
     );
   }
 }

@@ -1,7 +1,7 @@
 import { isLoopback } from "../model/options/connection.ts";
 import { optionTable } from "../model/options/option-table.ts";
 import type { ResolvedOptions } from "../model/options/options.ts";
-import type { FailedTry, SharedTraffic } from "../model/records/shared-traffic.ts";
+import type { RequestFailure, SharedTraffic } from "../model/records/shared-traffic.ts";
 import type { DeliveryFailure } from "../model/stats.ts";
 import type { Ledger } from "../tracing/queue/ledger.ts";
 import type { Reporter } from "./reporter.ts";
@@ -65,7 +65,7 @@ export class DeliveryFailures {
    * an address of a different service must be noticed.
    */
   reportUnknownServer(ledger: Ledger, reporter: Reporter): void {
-    if (this.#traffic.isServerStrange && !this.#hasReportedUnknownServer) {
+    if (this.#traffic.isServerVersionless && !this.#hasReportedUnknownServer) {
       this.#hasReportedUnknownServer = true;
       const { endpoint } = this.#target;
       ledger.warn("unknownServer");
@@ -95,7 +95,7 @@ const joinSentences = (sentences: readonly string[]): string =>
  * Advice for the user about a failure; empty if the cause already contains it, or waiting is
  * enough.
  */
-function adviceFor({ cause, code, status }: FailedTry, target: Target): string {
+function adviceFor({ cause, code, status }: RequestFailure, target: Target): string {
   if (status === 401 || status === 403) {
     return "Check the key: MILLRACE_API_KEY, or the option apiKey";
   }

@@ -7,7 +7,7 @@ import type { LossReason, Quantiles } from "../model/stats.ts";
 
 import type { Ledger } from "../tracing/queue/ledger.ts";
 import type { TapeResult } from "../tracing/queue/shipment.ts";
-import { droppedBytes, pendingBytes, tallyOf } from "../tracing/tape/tally.ts";
+import { copyDeadRecords, copyPendingRecords, countOutcomes } from "../tracing/tape/tally.ts";
 import type { Tape } from "../tracing/tape/tape.ts";
 import type { DeadLetters } from "../workers/spool/dead-letters.ts";
 import type { TapeShipper } from "../workers/host/pool.ts";
@@ -236,7 +236,7 @@ export class Delivery {
     reason: LossReason,
     { detail, refused }: UndeliveredDetails,
   ): TapeResult {
-    const tally = tallyOf(tape);
+    const tally = countOutcomes(tape);
     this.#writeDeadLetter(tape, tally.rejected, refused);
     this.#writeQuarantined(tape, tally.quarantined);
     const counted = this.#count(tally);
@@ -258,7 +258,7 @@ export class Delivery {
     const { deadLetters } = this.#options;
     if (deadLetters !== undefined && records > 0) {
       const defaultReason = refused.length > 0 ? {} : { reason: "the server refused them" };
-      deadLetters.write(droppedBytes(tape, "rejected"), records, {
+      deadLetters.write(copyDeadRecords(tape, "rejected"), records, {
         at: Date.now(),
         refused,
         ...defaultReason,
@@ -270,7 +270,7 @@ export class Delivery {
     if (records > 0) {
       const reason = lossTexts.quarantined;
       const note = { at: Date.now(), refused: [], reason };
-      this.#options.deadLetters?.write(droppedBytes(tape, "quarantined"), records, note);
+      this.#options.deadLetters?.write(copyDeadRecords(tape, "quarantined"), records, note);
     }
   }
 
@@ -302,7 +302,7 @@ export class Delivery {
   #append(tape: Tape, records: number): boolean {
     const { spool, ledger, reporter } = this.#options;
     try {
-      spool?.append(pendingBytes(tape), records);
+      spool?.append(copyPendingRecords(tape), records);
       return spool !== undefined;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Batcher } from "../tracing/queue/batcher.ts";
-import { countRecords, undeliveredBytes } from "../tracing/tape/tally.ts";
+import { countRecords, copyUndeliveredRecords } from "../tracing/tape/tally.ts";
 import type { Journal, Tape } from "../tracing/tape/tape.ts";
 import type { Spool } from "../workers/spool/spool.ts";
 import type { Delivery } from "./delivery.ts";
@@ -127,7 +127,7 @@ export class PendingStore {
     // A worker writes outcomes into its tape and masks it. So the records that a worker has are
     // copied first.
     const body = isCopy
-      ? undeliveredBytes(tape, tape.stored)
+      ? copyUndeliveredRecords(tape, tape.stored)
       : tape.bytes.subarray(tape.stored, tape.used);
     tape.stored = tape.used;
     if (body.length > 0) {

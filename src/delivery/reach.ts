@@ -1,5 +1,5 @@
 import type { SharedTraffic } from "../model/records/shared-traffic.ts";
-import { isSettled } from "../tracing/tape/tally.ts";
+import { hasAllOutcomes } from "../tracing/tape/tally.ts";
 import type { Tape } from "../tracing/tape/tape.ts";
 
 /** Milliseconds for which a process end waits for a server that this process never reached. */
@@ -60,7 +60,7 @@ export function waitForTapes(
   for (;;) {
     const seen = traffic.finished;
     const remainingMs = deadline - performance.now();
-    if (remainingMs <= 0 || tapes.every(isSettled)) {
+    if (remainingMs <= 0 || tapes.every(hasAllOutcomes)) {
       return;
     }
     traffic.waitForTape(seen, remainingMs);

@@ -1,7 +1,7 @@
 import { Deferred } from "../model/deferred.ts";
 import type { Ledger } from "../tracing/queue/ledger.ts";
 import type { TapeResult } from "../tracing/queue/shipment.ts";
-import { pendingBytes } from "../tracing/tape/tally.ts";
+import { copyPendingRecords } from "../tracing/tape/tally.ts";
 import { Tape } from "../tracing/tape/tape.ts";
 import type { DeadLetters } from "../workers/spool/dead-letters.ts";
 import type { Spool, SpooledTape } from "../workers/spool/spool.ts";
@@ -130,7 +130,7 @@ export class Replay {
         ledger.accepted += tape.records;
       }
       await enqueueReplayed(tape);
-      const remaining = pendingBytes(tape);
+      const remaining = copyPendingRecords(tape);
       if (remaining.length === 0) {
         return;
       }

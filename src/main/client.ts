@@ -70,7 +70,7 @@ export class Client implements TracingClient {
   #closing: Promise<FlushResult> | undefined;
 
   constructor(options: ClientOptions = {}) {
-    checkKeys(options, clientKeys, { what: "new Client", error: OptionError });
+    checkKeys(options, clientKeys, { subject: "new Client", error: OptionError });
     this.#options = resolveOptions(options, process.env);
     const headers = checkHeaders(options.headers);
     const logger = checkLogger(options.logger ?? consoleLogger);
@@ -110,8 +110,8 @@ export class Client implements TracingClient {
       return startRun(this, options);
     } catch {
       // The stack is exhausted. `startRun` throws nothing else.
-      counted.records += 1;
-      return noop;
+      localUncounted.records += 1;
+      return localNoopRun;
     }
   }
 
@@ -123,7 +123,7 @@ export class Client implements TracingClient {
     try {
       this.#recording.recordWire("post", idOf(run), run);
     } catch {
-      counted.records += 1;
+      localUncounted.records += 1;
     }
     return done;
   }
@@ -133,7 +133,7 @@ export class Client implements TracingClient {
     try {
       this.#recording.recordWire("patch", id, patch);
     } catch {
-      counted.records += 1;
+      localUncounted.records += 1;
     }
     return done;
   }
@@ -200,7 +200,7 @@ export class Client implements TracingClient {
 export const flush = ({ timeoutMs }: TimeLimit = {}): Promise<FlushResult> => flushAll(timeoutMs);
 
 /** Local copies: after bundling, an import may be a getter, and calling it would overflow an exhausted stack. */
-const [counted, noop] = [uncounted, noopRun];
+const [localUncounted, localNoopRun] = [uncounted, noopRun];
 const done = Promise.resolve();
 
 /** The names of all client options: those of the option table, and two that have no environment variable. */

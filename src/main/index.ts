@@ -244,7 +244,7 @@ export type {
   BlockingResources,
   BlockingOptions,
   BlockingResult,
-  Uncrossable,
+  NonTransferable,
 } from "../api/sync/sync-facade.ts";
 export type { Resources } from "./resources.ts";
 export type { SyncResources } from "./sync.ts";

@@ -14,7 +14,7 @@ import { Tenant, tenantCalls } from "../api/tenant.ts";
 import { TenantIds } from "../api/tenant-ids.ts";
 import { Views, viewCalls } from "../api/views.ts";
 import { OptionError } from "../model/errors.ts";
-import { definedOf } from "../model/fields.ts";
+import { omitUndefined } from "../model/fields.ts";
 import { hostOf } from "../model/links.ts";
 import { sendsNothing } from "../model/options/options.ts";
 import type { ResolvedOptions } from "../model/options/options.ts";
@@ -93,7 +93,7 @@ export function createApi(
     attempts,
     retryAfterLimitMs,
     maxResponseBytes,
-    ...definedOf({ ambientSignal }),
+    ...omitUndefined({ ambientSignal }),
   });
   const sendProblem = sendsNothing(options);
   const host = hostOf(options.endpoint);

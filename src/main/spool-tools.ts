@@ -2,8 +2,8 @@ import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { OptionError } from "../model/errors.ts";
 import { checkHeaders, resolveOptions, sendsNothing } from "../model/options/options.ts";
-import { deadFolder, readLetter } from "../workers/spool/dead-letters.ts";
-import type { DeathNote } from "../workers/spool/dead-letters.ts";
+import { deadLetterFolder, parseDeadLetter } from "../workers/spool/dead-letters.ts";
+import type { DeadLetterReason } from "../workers/spool/dead-letters.ts";
 import { frameKind, readSegment, saltOf } from "../workers/spool/spool-format.ts";
 import { openFolder } from "../workers/spool/spool-folder.ts";
 import { isAbandoned, isWriterDirectory } from "../workers/spool/writer-directory.ts";
@@ -14,13 +14,13 @@ import { consoleLogger } from "../delivery/reporter.ts";
 
 /** The state of a file in a spool's folder. */
 export type SpoolFileState =
-  /** Belongs to a running client. */
+  /** The file belongs to a running client. */
   | "owned"
-  /** Belongs to a client that has ended. The next client sends it. */
+  /** The file belongs to a client that has ended. The next client sends it. */
   | "waiting"
-  /** A dead letter: the server refused its records. Only {@link replaySpool} sends them again. */
+  /** The file contains dead letters: the server refused its records. Only {@link replaySpool} sends them again. */
   | "dead"
-  /** Quarantined because a part of it can't be read. Its readable records were sent. */
+  /** The file is quarantined because a part of it can't be read. Its readable records were sent. */
   | "aside";
 
 /** One file of a spool. */
@@ -34,10 +34,10 @@ export interface SpoolFile {
   /** The parts of the file that can't be read. */
   readonly faults: readonly SpoolFault[];
   /** Why the records are dead letters: what the server refused, and when. */
-  readonly notes: readonly DeathNote[];
+  readonly notes: readonly DeadLetterReason[];
 }
 
-export type { DeathNote } from "../workers/spool/dead-letters.ts";
+export type { DeadLetterReason } from "../workers/spool/dead-letters.ts";
 export type { RefusedRun } from "../model/records/shipping.ts";
 
 export interface SpoolFault {
@@ -73,7 +73,7 @@ export async function inspectSpool(folder: string): Promise<readonly SpoolFile[]
 }
 
 function readState(folder: string, name: string): SpoolFileState | undefined {
-  if (name === deadFolder) {
+  if (name === deadLetterFolder) {
     return "dead";
   }
   if (name === quarantineFolderName) {
@@ -98,7 +98,7 @@ type Content = Pick<SpoolFile, "records" | "faults" | "notes">;
 function readContent(bytes: Buffer, salt: number): Content {
   let records = 0;
   const faults: SpoolFault[] = [];
-  const notes: DeathNote[] = [];
+  const notes: DeadLetterReason[] = [];
   for (const part of readSegment(bytes, salt)) {
     if (part.is !== "frame") {
       const size = part.is === "newer" ? {} : { bytes: part.bytes };
@@ -107,7 +107,7 @@ function readContent(bytes: Buffer, salt: number): Content {
     }
     records += part.records;
     if (part.kind === frameKind.refused) {
-      notes.push(readLetter(part.body).note);
+      notes.push(parseDeadLetter(part.body).note);
     }
   }
   return { records, faults, notes };
@@ -180,7 +180,7 @@ export async function replaySpool({
  * file, its records are sent twice.
  */
 async function requeueDeadLetters(folder: string): Promise<void> {
-  const dead = join(folder, deadFolder);
+  const dead = join(folder, deadLetterFolder);
   const spool = new Spool({
     folder,
     // No quota: requeued dead letters must not evict other records.
@@ -194,7 +194,7 @@ async function requeueDeadLetters(folder: string): Promise<void> {
       const bytes = await readFile(join(dead, name));
       for (const part of readSegment(bytes, saltOf(name) ?? 0)) {
         if (part.is === "frame" && part.kind === frameKind.refused) {
-          spool.append(readLetter(part.body).records, part.records);
+          spool.append(parseDeadLetter(part.body).records, part.records);
         }
       }
       await rm(join(dead, name), { force: true });

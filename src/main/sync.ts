@@ -72,7 +72,7 @@ export class Sync {
         `client.sync.${resource}.${method} was called while handling a request: it blocks all other requests until it returns; await client.${resource}.${method} instead`,
       );
     }
-    if (this.#worker === undefined || this.#worker.isOver) {
+    if (this.#worker === undefined || this.#worker.hasEnded) {
       this.#worker = this.#start();
     }
     return this.#worker.call(call);

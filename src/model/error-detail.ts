@@ -10,9 +10,9 @@ const excerptLimit = 200;
  * (docs/wire.md). The rest of the body is ignored: a server that validates may repeat the data that
  * it received.
  */
-export const detailOf = (body: string): string => toPrintable(reasonsOf(body));
+export const extractDetail = (body: string): string => toPrintable(extractReasons(body));
 
-function reasonsOf(body: string): string {
+function extractReasons(body: string): string {
   const response = parseJson(body);
   if (typeof response !== "object" || response === null) {
     return body.trim().slice(0, excerptLimit);
@@ -24,7 +24,7 @@ function reasonsOf(body: string): string {
 }
 
 /** Extracts only the texts of `detail` from an error response; empty if it has no such member. */
-export function detailLinesOf(body: string): readonly string[] {
+export function extractDetailLines(body: string): readonly string[] {
   const response = parseJson(body);
   return typeof response === "object" && response !== null
     ? readTexts(Reflect.get(response, "detail")).map((line) => toPrintable(line, detailLimit))

@@ -1,4 +1,4 @@
-import { detailOf } from "./error-detail.ts";
+import { extractDetail } from "./error-detail.ts";
 import { toPrintable } from "./printable-text.ts";
 import type { UploadResult } from "./resources/upload.ts";
 
@@ -35,7 +35,7 @@ export abstract class SdkError extends Error {
   readonly requestId: string | undefined;
 
   constructor(message: string, options: SdkErrorOptions = {}) {
-    // Text from a server is limited to one line each, see detailOf. Other line breaks are part of
+    // Text from a server is limited to one line each, see `extractDetail`. Other line breaks are part of
     // the message.
     super(
       message
@@ -83,7 +83,7 @@ export class HttpError extends SdkError {
   override readonly retryable: boolean;
 
   constructor({ action, status, body, message, ...options }: HttpErrorInit) {
-    const detail = detailOf(body);
+    const detail = extractDetail(body);
     super(message ?? `Failed to ${action}: ${status} ${detail}`.trimEnd(), options);
     this.status = status;
     this.detail = detail;
@@ -180,7 +180,7 @@ export interface UploadErrorInit extends SdkErrorOptions {
  */
 export class UploadError extends SdkError {
   readonly code = "UPLOAD";
-  /** Rows that are not counted in it were not sent, or got no response. */
+  /** The counts so far. Rows that it does not count were not sent, or got no response. */
   readonly result: UploadResult;
 
   constructor(message: string, { result, ...options }: UploadErrorInit) {

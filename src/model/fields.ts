@@ -82,8 +82,8 @@ export function parseList<Item>(
   return (value as readonly unknown[]).map((item) => parse(item));
 }
 
-/** Returns `value` without the members that are `undefined`. */
-export const definedOf = <Shape extends object>(
+/** Copies an object without the members that are `undefined`. */
+export const omitUndefined = <Shape extends object>(
   value: Shape,
 ): { readonly [Name in keyof Shape]: Exclude<Shape[Name], undefined> } =>
   Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as {

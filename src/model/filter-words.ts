@@ -1,5 +1,5 @@
 /** Kinds of values that occur in a project's runs and are suggested while a filter is typed. */
-export type WordKind =
+export type ValueKind =
   | "name"
   | "run_type"
   | "tag"
@@ -8,18 +8,18 @@ export type WordKind =
   | "feedback_key";
 
 /** A function of the filter language. */
-export interface FunctionWord {
+export interface FilterFunction {
   readonly name: string;
-  /** Its syntax, shown in the help. */
+  /** An example of its syntax, shown in the help. */
   readonly form: string;
   readonly doc: string;
-  /** Whether its arguments are filters rather than a field and a value. */
+  /** Whether its arguments are other filters (`and`, `or`, `not`) rather than a field and a value. */
   readonly combines: boolean;
 }
 
 /** A field of the filter language. */
-export interface FieldWord {
-  /** Ends in `.<path>` if any path may follow. */
+export interface FilterField {
+  /** The field's name. It ends in `.<path>` if it refers to a member at any path, such as `metadata.<path>`. */
   readonly name: string;
   readonly type: string;
   readonly comparators: readonly string[];
@@ -30,11 +30,11 @@ export interface FieldWord {
   readonly values: string;
   readonly doc: string;
   /** Which kind of value from a project's runs is suggested; `null` if none is collected. */
-  readonly words: WordKind | null;
+  readonly words: ValueKind | null;
 }
 
 /** The functions and fields of filters for one kind of resource. */
-export interface FilterWords {
-  readonly functions: readonly FunctionWord[];
-  readonly fields: readonly FieldWord[];
+export interface FilterLanguage {
+  readonly functions: readonly FilterFunction[];
+  readonly fields: readonly FilterField[];
 }

@@ -12,12 +12,12 @@ export const isUuid = (value: unknown): value is string =>
 /**
  * Checks an id before anything is sent (specification, section 5).
  *
- * @throws {@link ValidationError} if `value` is not a UUID; the message names `what`.
+ * @throws {@link ValidationError} if `value` is not a UUID; the message contains `label`.
  */
-export function assertUuid(value: unknown, what: string): asserts value is string {
+export function assertUuid(value: unknown, label: string): asserts value is string {
   if (!isUuid(value)) {
     throw new ValidationError(
-      `Invalid UUID for ${what}: ${describe(value)}. Pass the id as the server returned it: 32 hexadecimal digits grouped 8-4-4-4-12`,
+      `Invalid UUID for ${label}: ${describe(value)}. Pass the id as the server returned it: 32 hexadecimal digits grouped 8-4-4-4-12`,
     );
   }
 }
@@ -27,9 +27,9 @@ export function assertUuid(value: unknown, what: string): asserts value is strin
  *
  * @throws {@link ValidationError} if it is not a UUID.
  */
-export function checkId(id: string | undefined, what: string): string | undefined {
+export function validateId(id: string | undefined, label: string): string | undefined {
   if (id !== undefined) {
-    assertUuid(id, what);
+    assertUuid(id, label);
   }
   return id;
 }
@@ -39,14 +39,14 @@ export function checkId(id: string | undefined, what: string): string | undefine
  *
  * @throws {@link ValidationError} if one is not a UUID.
  */
-export function checkIds(
+export function validateIds(
   ids: readonly string[] | undefined,
-  what: string,
+  label: string,
 ): readonly string[] | undefined {
   if (ids !== undefined && !Array.isArray(ids)) {
-    throw new ValidationError(`Invalid ${what}: expected an array of UUIDs`);
+    throw new ValidationError(`Invalid ${label}: expected an array of UUIDs`);
   }
-  ids?.forEach((id) => assertUuid(id, what));
+  ids?.forEach((id) => assertUuid(id, label));
   return ids;
 }
 

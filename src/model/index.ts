@@ -26,7 +26,7 @@ export {
   ValidationError,
 } from "./errors.ts";
 export type { ErrorCode, HttpErrorInit, SdkErrorOptions } from "./errors.ts";
-export type { FieldWord, FilterWords, FunctionWord, WordKind } from "./filter-words.ts";
+export type { FilterField, FilterLanguage, FilterFunction, ValueKind } from "./filter-words.ts";
 export { escapeFormula, unescapeFormula } from "./csv-cell.ts";
 export { isLoopback } from "./options/connection.ts";
 export { assertUuid, isUuid } from "./ids.ts";
@@ -43,9 +43,9 @@ export { chooseProxy, parseProxy } from "./options/proxy.ts";
 export type { Proxy, ProxyChoice } from "./options/proxy.ts";
 export {
   digestBytes,
-  keptFromBytes,
+  minRememberedBytes,
   listDigest,
-  noItems,
+  emptyListDigest,
   chunkCode,
   chunksType,
   textDigest,

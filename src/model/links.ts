@@ -53,9 +53,9 @@ export const sharedDatasetUrl = (host: string, token: string): string =>
  *
  * @throws {@link ValidationError} if there is no such segment, or the text is not a URL.
  */
-export function publicToken(
+export function extractShareToken(
   urlOrToken: unknown,
-  { what, fromEnd = 2 }: { readonly what: string; readonly fromEnd?: number },
+  { resource, fromEnd = 2 }: { readonly resource: string; readonly fromEnd?: number },
 ): string {
   if (isUuid(urlOrToken)) {
     return urlOrToken;
@@ -67,7 +67,7 @@ export function publicToken(
   const token = segments.at(-fromEnd) ?? "";
   if (token === "") {
     throw new ValidationError(
-      `Invalid public ${what} URL or token: it is neither a UUID nor a URL with the token in its path. Pass the url or the shareToken that sharing the ${what} returned`,
+      `Invalid public ${resource} URL or token: it is neither a UUID nor a URL with the token in its path. Pass the url or the shareToken that sharing the ${resource} returned`,
     );
   }
   return token;

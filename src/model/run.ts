@@ -37,7 +37,7 @@ export type KeyValues = Readonly<Record<string, unknown>>;
 export interface RunEvent {
   readonly name: string;
   /**
-   * ISO 8601.
+   * A time in ISO 8601 format.
    * @defaultValue the time of the call
    */
   readonly time?: string;

@@ -40,7 +40,7 @@ export function unknownKeyText(kind: string, { name, nearest, known }: UnknownKe
 /** How {@link checkKeys} reports an unknown key. */
 export interface KeyCheck {
   /** The call or object with the key, such as `new Client`. */
-  readonly what: string;
+  readonly subject: string;
   /**
    * What the key is.
    * @defaultValue "option"
@@ -58,11 +58,11 @@ export interface KeyCheck {
 export function checkKeys<Options>(
   value: Options,
   known: KeyTable<Options>,
-  { what, kind = "option", error }: KeyCheck,
+  { subject, kind = "option", error }: KeyCheck,
 ): void {
   const [unknown] = unknownKeysOf(value, Object.keys(known));
   if (unknown !== undefined) {
-    throw new error(`${what}: ${unknownKeyText(kind, unknown)}`);
+    throw new error(`${subject}: ${unknownKeyText(kind, unknown)}`);
   }
 }
 

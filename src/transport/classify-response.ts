@@ -3,7 +3,7 @@ import { redirectText } from "./response.ts";
 import type { HttpResponse } from "./response.ts";
 import { retryAfterMs } from "./retry.ts";
 
-/** What an error response says, for API calls and for the sending of runs alike; each decides what to do about it. */
+/** The meaning of an error response. API calls and the delivery of runs both use it, and each decides how to react. */
 export interface ErrorResponse {
   readonly status: number;
   /** The body, or the target of a redirect. */

@@ -1,7 +1,7 @@
 import { toError } from "./failure.ts";
 import type { Requester } from "./requester.ts";
 import type { Connection } from "../model/options/connection.ts";
-import { definedOf } from "../model/fields.ts";
+import { omitUndefined } from "../model/fields.ts";
 
 const unlimited = -1;
 
@@ -69,7 +69,7 @@ export class ConnectionPools {
       timeoutMs,
       requestsInFlight,
       compression,
-      ...definedOf({ httpProxy, httpsProxy, noProxy, ca }),
+      ...omitUndefined({ httpProxy, httpsProxy, noProxy, ca }),
     };
   }
 }

@@ -27,18 +27,18 @@ export function createDispatcher(
     return createFetchTransport(connection, maxResponseBytes, onConnected);
   }
   const { timeoutMs, ca, cert, key, socketPath } = connection;
-  const tls = definedOf({ ca, cert, key });
+  const tls = omitUndefined({ ca, cert, key });
   const limits = createLimits(connection, maxResponseBytes);
   const proxy = parseProxy(chooseProxy(connection) ?? "");
   if (proxy === undefined) {
-    const connect = { timeout: timeoutMs, ...tls, ...definedOf({ socketPath }) };
+    const connect = { timeout: timeoutMs, ...tls, ...omitUndefined({ socketPath }) };
     return new Agent({ ...limits, connect }).on("connect", onConnected);
   }
   if (connection.endpoint.startsWith("https:")) {
     const tunnel = createTunnel({ proxy, timeoutMs, ...tls });
     return new Agent({ ...limits, connect: tunnel }).on("connect", onConnected);
   }
-  const connect = { timeout: timeoutMs, ...definedOf({ ca }) };
+  const connect = { timeout: timeoutMs, ...omitUndefined({ ca }) };
   const pool = new Pool(proxy.origin, { ...limits, connect }).on("connect", onConnected);
   return pool.compose(createProxyInterceptor(proxy));
 }
@@ -82,7 +82,7 @@ const createProxyInterceptor =
       handler,
     );
 
-const definedOf = <Name extends string>(
+const omitUndefined = <Name extends string>(
   values: Readonly<Record<Name, string | undefined>>,
 ): { readonly [Key in Name]?: string } =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {

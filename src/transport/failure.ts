@@ -78,7 +78,7 @@ interface FailureFacts {
   readonly message: string;
 }
 
-/** Names and codes of an error, of its parts and of its causes, and the first non-empty message. */
+/** Names and codes of an error, of the errors that it aggregates and of its causes, and the first non-empty message. */
 function collectFacts(failure: unknown): FailureFacts {
   const errors = collectErrors(failure);
   const messages = errors.map(messageOf).filter((message) => message !== "");

@@ -74,7 +74,7 @@ function send(
 function createFetchOptions(connection: Connection): BunRequestInit {
   const { ca, cert, key, socketPath } = connection;
   const proxy = chooseProxy(connection);
-  const tls = definedOf({ ca, cert, key });
+  const tls = omitUndefined({ ca, cert, key });
   const extras = {
     ...(proxy === undefined ? {} : { proxy }),
     ...(socketPath === undefined ? {} : { unix: socketPath }),
@@ -160,7 +160,7 @@ async function withTimeout<T>(
   }
 }
 
-const definedOf = <Name extends string>(
+const omitUndefined = <Name extends string>(
   values: Readonly<Record<Name, string | undefined>>,
 ): { readonly [Key in Name]?: string } =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {

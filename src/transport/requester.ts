@@ -3,7 +3,7 @@ import type { Connection } from "../model/options/connection.ts";
 import type { Endpoint } from "../model/endpoints.ts";
 import { OptionError } from "../model/errors.ts";
 import { version } from "../model/version.ts";
-import { isOk, readRefusal } from "./response.ts";
+import { isOk, readErrorBody } from "./response.ts";
 import type { HttpResponse, StreamedResponse } from "./response.ts";
 import { reportProgress } from "./transport.ts";
 import type { StreamedBody, Transport, TransportResponse } from "./transport.ts";
@@ -62,7 +62,7 @@ export class Requester {
   requestBytes(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
     return this.#exchange(request, signal, async (head, body) => {
       if (!isOk(head.status)) {
-        return { ...head, body: this.conceal(await readRefusal(body)) };
+        return { ...head, body: this.conceal(await readErrorBody(body)) };
       }
       const chunks: Uint8Array[] = [];
       for await (const chunk of body) {

@@ -16,17 +16,17 @@ export interface HttpResponse {
 export const isOk = (status: number): boolean => status >= 200 && status < 300;
 
 /** Maximum number of bytes of an error response that are read. */
-const refusalBytes = 65_536;
+const maxErrorBodyBytes = 65_536;
 
 /** Reads the beginning of an error response. */
-export async function readRefusal(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+export async function readErrorBody(chunks: AsyncIterable<Uint8Array>): Promise<string> {
   const read: Uint8Array[] = [];
   let size = 0;
   try {
     for await (const chunk of chunks) {
-      read.push(chunk.subarray(0, refusalBytes - size));
+      read.push(chunk.subarray(0, maxErrorBodyBytes - size));
       size += chunk.length;
-      if (size >= refusalBytes) {
+      if (size >= maxErrorBodyBytes) {
         break;
       }
     }

@@ -31,7 +31,7 @@ export interface RetryPolicy extends RetryWaits {
 }
 
 /** When to repeat an operation. */
-export interface Retrying {
+export interface RetryConditions {
   /** Ends the waits. No attempt begins after it was aborted. */
   readonly signal: AbortSignal;
   /** Whether an attempt that failed with `error` may be repeated. */
@@ -50,7 +50,7 @@ export interface Retrying {
 export function withRetries<Result>(
   attempt: (attemptNumber: number) => Promise<Result>,
   policy: RetryPolicy,
-  { signal, canRetry, requestedWaitMs }: Retrying,
+  { signal, canRetry, requestedWaitMs }: RetryConditions,
 ): Promise<Result> {
   const { attempts, random = Math.random, wait = waitReferenced } = policy;
   return pRetry(attempt, {
@@ -77,7 +77,7 @@ export const waitUnreferenced = (delayMs: number, signal: AbortSignal): Promise<
   timer(delayMs, undefined, { signal, ref: false });
 
 /** What the wait after a failed attempt depends on. */
-export interface FailedTry {
+export interface FailedAttempt {
   /** Number of the failed attempt, counted from 1. */
   readonly attempt: number;
   /** The wait that the server requested with `Retry-After`. */
@@ -91,7 +91,10 @@ export interface FailedTry {
  * `maxWaitMs`, or the wait that the server requested, if that is longer. The jitter prevents many
  * clients from retrying at the same moment.
  */
-export function retryWaitMs({ attempt, afterMs, random }: FailedTry, waits: RetryWaits): number {
+export function retryWaitMs(
+  { attempt, afterMs, random }: FailedAttempt,
+  waits: RetryWaits,
+): number {
   const { firstWaitMs, maxWaitMs, retryAfterLimitMs } = waits;
   const longest = Math.min(maxWaitMs, firstWaitMs * 2 ** attempt);
   const backoff = (longest / 2) * (1 + random);

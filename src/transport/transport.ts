@@ -31,8 +31,8 @@ export interface Transport {
 export interface StreamedBody {
   /** Total number of bytes, if known. Otherwise the body is sent with chunked encoding. */
   readonly sizeBytes?: number | undefined;
-  /** Whether the body was consumed and can't be opened again, as a caller's own stream. */
-  readonly isSpent: boolean;
+  /** Whether the body was consumed and can't be opened again, such as a stream that the caller passed. */
+  readonly isConsumed: boolean;
   open(): AsyncIterable<Uint8Array>;
 }
 

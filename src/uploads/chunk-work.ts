@@ -59,11 +59,11 @@ export class ChunkWork implements ChunkShipper {
         counts.created += created;
         counts.skipped += doneRows.length - created;
         counts.bytes += bytes;
-        doneRows.forEach(({ record }) => reader.settle(record, "delivered"));
+        doneRows.forEach(({ record }) => reader.writeOutcome(record, "delivered"));
       },
       rejected: ({ record }: TapeRow, rejection: RejectedRow) => {
         rejected.push(rejection);
-        reader.settle(record, "rejected");
+        reader.writeOutcome(record, "rejected");
       },
     };
     try {
@@ -89,11 +89,11 @@ export class ChunkWork implements ChunkShipper {
           const isNew = dryRun || (await this.#createFeedback(body));
           counts[isNew ? "created" : "skipped"] += 1;
           counts.bytes += body.length;
-          reader.settle(record, "delivered");
+          reader.writeOutcome(record, "delivered");
         } catch (error) {
           if (isRowRefusal(error)) {
             rejected.push(createRejection(reader, record, error));
-            reader.settle(record, "rejected");
+            reader.writeOutcome(record, "rejected");
           } else {
             failures.push(error);
           }

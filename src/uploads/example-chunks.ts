@@ -59,7 +59,7 @@ export class ExampleChunks {
   /**
    * Checks, on servers that support it, whether the dataset would accept the rows.
    *
-   * @throws as {@link ExampleChunks.send}.
+   * @throws the same errors as {@link ExampleChunks.send}.
    */
   async check(rows: readonly TapeRow[], datasetId: string, outcomes: Outcomes): Promise<void> {
     if (!(await this.#info.readOrDefaults({})).checksExamples) {

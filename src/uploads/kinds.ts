@@ -1,4 +1,4 @@
-import { checkNew, exampleKeys } from "../api/datasets/example-wire.ts";
+import { validateNewExample, exampleKeys } from "../api/datasets/example-wire.ts";
 import type { NewAttachments, NewExample } from "../api/datasets/example-options.ts";
 import { feedbackKeys, toWireFeedback } from "../api/feedback-input.ts";
 import type { CreateFeedback } from "../api/feedback-input.ts";
@@ -32,9 +32,9 @@ export const createExampleEncoder =
     const fields = new RowFields(out);
     return (item, row) => {
       const typedItem = item as Row;
-      const example = checkNew(
+      const example = validateNewExample(
         toExample === undefined
-          ? (rowWithoutKey(item, idFrom, exampleKeys) as NewExample)
+          ? (removeKeyColumn(item, idFrom, exampleKeys) as NewExample)
           : toExample(typedItem, row),
       );
       assertJsonObjects(example);
@@ -58,7 +58,7 @@ export const createExampleEncoder =
  * Returns a row without its key column, if that is not a field of the example or feedback itself. An `id` column that is
  * used as the key is also removed, because it need not be a UUID.
  */
-function rowWithoutKey<Row>(
+function removeKeyColumn<Row>(
   item: unknown,
   idFrom: RowId<Row> | undefined,
   knownKeys: object,
@@ -80,7 +80,7 @@ export const createFeedbackEncoder =
       const typedItem = item as Row;
       const feedback =
         toFeedback === undefined
-          ? (rowWithoutKey(item, idFrom, feedbackKeys) as CreateFeedback)
+          ? (removeKeyColumn(item, idFrom, feedbackKeys) as CreateFeedback)
           : toFeedback(typedItem, row);
       checkValue(feedback, feedbackKeys, { call: "feedback.upload", path: "" });
       const key =
@@ -106,7 +106,7 @@ export interface RunEncoderOptions {
   readonly rowNumbersById: Map<string, number>;
 }
 
-/** Creates the encoder for runs in wire format. It adds the row number of each run id to `rowOf`. */
+/** Creates the encoder for runs in wire format. It adds the row number of each run id to `rowNumbersById`. */
 export const createRunEncoder =
   <Row>(
     { toRun, projectName }: UploadRuns<Row> & { readonly projectName: string },

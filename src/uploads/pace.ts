@@ -2,7 +2,7 @@
 const reportIntervalMs = 250;
 
 /** Reports the progress of an upload at intervals until it ends. */
-export class Pace {
+export class ProgressReporter {
   readonly #report: () => void;
   readonly #ended = new AbortController();
   #reportedAt = performance.now();

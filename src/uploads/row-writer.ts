@@ -73,8 +73,8 @@ export class RowWriter {
   }
 
   /** Returns a tape to the pool for reuse. */
-  give(tape: Tape): void {
-    this.#pool.give(tape);
+  release(tape: Tape): void {
+    this.#pool.release(tape);
   }
 
   #replaceFullTape(atLeast: number): Tape {
@@ -86,7 +86,7 @@ export class RowWriter {
     if (full.records > 0) {
       onFull({ tape: full, last: this.#describeLastRow(full) });
     } else {
-      this.#pool.give(full);
+      this.#pool.release(full);
     }
     return next;
   }

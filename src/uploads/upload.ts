@@ -4,7 +4,7 @@ import type { RejectedRow, UploadProgress, UploadResult } from "../model/resourc
 import { CapacityExceeded } from "../tracing/tape/capacity-exceeded.ts";
 import type { Tape } from "../tracing/tape/tape.ts";
 import type { CheckpointFile, RecordedRow } from "./checkpoint.ts";
-import { Pace } from "./pace.ts";
+import { ProgressReporter } from "./pace.ts";
 import { RowWriter } from "./row-writer.ts";
 import type { RowWriterOptions, WrittenTape } from "./row-writer.ts";
 import type { CheckedSettings } from "./settings.ts";
@@ -56,7 +56,7 @@ export class BulkUpload {
   readonly #inFlight = new Set<Promise<void>>();
   readonly #faults: RejectedRow[] = [];
   readonly #warnings: string[];
-  readonly #pace: Pace;
+  readonly #pace: ProgressReporter;
   readonly #startedAt = performance.now();
   readonly #counts = { read: 0, created: 0, skipped: 0, rejected: 0, bytes: 0 };
   #first: RecordedRow | undefined;
@@ -77,7 +77,7 @@ export class BulkUpload {
     this.#checkpoint = checkpoint;
     this.#warnings = warnings;
     this.#first = checkpoint?.position?.first;
-    this.#pace = new Pace(() => settings.onProgress?.(this.#progress()));
+    this.#pace = new ProgressReporter(() => settings.onProgress?.(this.#progress()));
     const { createEncoder } = kind;
     // Slightly more than a chunk: the row that reaches the limit of a chunk is still written to its tape.
     const tapeBytes = chunkBytes + 65_536;
@@ -194,7 +194,7 @@ export class BulkUpload {
       return "";
     }
     const { tape, last } = this.#digestWriter.cut();
-    this.#digestWriter.give(tape);
+    this.#digestWriter.release(tape);
     return last.digest;
   }
 
@@ -211,7 +211,7 @@ export class BulkUpload {
       .catch((error: unknown) => this.#fail(error))
       .finally(() => {
         this.#inFlight.delete(work);
-        this.#writer.give(tape);
+        this.#writer.release(tape);
       });
     this.#inFlight.add(work);
   }

@@ -13,8 +13,8 @@ import type { UploadResult, UploadSettings, UploadSource } from "../model/resour
 import { unpackError } from "../api/sync/packed-error.ts";
 import type { FilterOptions } from "../tracing/tape/payload-filters.ts";
 import type { Tape } from "../tracing/tape/tape.ts";
-import { tallyOf } from "../tracing/tape/tally.ts";
-import type { Tally } from "../tracing/tape/tally.ts";
+import { countOutcomes } from "../tracing/tape/tally.ts";
+import type { OutcomeCounts } from "../tracing/tape/tally.ts";
 import { CheckpointFile } from "./checkpoint.ts";
 import type { ChunkShipper, ChunkTarget } from "./chunk-task.ts";
 import { createExampleEncoder, createFeedbackEncoder, createRunEncoder } from "./kinds.ts";
@@ -120,14 +120,14 @@ export class Uploads implements Uploader {
     { dryRun = false }: CheckedSettings,
   ): Pick<BulkKind, "target" | "ship"> {
     const ship = async (tape: Tape): Promise<ChunkReport> => {
-      const before = tallyOf(tape);
+      const before = countOutcomes(tape);
       const { memory, used } = tape;
       const { failure, ...report } = await this.#init
         .shipper()
         .ship({ target, memory, used, dryRun });
       return failure === undefined
         ? report
-        : { ...addUnreported(report, before, tallyOf(tape)), failure: unpackError(failure) };
+        : { ...addUnreported(report, before, countOutcomes(tape)), failure: unpackError(failure) };
     };
     return { target: name, ship };
   }
@@ -173,7 +173,11 @@ export function deleteRowsUpTo(rowNumbersById: Map<string, number>, rows: number
 }
 
 /** Adds the outcomes that a crashed worker marked on the tape but could not report. */
-function addUnreported(report: ChunkReport, before: Tally, after: Tally): ChunkReport {
+function addUnreported(
+  report: ChunkReport,
+  before: OutcomeCounts,
+  after: OutcomeCounts,
+): ChunkReport {
   const unreported = after.delivered - before.delivered - report.created - report.skipped;
   const refusedCount = after.rejected - before.rejected - report.rejected.length;
   const reason = "refused by the server; row and reason are unknown because the worker crashed";

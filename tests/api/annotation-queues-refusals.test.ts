@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { AddRuns, UpdateQueuedRun } from "../../src/api/annotation-queue-input.ts";
 import { AnnotationQueues } from "../../src/api/annotation-queues.ts";
-import { httpTo } from "../support/api.ts";
+import { createTestHttp } from "../support/api.ts";
 import { mswServer } from "../support/msw-server.ts";
 
 const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
 
 const queuesAt = (endpoint: string): AnnotationQueues =>
-  new AnnotationQueues(httpTo(endpoint).http.call);
+  new AnnotationQueues(createTestHttp(endpoint).http.call);
 
 describe("refused before anything is sent", () => {
   test("invalid ids, names, positions, limits and changes", async () => {

@@ -1,7 +1,7 @@
 import { HttpResponse, http as on } from "msw";
 import { describe, expect, test } from "vitest";
 import { AnnotationQueues } from "../../src/api/annotation-queues.ts";
-import { httpTo } from "../support/api.ts";
+import { createTestHttp } from "../support/api.ts";
 import { mswServer } from "../support/msw-server.ts";
 
 const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
@@ -10,7 +10,7 @@ const wireQueue = { id, tenant_id: "t", name: "q", queue_type: "single", descrip
 const wireRun = { id: other, name: "r", run_type: "chain", queue_run_id: id, added_at: "t" };
 
 const queuesAt = (endpoint: string): AnnotationQueues =>
-  new AnnotationQueues(httpTo(endpoint).http.call);
+  new AnnotationQueues(createTestHttp(endpoint).http.call);
 
 const queryOf = (target: string): URLSearchParams =>
   new URL(target.split(" ")[1] ?? "", "http://host.test").searchParams;

@@ -1,6 +1,6 @@
 import { HttpResponse, http as on } from "msw";
 import { describe, expect, test } from "vitest";
-import { datasetNounsAt } from "../support/dataset-nouns.ts";
+import { createDatasetResources } from "../support/dataset-resources.ts";
 import { mswServer } from "../support/msw-server.ts";
 
 const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
@@ -14,7 +14,7 @@ describe("exports", () => {
   ] as const)("%s returns the lines of its endpoint", async (call, path) => {
     const text = `{"a":"é"}\n\r\n{"b":1}\r\n{"c":2}`;
     const server = await mswServer(on.get(`*/${path}`, () => new HttpResponse(text)));
-    const { datasets } = datasetNounsAt(server.endpoint);
+    const { datasets } = createDatasetResources(server.endpoint);
     expect(await datasets[call]({ datasetId: id, asOf: "prod" }).toArray()).toEqual([
       '{"a":"é"}',
       '{"b":1}',
@@ -27,7 +27,7 @@ describe("exports", () => {
     const server = await mswServer(
       on.get("*/openai_ft", () => HttpResponse.json({ detail: "no tag x" }, { status: 404 })),
     );
-    const { datasets } = datasetNounsAt(server.endpoint);
+    const { datasets } = createDatasetResources(server.endpoint);
     await expect(
       datasets.exportOpenAi({ datasetId: id, asOf: "x" }).toArray(),
     ).rejects.toMatchObject({
@@ -44,7 +44,7 @@ describe("responses", () => {
       on.get("*/datasets", () => HttpResponse.json([])),
       on.all("*", () => HttpResponse.json({ detail: "none" }, { status: 404 })),
     );
-    const { datasets } = datasetNounsAt(server.endpoint);
+    const { datasets } = createDatasetResources(server.endpoint);
     const calls = [
       datasets.read({ datasetId: id }),
       datasets.update({ datasetId: id, name: "n" }),
@@ -74,7 +74,7 @@ describe("responses", () => {
     const server = await mswServer(
       on.get("*/datasets/:id", () => HttpResponse.json({ detail: "no" }, { status: 403 })),
     );
-    const { datasets } = datasetNounsAt(server.endpoint);
+    const { datasets } = createDatasetResources(server.endpoint);
     await expect(datasets.has({ datasetId: id })).rejects.toMatchObject({ status: 403 });
   });
 
@@ -86,7 +86,7 @@ describe("responses", () => {
     const server = await mswServer(
       on.get("*/datasets/:id", () => HttpResponse.json(answers.shift() ?? null)),
     );
-    const { datasets } = datasetNounsAt(server.endpoint);
+    const { datasets } = createDatasetResources(server.endpoint);
     expect(await datasets.read({ datasetId: id })).toEqual({
       id,
       name: "d",
@@ -102,7 +102,7 @@ describe("responses", () => {
 
   test("a response of another kind is a ResponseError", async () => {
     const server = await mswServer(on.all("*", () => HttpResponse.json({ wrong: true })));
-    const { datasets } = datasetNounsAt(server.endpoint);
+    const { datasets } = createDatasetResources(server.endpoint);
     const calls = [
       datasets.read({ datasetId: id }),
       datasets.read({ datasetName: "d" }),

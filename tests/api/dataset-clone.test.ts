@@ -1,6 +1,6 @@
 import { HttpResponse, http as on } from "msw";
 import { describe, expect, test } from "vitest";
-import { datasetNounsAt } from "../support/dataset-nouns.ts";
+import { createDatasetResources } from "../support/dataset-resources.ts";
 import { mswServer } from "../support/msw-server.ts";
 
 const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
@@ -36,7 +36,7 @@ describe("clone", () => {
         HttpResponse.json((await request.json()) as object),
       ),
     );
-    const { datasets, warnings } = datasetNounsAt(server.endpoint);
+    const { datasets, warnings } = createDatasetResources(server.endpoint);
     const cloned = await datasets.clone(token);
     expect(cloned).toMatchObject({ kind: "cloned", dataset: { id }, exampleCount: 130 });
     const bodyOf = (target: string): unknown =>
@@ -64,7 +64,7 @@ describe("clone", () => {
       ...handlers,
       on.get("*/datasets", () => HttpResponse.json([wireDataset])),
     );
-    const { datasets, warnings } = datasetNounsAt(server.endpoint);
+    const { datasets, warnings } = createDatasetResources(server.endpoint);
     expect(await datasets.clone(token, { name: "mine" })).toMatchObject({
       kind: "skipped",
       dataset: { id },
@@ -79,7 +79,7 @@ describe("clone", () => {
       on.get("*/datasets", () => HttpResponse.json([])),
       on.post("*/examples/bulk", () => HttpResponse.json({ detail: "full" }, { status: 400 })),
     );
-    const { datasets, warnings } = datasetNounsAt(server.endpoint);
+    const { datasets, warnings } = createDatasetResources(server.endpoint);
     const message = `Failed to clone a dataset: "shared" (id ${id}) was created, but not all of its examples; it must be deleted manually: Failed to create examples: 400 full`;
     await expect(datasets.clone(token)).rejects.toMatchObject({
       code: "INCOMPLETE",
@@ -101,7 +101,7 @@ describe("clone", () => {
       ),
     );
     const connection = { apiKey: "secret" };
-    const { datasets } = datasetNounsAt(target.endpoint, { connection });
+    const { datasets } = createDatasetResources(target.endpoint, { connection });
     await datasets.clone(token, { sourceEndpoint: `${source.endpoint}/api/v1/` });
     expect(source.requests.map(({ target: path }) => path)).toEqual([
       `GET /api/v1/public/${token}/datasets`,
@@ -117,7 +117,7 @@ describe("clone", () => {
   });
 
   test("refuses a file URL as a server", async () => {
-    const { datasets } = datasetNounsAt("http://127.0.0.1:1");
+    const { datasets } = createDatasetResources("http://127.0.0.1:1");
     for (const sourceEndpoint of ["file:///etc/passwd", "host", ""]) {
       await expect(datasets.clone(token, { sourceEndpoint })).rejects.toMatchObject({
         code: "VALIDATION",

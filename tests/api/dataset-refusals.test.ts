@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { DatasetKey } from "../../src/api/datasets/dataset-key.ts";
-import { datasetNounsAt } from "../support/dataset-nouns.ts";
+import { createDatasetResources } from "../support/dataset-resources.ts";
 import { mswServer } from "../support/msw-server.ts";
 
 const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
@@ -16,7 +16,7 @@ describe("refused before anything is sent", () => {
 
   test("every call requires exactly one of id and name", async () => {
     const server = await mswServer();
-    const { datasets } = datasetNounsAt(server.endpoint);
+    const { datasets } = createDatasetResources(server.endpoint);
     const calls = (key: DatasetKey): readonly (() => unknown)[] => [
       () => datasets.read(key),
       () => datasets.has(key),
@@ -47,7 +47,7 @@ describe("refused before anything is sent", () => {
         { datasetId: "d-1" },
         'Invalid UUID for dataset id: "d-1". Pass the id as the server returned it: 32 hexadecimal digits grouped 8-4-4-4-12',
       ],
-      [{ datasetName: "" }, "The name of a dataset must be a text, not empty"],
+      [{ datasetName: "" }, "The name of a dataset must be a non-empty string"],
     ];
     for (const [key, message] of refusals) {
       for (const call of calls(key as DatasetKey)) {
@@ -60,7 +60,7 @@ describe("refused before anything is sent", () => {
 
   test("invalid names, types, columns, versions, tags, splits, ids and limits", async () => {
     const server = await mswServer();
-    const { datasets } = datasetNounsAt(server.endpoint);
+    const { datasets } = createDatasetResources(server.endpoint);
     const never = new Date(Number.NaN);
     const file = Buffer.from("q\n");
     await fails([
@@ -113,7 +113,7 @@ describe("refused before anything is sent", () => {
 
   test("lists of no ids are empty, and send no request", async () => {
     const server = await mswServer();
-    const { datasets } = datasetNounsAt(server.endpoint);
+    const { datasets } = createDatasetResources(server.endpoint);
     expect(await datasets.list({ datasetIds: [] }).toArray()).toEqual([]);
     expect(await datasets.listSharedExamples(token, { exampleIds: [] }).toArray()).toEqual([]);
     expect(await datasets.countSharedExamples(token, { exampleIds: [] })).toBe(0);
@@ -122,7 +122,7 @@ describe("refused before anything is sent", () => {
 
   test("a call whose signal is aborted", async () => {
     const server = await mswServer();
-    const { datasets } = datasetNounsAt(server.endpoint);
+    const { datasets } = createDatasetResources(server.endpoint);
     const signal = AbortSignal.abort();
     const outcomes = await Promise.allSettled([
       datasets.create({ name: "d", signal }),

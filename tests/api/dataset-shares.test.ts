@@ -1,7 +1,7 @@
 import { HttpResponse, http as on } from "msw";
 import type { HttpHandler } from "msw";
 import { describe, expect, test } from "vitest";
-import { datasetNounsAt } from "../support/dataset-nouns.ts";
+import { createDatasetResources } from "../support/dataset-resources.ts";
 import { mswServer } from "../support/msw-server.ts";
 
 const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
@@ -19,7 +19,7 @@ describe("sharing", () => {
       on.get("*/share", () => HttpResponse.json(answers.shift() ?? null)),
       on.delete("*/share", () => HttpResponse.json(null)),
     );
-    const { datasets } = datasetNounsAt(server.endpoint);
+    const { datasets } = createDatasetResources(server.endpoint);
     const expected = {
       datasetId: id,
       shareToken: token,
@@ -38,7 +38,7 @@ describe("sharing", () => {
       on.get("*/public/:token/examples", () => HttpResponse.json([wireExample])),
       on.get("*/public/:token/examples/count", () => HttpResponse.json(4)),
     );
-    const { datasets } = datasetNounsAt(server.endpoint);
+    const { datasets } = createDatasetResources(server.endpoint);
     await datasets.readShared(`https://host.test/public/${token}/d`);
     await datasets.readShared(token);
     await datasets.listSharedExamples(token, { exampleIds: [other], limit: 2 }).toArray();
@@ -55,7 +55,7 @@ describe("sharing", () => {
     "%j is no public address",
     async (bad) => {
       const server = await mswServer();
-      const { datasets } = datasetNounsAt(server.endpoint);
+      const { datasets } = createDatasetResources(server.endpoint);
       const message =
         "Invalid public dataset URL or token: it is neither a UUID nor a URL with the token in its path. Pass the url or the shareToken that sharing the dataset returned";
       const failed = expect.objectContaining({ code: "VALIDATION", message }) as Error;
@@ -87,7 +87,7 @@ describe("sharing", () => {
       const server = await mswServer(
         on.get("*/public/:token/examples", () => new HttpResponse(body, { status })),
       );
-      const { datasets } = datasetNounsAt(server.endpoint);
+      const { datasets } = createDatasetResources(server.endpoint);
       await expect(datasets.listSharedExamples(token).toArray()).rejects.toMatchObject({
         status,
         message,
@@ -104,7 +104,7 @@ describe("URLs of datasets in the UI", () => {
     const refused = () => HttpResponse.json({ detail: "no" }, { status: 403 });
     const urlWith = async (...handlers: readonly HttpHandler[]): Promise<string> => {
       const server = await mswServer(...handlers);
-      return datasetNounsAt(server.endpoint).datasets.url({ datasetId: id });
+      return createDatasetResources(server.endpoint).datasets.url({ datasetId: id });
     };
     const page = (tenant: string): string => `http://host.test/o/${tenant}/datasets/${id}`;
     expect(await urlWith(on.get("*/datasets/:id", () => HttpResponse.json(wireDataset)))).toBe(

@@ -1,6 +1,6 @@
 import { HttpResponse, http as on } from "msw";
 import { describe, expect, test } from "vitest";
-import { datasetNounsAt, partsOf } from "../support/dataset-nouns.ts";
+import { createDatasetResources, partsOf } from "../support/dataset-resources.ts";
 import { mswServer } from "../support/msw-server.ts";
 
 const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
@@ -12,7 +12,7 @@ const version = { as_of: "2026-11-21T00:00:00Z", tags: ["prod"] };
 describe("requests", () => {
   test("create sends its arguments under their wire names", async () => {
     const server = await mswServer(on.post("*/datasets", () => HttpResponse.json(wireDataset)));
-    const { datasets } = datasetNounsAt(server.endpoint);
+    const { datasets } = createDatasetResources(server.endpoint);
     await datasets.create({ name: "d" });
     const text = `<b>'; DROP TABLE datasets; --"\u0000`;
     await datasets.create({
@@ -42,7 +42,7 @@ describe("requests", () => {
     const server = await mswServer(
       on.post("*/datasets/upload", () => HttpResponse.json(wireDataset)),
     );
-    const { datasets } = datasetNounsAt(server.endpoint);
+    const { datasets } = createDatasetResources(server.endpoint);
     await datasets.createFromCsv({
       file: Buffer.from("q,r,a\n1,2,3\n"),
       fileName: 'evil"\r\nX-Injected: 1.csv',
@@ -76,7 +76,7 @@ describe("requests", () => {
     const server = await mswServer(
       on.post("*/datasets/upload", () => HttpResponse.json(wireDataset)),
     );
-    const { datasets } = datasetNounsAt(server.endpoint);
+    const { datasets } = createDatasetResources(server.endpoint);
     await datasets.createFromCsv({ file: "package.json", inputKeys: ["q"] });
     await datasets.createFromCsv({
       file: new URL("../../package.json", import.meta.url),
@@ -108,7 +108,9 @@ describe("requests", () => {
       offset: 7,
       limit: 101,
     } as const;
-    expect(await datasetNounsAt(server.endpoint).datasets.list(filter).toArray()).toHaveLength(100);
+    expect(
+      await createDatasetResources(server.endpoint).datasets.list(filter).toArray(),
+    ).toHaveLength(100);
     const queries = server.requests.map(({ target }) => [
       ...new URL(target.slice(4), server.endpoint).searchParams,
     ]);
@@ -132,7 +134,7 @@ describe("requests", () => {
     const server = await mswServer(
       on.patch("*/datasets/:id", () => HttpResponse.json(wireDataset)),
     );
-    const { datasets } = datasetNounsAt(server.endpoint);
+    const { datasets } = createDatasetResources(server.endpoint);
     await datasets.update({ datasetId: id, inputsSchema: null, description: null, name: "n" });
     expect(server.requests).toMatchObject([
       {
@@ -153,7 +155,7 @@ describe("requests", () => {
       on.get("*/splits", () => HttpResponse.json(["base", "x"])),
       on.put("*/splits", () => HttpResponse.json([])),
     );
-    const { datasets } = datasetNounsAt(server.endpoint);
+    const { datasets } = createDatasetResources(server.endpoint);
     const at = new Date("2026-11-21T10:11:12.345Z");
     const parsed = { asOf: version.as_of, tags: ["prod"] };
     expect(
@@ -196,7 +198,7 @@ describe("requests", () => {
       on.get("*/splits", () => HttpResponse.json([])),
       on.delete("*/datasets/:id", () => HttpResponse.json(null)),
     );
-    const { datasets } = datasetNounsAt(server.endpoint);
+    const { datasets } = createDatasetResources(server.endpoint);
     await datasets.listSplits({ datasetName: "d" });
     await datasets.delete({ datasetName: "d" });
     expect(server.requests.map(({ target }) => target)).toEqual([
@@ -209,7 +211,7 @@ describe("requests", () => {
 
   test("many datasets are deleted 100 at a time", async () => {
     const server = await mswServer(on.delete("*/datasets", () => HttpResponse.json(null)));
-    await datasetNounsAt(server.endpoint).datasets.deleteMany(
+    await createDatasetResources(server.endpoint).datasets.deleteMany(
       Array.from({ length: 150 }, () => id),
     );
     const counts = server.requests.map(({ target }) => target.split("dataset_ids=").length - 1);
@@ -221,7 +223,7 @@ describe("requests", () => {
       on.post("*/index", () => HttpResponse.json({})),
       on.post("*/search", () => HttpResponse.json({ examples: [wireExample] })),
     );
-    const { datasets } = datasetNounsAt(server.endpoint);
+    const { datasets } = createDatasetResources(server.endpoint);
     await datasets.index({ datasetId: id });
     await datasets.index({ datasetId: id, tag: "prod" });
     const inputs = { question: "why?" };

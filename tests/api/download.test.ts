@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { httpTo } from "../support/api.ts";
-import { breakOff, hang, loopbackServer } from "../support/loopback-server.ts";
-import type { ScriptedAnswer } from "../support/loopback-server.ts";
+import { createTestHttp } from "../support/api.ts";
+import { destroyConnection, neverRespond, loopbackServer } from "../support/loopback-server.ts";
+import type { ScriptedResponse } from "../support/loopback-server.ts";
 
 const init = { path: { id: "0f0e0d0c-0b0a-4908-8706-050403020100" } };
 /** The server sends the scripted responses only for paths with `/runs`. */
@@ -16,22 +16,26 @@ const textOf = async (chunks: AsyncIterable<Uint8Array>): Promise<string> => {
 };
 
 test("a download is retried until its response begins", async () => {
-  const runs: readonly ScriptedAnswer[] = [breakOff, { status: 503 }, { body: "all of it" }];
+  const runs: readonly ScriptedResponse[] = [
+    destroyConnection,
+    { status: 503 },
+    { body: "all of it" },
+  ];
   await using server = await loopbackServer({ runs });
-  const { http, waits } = httpTo(under(server.endpoint));
+  const { http, waits } = createTestHttp(under(server.endpoint));
   expect(await textOf(http.download("exportDatasetOpenAi", init))).toBe("all of it");
   expect(waits).toHaveLength(2);
 });
 
 test("a download that breaks off is an error, and is not retried", async () => {
-  const runs: readonly ScriptedAnswer[] = [
+  const runs: readonly ScriptedResponse[] = [
     (response) => {
       response.writeHead(200, { "content-length": "100" });
       response.write("half", () => response.socket?.destroy());
     },
   ];
   await using server = await loopbackServer({ runs });
-  const { http } = httpTo(under(server.endpoint));
+  const { http } = createTestHttp(under(server.endpoint));
   const download = textOf(http.download("exportDatasetOpenAi", init));
   await expect(download).rejects.toMatchObject({
     code: "NETWORK",
@@ -42,7 +46,7 @@ test("a download that breaks off is an error, and is not retried", async () => {
 
 test("a refused download has the error class and the reason of its status", async () => {
   await using server = await loopbackServer({ runs: [{ status: 404, body: '{"detail":"gone"}' }] });
-  const { http } = httpTo(under(server.endpoint));
+  const { http } = createTestHttp(under(server.endpoint));
   await expect(textOf(http.download("exportDatasetOpenAi", init))).rejects.toMatchObject({
     code: "NOT_FOUND",
     message:
@@ -51,11 +55,11 @@ test("a refused download has the error class and the reason of its status", asyn
 });
 
 test("a download that stalls is a TimeoutError, and one whose signal is aborted an AbortError", async () => {
-  const half: ScriptedAnswer = (response) => {
+  const half: ScriptedResponse = (response) => {
     response.write("half");
   };
   await using server = await loopbackServer({ runs: [half, half] });
-  const { http } = httpTo(under(server.endpoint), { connection: { timeoutMs: 100 } });
+  const { http } = createTestHttp(under(server.endpoint), { connection: { timeoutMs: 100 } });
   await expect(textOf(http.download("exportDatasetOpenAi", init))).rejects.toMatchObject({
     code: "TIMEOUT",
   });
@@ -70,12 +74,12 @@ test("a download that stalls is a TimeoutError, and one whose signal is aborted 
 });
 
 test("leaving the loop ends a download, and the client stays usable", async () => {
-  const endless: ScriptedAnswer = (response) => {
+  const endless: ScriptedResponse = (response) => {
     const timer = setInterval(() => response.write("x".repeat(1_000)), 1);
     response.on("close", () => clearInterval(timer));
   };
   await using server = await loopbackServer({ runs: [endless, { body: "{}" }] });
-  const { http } = httpTo(under(server.endpoint));
+  const { http } = createTestHttp(under(server.endpoint));
   for await (const _chunk of http.download("exportDatasetOpenAi", init)) {
     break;
   }
@@ -86,7 +90,7 @@ test("a file is requested with the key from the client's own server, and without
   await using own = await loopbackServer({ runs: [{ body: "own" }] });
   await using other = await loopbackServer({ runs: [{ body: "other" }] });
   const connection = { apiKey: "secret-1", workspaceId: "w-1", headers: { "x-extra": "secret-2" } };
-  const { http } = httpTo(`${own.endpoint}/api/v1`, { connection });
+  const { http } = createTestHttp(`${own.endpoint}/api/v1`, { connection });
   const fetched = (address: string): Promise<string> =>
     textOf(http.fetchFile(new URL(address), { action: "read attachment" }));
   expect(await fetched(`${own.endpoint}/runs/file?sig=a:b%2F`)).toBe("own");
@@ -101,8 +105,8 @@ test("a file is requested with the key from the client's own server, and without
 
 test("another server is called without the key", async () => {
   await using own = await loopbackServer();
-  await using other = await loopbackServer({ runs: [{ body: "{}" }, hang] });
-  const { http } = httpTo(own.endpoint, { connection: { apiKey: "secret-1" } });
+  await using other = await loopbackServer({ runs: [{ body: "{}" }, neverRespond] });
+  const { http } = createTestHttp(own.endpoint, { connection: { apiKey: "secret-1" } });
   await http.call("readRun", { ...init, server: other.endpoint });
   expect([own.requests.length, other.requests.length]).toEqual([0, 1]);
   expect(JSON.stringify(other.requests[0]?.headers)).not.toContain("secret");
@@ -112,7 +116,7 @@ test("a file's redirect is not followed", async () => {
   await using server = await loopbackServer({
     runs: [{ status: 302, headers: { location: "http://169.254.169.254/" } }],
   });
-  const { http } = httpTo(server.endpoint);
+  const { http } = createTestHttp(server.endpoint);
   const file = http.fetchFile(new URL(`${server.endpoint}/runs/x`), { action: "read attachment" });
   await expect(textOf(file)).rejects.toThrow("Failed to read attachment: 302");
 });

@@ -1,7 +1,7 @@
 import { openAsBlob } from "node:fs";
 import { HttpResponse, http as on } from "msw";
 import { expect, test } from "vitest";
-import { datasetNounsAt, partsOf } from "../support/dataset-nouns.ts";
+import { createDatasetResources, partsOf } from "../support/dataset-resources.ts";
 import { loopbackServer } from "../support/loopback-server.ts";
 import { mswServer } from "../support/msw-server.ts";
 import type { SeenCall } from "../support/msw-server.ts";
@@ -25,7 +25,7 @@ test("an example with attachments is sent as multipart, and read back", async ()
     ),
     on.get("*/examples/:id", () => HttpResponse.json(wireExample)),
   );
-  const { examples } = datasetNounsAt(server.endpoint);
+  const { examples } = createDatasetResources(server.endpoint);
   const file = await openAsBlob("package.json");
   const created = await examples.create({
     datasetId,
@@ -66,7 +66,7 @@ test("no attachment name can end its header", async () => {
     on.post("*/v1/platform/datasets/:id/examples", () => HttpResponse.json({ count: 1 })),
     on.get("*/examples/:id", () => HttpResponse.json(wireExample)),
   );
-  const { examples } = datasetNounsAt(server.endpoint);
+  const { examples } = createDatasetResources(server.endpoint);
   const evil = 'x"\r\nX-Injected: yes\r\n\r\n--b';
   await examples.create({ datasetId, inputs: {}, attachments: { [evil]: png } });
   const lines = String(server.requests[1]?.body).split("\r\n");
@@ -85,7 +85,7 @@ test("no attachment name can end its header", async () => {
 
 test("attachments for a server without support are a clear error, and nothing is sent", async () => {
   const server = await mswServer(info(false));
-  const { examples } = datasetNounsAt(server.endpoint);
+  const { examples } = createDatasetResources(server.endpoint);
   const attachments = { a: png };
   const calls = [
     examples.create({ datasetId, inputs: {}, attachments }),
@@ -97,7 +97,7 @@ test("attachments for a server without support are a clear error, and nothing is
     calls.map(() => ({
       reason: {
         code: "VALIDATION",
-        message: expect.stringContaining("This server takes no attachments") as string,
+        message: expect.stringContaining("This server does not accept attachments") as string,
       },
     })),
   );
@@ -109,7 +109,7 @@ test("of many examples, those with attachments are parts of one request", async 
     info(true),
     on.post("*/v1/platform/datasets/:id/examples", () => HttpResponse.json({ count: 2 })),
   );
-  const { examples } = datasetNounsAt(server.endpoint);
+  const { examples } = createDatasetResources(server.endpoint);
   const { exampleIds } = await examples.createMany({
     datasetId,
     examples: [{ inputs: { n: 0 } }, { inputs: { n: 1 }, attachments: { a: png } }],
@@ -131,7 +131,7 @@ test("an update with attachments is sent as multipart to the dataset of its exam
     on.get("*/examples/:id", () => HttpResponse.json(wireExample)),
     on.patch("*/v1/platform/datasets/:id/examples", () => HttpResponse.json({ count: 1 })),
   );
-  const { examples } = datasetNounsAt(server.endpoint);
+  const { examples } = createDatasetResources(server.endpoint);
   const change = { outputs: { a: 1 }, attachments: { a: png } };
   const operations = { retainAttachments: ["b"], renameAttachments: { b: "c" } };
   await examples.update(id, { ...change, ...operations });
@@ -161,7 +161,7 @@ test("an attachment is downloaded from its URL, and the key is sent only to the 
     on.get("*/public/file", () => new HttpResponse(new Uint8Array(bytes))),
   );
   const connection = { apiKey: "secret" };
-  const { examples } = datasetNounsAt(`${server.endpoint}/api/v1`, { connection });
+  const { examples } = createDatasetResources(`${server.endpoint}/api/v1`, { connection });
   const presignedUrl = `${storage.endpoint}/runs/file?sig=a%2Fb`;
   expect(await examples.readAttachment({ presignedUrl })).toEqual(bytes);
   expect(JSON.stringify(storage.requests[0]?.headers)).not.toContain("secret");

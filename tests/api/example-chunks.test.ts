@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { HttpResponse, http as on } from "msw";
 import { expect, onTestFinished, test } from "vitest";
 import type { NewExample } from "../../src/api/datasets/example-options.ts";
-import { datasetNounsAt } from "../support/dataset-nouns.ts";
+import { createDatasetResources } from "../support/dataset-resources.ts";
 import { mswServer } from "../support/msw-server.ts";
 
 const datasetId = "1f0e0d0c-0b0a-4908-8706-050403020100";
@@ -57,7 +57,7 @@ test("a million examples are sent in chunks, a few at a time, each once and in o
       yield { inputs: { generated } };
     }
   }
-  const { examples } = datasetNounsAt(endpoint);
+  const { examples } = createDatasetResources(endpoint);
   const { exampleIds } = await examples.createMany({ datasetId, examples: source() });
   expect(exampleIds).toHaveLength(count);
   expect(seen.ids.size).toBe(count);
@@ -72,7 +72,7 @@ test("a million examples are sent in chunks, a few at a time, each once and in o
 
 test("a request respects the server's limit of bytes, and a larger example is sent alone", async () => {
   const server = await mswServer(info(2_000), echo);
-  const { examples } = datasetNounsAt(server.endpoint);
+  const { examples } = createDatasetResources(server.endpoint);
   const long = (length: number): NewExample => ({ inputs: { n: 0, text: "é".repeat(length) } });
   await examples.createMany({
     datasetId,
@@ -90,7 +90,7 @@ test("the defaults apply to a server without /info", async () => {
     on.get("*/info", () => HttpResponse.json({}, { status: 404 })),
     echo,
   );
-  const { examples } = datasetNounsAt(server.endpoint);
+  const { examples } = createDatasetResources(server.endpoint);
   const { exampleIds } = await examples.createMany({ datasetId, examples: numbered(1_001) });
   expect(exampleIds).toHaveLength(1_001);
   const sizes = server.requests.slice(1).map(({ body }) => sentIn(body).length);
@@ -102,7 +102,7 @@ test("a failing /info costs a single attempt", async () => {
     on.get("*/info", () => HttpResponse.json({}, { status: 503 })),
     on.post("*/examples/bulk", () => HttpResponse.json({ count: 1 })),
   );
-  const { examples, waits } = datasetNounsAt(server.endpoint);
+  const { examples, waits } = createDatasetResources(server.endpoint);
   await examples.createMany({ datasetId, examples: numbered(1) });
   expect(server.requests.map(({ target }) => target)).toEqual(["GET /info", "POST /examples/bulk"]);
   expect(waits).toEqual([]);
@@ -110,7 +110,7 @@ test("a failing /info costs a single attempt", async () => {
 
 test("without examples no request is sent for them", async () => {
   const server = await mswServer(info(1_000));
-  const { examples } = datasetNounsAt(server.endpoint);
+  const { examples } = createDatasetResources(server.endpoint);
   expect(await examples.createMany({ datasetId, examples: [] })).toEqual({ exampleIds: [] });
   await examples.updateMany({ examples: [] });
   expect(server.requests.map(({ target }) => target)).toEqual(["GET /info"]);
@@ -126,7 +126,7 @@ test("a failure lists the ids that were created and those that are unconfirmed, 
         : HttpResponse.json(body as object);
     }),
   );
-  const { examples } = datasetNounsAt(server.endpoint);
+  const { examples } = createDatasetResources(server.endpoint);
   let taken = 0;
   async function* source(): AsyncGenerator<NewExample, void> {
     for (; taken < 100_000; taken += 1) {
@@ -162,16 +162,16 @@ test("the failure of the only chunk is the failure itself", async () => {
     info(1_000_000),
     on.post("*/examples/bulk", () => HttpResponse.json({ detail: "no" }, { status: 422 })),
   );
-  const { examples } = datasetNounsAt(server.endpoint);
+  const { examples } = createDatasetResources(server.endpoint);
   const call = examples.createMany({ datasetId, examples: numbered(3) });
   await expect(call).rejects.toMatchObject({ code: "HTTP", status: 422 });
 });
 
 test("an invalid example is reported by its index; in an array, before anything is sent", async () => {
   const server = await mswServer(info(1_000_000), echo);
-  const { examples } = datasetNounsAt(server.endpoint);
+  const { examples } = createDatasetResources(server.endpoint);
   const bad = [...numbered(1_500), { inputs: {}, split: "" }];
-  const message = "Example 1500: split must name at least one split, and none is empty";
+  const message = "Example 1500: split must contain at least one name, and no name may be empty";
   const array = examples.createMany({ datasetId, examples: bad });
   await expect(array).rejects.toMatchObject({ code: "VALIDATION", message });
   expect(server.requests).toEqual([]);
@@ -194,7 +194,7 @@ test("generated ids that the server already has were stored by an earlier attemp
       return HttpResponse.json(isThere ? found : found.slice(1));
     }),
   );
-  const { examples } = datasetNounsAt(server.endpoint);
+  const { examples } = createDatasetResources(server.endpoint);
   const created = await examples.createMany({ datasetId, examples: numbered(130) });
   expect(created.exampleIds).toHaveLength(130);
   isThere = false;
@@ -212,7 +212,7 @@ test("a response with fewer examples than were sent is an error", async () => {
     info(1_000_000),
     on.post("*/examples/bulk", () => HttpResponse.json([])),
   );
-  const { examples } = datasetNounsAt(server.endpoint);
+  const { examples } = createDatasetResources(server.endpoint);
   const call = examples.createMany({ datasetId, examples: numbered(2) });
   await expect(call).rejects.toMatchObject({
     code: "ANSWER",
@@ -226,7 +226,7 @@ test("a stalled source delays neither a failure nor an abort", async () => {
     info(1_000_000),
     on.post("*/examples/bulk", () => HttpResponse.json({ detail: "no" }, { status: 400 })),
   );
-  const { examples } = datasetNounsAt(server.endpoint);
+  const { examples } = createDatasetResources(server.endpoint);
   async function* quietAfter(count: number): AsyncGenerator<NewExample, void> {
     yield* numbered(count);
     await new Promise(() => {});
@@ -254,7 +254,7 @@ test("updates are sent in chunks too, and a failure lists what was changed", asy
         : HttpResponse.json({});
     }),
   );
-  const { examples } = datasetNounsAt(server.endpoint);
+  const { examples } = createDatasetResources(server.endpoint);
   const call = examples.updateMany({ examples: updates });
   await expect(call).rejects.toMatchObject({
     code: "INCOMPLETE",

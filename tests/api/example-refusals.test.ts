@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { DatasetKey } from "../../src/api/datasets/dataset-key.ts";
-import { datasetNounsAt } from "../support/dataset-nouns.ts";
+import { createDatasetResources } from "../support/dataset-resources.ts";
 import { mswServer } from "../support/msw-server.ts";
 
 const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
@@ -9,7 +9,7 @@ const datasetId = "1f0e0d0c-0b0a-4908-8706-050403020100";
 describe("refused before anything is sent", () => {
   test("every call on a dataset requires exactly one of id and name", async () => {
     const server = await mswServer();
-    const { examples } = datasetNounsAt(server.endpoint);
+    const { examples } = createDatasetResources(server.endpoint);
     const refusals: readonly (readonly [object, string])[] = [
       [{}, "Must provide either datasetName or datasetId"],
       [{ datasetId, datasetName: "d" }, "Must provide either datasetName or datasetId, not both"],
@@ -43,9 +43,9 @@ describe("refused before anything is sent", () => {
     ["inputs must be an object in JSON", { inputs: { toJSON: () => 7 } }],
     ["outputs must be an object", { inputs: {}, outputs: [] }],
     ["metadata must be an object", { inputs: {}, metadata: "m" }],
-    ["split must name at least one split", { inputs: {}, split: "" }],
-    ["split must name at least one split", { inputs: {}, split: [] }],
-    ["split must name at least one split", { inputs: {}, split: ["a", ""] }],
+    ["split must contain at least one name", { inputs: {}, split: "" }],
+    ["split must contain at least one name", { inputs: {}, split: [] }],
+    ["split must contain at least one name", { inputs: {}, split: ["a", ""] }],
     ["Invalid UUID for example id", { inputs: {}, id: "e" }],
     ["Invalid UUID for source run id", { inputs: {}, sourceRunId: "r" }],
     ["createdAt must be a Date", { inputs: {}, createdAt: "soon" }],
@@ -54,7 +54,7 @@ describe("refused before anything is sent", () => {
     ["data: bytes", { inputs: {}, attachments: { a: { mimeType: "a/b", data: "text" } } }],
   ])("invalid example %#: %s", async (reason, example) => {
     const server = await mswServer();
-    const { examples } = datasetNounsAt(server.endpoint);
+    const { examples } = createDatasetResources(server.endpoint);
     const given = example as { inputs: Record<string, unknown> };
     const message = expect.stringContaining(reason) as string;
     const failed = { code: "VALIDATION", message };
@@ -64,7 +64,7 @@ describe("refused before anything is sent", () => {
 
   test("invalid updates, lists, ids and limits", async () => {
     const server = await mswServer();
-    const { examples } = datasetNounsAt(server.endpoint);
+    const { examples } = createDatasetResources(server.endpoint);
     const calls = [
       examples.read("e"),
       examples.read(id, { asOf: new Date(Number.NaN) }),
@@ -95,7 +95,7 @@ describe("refused before anything is sent", () => {
 
   test("lists of no ids or no splits are empty, and send no request", async () => {
     const server = await mswServer();
-    const { examples } = datasetNounsAt(server.endpoint);
+    const { examples } = createDatasetResources(server.endpoint);
     expect(await examples.list({ datasetId, ids: [] }).toArray()).toEqual([]);
     expect(await examples.list({ datasetId, splits: [] }).toArray()).toEqual([]);
     expect(await examples.count({ datasetId, splits: [] })).toBe(0);
@@ -104,7 +104,7 @@ describe("refused before anything is sent", () => {
 
   test("a call whose signal is aborted", async () => {
     const server = await mswServer();
-    const { examples } = datasetNounsAt(server.endpoint);
+    const { examples } = createDatasetResources(server.endpoint);
     const signal = AbortSignal.abort();
     const outcomes = await Promise.allSettled([
       examples.create({ datasetId, inputs: {}, signal }),

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { HttpResponse, http as on } from "msw";
 import { describe, expect, test } from "vitest";
-import { datasetNounsAt } from "../support/dataset-nouns.ts";
+import { createDatasetResources } from "../support/dataset-resources.ts";
 import { mswServer } from "../support/msw-server.ts";
 
 const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
@@ -16,7 +16,7 @@ const queryOf = (target: string | undefined): readonly (readonly [string, string
 describe("requests", () => {
   test("create sends its arguments, with a generated id", async () => {
     const server = await mswServer(on.post("*/examples", () => HttpResponse.json(wireExample)));
-    const { examples } = datasetNounsAt(server.endpoint);
+    const { examples } = createDatasetResources(server.endpoint);
     const text = `<b>'; DROP TABLE examples; --"\u0000\ud800`;
     await examples.create({ datasetId, inputs: { [text]: text } });
     await examples.create({
@@ -54,7 +54,7 @@ describe("requests", () => {
       on.get("*/datasets", () => HttpResponse.json([{ id: datasetId, name: "d" }])),
       on.post("*/examples", () => HttpResponse.json(wireExample)),
     );
-    const { examples } = datasetNounsAt(server.endpoint);
+    const { examples } = createDatasetResources(server.endpoint);
     await examples.create({ datasetName: "d", sourceRunId: runId, useSourceRunIo: true });
     expect(server.requests[1]?.body).toMatchObject({ dataset_id: datasetId });
     expect(server.requests[1]?.body).not.toHaveProperty("inputs");
@@ -62,7 +62,7 @@ describe("requests", () => {
 
   test("a chat is sent in the platform's format, whichever library created its messages", async () => {
     const server = await mswServer(on.post("*/examples", () => HttpResponse.json(wireExample)));
-    const { examples } = datasetNounsAt(server.endpoint);
+    const { examples } = createDatasetResources(server.endpoint);
     const shaped = { role: "system", content: "be kind" };
     const old = { _getType: () => "tool", content: ["x"], additional_kwargs: {} };
     await examples.createChat({
@@ -102,7 +102,7 @@ describe("requests", () => {
 
   test("every filter of list is a separate query parameter", async () => {
     const server = await mswServer(on.get("*/examples", () => HttpResponse.json([wireExample])));
-    const { examples } = datasetNounsAt(server.endpoint);
+    const { examples } = createDatasetResources(server.endpoint);
     const filter = {
       datasetId,
       ids: [id],
@@ -154,7 +154,7 @@ describe("requests", () => {
       on.get("*/examples/count", () => HttpResponse.json(7)),
       on.get("*/examples", () => HttpResponse.json([wireExample, wireExample])),
     );
-    const { examples } = datasetNounsAt(server.endpoint);
+    const { examples } = createDatasetResources(server.endpoint);
     expect(await examples.list({ datasetId, ids, limit: 5 }).toArray()).toHaveLength(5);
     expect(await examples.count({ datasetId, ids })).toBe(21);
     const counts = server.requests.map(
@@ -168,7 +168,7 @@ describe("requests", () => {
     const server = await mswServer(
       on.patch("*/examples/:id", () => HttpResponse.json({ message: "ok" })),
     );
-    const { examples } = datasetNounsAt(server.endpoint);
+    const { examples } = createDatasetResources(server.endpoint);
     await examples.update(id, { outputs: { a: 1 }, split: "x" });
     await examples.update(id, { retainAttachments: ["a"], renameAttachments: { b: "c" } });
     expect(server.requests).toMatchObject([
@@ -185,7 +185,7 @@ describe("requests", () => {
       on.delete("*/examples", () => HttpResponse.json(null)),
       on.post("*/examples/delete", () => HttpResponse.json({ count: 1 })),
     );
-    const { examples } = datasetNounsAt(server.endpoint);
+    const { examples } = createDatasetResources(server.endpoint);
     await examples.read(id, { asOf: "prod" });
     await examples.delete(id);
     const ids = Array.from({ length: 101 }, () => id);
@@ -225,7 +225,7 @@ describe("responses", () => {
     const server = await mswServer(
       on.get("*/examples/:id", () => HttpResponse.json(answers.shift() ?? null)),
     );
-    const { examples } = datasetNounsAt(server.endpoint);
+    const { examples } = createDatasetResources(server.endpoint);
     const common = { id, datasetId, inputs: { q: 1 } };
     expect(await examples.read(id)).toEqual({ ...common, metadata: {}, splits: [] });
     expect(await examples.read(id)).toEqual({
@@ -248,7 +248,7 @@ describe("responses", () => {
       on.post("*/examples", () => HttpResponse.json({ detail: "known" }, { status: 409 })),
       on.get("*/examples/:id", () => HttpResponse.json(wireExample)),
     );
-    const { examples } = datasetNounsAt(server.endpoint);
+    const { examples } = createDatasetResources(server.endpoint);
     expect(await examples.create({ datasetId, inputs: {} })).toMatchObject({ id });
     await expect(examples.create({ datasetId, id, inputs: {} })).rejects.toMatchObject({
       code: "CONFLICT",

@@ -1,7 +1,7 @@
 import { HttpResponse, http as on } from "msw";
 import { describe, expect, test } from "vitest";
 import type { DatasetKey } from "../../src/api/datasets/dataset-key.ts";
-import { datasetNounsAt } from "../support/dataset-nouns.ts";
+import { createDatasetResources } from "../support/dataset-resources.ts";
 import { mswServer } from "../support/msw-server.ts";
 
 const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
@@ -24,7 +24,7 @@ describe("createComparative", () => {
     const server = await mswServer(
       on.post("*/datasets/comparative", () => HttpResponse.json(wireComparative)),
     );
-    const { experiments } = datasetNounsAt(server.endpoint);
+    const { experiments } = createDatasetResources(server.endpoint);
     const created = await experiments.createComparative({
       id,
       name: "<c>",
@@ -63,7 +63,7 @@ describe("createComparative", () => {
       on.get("*/sessions/:id", () => HttpResponse.json(answers.shift() ?? null)),
       on.post("*/datasets/comparative", () => HttpResponse.json(wireComparative)),
     );
-    const { experiments } = datasetNounsAt(server.endpoint);
+    const { experiments } = createDatasetResources(server.endpoint);
     const given = { name: "c", experimentIds: [left, right] };
     await experiments.createComparative(given);
     expect(server.requests[1]?.body).toMatchObject({
@@ -86,7 +86,7 @@ test("comparisons are listed with their experiments", async () => {
     on.get("*/datasets", () => HttpResponse.json([{ id: datasetId, name: "d" }])),
     on.get("*/comparative", () => HttpResponse.json([listed])),
   );
-  const { experiments } = datasetNounsAt(server.endpoint);
+  const { experiments } = createDatasetResources(server.endpoint);
   const found = await experiments
     .listComparative({ datasetName: "d", ids: [id], name: "c", nameContains: "x", limit: 9 })
     .toArray();
@@ -117,7 +117,7 @@ test("compare returns each example with the runs of each experiment and their fe
   const server = await mswServer(
     on.post("*/datasets/:id/runs", () => HttpResponse.json(answers.shift() ?? null)),
   );
-  const { experiments } = datasetNounsAt(server.endpoint);
+  const { experiments } = createDatasetResources(server.endpoint);
   const compared = await experiments
     .compare({
       datasetId,
@@ -152,7 +152,7 @@ test("compare returns each example with the runs of each experiment and their fe
 
 test("invalid arguments are refused before anything is sent", async () => {
   const server = await mswServer();
-  const { experiments } = datasetNounsAt(server.endpoint);
+  const { experiments } = createDatasetResources(server.endpoint);
   const none = {
     code: "VALIDATION",
     message: "At least one experiment is required: pass the ids of their projects as experimentIds",
@@ -192,7 +192,7 @@ test("an aborted call and a missing experiment are errors", async () => {
     on.get("*/datasets", () => HttpResponse.json([])),
     on.all("*", () => HttpResponse.json({ detail: "none" }, { status: 404 })),
   );
-  const { experiments } = datasetNounsAt(server.endpoint);
+  const { experiments } = createDatasetResources(server.endpoint);
   const signal = AbortSignal.abort();
   const given = { name: "c", experimentIds: [left] };
   const aborted = { code: "ABORTED" };

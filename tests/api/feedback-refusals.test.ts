@@ -2,14 +2,14 @@ import { describe, expect, test } from "vitest";
 import type { Expiration } from "../../src/api/feedback-expiry.ts";
 import type { CreateFeedback, UpdateFeedback } from "../../src/api/feedback-input.ts";
 import { Feedbacks } from "../../src/api/feedback.ts";
-import { httpTo } from "../support/api.ts";
+import { createTestHttp } from "../support/api.ts";
 import { mswServer } from "../support/msw-server.ts";
 import { noUploads } from "../support/no-uploads.ts";
 
 const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
 
 const feedbackAt = (endpoint: string): Feedbacks =>
-  new Feedbacks(httpTo(endpoint).http.call, noUploads);
+  new Feedbacks(createTestHttp(endpoint).http.call, noUploads);
 
 describe("refused before anything is sent", () => {
   const code = "VALIDATION";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { HttpResponse, http as on } from "msw";
 import { describe, expect, test } from "vitest";
 import { Feedbacks } from "../../src/api/feedback.ts";
-import { httpTo } from "../support/api.ts";
+import { createTestHttp } from "../support/api.ts";
 import { mswServer } from "../support/msw-server.ts";
 import { noUploads } from "../support/no-uploads.ts";
 
@@ -12,7 +12,7 @@ const wireFeedback = { id, key: "k", run_id: other, feedback_source: { type: "ap
 const wireToken = { id, url: "http://t.test/x", expires_at: "2030-01-01T00:00:00Z" };
 
 const feedbackAt = (endpoint: string): Feedbacks =>
-  new Feedbacks(httpTo(endpoint).http.call, noUploads);
+  new Feedbacks(createTestHttp(endpoint).http.call, noUploads);
 
 describe("requests", () => {
   test("create sends its arguments, with a generated id", async () => {

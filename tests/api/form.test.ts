@@ -8,8 +8,8 @@ import type { FormPart } from "../../src/api/http/form.ts";
 import type { RequestBody } from "../../src/api/http/request.ts";
 import { toBody } from "../../src/api/http/streamed-bodies.ts";
 import type { ByteSource } from "../../src/api/http/streamed-bodies.ts";
-import { httpTo } from "../support/api.ts";
-import { breakOff, loopbackServer } from "../support/loopback-server.ts";
+import { createTestHttp } from "../support/api.ts";
+import { destroyConnection, loopbackServer } from "../support/loopback-server.ts";
 
 const bytesOf = async ({ content }: RequestBody): Promise<Buffer> => {
   if (content instanceof Uint8Array) {
@@ -91,7 +91,7 @@ test("a path, bytes, a Blob and a stream all send the same content", async () =>
     stream(),
   ];
   await using server = await loopbackServer({ info: { body: "{}" } });
-  const { http } = httpTo(server.endpoint);
+  const { http } = createTestHttp(server.endpoint);
   for (const source of sources) {
     const content = await toBody(source, "CSV file");
     const body = formBody([{ name: "file", fileName: "f", type: "text/csv", content }]);
@@ -122,8 +122,8 @@ test("after a broken connection a file is sent again, a stream that was read is 
     [path, 3],
     [stream(), 1],
   ] as const) {
-    await using server = await loopbackServer({ info: breakOff });
-    const { http } = httpTo(server.endpoint);
+    await using server = await loopbackServer({ info: destroyConnection });
+    const { http } = createTestHttp(server.endpoint);
     const content = await toBody(source, "CSV file");
     const body = formBody([{ name: "file", content }]);
     const call = http.call("uploadDataset", { body, repeatable: true });
@@ -152,7 +152,7 @@ test("an unreadable source is refused, before or during the request, without a r
     yield { no: "bytes" } as unknown as string;
   }
   await using server = await loopbackServer();
-  const { http, waits } = httpTo(server.endpoint);
+  const { http, waits } = createTestHttp(server.endpoint);
   for (const [stream, reason] of [
     [failing(), "disk on fire"],
     [wrong(), "a value of type object"],
@@ -169,7 +169,7 @@ test("an unreadable source is refused, before or during the request, without a r
 
 test("an upload that makes progress may take longer than the time limit of one attempt", async () => {
   await using server = await loopbackServer({ info: { body: "{}" } });
-  const { http } = httpTo(server.endpoint, { attempts: 1, connection: { timeoutMs: 120 } });
+  const { http } = createTestHttp(server.endpoint, { attempts: 1, connection: { timeoutMs: 120 } });
   const begun = performance.now();
   async function* slow() {
     while (performance.now() - begun < 400) {
@@ -186,7 +186,7 @@ test("an upload that makes progress may take longer than the time limit of one a
 
 test("a stream or a server that stalls ends the upload with a TimeoutError", async () => {
   await using server = await loopbackServer();
-  const { http } = httpTo(server.endpoint, { attempts: 1, connection: { timeoutMs: 60 } });
+  const { http } = createTestHttp(server.endpoint, { attempts: 1, connection: { timeoutMs: 60 } });
   async function* quiet() {
     yield "x";
     await new Promise(() => {});

@@ -1,8 +1,8 @@
 import { HttpResponse, http as on } from "msw";
 import { expect, test } from "vitest";
 import { NetworkError } from "../../src/model/errors.ts";
-import { httpTo } from "../support/api.ts";
-import { breakOff, hang, loopbackServer } from "../support/loopback-server.ts";
+import { createTestHttp } from "../support/api.ts";
+import { destroyConnection, neverRespond, loopbackServer } from "../support/loopback-server.ts";
 import { mswServer } from "../support/msw-server.ts";
 import { serverTls } from "../support/tls.ts";
 
@@ -12,7 +12,7 @@ const readRun = { path: { id } };
 test("a call sends its key, workspace and extra headers, and a new request id", async () => {
   const server = await mswServer(on.get("*/info", () => HttpResponse.json({ version: "1.2.3" })));
   const connection = { apiKey: "k-1", workspaceId: "w-1", headers: { "x-extra": "e" } };
-  const { http } = httpTo(server.endpoint, { connection });
+  const { http } = createTestHttp(server.endpoint, { connection });
   expect(await http.call("readInfo")).toEqual({ version: "1.2.3" });
   await http.call("readInfo");
   const [first, second] = server.requests.map(({ headers }) => Object.fromEntries(headers));
@@ -23,7 +23,7 @@ test("a call sends its key, workspace and extra headers, and a new request id", 
 
 test("path arguments are escaped, list queries repeat their key, undefined ones are omitted, bodies are JSON", async () => {
   const server = await mswServer(on.all("*", () => HttpResponse.json(null)));
-  const { http } = httpTo(`${server.endpoint}/api/v1`);
+  const { http } = createTestHttp(`${server.endpoint}/api/v1`);
   await http.call("readRun", {
     path: { id: "a/../b?c#d é\ud800" },
     query: { id: ["x", "y&z"], none: undefined, yes: true, limit: 5 },
@@ -41,7 +41,7 @@ test("path arguments are escaped, list queries repeat their key, undefined ones 
 
 test.each(["", ".", ".."])("a path argument %j is refused before anything is sent", async (bad) => {
   const server = await mswServer();
-  const { http } = httpTo(server.endpoint);
+  const { http } = createTestHttp(server.endpoint);
   await expect(http.call("readRun", { path: { id: bad } })).rejects.toMatchObject({
     code: "VALIDATION",
   });
@@ -50,7 +50,7 @@ test.each(["", ".", ".."])("a path argument %j is refused before anything is sen
 
 test("a body that can't be JSON is refused before anything is sent", async () => {
   const server = await mswServer();
-  const { http } = httpTo(server.endpoint);
+  const { http } = createTestHttp(server.endpoint);
   await expect(http.call("queryRuns", { json: { a: 1n } })).rejects.toMatchObject({
     code: "VALIDATION",
   });
@@ -79,7 +79,7 @@ test.each([
 ] as const)("%i is %s, with retryable %s", async (status, code, retryable, hint) => {
   const server = await loopbackServer({ runs: [{ status, body: '{"detail":"why"}' }] });
   await using _server = server;
-  const { http } = httpTo(server.endpoint);
+  const { http } = createTestHttp(server.endpoint);
   await expect(http.call("readRun", readRun)).rejects.toMatchObject({
     code,
     status,
@@ -94,7 +94,7 @@ test("an exhausted quota is not retried, although its status usually is", async 
   await using server = await loopbackServer({
     runs: [{ status: 429, body: '{"detail":"insufficient_quota"}' }],
   });
-  const { http } = httpTo(server.endpoint);
+  const { http } = createTestHttp(server.endpoint);
   await expect(http.call("readRun", readRun)).rejects.toMatchObject({
     code: "INSUFFICIENT_QUOTA",
     retryable: false,
@@ -111,28 +111,28 @@ test("every attempt of a call has the same request id; waits double, and respect
       { status: 200, body: "{}" },
     ],
   });
-  const { http, waits } = httpTo(server.endpoint, { attempts: 4 });
+  const { http, waits } = createTestHttp(server.endpoint, { attempts: 4 });
   expect(await http.call("readRun", readRun)).toEqual({});
   expect(waits).toEqual([250, 7_000, 60_000]);
   expect(new Set(server.requests.map(({ headers }) => headers["x-request-id"])).size).toBe(1);
 });
 
 test.each([
-  ["a broken connection", breakOff, 1],
+  ["a broken connection", destroyConnection, 1],
   ["500", { status: 500 }, 1],
   ["503 without Retry-After", { status: 503 }, 1],
   ["503 with Retry-After", { status: 503, headers: { "retry-after": "1" } }, 3],
   ["429", { status: 429 }, 3],
 ] as const)("a POST that creates something, after %s", async (_name, answer, requests) => {
   await using server = await loopbackServer({ runs: [answer] });
-  const { http } = httpTo(server.endpoint);
+  const { http } = createTestHttp(server.endpoint);
   await expect(http.call("createRun", { json: {} })).rejects.toThrow("Failed to send a run");
   expect(server.requests).toHaveLength(requests);
 });
 
 test("a POST that only reads, or is marked as repeatable, is retried", async () => {
-  await using server = await loopbackServer({ runs: [breakOff] });
-  const { http } = httpTo(server.endpoint);
+  await using server = await loopbackServer({ runs: [destroyConnection] });
+  const { http } = createTestHttp(server.endpoint);
   await expect(http.call("queryRuns", { json: {} })).rejects.toBeInstanceOf(NetworkError);
   await expect(http.call("createRun", { json: {}, repeatable: true })).rejects.toBeInstanceOf(
     NetworkError,
@@ -143,7 +143,7 @@ test("a POST that only reads, or is marked as repeatable, is retried", async () 
 test("a POST is retried if the connection failed", async () => {
   const server = await loopbackServer();
   await server.close();
-  const { http, waits } = httpTo(server.endpoint);
+  const { http, waits } = createTestHttp(server.endpoint);
   await expect(http.call("createRun", { json: {} })).rejects.toMatchObject({
     code: "NETWORK",
     message: expect.stringContaining("ECONNREFUSED") as string,
@@ -152,21 +152,23 @@ test("a POST is retried if the connection failed", async () => {
 });
 
 test("a DELETE whose response was lost succeeds when the next attempt finds nothing", async () => {
-  await using server = await loopbackServer({ runs: [breakOff, { status: 404 }] });
-  const { http } = httpTo(server.endpoint);
+  await using server = await loopbackServer({ runs: [destroyConnection, { status: 404 }] });
+  const { http } = createTestHttp(server.endpoint);
   expect(await http.call("unshareRun", readRun)).toBeNull();
   await expect(http.call("unshareRun", readRun)).rejects.toMatchObject({ code: "NOT_FOUND" });
 });
 
 test("each attempt has its own time limit", async () => {
-  await using server = await loopbackServer({ runs: [hang, hang, { body: "[1]" }] });
-  const { http } = httpTo(server.endpoint, { connection: { timeoutMs: 60 } });
+  await using server = await loopbackServer({
+    runs: [neverRespond, neverRespond, { body: "[1]" }],
+  });
+  const { http } = createTestHttp(server.endpoint, { connection: { timeoutMs: 60 } });
   expect(await http.call("readRun", readRun)).toEqual([1]);
 });
 
 test("no response in time is a TimeoutError", async () => {
-  await using server = await loopbackServer({ runs: [hang] });
-  const { http } = httpTo(server.endpoint, { attempts: 1, connection: { timeoutMs: 60 } });
+  await using server = await loopbackServer({ runs: [neverRespond] });
+  const { http } = createTestHttp(server.endpoint, { attempts: 1, connection: { timeoutMs: 60 } });
   await expect(http.call("readRun", readRun)).rejects.toMatchObject({
     code: "TIMEOUT",
     retryable: true,
@@ -175,7 +177,7 @@ test("no response in time is a TimeoutError", async () => {
 
 test("an untrusted certificate is not retried", async () => {
   await using server = await loopbackServer({ tls: serverTls });
-  const { http, waits } = httpTo(server.endpoint);
+  const { http, waits } = createTestHttp(server.endpoint);
   await expect(http.call("readInfo")).rejects.toMatchObject({ code: "CERTIFICATE" });
   expect([waits, server.requests]).toEqual([[], []]);
 });
@@ -185,14 +187,14 @@ test("a redirect is not followed", async () => {
   await using server = await loopbackServer({
     runs: [{ status: 307, headers: { location: `${target.endpoint}/runs` } }],
   });
-  const { http } = httpTo(server.endpoint, { connection: { apiKey: "secret" } });
+  const { http } = createTestHttp(server.endpoint, { connection: { apiKey: "secret" } });
   await expect(http.call("readRun", readRun)).rejects.toThrow(/307 to http.*not followed/);
   expect([server.requests.length, target.requests.length]).toEqual([1, 0]);
 });
 
 test("a response that is not JSON is a ResponseError, an empty one is null", async () => {
   await using server = await loopbackServer({ runs: [{ body: "<html>" }, { body: "" }] });
-  const { http } = httpTo(server.endpoint);
+  const { http } = createTestHttp(server.endpoint);
   await expect(http.call("readRun", readRun)).rejects.toMatchObject({ code: "ANSWER" });
   expect(await http.call("readRun", readRun)).toBeNull();
 });
@@ -207,13 +209,13 @@ test("a response that breaks off is requested again", async () => {
       { body: "{}" },
     ],
   });
-  const { http } = httpTo(server.endpoint);
+  const { http } = createTestHttp(server.endpoint);
   expect(await http.call("readRun", readRun)).toEqual({});
 });
 
 test("an aborted signal sends nothing, and its reason is the cause", async () => {
   await using server = await loopbackServer();
-  const { http } = httpTo(server.endpoint);
+  const { http } = createTestHttp(server.endpoint);
   const reason = new Error("enough");
   const signal = AbortSignal.abort(reason);
   await expect(http.call("readRun", { ...readRun, signal })).rejects.toMatchObject({
@@ -225,7 +227,7 @@ test("an aborted signal sends nothing, and its reason is the cause", async () =>
 });
 
 test.each([
-  ["while it is in flight", hang],
+  ["while it is in flight", neverRespond],
   ["between attempts", { status: 503, headers: { "retry-after": "50" } }],
 ] as const)("a call can be aborted by its signal %s", async (_when, answer) => {
   const controller = new AbortController();
@@ -233,7 +235,7 @@ test.each([
     runs: [answer],
     onBegin: () => setTimeout(() => controller.abort(), 20),
   });
-  const { http } = httpTo(server.endpoint, { wait: (_ms, signal) => aborted(signal) });
+  const { http } = createTestHttp(server.endpoint, { wait: (_ms, signal) => aborted(signal) });
   const { signal } = controller;
   await expect(http.call("readRun", { ...readRun, signal })).rejects.toMatchObject({
     code: "ABORTED",
@@ -242,8 +244,8 @@ test.each([
 });
 
 test("close aborts calls in flight, and refuses later ones", async () => {
-  await using server = await loopbackServer({ runs: [hang] });
-  const { http } = httpTo(server.endpoint);
+  await using server = await loopbackServer({ runs: [neverRespond] });
+  const { http } = createTestHttp(server.endpoint);
   const underWay = http.call("readRun", readRun).catch((error: unknown) => error);
   await http.close();
   expect(await underWay).toMatchObject({ code: "CLOSED" });
@@ -256,7 +258,7 @@ test("many concurrent calls cause no warning about listeners", async () => {
   const onWarning = (warning: Error): unknown => warnings.push(warning);
   process.on("warning", onWarning);
   await using server = await loopbackServer({ runs: [{ body: "{}" }] });
-  const { http } = httpTo(server.endpoint);
+  const { http } = createTestHttp(server.endpoint);
   const { signal } = new AbortController();
   await Promise.all(
     Array.from({ length: 50 }, (_, n) =>
@@ -271,8 +273,10 @@ test("many concurrent calls cause no warning about listeners", async () => {
 });
 
 test("no error and no URL contains the key", async () => {
-  await using server = await loopbackServer({ runs: [{ status: 401, body: "no" }, breakOff] });
-  const { http } = httpTo(server.endpoint, { connection: { apiKey: "top-secret" } });
+  await using server = await loopbackServer({
+    runs: [{ status: 401, body: "no" }, destroyConnection],
+  });
+  const { http } = createTestHttp(server.endpoint, { connection: { apiKey: "top-secret" } });
   const failures = [
     await http.call("readRun", readRun).catch((error: unknown) => error),
     await http.call("readRun", readRun).catch((error: unknown) => error),

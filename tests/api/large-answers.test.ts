@@ -4,10 +4,10 @@ import { Runs } from "../../src/api/runs/runs.ts";
 import { Projects } from "../../src/api/projects.ts";
 import { ResponseError, HttpError } from "../../src/model/errors.ts";
 import { LoopBlockMonitor } from "../chaos/soak/loop-block-monitor.ts";
-import { httpTo } from "../support/api.ts";
+import { createTestHttp } from "../support/api.ts";
 import type { TestHttpOptions } from "../support/api.ts";
 import { loopbackServer } from "../support/loopback-server.ts";
-import type { ScriptedAnswer } from "../support/loopback-server.ts";
+import type { ScriptedResponse } from "../support/loopback-server.ts";
 import { noUploads } from "../support/no-uploads.ts";
 
 const id = "0199a6b2-0c3d-7000-8000-000000000001";
@@ -19,10 +19,13 @@ const runOf = (item: string): string => {
   return `{"id":"${id}","name":"x","run_type":"llm","inputs":{"items":[${`${item},`.repeat(count)}0]}}`;
 };
 
-async function runsTo(response: ScriptedAnswer, options: TestHttpOptions = {}): Promise<Runs> {
+async function runsTo(response: ScriptedResponse, options: TestHttpOptions = {}): Promise<Runs> {
   const server = await loopbackServer({ runs: [response] });
   onTestFinished(() => server.close());
-  const { http } = httpTo(server.endpoint, { connection: { timeoutMs: 30_000 }, ...options });
+  const { http } = createTestHttp(server.endpoint, {
+    connection: { timeoutMs: 30_000 },
+    ...options,
+  });
   const { endpoint } = server;
   const projects = new Projects(http.call, endpoint);
   return new Runs(http, { host: endpoint, endpoint, projects, uploader: noUploads });

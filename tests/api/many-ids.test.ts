@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import { AnnotationQueues } from "../../src/api/annotation-queues.ts";
 import { Feedbacks } from "../../src/api/feedback.ts";
 import { ValidationError } from "../../src/model/errors.ts";
-import { datasetNounsAt } from "../support/dataset-nouns.ts";
-import type { DatasetNouns } from "../support/dataset-nouns.ts";
+import { createDatasetResources } from "../support/dataset-resources.ts";
+import type { DatasetResources } from "../support/dataset-resources.ts";
 import { mswServer } from "../support/msw-server.ts";
 import { noUploads } from "../support/no-uploads.ts";
 
@@ -14,7 +14,7 @@ const distinct = Array.from({ length: 250 }, () => randomUUID());
 // Contains duplicates that fall into different requests.
 const ids = [...distinct, ...distinct.slice(0, 20)];
 
-type Ask = (nouns: DatasetNouns) => Promise<unknown>;
+type Ask = (nouns: DatasetResources) => Promise<unknown>;
 
 const lists: readonly (readonly [what: string, parameter: string, ask: Ask])[] = [
   ["projects", "id", ({ projects }) => projects.list({ projectIds: ids }).toArray()],
@@ -60,7 +60,7 @@ test.each(lists)(
       on.get("*/count", () => HttpResponse.json(0)),
       on.get("*", () => HttpResponse.json([])),
     );
-    await ask(datasetNounsAt(server.endpoint));
+    await ask(createDatasetResources(server.endpoint));
     const requestedIds = server.requests.map(({ target }) =>
       new URL(target.slice(4), server.endpoint).searchParams.getAll(name),
     );
@@ -72,7 +72,7 @@ test.each(lists)(
 describe("refused before anything is sent", () => {
   test("an offset into a list that needs several requests", async () => {
     const server = await mswServer();
-    const { datasets, examples } = datasetNounsAt(server.endpoint);
+    const { datasets, examples } = createDatasetResources(server.endpoint);
     expect(() => datasets.list({ datasetIds: ids, offset: 1 })).toThrow(
       "offset can't be combined with more",
     );
@@ -82,7 +82,7 @@ describe("refused before anything is sent", () => {
 
   test("metadata that is not JSON, and ids that are not an array", async () => {
     const server = await mswServer();
-    const { datasets, examples, projects } = datasetNounsAt(server.endpoint);
+    const { datasets, examples, projects } = createDatasetResources(server.endpoint);
     const ring: Record<string, unknown> = {};
     ring["self"] = ring;
     for (const metadata of [ring, { big: 1n }]) {

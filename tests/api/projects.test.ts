@@ -4,7 +4,7 @@ import { HttpResponse, http as on } from "msw";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Projects } from "../../src/api/projects.ts";
 import type { ProjectKey } from "../../src/api/projects.ts";
-import { httpTo } from "../support/api.ts";
+import { createTestHttp } from "../support/api.ts";
 import { mswServer } from "../support/msw-server.ts";
 
 const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
@@ -12,7 +12,7 @@ const other = "1f0e0d0c-0b0a-4908-8706-050403020100";
 const wireProject = { id, tenant_id: "t", name: "p", extra: null, start_time: "2026-11-21" };
 
 const projectsAt = (endpoint: string): Projects =>
-  new Projects(httpTo(endpoint).http.call, "http://host.test");
+  new Projects(createTestHttp(endpoint).http.call, "http://host.test");
 
 describe("requests", () => {
   test("create sends its arguments, and upsert as a query parameter", async () => {

@@ -9,7 +9,7 @@ import { microsToStamp } from "../../src/model/dotted-order.ts";
 import { parseRun } from "../../src/model/resources/run-response.ts";
 import type { Run } from "../../src/model/resources/run-response.ts";
 import type { WireRun } from "../../src/model/run.ts";
-import { httpTo } from "../support/api.ts";
+import { createTestHttp } from "../support/api.ts";
 import { mswServer } from "../support/msw-server.ts";
 import { noUploads } from "../support/no-uploads.ts";
 
@@ -17,7 +17,7 @@ const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
 const host = "http://host.test";
 
 function runsAt(endpoint: string): Runs {
-  const { http } = httpTo(endpoint);
+  const { http } = createTestHttp(endpoint);
   const projects = new Projects(http.call, host);
   return new Runs(http, { host, endpoint, projects, uploader: noUploads });
 }

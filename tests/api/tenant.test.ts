@@ -3,7 +3,7 @@ import { HttpResponse, http as on } from "msw";
 import { expect, onTestFinished, test } from "vitest";
 import { Projects } from "../../src/api/projects.ts";
 import { Tenant } from "../../src/api/tenant.ts";
-import { httpTo } from "../support/api.ts";
+import { createTestHttp } from "../support/api.ts";
 import { mswServer } from "../support/msw-server.ts";
 
 const wireTenant = { id: "t", display_name: "T", created_at: "2026-11-21T10:11:12Z" };
@@ -15,7 +15,7 @@ test("settings are read, with a handle if there is one", async () => {
       HttpResponse.json({ ...wireTenant, tenant_handle: handles.shift() ?? null }),
     ),
   );
-  const tenant = new Tenant(httpTo(server.endpoint).http.call);
+  const tenant = new Tenant(createTestHttp(server.endpoint).http.call);
   const expected = { id: "t", displayName: "T", createdAt: wireTenant.created_at };
   expect(await tenant.settings()).toEqual({ ...expected, handle: "acme" });
   expect(await tenant.settings()).toStrictEqual(expected);
@@ -27,7 +27,7 @@ test("incomplete settings are a ResponseError, and a refused key is reported", a
     HttpResponse.json({ detail: "wrong key" }, { status: 401 }),
   ];
   const server = await mswServer(on.get("*/settings", () => answers.shift()));
-  const tenant = new Tenant(httpTo(server.endpoint).http.call);
+  const tenant = new Tenant(createTestHttp(server.endpoint).http.call);
   await expect(tenant.settings()).rejects.toMatchObject({ code: "ANSWER" });
   await expect(tenant.settings()).rejects.toThrow("Failed to read settings: 401 wrong key");
 });
@@ -35,14 +35,14 @@ test("incomplete settings are a ResponseError, and a refused key is reported", a
 test("the tenant is the one that owns the local server's projects", async () => {
   const server = await startServer({ port: 0, dataDir: ":memory:" });
   onTestFinished(() => server.close());
-  const { call } = httpTo(server.url).http;
+  const { call } = createTestHttp(server.url).http;
   const { tenantId } = await new Projects(call, "http://host.test").create({ name: "p" });
   expect(await new Tenant(call).settings()).toMatchObject({ id: tenantId });
 });
 
 test("an aborted signal sends nothing", async () => {
   const server = await mswServer();
-  const tenant = new Tenant(httpTo(server.endpoint).http.call);
+  const tenant = new Tenant(createTestHttp(server.endpoint).http.call);
   await expect(tenant.settings({ signal: AbortSignal.abort() })).rejects.toMatchObject({
     code: "ABORTED",
   });
@@ -53,7 +53,7 @@ test("setting a handle returns the settings, and a malformed handle is refused",
   const server = await mswServer(
     on.post("*/settings/handle", () => HttpResponse.json({ ...wireTenant, tenant_handle: "acme" })),
   );
-  const tenant = new Tenant(httpTo(server.endpoint).http.call);
+  const tenant = new Tenant(createTestHttp(server.endpoint).http.call);
   expect(await tenant.setHandle("acme")).toMatchObject({ id: "t", handle: "acme" });
   for (const handle of ["", "-", "a/b", "..", "é", "a b", "a\r\nb", "a".repeat(101)]) {
     await expect(tenant.setHandle(handle)).rejects.toMatchObject({ code: "VALIDATION" });

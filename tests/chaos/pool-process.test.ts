@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hang, loopbackServer } from "../support/loopback-server.ts";
+import { neverRespond, loopbackServer } from "../support/loopback-server.ts";
 import { runProgram } from "../support/run-program.ts";
 
 const recordOne = `
@@ -17,7 +17,7 @@ test("an idle pool does not keep the process alive", async () => {
 });
 
 test("a running task does not keep the process alive beyond drainTimeoutMs", async () => {
-  await using server = await loopbackServer({ runs: [hang] });
+  await using server = await loopbackServer({ runs: [neverRespond] });
   const { code, durationMs } = await runProgram(recordOne, {
     env: { ENDPOINT: server.endpoint },
   });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Client } from "millrace";
 import type { ClientOptions } from "millrace";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { hang, loopbackServer } from "../support/loopback-server.ts";
+import { neverRespond, loopbackServer } from "../support/loopback-server.ts";
 import { runCounter } from "../support/run-counter.ts";
 import { runsIn } from "../support/runs-in-body.ts";
 import { runProgram } from "../support/run-program.ts";
@@ -114,7 +114,7 @@ test("without a free file handle nothing throws, and everything arrives when the
 
 describe("a close", () => {
   test("during flushes and other closes lets all of them finish", async () => {
-    await using server = await loopbackServer({ runs: [hang] });
+    await using server = await loopbackServer({ runs: [neverRespond] });
     const recording = client({ endpoint: server.endpoint });
     recording.startRun({ name: "run" }).end();
     const calls = [

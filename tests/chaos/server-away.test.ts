@@ -2,7 +2,7 @@ import { Client } from "millrace";
 import type { ClientOptions } from "millrace";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { loopbackServer } from "../support/loopback-server.ts";
-import type { ScriptedAnswer } from "../support/loopback-server.ts";
+import type { ScriptedResponse } from "../support/loopback-server.ts";
 import { serverTls } from "../support/tls.ts";
 
 const clients: Client[] = [];
@@ -155,7 +155,7 @@ describe("an endpoint that may not be a tracing server", () => {
   const countWarnings = (lines: readonly string[]) =>
     lines.filter((line) => strange.test(line)).length;
 
-  test.each<readonly [string, ScriptedAnswer, number]>([
+  test.each<readonly [string, ScriptedResponse, number]>([
     ["no version", { body: "{}" }, 1],
     ["text", { body: "ok" }, 1],
     ["a page", { body: "<!doctype html><p>Welcome" }, 1],

@@ -9,11 +9,11 @@ import { Client } from "millrace";
 import type { ClientOptions } from "millrace";
 import { replaySpool } from "millrace/spool";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { httpSinkTo, neverAborted, sendOne } from "../support/connections.ts";
+import { createTestSink, neverAborted, sendOne } from "../support/connections.ts";
 import { loopbackServer } from "../support/loopback-server.ts";
-import type { ScriptedAnswer } from "../support/loopback-server.ts";
+import type { ScriptedResponse } from "../support/loopback-server.ts";
 import { batchOf, manyRuns } from "../support/run-batch.ts";
-import { startSwitchableServer } from "../support/switchable.ts";
+import { startStatusServer } from "../support/status-server.ts";
 import { ca, serverTls } from "../support/tls.ts";
 
 /** Starting a server with its threads and files takes long on a busy machine. */
@@ -91,14 +91,14 @@ test(
 );
 
 test("a response whose headers arrive byte by byte is abandoned at the timeout", async () => {
-  const drip: ScriptedAnswer = (response) => {
+  const drip: ScriptedResponse = (response) => {
     const { socket } = response;
     socket?.write("HTTP/1.1 202 Acc");
     const timer = setInterval(() => socket?.write("e"), 20);
     socket?.once("close", () => clearInterval(timer));
   };
   await using server = await loopbackServer({ runs: [drip, { status: 202 }] });
-  await using to = httpSinkTo(server.endpoint, { timeoutMs: 250, requestsInFlight: 1 });
+  await using to = createTestSink(server.endpoint, { timeoutMs: 250, requestsInFlight: 1 });
   const one = batchOf(manyRuns(1));
   expect(await to.sink.send(one, neverAborted())).toMatchObject({
     kind: "retry",
@@ -126,7 +126,7 @@ test.each([429, 503])(
 );
 
 test("401 until the key is valid: logged once, counted, kept on disk; then runs are delivered without a restart", async () => {
-  const server = await startSwitchableServer(401);
+  const server = await startStatusServer(401);
   const spoolDir = emptyFolder();
   const messages: string[] = [];
   const recording = client({
@@ -160,7 +160,7 @@ test("401 until the key is valid: logged once, counted, kept on disk; then runs 
 });
 
 test("connections that are closed at the moment of reuse cost an attempt, never a run", async () => {
-  const close: ScriptedAnswer = (response) => {
+  const close: ScriptedResponse = (response) => {
     const { socket } = response;
     response.writeHead(202).end("{}");
     // Closes without notice, so the client only finds out when it uses the connection again.
@@ -219,7 +219,7 @@ test(
 );
 
 test("a server that is temporarily down is tried at growing intervals, and delivery resumes by itself", async () => {
-  const server = await startSwitchableServer(503);
+  const server = await startStatusServer(503);
   const recording = client({ endpoint: server.url, attempts: 1 });
   const run = recording.startRun({ name: "run" });
   run.end({});

@@ -10,7 +10,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { loopbackServer } from "../support/loopback-server.ts";
 import { runCounter } from "../support/run-counter.ts";
 import { runsIn } from "../support/runs-in-body.ts";
-import { startSwitchableServer } from "../support/switchable.ts";
+import { startStatusServer } from "../support/status-server.ts";
 
 let folder: string;
 const clients: Client[] = [];
@@ -183,7 +183,7 @@ test("if only the first attempt fails and the second follows soon, nothing is wr
 }, 90_000);
 
 test("records that are dropped at the queue's limit are also removed from disk", async () => {
-  const server = await startSwitchableServer(503);
+  const server = await startStatusServer(503);
   const created = client(server.url, {
     overflow: "drop-oldest",
     maxQueueBytes: 65_536,
@@ -202,7 +202,7 @@ test("records that are dropped at the queue's limit are also removed from disk",
 });
 
 test("an unwritable disk causes a warning, and loses nothing that is in memory", async () => {
-  const server = await startSwitchableServer(503);
+  const server = await startStatusServer(503);
   const lines: string[] = [];
   const created = client(server.url, {
     spoolQuotaBytes: 65_536,
@@ -217,7 +217,7 @@ test("an unwritable disk causes a warning, and loses nothing that is in memory",
 });
 
 test("records that are masked for the disk are masked and counted once", async () => {
-  const server = await startSwitchableServer(503);
+  const server = await startStatusServer(503);
   const created = client(server.url, { redact: ["secrets"], attempts: 1 });
   const secret = "correct horse battery";
   created.startRun({ name: "run", inputs: { password: secret } }).end({});

@@ -191,7 +191,7 @@ test("a file is read and sent by the worker if that is allowed, else replaced by
   bare.end();
   await forbidden.client.flush();
   const why =
-    "[left out: a path needs the option dangerouslyAllowFilesystem: set it, or give the bytes as data]";
+    "[left out: a path requires the option dangerouslyAllowFilesystem: set it, or pass the content as data]";
   expect(await readAttachments(forbidden.client, bare)).toEqual({
     talk: [markerType, Buffer.from(why)],
     gone: [markerType, Buffer.from(why)],

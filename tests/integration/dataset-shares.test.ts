@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { startServer } from "@millrace/server";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Dataset } from "../../src/model/resources/dataset.ts";
-import { datasetNounsAt } from "../support/dataset-nouns.ts";
-import type { DatasetNouns } from "../support/dataset-nouns.ts";
+import { createDatasetResources } from "../support/dataset-resources.ts";
+import type { DatasetResources } from "../support/dataset-resources.ts";
 
 let server: Awaited<ReturnType<typeof startServer>>;
 beforeAll(async () => {
@@ -11,9 +11,9 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const resources = (): DatasetNouns => datasetNounsAt(server.url);
+const resources = (): DatasetResources => createDatasetResources(server.url);
 const newName = (): string => `d ${randomUUID()}`;
-const newDataset = ({ datasets }: DatasetNouns): Promise<Dataset> =>
+const newDataset = ({ datasets }: DatasetResources): Promise<Dataset> =>
   datasets.create({ name: newName() });
 
 describe("shares and clones", () => {
@@ -29,7 +29,9 @@ describe("shares and clones", () => {
     const share = await datasets.share({ datasetName: name });
     expect(await datasets.share({ datasetId: id })).toEqual(share);
     expect(await datasets.readShare({ datasetId: id })).toEqual(share);
-    const unauthorizedClient = datasetNounsAt(server.url, { connection: { apiKey: "wrong" } });
+    const unauthorizedClient = createDatasetResources(server.url, {
+      connection: { apiKey: "wrong" },
+    });
     expect(await unauthorizedClient.datasets.readShared(share.url)).toMatchObject({ id, name });
     const shared = await unauthorizedClient.datasets.listSharedExamples(share.url).toArray();
     expect(shared.map((example) => example.id).toSorted()).toEqual(exampleIds.toSorted());

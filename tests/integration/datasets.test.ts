@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { startServer } from "@millrace/server";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { Dataset } from "../../src/model/resources/dataset.ts";
-import { datasetNounsAt } from "../support/dataset-nouns.ts";
-import type { DatasetNouns } from "../support/dataset-nouns.ts";
+import { createDatasetResources } from "../support/dataset-resources.ts";
+import type { DatasetResources } from "../support/dataset-resources.ts";
 
 let server: Awaited<ReturnType<typeof startServer>>;
 beforeAll(async () => {
@@ -14,9 +14,9 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const resources = (): DatasetNouns => datasetNounsAt(server.url);
+const resources = (): DatasetResources => createDatasetResources(server.url);
 const newName = (): string => `d ${randomUUID()}`;
-const newDataset = ({ datasets }: DatasetNouns): Promise<Dataset> =>
+const newDataset = ({ datasets }: DatasetResources): Promise<Dataset> =>
   datasets.create({ name: newName() });
 
 describe("datasets", () => {

@@ -3,8 +3,8 @@ import { startServer } from "@millrace/server";
 import { Client } from "millrace";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { Dataset } from "../../src/model/resources/dataset.ts";
-import { datasetNounsAt } from "../support/dataset-nouns.ts";
-import type { DatasetNouns } from "../support/dataset-nouns.ts";
+import { createDatasetResources } from "../support/dataset-resources.ts";
+import type { DatasetResources } from "../support/dataset-resources.ts";
 
 let server: Awaited<ReturnType<typeof startServer>>;
 beforeAll(async () => {
@@ -12,8 +12,8 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const resources = (): DatasetNouns => datasetNounsAt(server.url);
-const newDataset = ({ datasets }: DatasetNouns): Promise<Dataset> =>
+const resources = (): DatasetResources => createDatasetResources(server.url);
+const newDataset = ({ datasets }: DatasetResources): Promise<Dataset> =>
   datasets.create({ name: `d ${randomUUID()}` });
 
 test("an example is created, read back, updated and deleted, with its texts unchanged", async () => {

@@ -15,7 +15,7 @@ import type { RunningServer } from "@millrace/server";
 import { Client } from "millrace";
 import { inspectSpool, replaySpool } from "millrace/spool";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { startSwitchableServer } from "../support/switchable.ts";
+import { startStatusServer } from "../support/status-server.ts";
 
 interface Contents {
   readonly keys: { readonly local: string; readonly other: string };
@@ -160,7 +160,7 @@ describe("a spool of that time", () => {
     expect(files.find(({ state }) => state === "dead")?.notes[0]?.refused).toMatchObject([
       { runId: contents.refused[0], status: 422 },
     ]);
-    const server = await startSwitchableServer(202);
+    const server = await startStatusServer(202);
     await replaySpool({ spoolDir, endpoint: server.url, limitMs: 10_000 });
     expect(server.ended).toEqual(new Set([...contents.spooled, ...contents.refused]));
   });

@@ -7,7 +7,7 @@ import { startServer } from "@millrace/server";
 import type { RunningServer } from "@millrace/server";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { loopbackServer } from "../support/loopback-server.ts";
-import { relayTo } from "../support/relay.ts";
+import { startRelay } from "../support/relay.ts";
 import type { Relay } from "../support/relay.ts";
 
 // Each turn is a round trip, possibly on a busy machine.
@@ -111,7 +111,7 @@ test.each([1, 2, 0])(
   "a conversation is sent once and read back whole, with %i workers",
   async (workers) => {
     const server = await serve();
-    const relay = await relayTo(server.url);
+    const relay = await startRelay(server.url);
     const client = await readyClient(relay, { workers });
     await recordTurns(client, client.startRun({ name: "root" }), { turns: upTo(40) });
     expect(await turnsAt(server.url)).toEqual(namesOf(upTo(40)));
@@ -123,7 +123,7 @@ test.each([1, 2, 0])(
 
 test("values that look like markers of the format are read back as recorded", async () => {
   const server = await serve();
-  const relay = await relayTo(server.url);
+  const relay = await startRelay(server.url);
   const client = await readyClient(relay);
   const long = '水車 \ud800 \u0000 "quoted" 🌊 '.repeat(20);
   const inputs = {
@@ -159,7 +159,7 @@ test("values that look like markers of the format are read back as recorded", as
 
 test("binary data that repeats is an attachment of each run", async () => {
   const server = await serve();
-  const relay = await relayTo(server.url);
+  const relay = await startRelay(server.url);
   const client = await readyClient(relay, { attachBytesFrom: 100 });
   const root = client.startRun({ name: "root" });
   const ids: string[] = [];
@@ -177,7 +177,7 @@ test("binary data that repeats is an attachment of each run", async () => {
 test("nothing is lost when a server restarts and loses its remembered content", async () => {
   const dataDir = folder();
   const first = await startServer({ port: 0, dataDir });
-  const relay = await relayTo(first.url);
+  const relay = await startRelay(first.url);
   const client = await readyClient(relay);
   const root = client.startRun({ name: "root" });
   await recordTurns(client, root, { turns: upTo(10) });
@@ -193,7 +193,7 @@ test("nothing is lost when a server restarts and loses its remembered content", 
 
 test("requests that are refused for a while, lost on the way back or too large lose nothing", async () => {
   const server = await serve();
-  const relay = await relayTo(server.url);
+  const relay = await startRelay(server.url);
   const client = await readyClient(relay, { attempts: 4 });
   const root = client.startRun({ name: "root" });
   await client.flush();
@@ -207,7 +207,7 @@ test("requests that are refused for a while, lost on the way back or too large l
 
 test("two clients on one trace each send the content that they have not sent before", async () => {
   const server = await serve();
-  const relay = await relayTo(server.url);
+  const relay = await startRelay(server.url);
   const [one, other] = [await readyClient(relay), await readyClient(relay)];
   const root = one.startRun({ name: "root" });
   const remote = RunTree.fromHeaders(root.toHeaders(), { client: other });
@@ -221,7 +221,7 @@ test("two clients on one trace each send the content that they have not sent bef
 
 test("runs stay complete when the runs that first sent their content are deleted", async () => {
   const server = await serve();
-  const relay = await relayTo(server.url);
+  const relay = await startRelay(server.url);
   const client = await readyClient(relay);
   const root = client.startRun({ name: "root", projectName: "gone" });
   await recordTurns(client, root, { turns: upTo(5), projectName: "gone" });
@@ -234,7 +234,7 @@ test("runs stay complete when the runs that first sent their content are deleted
 
 test("the spool contains complete runs, and the next client's replay arrives", async () => {
   const server = await serve();
-  const relay = await relayTo(server.url);
+  const relay = await startRelay(server.url);
   const spoolDir = folder();
   const first = await readyClient(relay, { spoolDir, attempts: 1 });
   const root = first.startRun({ name: "root" });

@@ -7,7 +7,7 @@ import { Client } from "millrace";
 import type { ClientOptions } from "millrace";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { runCounter } from "../support/run-counter.ts";
-import { startSwitchableServer } from "../support/switchable.ts";
+import { startStatusServer } from "../support/status-server.ts";
 
 let folder: string;
 const clients: Client[] = [];
@@ -92,7 +92,7 @@ test("delivered records leave nothing on disk, and are not sent again", async ()
 });
 
 test("records that can't be delivered stay on disk, are counted once, and the same client sends them later", async () => {
-  const server = await startSwitchableServer(503);
+  const server = await startStatusServer(503);
   const created = client(server.url, {
     attempts: 1,
     overflow: "spool",

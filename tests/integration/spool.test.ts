@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Client } from "millrace";
 import type { ClientOptions, ClientStats } from "millrace";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { startSwitchableServer } from "../support/switchable.ts";
+import { startStatusServer } from "../support/status-server.ts";
 
 let folder: string;
 const closing: (() => Promise<unknown>)[] = [];
@@ -46,7 +46,7 @@ const sum = ({ delivered, rejected, dropped, spooled, pending }: ClientStats): n
   delivered + rejected + dropped + spooled + pending;
 
 test("records that exceed the queue during an outage go to disk, and all arrive when the server is back", async () => {
-  const server = await startSwitchableServer(503);
+  const server = await startStatusServer(503);
   const created = client(server.url, { overflow: "spool", maxQueueBytes: 65_536 });
   const ids = record(created, 500);
   const statsWhileDown = created.stats();
@@ -62,7 +62,7 @@ test("records that exceed the queue during an outage go to disk, and all arrive 
 });
 
 test("the next client sends the records that a closed one left, and counts them as its own", async () => {
-  const server = await startSwitchableServer(503);
+  const server = await startStatusServer(503);
   const first = client(server.url);
   const ids = record(first, 20);
   await first.close({ timeoutMs: 100 });
@@ -77,7 +77,7 @@ test("the next client sends the records that a closed one left, and counts them 
 });
 
 test("records that the server refuses are counted as rejected, and kept as dead letters that no client sends", async () => {
-  const server = await startSwitchableServer(422);
+  const server = await startStatusServer(422);
   const first = client(server.url);
   record(first, 3);
   await first.close();
@@ -92,7 +92,7 @@ test("records that the server refuses are counted as rejected, and kept as dead 
 });
 
 test("an unwritable spool loses only the records that exceed the queue, which are counted; recording continues", async () => {
-  const server = await startSwitchableServer(202);
+  const server = await startStatusServer(202);
   const blocked = join(folder, "file");
   writeFileSync(blocked, "");
   const created = client(server.url, {

@@ -4,7 +4,7 @@ import { Reporter } from "../../src/delivery/reporter.ts";
 import type { ShipReport, ShipTask } from "../../src/model/records/shipping.ts";
 import { Ledger } from "../../src/tracing/queue/ledger.ts";
 import type { Tape } from "../../src/tracing/tape/tape.ts";
-import type { DeadLetters, DeathNote } from "../../src/workers/spool/dead-letters.ts";
+import type { DeadLetters, DeadLetterReason } from "../../src/workers/spool/dead-letters.ts";
 import type { Spool } from "../../src/workers/spool/spool.ts";
 import { createTestBatcher } from "../support/batching.ts";
 import { settleTape } from "../support/settle-tape.ts";
@@ -186,8 +186,8 @@ test("after the end, a tape in flight is not counted again", async () => {
 });
 
 test("refused records become a dead letter with the reasons of all rounds, at a forced end without reasons", async () => {
-  const letters: (readonly [number, number, DeathNote])[] = [];
-  const write = (body: Uint8Array, records: number, note: DeathNote): void => {
+  const letters: (readonly [number, number, DeadLetterReason])[] = [];
+  const write = (body: Uint8Array, records: number, note: DeadLetterReason): void => {
     letters.push([body.length, records, note]);
   };
   const refused = [{ runId: "r", records: 1, code: "HTTP" as const, status: 422, message: "bad" }];

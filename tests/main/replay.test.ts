@@ -9,7 +9,7 @@ import { Reporter } from "../../src/delivery/reporter.ts";
 import { resolveOptions } from "../../src/model/options/options.ts";
 import { Ledger } from "../../src/tracing/queue/ledger.ts";
 import type { TapeResult } from "../../src/tracing/queue/shipment.ts";
-import { pendingBytes, tallyOf } from "../../src/tracing/tape/tally.ts";
+import { copyPendingRecords, countOutcomes } from "../../src/tracing/tape/tally.ts";
 import type { Tape } from "../../src/tracing/tape/tape.ts";
 import type { Spool } from "../../src/workers/spool/spool.ts";
 import { createTestBatcher, idsOf } from "../support/batching.ts";
@@ -48,7 +48,7 @@ const deliverAll: Send = (tape, ledger) => {
 
 /** Fails the whole tape, which delivery counts as spooled. */
 const failAll: Send = (tape, ledger) => {
-  ledger.spooled += tallyOf(tape).pending;
+  ledger.spooled += countOutcomes(tape).pending;
 };
 
 function replaying(
@@ -91,7 +91,7 @@ function tapeOf(count: number): { readonly body: Buffer; readonly ids: readonly 
   if (shipment === undefined) {
     throw new RangeError("no tape");
   }
-  return { body: pendingBytes(shipment.tape), ids };
+  return { body: copyPendingRecords(shipment.tape), ids };
 }
 
 /** Spools a tape as delivery does. */

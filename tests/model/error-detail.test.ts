@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { detailOf } from "../../src/model/error-detail.ts";
+import { extractDetail } from "../../src/model/error-detail.ts";
 import { HttpError } from "../../src/model/errors.ts";
 
 test.each([
@@ -11,7 +11,7 @@ test.each([
   ["", ""],
   ["[1]", ""],
 ])("%s says %s", (body, detail) => {
-  expect(detailOf(body)).toBe(detail);
+  expect(extractDetail(body)).toBe(detail);
 });
 
 test("the input that a server repeats is omitted", () => {
@@ -24,6 +24,6 @@ test("the input that a server repeats is omitted", () => {
 });
 
 test("a long text is cut", () => {
-  expect(detailOf(JSON.stringify({ detail: "x".repeat(5_000) }))).toHaveLength(1_000);
-  expect(detailOf("x".repeat(5_000))).toHaveLength(200);
+  expect(extractDetail(JSON.stringify({ detail: "x".repeat(5_000) }))).toHaveLength(1_000);
+  expect(extractDetail("x".repeat(5_000))).toHaveLength(200);
 });

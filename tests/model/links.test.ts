@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { hostOf, projectUrl, publicToken } from "../../src/model/links.ts";
+import { hostOf, projectUrl, extractShareToken } from "../../src/model/links.ts";
 
 describe("addresses of pages", () => {
   test.each([
@@ -36,7 +36,7 @@ describe("a public token", () => {
     [`https://h.test/public/${token}`, 1],
     ["https://h.test/public/short-token/d", 2],
   ])("is found in %s, %i from its end", (text, fromEnd) => {
-    const found = publicToken(text, { what: "dataset", fromEnd });
+    const found = extractShareToken(text, { resource: "dataset", fromEnd });
     expect(found).toBe(text.includes("short") ? "short-token" : token);
   });
 
@@ -45,7 +45,7 @@ describe("a public token", () => {
     (text) => {
       const words =
         "Invalid public dataset URL or token: it is neither a UUID nor a URL with the token in its path. Pass the url or the shareToken that sharing the dataset returned";
-      expect(() => publicToken(text, { what: "dataset" })).toThrow(words);
+      expect(() => extractShareToken(text, { resource: "dataset" })).toThrow(words);
     },
   );
 });

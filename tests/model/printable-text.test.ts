@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { HttpError } from "../../src/model/errors.ts";
-import { detailLinesOf } from "../../src/model/error-detail.ts";
+import { extractDetailLines } from "../../src/model/error-detail.ts";
 import { logThrough } from "../../src/delivery/reporter.ts";
 
 const hostile = "no\u001b[2J\u001b]0;owned\u0007\r\n[millrace] forged\u202egnp\u2028x\u009b1m";
@@ -15,7 +15,7 @@ describe("text from a server's response", () => {
     const error = new HttpError({ action: "read run", status: 400, body });
     expect(error.message).toBe(`Failed to read run: 400 ${escaped}`);
     expect(error.detail).toBe(escaped);
-    expect(detailLinesOf(JSON.stringify({ detail: [hostile] }))).toEqual([escaped]);
+    expect(extractDetailLines(JSON.stringify({ detail: [hostile] }))).toEqual([escaped]);
   });
 
   test("is truncated if it is long", () => {

@@ -12,7 +12,7 @@ test("one thread reads what the other has counted", () => {
   worker.countRetry();
   worker.countResponse();
   worker.countConnection();
-  worker.recordStrangeServer();
+  worker.recordVersionlessServer();
   worker.recordFailure({ ...failure, code: "HTTP", status: 503 });
   expect(main).toMatchObject({
     requests: 2,
@@ -21,7 +21,7 @@ test("one thread reads what the other has counted", () => {
     responses: 1,
     connections: 1,
     failures: 1,
-    isServerStrange: true,
+    isServerVersionless: true,
     lastFailure: { ...failure, code: "HTTP", status: 503 },
   });
 });

@@ -7,14 +7,14 @@ export interface TestHttpOptions extends Partial<Omit<HttpOptions, "connection">
   readonly connection?: Partial<Connection>;
 }
 
-/** An `Http` for tests, and the waits between attempts that it skipped, in milliseconds. */
+/** An `Http` for tests, and the waits between attempts that it would have made, in milliseconds. */
 export interface TestHttp {
   readonly http: Http;
   readonly waits: readonly number[];
 }
 
 /** Sends API requests over real connections without waiting between attempts. Closed when the test ends. */
-export function httpTo(endpoint: string, options: TestHttpOptions = {}): TestHttp {
+export function createTestHttp(endpoint: string, options: TestHttpOptions = {}): TestHttp {
   const { connection, ...rest } = options;
   const waits: number[] = [];
   const http = new Http({

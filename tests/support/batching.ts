@@ -11,7 +11,7 @@ import { RunJson } from "../../src/workers/json/run-json.ts";
 import { TapeReader } from "../../src/workers/json/tape-reader.ts";
 import { encodeWire } from "../../src/tracing/tape/record-encoder.ts";
 
-/** A batcher whose tapes stay in flight until the test settles them. */
+/** A batcher whose tapes stay in flight until the test reports their outcomes. */
 export interface TestBatcher {
   readonly batcher: Batcher;
   readonly ledger: Ledger;
@@ -19,7 +19,7 @@ export interface TestBatcher {
   readonly inFlight: readonly Tape[];
   /** The number of records of each tape that was moved to the spool. */
   readonly spilled: readonly number[];
-  /** Settles the oldest tape in flight as delivered. */
+  /** Reports the oldest tape in flight as delivered. */
   readonly deliver: () => Promise<void>;
   /** Records a run of about `bytes`; returns its id. */
   readonly record: (bytes?: number, inputs?: unknown) => string;

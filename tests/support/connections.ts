@@ -7,7 +7,10 @@ import type { Outcome } from "../../src/workers/sinks/sink.ts";
 import { batchOf, manyRuns } from "./run-batch.ts";
 
 /** Connection options for a test's server: a short timeout and no compression. */
-export const connectionTo = (endpoint: string, options: Partial<Connection> = {}): Connection => ({
+export const createTestConnection = (
+  endpoint: string,
+  options: Partial<Connection> = {},
+): Connection => ({
   endpoint,
   timeoutMs: 5_000,
   requestsInFlight: 4,
@@ -22,8 +25,8 @@ export interface TestSink extends AsyncDisposable {
 }
 
 /** A sink over real connections, which its disposal closes. */
-export function httpSinkTo(endpoint: string, options: Partial<Connection> = {}): TestSink {
-  const connection = connectionTo(endpoint, options);
+export function createTestSink(endpoint: string, options: Partial<Connection> = {}): TestSink {
+  const connection = createTestConnection(endpoint, options);
   const dispatcher = createDispatcher(connection, 4_194_304);
   const traffic = new SharedTraffic();
   const state = new ServerState(connection);
@@ -39,6 +42,6 @@ export async function sendOne(
   endpoint: string,
   options: Partial<Connection> = {},
 ): Promise<Outcome> {
-  await using testSink = httpSinkTo(endpoint, options);
+  await using testSink = createTestSink(endpoint, options);
   return await testSink.sink.send(batchOf(manyRuns(1)), neverAborted());
 }

@@ -12,7 +12,7 @@ export interface ReceivedRequest {
 }
 
 /** A response as data, or a function that sends a response itself, or never responds. */
-export type ScriptedAnswer =
+export type ScriptedResponse =
   | {
       readonly status?: number;
       readonly headers?: Readonly<Record<string, string>>;
@@ -37,9 +37,9 @@ export interface LoopbackServer extends AsyncDisposable {
 
 export interface LoopbackOptions {
   /** Responses for paths that contain `/runs`, in turn; the last one repeats. @defaultValue 202 */
-  readonly runs?: readonly ScriptedAnswer[];
+  readonly runs?: readonly ScriptedResponse[];
   /** The response for `/info` and every other path. @defaultValue never responds */
-  readonly info?: ScriptedAnswer;
+  readonly info?: ScriptedResponse;
   /** Called when a request begins, before its body arrives. A response that it sends replaces the scripted one. */
   readonly onBegin?: (request: IncomingMessage, response: ServerResponse) => void;
   /** @defaultValue 127.0.0.1 */
@@ -114,8 +114,10 @@ export async function loopbackServer(options: LoopbackOptions = {}): Promise<Loo
   };
 }
 
-const responseAt = (script: readonly ScriptedAnswer[], index: number): ScriptedAnswer | undefined =>
-  script[Math.min(index, script.length - 1)];
+const responseAt = (
+  script: readonly ScriptedResponse[],
+  index: number,
+): ScriptedResponse | undefined => script[Math.min(index, script.length - 1)];
 
 const toReceivedRequest = (
   { method, url, headers }: IncomingMessage,
@@ -130,7 +132,7 @@ const toReceivedRequest = (
 function respond(
   response: ServerResponse,
   request: ReceivedRequest,
-  script: ScriptedAnswer | undefined,
+  script: ScriptedResponse | undefined,
 ): void {
   if (typeof script === "function") {
     script(response, request);
@@ -141,9 +143,9 @@ function respond(
 }
 
 /** Never responds. */
-export const hang: ScriptedAnswer = () => undefined;
+export const neverRespond: ScriptedResponse = () => undefined;
 
 /** Destroys the connection instead of responding. */
-export const breakOff: ScriptedAnswer = (response) => {
+export const destroyConnection: ScriptedResponse = (response) => {
   response.socket?.destroy();
 };

@@ -2,7 +2,7 @@ import { HttpResponse, http as on } from "msw";
 import type { HttpHandler, JsonBodyType } from "msw";
 import { Prompts } from "../../src/api/prompts/prompts.ts";
 import { Tenant } from "../../src/api/tenant.ts";
-import { httpTo } from "./api.ts";
+import { createTestHttp } from "./api.ts";
 import type { MswServer } from "./msw-server.ts";
 
 export const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
@@ -41,7 +41,7 @@ export const wireTag = {
 };
 
 export const promptsAt = (endpoint: string): Prompts => {
-  const { call } = httpTo(endpoint).http;
+  const { call } = createTestHttp(endpoint).http;
   return new Prompts(call, "http://host.test", new Tenant(call));
 };
 

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** What the relay does with a request that carries runs. */
+/** How the relay handles a request that contains runs. */
 export type RelayAction =
   | "pass"
   /** The request reaches the server, but its response is dropped. */
@@ -24,7 +24,7 @@ export interface Relay {
 }
 
 /** Forwards requests to a server, or fails them as scripted. Closed when the test ends. */
-export async function relayTo(target: string): Promise<Relay> {
+export async function startRelay(target: string): Promise<Relay> {
   const server = createServer((request, response) => {
     relayRequest(relay, request, response).catch(() => {
       // The target is down, so the client gets a broken connection.

@@ -10,7 +10,7 @@ export const ca = pem("ca.pem");
 /** TLS options of a test server, with a certificate for localhost, runs.test, 127.0.0.1 and ::1. */
 export const serverTls = { cert: pem("server.pem"), key: pem("server.key") };
 
-/** The same, but the server requires a client certificate signed by the authority. */
+/** TLS options of a test server that also requires a client certificate signed by the authority. */
 export const mutualTls = { ...serverTls, ca, requestCert: true, rejectUnauthorized: true };
 
 export const clientTls = { ca, cert: pem("client.pem"), key: pem("client.key") };

@@ -40,7 +40,7 @@ test("a worker that ends during a call causes an error that says so, and is clos
   const began = performance.now();
   expect(() => call(worker, "end")).toThrow(WorkerError);
   expect(performance.now() - began).toBeLessThan(5_000);
-  expect(worker.isOver).toBe(true);
+  expect(worker.hasEnded).toBe(true);
   expect(() => call(worker, "again")).toThrow(
     "Failed to make the call client.sync.things.do: the worker thread ended (it ended with 7); the server may have executed the request",
   );
@@ -56,7 +56,7 @@ test("a worker that fails outside of a call is closed, and the program continues
 test("a worker that hangs counts as crashed eventually", async () => {
   const worker = await workerOf("for (;;);");
   expect(() => call(worker, 0, 60_000)).toThrow("it did not respond for 1900 ms");
-  expect(worker.isOver).toBe(true);
+  expect(worker.hasEnded).toBe(true);
 });
 
 test("a worker that is slow but alive is waited for", async () => {
@@ -110,6 +110,6 @@ test("an argument that only the clone refuses is a ValidationError", async () =>
 test("a missing worker file is noticed when the event loop turns", async () => {
   const worker = new BlockingWorker({ path: "/nowhere/worker.mjs", data: {}, env: {}, warn });
   expect(() => call(worker, 0, 50)).toThrow("no response within 50 ms");
-  await expect.poll(() => worker.isOver).toBe(true);
+  await expect.poll(() => worker.hasEnded).toBe(true);
   expect(() => call(worker)).toThrow("the worker thread ended (it failed: Cannot find module");
 });

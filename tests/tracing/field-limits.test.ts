@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { createTestBatcher, runsOf } from "../support/batching.ts";
-import { jsonOfTape } from "../support/json-of-tape.ts";
+import { writeJson } from "../support/written-json.ts";
 import { encodeWire } from "../../src/tracing/tape/record-encoder.ts";
 
 const limit = 4_096;
-const cut = (value: unknown): unknown => JSON.parse(jsonOfTape(value, 512, limit));
+const cut = (value: unknown): unknown => JSON.parse(writeJson(value, 512, limit));
 const cutText = (text: string): string => cut(text) as string;
 
 describe("a text beyond the limit", () => {
@@ -45,7 +45,7 @@ describe("a text beyond the limit", () => {
   test("of the maximum string length is truncated like any other, and so are a million repetitions of it", () => {
     const longest = "x".repeat(2 ** 29 - 24);
     const value = { parts: Array.from({ length: 1_000_000 }, () => longest), longest };
-    const json = jsonOfTape(value, 512, 1_048_576);
+    const json = writeJson(value, 512, 1_048_576);
     expect(json).toMatch(/x…\[truncated: \d{9} more characters\]/);
     expect(JSON.parse(json)).toMatchObject({ "[truncated]": "1 more keys" });
   });
@@ -73,7 +73,7 @@ describe("other values beyond the limit", () => {
   });
 
   test("all containers around them are closed, with a marker for what is missing", () => {
-    const json = jsonOfTape(
+    const json = writeJson(
       { a: [[{ b: Array.from({ length: 9_000 }, () => true) }], 1, 2], c: 3 },
       64,
       limit,
@@ -100,7 +100,7 @@ describe("other values beyond the limit", () => {
     for (let i = 0; i < 60; i++) {
       graph = [graph, graph];
     }
-    expect(jsonOfTape({ graph }, 512, limit)).toMatch(/"leaf".*more elements\]"/);
+    expect(writeJson({ graph }, 512, limit)).toMatch(/"leaf".*more elements\]"/);
   });
 
   test("a Proxy whose keys can't be read any more is still closed", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { jsonOfTape } from "../support/json-of-tape.ts";
+import { writeJson } from "../support/written-json.ts";
 
 /** A chain of objects in which each refers to the next one twice, so there are 2^depth paths. */
 function shared(depth: number): unknown {
@@ -12,7 +12,7 @@ function shared(depth: number): unknown {
 
 test("a graph of 2^40 paths is cut before its field is full, and later values are recorded", () => {
   const began = process.cpuUsage();
-  const json = jsonOfTape({ graph: shared(40), after: { kept: 1 } });
+  const json = writeJson({ graph: shared(40), after: { kept: 1 } });
   const { user, system } = process.cpuUsage(began);
   const value = JSON.parse(json) as { after: unknown };
   expect(value.after).toEqual({ kept: 1 });
@@ -25,5 +25,5 @@ test("a graph of 2^40 paths is cut before its field is full, and later values ar
 test("an object that occurs very often among many others is recorded each time", () => {
   const one = { a: 1 };
   const rows = Array.from({ length: 60_000 }, (_, row) => ({ row, one }));
-  expect(jsonOfTape({ rows })).toBe(JSON.stringify({ rows }));
+  expect(writeJson({ rows })).toBe(JSON.stringify({ rows }));
 });

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { jsonOfTape } from "../support/json-of-tape.ts";
+import { writeJson } from "../support/written-json.ts";
 import { recordedValue } from "../support/recorded-value.ts";
 
 /** Text in any script, including lone surrogates, control characters and NUL. */
@@ -48,7 +48,7 @@ test("any value arrives as the table says, on tapes of any size", () => {
   fc.assert(
     fc.property(value, fc.integer({ min: 16, max: 4_096 }), (generated, tapeBytes) => {
       const expected = recordedValue(generated) ?? null;
-      expect(jsonOfTape(generated, tapeBytes)).toBe(JSON.stringify(expected));
+      expect(writeJson(generated, tapeBytes)).toBe(JSON.stringify(expected));
     }),
     { numRuns: 1_000 },
   );
@@ -58,7 +58,7 @@ test("any value in a field of any size arrives as valid JSON within its limits",
   fc.assert(
     fc.property(value, fc.integer({ min: 1_024, max: 4_096 }), (generated, fieldBytes) => {
       const many = Array.from({ length: 30 }, () => ({ generated }));
-      const json = jsonOfTape(many, 256, fieldBytes);
+      const json = writeJson(many, 256, fieldBytes);
       const whole = JSON.stringify(recordedValue(many));
       const parsed = JSON.parse(json) as unknown[];
       expect(json === whole || json.includes("[truncated") || json.includes("[too large")).toBe(

@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { KeyCache, CachedString } from "../../src/tracing/tape/string-cache.ts";
-import { jsonsOfTape } from "../support/json-of-tape.ts";
+import { writeJsonOfValues } from "../support/written-json.ts";
 
 const asJson = (values: readonly unknown[]): string[] =>
   values.map((value) => JSON.stringify(value));
@@ -13,7 +13,7 @@ test("records of one shape are written like the first of them", () => {
     content: `question ${n}`,
     usage: { input: n, kind: "chat" },
   }));
-  expect(jsonsOfTape(values)).toEqual(asJson(values));
+  expect(writeJsonOfValues(values)).toEqual(asJson(values));
 });
 
 test("shapes that change from record to record are written as they are", () => {
@@ -28,7 +28,7 @@ test("shapes that change from record to record are written as they are", () => {
     { a: "on", aa: "one", aaa: "one" },
     { a: "one", b: { c: "two" } },
   ];
-  expect(jsonsOfTape(values)).toEqual(asJson(values));
+  expect(writeJsonOfValues(values)).toEqual(asJson(values));
 });
 
 test.each([
@@ -50,21 +50,21 @@ test.each([
   "k".repeat(65),
 ])("key and text %j are written the same every time", (text) => {
   const values = Array.from({ length: 4 }, () => ({ [text]: text, second: { [text]: text } }));
-  expect(jsonsOfTape(values)).toEqual(asJson(values));
+  expect(writeJsonOfValues(values)).toEqual(asJson(values));
 });
 
 test("a text that changes every time is written as it is, for as long as it does", () => {
   const values = Array.from({ length: 60 }, (_, n) => ({
     role: n % 3 === 0 ? "user" : `role${n}`,
   }));
-  expect(jsonsOfTape(values)).toEqual(asJson(values));
+  expect(writeJsonOfValues(values)).toEqual(asJson(values));
 });
 
 test("more keys than the cache holds are still written", () => {
   const values = Array.from({ length: 3 }, () =>
     Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [`key${n}`, `text${n}`])),
   );
-  expect(jsonsOfTape(values)).toEqual(asJson(values));
+  expect(writeJsonOfValues(values)).toEqual(asJson(values));
 });
 
 test("the key cache stays small", () => {
@@ -86,11 +86,13 @@ test("records at a tape's end, and fields at their limit, are the same as withou
     parts: [{ role: "user" }, { role: "tool" }],
   };
   for (let tapeBytes = 16; tapeBytes < 600; tapeBytes++) {
-    expect(jsonsOfTape([value, value, value], tapeBytes)).toEqual(asJson([value, value, value]));
+    expect(writeJsonOfValues([value, value, value], tapeBytes)).toEqual(
+      asJson([value, value, value]),
+    );
   }
   for (let fieldBytes = 1_024; fieldBytes < 1_200; fieldBytes++) {
     const many = Array.from({ length: 30 }, () => value);
-    const [first, second] = jsonsOfTape([many, many], 65_536, fieldBytes);
+    const [first, second] = writeJsonOfValues([many, many], 65_536, fieldBytes);
     expect(second).toBe(first);
   }
 });

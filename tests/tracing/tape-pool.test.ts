@@ -18,7 +18,7 @@ const take = (pool: TapePool, count: number): readonly Tape[] =>
 /** Uses `count` tapes at the same time. */
 function use(pool: TapePool, count: number): ReadonlySet<Tape> {
   const tapes = take(pool, count);
-  tapes.forEach((tape) => pool.give(tape));
+  tapes.forEach((tape) => pool.release(tape));
   return new Set(tapes);
 }
 
@@ -57,10 +57,10 @@ test("less traffic keeps what it needs", () => {
 test("tapes of another size, and those of a spool, are not reused", () => {
   const pool = new TapePool(tapeBytes, limit);
   const large = pool.take(tapeBytes + 1);
-  pool.give(large);
+  pool.release(large);
   const adopted = pool.take(0);
   adopted.isReplayed = true;
-  pool.give(adopted);
+  pool.release(adopted);
   expect([large, adopted]).not.toContain(pool.take(0));
 });
 
@@ -70,6 +70,6 @@ test("a tape that is returned to the pool is empty", () => {
   tape.used = 12;
   tape.records = 1;
   tape.cutAt = 5;
-  pool.give(tape);
+  pool.release(tape);
   expect(pool.take(0)).toMatchObject({ used: 0, records: 0, cutAt: 0, journal: undefined });
 });

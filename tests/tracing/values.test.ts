@@ -1,15 +1,15 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { depthLimit } from "../../src/tracing/tape/value-writer.ts";
-import { jsonOfTape } from "../support/json-of-tape.ts";
+import { writeJson } from "../support/written-json.ts";
 
-const recorded = (value: unknown): unknown => JSON.parse(jsonOfTape(value));
+const recorded = (value: unknown): unknown => JSON.parse(writeJson(value));
 
 describe("values that JSON has", () => {
   test("any JSON value arrives as JSON.stringify writes it, byte for byte", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
-        expect(jsonOfTape(value)).toBe(JSON.stringify(value));
+        expect(writeJson(value)).toBe(JSON.stringify(value));
       }),
     );
   });
@@ -19,7 +19,7 @@ describe("values that JSON has", () => {
     fc.assert(
       fc.property(units, (codes) => {
         const text = String.fromCharCode(...codes);
-        expect(jsonOfTape(text)).toBe(JSON.stringify(text));
+        expect(writeJson(text)).toBe(JSON.stringify(text));
       }),
     );
   });
@@ -40,7 +40,7 @@ describe("values that JSON has", () => {
       fc.property(text, fc.integer({ min: 0, max: 99 }), (long, at) => {
         // Truncation may separate a surrogate from its partner.
         const cut = long.slice(at);
-        expect(jsonOfTape({ cut }, 512)).toBe(JSON.stringify({ cut }));
+        expect(writeJson({ cut }, 512)).toBe(JSON.stringify({ cut }));
       }),
     );
   });
@@ -48,7 +48,7 @@ describe("values that JSON has", () => {
   test("a record that outgrows its tape repeatedly arrives completely", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "binary", maxLength: 400 })), (value) => {
-        expect(jsonOfTape({ value }, 24)).toBe(JSON.stringify({ value }));
+        expect(writeJson({ value }, 24)).toBe(JSON.stringify({ value }));
       }),
     );
   });
@@ -56,18 +56,18 @@ describe("values that JSON has", () => {
   test("numbers keep every digit; minus zero is zero, as in JSON", () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
-        expect(jsonOfTape([value])).toBe(JSON.stringify([value]));
+        expect(writeJson([value])).toBe(JSON.stringify([value]));
       }),
     );
   });
 
   test("keys that JavaScript treats in a special way are keys like others", () => {
     const value = JSON.parse('{"__proto__":1,"constructor":2,"toJSON":3,"":4,"a.b":5}') as unknown;
-    expect(jsonOfTape(value)).toBe('{"__proto__":1,"constructor":2,"toJSON":3,"":4,"a.b":5}');
+    expect(writeJson(value)).toBe('{"__proto__":1,"constructor":2,"toJSON":3,"":4,"a.b":5}');
   });
 
   test("undefined is omitted from objects and null in arrays; null stays", () => {
-    expect(jsonOfTape({ a: undefined, b: null, c: [undefined, null] })).toBe(
+    expect(writeJson({ a: undefined, b: null, c: [undefined, null] })).toBe(
       '{"b":null,"c":[null,null]}',
     );
   });
@@ -240,7 +240,7 @@ describe("hostile values", () => {
     for (let i = 0; i < levels; i++) {
       value = [value];
     }
-    const json = jsonOfTape({ deep: value, beside: 1 });
+    const json = writeJson({ deep: value, beside: 1 });
     expect(json).toContain(`[too deep: ${depthLimit} levels]`);
     expect(json.endsWith(',"beside":1}')).toBe(true);
   });
@@ -253,7 +253,7 @@ describe("hostile values", () => {
 
   test("a million keys arrive", () => {
     const value = Object.fromEntries(Array.from({ length: 1_000_000 }, (_, i) => [`k${i}`, i]));
-    expect(jsonOfTape(value)).toBe(JSON.stringify(value));
+    expect(writeJson(value)).toBe(JSON.stringify(value));
   });
 
   test("a detached buffer is marked", () => {

@@ -4,15 +4,22 @@ import { Requester } from "../../src/transport/requester.ts";
 import { SharedTraffic } from "../../src/model/records/shared-traffic.ts";
 import { HttpSink } from "../../src/workers/sinks/http-sink.ts";
 import { ServerState } from "../../src/workers/sinks/server-state.ts";
-import { connectionTo, neverAborted } from "../support/connections.ts";
-import { hang, loopbackServer } from "../support/loopback-server.ts";
+import { createTestConnection, neverAborted } from "../support/connections.ts";
+import { neverRespond, loopbackServer } from "../support/loopback-server.ts";
 import { batchOf, manyRuns } from "../support/run-batch.ts";
 
 const transportTo = (endpoint: string, limit = 4_194_304) =>
-  createFetchTransport(connectionTo(endpoint, { timeoutMs: 3_000 }), limit, () => undefined);
+  createFetchTransport(
+    createTestConnection(endpoint, { timeoutMs: 3_000 }),
+    limit,
+    () => undefined,
+  );
 
 const sinkTo = (endpoint: string): HttpSink => {
-  const connection = connectionTo(endpoint, { timeoutMs: 3_000, apiKey: "the-key-of-the-test" });
+  const connection = createTestConnection(endpoint, {
+    timeoutMs: 3_000,
+    apiKey: "the-key-of-the-test",
+  });
   return new HttpSink({
     connection,
     dispatcher: transportTo(endpoint),
@@ -47,7 +54,7 @@ describe("the sink over fetch", () => {
 
   test("reports a server's Retry-After, and a missing server", async () => {
     await using server = await loopbackServer({
-      runs: [{ status: 503, headers: { "retry-after": "7" } }, hang],
+      runs: [{ status: 503, headers: { "retry-after": "7" } }, neverRespond],
     });
     const sink = sinkTo(server.endpoint);
     const one = batchOf(manyRuns(1));
@@ -64,7 +71,7 @@ describe("the sink over fetch", () => {
 test("a response is read up to its limit", async () => {
   await using server = await loopbackServer({ info: { body: "x".repeat(100_000) } });
   const transport = transportTo(server.endpoint, 10_000);
-  const requester = new Requester(connectionTo(server.endpoint), transport);
+  const requester = new Requester(createTestConnection(server.endpoint), transport);
   const { status, body, bodyFailure } = await requester.request(
     { method: "GET", path: "/info" },
     neverAborted(),
@@ -74,14 +81,14 @@ test("a response is read up to its limit", async () => {
 });
 
 test("a body is streamed, and requests in flight end with the transport", async () => {
-  await using server = await loopbackServer({ runs: [{ status: 202 }, hang] });
+  await using server = await loopbackServer({ runs: [{ status: 202 }, neverRespond] });
   const transport = transportTo(server.endpoint);
-  const requester = new Requester(connectionTo(server.endpoint), transport);
+  const requester = new Requester(createTestConnection(server.endpoint), transport);
   async function* parts(): AsyncGenerator<Uint8Array> {
     yield Buffer.from("one ");
     yield Buffer.from("two");
   }
-  const body = { isSpent: false, open: () => parts() };
+  const body = { isConsumed: false, open: () => parts() };
   const answer = await requester.request({ method: "POST", path: "/runs", body }, neverAborted());
   expect(answer.status).toBe(202);
   expect(server.requests[0]?.body.toString()).toBe("one two");
@@ -91,7 +98,7 @@ test("a body is streamed, and requests in flight end with the transport", async 
 });
 
 test("options that only Bun's fetch supports are refused elsewhere, not ignored", () => {
-  const connection = connectionTo("https://127.0.0.1", { ca: "a certificate" });
+  const connection = createTestConnection("https://127.0.0.1", { ca: "a certificate" });
   expect(() => createFetchTransport(connection, 1_000, () => undefined)).toThrow(
     /supports no proxy, certificate or Unix socket; use Node, or remove the options/,
   );

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import type { Outcome } from "../../src/workers/sinks/sink.ts";
-import { httpSinkTo, neverAborted, sendOne } from "../support/connections.ts";
+import { createTestSink, neverAborted, sendOne } from "../support/connections.ts";
 import { loopbackProxy } from "../support/loopback-proxy.ts";
 import { loopbackServer } from "../support/loopback-server.ts";
 import { batchOf, manyRuns } from "../support/run-batch.ts";
@@ -71,7 +71,7 @@ test("a proxy gets the user and password of its address, and the server does not
 test("a proxy is reached over one connection for several requests", async () => {
   await using server = await loopbackServer({ tls: serverTls });
   await using proxy = await loopbackProxy({ targetPort: server.port });
-  await using to = httpSinkTo("https://runs.test", {
+  await using to = createTestSink("https://runs.test", {
     httpsProxy: proxy.address,
     ca,
     requestsInFlight: 1,
@@ -119,7 +119,7 @@ test.each([
 test("a proxy that never responds does not block the connection for later attempts", async () => {
   await using proxy = await loopbackProxy({ targetPort: 1, refuse: -1 });
   const options = { httpsProxy: proxy.address, timeoutMs: 100, requestsInFlight: 1 };
-  await using to = httpSinkTo("https://runs.test", options);
+  await using to = createTestSink("https://runs.test", options);
   for (let round = 0; round < 6; round++) {
     await to.sink.send(one, neverAborted());
   }

@@ -2,10 +2,10 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
-import { httpTo } from "../support/api.ts";
+import { createTestHttp } from "../support/api.ts";
 import { sendOne } from "../support/connections.ts";
 import { loopbackServer } from "../support/loopback-server.ts";
-import type { ScriptedAnswer } from "../support/loopback-server.ts";
+import type { ScriptedResponse } from "../support/loopback-server.ts";
 
 const apiKey = "sk-0123456789abcdef";
 const token = "Bearer another-secret";
@@ -18,7 +18,7 @@ const printedForm = (error: unknown): string =>
 
 /** Refuses requests and repeats their headers in the response, as debug pages of proxies do. */
 const repeatHeaders =
-  (status: number): ScriptedAnswer =>
+  (status: number): ScriptedResponse =>
   (response, { headers }) => {
     response.writeHead(status, { location: `/login?key=${String(headers["x-api-key"])}` });
     response.end(JSON.stringify({ detail: `not ${JSON.stringify(headers)}` }));
@@ -28,7 +28,7 @@ test.each([400, 401, 302, 502])(
   "a server that repeats the key at %i is not quoted",
   async (status) => {
     await using server = await loopbackServer({ runs: [repeatHeaders(status)] });
-    const { http } = httpTo(server.endpoint, { connection, attempts: 1 });
+    const { http } = createTestHttp(server.endpoint, { connection, attempts: 1 });
     const lines = http.download("readRun", readRun)[Symbol.asyncIterator]();
     for (const ask of [() => http.call("readRun", readRun), () => lines.next()]) {
       const error = await ask().catch((failure: unknown) => failure);
@@ -60,7 +60,7 @@ test("a peer that echoes the request appears in no cause, and its error has a me
   });
   onTestFinished(() => void echo.close());
   const { port } = echo.address() as AddressInfo;
-  const { http } = httpTo(`http://127.0.0.1:${port}`, { connection, attempts: 1 });
+  const { http } = createTestHttp(`http://127.0.0.1:${port}`, { connection, attempts: 1 });
   const error = await http.call("readRun", readRun).catch((failure: unknown) => failure);
   expect(error).toMatchObject({ code: "NETWORK" });
   expect(printedForm(error)).not.toMatch(/0123456789|another-secret/);
@@ -69,7 +69,7 @@ test("a peer that echoes the request appears in no cause, and its error has a me
 
 test("a message contains textual codes, not the number of a DOMException", async () => {
   await using server = await loopbackServer({ runs: [() => undefined] });
-  const { http } = httpTo(server.endpoint, { connection: { timeoutMs: 50 }, attempts: 1 });
+  const { http } = createTestHttp(server.endpoint, { connection: { timeoutMs: 50 }, attempts: 1 });
   await expect(http.call("readRun", readRun)).rejects.toThrow(
     /^Failed to read run: no response within 50 ms$/,
   );

@@ -16,13 +16,13 @@ function crashOnce(): ChunkShipper {
       const reader = new TapeReader(memory, used);
       ships += 1;
       if (ships === 1) {
-        reader.settle(0, "delivered");
-        reader.settle(1, "rejected");
+        reader.writeOutcome(0, "delivered");
+        reader.writeOutcome(1, "rejected");
         const failure = packError(new WorkerError("the worker died"));
         return Promise.resolve({ ...emptyResult, failure });
       }
       for (let record = 0; record < reader.count; record++) {
-        reader.settle(record, "delivered");
+        reader.writeOutcome(record, "delivered");
       }
       return Promise.resolve({ ...emptyResult, created: reader.count });
     },

@@ -10,7 +10,7 @@ import { splittingSink } from "../../src/workers/sinks/splitting-sink.ts";
 import { cutBatches, TapeBatch } from "../../src/workers/sinks/tape-batch.ts";
 import { TapeReader } from "../../src/workers/json/tape-reader.ts";
 import { readMultipart } from "../interop/strict/read-multipart.ts";
-import { httpSinkTo, neverAborted } from "../support/connections.ts";
+import { createTestSink, neverAborted } from "../support/connections.ts";
 import { loopbackServer } from "../support/loopback-server.ts";
 import { runId, tapeOf } from "../support/run-batch.ts";
 import { runsIn } from "../support/runs-in-body.ts";
@@ -86,7 +86,7 @@ const leftOutOf = (batch: { runs: TapeBatch["runs"] }): readonly string[] =>
 
 test("413: the run is sent first, and then its attachments, each of which fits by itself", async () => {
   const server = await startAcceptingUpTo(6_000);
-  await using to = httpSinkTo(server.endpoint);
+  await using to = createTestSink(server.endpoint);
   const batch = await batchWith(start({ a: file(5_000), b: file(5_000), c: file(100) }));
   const outcome = await splittingSink(to.sink).send(batch, neverAborted());
   const [part, ...more] = flattenResult({ batch, outcome });
@@ -102,7 +102,7 @@ test("413: the run is sent first, and then its attachments, each of which fits b
 
 test("413 for a single attachment leaves a marker in its place; the others arrive", async () => {
   const server = await startAcceptingUpTo(3_000);
-  await using to = httpSinkTo(server.endpoint);
+  await using to = createTestSink(server.endpoint);
   const batch = await batchWith(start({ large: file(5_000), small: file(100) }));
   const outcome = await splittingSink(to.sink).send(batch, neverAborted());
   const [part] = flattenResult({ batch, outcome });
@@ -116,7 +116,7 @@ test("413 for a single attachment leaves a marker in its place; the others arriv
 
 test("a start and an end with attachments are separated, each with its own", async () => {
   const server = await startAcceptingUpTo(4_000);
-  await using to = httpSinkTo(server.endpoint);
+  await using to = createTestSink(server.endpoint);
   const batch = await batchWith(start({ first: file(2_500) }), {
     id: runId(1),
     operation: "patch",
@@ -136,7 +136,7 @@ test.each([
   "a server that accepts only JSON (%s) gets the run with an event for each attachment",
   async (_format, refusals) => {
     await using server = await loopbackServer({ runs: [...refusals, { status: 202, body: "{}" }] });
-    await using to = httpSinkTo(server.endpoint);
+    await using to = createTestSink(server.endpoint);
     const batch = await batchWith({
       id: runId(1),
       run: { events: [{ name: "mine" }], attachments: { photo: file(10), 'sound "x': file(20) } },
@@ -167,7 +167,7 @@ test.each([
 test("a run that was sent without its attachments and failed is sent again with them", async () => {
   // The multipart endpoint is missing for a moment, as behind a proxy, and the JSON request that follows is refused too.
   await using server = await loopbackServer({ runs: [{ status: 404 }, { status: 503 }] });
-  await using to = httpSinkTo(server.endpoint);
+  await using to = createTestSink(server.endpoint);
   const batch = await batchWith(start({ photo: file(10) }));
   const outcome = await to.sink.send(batch, neverAborted());
   const parts = flattenResult({ batch, outcome });
@@ -179,7 +179,7 @@ test("a body is sent again completely after a failure", async () => {
   await using server = await loopbackServer({
     runs: [{ status: 500 }, { status: 202, body: "{}" }],
   });
-  await using to = httpSinkTo(server.endpoint);
+  await using to = createTestSink(server.endpoint);
   const batch = await batchWith(start({ a: file(600_000) }));
   expect(await to.sink.send(batch, neverAborted())).toMatchObject({ kind: "retry" });
   expect(await to.sink.send(batch, neverAborted())).toEqual({ kind: "delivered" });

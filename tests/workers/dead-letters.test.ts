@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { DeadLetters, readLetter } from "../../src/workers/spool/dead-letters.ts";
+import { DeadLetters, parseDeadLetter } from "../../src/workers/spool/dead-letters.ts";
 import { readSegment, saltOf } from "../../src/workers/spool/spool-format.ts";
 import { testSpool } from "../support/spooling.ts";
 
@@ -33,7 +33,7 @@ test("refused records are kept with the server's reasons, readable only by the o
   expect(statSync(path).mode & 0o777).toBe(0o600);
   const [part] = readSegment(readFileSync(path), saltOf(name) ?? 0);
   expect(part).toMatchObject({ is: "frame", records: 2 });
-  const letter = readLetter(part?.is === "frame" ? part.body : Buffer.alloc(0));
+  const letter = parseDeadLetter(part?.is === "frame" ? part.body : Buffer.alloc(0));
   expect(letter.note).toEqual(note);
   expect(letter.records.toString()).toBe("records");
 });

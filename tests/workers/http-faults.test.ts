@@ -2,10 +2,10 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { describe, expect, test } from "vitest";
-import { httpSinkTo, neverAborted } from "../support/connections.ts";
+import { createTestSink, neverAborted } from "../support/connections.ts";
 import { outcomesByRun } from "../support/fake-batch.ts";
-import { breakOff, hang, loopbackServer } from "../support/loopback-server.ts";
-import type { ScriptedAnswer } from "../support/loopback-server.ts";
+import { destroyConnection, neverRespond, loopbackServer } from "../support/loopback-server.ts";
+import type { ScriptedResponse } from "../support/loopback-server.ts";
 import { batchOf, manyRuns, runId } from "../support/run-batch.ts";
 
 const one = batchOf(manyRuns(1));
@@ -13,7 +13,7 @@ const large = batchOf(manyRuns(4, { inputs: { text: "x".repeat(1_000_000) } }));
 const unreachable = { kind: "retry", isServerUnavailable: true };
 
 describe("a 2xx counts as delivered with any body but an HTML page", () => {
-  test.each<readonly [string, ScriptedAnswer]>([
+  test.each<readonly [string, ScriptedResponse]>([
     ["HTML in name only", { status: 200, headers: { "content-type": "text/html" }, body: "yes" }],
     ["nothing", { status: 200 }],
     ["no content", { status: 204 }],
@@ -30,13 +30,13 @@ describe("a 2xx counts as delivered with any body but an HTML page", () => {
     ],
   ])("%s", async (_, answer) => {
     await using server = await loopbackServer({ runs: [answer] });
-    await using to = httpSinkTo(server.endpoint, { timeoutMs: 300 });
+    await using to = createTestSink(server.endpoint, { timeoutMs: 300 });
     expect(await to.sink.send(one, neverAborted())).toEqual({ kind: "delivered" });
   });
 });
 
 test("an endless body is read up to a limit, not until the timeout", async () => {
-  const pourOut: ScriptedAnswer = (response) => {
+  const pourOut: ScriptedResponse = (response) => {
     const pour = (): void => {
       while (response.write("x".repeat(65_536))) {
         // Writes until the connection's buffers are full.
@@ -47,7 +47,7 @@ test("an endless body is read up to a limit, not until the timeout", async () =>
     pour();
   };
   await using server = await loopbackServer({ runs: [pourOut] });
-  await using to = httpSinkTo(server.endpoint, { timeoutMs: 600_000 });
+  await using to = createTestSink(server.endpoint, { timeoutMs: 600_000 });
   expect(await to.sink.send(one, neverAborted())).toEqual({ kind: "delivered" });
 });
 
@@ -61,7 +61,7 @@ describe("a list of rejected runs in the response", () => {
 
   test("of a 202 marks just those", async () => {
     await using server = await loopbackServer({ runs: [{ status: 202, body: rejected(2, 4) }] });
-    await using to = httpSinkTo(server.endpoint);
+    await using to = createTestSink(server.endpoint);
     const outcome = await to.sink.send(batch, neverAborted());
     expect(outcomesByRun(batch, outcome)).toEqual([
       "delivered",
@@ -77,7 +77,7 @@ describe("a list of rejected runs in the response", () => {
     await using server = await loopbackServer({
       runs: [{ status: 422, body: rejected(1, 2, 3, 4, 5) }],
     });
-    await using to = httpSinkTo(server.endpoint);
+    await using to = createTestSink(server.endpoint);
     const outcome = await to.sink.send(batch, neverAborted());
     expect(new Set(outcomesByRun(batch, outcome))).toEqual(new Set(["rejected"]));
     expect(outcome.kind).toBe("mixed");
@@ -85,7 +85,7 @@ describe("a list of rejected runs in the response", () => {
 
   test("of a 422 that names some runs leaves the batch to be halved", async () => {
     await using server = await loopbackServer({ runs: [{ status: 422, body: rejected(1) }] });
-    await using to = httpSinkTo(server.endpoint);
+    await using to = createTestSink(server.endpoint);
     expect(await to.sink.send(batch, neverAborted())).toMatchObject({
       kind: "rejected",
       rejection: { status: 422 },
@@ -94,15 +94,15 @@ describe("a list of rejected runs in the response", () => {
 
   test("that names other runs changes nothing", async () => {
     await using server = await loopbackServer({ runs: [{ status: 202, body: rejected(77) }] });
-    await using to = httpSinkTo(server.endpoint);
+    await using to = createTestSink(server.endpoint);
     expect(await to.sink.send(batch, neverAborted())).toEqual({ kind: "delivered" });
   });
 });
 
 describe("a server that fails", () => {
   test("that hangs costs one timeout, and does not delay other requests", async () => {
-    await using server = await loopbackServer({ runs: [hang, { status: 202 }] });
-    await using to = httpSinkTo(server.endpoint, { timeoutMs: 250, requestsInFlight: 2 });
+    await using server = await loopbackServer({ runs: [neverRespond, { status: 202 }] });
+    await using to = createTestSink(server.endpoint, { timeoutMs: 250, requestsInFlight: 2 });
     const first = to.sink.send(one, neverAborted());
     await expect.poll(() => server.requests.length).toBe(1);
     expect(await to.sink.send(one, neverAborted())).toEqual({ kind: "delivered" });
@@ -118,7 +118,7 @@ describe("a server that fails", () => {
     await once(silent, "listening");
     const { port } = silent.address() as AddressInfo;
     // With TLS, the server is silent during the handshake, before there is a request to abort.
-    await using to = httpSinkTo(`https://127.0.0.1:${port}`, { timeoutMs: 200 });
+    await using to = createTestSink(`https://127.0.0.1:${port}`, { timeoutMs: 200 });
     const began = performance.now();
     expect(await to.sink.send(one, neverAborted())).toMatchObject(unreachable);
     expect(performance.now() - began).toBeLessThan(1_500);
@@ -134,13 +134,13 @@ describe("a server that fails", () => {
         request.once("data", () => request.socket.resetAndDestroy());
       },
     });
-    await using to = httpSinkTo(server.endpoint);
+    await using to = createTestSink(server.endpoint);
     expect(await to.sink.send(large, neverAborted())).toMatchObject(unreachable);
   });
 
   test("that closes the connection before it responds can be retried over a new connection", async () => {
-    await using server = await loopbackServer({ runs: [breakOff, { status: 202 }] });
-    await using to = httpSinkTo(server.endpoint);
+    await using server = await loopbackServer({ runs: [destroyConnection, { status: 202 }] });
+    await using to = createTestSink(server.endpoint);
     expect(await to.sink.send(one, neverAborted())).toMatchObject(unreachable);
     expect(await to.sink.send(one, neverAborted())).toEqual({ kind: "delivered" });
   });
@@ -148,7 +148,7 @@ describe("a server that fails", () => {
   test("that is not listening can be retried", async () => {
     const closedServer = await loopbackServer();
     await closedServer.close();
-    await using to = httpSinkTo(closedServer.endpoint);
+    await using to = createTestSink(closedServer.endpoint);
     expect(await to.sink.send(one, neverAborted())).toMatchObject({
       ...unreachable,
       reason: expect.stringContaining("ECONNREFUSED") as string,
@@ -156,7 +156,7 @@ describe("a server that fails", () => {
   });
 
   test("that has no address can be retried", async () => {
-    await using to = httpSinkTo("http://no-such-host.invalid");
+    await using to = createTestSink("http://no-such-host.invalid");
     expect(await to.sink.send(one, neverAborted())).toMatchObject(unreachable);
   });
 
@@ -164,7 +164,7 @@ describe("a server that fails", () => {
     const server = createServer((socket) => socket.end("220 mail.test ESMTP\r\n"));
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
-    await using to = httpSinkTo(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    await using to = createTestSink(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
     expect(await to.sink.send(one, neverAborted())).toMatchObject(unreachable);
     server.close();
   });
@@ -179,7 +179,7 @@ describe("a server that fails", () => {
         },
       ],
     });
-    await using to = httpSinkTo(server.endpoint);
+    await using to = createTestSink(server.endpoint);
     expect(JSON.stringify(await to.sink.send(one, neverAborted()))).toContain(
       `send runs: ${status}`,
     );
@@ -193,7 +193,7 @@ describe("a server that fails", () => {
         request.resume();
       },
     });
-    await using to = httpSinkTo(server.endpoint);
+    await using to = createTestSink(server.endpoint);
     expect(await to.sink.send(large, neverAborted())).toMatchObject({ rejection: { status: 413 } });
   });
 });
@@ -204,7 +204,7 @@ test.each([301, 302, 303, 307, 308])(
     await using other = await loopbackServer();
     const headers = { location: `${other.endpoint}/runs/multipart` };
     await using server = await loopbackServer({ runs: [{ status, headers }] });
-    await using to = httpSinkTo(server.endpoint, { apiKey: "the-key" });
+    await using to = createTestSink(server.endpoint, { apiKey: "the-key" });
     const outcome = await to.sink.send(one, neverAborted());
     expect(outcome).toMatchObject({ kind: "rejected", rejection: { status } });
     expect(JSON.stringify(outcome)).not.toContain("the-key");
@@ -215,7 +215,7 @@ test.each([301, 302, 303, 307, 308])(
 
 test("connections are reused, and one that the server closed is replaced", async () => {
   await using server = await loopbackServer();
-  await using to = httpSinkTo(server.endpoint);
+  await using to = createTestSink(server.endpoint);
   for (let round = 0; round < 20; round++) {
     expect(await to.sink.send(one, neverAborted())).toEqual({ kind: "delivered" });
   }
@@ -229,8 +229,8 @@ test("connections are reused, and one that the server closed is replaced", async
 
 describe("an abort", () => {
   test("ends a request in flight", async () => {
-    await using server = await loopbackServer({ runs: [hang] });
-    await using to = httpSinkTo(server.endpoint);
+    await using server = await loopbackServer({ runs: [neverRespond] });
+    await using to = createTestSink(server.endpoint);
     const abort = new AbortController();
     const sent = to.sink.send(one, abort.signal);
     await expect.poll(() => server.requests.length).toBe(1);
@@ -240,15 +240,15 @@ describe("an abort", () => {
 
   test("before a request prevents it from being sent", async () => {
     await using server = await loopbackServer();
-    await using to = httpSinkTo(server.endpoint);
+    await using to = createTestSink(server.endpoint);
     expect(await to.sink.send(one, AbortSignal.abort())).toMatchObject({ kind: "retry" });
     expect(server.requests).toHaveLength(0);
     expect(to.traffic.requests).toBe(0);
   });
 
   test("ends waiting requests too", async () => {
-    await using server = await loopbackServer({ runs: [hang] });
-    await using to = httpSinkTo(server.endpoint, { requestsInFlight: 1 });
+    await using server = await loopbackServer({ runs: [neverRespond] });
+    await using to = createTestSink(server.endpoint, { requestsInFlight: 1 });
     const abort = new AbortController();
     const sent = Array.from({ length: 5 }, () => to.sink.send(one, abort.signal));
     await expect.poll(() => server.requests.length).toBe(1);

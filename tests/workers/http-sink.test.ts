@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { neverAborted, httpSinkTo } from "../support/connections.ts";
+import { neverAborted, createTestSink } from "../support/connections.ts";
 import { outcomesByRun } from "../support/fake-batch.ts";
 import { loopbackServer } from "../support/loopback-server.ts";
-import type { ScriptedAnswer } from "../support/loopback-server.ts";
+import type { ScriptedResponse } from "../support/loopback-server.ts";
 import { parseMultipart } from "../support/parse-multipart.ts";
 import { batchOf, manyRuns, runId } from "../support/run-batch.ts";
 
-const missing: ScriptedAnswer = { status: 404, body: '{"detail":"Not Found"}' };
-const accepted: ScriptedAnswer = { status: 202, body: "{}" };
+const missing: ScriptedResponse = { status: 404, body: '{"detail":"Not Found"}' };
+const accepted: ScriptedResponse = { status: 202, body: "{}" };
 /** A text that makes a run too large for a JSON batch. */
 const long = "words ".repeat(3_000);
 const large = { inputs: { long } };
@@ -15,7 +15,7 @@ const large = { inputs: { long } };
 describe("the format of a request", () => {
   test("a batch of large runs is sent as multipart: exact lengths, posts before patches, separate payloads", async () => {
     await using server = await loopbackServer();
-    await using to = httpSinkTo(server.endpoint);
+    await using to = createTestSink(server.endpoint);
     const text = `${long}ünïcödé 漢字 🦫 "quoted" \\ \r\n\u0000 \ud800`;
     const batch = batchOf([
       { id: runId(1), operation: "patch", run: { outputs: { text }, end_time: 5 } },
@@ -52,7 +52,7 @@ describe("the format of a request", () => {
 
   test("a start and an end that wait together become one post", async () => {
     await using server = await loopbackServer();
-    await using to = httpSinkTo(server.endpoint);
+    await using to = createTestSink(server.endpoint);
     const batch = batchOf([
       { id: runId(1), run: { inputs: { a: 1 } } },
       { id: runId(1), operation: "patch", run: { outputs: { b: 2 }, error: "late" } },
@@ -67,7 +67,7 @@ describe("the format of a request", () => {
 
   test("small runs are sent as one JSON object although multipart is available; large ones and attachments as multipart", async () => {
     await using server = await loopbackServer();
-    await using to = httpSinkTo(server.endpoint);
+    await using to = createTestSink(server.endpoint);
     const batches = [
       batchOf(manyRuns(2)),
       batchOf(manyRuns(2, large)),
@@ -86,7 +86,7 @@ describe("the format of a request", () => {
 
   test("a server with only the multipart endpoint gets small runs as multipart from then on", async () => {
     await using server = await loopbackServer({ runs: [missing, accepted] });
-    await using to = httpSinkTo(server.endpoint);
+    await using to = createTestSink(server.endpoint);
     for (let round = 0; round < 2; round++) {
       const batch = batchOf(manyRuns(2));
       expect(await to.sink.send(batch, neverAborted())).toEqual({ kind: "delivered" });
@@ -102,7 +102,7 @@ describe("the format of a request", () => {
     "after a %i for multipart, batch JSON is used from then on",
     async (status) => {
       await using server = await loopbackServer({ runs: [{ status }, accepted] });
-      await using to = httpSinkTo(server.endpoint);
+      await using to = createTestSink(server.endpoint);
       const batch = batchOf([
         ...manyRuns(2, large),
         { id: runId(9), operation: "patch", run: { outputs: { b: 2 } } },
@@ -125,7 +125,7 @@ describe("the format of a request", () => {
 
   test("without either endpoint, runs are sent one by one from then on", async () => {
     await using server = await loopbackServer({ runs: [missing, missing, accepted] });
-    await using to = httpSinkTo(server.endpoint);
+    await using to = createTestSink(server.endpoint);
     const batch = batchOf([
       ...manyRuns(2),
       { id: runId(9), operation: "patch", run: { outputs: { b: 2 } } },
@@ -143,11 +143,11 @@ describe("the format of a request", () => {
   });
 
   test("a PATCH of a run that a server of single calls lacks changes nothing for the others", async () => {
-    const onlyPatchMissing: ScriptedAnswer = (response, { method }) => {
+    const onlyPatchMissing: ScriptedResponse = (response, { method }) => {
       response.writeHead(method === "PATCH" ? 404 : 202).end();
     };
     await using server = await loopbackServer({ runs: [missing, missing, onlyPatchMissing] });
-    await using to = httpSinkTo(server.endpoint);
+    await using to = createTestSink(server.endpoint);
     const batch = batchOf([...manyRuns(2), { id: runId(9), operation: "patch" }]);
     expect(outcomesByRun(batch, await to.sink.send(batch, neverAborted()))).toEqual([
       "delivered",
@@ -159,7 +159,7 @@ describe("the format of a request", () => {
 
   test("without any endpoint the runs are rejected, and the next batch starts with multipart again", async () => {
     await using server = await loopbackServer({ runs: [missing, missing, missing, accepted] });
-    await using to = httpSinkTo(server.endpoint);
+    await using to = createTestSink(server.endpoint);
     const batch = batchOf(manyRuns(1));
     expect(await to.sink.send(batch, neverAborted())).toMatchObject({ rejection: { status: 404 } });
     expect(await to.sink.send(batch, neverAborted())).toEqual({ kind: "delivered" });
@@ -173,7 +173,7 @@ describe("the format of a request", () => {
 
   test("a run without a dotted order is sent alone, also to a server with batches", async () => {
     await using server = await loopbackServer();
-    await using to = httpSinkTo(server.endpoint);
+    await using to = createTestSink(server.endpoint);
     await to.sink.send(batchOf([{ id: runId(1), withoutDottedOrder: true }]), neverAborted());
     expect(server.requests[0]).toMatchObject({ method: "POST", path: "/runs" });
     expect(to.state.formatFor({ isSmall: false })).toBe("multipart");
@@ -181,14 +181,14 @@ describe("the format of a request", () => {
 
   test("the path of a base address is kept", async () => {
     await using server = await loopbackServer();
-    await using to = httpSinkTo(`${server.endpoint}/api/v1`);
+    await using to = createTestSink(`${server.endpoint}/api/v1`);
     await to.sink.send(batchOf(manyRuns(1)), neverAborted());
     expect(server.requests[0]?.path).toBe("/api/v1/runs/batch");
   });
 
   test("no name, tag, project or value of a caller appears in a part's headers", async () => {
     await using server = await loopbackServer();
-    await using to = httpSinkTo(server.endpoint);
+    await using to = createTestSink(server.endpoint);
     const evil = '"\r\nX-Evil: 1\r\n\r\n--millrace-x';
     const run = {
       name: evil,
@@ -211,7 +211,7 @@ describe("the format of a request", () => {
 describe("what a request carries", () => {
   test("the key, the workspace and extra headers, which can't replace ours", async () => {
     await using server = await loopbackServer();
-    await using to = httpSinkTo(server.endpoint, {
+    await using to = createTestSink(server.endpoint, {
       apiKey: "the-key",
       workspaceId: "the-workspace",
       headers: {
@@ -243,14 +243,14 @@ describe("what a request carries", () => {
 
   test("without a key, an extra header can't provide one", async () => {
     await using server = await loopbackServer();
-    await using to = httpSinkTo(server.endpoint, { headers: { "X-Api-Key": "evil" } });
+    await using to = createTestSink(server.endpoint, { headers: { "X-Api-Key": "evil" } });
     await to.sink.send(batchOf(manyRuns(1)), neverAborted());
     expect(server.requests[0]?.headers).not.toHaveProperty("x-api-key");
   });
 
   test("a header with a line end is refused permanently, and nothing is sent", async () => {
     await using server = await loopbackServer();
-    await using to = httpSinkTo(server.endpoint, { headers: { "x-team": "a\r\nx-evil: 1" } });
+    await using to = createTestSink(server.endpoint, { headers: { "x-team": "a\r\nx-evil: 1" } });
     expect(await to.sink.send(batchOf(manyRuns(1)), neverAborted())).toMatchObject({
       kind: "rejected",
       rejection: { code: "OPTION", message: expect.stringContaining("x-team") as string },
@@ -260,7 +260,7 @@ describe("what a request carries", () => {
 
   test("requests and bytes are counted as sent, once", async () => {
     await using server = await loopbackServer();
-    await using to = httpSinkTo(server.endpoint);
+    await using to = createTestSink(server.endpoint);
     await to.sink.send(batchOf(manyRuns(3)), neverAborted());
     const bytes = server.requests[0]!.body.length;
     expect(to.traffic).toMatchObject({ requests: 1, bytesSent: bytes, responses: 1 });
@@ -271,7 +271,7 @@ describe("what a request carries", () => {
   test("no more requests are in flight than the connection allows", async () => {
     let underWay = 0;
     let mostInFlight = 0;
-    const slowly: ScriptedAnswer = (response) => {
+    const slowly: ScriptedResponse = (response) => {
       mostInFlight = Math.max(mostInFlight, ++underWay);
       setTimeout(() => {
         underWay -= 1;
@@ -279,7 +279,7 @@ describe("what a request carries", () => {
       }, 5);
     };
     await using server = await loopbackServer({ runs: [slowly] });
-    await using to = httpSinkTo(server.endpoint, { requestsInFlight: 3 });
+    await using to = createTestSink(server.endpoint, { requestsInFlight: 3 });
     const batch = batchOf(manyRuns(1));
     await Promise.all(Array.from({ length: 20 }, () => to.sink.send(batch, neverAborted())));
     expect(mostInFlight).toBe(3);

@@ -4,13 +4,13 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { SharedTraffic } from "../../src/model/records/shared-traffic.ts";
 import type { ShippingOptions, ShipTask } from "../../src/model/records/shipping.ts";
 import { WorkerPool } from "../../src/workers/host/pool.ts";
-import { connectionTo } from "../support/connections.ts";
-import { hang, loopbackServer } from "../support/loopback-server.ts";
+import { createTestConnection } from "../support/connections.ts";
+import { neverRespond, loopbackServer } from "../support/loopback-server.ts";
 import { copyPackage } from "../support/package-copy.ts";
 import { manyRuns, tapeOf } from "../support/run-batch.ts";
 
 const shippingTo = (endpoint: string): ShippingOptions => ({
-  connection: connectionTo(endpoint),
+  connection: createTestConnection(endpoint),
   attempts: 1,
   retryAfterLimitMs: 0,
   maxResponseBytes: 65_536,
@@ -79,7 +79,9 @@ test("nothing is started before the first tape", async () => {
 });
 
 test("a worker that crashes with a tape rejects it; the next tape goes to a new worker", async () => {
-  await using server = await loopbackServer({ runs: [{ status: 202 }, hang, { status: 202 }] });
+  await using server = await loopbackServer({
+    runs: [{ status: 202 }, neverRespond, { status: 202 }],
+  });
   const { pool, inline } = poolTo(server.endpoint);
   await pool.ship(taskOf(1));
   const doomed = pool.ship(taskOf(1));
@@ -116,7 +118,7 @@ test("many tapes at once share the worker", async () => {
 });
 
 test("close ends running tasks, and may be called twice", async () => {
-  await using server = await loopbackServer({ runs: [hang] });
+  await using server = await loopbackServer({ runs: [neverRespond] });
   const { pool } = poolTo(server.endpoint);
   const shipped = pool.ship(taskOf(1));
   const ended = Promise.allSettled([shipped]);

@@ -22,7 +22,7 @@ function policyOf(options: Partial<SinkRetryPolicy> = {}) {
     maxWaitMs: 1_000,
     retryAfterLimitMs: 60_000,
     onRetry: () => undefined,
-    onFailedTry: () => undefined,
+    onFailedAttempt: () => undefined,
     random: () => 0,
     wait: (delayMs) => {
       waits.push(delayMs);

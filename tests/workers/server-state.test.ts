@@ -4,12 +4,12 @@ import type { Compression } from "../../src/model/options/connection.ts";
 import { defaultServerInfo } from "../../src/model/resources/server-info.ts";
 import { compress, zstdCompressSync } from "../../src/workers/sinks/compression.ts";
 import { ServerState } from "../../src/workers/sinks/server-state.ts";
-import { httpSinkTo, neverAborted } from "../support/connections.ts";
-import { breakOff, hang, loopbackServer } from "../support/loopback-server.ts";
-import type { ScriptedAnswer } from "../support/loopback-server.ts";
+import { createTestSink, neverAborted } from "../support/connections.ts";
+import { destroyConnection, neverRespond, loopbackServer } from "../support/loopback-server.ts";
+import type { ScriptedResponse } from "../support/loopback-server.ts";
 import { batchOf, manyRuns } from "../support/run-batch.ts";
 
-const missing: ScriptedAnswer = { status: 404, body: '{"detail":"Not Found"}' };
+const missing: ScriptedResponse = { status: 404, body: '{"detail":"Not Found"}' };
 const hasZstd = zstdCompressSync !== undefined;
 
 describe("how bodies are compressed", () => {
@@ -45,7 +45,7 @@ describe("how bodies are compressed", () => {
   });
 });
 
-const offer = (gzip: boolean, zstd: boolean): ScriptedAnswer => ({
+const offer = (gzip: boolean, zstd: boolean): ScriptedResponse => ({
   body: JSON.stringify({
     version: "1.0.0",
     instance_flags: { gzip_body_enabled: gzip, zstd_compression_enabled: zstd },
@@ -57,7 +57,7 @@ describe("compression", () => {
 
   test("before /info offers gzip, bodies are uncompressed; afterwards gzip is used if requested", async () => {
     await using server = await loopbackServer({ info: offer(true, false) });
-    await using to = httpSinkTo(server.endpoint, { compression: "gzip" });
+    await using to = createTestSink(server.endpoint, { compression: "gzip" });
     await to.sink.send(big, neverAborted());
     await to.sink.readInfo(neverAborted());
     await to.sink.send(big, neverAborted());
@@ -73,7 +73,7 @@ describe("compression", () => {
       info: offer(true, false),
       runs: [{ status: 415 }, { status: 202 }],
     });
-    await using to = httpSinkTo(server.endpoint, { compression: "gzip" });
+    await using to = createTestSink(server.endpoint, { compression: "gzip" });
     await to.sink.readInfo(neverAborted());
     expect(await to.sink.send(big, neverAborted())).toEqual({ kind: "delivered" });
     expect(await to.sink.send(big, neverAborted())).toEqual({ kind: "delivered" });
@@ -83,7 +83,7 @@ describe("compression", () => {
 
   test("after a 415 for an uncompressed body, it is not sent again at once", async () => {
     await using server = await loopbackServer({ runs: [{ status: 415 }] });
-    await using to = httpSinkTo(server.endpoint);
+    await using to = createTestSink(server.endpoint);
     expect(await to.sink.send(big, neverAborted())).toMatchObject({
       kind: "retry",
       isServerUnavailable: false,
@@ -93,7 +93,7 @@ describe("compression", () => {
 
   test("a body that is too small to benefit stays uncompressed", async () => {
     await using server = await loopbackServer({ info: offer(true, false) });
-    await using to = httpSinkTo(server.endpoint, { compression: "gzip" });
+    await using to = createTestSink(server.endpoint, { compression: "gzip" });
     await to.sink.readInfo(neverAborted());
     await to.sink.send(batchOf(manyRuns(1)), neverAborted());
     expect(server.runRequests[0]?.headers).not.toHaveProperty("content-encoding");
@@ -103,7 +103,7 @@ describe("compression", () => {
     "%s sends uncompressed bodies to a loopback address, whatever it offers",
     async (compression) => {
       await using server = await loopbackServer({ info: offer(true, true) });
-      await using to = httpSinkTo(server.endpoint, { compression });
+      await using to = createTestSink(server.endpoint, { compression });
       await to.sink.readInfo(neverAborted());
       await to.sink.send(big, neverAborted());
       expect(server.runRequests[0]?.headers).not.toHaveProperty("content-encoding");
@@ -112,19 +112,19 @@ describe("compression", () => {
 });
 
 describe("/info", () => {
-  const bodies: readonly (readonly [string, ScriptedAnswer])[] = [
-    ["hangs", hang],
+  const bodies: readonly (readonly [string, ScriptedResponse])[] = [
+    ["hangs", neverRespond],
     ["is 500", { status: 500 }],
     ["is 404", missing],
     ["is garbage", { body: "<html>" }],
     ["is JSON of another kind", { body: '[1, "two", null]' }],
     ["is empty", { body: "" }],
-    ["breaks off", breakOff],
+    ["breaks off", destroyConnection],
   ];
 
   test.each(bodies)("that %s keeps the defaults, and runs do not wait for it", async (_, info) => {
     await using server = await loopbackServer({ info });
-    await using to = httpSinkTo(server.endpoint, { requestsInFlight: 1, compression: "gzip" });
+    await using to = createTestSink(server.endpoint, { requestsInFlight: 1, compression: "gzip" });
     const abort = new AbortController();
     const infoRequest = to.sink.readInfo(abort.signal).catch(() => undefined);
     expect(await to.sink.send(batchOf(manyRuns(30)), neverAborted())).toEqual({
@@ -139,7 +139,7 @@ describe("/info", () => {
   test("without multipart causes batch JSON from then on", async () => {
     const info = { body: '{"batch_ingest_config":{"use_multipart_endpoint":false}}' };
     await using server = await loopbackServer({ info });
-    await using to = httpSinkTo(server.endpoint);
+    await using to = createTestSink(server.endpoint);
     await to.sink.readInfo(neverAborted());
     await to.sink.send(batchOf(manyRuns(1)), neverAborted());
     expect(server.runRequests[0]?.path).toBe("/runs/batch");

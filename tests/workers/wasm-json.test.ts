@@ -11,7 +11,7 @@ import { RunJson } from "../../src/workers/json/run-json.ts";
 import { TapeBatch } from "../../src/workers/sinks/tape-batch.ts";
 import { TapeReader } from "../../src/workers/json/tape-reader.ts";
 import { WasmJson } from "../../src/workers/json/wasm-json.ts";
-import { jsonOfTape } from "../support/json-of-tape.ts";
+import { writeJson } from "../support/written-json.ts";
 import { manyRuns, runId, tapeOf } from "../support/run-batch.ts";
 import type { TestRecord } from "../support/run-batch.ts";
 
@@ -160,7 +160,7 @@ test("a text of any length with special characters anywhere is written as JSON.s
     fc.property(text, fc.integer({ min: 0, max: 300 }), (generated, before) => {
       const plain = "x".repeat(before) + generated;
       const wide = "ж".repeat(before) + generated;
-      expect(jsonOfTape([plain, wide, generated])).toBe(JSON.stringify([plain, wide, generated]));
+      expect(writeJson([plain, wide, generated])).toBe(JSON.stringify([plain, wide, generated]));
     }),
     { numRuns: 2_000 },
   );
@@ -172,7 +172,7 @@ test("long texts with special characters at every boundary between steps are wri
       for (let at = border - 3; at <= border + 3; at++) {
         for (const fill of ["x", "ж"]) {
           const long = `${fill.repeat(at)}${character}${fill.repeat(40)}`;
-          expect(jsonOfTape(long)).toBe(JSON.stringify(long));
+          expect(writeJson(long)).toBe(JSON.stringify(long));
         }
       }
     }
@@ -188,14 +188,14 @@ test("a number is written as JSON.stringify does", () => {
     fc.property(
       fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fraction),
       (generated) => {
-        expect(jsonOfTape(generated)).toBe(JSON.stringify(generated));
+        expect(writeJson(generated)).toBe(JSON.stringify(generated));
       },
     ),
     { numRuns: 5_000 },
   );
   const bounds = [1e15, 999_999_999_999_999, 1e21, 1e-6, 1e-7, 0.1 + 0.2, 2 ** 53, 5e-324];
   for (const bound of [...bounds, 1.7976931348623157e308, 123_456_789.123_456, 0.000_001_5]) {
-    expect(jsonOfTape([bound, -bound])).toBe(JSON.stringify([bound, -bound]));
+    expect(writeJson([bound, -bound])).toBe(JSON.stringify([bound, -bound]));
   }
 });
 

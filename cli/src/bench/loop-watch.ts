@@ -15,7 +15,7 @@ export interface LoopFigures {
    * ticks of a 1 ms timer. CPU time excludes the load of other processes. Absent where the CPU time of a thread
    * can't be read, or where it was not measured.
    */
-  readonly longestHoldMs?: number;
+  readonly longestBlockMs?: number;
 }
 
 const tickMs = 1;
@@ -29,11 +29,11 @@ export class LoopWatch {
   #longestBlockMicros = 0;
 
   /**
-   * `holds` also measures the longest event-loop block. This reads the thread's CPU time every millisecond,
+   * `measuresBlocks` also measures the longest event-loop block. This reads the thread's CPU time every millisecond,
    * which uses a few percent of the thread.
    */
-  constructor({ holds }: { readonly holds: boolean }) {
-    this.#measuresBlocks = holds;
+  constructor({ measuresBlocks }: { readonly measuresBlocks: boolean }) {
+    this.#measuresBlocks = measuresBlocks;
   }
 
   start(): void {
@@ -48,7 +48,7 @@ export class LoopWatch {
   /** The measurements since `start`. */
   get figures(): LoopFigures {
     const block =
-      this.#cpuMicros === undefined ? {} : { longestHoldMs: this.#longestBlockMicros / 1_000 };
+      this.#cpuMicros === undefined ? {} : { longestBlockMs: this.#longestBlockMicros / 1_000 };
     return {
       delayMsP50: this.#delay.percentile(50) / 1e6,
       delayMsP99: this.#delay.percentile(99) / 1e6,

@@ -35,7 +35,7 @@ const mebibyte = 1_048_576;
 export class Meter {
   recorded = 0;
   readonly #client: Client;
-  readonly #loop = new LoopWatch({ holds: false });
+  readonly #loop = new LoopWatch({ measuresBlocks: false });
   #startedAt = 0;
   #endedAt: number | undefined;
   #cpuAtStart: number | undefined;

@@ -22,7 +22,7 @@ export interface Load extends LoadPlan {
 const tickMs = 10;
 /** After recording: how long to wait for a server that acknowledges nothing, in milliseconds. */
 const patienceMs = 30_000;
-/** The same wait after the user has interrupted the command. */
+/** Like `patienceMs`, after the user has interrupted the command. */
 const interruptedPatienceMs = 2_000;
 const capacityWaitMs = 1_000;
 const flushMs = 500;

@@ -14,9 +14,9 @@ export interface Check {
     | "run";
   /** `skipped`: an earlier check failed, or there is nothing to check. */
   readonly status: "ok" | "warning" | "failed" | "skipped";
-  /** What the check found, in one line. Never contains an API key. */
+  /** The finding of the check, in one line. Never contains an API key. */
   readonly found: string;
-  /** What the user should do; absent if nothing needs to be done. */
+  /** The action that the user should take; absent if none is needed. */
   readonly todo?: string;
 }
 

@@ -161,7 +161,7 @@ function adviseOnTls(code: string): string {
 export const codeOf = (error: unknown): string =>
   error instanceof Error && "code" in error ? String(error.code) : "";
 
-/** The message of an error; of an `AggregateError` that of its first error. */
+/** Returns the message of an error; for an `AggregateError`, the message of its first error. */
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) {
     return messageOf(error.errors[0]);

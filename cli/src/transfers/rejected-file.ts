@@ -22,8 +22,8 @@ export class RejectedFile {
   }
 
   /**
-   * Prepares the file. Without `doneRows`, deletes the file of an earlier upload. With it, this upload
-   * continues an interrupted one after that many rows, and adds to its file.
+   * Prepares the file. Without `doneRows`, deletes the file of an earlier upload. With `doneRows`, this upload
+   * continues an interrupted one after that many rows, and appends to its file.
    */
   async begin(doneRows: number | undefined): Promise<void> {
     if (doneRows === undefined) {
@@ -34,8 +34,8 @@ export class RejectedFile {
   }
 
   /**
-   * Adds a row. `item` is what was read from the source, written if the row has no content because it was
-   * rejected before it could be sent.
+   * Adds a row. `item` is the value that was read from the source. It is written if the row has no content, because
+   * it was rejected before it could be sent.
    */
   async add({ row, id, reason, content }: RejectedRow, item: unknown): Promise<void> {
     this.#hasRows = true;

@@ -17,7 +17,7 @@ export interface Progress {
   readonly stop: () => void;
 }
 
-/** Interval between padTwo lines where there is no terminal, in milliseconds. */
+/** Interval between two progress lines if the output is not a terminal, in milliseconds. */
 const lineIntervalMs = 5_000;
 const barLength = 20;
 const minBarLength = 5;

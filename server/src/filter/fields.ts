@@ -1,4 +1,4 @@
-import type { WordKind } from "millrace/model";
+import type { ValueKind } from "millrace/model";
 import type { Comparator } from "./ast.ts";
 
 /** The type of a field, which determines its comparators and values. */
@@ -42,7 +42,7 @@ export interface Field {
   /** The allowed values, for the type choice. */
   readonly choices?: readonly string[];
   /** The kind of suggestions for its values. */
-  readonly words?: WordKind;
+  readonly words?: ValueKind;
   /** Description for the documentation and the UI. */
   readonly doc: string;
 }
@@ -115,8 +115,8 @@ const toTable = (rows: readonly FieldRow[]): FieldTable =>
 const pathPlaceholder = "<path>";
 
 interface EntrySuggestions {
-  readonly key: WordKind;
-  readonly value: WordKind;
+  readonly key: ValueKind;
+  readonly value: ValueKind;
 }
 
 /** `words`: the kinds of suggestions for keys and values, if there are any. */

@@ -1,10 +1,10 @@
-import type { FilterWords, FunctionWord } from "millrace/model";
+import type { FilterLanguage, FilterFunction } from "millrace/model";
 import { comparators } from "./ast.ts";
 import type { Comparator } from "./ast.ts";
 import { comparatorsOf, valuesOf } from "./fields.ts";
 import type { FieldTable } from "./fields.ts";
 
-const combinations: readonly Omit<FunctionWord, "combines">[] = [
+const combinations: readonly Omit<FilterFunction, "combines">[] = [
   { name: "and", form: "and(a, b, …)", doc: "All conditions match." },
   { name: "or", form: "or(a, b, …)", doc: "At least one condition matches." },
   { name: "not", form: "not(a)", doc: "The condition does not match." },
@@ -24,7 +24,7 @@ const comparisons: { readonly [Name in Comparator]: readonly [form: string, doc:
   like: ['like(field, "pattern")', "Matches the pattern: % is any text, _ is one character."],
 };
 
-const functions: readonly FunctionWord[] = [
+const functions: readonly FilterFunction[] = [
   ...combinations.map((word) => ({ ...word, combines: true })),
   ...comparators.map((name) => {
     const [form, doc] = comparisons[name];
@@ -36,7 +36,7 @@ const functions: readonly FunctionWord[] = [
  * The functions, and the fields of a table, as data for completion in the UI. Their descriptions are also in the
  * documentation.
  */
-export const filterWords = (fields: FieldTable): FilterWords => ({
+export const filterWords = (fields: FieldTable): FilterLanguage => ({
   functions,
   fields: [...fields.values()].map(({ name, type, choices = [], nullable, words = null, doc }) => ({
     name,

@@ -236,7 +236,7 @@ export const memoryDataDir = ":memory:";
  * @throws OptionError an option is out of range, or the server would be open to the network without a key.
  */
 export function parseServerOptions(options: ServerOptions): ServerSettings {
-  checkKeys(options, optionKeys, { what: "startServer", error: OptionError });
+  checkKeys(options, optionKeys, { subject: "startServer", error: OptionError });
   const { port = defaultPort, host = "127.0.0.1", dataDir = "./.millrace", apiKeys = [] } = options;
   const { queryTimeoutMs = serverLimits.queryMs } = options;
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {

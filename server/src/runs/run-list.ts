@@ -1,4 +1,4 @@
-import type { WordKind } from "millrace/model";
+import type { ValueKind } from "millrace/model";
 import type { RunFilter, RunPosition } from "./run-query.ts";
 import type { StoredRun } from "./run-row.ts";
 
@@ -50,7 +50,7 @@ export interface CountQuery {
 /** Query for filter suggestions: names, types, tags, metadata or feedback keys of a project's runs. */
 export interface WordQuery {
   readonly projectId: string;
-  readonly kind: WordKind;
+  readonly kind: ValueKind;
   /** For `metadata_value`: the metadata key whose values are listed. */
   readonly key?: string;
   readonly prefix: string;

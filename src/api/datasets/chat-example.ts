@@ -12,7 +12,7 @@ export function toChat(
   reply: ChatMessage | undefined,
 ): { readonly inputs: KeyValues; readonly outputs: KeyValues | undefined } {
   if (!Array.isArray(messages) || messages.length === 0) {
-    throw new ValidationError("messages must hold at least one message");
+    throw new ValidationError("messages must contain at least one message");
   }
   const input = (messages as readonly ChatMessage[]).map(toMessage);
   return {

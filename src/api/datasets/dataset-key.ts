@@ -5,16 +5,16 @@ import { parseList } from "../../model/fields.ts";
 import { assertUuid } from "../../model/ids.ts";
 import type { Call, CallOptions } from "../http/http.ts";
 
-/** Names a dataset by its id or by its name, never both. */
+/** Identifies a dataset by its id or by its name, never both. */
 export type DatasetKey =
   | { readonly datasetId: string; readonly datasetName?: undefined }
   | { readonly datasetName: string; readonly datasetId?: undefined };
 
-/** Names a version of a dataset by its time (a Date, or ISO 8601 text) or by its tag. */
+/** Identifies a version of a dataset by its time (a Date or an ISO 8601 string) or by its tag. */
 export type VersionKey = Date | string;
 
 /**
- * The specification prescribes the messages (section 5).
+ * Requires exactly one of id and name. The specification prescribes the messages (section 5).
  *
  * @throws {@link ValidationError} neither id nor name, both, or an id that is not a UUID.
  */
@@ -34,7 +34,7 @@ export function assertDatasetKey({ datasetId, datasetName }: DatasetKey): void {
 
 export function assertDatasetName(name: unknown): void {
   if (typeof name !== "string" || name === "") {
-    throw new ValidationError("The name of a dataset must be a text, not empty");
+    throw new ValidationError("The name of a dataset must be a non-empty string");
   }
 }
 
@@ -54,17 +54,17 @@ export async function readDataset(
   const response = await call("listDatasets", { query: { name, limit: 1 }, signal });
   const [dataset] = parseList(response, "datasets", parseDataset);
   if (dataset === undefined) {
-    throw datasetNotFound(key);
+    throw createDatasetNotFound(key);
   }
   return dataset;
 }
 
 /**
- * The id of the dataset. A dataset that is named by its name is read to learn its id.
+ * Returns the id of the dataset. If only the name is known, the dataset is read to find its id.
  *
  * @throws {@link NotFoundError} `Dataset[...] not found`.
  */
-export async function datasetIdOf(
+export async function resolveDatasetId(
   call: Call,
   key: DatasetKey,
   options: CallOptions,
@@ -81,12 +81,12 @@ export async function withDatasetNotFound(
   try {
     return await send();
   } catch (error) {
-    throw error instanceof NotFoundError ? datasetNotFound(key, error) : error;
+    throw error instanceof NotFoundError ? createDatasetNotFound(key, error) : error;
   }
 }
 
-/** The specification prescribes the beginning of the message (section 8). */
-function datasetNotFound(
+/** The specification prescribes the beginning of this message (section 8). */
+function createDatasetNotFound(
   { datasetId: id, datasetName: name }: DatasetKey,
   cause?: NotFoundError,
 ): NotFoundError {
@@ -104,14 +104,14 @@ function datasetNotFound(
 /**
  * Converts a version to the form of the wire.
  *
- * @throws {@link ValidationError} it is neither a time nor a tag.
+ * @throws {@link ValidationError} if the value is neither a time nor a tag.
  */
 export function toVersion(version: VersionKey | undefined, name: string): string | undefined {
   if (version === undefined || (typeof version === "string" && version !== "")) {
     return version;
   }
   if (!(version instanceof Date) || Number.isNaN(version.getTime())) {
-    throw new ValidationError(`${name} must be a Date, a text that is a time, or a tag`);
+    throw new ValidationError(`${name} must be a Date, a string with a time, or a tag`);
   }
   return version.toISOString();
 }

@@ -7,7 +7,7 @@ import type { ByteSource } from "../http/streamed-bodies.ts";
 /** A dataset by id or name, and the signal that cancels the call. */
 export type DatasetCall = DatasetKey & CallOptions;
 
-/** What `datasets.create` takes. */
+/** Arguments of {@link Datasets.create}. */
 export interface CreateDataset extends CallOptions {
   readonly name: string;
   readonly description?: string | undefined;
@@ -22,7 +22,7 @@ export interface CreateDataset extends CallOptions {
   readonly id?: string | undefined;
 }
 
-/** What `datasets.createFromCsv` takes: a file, and which columns are inputs and outputs. */
+/** Arguments of {@link Datasets.createFromCsv}: a file, and which columns are inputs and outputs. */
 export interface CreateDatasetFromCsv extends CallOptions {
   /** A path or a `file:` URL, bytes, a Blob, or a stream. A file is read as it is sent. */
   readonly file: ByteSource;
@@ -40,7 +40,7 @@ export interface CreateDatasetFromCsv extends CallOptions {
 }
 
 /**
- * What `datasets.update` takes: which dataset, and its new values. Properties that are left out stay
+ * Arguments of {@link Datasets.update}: which dataset, and its new values. Properties that are left out stay
  * unchanged; `null` removes the value.
  */
 export type UpdateDataset = DatasetCall & {
@@ -53,7 +53,7 @@ export type UpdateDataset = DatasetCall & {
   readonly metadata?: KeyValues | null | undefined;
 };
 
-/** What `datasets.list` takes. A dataset must match every filter. */
+/** Filters of {@link Datasets.list}. A dataset is listed if it matches all of them. */
 export interface ListDatasets extends CallOptions {
   readonly datasetIds?: readonly string[] | undefined;
   readonly datasetName?: string | undefined;
@@ -74,13 +74,13 @@ export type DatasetAsOf = DatasetCall & {
   readonly asOf?: VersionKey | undefined;
 };
 
-/** What `datasets.diff` takes: the two versions to compare. */
+/** Arguments of {@link Datasets.diff}: the two versions to compare. */
 export type DiffDataset = DatasetCall & {
   readonly fromVersion: VersionKey;
   readonly toVersion: VersionKey;
 };
 
-/** What `datasets.listVersions` takes. A version must match every filter. */
+/** Filters of {@link Datasets.listVersions}. A version is listed if it matches all of them. */
 export type ListDatasetVersions = DatasetCall & {
   /** Only versions that changed this example. */
   readonly exampleId?: string | undefined;
@@ -90,21 +90,21 @@ export type ListDatasetVersions = DatasetCall & {
   readonly limit?: number | undefined;
 };
 
-/** What `datasets.readVersion` takes: a time or a tag, never both. */
+/** Arguments of {@link Datasets.readVersion}: a time or a tag, never both. */
 export type ReadDatasetVersion = DatasetCall &
   (
     | { readonly asOf: VersionKey; readonly tag?: undefined }
     | { readonly tag: string; readonly asOf?: undefined }
   );
 
-/** What `datasets.tag` takes: the version, and its new tag. */
+/** Arguments of {@link Datasets.tag}: the version, and its new tag. */
 export type TagDataset = DatasetCall & {
   readonly asOf: VersionKey;
   /** If another version has this tag, the tag moves to this version. */
   readonly tag: string;
 };
 
-/** What `datasets.updateSplits` takes: examples to add to a split, or to remove from it. */
+/** Arguments of {@link Datasets.updateSplits}: examples to add to a split, or to remove from it. */
 export type UpdateDatasetSplits = DatasetCall & {
   readonly splitName: string;
   readonly exampleIds: readonly string[];
@@ -112,13 +112,13 @@ export type UpdateDatasetSplits = DatasetCall & {
   readonly remove?: boolean | undefined;
 };
 
-/** What `datasets.index` takes. */
+/** Arguments of {@link Datasets.index}. */
 export type IndexDataset = DatasetCall & {
   /** Tag of the version to index. @defaultValue the latest version */
   readonly tag?: string | undefined;
 };
 
-/** What `datasets.search` takes. */
+/** Arguments of {@link Datasets.search}. */
 export type SearchDataset = DatasetCall & {
   /** Inputs to search for: the most similar examples are returned. */
   readonly inputs: KeyValues;
@@ -137,7 +137,7 @@ export interface FilterSharedExamples extends CallOptions {
   readonly filter?: string | undefined;
 }
 
-/** What `datasets.listSharedExamples` takes. */
+/** Arguments of {@link Datasets.listSharedExamples}. */
 export interface ListSharedExamples extends FilterSharedExamples {
   /** Maximum number of examples, from 1. @defaultValue all of them */
   readonly limit?: number | undefined;

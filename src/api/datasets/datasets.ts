@@ -14,9 +14,9 @@ import type { EndpointName } from "../../model/endpoints.ts";
 import { ValidationError } from "../../model/errors.ts";
 import { parseCount, parseExample } from "../../model/resources/example.ts";
 import type { Example } from "../../model/resources/example.ts";
-import { Fields, definedOf, parseList } from "../../model/fields.ts";
-import { checkId, checkIds } from "../../model/ids.ts";
-import { datasetUrl, publicToken, sharedDatasetUrl } from "../../model/links.ts";
+import { Fields, omitUndefined, parseList } from "../../model/fields.ts";
+import { validateId, validateIds } from "../../model/ids.ts";
+import { datasetUrl, extractShareToken, sharedDatasetUrl } from "../../model/links.ts";
 import { assertChange } from "../http/assert-change.ts";
 import { formBody } from "../http/form.ts";
 import type { ApiTransport, CallOptions } from "../http/http.ts";
@@ -40,7 +40,7 @@ import type { CloneTools, ClonedDataset } from "./dataset-clone.ts";
 import {
   assertDatasetKey,
   assertDatasetName,
-  datasetIdOf,
+  resolveDatasetId,
   readDataset,
   toVersion,
   withDatasetNotFound,
@@ -110,8 +110,8 @@ export class Datasets {
   async create(dataset: CreateDataset): Promise<Dataset> {
     const { name, description, metadata, signal } = dataset;
     assertDatasetName(name);
-    const json = definedOf({
-      id: checkId(dataset.id, "dataset id"),
+    const json = omitUndefined({
+      id: validateId(dataset.id, "dataset id"),
       name,
       description,
       data_type: checkDataType(dataset.dataType),
@@ -174,7 +174,7 @@ export class Datasets {
    */
   list(filter: ListDatasets = {}): Pages<Dataset> {
     const { datasetIds: ids, metadata, limit, signal } = filter;
-    checkIds(ids, "dataset id");
+    validateIds(ids, "dataset id");
     const first = checkOffset(filter.offset, ids);
     const query = {
       name: filter.datasetName,
@@ -208,7 +208,7 @@ export class Datasets {
     if (name !== undefined) {
       assertDatasetName(name);
     }
-    const json = definedOf({
+    const json = omitUndefined({
       name,
       description,
       inputs_schema_definition: changes.inputsSchema,
@@ -217,7 +217,7 @@ export class Datasets {
     });
     assertChange(json, ["name", "description", "inputsSchema", "outputsSchema", "metadata"]);
     const { call } = this.#transport;
-    const id = await datasetIdOf(call, changes, changes);
+    const id = await resolveDatasetId(call, changes, changes);
     return parseDataset(
       await withDatasetNotFound(changes, () =>
         call("updateDataset", { path: { id }, json, signal }),
@@ -234,17 +234,17 @@ export class Datasets {
   async delete(key: DatasetCall): Promise<void> {
     const { signal } = key;
     const { call } = this.#transport;
-    const id = await datasetIdOf(call, key, key);
+    const id = await resolveDatasetId(call, key, key);
     await withDatasetNotFound(key, () => call("deleteDataset", { path: { id }, signal }));
   }
 
   /**
-   * Deletes datasets, 100 a request.
+   * Deletes datasets, 100 per request.
    *
    * @throws {@link ValidationError} an id is not a UUID.
    */
   async deleteMany(ids: readonly string[], { signal }: CallOptions = {}): Promise<void> {
-    checkIds(ids, "dataset id");
+    validateIds(ids, "dataset id");
     for (const chunk of chunksOf(ids)) {
       await this.#transport.call("deleteDatasets", { query: { dataset_ids: chunk }, signal });
     }
@@ -257,7 +257,7 @@ export class Datasets {
    */
   async url(key: DatasetCall): Promise<string> {
     const { id, tenantId } = await this.read(key);
-    const owner = tenantId ?? (await this.#tenants.own(key));
+    const owner = tenantId ?? (await this.#tenants.readOwnId(key));
     return datasetUrl(this.#host, { tenantId: owner, datasetId: id });
   }
 
@@ -270,10 +270,10 @@ export class Datasets {
     assertDatasetKey(filter);
     const { search, limit, signal } = filter;
     const { call } = this.#transport;
-    const query = { search, example: checkId(filter.exampleId, "example id") };
+    const query = { search, example: validateId(filter.exampleId, "example id") };
     let id: string;
     return pagesByOffset(limit, async (page) => {
-      id = page.offset === 0 ? await datasetIdOf(call, filter, filter) : id;
+      id = page.offset === 0 ? await resolveDatasetId(call, filter, filter) : id;
       const init = { path: { id }, query: { ...query, ...page }, signal };
       const response = await withDatasetNotFound(filter, () => call("listDatasetVersions", init));
       return parseList(response, "versions of a dataset", parseDatasetVersion);
@@ -292,7 +292,7 @@ export class Datasets {
       throw new ValidationError("Exactly one of asOf and tag must be provided");
     }
     const query = { as_of: toVersion(asOf, "asOf"), tag: toVersion(tag, "tag") };
-    const id = await datasetIdOf(this.#transport.call, key, key);
+    const id = await resolveDatasetId(this.#transport.call, key, key);
     const init = { path: { id }, query, signal };
     return parseDatasetVersion(await this.#transport.call("readDatasetVersion", init));
   }
@@ -306,10 +306,10 @@ export class Datasets {
   async tag(request: TagDataset): Promise<DatasetVersion> {
     const { tag, signal } = request;
     if (typeof tag !== "string" || tag === "") {
-      throw new ValidationError("The tag of a version must be a text, not empty");
+      throw new ValidationError("The tag of a version must be a non-empty string");
     }
     const json = { as_of: requireVersion(request.asOf, "asOf"), tag };
-    const id = await datasetIdOf(this.#transport.call, request, request);
+    const id = await resolveDatasetId(this.#transport.call, request, request);
     const init = { path: { id }, json, signal };
     return parseDatasetVersion(await this.#transport.call("tagDatasetVersion", init));
   }
@@ -325,7 +325,7 @@ export class Datasets {
       from_version: requireVersion(request.fromVersion, "fromVersion"),
       to_version: requireVersion(request.toVersion, "toVersion"),
     };
-    const id = await datasetIdOf(this.#transport.call, request, request);
+    const id = await resolveDatasetId(this.#transport.call, request, request);
     const init = { path: { id }, query, signal: request.signal };
     return parseDatasetDiff(await this.#transport.call("diffDatasetVersions", init));
   }
@@ -333,7 +333,7 @@ export class Datasets {
   /** Lists the names of all splits of a dataset. */
   async listSplits(key: DatasetAsOf): Promise<readonly string[]> {
     const query = { as_of: toVersion(key.asOf, "asOf") };
-    const id = await datasetIdOf(this.#transport.call, key, key);
+    const id = await resolveDatasetId(this.#transport.call, key, key);
     const init = { path: { id }, query, signal: key.signal };
     return parseTexts(await this.#transport.call("listDatasetSplits", init), "splits");
   }
@@ -346,17 +346,17 @@ export class Datasets {
   async updateSplits(request: UpdateDatasetSplits): Promise<void> {
     const { splitName, exampleIds, remove = false, signal } = request;
     if (typeof splitName !== "string" || splitName === "") {
-      throw new ValidationError("The name of a split must be a text, not empty");
+      throw new ValidationError("The name of a split must be a non-empty string");
     }
     if (!Array.isArray(exampleIds) || exampleIds.length === 0) {
-      throw new ValidationError("exampleIds must name at least one example");
+      throw new ValidationError("exampleIds must contain at least one id");
     }
-    const json = definedOf({
+    const json = omitUndefined({
       split_name: splitName,
-      examples: checkIds(exampleIds, "example id"),
+      examples: validateIds(exampleIds, "example id"),
       remove,
     });
-    const id = await datasetIdOf(this.#transport.call, request, request);
+    const id = await resolveDatasetId(this.#transport.call, request, request);
     await this.#transport.call("updateDatasetSplits", { path: { id }, json, signal });
   }
 
@@ -386,7 +386,7 @@ export class Datasets {
    * @throws {@link NotFoundError} the link was revoked, or never existed.
    */
   async readShared(urlOrToken: string, { signal }: CallOptions = {}): Promise<Dataset> {
-    const token = publicToken(urlOrToken, { what: "dataset" });
+    const token = extractShareToken(urlOrToken, { resource: "dataset" });
     return parseDataset(
       await this.#transport.call("readSharedDataset", { path: { token }, signal }),
     );
@@ -408,7 +408,7 @@ export class Datasets {
     urlOrToken: string,
     { signal, ...filter }: FilterSharedExamples = {},
   ): Promise<number> {
-    const token = publicToken(urlOrToken, { what: "dataset" });
+    const token = extractShareToken(urlOrToken, { resource: "dataset" });
     const query = sharedQuery(filter);
     let count = 0;
     for (const id of idsByRequest(filter.exampleIds)) {
@@ -428,7 +428,7 @@ export class Datasets {
    * logged, too.
    */
   async clone(urlOrToken: string, options: CloneDataset = {}): Promise<ClonedDataset> {
-    const token = publicToken(urlOrToken, { what: "dataset" });
+    const token = extractShareToken(urlOrToken, { resource: "dataset" });
     return cloneDataset(this.#transport, { token, ...options }, this.#cloning);
   }
 
@@ -454,8 +454,8 @@ export class Datasets {
 
   /** Indexes a version for {@link Datasets.search}. Repeating the call changes nothing more. */
   async index(request: IndexDataset): Promise<void> {
-    const json = definedOf({ tag: toVersion(request.tag, "tag") });
-    const id = await datasetIdOf(this.#transport.call, request, request);
+    const json = omitUndefined({ tag: toVersion(request.tag, "tag") });
+    const id = await resolveDatasetId(this.#transport.call, request, request);
     await this.#transport.call("indexDataset", { path: { id }, json, signal: request.signal });
   }
 
@@ -471,15 +471,15 @@ export class Datasets {
         `limit must be a whole number from 1 to ${searchLimit}, not ${limit}`,
       );
     }
-    const json = definedOf({ inputs, limit, filter });
-    const id = await datasetIdOf(this.#transport.call, request, request);
+    const json = omitUndefined({ inputs, limit, filter });
+    const id = await resolveDatasetId(this.#transport.call, request, request);
     const response = await this.#transport.call("searchDataset", { path: { id }, json, signal });
     return parseList(new Fields(response, "search").value("examples"), "examples", parseExample);
   }
 
   async #callFor(name: EndpointName, key: DatasetCall): Promise<unknown> {
     const { call } = this.#transport;
-    const id = await datasetIdOf(call, key, key);
+    const id = await resolveDatasetId(call, key, key);
     return withDatasetNotFound(key, () => call(name, { path: { id }, signal: key.signal }));
   }
 
@@ -488,7 +488,7 @@ export class Datasets {
     const query = { as_of: toVersion(key.asOf, "asOf") };
     const transport = this.#transport;
     return new Pages(async function* pages() {
-      const id = await datasetIdOf(transport.call, key, key);
+      const id = await resolveDatasetId(transport.call, key, key);
       yield* linesOf(transport.download(name, { path: { id }, query, signal: key.signal }));
     });
   }
@@ -504,7 +504,9 @@ function checkDataType(type: DataType | undefined): DataType | undefined {
 function assertColumns(inputKeys: readonly string[], outputKeys: readonly string[]): void {
   const columns = [inputKeys, outputKeys].flat();
   if (!Array.isArray(inputKeys) || inputKeys.length === 0 || columns.some((key) => key === "")) {
-    throw new ValidationError("inputKeys must name at least one column, and no column is empty");
+    throw new ValidationError(
+      "inputKeys must contain at least one column, and no column name may be empty",
+    );
   }
 }
 
@@ -524,7 +526,7 @@ function nameOf(file: ByteSource): string | undefined {
 function requireVersion(version: Date | string | undefined, name: string): string {
   const text = toVersion(version, name);
   if (text === undefined) {
-    throw new ValidationError(`${name} must be a Date, a text that is a time, or a tag`);
+    throw new ValidationError(`${name} must be a Date, a string with a time, or a tag`);
   }
   return text;
 }

@@ -2,47 +2,47 @@ import type { KeyValues } from "../../model/run.ts";
 import type { DatasetKey, VersionKey } from "./dataset-key.ts";
 import type { CallOptions } from "../http/http.ts";
 
-/** Bytes that go with an example. */
+/** Binary data attached to an example. */
 export interface NewAttachment {
-  /** Such as `image/png`. */
+  /** MIME type, such as `image/png`. */
   readonly mimeType: string;
-  /** A Blob is read as it is sent: one of `fs.openAsBlob` is a file. */
+  /** The content. A Blob is read while it is sent; `fs.openAsBlob` creates one for a file. */
   readonly data: Uint8Array | ArrayBuffer | Blob;
 }
 
-/** By name: a text, not empty. */
+/** Attachments by name. A name must not be empty. */
 export type NewAttachments = Readonly<Record<string, NewAttachment>>;
 
-/** An example that is to be made. */
+/** An example to create. */
 export interface NewExample {
-  /** @defaultValue a new one */
+  /** @defaultValue a new UUID */
   readonly id?: string | undefined;
-  /** Free-form; may be left out with `useSourceRunIo` alone. */
+  /** Free-form. Required unless `useSourceRunIo` is set. */
   readonly inputs?: KeyValues | undefined;
   readonly outputs?: KeyValues | undefined;
   readonly metadata?: KeyValues | undefined;
-  /** The split or splits that it is in. @defaultValue "base" */
+  /** The split or splits that the example belongs to. @defaultValue "base" */
   readonly split?: string | readonly string[] | undefined;
-  /** The run that it is made of. */
+  /** The run that the example is created from. */
   readonly sourceRunId?: string | undefined;
-  /** Whether inputs and outputs are those of the source run. @defaultValue false */
+  /** Whether to use the inputs and outputs of the source run. @defaultValue false */
   readonly useSourceRunIo?: boolean | undefined;
   readonly createdAt?: Date | string | undefined;
-  /** Where the server takes them: {@link ValidationError} otherwise. */
+  /** If the server does not accept attachments, the call throws {@link ValidationError}. */
   readonly attachments?: NewAttachments | undefined;
 }
 
-/** What {@link Examples.create} takes: the example, and its dataset. */
+/** Arguments of {@link Examples.create}: the example, and its dataset. */
 export type CreateExample = DatasetKey & NewExample & CallOptions;
 
-/** What {@link Examples.createMany} takes: examples, and their dataset. */
+/** Arguments of {@link Examples.createMany}: the examples, and their dataset. */
 export type CreateExamples = DatasetKey &
   CallOptions & {
-    /** As many as there are: read as they are sent, and sent in chunks. */
+    /** Any number of examples. They are read while they are sent, in chunks. */
     readonly examples: Iterable<NewExample> | AsyncIterable<NewExample>;
   };
 
-/** A message of LangChain's. */
+/** A LangChain message. */
 export interface LangChainMessage {
   readonly content: unknown;
   readonly additional_kwargs?: object | undefined;
@@ -50,97 +50,100 @@ export interface LangChainMessage {
   _getType?(): string;
 }
 
-/** A message: LangChain's, or as the platform has it, which stays as it is. */
+/**
+ * A chat message: a LangChain message, which is converted, or a message in the platform's format, which stays
+ * unchanged.
+ */
 export type ChatMessage = LangChainMessage | KeyValues;
 
-/** What {@link Examples.createChat} takes: messages in place of inputs and outputs. */
+/** Arguments of {@link Examples.createChat}: messages instead of inputs and outputs. */
 export type CreateChatExample = DatasetKey &
   Omit<NewExample, "inputs" | "outputs" | "useSourceRunIo"> &
   CallOptions & {
-    /** The messages up to the answer. */
+    /** The messages before the answer. */
     readonly messages: readonly ChatMessage[];
-    /** The answer that should come. */
+    /** The expected answer of the model. */
     readonly answer?: ChatMessage | undefined;
   };
 
-/** What is left out stays as it is. */
+/** Changes of an example. A field that is left out keeps its value. */
 export interface ExampleChanges {
   readonly inputs?: KeyValues | undefined;
   readonly outputs?: KeyValues | undefined;
-  /** Replaces what is there. */
+  /** Replaces the existing value. */
   readonly metadata?: KeyValues | undefined;
-  /** Replaces what is there. */
+  /** Replaces the existing value. */
   readonly split?: string | readonly string[] | undefined;
-  /** Attachments to add; one of the same name is replaced. */
+  /** Attachments to add. An existing attachment of the same name is replaced. */
   readonly attachments?: NewAttachments | undefined;
-  /** Names of those that stay. @defaultValue all */
+  /** Names of the attachments to keep. @defaultValue all of them */
   readonly retainAttachments?: readonly string[] | undefined;
-  /** New names by old names. */
+  /** New names of attachments, by their old names. */
   readonly renameAttachments?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What {@link Examples.update} takes. */
+/** Arguments of {@link Examples.update}. */
 export interface UpdateExample extends ExampleChanges, CallOptions {}
 
-/** One of the changes that {@link Examples.updateMany} takes. */
+/** The changes of one example in {@link Examples.updateMany}. */
 export interface ExampleUpdate extends ExampleChanges {
   readonly id: string;
 }
 
-/** What {@link Examples.updateMany} takes. */
+/** Arguments of {@link Examples.updateMany}. */
 export interface UpdateExamples extends CallOptions {
-  /** As many as there are: read as they are sent, and sent in chunks. */
+  /** Any number of examples. They are read while they are sent, in chunks. */
   readonly examples: Iterable<ExampleUpdate> | AsyncIterable<ExampleUpdate>;
-  /** Where they are: needed for new attachments alone, and then looked up where it is left out. */
+  /** The dataset of the examples. Used only to add attachments; if it is left out, it is looked up. */
   readonly datasetId?: string | undefined;
 }
 
-/** What {@link Examples.read} takes: the version. */
+/** Arguments of {@link Examples.read}. */
 export interface ReadExample extends CallOptions {
-  /** The version of its dataset. @defaultValue the latest */
+  /** The version of the dataset to read. @defaultValue the latest */
   readonly asOf?: VersionKey | undefined;
 }
 
-/** Every filter that is given must hold. */
+/** Filters of examples. An example is selected if it matches all of them. */
 export type FilterExamples = DatasetKey &
   CallOptions & {
     readonly ids?: readonly string[] | undefined;
-    /** The version that is read. @defaultValue the latest */
+    /** The version of the dataset to read. @defaultValue the latest */
     readonly asOf?: VersionKey | undefined;
-    /** In any of these. */
+    /** Only examples in at least one of these splits. */
     readonly splits?: readonly string[] | undefined;
-    /** Entries that its metadata has. */
+    /** Entries that the metadata must contain. */
     readonly metadata?: KeyValues | undefined;
-    /** In the filter language. */
+    /** An expression of the filter language. */
     readonly filter?: string | undefined;
   };
 
-/** What {@link Examples.list} takes: a filter, what to answer, and how much of it. */
+/** Arguments of {@link Examples.list}: filters, and which part of the result to return. */
 export type ListExamples = FilterExamples & {
-  /** Whether large payloads are in the answer itself. @defaultValue true */
+  /** Whether large payloads are included in the response itself. @defaultValue true */
   readonly inlineS3Urls?: boolean | undefined;
-  /** Whether to say where their attachments are. @defaultValue false */
+  /** Whether to include the URLs of attachments. @defaultValue false */
   readonly includeAttachments?: boolean | undefined;
-  /** Examples that are left out at the beginning. @defaultValue 0 */
+  /** Number of examples to skip at the beginning. @defaultValue 0 */
   readonly offset?: number | undefined;
   /**
-   * `recent`: the last written first. `written`: in the order of writing, where the server offers it: then
-   * a page costs the same wherever in the list it is.
+   * `recent`: newest first. `written`: in the order in which they were written, if the server supports it; all pages
+   * of this order take equally long.
    *
    * @defaultValue "recent"
    */
   readonly order?: "recent" | "written" | undefined;
-  /** Examples at most, from 1; a page holds 100. @defaultValue all of them */
+  /** Maximum number of examples, at least 1. Each request fetches at most 100. @defaultValue all of them */
   readonly limit?: number | undefined;
 };
 
-/** What {@link Examples.deleteMany} takes beside the ids. */
+/** Options of {@link Examples.deleteMany}. */
 export interface DeleteExamples extends CallOptions {
-  /** Whether they go from earlier versions too. @defaultValue false */
+  /** Whether to delete the examples from earlier versions of the dataset too. @defaultValue false */
   readonly hardDelete?: boolean | undefined;
 }
 
-/** The ids of what was created, in the order given. */
+/** The ids of the created examples, in the order of the arguments. */
 export interface CreatedExamples {
   readonly exampleIds: readonly string[];
 }

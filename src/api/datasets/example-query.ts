@@ -1,4 +1,4 @@
-import { checkIds } from "../../model/ids.ts";
+import { validateIds } from "../../model/ids.ts";
 import { toVersion } from "./dataset-key.ts";
 import type { FilterExamples, ListExamples } from "./example-options.ts";
 import { toJson } from "../http/request.ts";
@@ -24,7 +24,7 @@ export const allMembers: readonly string[] = [
  * @throws {@link ValidationError} an id is not a UUID, or `asOf` is not a version.
  */
 export function toExampleQuery(filter: ListExamples): Readonly<Record<string, QueryValue>> {
-  checkIds(filter.ids, "example id");
+  validateIds(filter.ids, "example id");
   return {
     as_of: toVersion(filter.asOf, "asOf"),
     splits: filter.splits,

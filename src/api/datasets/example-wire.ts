@@ -1,6 +1,6 @@
 import { ValidationError } from "../../model/errors.ts";
-import { definedOf } from "../../model/fields.ts";
-import { assertUuid, checkId } from "../../model/ids.ts";
+import { omitUndefined } from "../../model/fields.ts";
+import { assertUuid, validateId } from "../../model/ids.ts";
 import type { KeyValues } from "../../model/run.ts";
 import { checkKeys } from "../../model/unknown-keys.ts";
 import type { KeyTable } from "../../model/unknown-keys.ts";
@@ -21,7 +21,7 @@ import { toIsoTime } from "../http/iso-time.ts";
 import { jsonType, toJson } from "../http/request.ts";
 import type { RequestBody } from "../http/request.ts";
 
-/** What an example may be given with: by itself, also its dataset and what ends the call. */
+/** The keys that a new example may have, including those of the call that creates it. */
 export const exampleKeys: KeyTable<CreateExample> = {
   id: true,
   inputs: true,
@@ -49,25 +49,29 @@ const changeKeys: KeyTable<ExampleUpdate & CallOptions> = {
   signal: true,
 };
 
-const inExample = { what: "An example", kind: "member", error: ValidationError } as const;
+const exampleKeyCheck = { subject: "An example", kind: "member", error: ValidationError } as const;
 
-/** An example on its way: its JSON is made once, as its size decides which request it is in. */
+/**
+ * An example that is serialized for sending. The JSON is created before the examples are divided into requests,
+ * because the division depends on its size.
+ */
 export interface ExampleDraft {
   readonly id: string;
-  /** Whether the id was made here, so that nothing else can have it. */
-  readonly isOwnId: boolean;
-  /** JSON object of all but ids, payloads and attachments. */
+  /** Whether the client generated the id, so that no other example can have it. */
+  readonly isGeneratedId: boolean;
+  /** A JSON object with all fields except ids, payloads and attachments. */
   readonly fields: string;
-  /** JSON of inputs, outputs and what else is a part of its own. */
+  /** JSON of the inputs, the outputs and other members that are sent as separate parts. */
   readonly payloads: readonly (readonly [name: string, json: string])[];
   readonly attachments: NewAttachments;
   readonly sizeBytes: number;
 }
 
-/** @throws {@link ValidationError} a part of it is not what an example has. */
-export function draftOf(example: NewExample, action: string): ExampleDraft {
-  const { inputs, outputs, metadata, split, useSourceRunIo, attachments } = checkNew(example);
-  const id = checkId(example.id, "example id");
+/** @throws {@link ValidationError} if the example has an unknown key or an invalid value. */
+export function createDraft(example: NewExample, action: string): ExampleDraft {
+  const { inputs, outputs, metadata, split, useSourceRunIo, attachments } =
+    validateNewExample(example);
+  const id = validateId(example.id, "example id");
   const fields = {
     metadata,
     split,
@@ -75,9 +79,9 @@ export function draftOf(example: NewExample, action: string): ExampleDraft {
     use_source_run_io: useSourceRunIo === true ? true : undefined,
     created_at: toIsoTime(example.createdAt, "createdAt"),
   };
-  return finish(
+  return serializeDraft(
     action,
-    { id: id ?? createUuid7(), isOwnId: id === undefined },
+    { id: id ?? createUuid7(), isGeneratedId: id === undefined },
     {
       fields,
       payloads: { inputs, outputs },
@@ -86,17 +90,21 @@ export function draftOf(example: NewExample, action: string): ExampleDraft {
   );
 }
 
-/** @throws {@link ValidationError} there is nothing to change, or a change that can't be made. */
-export function changeOf({ id, ...changes }: ExampleUpdate, action: string): ExampleDraft {
-  const { inputs, outputs, metadata, split, attachments } = checkChange({ id, ...changes });
+/** @throws {@link ValidationError} if the update has no changes, an unknown key or an invalid value. */
+export function createChangeDraft({ id, ...changes }: ExampleUpdate, action: string): ExampleDraft {
+  const { inputs, outputs, metadata, split, attachments } = validateUpdate({ id, ...changes });
   const { retainAttachments: retain, renameAttachments: rename } = changes;
   const operations = retain === undefined && rename === undefined ? undefined : { retain, rename };
-  return finish(
+  return serializeDraft(
     action,
-    { id, isOwnId: false },
+    { id, isGeneratedId: false },
     {
       fields: { metadata, split },
-      payloads: { inputs, outputs, attachments_operations: operations && definedOf(operations) },
+      payloads: {
+        inputs,
+        outputs,
+        attachments_operations: operations && omitUndefined(operations),
+      },
       attachments,
     },
   );
@@ -108,32 +116,32 @@ interface DraftInit {
   readonly attachments: NewAttachments | undefined;
 }
 
-/** About the bytes that a part's head takes, or what stands around a member. */
-const frameBytes = 200;
+/** Approximate bytes of a part's headers, or of the key and punctuation of a JSON member. */
+const overheadBytes = 200;
 
-function finish(
+function serializeDraft(
   action: string,
-  name: Pick<ExampleDraft, "id" | "isOwnId">,
+  name: Pick<ExampleDraft, "id" | "isGeneratedId">,
   { fields, payloads, attachments = {} }: DraftInit,
 ): ExampleDraft {
   const head = toJson(action, fields);
-  let sizeBytes = Buffer.byteLength(head) + frameBytes;
+  let sizeBytes = Buffer.byteLength(head) + overheadBytes;
   const texts: [string, string][] = [];
   for (const [key, value] of Object.entries(payloads)) {
     if (value !== undefined) {
-      const json = objectJson(action, key, value);
+      const json = serializeObject(action, key, value);
       texts.push([key, json]);
-      sizeBytes += Buffer.byteLength(json) + frameBytes;
+      sizeBytes += Buffer.byteLength(json) + overheadBytes;
     }
   }
   for (const { data } of Object.values(attachments)) {
-    sizeBytes += sizeOf(data) + frameBytes;
+    sizeBytes += dataSize(data) + overheadBytes;
   }
   return { ...name, fields: head, payloads: texts, attachments, sizeBytes };
 }
 
-/** A `toJSON` may answer anything. */
-function objectJson(action: string, name: string, value: unknown): string {
+/** Serializes a value and checks that the result is a JSON object: a `toJSON` method may return something else. */
+function serializeObject(action: string, name: string, value: unknown): string {
   const json = toJson(action, value) as string | undefined;
   if (json?.startsWith("{") !== true) {
     throw new ValidationError(`Failed to ${action}: ${name} must be an object in JSON`);
@@ -141,20 +149,20 @@ function objectJson(action: string, name: string, value: unknown): string {
   return json;
 }
 
-/** As JSON: one, or a list of them; with the members that say which they are and where. */
-export const jsonBodyOf = (
+/** Creates a JSON body with one example or a list of them. `ids` are further members, such as the id of the dataset. */
+export const createJsonBody = (
   drafts: ExampleDraft | readonly ExampleDraft[],
   ids: Readonly<Record<string, string>> = {},
 ): RequestBody => ({
   contentType: jsonType,
   content: Buffer.from(
     "id" in drafts
-      ? jsonOf(drafts, ids)
-      : `[${drafts.map((one) => jsonOf(one, { id: one.id, ...ids })).join(",")}]`,
+      ? serializeExample(drafts, ids)
+      : `[${drafts.map((draft) => serializeExample(draft, { id: draft.id, ...ids })).join(",")}]`,
   ),
 });
 
-function jsonOf(draft: ExampleDraft, ids: Readonly<Record<string, string>>): string {
+function serializeExample(draft: ExampleDraft, ids: Readonly<Record<string, string>>): string {
   const members = [
     ...Object.entries(ids).map(([key, id]) => `"${key}":"${id}"`),
     ...draft.payloads.map(([key, json]) => `"${key}":${json}`),
@@ -164,14 +172,14 @@ function jsonOf(draft: ExampleDraft, ids: Readonly<Record<string, string>>): str
 }
 
 /**
- * As parts (docs/wire.md).
+ * Creates a multipart body (docs/wire.md).
  *
- * @throws {@link ValidationError} the name of an attachment, or its type, can't stand in a header.
+ * @throws {@link ValidationError} if the name or the MIME type of an attachment can't be written in a header.
  */
-export const formOf = (drafts: readonly ExampleDraft[]): RequestBody =>
-  formBody(drafts.flatMap(partsOf));
+export const createForm = (drafts: readonly ExampleDraft[]): RequestBody =>
+  formBody(drafts.flatMap(createParts));
 
-function partsOf({ id, fields, payloads, attachments }: ExampleDraft): readonly FormPart[] {
+function createParts({ id, fields, payloads, attachments }: ExampleDraft): readonly FormPart[] {
   return [
     { name: id, type: jsonType, content: fields },
     ...payloads.map(([key, json]) => ({ name: `${id}.${key}`, type: jsonType, content: json })),
@@ -187,39 +195,39 @@ function partsOf({ id, fields, payloads, attachments }: ExampleDraft): readonly 
 export const hasAttachments = ({ attachments }: ExampleDraft): boolean =>
   Object.keys(attachments).length > 0;
 
-const sizeOf = (data: Uint8Array | ArrayBuffer | Blob): number =>
+const dataSize = (data: Uint8Array | ArrayBuffer | Blob): number =>
   data instanceof Blob ? data.size : data.byteLength;
 
-/** @throws {@link ValidationError} a part of it is not what a new example has. */
-export function checkNew(example: NewExample): NewExample {
+/** @throws {@link ValidationError} if the example has an unknown key or an invalid value. */
+export function validateNewExample(example: NewExample): NewExample {
   assertObject(example, "An example");
-  checkKeys<CreateExample>(example as CreateExample, exampleKeys, inExample);
-  checkId(example.id, "example id");
-  checkId(example.sourceRunId, "source run id");
-  const isOfRun = example.useSourceRunIo === true && example.sourceRunId !== undefined;
-  if (example.inputs === undefined && !isOfRun) {
+  checkKeys<CreateExample>(example as CreateExample, exampleKeys, exampleKeyCheck);
+  validateId(example.id, "example id");
+  validateId(example.sourceRunId, "source run id");
+  const usesSourceRun = example.useSourceRunIo === true && example.sourceRunId !== undefined;
+  if (example.inputs === undefined && !usesSourceRun) {
     throw new ValidationError("An example needs inputs, or sourceRunId and useSourceRunIo");
   }
-  checkContent(example);
+  validateContent(example);
   toIsoTime(example.createdAt, "createdAt");
   return example;
 }
 
-/** @throws {@link ValidationError} there is nothing to change, or a change that can't be made. */
-export function checkChange(update: ExampleUpdate): ExampleUpdate {
+/** @throws {@link ValidationError} if the update has no changes, an unknown key or an invalid value. */
+export function validateUpdate(update: ExampleUpdate): ExampleUpdate {
   assertObject(update, "An update");
-  checkKeys<ExampleUpdate & CallOptions>(update, changeKeys, inExample);
+  checkKeys<ExampleUpdate & CallOptions>(update, changeKeys, exampleKeyCheck);
   const { id, ...changes } = update;
   assertUuid(id, "example id");
   assertChange(
-    definedOf(changes),
+    omitUndefined(changes),
     Object.keys(changeKeys).filter((name) => name !== "id" && name !== "signal"),
   );
-  checkContent(changes);
+  validateContent(changes);
   return update;
 }
 
-function checkContent(content: NewExample | ExampleChanges): void {
+function validateContent(content: NewExample | ExampleChanges): void {
   for (const name of ["inputs", "outputs", "metadata", "attachments"] as const) {
     const value = content[name];
     if (value !== undefined) {
@@ -227,26 +235,26 @@ function checkContent(content: NewExample | ExampleChanges): void {
     }
   }
   if (content.split !== undefined) {
-    checkSplits([content.split].flat());
+    validateSplits([content.split].flat());
   }
   if (content.attachments !== undefined) {
-    Object.entries(content.attachments).forEach(checkAttachment);
+    Object.entries(content.attachments).forEach(validateAttachment);
   }
 }
 
-function checkSplits(splits: readonly unknown[]): void {
+function validateSplits(splits: readonly unknown[]): void {
   if (splits.length === 0 || splits.some((split) => typeof split !== "string" || split === "")) {
-    throw new ValidationError("split must name at least one split, and none is empty");
+    throw new ValidationError("split must contain at least one name, and no name may be empty");
   }
 }
 
 const attachmentKeys: KeyTable<NewAttachment> = { mimeType: true, data: true };
 
-function checkAttachment([name, attachment]: readonly [string, unknown]): void {
+function validateAttachment([name, attachment]: readonly [string, unknown]): void {
   assertObject(attachment, "An attachment");
   checkKeys<NewAttachment>(attachment as NewAttachment, attachmentKeys, {
-    ...inExample,
-    what: `The attachment ${JSON.stringify(name)}`,
+    ...exampleKeyCheck,
+    subject: `The attachment ${JSON.stringify(name)}`,
   });
   const data: unknown = Reflect.get(attachment, "data");
   const isData = data instanceof Uint8Array || data instanceof ArrayBuffer || data instanceof Blob;
@@ -255,8 +263,8 @@ function checkAttachment([name, attachment]: readonly [string, unknown]): void {
   }
 }
 
-function assertObject(value: unknown, what: string): asserts value is object {
+function assertObject(value: unknown, subject: string): asserts value is object {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new ValidationError(`${what} must be an object`);
+    throw new ValidationError(`${subject} must be an object`);
   }
 }

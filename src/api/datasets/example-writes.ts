@@ -1,14 +1,14 @@
 import { ResponseError, ConflictError, ValidationError } from "../../model/errors.ts";
 import { parseExample } from "../../model/resources/example.ts";
 import { Fields, parseList } from "../../model/fields.ts";
-import { formOf, hasAttachments, jsonBodyOf } from "./example-wire.ts";
+import { createForm, hasAttachments, createJsonBody } from "./example-wire.ts";
 import type { ExampleDraft } from "./example-wire.ts";
 import type { Call, CallOptions } from "../http/http.ts";
 import { chunksOf } from "../http/pages.ts";
 import type { ServerInfoReader } from "../http/server-info.ts";
 
-/** Sends drafts: those with attachments as parts, others as JSON, which every server takes. */
-export class ExampleWrites {
+/** Sends examples: with attachments as a multipart body, otherwise as JSON, which every server accepts. */
+export class ExampleSender {
   readonly #call: Call;
   readonly #info: ServerInfoReader;
 
@@ -18,8 +18,8 @@ export class ExampleWrites {
   }
 
   /**
-   * Creates them in one request. Their ids are known before, so that it may arrive twice: a server
-   * that has them then answers with a conflict, or as at first.
+   * Creates the examples in one request. It is safe to send the request twice, because the examples already have ids:
+   * a server that has these examples responds with a conflict or with the first response again.
    */
   async create(
     datasetId: string,
@@ -29,11 +29,16 @@ export class ExampleWrites {
     try {
       if (drafts.some(hasAttachments)) {
         await this.#assertAttachments({ signal });
-        const init = { path: { id: datasetId }, body: formOf(drafts), signal, repeatable: true };
+        const init = {
+          path: { id: datasetId },
+          body: createForm(drafts),
+          signal,
+          repeatable: true,
+        };
         checkCount(await this.#call("uploadExamples", init), drafts.length);
         return;
       }
-      const body = jsonBodyOf(drafts, { dataset_id: datasetId });
+      const body = createJsonBody(drafts, { dataset_id: datasetId });
       const answer = await this.#call("createExamples", { body, signal, repeatable: true });
       checkCount(answer, drafts.length);
     } catch (error) {
@@ -43,35 +48,38 @@ export class ExampleWrites {
     }
   }
 
-  /** Changes them in one request. Repeating it changes nothing more. */
+  /** Changes the examples in one request. Repeating the request has no further effect. */
   async update(
     drafts: readonly ExampleDraft[],
     { datasetId, signal }: CallOptions & { readonly datasetId?: string | undefined },
   ): Promise<void> {
     if (!drafts.some(hasAttachments)) {
-      await this.#call("updateExamples", { body: jsonBodyOf(drafts, {}), signal });
+      await this.#call("updateExamples", { body: createJsonBody(drafts, {}), signal });
       return;
     }
     await this.#assertAttachments({ signal });
     const id = datasetId ?? (await this.#datasetOf(drafts[0]?.id ?? "", signal));
-    await this.#call("updateUploadedExamples", { path: { id }, body: formOf(drafts), signal });
+    await this.#call("updateUploadedExamples", { path: { id }, body: createForm(drafts), signal });
   }
 
   async #assertAttachments(options: CallOptions): Promise<void> {
     if (!(await this.#info.read(options)).exampleParts) {
       throw new ValidationError(
-        "This server takes no attachments of examples: its /info does not say dataset_examples_multipart_enabled. Leave them out, or use a server that does",
+        "This server does not accept attachments of examples: its /info does not contain dataset_examples_multipart_enabled. Remove the attachments, or use a server that supports them",
       );
     }
   }
 
-  /** After a conflict: ids that were made here can only have come with an earlier try of the same request. */
+  /**
+   * Returns whether an earlier attempt of the same request created the examples. Called after a conflict. Ids that
+   * the client generated can't exist for any other reason.
+   */
   async #areThere(
     datasetId: string,
     drafts: readonly ExampleDraft[],
     signal: AbortSignal | undefined,
   ): Promise<boolean> {
-    if (!drafts.every(({ isOwnId }) => isOwnId)) {
+    if (!drafts.every(({ isGeneratedId }) => isGeneratedId)) {
       return false;
     }
     for (const some of chunksOf(drafts)) {
@@ -89,7 +97,10 @@ export class ExampleWrites {
   }
 }
 
-/** The examples, or how many they are: fewer than were sent would be lost in silence. */
+/**
+ * Checks that the response lists or counts as many examples as were sent. Otherwise a partial success would go
+ * unnoticed.
+ */
 function checkCount(answer: unknown, sent: number): void {
   const created: unknown = Array.isArray(answer)
     ? answer.length
@@ -101,39 +112,41 @@ function checkCount(answer: unknown, sent: number): void {
   }
 }
 
-/** `make`, saying of what it refuses where it stands. */
-export function counted<Item, Made>(make: (item: Item) => Made): (item: Item) => Made {
+/** Wraps `convert` so that its validation errors begin with the position of the example in the input. */
+export function withItemNumber<Item, Result>(
+  convert: (item: Item) => Result,
+): (item: Item) => Result {
   let next = 0;
   return (item) => {
-    const at = next++;
+    const index = next++;
     try {
-      return make(item);
+      return convert(item);
     } catch (error) {
       throw error instanceof ValidationError
-        ? new ValidationError(`Example ${at}: ${error.message}`, { cause: error })
+        ? new ValidationError(`Example ${index}: ${error.message}`, { cause: error })
         : error;
     }
   };
 }
 
 /**
- * All of an array is checked; what else can be iterated is checked as it is read.
+ * Validates the items of an array. Any other iterable is validated while it is read.
  *
- * @throws {@link ValidationError} one is refused, or they are no examples at all.
+ * @throws {@link ValidationError} if an item is invalid, or `items` can't be iterated.
  */
-export function assertMany<Item>(
+export function validateExamples<Item>(
   items: Iterable<Item> | AsyncIterable<Item>,
   check: (item: Item) => unknown,
 ): void {
   if (Array.isArray(items)) {
-    items.forEach(counted(check));
+    items.forEach(withItemNumber(check));
     return;
   }
-  const isMany =
+  const isIterable =
     typeof items === "object" &&
     items !== null &&
     (Symbol.iterator in items || Symbol.asyncIterator in items);
-  if (!isMany) {
-    throw new ValidationError("examples must be an array, or what can be iterated");
+  if (!isIterable) {
+    throw new ValidationError("examples must be an array or another iterable");
   }
 }

@@ -4,12 +4,12 @@ import type { Attachment } from "../../model/resources/attachment-response.ts";
 import type { Example } from "../../model/resources/example.ts";
 import { parseList } from "../../model/fields.ts";
 import type { UploadResult, UploadSource } from "../../model/resources/upload.ts";
-import { assertUuid, checkIds } from "../../model/ids.ts";
+import { assertUuid, validateIds } from "../../model/ids.ts";
 import { readAttachmentBytes, attachmentKeys } from "../http/attachment-bytes.ts";
 import { toChat } from "./chat-example.ts";
 import { chunksOfDrafts, sendInChunks } from "../chunked-sending.ts";
 import type { ChunkLimits, ChunkedSending } from "../chunked-sending.ts";
-import { assertDatasetKey, datasetIdOf, toVersion, datasetKeyNames } from "./dataset-key.ts";
+import { assertDatasetKey, resolveDatasetId, toVersion, datasetKeyNames } from "./dataset-key.ts";
 import type {
   CreateChatExample,
   CreateExample,
@@ -26,14 +26,14 @@ import type {
 } from "./example-options.ts";
 import { isEmptyFilter, toExampleQuery } from "./example-query.ts";
 import {
-  changeOf,
-  checkChange,
-  checkNew,
-  draftOf,
+  createChangeDraft,
+  validateUpdate,
+  validateNewExample,
+  createDraft,
   hasAttachments,
-  jsonBodyOf,
+  createJsonBody,
 } from "./example-wire.ts";
-import { ExampleWrites, assertMany, counted } from "./example-writes.ts";
+import { ExampleSender, validateExamples, withItemNumber } from "./example-writes.ts";
 import type { ApiTransport, CallOptions } from "../http/http.ts";
 import { checkOffset, chunksOf, idsByRequest, pagesByIds, pagesByOffset } from "../http/pages.ts";
 import type { OffsetRequest, Pages } from "../http/pages.ts";
@@ -45,51 +45,51 @@ import type { CallTable } from "../http/known-arguments.ts";
 import { uploadSettingKeys } from "../uploads.ts";
 import { newDatasetKeys } from "./dataset-options.ts";
 
-/** Examples of one request, beside the limit of its bytes. */
+/** Maximum number of examples in one request. Its size in bytes is limited as well. */
 const examplesPerRequest = 1_000;
 
-/** Examples of datasets. Calls that name a dataset throw as `datasets.read`. */
+/** Examples of datasets. Calls that take the id or name of a dataset throw the same errors as {@link Datasets.read}. */
 export class Examples {
-  readonly #asking: ApiTransport;
+  readonly #transport: ApiTransport;
   readonly #endpoint: string;
   readonly #info: ServerInfoReader;
   readonly #uploader: Uploader;
-  readonly #writes: ExampleWrites;
+  readonly #writes: ExampleSender;
 
   /** @internal */
-  constructor(asking: ApiTransport, endpoint: string, uploader: Uploader) {
-    this.#asking = asking;
+  constructor(transport: ApiTransport, endpoint: string, uploader: Uploader) {
+    this.#transport = transport;
     this.#uploader = uploader;
     this.#endpoint = endpoint;
-    this.#info = new ServerInfoReader(asking.call);
-    this.#writes = new ExampleWrites(asking.call, this.#info);
+    this.#info = new ServerInfoReader(transport.call);
+    this.#writes = new ExampleSender(transport.call, this.#info);
   }
 
   /**
-   * Makes an example. It has its id before it is sent, so that it is made once, however often the call
-   * is tried.
+   * Creates an example. The client chooses the id before it sends the request, so a retry can't create a second
+   * example.
    *
-   * @throws {@link ValidationError} inputs are missing, an id is not a UUID, a split is empty, or the
-   * server takes no attachments.
-   * @throws {@link ConflictError} `id` is another example's.
-   * @throws {@link HttpError} it does not keep to the schemas of its dataset.
+   * @throws {@link ValidationError} if inputs are missing, an id is not a UUID, a split is empty, or the server does
+   * not accept attachments.
+   * @throws {@link ConflictError} if another example has this `id`.
+   * @throws {@link HttpError} if the example does not match the schemas of its dataset.
    */
   async create(example: CreateExample): Promise<Example> {
     assertDatasetKey(example);
-    const draft = draftOf(example, "create example");
+    const draft = createDraft(example, "create example");
     const { signal } = example;
-    const datasetId = await datasetIdOf(this.#asking.call, example, { signal });
+    const datasetId = await resolveDatasetId(this.#transport.call, example, { signal });
     if (hasAttachments(draft)) {
       await this.#writes.create(datasetId, [draft], { signal });
       return this.read(draft.id, { signal });
     }
-    const body = jsonBodyOf(draft, { id: draft.id, dataset_id: datasetId });
+    const body = createJsonBody(draft, { id: draft.id, dataset_id: datasetId });
     const init = { body, signal, repeatable: true };
     try {
-      return parseExample(await this.#asking.call("createExample", init));
+      return parseExample(await this.#transport.call("createExample", init));
     } catch (error) {
-      if (error instanceof ConflictError && draft.isOwnId) {
-        // An id that was made here: an earlier try of this call arrived.
+      if (error instanceof ConflictError && draft.isGeneratedId) {
+        // The client generated the id, so an earlier attempt of this call created the example.
         return this.read(draft.id, { signal });
       }
       throw error;
@@ -97,19 +97,19 @@ export class Examples {
   }
 
   /**
-   * Makes any number of examples: read as they are sent, a thousand or the server's limit of bytes in a
-   * request, four requests at a time. All of a request are made, or none.
+   * Creates any number of examples. They are read while they are sent: up to a thousand per request, within the
+   * server's size limit, and four requests at a time. Each request creates all of its examples or none.
    *
-   * @throws {@link ValidationError} as {@link Examples.create}; of an array before anything is sent.
-   * @throws {@link IncompleteError} some were made before the failure: it names them.
+   * @throws {@link ValidationError} as for {@link Examples.create}. An array is validated before anything is sent.
+   * @throws {@link IncompleteError} if some examples were created before the failure; the error lists their ids.
    */
   async createMany(request: CreateExamples): Promise<CreatedExamples> {
     const { examples, signal } = request;
     assertDatasetKey(request);
-    assertMany(examples, checkNew);
-    const datasetId = await datasetIdOf(this.#asking.call, request, { signal });
+    validateExamples(examples, validateNewExample);
+    const datasetId = await resolveDatasetId(this.#transport.call, request, { signal });
     const action = "create examples";
-    const toDraft = counted((example: NewExample) => draftOf(example, action));
+    const toDraft = withItemNumber((example: NewExample) => createDraft(example, action));
     const chunks = chunksOfDrafts(examples, toDraft, await this.#limits(signal));
     const send: ChunkedSending["send"] = (drafts) =>
       this.#writes.create(datasetId, drafts, { signal });
@@ -117,13 +117,14 @@ export class Examples {
   }
 
   /**
-   * Makes examples of a source of any size: read as they are sent, by worker threads, in chunks. Each row
-   * has an id that follows from its key or its content, so that the same upload once more adds nothing, and
-   * one that was killed goes on. What the server refuses is found row by row, reported, and left out.
+   * Creates examples from a source of any size. Rows are read while worker threads send them in chunks. The id of
+   * each row is derived from its key or its content, so repeating an upload creates no duplicates, and an interrupted
+   * upload can be resumed. Rows that the server rejects are identified individually, reported and skipped.
    *
-   * @throws {@link ValidationError} a setting can't be, or the checkpoint is another upload's.
-   * @throws {@link NotFoundError} there is no such dataset, and `createDataset` is false.
-   * @throws {@link UploadError} it ended before its source did: `result` has the counts so far, `cause` the reason.
+   * @throws {@link ValidationError} if a setting is invalid, or the checkpoint belongs to another upload.
+   * @throws {@link NotFoundError} if the dataset does not exist, and `createDataset` is false.
+   * @throws {@link UploadError} if the upload ended before the end of the source. `result` has the counts so far,
+   * `cause` the reason.
    */
   async upload<Row = NewExample>(
     source: UploadSource<Row>,
@@ -132,44 +133,45 @@ export class Examples {
     return this.#uploader.examples(source, request);
   }
 
-  /** As {@link Examples.upload}, as the end of a `pipeline()`. */
+  /** Like {@link Examples.upload}, as a writable stream for `pipeline()`. */
   readonly uploadStream = <Row = NewExample>(request: UploadExamples<Row>): UploadStream =>
     this.#uploader.examplesStream(request);
 
   /**
-   * Makes an example of a chat: messages, and the answer that should come; LangChain's messages are
-   * taken too. Otherwise as {@link Examples.create}.
+   * Creates an example from chat messages and the expected answer. LangChain messages are accepted too. Otherwise
+   * like {@link Examples.create}.
    */
   async createChat({ messages, answer, ...example }: CreateChatExample): Promise<Example> {
     return this.create({ ...example, ...toChat(messages, answer) });
   }
 
-  /**
-   * @throws {@link ValidationError} `id` is not a UUID.
-   * @throws {@link NotFoundError} there is no such example, or there was none in that version.
+  /** Reads an example.
+   *
+   * @throws {@link ValidationError} if `id` is not a UUID.
+   * @throws {@link NotFoundError} if there is no such example, or it is not in that version.
    */
   async read(id: string, { asOf, signal }: ReadExample = {}): Promise<Example> {
     assertUuid(id, "example id");
     const query = { as_of: toVersion(asOf, "asOf") };
-    return parseExample(await this.#asking.call("readExample", { path: { id }, query, signal }));
+    return parseExample(await this.#transport.call("readExample", { path: { id }, query, signal }));
   }
 
   /**
-   * The bytes of an attachment, from the address that {@link Examples.read} returned. The key is sent to
-   * the client's own server only. The address expires; reading the example gives a new one.
+   * Downloads an attachment from the URL that {@link Examples.read} returned. The API key is sent only to the
+   * client's own server. The URL expires; read the example again for a new one.
    *
-   * @throws {@link ValidationError} its address is malformed.
-   * @throws {@link HttpError} the address has expired, or leads nowhere.
+   * @throws {@link ValidationError} if the URL is malformed.
+   * @throws {@link HttpError} if the URL has expired, or there is no file.
    */
   async readAttachment(attachment: Attachment, { signal }: CallOptions = {}): Promise<Uint8Array> {
-    return readAttachmentBytes(this.#asking, attachment, { endpoint: this.#endpoint, signal });
+    return readAttachmentBytes(this.#transport, attachment, { endpoint: this.#endpoint, signal });
   }
 
   /**
-   * Examples by page, as they are consumed.
+   * Lists examples. Pages are fetched as they are consumed.
    *
-   * @throws {@link ValidationError} an id is not a UUID, `limit` not a whole number from 1, or `offset`
-   * given with more than 100 ids.
+   * @throws {@link ValidationError} if an id is not a UUID, `limit` is not a whole number of at least 1, or `offset`
+   * is combined with more than 100 ids.
    */
   list(filter: ListExamples): Pages<Example> {
     const { ids, limit, signal, inlineS3Urls = true } = filter;
@@ -179,11 +181,11 @@ export class Examples {
     if (isEmptyFilter(filter)) {
       return pagesByOffset(limit, async () => []);
     }
-    const { call } = this.#asking;
+    const { call } = this.#transport;
     let dataset: string | undefined;
     return pagesByIds(ids, limit, (id, remainingLimit) =>
       pagesByOffset(remainingLimit, async (page, last?: Example) => {
-        dataset ??= await datasetIdOf(call, filter, { signal });
+        dataset ??= await resolveDatasetId(call, filter, { signal });
         const range = await this.#rangeOf(filter, { ...page, offset: first + page.offset }, last);
         const init = { query: { ...query, dataset, id, ...range }, signal };
         return parseList(await call("listExamples", init), "examples", parseExample);
@@ -191,7 +193,10 @@ export class Examples {
     );
   }
 
-  /** Which part of a list is asked for: behind the last example that came, where the server knows how. */
+  /**
+   * Returns the query parameters of a page: after the last example of the previous page if the server supports it,
+   * otherwise by offset.
+   */
   async #rangeOf(
     { order, signal }: ListExamples,
     { limit, offset }: OffsetRequest,
@@ -203,7 +208,7 @@ export class Examples {
     return { limit, order, ...(last === undefined ? { offset } : { after: last.id }) };
   }
 
-  /** How many examples a filter holds of; as {@link Examples.list}. */
+  /** Returns the number of examples that match a filter. See {@link Examples.list}. */
   async count(filter: FilterExamples): Promise<number> {
     const { ids, signal } = filter;
     assertDatasetKey(filter);
@@ -211,8 +216,8 @@ export class Examples {
     if (isEmptyFilter(filter)) {
       return 0;
     }
-    const { call } = this.#asking;
-    const dataset = await datasetIdOf(call, filter, { signal });
+    const { call } = this.#transport;
+    const dataset = await resolveDatasetId(call, filter, { signal });
     let count = 0;
     for (const id of idsByRequest(ids)) {
       const init = { query: { ...query, dataset, id }, signal };
@@ -222,35 +227,40 @@ export class Examples {
   }
 
   /**
-   * Changes what is given. Repeating it changes nothing more.
+   * Changes the fields that are given. Repeating the call has no further effect.
    *
-   * @throws {@link ValidationError} nothing to change, or `id` is not a UUID; as {@link Examples.create}.
+   * @throws {@link ValidationError} if no field is given, or `id` is not a UUID; otherwise as for {@link
+   * Examples.create}.
    * @throws {@link NotFoundError} there is no such example.
    */
   async update(id: string, { signal, ...changes }: UpdateExample): Promise<void> {
     assertUuid(id, "example id");
-    const draft = changeOf({ id, ...changes }, "update example");
+    const draft = createChangeDraft({ id, ...changes }, "update example");
     if (hasAttachments(draft)) {
       await this.#writes.update([draft], { signal });
       return;
     }
-    await this.#asking.call("updateExample", { path: { id }, body: jsonBodyOf(draft), signal });
+    await this.#transport.call("updateExample", {
+      path: { id },
+      body: createJsonBody(draft),
+      signal,
+    });
   }
 
   /**
-   * Changes any number of examples, in requests as {@link Examples.createMany}. Repeating it changes
-   * nothing more. New attachments need examples that are all of one dataset.
+   * Changes any number of examples, divided into requests as by {@link Examples.createMany}. Repeating the call has
+   * no further effect. Adding attachments requires that all examples belong to one dataset.
    *
-   * @throws {@link ValidationError} as {@link Examples.update}; of an array before anything is sent.
-   * @throws {@link IncompleteError} some were changed before the failure: it names them.
+   * @throws {@link ValidationError} as for {@link Examples.update}. An array is validated before anything is sent.
+   * @throws {@link IncompleteError} if some examples were changed before the failure; the error lists their ids.
    */
   async updateMany({ examples, datasetId, signal }: UpdateExamples): Promise<void> {
     const action = "update examples";
     if (datasetId !== undefined) {
       assertUuid(datasetId, "dataset id");
     }
-    assertMany(examples, checkChange);
-    const toDraft = counted((change: ExampleUpdate) => changeOf(change, action));
+    validateExamples(examples, validateUpdate);
+    const toDraft = withItemNumber((change: ExampleUpdate) => createChangeDraft(change, action));
     const chunks = chunksOfDrafts(examples, toDraft, await this.#limits(signal));
     const send: ChunkedSending["send"] = (drafts) =>
       this.#writes.update(drafts, { datasetId, signal });
@@ -258,18 +268,18 @@ export class Examples {
   }
 
   /**
-   * Deletes an example; earlier versions of its dataset keep it.
+   * Deletes an example. It remains in earlier versions of its dataset.
    *
    * @throws {@link ValidationError} `id` is not a UUID.
    * @throws {@link NotFoundError} there is no such example.
    */
   async delete(id: string, { signal }: CallOptions = {}): Promise<void> {
     assertUuid(id, "example id");
-    await this.#asking.call("deleteExample", { path: { id }, signal });
+    await this.#transport.call("deleteExample", { path: { id }, signal });
   }
 
   /**
-   * Deletes examples, 100 in a request, in order.
+   * Deletes examples in order, 100 per request.
    *
    * @throws {@link ValidationError} an id is not a UUID.
    */
@@ -277,14 +287,14 @@ export class Examples {
     ids: readonly string[],
     { hardDelete = false, signal }: DeleteExamples = {},
   ): Promise<void> {
-    checkIds(ids, "example id");
+    validateIds(ids, "example id");
     for (const some of chunksOf(ids)) {
       await (hardDelete
-        ? this.#asking.call("removeExamples", {
+        ? this.#transport.call("removeExamples", {
             json: { example_ids: some, hard_delete: true },
             signal,
           })
-        : this.#asking.call("deleteExamples", { query: { example_ids: some }, signal }));
+        : this.#transport.call("deleteExamples", { query: { example_ids: some }, signal }));
     }
   }
 

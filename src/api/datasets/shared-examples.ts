@@ -1,16 +1,16 @@
-import { detailLinesOf, detailOf } from "../../model/error-detail.ts";
+import { extractDetailLines, extractDetail } from "../../model/error-detail.ts";
 import { parseExample } from "../../model/resources/example.ts";
 import type { Example } from "../../model/resources/example.ts";
 import { parseList } from "../../model/fields.ts";
-import { checkIds } from "../../model/ids.ts";
-import { publicToken } from "../../model/links.ts";
+import { validateIds } from "../../model/ids.ts";
+import { extractShareToken } from "../../model/links.ts";
 import type { FilterSharedExamples, ListSharedExamples } from "./dataset-options.ts";
 import { allMembers } from "./example-query.ts";
 import type { Call } from "../http/http.ts";
 import { pagesByIds, pagesByOffset } from "../http/pages.ts";
 import type { Pages } from "../http/pages.ts";
 import { toJson } from "../http/request.ts";
-import type { QueryValue, Refusal } from "../http/request.ts";
+import type { QueryValue, HttpErrorResponse } from "../http/request.ts";
 
 export interface SharedSource extends ListSharedExamples {
   /** Base address of the server that shares the dataset. @defaultValue the client's own server */
@@ -25,7 +25,7 @@ export function listSharedExamples(
   urlOrToken: string,
   { server, includeAttachments = false, ...filter }: SharedSource,
 ): Pages<Example> {
-  const token = publicToken(urlOrToken, { what: "dataset" });
+  const token = extractShareToken(urlOrToken, { resource: "dataset" });
   const { exampleIds, limit, signal } = filter;
   const select = includeAttachments ? allMembers : undefined;
   const query = { ...sharedQuery(filter), select };
@@ -48,15 +48,15 @@ export function sharedQuery({
   metadata,
   filter,
 }: FilterSharedExamples): Readonly<Record<string, QueryValue>> {
-  checkIds(exampleIds, "example id");
+  validateIds(exampleIds, "example id");
   return { metadata: metadata && toJson("list shared examples", metadata), filter };
 }
 
-/** The specification prescribes the message (section 8). */
-function messageOf({ status, body }: Refusal): string {
-  const lines = detailLinesOf(body);
+/** The specification prescribes this error message (section 8). */
+function messageOf({ status, body }: HttpErrorResponse): string {
+  const lines = extractDetailLines(body);
   return lines.length === 0
-    ? `Failed to list shared examples: ${status} ${detailOf(body)}`.trimEnd()
+    ? `Failed to list shared examples: ${status} ${extractDetail(body)}`.trimEnd()
     : ["Failed to list shared examples.", `Status: ${status}`, `Message: ${lines.join("\n")}`].join(
         "\n",
       );

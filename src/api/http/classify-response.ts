@@ -3,7 +3,7 @@ import { isOk } from "../../transport/response.ts";
 import type { HttpResponse } from "../../transport/response.ts";
 import { isTooLarge, isUnsent, toError, ProxyRefusal } from "../../transport/failure.ts";
 import type { Endpoint } from "../../model/endpoints.ts";
-import { detailOf } from "../../model/error-detail.ts";
+import { extractDetail } from "../../model/error-detail.ts";
 import {
   ResponseError,
   ConflictError,
@@ -134,7 +134,7 @@ const hints: ReadonlyMap<number, string> = new Map([
 function createHttpError(facts: HttpErrorInit): HttpError {
   const { action, status, body } = facts;
   const hint = hints.get(status);
-  const reason = `${status} ${detailOf(body)}`.trimEnd().replace(/\.$/, "");
+  const reason = `${status} ${extractDetail(body)}`.trimEnd().replace(/\.$/, "");
   const message = hint === undefined ? undefined : `Failed to ${action}: ${reason}. ${hint}`;
   const init = { ...facts, message: facts.message ?? message };
   if (init.status === 404) {

@@ -86,8 +86,8 @@ const joinSegments = (segments: readonly Segment[]): StreamedBody => {
   const areAllKnown = sizes.every((size) => size !== undefined);
   return {
     sizeBytes: areAllKnown ? sizes.reduce((sum, size) => sum + size, 0) : undefined,
-    get isSpent() {
-      return segments.some((segment) => !(segment instanceof Uint8Array) && segment.isSpent);
+    get isConsumed() {
+      return segments.some((segment) => !(segment instanceof Uint8Array) && segment.isConsumed);
     },
     async *open() {
       for (const segment of segments) {

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
-import { isOk, readRefusal } from "../../transport/response.ts";
+import { isOk, readErrorBody } from "../../transport/response.ts";
 import { toError } from "../../transport/failure.ts";
 import type { HttpRequest, Requester } from "../../transport/requester.ts";
 import type { Connection } from "../../model/options/connection.ts";
-import { detailOf } from "../../model/error-detail.ts";
+import { extractDetail } from "../../model/error-detail.ts";
 import { endpoints } from "../../model/endpoints.ts";
 import type { Endpoint, EndpointName } from "../../model/endpoints.ts";
 import { AbortError, ClosedError, OptionError } from "../../model/errors.ts";
@@ -113,7 +113,7 @@ export class Http implements ApiTransport {
         signal,
         server: address.origin,
         messageOf: ({ status, body }) =>
-          `Failed to ${action}: ${status} ${detailOf(body)}`.trimEnd() +
+          `Failed to ${action}: ${status} ${extractDetail(body)}`.trimEnd() +
           ". Its address may have expired: read the run or the example again for a new one",
       },
       requestId: undefined,
@@ -142,7 +142,7 @@ export class Http implements ApiTransport {
       if (isOk(head.status)) {
         return { kind: "succeeded", value: body };
       }
-      const errorText = requester.conceal(await readRefusal(body));
+      const errorText = requester.conceal(await readErrorBody(body));
       return classifyResponse({ ...head, body: errorText }, context, Date.now());
     });
     try {
@@ -165,7 +165,7 @@ export class Http implements ApiTransport {
     const isRepeatable = init.repeatable ?? isRepeatableEndpoint(endpoint);
     let last: AttemptResult | undefined;
     const canRetry = (): boolean =>
-      last?.kind === "failed" && last.shouldRetry && !isSpent(request);
+      last?.kind === "failed" && last.shouldRetry && !isConsumed(request);
     const attempt = async (): Promise<unknown> => {
       const { messageOf } = init;
       const { maxResponseBytes } = this.#options;
@@ -241,5 +241,5 @@ const isRepeatableEndpoint = ({ method, repeatable }: Endpoint): boolean =>
   method !== "POST" || repeatable === true;
 
 /** Whether the body of the request can't be sent again. */
-const isSpent = ({ body }: HttpRequest): boolean =>
-  body !== undefined && !(body instanceof Uint8Array) && body.isSpent;
+const isConsumed = ({ body }: HttpRequest): boolean =>
+  body !== undefined && !(body instanceof Uint8Array) && body.isConsumed;

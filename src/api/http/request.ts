@@ -15,7 +15,7 @@ export interface RequestBody {
 }
 
 /** Status and body of an error response. */
-export interface Refusal {
+export interface HttpErrorResponse {
   readonly status: number;
   readonly body: string;
 }
@@ -39,7 +39,7 @@ export interface CallInit {
    *
    * @defaultValue `Failed to <action>: <status> <detail>`
    */
-  readonly messageOf?: ((response: Refusal) => string) | undefined;
+  readonly messageOf?: ((response: HttpErrorResponse) => string) | undefined;
   /** Maximum number of attempts, including the first. @defaultValue the client's option `attempts` */
   readonly attempts?: number | undefined;
   /**

@@ -44,7 +44,7 @@ async function fileBody(path: string | URL, label: string): Promise<StreamedBody
   const size = await sizeOfFile(path, label);
   return {
     sizeBytes: size,
-    isSpent: false,
+    isConsumed: false,
     async *open() {
       let read = 0;
       // Stop at the announced size, even if the file has grown since.
@@ -83,7 +83,7 @@ async function sizeOfFile(path: string | URL, label: string): Promise<number> {
 
 export const blobBody = (blob: Blob): StreamedBody => ({
   sizeBytes: blob.size,
-  isSpent: false,
+  isConsumed: false,
   async *open() {
     try {
       yield* blob.stream() as unknown as AsyncIterable<Uint8Array>;
@@ -95,13 +95,13 @@ export const blobBody = (blob: Blob): StreamedBody => ({
 
 /** A stream can be read only once: after `open` the request can't be retried. */
 function streamBody(stream: AsyncIterable<Uint8Array | string>, label: string): StreamedBody {
-  let isSpent = false;
+  let isConsumed = false;
   return {
-    get isSpent() {
-      return isSpent;
+    get isConsumed() {
+      return isConsumed;
     },
     async *open() {
-      isSpent = true;
+      isConsumed = true;
       try {
         for await (const chunk of stream) {
           yield toBytes(chunk);

@@ -6,9 +6,9 @@ import {
   InsufficientQuotaError,
   NotFoundError,
 } from "../../model/errors.ts";
-import { Fields, definedOf, parseList } from "../../model/fields.ts";
+import { Fields, omitUndefined, parseList } from "../../model/fields.ts";
 import {
-  parseMadeCommit,
+  parseCreatedCommit,
   parsePromptCommit,
   parsePromptTag,
   parsePulledPrompt,
@@ -160,9 +160,9 @@ export class PromptCommits {
     const findLatest = (): Promise<PromptCommit | undefined> =>
       orNotFound(mustExistText, () => this.findLatest({ owner, repo }, { signal }));
     const parent = parentCommit === "latest" ? (await findLatest())?.commitHash : parentCommit;
-    const json = definedOf({ manifest, parent_commit: parent, description });
+    const json = omitUndefined({ manifest, parent_commit: parent, description });
     try {
-      return parseMadeCommit(
+      return parseCreatedCommit(
         await this.#call("createCommit", { path: { owner, repo }, json, signal }),
       );
     } catch (error) {

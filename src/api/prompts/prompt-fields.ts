@@ -1,5 +1,5 @@
 import { NotFoundError, ValidationError } from "../../model/errors.ts";
-import { definedOf } from "../../model/fields.ts";
+import { omitUndefined } from "../../model/fields.ts";
 import type { PromptPath } from "../../model/resources/prompt-identifier.ts";
 import type { KeyValues } from "../../model/run.ts";
 import type { ListPrompts, PromptFields, PromptSortField, UpdatePrompt } from "./prompt-options.ts";
@@ -21,7 +21,7 @@ export const listQuery = (filter: ListPrompts): Readonly<Record<string, QueryVal
 
 /** Converts the fields that are given to their wire form. */
 export const wireFields = (fields: UpdatePrompt) =>
-  definedOf({
+  omitUndefined({
     description: fields.description,
     readme: fields.readme,
     tags: fields.tags,
@@ -31,7 +31,7 @@ export const wireFields = (fields: UpdatePrompt) =>
 
 /** Picks the prompt's fields from an object that may have others. */
 export const fieldsOf = ({ description, readme, tags, isPublic }: PromptFields): PromptFields =>
-  definedOf({ description, readme, tags, isPublic });
+  omitUndefined({ description, readme, tags, isPublic });
 
 /** The product specification (section 5) prescribes this message. */
 export const mustExistText = "Prompt does not exist, you must create it first.";

@@ -1,5 +1,5 @@
 import { Fields, parseList } from "../../model/fields.ts";
-import { checkIds } from "../../model/ids.ts";
+import { validateIds } from "../../model/ids.ts";
 import {
   assertPromptTag,
   parsePromptPath,
@@ -168,7 +168,7 @@ export class Prompts {
    * @throws {@link ValidationError} if an id is not a UUID.
    */
   async deleteMany(ids: readonly string[], { signal }: CallOptions = {}): Promise<void> {
-    checkIds(ids, "prompt id");
+    validateIds(ids, "prompt id");
     for (const chunkOfIds of chunksOf(ids)) {
       await this.#call("deletePrompts", { query: { repo_ids: chunkOfIds }, signal });
     }

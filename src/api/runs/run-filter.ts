@@ -1,5 +1,5 @@
-import { definedOf } from "../../model/fields.ts";
-import { checkId, checkIds } from "../../model/ids.ts";
+import { omitUndefined } from "../../model/fields.ts";
+import { validateId, validateIds } from "../../model/ids.ts";
 import type { RunType } from "../../model/run.ts";
 import { toIsoTime } from "../http/iso-time.ts";
 
@@ -34,13 +34,13 @@ export interface RunFilter {
  * @throws {@link ValidationError} if an id is not a UUID, or a time is malformed.
  */
 export function toWireFilter(filter: RunFilter): Readonly<Record<string, unknown>> {
-  return definedOf({
-    session: checkIds(filter.projectIds, "project id"),
-    id: checkIds(filter.ids, "run id"),
-    trace: checkId(filter.traceId, "trace id"),
-    parent_run: checkId(filter.parentRunId, "parent run id"),
+  return omitUndefined({
+    session: validateIds(filter.projectIds, "project id"),
+    id: validateIds(filter.ids, "run id"),
+    trace: validateId(filter.traceId, "trace id"),
+    parent_run: validateId(filter.parentRunId, "parent run id"),
     run_type: filter.runType,
-    reference_example: checkIds(filter.referenceExampleIds, "reference example id"),
+    reference_example: validateIds(filter.referenceExampleIds, "reference example id"),
     is_root: filter.isRoot,
     error: filter.error,
     start_time: toIsoTime(filter.startTime, "startTime"),

@@ -1,9 +1,9 @@
 import { parseRunAttachments } from "../../model/resources/attachment-response.ts";
 import type { Attachment } from "../../model/resources/attachment-response.ts";
 import { NotFoundError, ValidationError } from "../../model/errors.ts";
-import { definedOf, Fields, parseList } from "../../model/fields.ts";
+import { omitUndefined, Fields, parseList } from "../../model/fields.ts";
 import { assertUuid } from "../../model/ids.ts";
-import { publicToken, runUrl, sharedRunUrl } from "../../model/links.ts";
+import { extractShareToken, runUrl, sharedRunUrl } from "../../model/links.ts";
 import { parseRun, runFields } from "../../model/resources/run-response.ts";
 import type { Run, RunField } from "../../model/resources/run-response.ts";
 import type { WirePost } from "../../model/run.ts";
@@ -27,7 +27,7 @@ import { uploadSettingKeys } from "../uploads.ts";
 
 /** Arguments of {@link Runs.read}. */
 export interface ReadRun extends CallOptions {
-  /** Whether to read the descendants too, attachChildren as `childRuns`. @defaultValue false */
+  /** Whether to read the descendants too, nested as `childRuns`. @defaultValue false */
   readonly withChildRuns?: boolean | undefined;
 }
 
@@ -135,7 +135,7 @@ export class Runs {
    */
   list(filter: ListRuns = {}): Pages<Run> {
     const { projectNames, select, order, limit, signal } = filter;
-    const wire = definedOf({
+    const wire = omitUndefined({
       ...toWireFilter(filter),
       select: select && toWireSelect(select),
       order,
@@ -194,7 +194,7 @@ export class Runs {
    * @throws {@link NotFoundError} if no run is shared under this token, or it is no longer shared.
    */
   async readShared(urlOrToken: string, { signal }: CallOptions = {}): Promise<Run> {
-    const token = publicToken(urlOrToken, { what: "run" });
+    const token = extractShareToken(urlOrToken, { resource: "run" });
     return parseRun(await this.#call("readSharedRun", { path: { token }, signal }));
   }
 

@@ -133,9 +133,9 @@ function originalTypeOf(member: unknown): Revival["original"] | undefined {
 
 const dataProperty = { enumerable: true, writable: true, configurable: true };
 
-const createTransferError = (what: string, cause?: unknown): ValidationError =>
+const createTransferError = (description: string, cause?: unknown): ValidationError =>
   new ValidationError(
-    `A blocking call can't take ${what}, which can't be sent to another thread; use the asynchronous call and await it instead`,
+    `A blocking call can't take ${description}, which can't be sent to another thread; use the asynchronous call and await it instead`,
     cause === undefined ? {} : { cause },
   );
 

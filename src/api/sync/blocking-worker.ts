@@ -33,7 +33,7 @@ export interface BlockingCall extends SerializedArguments {
 /** Longest wait before the worker is pinged. */
 const pingIntervalMs = 1_000;
 /**
- * A worker that makes calls while this thread blocks. States: running, and over once it has exited or stopped
+ * A worker that makes calls while this thread blocks. States: running, and ended once it has exited or stopped
  * responding.
  */
 export class BlockingWorker {
@@ -44,7 +44,7 @@ export class BlockingWorker {
   readonly #longestSilenceMs: number;
   #silentMs = 0;
   #lastId = 0;
-  /** Why the worker is over; `undefined` while it runs. */
+  /** Why the worker ended; `undefined` while it runs. */
   #endReason: string | undefined;
 
   /** @throws {@link WorkerError} if the worker can't be started. */
@@ -78,7 +78,7 @@ export class BlockingWorker {
     this.#worker.unref();
   }
 
-  get isOver(): boolean {
+  get hasEnded(): boolean {
     return this.#endReason !== undefined;
   }
 
@@ -125,7 +125,7 @@ export class BlockingWorker {
     return new TimeoutError(`${text}: no response within ${timeoutMs} ms; ${effect}`);
   }
 
-  /** Waits for the next message. Returns `undefined` at the deadline, or when the worker is over. */
+  /** Waits for the next message. Returns `undefined` at the deadline, or when the worker has ended. */
   #nextReply(deadline: number): Exclude<SyncReply, { kind: "ended" }> | undefined {
     while (this.#endReason === undefined) {
       // Read the counter before the port: if a message arrives in between, the wait below returns at once.

@@ -45,7 +45,7 @@ export function serveCalls(channel: ReplyChannel, makeCall: MakeCall): void {
     const { id } = request;
     const cancel = new AbortController();
     inFlight.set(id, cancel);
-    const outcome = await settle(id, () => makeCall(request, cancel.signal));
+    const outcome = await runToOutcome(id, () => makeCall(request, cancel.signal));
     inFlight.delete(id);
     if (!cancel.signal.aborted) {
       send(outcome);
@@ -73,7 +73,7 @@ export function serveCalls(channel: ReplyChannel, makeCall: MakeCall): void {
   });
 }
 
-async function settle(id: number, work: () => Promise<unknown>): Promise<Outcome> {
+async function runToOutcome(id: number, work: () => Promise<unknown>): Promise<Outcome> {
   try {
     return { kind: "answered", id, value: await work() };
   } catch (error) {

@@ -42,16 +42,19 @@ export type BlockingArgs<Args extends readonly unknown[]> = {
 };
 
 /** An argument with a `signal` option has {@link BlockingOptions} instead of it. */
-export type BlockingArg<Arg> = Arg extends Uncrossable
+export type BlockingArg<Arg> = Arg extends NonTransferable
   ? never
   : "signal" extends (string extends keyof Arg ? never : keyof Arg)
     ? {
-        readonly [Name in keyof Arg as Exclude<Name, "signal">]: Exclude<Arg[Name], Uncrossable>;
+        readonly [Name in keyof Arg as Exclude<Name, "signal">]: Exclude<
+          Arg[Name],
+          NonTransferable
+        >;
       } & BlockingOptions
     : Arg;
 
 /** Types that can't be sent to another thread: they would have to run in the thread that blocks. */
-export type Uncrossable = ((...args: never[]) => unknown) | AsyncIterable<unknown>;
+export type NonTransferable = ((...args: never[]) => unknown) | AsyncIterable<unknown>;
 
 /** A list becomes an array; a promise becomes its value. */
 export type BlockingResult<Result> =
@@ -60,7 +63,7 @@ export type BlockingResult<Result> =
 export interface SyncFacadeOptions {
   /** Time limit in milliseconds of calls that don't give one. */
   readonly timeoutMs: number;
-  /** Returns what `timeoutMs` must be if the value is invalid, otherwise `undefined`. */
+  /** Returns a description of the allowed values if `timeoutMs` is invalid, otherwise `undefined`. */
   readonly problemWithTimeout: (timeoutMs: unknown) => string | undefined;
   /** Makes a call and blocks until it has ended. */
   readonly call: (call: BlockingCall) => Outcome;

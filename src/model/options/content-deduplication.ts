@@ -20,31 +20,31 @@ export const chunksType = "application/vnd.millrace.pieces";
 
 /** The first byte of a chunk. */
 export const chunkCode = {
-  /** Text that is not remembered. */
+  /** Text that the server does not remember. */
   text: 0x54,
   /** Text that the server remembers by its digest. */
-  kept: 0x4b,
-  /** The digest of a remembered text or of an item. */
-  same: 0x53,
+  remembered: 0x4b,
+  /** A reference to a remembered text or item: only its digest. */
+  reference: 0x53,
   /**
-   * The digest of a list, whose text is `[` and its items, joined by commas. {@link noItems} is the
+   * The digest of a list, whose text is `[` and its items, joined by commas. {@link emptyListDigest} is the
    * empty list. Items that directly follow belong to the list. Each of them makes a longer list,
    * which is remembered too.
    */
   list: 0x4c,
   /** The text of another item. A comma precedes it unless it is the first. */
   item: 0x49,
-  /** The digest of a text that is another item. */
-  sameItem: 0x4a,
+  /** Another item, as a reference: only its digest. */
+  itemReference: 0x4a,
 } as const;
 
 /** Bytes of a digest. */
 export const digestBytes = 16;
-/** Items of at least this many bytes are also remembered individually. */
-export const keptFromBytes = 128;
+/** Items of at least this many bytes are remembered individually, in addition to their list. */
+export const minRememberedBytes = 128;
 
 /** The digest of a list without items. */
-export const noItems = "\0".repeat(digestBytes);
+export const emptyListDigest = "\0".repeat(digestBytes);
 
 /**
  * Computes the digest of a text: the first half of its SHA-256, as a string with one character

@@ -1,10 +1,13 @@
 /** What a rule searches in texts. */
 export interface RedactionSearch {
   readonly name: string;
-  /** Has the flag `g`. */
+  /** The pattern to search for. It has the flag `g`. */
   readonly pattern: RegExp;
-  /** Lower-case texts. A text that contains none of them is not searched. */
-  readonly needs?: readonly string[];
+  /**
+   * A text is searched only if, in lower case, it contains at least one of these strings. This is faster than the
+   * pattern.
+   */
+  readonly requiredTexts?: readonly string[];
   /** Matches must be valid card numbers, including the check digit. */
   readonly isCard?: true;
 }

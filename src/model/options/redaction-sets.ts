@@ -10,7 +10,7 @@ interface RuleSet {
 
 const createSecretSearch = (needs: string, pattern: RegExp): RedactionSearch => ({
   name: "secret",
-  needs: needs.split(" "),
+  requiredTexts: needs.split(" "),
   pattern,
 });
 
@@ -81,7 +81,7 @@ export const redactionSets: Readonly<Record<RedactionSet, RuleSet>> = {
     searches: [
       {
         name: "email",
-        needs: ["@"],
+        requiredTexts: ["@"],
         pattern:
           /(?<![\p{L}\p{N}._%+'-])[\p{L}\p{N}._%+'-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.){1,8}[\p{L}]{2,24}/gu,
       },

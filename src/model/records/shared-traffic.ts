@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../errors.ts";
 
 /** Why a request failed, as the workers report it. Contains no key, input or output. */
-export interface FailedTry {
+export interface RequestFailure {
   /** Milliseconds since the Unix epoch. */
   readonly at: number;
   /** The attempted action and its result, on one line. */
@@ -19,7 +19,7 @@ const counter = {
   responses: 1,
   connections: 2,
   failures: 3,
-  strange: 4,
+  versionless: 4,
   unconnected: 5,
 } as const;
 /** Bytes of the counters: a multiple of eight, because 64-bit integers follow. */
@@ -72,13 +72,13 @@ export class SharedTraffic {
     Atomics.add(this.#counters, counter.responses, 1);
   }
 
-  /** Records that the server's `/info` has no version: the server may not accept runs at all. */
-  recordStrangeServer(): void {
-    Atomics.store(this.#counters, counter.strange, 1);
+  /** Records that the server's `/info` contains no version. Such a server may not accept runs at all. */
+  recordVersionlessServer(): void {
+    Atomics.store(this.#counters, counter.versionless, 1);
   }
 
-  get isServerStrange(): boolean {
-    return Atomics.load(this.#counters, counter.strange) === 1;
+  get isServerVersionless(): boolean {
+    return Atomics.load(this.#counters, counter.versionless) === 1;
   }
 
   countConnection(): void {
@@ -136,7 +136,7 @@ export class SharedTraffic {
   }
 
   /** Stores a failure for {@link SharedTraffic.lastFailure}. Its cause is shortened to one line. */
-  recordFailure(failure: FailedTry): void {
+  recordFailure(failure: RequestFailure): void {
     const cause = toOneLine(failure.cause).slice(0, maxCauseLength);
     const text = Buffer.from(JSON.stringify({ ...failure, cause }));
     const number = Atomics.add(this.#counters, counter.failures, 1) + 1;
@@ -150,14 +150,14 @@ export class SharedTraffic {
   }
 
   /** The newest failure that was written completely; `undefined` if there is none. */
-  get lastFailure(): FailedTry | undefined {
+  get lastFailure(): RequestFailure | undefined {
     const newest = this.failures;
     for (let number = newest; number > Math.max(0, newest - slots); number--) {
       const { head, bytes } = this.#slotOf(number);
       const text = Buffer.from(bytes.subarray(0, Atomics.load(head, 1))).toString();
       // Another thread may have begun to overwrite the slot while it was read.
       if (text !== "" && Atomics.load(head, 0) === number) {
-        return JSON.parse(text) as FailedTry;
+        return JSON.parse(text) as RequestFailure;
       }
     }
     return undefined;

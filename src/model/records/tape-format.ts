@@ -19,7 +19,7 @@ export const headOffset = {
   operation: 4,
   outcome: 5,
   withheld: 6,
-  inHand: 6,
+  beingWritten: 6,
   redaction: 7,
 } as const;
 
@@ -38,7 +38,7 @@ export const outcomeCode = { pending: 0, delivered: 1, rejected: 2, quarantined:
  * Whether a worker is writing the record's JSON now. The mark remains after a thread crashed, so it
  * identifies the run that crashed it.
  */
-export const inHandCode = { no: 0, yes: 1 } as const;
+export const writingCode = { no: 0, yes: 1 } as const;
 
 /**
  * Field codes. A record contains each field at most once, except those from {@link field.other} on.

@@ -1,4 +1,4 @@
-import { Fields, definedOf, parseList } from "../fields.ts";
+import { Fields, omitUndefined, parseList } from "../fields.ts";
 import { parseRun } from "./run-response.ts";
 import type { Run } from "./run-response.ts";
 import type { KeyValues } from "../run.ts";
@@ -21,9 +21,9 @@ export interface AnnotationQueue {
   readonly tenantId: string;
   readonly name: string;
   readonly description?: string | undefined;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly createdAt?: string | undefined;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly updatedAt?: string | undefined;
   /** The dataset to which reviewed runs are added as examples. */
   readonly defaultDatasetId?: string | undefined;
@@ -42,9 +42,9 @@ export interface AnnotationQueueEntry {
   readonly queueRunId: string;
   readonly queueId: string;
   readonly runId: string;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly addedAt?: string | undefined;
-  /** ISO 8601; absent until the run was reviewed. */
+  /** A time in ISO 8601 format; absent until the run was reviewed. */
   readonly lastReviewedTime?: string | undefined;
 }
 
@@ -57,7 +57,7 @@ export interface QueuedRun extends Omit<AnnotationQueueEntry, "queueId" | "runId
 export function parseAnnotationQueue(value: unknown): AnnotationQueue {
   const fields = new Fields(value, "annotation queue");
   const items = fields.value("rubric_items") ?? undefined;
-  return definedOf({
+  return omitUndefined({
     id: fields.text("id"),
     tenantId: fields.text("tenant_id"),
     name: fields.text("name"),
@@ -74,7 +74,7 @@ export function parseAnnotationQueue(value: unknown): AnnotationQueue {
 
 /** Converts a rubric item to the wire format. */
 export const toWireRubricItem = (item: RubricItem): Readonly<Record<string, unknown>> =>
-  definedOf({
+  omitUndefined({
     feedback_key: item.feedbackKey,
     description: item.description,
     value_descriptions: item.valueDescriptions,
@@ -85,7 +85,7 @@ export const toWireRubricItem = (item: RubricItem): Readonly<Record<string, unkn
 /** @throws {@link ResponseError} if `value` is not an entry of an annotation queue. */
 export function parseAnnotationQueueEntry(value: unknown): AnnotationQueueEntry {
   const fields = new Fields(value, "entry of an annotation queue");
-  return definedOf({
+  return omitUndefined({
     queueRunId: fields.text("id"),
     queueId: fields.text("queue_id"),
     runId: fields.text("run_id"),
@@ -97,7 +97,11 @@ export function parseAnnotationQueueEntry(value: unknown): AnnotationQueueEntry 
 export function parseQueuedRun(value: unknown): QueuedRun {
   const run = parseRun(value);
   const fields = new Fields(value, "run of an annotation queue");
-  return definedOf({ run, queueRunId: fields.text("queue_run_id"), ...readReviewTimes(fields) });
+  return omitUndefined({
+    run,
+    queueRunId: fields.text("queue_run_id"),
+    ...readReviewTimes(fields),
+  });
 }
 
 const readReviewTimes = (fields: Fields) => ({
@@ -108,7 +112,7 @@ const readReviewTimes = (fields: Fields) => ({
 function parseRubricItem(value: unknown): RubricItem {
   const fields = new Fields(value, "rubric item");
   const isRequired = fields.value("is_required");
-  return definedOf({
+  return omitUndefined({
     feedbackKey: fields.text("feedback_key"),
     description: fields.optionalText("description"),
     valueDescriptions: readTexts(fields, "value_descriptions"),

@@ -1,4 +1,4 @@
-import { Fields, definedOf } from "../fields.ts";
+import { Fields, omitUndefined } from "../fields.ts";
 import type { KeyValues } from "../run.ts";
 
 /** An attachment of an example or a run: its URL, not its content. */
@@ -22,7 +22,7 @@ export function parseAttachments(
     const fields = new Fields(value, "attachment");
     const name = key.startsWith(attachmentPrefix) ? key.slice(attachmentPrefix.length) : key;
     const mimeType = fields.optionalText("mime_type");
-    return [name, definedOf({ presignedUrl: fields.text("presigned_url"), mimeType })];
+    return [name, omitUndefined({ presignedUrl: fields.text("presigned_url"), mimeType })];
   });
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }

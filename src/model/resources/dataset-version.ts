@@ -2,7 +2,7 @@ import { Fields, parseList, createUnexpectedResponseError } from "../fields.ts";
 
 /** The state of a dataset between two changes. */
 export interface DatasetVersion {
-  /** ISO 8601. Can be passed to every option `asOf`. */
+  /** A time in ISO 8601 format. Can be passed to every option `asOf`. */
   readonly asOf: string;
   /** Names of the version, such as `latest`. They can also be passed to `asOf`. */
   readonly tags: readonly string[];
@@ -35,10 +35,10 @@ export function parseDatasetDiff(value: unknown): DatasetDiff {
 }
 
 /** @throws {@link ResponseError} if `value` is not an array of strings. */
-export const parseTexts = (value: unknown, what: string): readonly string[] =>
-  parseList(value, what, (item) => {
+export const parseTexts = (value: unknown, label: string): readonly string[] =>
+  parseList(value, label, (item) => {
     if (typeof item !== "string") {
-      throw createUnexpectedResponseError(`list of ${what}`, "an item is not a string");
+      throw createUnexpectedResponseError(`list of ${label}`, "an item is not a string");
     }
     return item;
   });

@@ -1,4 +1,4 @@
-import { Fields, definedOf } from "../fields.ts";
+import { Fields, omitUndefined } from "../fields.ts";
 import type { KeyValues } from "../run.ts";
 
 /**
@@ -25,11 +25,11 @@ export interface Dataset {
   readonly inputsSchema?: KeyValues | undefined;
   /** JSON schema for the outputs of its examples. */
   readonly outputsSchema?: KeyValues | undefined;
-  /** Free-form. */
+  /** Any JSON object. */
   readonly metadata: KeyValues;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly createdAt?: string | undefined;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly modifiedAt?: string | undefined;
   readonly exampleCount?: number | undefined;
   /** Number of experiments that use the dataset. */
@@ -39,7 +39,7 @@ export interface Dataset {
 /** @throws {@link ResponseError} if `value` is not a dataset. */
 export function parseDataset(value: unknown): Dataset {
   const fields = new Fields(value, "dataset");
-  return definedOf({
+  return omitUndefined({
     id: fields.text("id"),
     tenantId: fields.optionalText("tenant_id"),
     name: fields.text("name"),

@@ -1,6 +1,6 @@
 import { parseAttachments } from "./attachment-response.ts";
 import type { Attachment } from "./attachment-response.ts";
-import { Fields, definedOf, createUnexpectedResponseError } from "../fields.ts";
+import { Fields, omitUndefined, createUnexpectedResponseError } from "../fields.ts";
 import type { KeyValues } from "../run.ts";
 
 /** One example of a dataset: inputs and the expected outputs. */
@@ -16,9 +16,9 @@ export interface Example {
   readonly splits: readonly string[];
   /** The run from which the example was created. */
   readonly sourceRunId?: string | undefined;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly createdAt?: string | undefined;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly modifiedAt?: string | undefined;
   /** Attachments by name. Present if the example has attachments and they were requested. */
   readonly attachments?: Readonly<Record<string, Attachment>> | undefined;
@@ -31,7 +31,7 @@ const splitKey = "dataset_split";
 export function parseExample(value: unknown): Example {
   const fields = new Fields(value, "example");
   const { [splitKey]: splits, ...metadata } = fields.object("metadata");
-  return definedOf({
+  return omitUndefined({
     id: fields.text("id"),
     datasetId: fields.text("dataset_id"),
     inputs: fields.object("inputs"),

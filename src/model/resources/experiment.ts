@@ -1,6 +1,6 @@
 import type { Example } from "./example.ts";
 import { parseExample } from "./example.ts";
-import { Fields, definedOf, parseList } from "../fields.ts";
+import { Fields, omitUndefined, parseList } from "../fields.ts";
 import { parseRun } from "./run-response.ts";
 import type { Run } from "./run-response.ts";
 import type { KeyValues } from "../run.ts";
@@ -12,15 +12,15 @@ export interface ComparativeExperiment {
   readonly description?: string | undefined;
   readonly tenantId?: string | undefined;
   readonly referenceDatasetId: string;
-  /** Free-form. */
+  /** Any JSON object. */
   readonly metadata: KeyValues;
   /** The compared experiments; present in lists. */
   readonly experiments?: readonly ComparedExperiment[] | undefined;
-  /** By feedback key. */
+  /** Statistics by feedback key. */
   readonly feedbackStats: KeyValues;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly createdAt?: string | undefined;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly modifiedAt?: string | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface ComparedExperiment {
 export function parseComparative(value: unknown): ComparativeExperiment {
   const fields = new Fields(value, "comparative experiment");
   const experiments = fields.value("experiments_info");
-  return definedOf({
+  return omitUndefined({
     id: fields.text("id"),
     name: fields.optionalText("name"),
     description: fields.optionalText("description"),

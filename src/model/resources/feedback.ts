@@ -1,4 +1,4 @@
-import { Fields, definedOf } from "../fields.ts";
+import { Fields, omitUndefined } from "../fields.ts";
 import type { KeyValues } from "../run.ts";
 
 /**
@@ -37,7 +37,7 @@ export interface Feedback {
   readonly projectId?: string | undefined;
   readonly traceId?: string | undefined;
   readonly score?: number | boolean | undefined;
-  /** Any JSON. */
+  /** Any JSON value. */
   readonly value?: unknown;
   readonly comment?: string | undefined;
   /** The correct output. */
@@ -46,9 +46,9 @@ export interface Feedback {
   readonly comparativeExperimentId?: string | undefined;
   /** As it was submitted. Not every server returns it. */
   readonly feedbackConfig?: FeedbackConfig | undefined;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly createdAt?: string | undefined;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly modifiedAt?: string | undefined;
 }
 
@@ -60,7 +60,7 @@ export interface FeedbackToken {
    * them as JSON. Needs no key.
    */
   readonly url: string;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly expiresAt: string;
   readonly feedbackKey: string;
 }
@@ -71,7 +71,7 @@ export function parseFeedback(value: unknown): Feedback {
   const source = new Fields(fields.object("feedback_source"), "source of feedback");
   const score = fields.value("score");
   const correction = fields.value("correction");
-  return definedOf({
+  return omitUndefined({
     id: fields.text("id"),
     key: fields.text("key"),
     runId: fields.optionalText("run_id"),
@@ -81,7 +81,10 @@ export function parseFeedback(value: unknown): Feedback {
     value: fields.value("value") ?? undefined,
     comment: fields.optionalText("comment"),
     correction: typeof correction === "string" ? correction : readObject(fields, "correction"),
-    source: definedOf({ type: source.optionalText("type"), metadata: source.object("metadata") }),
+    source: omitUndefined({
+      type: source.optionalText("type"),
+      metadata: source.object("metadata"),
+    }),
     comparativeExperimentId: fields.optionalText("comparative_experiment_id"),
     feedbackConfig: readObject(fields, "feedback_config") as FeedbackConfig | undefined,
     createdAt: fields.optionalText("created_at"),

@@ -1,4 +1,4 @@
-import { Fields, definedOf } from "../fields.ts";
+import { Fields, omitUndefined } from "../fields.ts";
 import { parseRunStats } from "./run-stats.ts";
 import type { RunStats } from "./run-stats.ts";
 import type { KeyValues } from "../run.ts";
@@ -10,9 +10,9 @@ export interface Project {
   readonly tenantId: string;
   readonly name: string;
   readonly description?: string | undefined;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly startTime?: string | undefined;
-  /** ISO 8601; absent while the project is open. */
+  /** A time in ISO 8601 format; absent while the project is open. */
   readonly endTime?: string | undefined;
   /** Free-form; `metadata` is a member of it. */
   readonly extra: KeyValues;
@@ -25,7 +25,7 @@ export interface Project {
 /** @throws {@link ResponseError} if `value` is not a project. */
 export function parseProject(value: unknown): Project {
   const fields = new Fields(value, "project");
-  return definedOf({
+  return omitUndefined({
     id: fields.text("id"),
     tenantId: fields.text("tenant_id"),
     name: fields.text("name"),

@@ -59,7 +59,7 @@ export function parsePromptReference(identifier: unknown): PromptReference {
     return { owner, repo };
   }
   assertPart(identifier, commit, {
-    what: "commit",
+    label: "commit",
     pattern: commitPattern,
     rule: commitDescription,
   });
@@ -120,28 +120,35 @@ const shortHashLength = 7;
 export const looksLikeHash = (name: string): boolean =>
   name.length >= shortHashLength && isCommitHash(name);
 
-interface Part {
-  readonly what: string;
+interface IdentifierPart {
+  readonly label: string;
   readonly pattern: RegExp;
   readonly rule: string;
 }
 
 const handleParts = {
-  owner: { what: "owner", pattern: handlePattern, rule: handleDescription },
-  repo: { what: "repo", pattern: handlePattern, rule: handleDescription },
+  owner: { label: "owner", pattern: handlePattern, rule: handleDescription },
+  repo: { label: "repo", pattern: handlePattern, rule: handleDescription },
 } as const;
 
-function assertPart(identifier: unknown, text: string, { what, pattern, rule }: Part): void {
+function assertPart(
+  identifier: unknown,
+  text: string,
+  { label, pattern, rule }: IdentifierPart,
+): void {
   if (text === "") {
-    throw createIdentifierError(identifier, `the ${what} is empty`);
+    throw createIdentifierError(identifier, `the ${label} is empty`);
   }
   if (text.length > handleLimit) {
-    throw createIdentifierError(identifier, `the ${what} is longer than ${handleLimit} characters`);
+    throw createIdentifierError(
+      identifier,
+      `the ${label} is longer than ${handleLimit} characters`,
+    );
   }
   if (!pattern.test(text)) {
     throw createIdentifierError(
       identifier,
-      `the ${what} ${formatValue(text)} is invalid: it must consist of ${rule}`,
+      `the ${label} ${formatValue(text)} is invalid: it must consist of ${rule}`,
     );
   }
 }

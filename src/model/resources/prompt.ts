@@ -1,4 +1,4 @@
-import { Fields, definedOf, parseList, createUnexpectedResponseError } from "../fields.ts";
+import { Fields, omitUndefined, parseList, createUnexpectedResponseError } from "../fields.ts";
 import type { PromptPath } from "./prompt-identifier.ts";
 import type { KeyValues } from "../run.ts";
 
@@ -14,14 +14,14 @@ export interface Prompt {
   /** `owner/repo`. */
   readonly fullName: string;
   readonly description?: string | undefined;
-  /** Markdown. */
+  /** Text in Markdown. */
   readonly readme?: string | undefined;
   readonly tags: readonly string[];
   readonly isPublic: boolean;
   readonly isArchived: boolean;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly createdAt: string;
-  /** ISO 8601. A commit also counts as an update. */
+  /** A time in ISO 8601 format. A commit also counts as an update. */
   readonly updatedAt: string;
   readonly likes: number;
   /** Whether the caller's tenant likes the prompt; absent if the server does not report it. */
@@ -42,7 +42,7 @@ export interface PromptCommit {
   /** Absent for the first commit. */
   readonly parentCommitHash?: string | undefined;
   readonly description?: string | undefined;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly createdAt?: string | undefined;
   readonly downloads: number;
   readonly views: number;
@@ -65,9 +65,9 @@ export interface PromptTag {
   readonly name: string;
   readonly commitId: string;
   readonly commitHash: string;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly createdAt: string;
-  /** ISO 8601; the time when it was last moved. */
+  /** A time in ISO 8601 format; the time when it was last moved. */
   readonly updatedAt: string;
 }
 
@@ -75,7 +75,7 @@ export interface PromptTag {
 export function parsePrompt(value: unknown): Prompt {
   const fields = new Fields(value, "prompt");
   const isLiked = fields.value("liked_by_auth_user");
-  return definedOf({
+  return omitUndefined({
     id: fields.text("id"),
     tenantId: fields.text("tenant_id"),
     owner: fields.optionalText("owner"),
@@ -108,7 +108,7 @@ export const parseRepo = (value: unknown): Prompt =>
 /** @throws {@link ResponseError} if `value` is not a commit. */
 export function parsePromptCommit(value: unknown): PromptCommit {
   const fields = new Fields(value, "commit of a prompt");
-  return definedOf({
+  return omitUndefined({
     id: fields.optionalText("id"),
     commitHash: fields.text("commit_hash"),
     parentCommitHash: fields.optionalText("parent_commit_hash"),
@@ -124,7 +124,7 @@ export function parsePromptCommit(value: unknown): PromptCommit {
  *
  * @throws {@link ResponseError} if it is neither.
  */
-export function parseMadeCommit(value: unknown): PromptCommit {
+export function parseCreatedCommit(value: unknown): PromptCommit {
   const commit = new Fields(value, "commit of a prompt").value("commit");
   return parsePromptCommit(commit ?? value);
 }
@@ -136,7 +136,7 @@ export function parsePulledPrompt(value: unknown, { owner, repo }: PromptPath): 
   if (typeof manifest !== "object" || manifest === null) {
     throw createUnexpectedResponseError("commit of a prompt", "it has no manifest");
   }
-  return definedOf({
+  return omitUndefined({
     owner,
     repo,
     commitHash: fields.text("commit_hash"),

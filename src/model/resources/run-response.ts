@@ -11,9 +11,9 @@ export interface Run {
   readonly id: string;
   readonly name: string;
   readonly runType: string;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly startTime?: string | undefined;
-  /** ISO 8601; absent while the run is open. */
+  /** A time in ISO 8601 format; absent while the run is open. */
   readonly endTime?: string | undefined;
   /** Such as `success`, `error` or `pending`. */
   readonly status?: string | undefined;
@@ -40,15 +40,15 @@ export interface Run {
   readonly totalTokens?: number | undefined;
   readonly promptTokens?: number | undefined;
   readonly completionTokens?: number | undefined;
-  /** Decimal text. */
+  /** A decimal number as text. */
   readonly totalCost?: string | number | undefined;
-  /** Decimal text. */
+  /** A decimal number as text. */
   readonly promptCost?: string | number | undefined;
-  /** Decimal text. */
+  /** A decimal number as text. */
   readonly completionCost?: string | number | undefined;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly firstTokenTime?: string | undefined;
-  /** By feedback key. */
+  /** Statistics by feedback key. */
   readonly feedbackStats?: KeyValues | undefined;
   readonly executionOrder?: number | undefined;
   readonly inDataset?: boolean | undefined;

@@ -1,28 +1,28 @@
-import { Fields, definedOf } from "../fields.ts";
+import { Fields, omitUndefined } from "../fields.ts";
 import type { KeyValues } from "../run.ts";
 
 /** Statistics of a set of runs. A number that the server does not know is absent. */
 export interface RunStats {
   readonly runCount: number;
-  /** Seconds. */
+  /** In seconds. */
   readonly latencyP50?: number | undefined;
-  /** Seconds. */
+  /** In seconds. */
   readonly latencyP99?: number | undefined;
   /** From 0 to 1. */
   readonly errorRate?: number | undefined;
   readonly totalTokens?: number | undefined;
   readonly promptTokens?: number | undefined;
   readonly completionTokens?: number | undefined;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly lastRunStartTime?: string | undefined;
-  /** By feedback key. */
+  /** Statistics by feedback key. */
   readonly feedbackStats: KeyValues;
 }
 
 /** @throws {@link ResponseError} if `value` is not an object. */
 export function parseRunStats(value: unknown): RunStats {
   const fields = new Fields(value, "statistics");
-  return definedOf({
+  return omitUndefined({
     runCount: fields.optionalNumber("run_count") ?? 0,
     latencyP50: fields.optionalNumber("latency_p50"),
     latencyP99: fields.optionalNumber("latency_p99"),

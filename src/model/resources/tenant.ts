@@ -1,10 +1,10 @@
-import { Fields, definedOf } from "../fields.ts";
+import { Fields, omitUndefined } from "../fields.ts";
 
 /** The tenant of a client's key. It owns projects, datasets and prompts. */
 export interface TenantSettings {
   readonly id: string;
   readonly displayName: string;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly createdAt: string;
   /** The owner's name in the identifiers of its public prompts; absent until it is set. */
   readonly handle?: string | undefined;
@@ -13,7 +13,7 @@ export interface TenantSettings {
 /** @throws {@link ResponseError} if `value` is not a tenant. */
 export function parseTenantSettings(value: unknown): TenantSettings {
   const fields = new Fields(value, "tenant");
-  return definedOf({
+  return omitUndefined({
     id: fields.text("id"),
     displayName: fields.text("display_name"),
     createdAt: fields.text("created_at"),

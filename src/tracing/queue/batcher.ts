@@ -308,7 +308,7 @@ export class Batcher {
     this.#open = next;
     this.#cutTimer.reset();
     if (full !== undefined) {
-      this.#pool.give(full);
+      this.#pool.release(full);
     }
     return next;
   }
@@ -387,7 +387,7 @@ export class Batcher {
     }
     this.#options.ledger.flushUncounted();
     this.#pendingRecords -= tape.records;
-    this.#pool.give(tape);
+    this.#pool.release(tape);
     this.#advance();
     this.#capacity.check();
   }

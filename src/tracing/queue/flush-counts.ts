@@ -1,12 +1,12 @@
 import type { FlushCount, FlushResult } from "../../model/stats.ts";
 import type { TapeCount, TapeResult } from "./shipment.ts";
-import { deliveredStarts } from "../tape/tally.ts";
+import { countDeliveredStarts } from "../tape/tally.ts";
 import type { Tape } from "../tape/tape.ts";
 
 /** Adds the counts of runs to a tape's counts of records. Call it once the outcome of each record is known. */
 export function toTapeCount(tape: Tape, { delivered, lost }: TapeResult): TapeCount {
   // Most tapes are delivered completely, and then their records need not be iterated.
-  const runsDelivered = delivered === tape.records ? tape.starts : deliveredStarts(tape);
+  const runsDelivered = delivered === tape.records ? tape.starts : countDeliveredStarts(tape);
   return { delivered, lost, runsDelivered, runsLost: tape.starts - runsDelivered };
 }
 

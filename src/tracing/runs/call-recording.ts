@@ -6,7 +6,7 @@ import type { RunTree } from "./run-tree.ts";
 import { uncounted } from "../queue/stack-room.ts";
 
 /** Local copy: after bundling, an import may be a getter, and calling it would overflow an exhausted stack. */
-const counted = uncounted;
+const localUncounted = uncounted;
 
 /**
  * Converts a payload into the payload that may be recorded, for example without secrets. It is called once for each
@@ -121,7 +121,7 @@ export class CallRecording {
     try {
       record();
     } catch (error) {
-      counted.records += 1;
+      localUncounted.records += 1;
       if (!(error instanceof RangeError)) {
         this.run.client[recorder].warn("hiddenFailure", "The end of a run could not be recorded.");
       }

@@ -12,7 +12,7 @@ import { assertStackRoom, uncounted } from "../queue/stack-room.ts";
 import { warnOfUnknown } from "./unknown-options.ts";
 
 /** Local copy: after bundling, an import may be a getter, and calling it would overflow an exhausted stack. */
-const counted = uncounted;
+const localUncounted = uncounted;
 
 /** Options of `client.startRun`: those of the run, and its parent. */
 export interface StartOptions extends RunOptions {
@@ -55,7 +55,7 @@ export function withRun<Result>(run: RunTree, fn: () => Result): Result {
     if (isEntered) {
       throw error;
     }
-    counted.details += 1;
+    localUncounted.details += 1;
   }
   // There is not enough stack to enter a context. `fn` runs in the surrounding context instead.
   return fn();

@@ -3,7 +3,10 @@ import { withRun } from "./context.ts";
 import { isObject, isThenable, createPlaceholder } from "../tape/placeholder.ts";
 import type { Method, Replacements } from "../tape/placeholder.ts";
 
-/** A synchronous or asynchronous iterator, typed loosely because callers may pass incomplete ones. */
+/**
+ * A synchronous or asynchronous iterator. Its methods are typed loosely, because callers may pass incomplete
+ * iterators.
+ */
 interface AnyIterator {
   next(...sent: readonly unknown[]): unknown;
   return?(...sent: readonly unknown[]): unknown;

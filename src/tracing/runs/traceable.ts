@@ -13,7 +13,7 @@ import { uncounted } from "../queue/stack-room.ts";
 import { warnOfUnknown } from "./unknown-options.ts";
 
 /** Local copy: after bundling, an import may be a getter, and calling it would overflow an exhausted stack. */
-const counted = uncounted;
+const localUncounted = uncounted;
 
 /** Options of {@link traceable}: how the runs of a traced function are recorded. */
 export interface TraceableOptions {
@@ -80,8 +80,8 @@ export function traceable<Fn extends TraceableFunction>(
       try {
         recording = beginRecording(fn, { options, args, optionCheck });
       } catch {
-        // The stack is exhausted, as wherever `counted` is increased below. The call continues unrecorded.
-        counted.records += 1;
+        // The stack is exhausted, as wherever `localUncounted` is increased below. The call continues unrecorded.
+        localUncounted.records += 1;
       }
       if (recording === undefined) {
         return call();
@@ -98,17 +98,17 @@ export function traceable<Fn extends TraceableFunction>(
           try {
             recording.failed(error);
           } catch {
-            counted.records += 1;
+            localUncounted.records += 1;
           }
           throw error;
         }
-        counted.records += 1;
+        localUncounted.records += 1;
         return call();
       }
       try {
         return watchResult(result, recording);
       } catch {
-        counted.records += 1;
+        localUncounted.records += 1;
         return result;
       }
     },
@@ -142,7 +142,7 @@ function beginRecording(fn: TraceableFunction, call: Call): CallRecording | unde
     return new CallRecording(run, options);
   } catch (error) {
     // Creating the implicit client failed, and the failure was already logged. The call continues unrecorded.
-    counted.records += error instanceof RangeError ? 1 : 0;
+    localUncounted.records += error instanceof RangeError ? 1 : 0;
     return undefined;
   }
 }

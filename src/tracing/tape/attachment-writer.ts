@@ -30,7 +30,7 @@ export interface CheckedAttachment {
   readonly name: string;
   readonly mimeType: string;
   readonly content: Uint8Array | string;
-  /** If a marker replaces the attachment: the warning to log. */
+  /** The warning to log; set only if a marker replaces the attachment. */
   readonly leftOut?: string;
 }
 
@@ -82,7 +82,7 @@ function sizeOf({ name, mimeType, content }: CheckedAttachment): number {
 
 type Entry = readonly [name: string, read: () => unknown];
 
-/** The names, each with a function that reads the attachment. Reading is deferred because a getter may throw. */
+/** Returns each name with a function that reads the attachment. Reading is deferred because a getter may throw. */
 function readEntries(attachments: unknown): readonly Entry[] {
   if (attachments === undefined || attachments === null) {
     return [];
@@ -147,7 +147,7 @@ function readContent(
     ? [value[0] as unknown, value[1] as unknown, undefined]
     : ["mimeType", "data", "path"].map((key): unknown => Reflect.get(value, key));
   if (typeof mimeType !== "string" || !isMimeType(mimeType)) {
-    throw new InvalidAttachment("its mimeType is not a type and a subtype, such as image/png");
+    throw new InvalidAttachment("its mimeType is not a MIME type, such as image/png");
   }
   return { mimeType, content: path === undefined ? readBytes(data, rules) : readPath(path, rules) };
 }
@@ -174,7 +174,7 @@ function encodeText(text: string, limit: number): Uint8Array {
 }
 
 const createSizeError = (size: number, limit: number): InvalidAttachment =>
-  new InvalidAttachment(`${size} bytes, where ${Math.max(0, limit)} are allowed`);
+  new InvalidAttachment(`its ${size} bytes exceed the limit of ${Math.max(0, limit)} bytes`);
 
 function toBytes(data: unknown): Uint8Array | undefined {
   if (ArrayBuffer.isView(data)) {
@@ -187,11 +187,11 @@ function toBytes(data: unknown): Uint8Array | undefined {
 
 function readPath(path: unknown, { dangerouslyAllowFilesystem }: AttachmentRules): string {
   if (typeof path !== "string" || path === "" || path.includes("\0")) {
-    throw new InvalidAttachment("its path is not a string that names a file");
+    throw new InvalidAttachment("its path is not a non-empty string");
   }
   if (!dangerouslyAllowFilesystem) {
     throw new InvalidAttachment(
-      "a path needs the option dangerouslyAllowFilesystem: set it, or give the bytes as data",
+      "a path requires the option dangerouslyAllowFilesystem: set it, or pass the content as data",
     );
   }
   return path;

@@ -1,6 +1,6 @@
 import type { Recorder } from "./recorder.ts";
 
-/** Takes the place of an attachment that exceeded the size limit of its run. Its bytes are not kept. */
+/** Replaces an attachment that exceeded the size limit of its run. Its content is not stored. */
 export class OversizedAttachment {
   readonly bytes: number;
 
@@ -20,10 +20,13 @@ export class HeldAttachments {
     this.#limitBytes = limitBytes;
   }
 
-  /** Copies an attachment. It replaces an earlier one of the same name. @throws whatever a getter or a Proxy throws. */
+  /**
+   * Copies an attachment. It replaces an earlier attachment of the same name. @throws whatever a getter or a Proxy
+   * throws.
+   */
   hold(name: string, attachment: unknown): void {
     this.#bytes -= this.#held.get(name)?.bytes ?? 0;
-    const data = dataOf(attachment);
+    const data = readData(attachment);
     const bytes = data?.byteLength ?? 0;
     const fits = this.#bytes + bytes <= this.#limitBytes;
     this.#bytes += fits ? bytes : 0;
@@ -62,7 +65,7 @@ export function holdAttachment(
   return held;
 }
 
-function dataOf(attachment: unknown): ArrayBufferView | ArrayBuffer | undefined {
+function readData(attachment: unknown): ArrayBufferView | ArrayBuffer | undefined {
   if (typeof attachment !== "object" || attachment === null) {
     return undefined;
   }

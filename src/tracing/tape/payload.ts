@@ -44,7 +44,10 @@ export function isPlainObject(value: unknown): value is KeyValues {
   }
 }
 
-/** The strings of an array; `undefined` if `tags` is not an array. An array that can't be read becomes a marker. */
+/**
+ * Returns the strings of an array; `undefined` if `tags` is not an array. An array that can't be read becomes a
+ * marker.
+ */
 export function toTags(tags: unknown): readonly string[] | undefined {
   try {
     if (!Array.isArray(tags)) {

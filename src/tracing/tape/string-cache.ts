@@ -50,7 +50,7 @@ export class CachedString {
     this.bytes8 = bytes.readDoubleLE(8);
   }
 
-  /** Remembers a short text that was written as this key's value, as the one to expect the next time. */
+  /** Stores a short text that was written as this key's value. The same value is expected the next time. */
   expect(value: string): void {
     if (this.#changes < changeLimit && value.length <= cachedUnits) {
       this.#changes += 1;
@@ -73,25 +73,25 @@ export class KeyCache {
    */
   readonly uncached = new CachedString(" ".repeat(cachedUnits + 1));
   readonly #keys = new Map<string, CachedString>();
-  readonly #holdersByPosition: CachedString[] = [];
+  readonly #parentKeysByPosition: CachedString[] = [];
 
   /**
    * The entry that acts as the parent key of values written at a `position`, a small number. Values at the same position
    * are expected to have the same shape.
    */
   at(position: number): CachedString {
-    return (this.#holdersByPosition[position] ??= new CachedString(""));
+    return (this.#parentKeysByPosition[position] ??= new CachedString(""));
   }
 
-  /** Looks up a key and remembers it as the one to expect after `before`, or as the first key of `holder`'s value. */
+  /** Looks up a key, and expects it from now on after the key `previous`, or as the first key of `parentKey`'s value. */
   addFollowing(
     key: string,
-    holder: CachedString,
+    parentKey: CachedString,
     previous: CachedString | undefined,
   ): CachedString {
     const cached = this.find(key);
     if (previous === undefined) {
-      holder.first = cached;
+      parentKey.first = cached;
     } else {
       previous.next = cached;
     }

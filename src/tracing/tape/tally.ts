@@ -1,13 +1,13 @@
 import {
   headOffset,
-  inHandCode,
+  writingCode,
   operationCode,
   outcomeCode,
 } from "../../model/records/tape-format.ts";
 import type { Tape } from "./tape.ts";
 
-/** The number of a tape's records for each outcome. */
-export interface Tally {
+/** The number of records on a tape for each outcome. */
+export interface OutcomeCounts {
   readonly pending: number;
   readonly delivered: number;
   readonly rejected: number;
@@ -16,8 +16,8 @@ export interface Tally {
   readonly truncated: number;
 }
 
-/** Counts the outcomes that a worker wrote into the heads of a tape's records. */
-export function tallyOf(tape: Tape): Tally {
+/** Counts the outcomes that workers wrote into the heads of a tape's records. */
+export function countOutcomes(tape: Tape): OutcomeCounts {
   const counts = { pending: 0, delivered: 0, rejected: 0, quarantined: 0, truncated: 0 };
   for (const [offset, outcome] of readHeads(tape)) {
     if (outcome === outcomeCode.delivered) {
@@ -34,8 +34,8 @@ export function tallyOf(tape: Tape): Tally {
   return counts;
 }
 
-/** The number of delivered records that are the start of a run. */
-export function deliveredStarts(tape: Tape): number {
+/** Counts the delivered records that are the start of a run. */
+export function countDeliveredStarts(tape: Tape): number {
   let starts = 0;
   for (const [offset, outcome] of readHeads(tape)) {
     const isStart = tape.bytes[offset + headOffset.operation] === operationCode.post;
@@ -45,7 +45,7 @@ export function deliveredStarts(tape: Tape): number {
 }
 
 /** Whether the outcome of every record is known. */
-export function isSettled(tape: Tape): boolean {
+export function hasAllOutcomes(tape: Tape): boolean {
   for (const [, outcome] of readHeads(tape)) {
     if (outcome === outcomeCode.pending) {
       return false;
@@ -54,18 +54,18 @@ export function isSettled(tape: Tape): boolean {
   return true;
 }
 
-/** Copies of the records whose outcome is not known, concatenated in the format of a tape. */
-export const pendingBytes = (tape: Tape): Buffer =>
-  copiesOf(tape, (outcome) => outcome === outcomeCode.pending);
+/** Copies the records whose outcome is not known, concatenated in the format of a tape. */
+export const copyPendingRecords = (tape: Tape): Buffer =>
+  copyRecords(tape, (outcome) => outcome === outcomeCode.pending);
 
 /**
- * Copies of the records from byte `from` on that are not delivered. They include refused records, because these are
+ * Copies the undelivered records from byte `from` on. They include refused records, because these are
  * counted and stored as dead letters only when the outcome of their whole tape is known.
  */
-export const undeliveredBytes = (tape: Tape, from: number): Buffer =>
-  copiesOf(tape, (outcome, offset) => outcome !== outcomeCode.delivered && offset >= from);
+export const copyUndeliveredRecords = (tape: Tape, from: number): Buffer =>
+  copyRecords(tape, (outcome, offset) => outcome !== outcomeCode.delivered && offset >= from);
 
-/** The number of records in a buffer in the format of a tape. */
+/** Counts the records in a buffer that has the format of a tape. */
 export function countRecords(records: Buffer): number {
   let count = 0;
   for (
@@ -78,41 +78,41 @@ export function countRecords(records: Buffer): number {
   return count;
 }
 
-/** Copies of the records with the outcome `as`, to be stored as dead letters that can be sent again later. */
-export const droppedBytes = (tape: Tape, as: "rejected" | "quarantined"): Buffer =>
-  copiesOf(tape, (outcome) => outcome === outcomeCode[as]);
+/** Copies the rejected or the quarantined records, to be stored as dead letters that can be sent again later. */
+export const copyDeadRecords = (tape: Tape, outcomeName: "rejected" | "quarantined"): Buffer =>
+  copyRecords(tape, (outcome) => outcome === outcomeCode[outcomeName]);
 
 /** The offsets of the records that a worker is writing, or was writing when it crashed. */
-export function takenRecords(tape: Tape): readonly number[] {
-  const taken: number[] = [];
+export function recordsBeingWritten(tape: Tape): readonly number[] {
+  const offsets: number[] = [];
   for (const [offset, outcome] of readHeads(tape)) {
-    const isTaken = tape.bytes[offset + headOffset.inHand] === inHandCode.yes;
-    if (isTaken && outcome !== outcomeCode.delivered) {
-      taken.push(offset);
+    const isBeingWritten = tape.bytes[offset + headOffset.beingWritten] === writingCode.yes;
+    if (isBeingWritten && outcome !== outcomeCode.delivered) {
+      offsets.push(offset);
     }
   }
-  return taken;
+  return offsets;
 }
 
 /** Clears the marks of the records that a crashed worker was writing. */
-export function putBackAll(tape: Tape): void {
-  for (const offset of takenRecords(tape)) {
-    tape.bytes[offset + headOffset.inHand] = inHandCode.no;
+export function clearWritingMarks(tape: Tape): void {
+  for (const offset of recordsBeingWritten(tape)) {
+    tape.bytes[offset + headOffset.beingWritten] = writingCode.no;
   }
 }
 
-/** The offset of a record about halfway between two offsets; `to` if there is only one record between them. */
-export function middleOf(tape: Tape, from: number, to: number): number {
+/** Returns the offset of a record about halfway between two offsets; `to` if there is only one record between them. */
+export function findMiddleRecord(tape: Tape, from: number, to: number): number {
   for (const [offset] of readHeads(tape)) {
     if (offset > from && offset < to && offset >= (from + to) / 2) {
       return offset;
     }
   }
-  return lastOf(tape, from, to);
+  return findLastRecord(tape, from, to);
 }
 
-/** The offset of the last record between two offsets; `to` if it is also the first. */
-function lastOf(tape: Tape, from: number, to: number): number {
+/** Returns the offset of the last record between two offsets; `to` if it is also the first. */
+function findLastRecord(tape: Tape, from: number, to: number): number {
   let last = to;
   for (const [offset] of readHeads(tape)) {
     if (offset > from && offset < to) {
@@ -123,10 +123,10 @@ function lastOf(tape: Tape, from: number, to: number): number {
 }
 
 /** Copies the selected records. In the copies the outcome is pending and no worker is marked as writing them. */
-function copiesOf(tape: Tape, isWanted: (outcome: number, offset: number) => boolean): Buffer {
+function copyRecords(tape: Tape, isSelected: (outcome: number, offset: number) => boolean): Buffer {
   const parts: Buffer[] = [];
   for (const [offset, outcome, length] of readHeads(tape)) {
-    if (isWanted(outcome, offset)) {
+    if (isSelected(outcome, offset)) {
       parts.push(tape.bytes.subarray(offset, offset + length));
     }
   }
@@ -137,7 +137,7 @@ function copiesOf(tape: Tape, isWanted: (outcome: number, offset: number) => boo
     offset += copies.readUInt32LE(offset + headOffset.length)
   ) {
     copies[offset + headOffset.outcome] = outcomeCode.pending;
-    copies[offset + headOffset.inHand] = inHandCode.no;
+    copies[offset + headOffset.beingWritten] = writingCode.no;
   }
   return copies;
 }

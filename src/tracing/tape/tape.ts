@@ -150,7 +150,7 @@ export class TapePool {
   }
 
   /** Returns a tape to the pool. A tape of another size, or one from the spool, is left to the garbage collector. */
-  give(tape: Tape): void {
+  release(tape: Tape): void {
     if (tape.capacity !== this.#tapeBytes || tape.isReplayed) {
       return;
     }

@@ -64,11 +64,11 @@ export class ValueWriter {
    * Writes one value. It compares one type after another, likely ones first, because `switch (typeof value)` creates
    * the type's name each time.
    */
-  #value(value: unknown, depth: number, holder: CachedString): void {
+  #value(value: unknown, depth: number, parentKey: CachedString): void {
     if (typeof value === "string") {
-      this.#text(value, holder);
+      this.#text(value, parentKey);
     } else if (typeof value === "object" && value !== null) {
-      this.#guarded(value, depth, holder);
+      this.#guarded(value, depth, parentKey);
     } else if (typeof value === "number") {
       if (Number.isFinite(value)) {
         this.#out.number(value);
@@ -80,7 +80,7 @@ export class ValueWriter {
     } else if (value === null || value === undefined) {
       this.#out.tag(tag.null);
     } else if (typeof value === "function") {
-      this.#guarded(value, depth, holder);
+      this.#guarded(value, depth, parentKey);
     } else {
       this.#out.text(toRareText(value));
     }
@@ -90,21 +90,21 @@ export class ValueWriter {
    * Writes a text. Short texts such as roles and model names usually repeat under the same key, so the expected one is
    * tried first.
    */
-  #text(value: string, holder: CachedString): void {
-    const expected = holder.value;
+  #text(value: string, parentKey: CachedString): void {
+    const expected = parentKey.value;
     if (expected === undefined || expected.text !== value || !this.#out.cached(expected)) {
       this.#out.text(value);
       if (value.length <= cachedUnits) {
-        holder.expect(value);
+        parentKey.expect(value);
       }
     }
   }
 
   /** Writes an object. If that throws, a marker replaces everything that was written of it. */
-  #guarded(value: object, depth: number, holder: CachedString): void {
+  #guarded(value: object, depth: number, parentKey: CachedString): void {
     const mark = this.#out.mark();
     try {
-      this.#object(value, depth, holder);
+      this.#object(value, depth, parentKey);
     } catch (error) {
       if (error instanceof CapacityExceeded) {
         throw error;
@@ -115,7 +115,7 @@ export class ValueWriter {
     this.#ancestors[depth] = undefined;
   }
 
-  #object(value: object, depth: number, holder: CachedString): void {
+  #object(value: object, depth: number, parentKey: CachedString): void {
     if (this.#out.mark() > graphBytes && this.#graph.isSpent(value)) {
       this.#out.text(repeatedMarker);
       return;
@@ -136,21 +136,21 @@ export class ValueWriter {
     if (Array.isArray(value) && asRecord(value)["toJSON"] === undefined) {
       // `toJSON` of arrays is read in a separate statement: V8 optimizes this property access for the few kinds of
       // arrays.
-      this.#array(value, depth, holder);
+      this.#array(value, depth, parentKey);
       return;
     }
     const { toJSON: toJson, constructor } = asRecord(value);
     if (toJson === undefined && constructor === Object) {
       // Comparing the constructor is faster than `Object.getPrototypeOf`, which calls into the runtime.
-      this.#plain(value, depth, holder);
+      this.#plain(value, depth, parentKey);
       return;
     }
     if (typeof toJson === "function" && !types.isDate(value)) {
       const json: unknown = Reflect.apply(toJson, value, [""]);
-      this.#afterToJson(json, depth, holder);
+      this.#afterToJson(json, depth, parentKey);
       return;
     }
-    this.#withoutToJson(value, depth, holder);
+    this.#withoutToJson(value, depth, parentKey);
   }
 
   /** Whether this object contains the current value, so that writing it would never end. */
@@ -164,32 +164,32 @@ export class ValueWriter {
   }
 
   /** Writes the result of `toJSON`. As in JSON.stringify, a `toJSON` method of the result is not called. */
-  #afterToJson(json: unknown, depth: number, holder: CachedString): void {
+  #afterToJson(json: unknown, depth: number, parentKey: CachedString): void {
     if (typeof json === "object" && json !== null && !ArrayBuffer.isView(json)) {
       if (this.#isInside(json, depth)) {
         this.#out.text("[circular]");
       } else {
-        this.#withoutToJson(json, depth, holder);
+        this.#withoutToJson(json, depth, parentKey);
       }
     } else {
-      this.#value(json, depth, holder);
+      this.#value(json, depth, parentKey);
     }
   }
 
-  #withoutToJson(value: object, depth: number, holder: CachedString): void {
+  #withoutToJson(value: object, depth: number, parentKey: CachedString): void {
     if (Array.isArray(value)) {
-      this.#array(value, depth, holder);
+      this.#array(value, depth, parentKey);
       return;
     }
     const prototype: unknown = Object.getPrototypeOf(value);
     if (prototype === Object.prototype || prototype === null) {
-      this.#plain(value, depth, holder);
+      this.#plain(value, depth, parentKey);
     } else {
-      this.#special(value, depth, holder);
+      this.#special(value, depth, parentKey);
     }
   }
 
-  #array(items: readonly unknown[], depth: number, holder: CachedString): void {
+  #array(items: readonly unknown[], depth: number, parentKey: CachedString): void {
     const length = items.length;
     if (length > lengthLimit) {
       this.#out.text(`[too long: ${length} elements]`);
@@ -205,7 +205,7 @@ export class ValueWriter {
         } catch (error) {
           item = `[unserializable: ${reasonOf(error)}]`;
         }
-        this.#value(item, depth + 1, holder);
+        this.#value(item, depth + 1, parentKey);
       }
     } catch (error) {
       this.#truncation.stop(error, length, i);
@@ -214,12 +214,12 @@ export class ValueWriter {
   }
 
   /** Writes an object's own enumerable keys in their order. Keys whose value is `undefined` are left out. */
-  #plain(value: object, depth: number, holder: CachedString): void {
+  #plain(value: object, depth: number, parentKey: CachedString): void {
     const record = asRecord(value);
     this.#out.tag(tag.object);
     let doneCount = 0;
     let previous: CachedString | undefined;
-    let expected = holder.first;
+    let expected = parentKey.first;
     try {
       // Keep the loop, the check and the read in one function, and keep `hasOwnProperty.call`: V8 then removes the
       // check and
@@ -234,7 +234,7 @@ export class ValueWriter {
           }
           if (item !== undefined) {
             if (expected === undefined || expected.text !== key) {
-              expected = this.#keys.addFollowing(key, holder, previous);
+              expected = this.#keys.addFollowing(key, parentKey, previous);
             }
             if (!this.#out.cached(expected)) {
               this.#out.key(key);
@@ -253,25 +253,25 @@ export class ValueWriter {
   }
 
   /** Writes an object that is neither an array nor a plain object. */
-  #special(value: object, depth: number, holder: CachedString): void {
+  #special(value: object, depth: number, parentKey: CachedString): void {
     if (sizeOf(value) > lengthLimit) {
       this.#out.text(`[too long: ${sizeOf(value)} elements]`);
     } else if (types.isMap(value)) {
       this.#map(value, depth);
     } else if (types.isSet(value)) {
-      this.#array([...Set.prototype.values.call(value)], depth, holder);
+      this.#array([...Set.prototype.values.call(value)], depth, parentKey);
     } else if (types.isNativeError(value) || value instanceof Error) {
       this.#entries(errorEntries(value), depth);
     } else if (types.isAnyArrayBuffer(value)) {
       this.#out.binary(typeNameOf(value), new Uint8Array(value));
     } else if (types.isBoxedPrimitive(value)) {
-      this.#value(value.valueOf(), depth, holder);
+      this.#value(value.valueOf(), depth, parentKey);
     } else if (value instanceof Headers) {
-      this.#plain(Object.fromEntries(value), depth, holder);
+      this.#plain(Object.fromEntries(value), depth, parentKey);
     } else {
       const text = textOf(value);
       if (text === undefined) {
-        this.#plain(value, depth, holder);
+        this.#plain(value, depth, parentKey);
       } else {
         this.#out.text(text);
       }

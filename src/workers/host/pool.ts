@@ -88,7 +88,7 @@ export class WorkerPool implements TapeShipper {
    * Thread handles keep the process alive while a task is in flight, so they are unref'd after each
    * hand-over.
    */
-  readonly #threads = new Set<Unrefable>();
+  readonly #threads = new Set<ThreadHandle>();
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -221,7 +221,7 @@ export class WorkerPool implements TapeShipper {
     pool.on("error", () => undefined);
     pool.on("message", ({ failedTape }: FailureNotice) => this.#options.onFailure?.(failedTape));
     pool.on("workerCreate", (thread: object) => {
-      this.#threads.add(unrefableOf(thread));
+      this.#threads.add(findThreadHandle(thread));
     });
     pool.on("workerDestroy", () => {
       this.#endedCount += 1;
@@ -284,7 +284,7 @@ async function startInline({ shipping, onFailure }: PoolOptions): Promise<TapeSh
   };
 }
 
-interface Unrefable {
+interface ThreadHandle {
   unref(): void;
 }
 
@@ -292,7 +292,7 @@ interface Unrefable {
  * Finds the `Worker` in the object that Piscina emits. Piscina keeps it under a symbol, outside its
  * public interface.
  */
-function unrefableOf(thread: object): Unrefable {
+function findThreadHandle(thread: object): ThreadHandle {
   for (const key of Object.getOwnPropertySymbols(thread)) {
     const value: unknown = Reflect.get(thread, key);
     if (typeof value === "object" && value !== null && "unref" in value) {

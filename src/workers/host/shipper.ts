@@ -152,7 +152,7 @@ export class Shipper {
           this.#retries += 1;
           this.#traffic.countRetry();
         },
-        onFailedTry: (outcome) => this.#recordFailure(outcome, tapeId),
+        onFailedAttempt: (outcome) => this.#recordFailure(outcome, tapeId),
       }),
     );
   }
@@ -300,7 +300,7 @@ function markOutcomes(reader: TapeReader, results: readonly BatchResult[]): void
           reader.writeWithheldCount(first, truncated);
         }
         for (const record of run.records) {
-          reader.settle(record, outcomeName);
+          reader.writeOutcome(record, outcomeName);
         }
       }
     }

@@ -84,7 +84,7 @@ export const createStreamedBody = (
   inserts: readonly AttachmentInsert[],
 ): StreamedBody => ({
   sizeBytes: frame.length + totalAttachmentBytes(inserts),
-  isSpent: false,
+  isConsumed: false,
   async *open() {
     let position = 0;
     for (const insert of inserts) {

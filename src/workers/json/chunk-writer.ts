@@ -1,8 +1,8 @@
 import type { PayloadField } from "../../model/run.ts";
 import {
-  keptFromBytes,
+  minRememberedBytes,
   listDigest,
-  noItems,
+  emptyListDigest,
   chunkCode,
   textDigest,
 } from "../../model/options/content-deduplication.ts";
@@ -64,11 +64,11 @@ export class ChunkWriter {
  */
 function writeRememberedText(out: JsonWriter, trace: TraceDraft, write: () => void): void {
   const start = out.length;
-  beginChunk(out, chunkCode.kept);
+  beginChunk(out, chunkCode.remembered);
   write();
   const digest = textDigest(out.bytes.subarray(start + headBytes, out.length));
   if (trace.has(digest)) {
-    replaceWithReference(out, { start, code: chunkCode.same, digest });
+    replaceWithReference(out, { start, code: chunkCode.reference, digest });
   } else {
     finishChunk(out, start);
     trace.digests.add(digest);
@@ -140,7 +140,7 @@ class ValueChunks {
         return this.#writeArray(at);
       case tag.text:
       case tag.wideText:
-        return this.#view.getUint32(at + 1, true) >= keptFromBytes
+        return this.#view.getUint32(at + 1, true) >= minRememberedBytes
           ? this.#writeRemembered(at)
           : this.#writePlainText(at);
       default:
@@ -148,13 +148,16 @@ class ValueChunks {
     }
   }
 
-  /** An object of moderate size without an array is likely to appear again unchanged. */
+  /**
+   * Writes an object. An object of moderate size without an array is likely to appear again unchanged, so it is
+   * remembered as a whole.
+   */
   #writeObject(at: number): number {
     const scan = this.#scan;
     scan.sawBytes = false;
     scan.sawArray = false;
     const size = scan.skipValue(at) - at;
-    if (size < keptFromBytes) {
+    if (size < minRememberedBytes) {
       return this.#writePlainText(at);
     }
     return size > wholeObjectBytes || scan.sawArray || scan.sawBytes
@@ -194,7 +197,7 @@ class ValueChunks {
     for (; this.#tape[end] !== tag.end; count++) {
       end = scan.skipValue(end);
     }
-    if (end - start < keptFromBytes) {
+    if (end - start < minRememberedBytes) {
       return this.#writePlainText(at);
     }
     if ((end - start) / count >= itemBytes) {
@@ -225,7 +228,7 @@ class ValueChunks {
     this.#closePlainText();
     const listAt = this.#out.length;
     let at = start + (knownList?.items.length ?? 0);
-    let digest = knownList?.digest ?? noItems;
+    let digest = knownList?.digest ?? emptyListDigest;
     replaceWithReference(this.#out, { start: listAt, code: chunkCode.list, digest });
     this.#scan.sawBytes = false;
     while (this.#tape[at] !== tag.end) {
@@ -240,7 +243,7 @@ class ValueChunks {
       this.#trace.digests.add(digest);
       at = end;
     }
-    if (at - start >= keptFromBytes) {
+    if (at - start >= minRememberedBytes) {
       this.#trace.addList(this.#tape.subarray(start, at), digest);
     }
     for (let isFirst = at === start; this.#tape[at] !== tag.end; isFirst = false) {
@@ -261,12 +264,12 @@ class ValueChunks {
     out.value(this.#tape, this.#view, at);
     const size = out.length - start - headBytes;
     const digest = textDigest(out.bytes.subarray(start + headBytes, out.length));
-    if (size >= keptFromBytes && this.#trace.has(digest)) {
-      replaceWithReference(out, { start, code: chunkCode.sameItem, digest });
+    if (size >= minRememberedBytes && this.#trace.has(digest)) {
+      replaceWithReference(out, { start, code: chunkCode.itemReference, digest });
       return digest;
     }
     finishChunk(out, start);
-    if (size >= keptFromBytes) {
+    if (size >= minRememberedBytes) {
       this.#trace.digests.add(digest);
     }
     return digest;

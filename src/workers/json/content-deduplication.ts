@@ -152,7 +152,7 @@ export class ContentDraft {
   }
 }
 
-/** What the server has of one trace, and what the current request adds. */
+/** The content that the server has of one trace, and the content that the current request adds. */
 export class TraceDraft {
   readonly digests = new Set<string>();
   readonly lists: SentList[] = [];

@@ -5,7 +5,7 @@ import {
   fieldCodes,
   fieldHead,
   headOffset,
-  inHandCode,
+  writingCode,
   operationCode,
   outcomeCode,
   recordHead,
@@ -165,16 +165,16 @@ export class TapeReader {
 
   /** Marks these records as being written. After a crash of this thread the main thread reads the marks. */
   markBeingWritten(records: readonly number[]): void {
-    this.#mark(records, inHandCode.yes);
+    this.#mark(records, writingCode.yes);
   }
 
   /** Removes the marks after the records were written. */
   clearBeingWritten(records: readonly number[]): void {
-    this.#mark(records, inHandCode.no);
+    this.#mark(records, writingCode.no);
   }
 
   /** Stores the outcome of a record in its head. */
-  settle(record: number, outcome: RecordOutcome): void {
+  writeOutcome(record: number, outcome: RecordOutcome): void {
     this.bytes[this.#head(record) + headOffset.outcome] = outcomeCode[outcome];
   }
 
@@ -188,7 +188,7 @@ export class TapeReader {
 
   #mark(records: readonly number[], code: number): void {
     for (const record of records) {
-      this.bytes[this.#head(record) + headOffset.inHand] = code;
+      this.bytes[this.#head(record) + headOffset.beingWritten] = code;
     }
   }
 

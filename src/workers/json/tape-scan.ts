@@ -47,7 +47,7 @@ export class TapeScan {
           break;
         case tag.bytes:
           this.sawBytes = true;
-          // The text that names its type, then the data.
+          // Skip the text that names the type, then the data.
           at = this.skipValue(at + 1);
           at += 4 + this.#view.getUint32(at, true);
           break;

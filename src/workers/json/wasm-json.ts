@@ -57,7 +57,7 @@ export class WasmJson {
   /** Set between {@link begin} and {@link end}. */
   #out: JsonWriter | undefined;
   #reader: TapeReader | undefined;
-  /** Added to an offset on the tape, gives the address in the module's memory. */
+  /** Difference between an address in the module's memory and the offset of the same byte on the tape. */
   #shift = 0;
 
   /** Returns `undefined` if the process has no WebAssembly, or too little memory for it. */

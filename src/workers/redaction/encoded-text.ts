@@ -75,7 +75,7 @@ function decodeRun(
   }
 }
 
-/** With `isCut`, the last character may be incomplete. */
+/** Whether bytes are printable UTF-8 text. With `isCut`, the last character may be incomplete. */
 function isText(bytes: Buffer, isCut: boolean): boolean {
   const end = isCut ? findCompleteEnd(bytes) : bytes.length;
   return isUtf8(bytes.subarray(0, end)) && !controlCharacter.test(bytes.toString("latin1", 0, end));

@@ -114,7 +114,7 @@ export class Redactor {
     return { masked: this.#masked, failed };
   }
 
-  /** Returns false if everything had to be masked. */
+  /** Redacts one record. Returns false if everything in it had to be masked. */
   #redactRecord(start: number, end: number): boolean {
     const bytes = this.#bytes;
     const state = bytes[start + headOffset.redaction];
@@ -139,7 +139,7 @@ export class Redactor {
     return isClean;
   }
 
-  /** If `maskName` is set, everything is masked, under that name. */
+  /** Redacts the fields of a record. If `maskName` is set, everything is masked with that name. */
   #redactFields(start: number, end: number, maskName: string | undefined): void {
     for (let at = start + recordHead; at < end;) {
       const code = this.#bytes[at] ?? 0;
@@ -232,7 +232,7 @@ export class Redactor {
     }
   }
 
-  /** With `isFlat`, elements are names and values in turn. */
+  /** Redacts an array. With `isFlat`, its elements alternate between names and values. */
   #redactArray(start: number, maskName: string | undefined, isFlat: boolean): number {
     const bytes = this.#bytes;
     let at = start;
@@ -380,11 +380,11 @@ export class Redactor {
   #search(text: string, onFound: (name: string, from: number, to: number) => void): void {
     let lower: string | undefined;
     for (const search of this.#plan.searches) {
-      const { name, needs } = search;
-      if (needs !== undefined) {
+      const { name, requiredTexts } = search;
+      if (requiredTexts !== undefined) {
         lower ??= text.toLowerCase();
       }
-      if (needs === undefined || includesAny(lower ?? text, needs)) {
+      if (requiredTexts === undefined || includesAny(lower ?? text, requiredTexts)) {
         forEachMatch(text, search, (from, to) => onFound(name, from, to));
       }
     }
@@ -418,7 +418,8 @@ export class Redactor {
   }
 
   /**
-   * The same for a text that names another value; `undefined` if there is no short text at `at`.
+   * Like `#findKeyRule`, for a text at `at` that names another value, such as `name` in `{ name, value }`;
+   * `undefined` if there is no short text.
    */
   #findNameRule(at: number): string | undefined {
     const isName = this.#plan.keys.length > 0 && this.#readName(at) !== undefined;

@@ -67,7 +67,7 @@ export function createByteOffsetMapper(
 export const expandStart = (text: string, index: number): number =>
   isInsidePair(text, index) ? index - 1 : index;
 
-/** Moves the end of a match in the same way. */
+/** Moves the end of a match so that it does not divide a surrogate pair. */
 export const expandEnd = (text: string, index: number): number =>
   isInsidePair(text, index) ? index + 1 : index;
 

@@ -29,7 +29,7 @@ const compressFromBytes = 1_024;
 /** A batch could not be written. The server is not at fault. */
 class FrameError extends Error {}
 
-/** What all requests of one client share. */
+/** Objects that all requests of one client share. */
 export interface HttpSinkOptions {
   readonly connection: Connection;
   readonly dispatcher: Transport;
@@ -139,7 +139,7 @@ export class HttpSink implements Sink {
     if (response.status === 200) {
       const body = parseJson(response.body);
       if (!hasVersion(body)) {
-        this.#traffic.recordStrangeServer();
+        this.#traffic.recordVersionlessServer();
       }
       if (body !== undefined) {
         this.#state.updateInfo(parseServerInfo(body));

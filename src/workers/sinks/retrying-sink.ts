@@ -7,11 +7,11 @@ export interface SinkRetryPolicy extends RetryPolicy {
   /** Called before every attempt after the first. */
   readonly onRetry: () => void;
   /** Called as soon as an attempt failed, whether or not another follows. */
-  readonly onFailedTry: (outcome: RetryOutcome) => void;
+  readonly onFailedAttempt: (outcome: RetryOutcome) => void;
 }
 
 /** Reports the outcome `retry` to `withRetries`, which repeats an attempt only if it throws. */
-class TryAgain extends Error {}
+class RetryRequested extends Error {}
 
 /**
  * Sends a batch again as the policy allows. If a batch has several outcomes, only its failed runs are sent again. Returns
@@ -36,14 +36,14 @@ export function retryingSink(inner: Sink, policy: SinkRetryPolicy): Sink {
         last = failed.length === 0 ? undefined : combineFailures(failed);
         if (last !== undefined) {
           if (!signal.aborted) {
-            policy.onFailedTry(last);
+            policy.onFailedAttempt(last);
           }
           // If the whole batch failed, keep the same object: it may be framed already.
           remaining =
             results.length === 1
               ? remaining
               : batch.withRuns(failed.flatMap((part) => part.batch.runs));
-          throw new TryAgain(last.reason);
+          throw new RetryRequested(last.reason);
         }
       };
       try {
@@ -54,12 +54,12 @@ export function retryingSink(inner: Sink, policy: SinkRetryPolicy): Sink {
           { ...policy, wait },
           {
             signal,
-            canRetry: (error) => error instanceof TryAgain,
+            canRetry: (error) => error instanceof RetryRequested,
             requestedWaitMs: () => last?.afterMs,
           },
         );
       } catch (error) {
-        if (!(error instanceof TryAgain) && !signal.aborted) {
+        if (!(error instanceof RetryRequested) && !signal.aborted) {
           throw error;
         }
       }

@@ -9,8 +9,8 @@ import type { ContentEncoding } from "../wire.ts";
 type ServerAddress = Pick<Connection, "endpoint" | "compression" | "socketPath">;
 
 /**
- * What a worker knows about its server. It begins with the defaults of the wire format, so that no
- * run waits for `/info`, and is updated from `/info`, from a 404 for a missing path, and from a
+ * The capabilities of the server, as far as this worker has found out. They begin with the defaults of the wire
+ * format, so that no run waits for `/info`, and are updated from `/info`, from a 404 for a missing path, and from a
  * 415.
  */
 export class ServerState {

@@ -7,10 +7,10 @@ import { OpenSegment } from "./spool-segment.ts";
 import { QuarantineFolder } from "./quarantine-folder.ts";
 
 /** Name of the folder for dead letters, next to the writer directories. */
-export const deadFolder = "dead";
+export const deadLetterFolder = "dead";
 
-/** Why records became dead letters. */
-export interface DeathNote {
+/** The reason why records became dead letters. */
+export interface DeadLetterReason {
   /** Milliseconds since the Unix epoch. */
   readonly at: number;
   /** The server's reason for each run that it refused. */
@@ -44,12 +44,12 @@ export class DeadLetters {
     protect,
   }: Pick<SpoolOptions, "folder" | "quotaBytes" | "onTrouble" | "protect">) {
     this.#protect = protect;
-    this.#quarantine = new QuarantineFolder(folder, deadFolder, quotaBytes);
+    this.#quarantine = new QuarantineFolder(folder, deadLetterFolder, quotaBytes);
     this.#onTrouble = onTrouble;
   }
 
   /** Stores a sequence of records. */
-  write(body: Uint8Array, records: number, note: DeathNote): void {
+  write(body: Uint8Array, records: number, note: DeadLetterReason): void {
     const text = Buffer.from(JSON.stringify(note));
     const head = Buffer.alloc(4);
     head.writeUInt32LE(text.length);
@@ -93,8 +93,11 @@ export class DeadLetters {
  *
  * @throws SyntaxError or RangeError if it is malformed.
  */
-export function readLetter(body: Buffer): { readonly note: DeathNote; readonly records: Buffer } {
+export function parseDeadLetter(body: Buffer): {
+  readonly note: DeadLetterReason;
+  readonly records: Buffer;
+} {
   const end = 4 + body.readUInt32LE(0);
-  const note = JSON.parse(body.toString("utf8", 4, end)) as DeathNote;
+  const note = JSON.parse(body.toString("utf8", 4, end)) as DeadLetterReason;
   return { note, records: body.subarray(end) };
 }

@@ -75,12 +75,12 @@ export class SpoolJournal {
     }
   }
 
-  /** No more records are added to the tape. */
+  /** Completes the journal: no more records are added to the tape. */
   seal(): void {
     this.#segment?.seal();
   }
 
-  /** The outcome of the records is known, so they are deleted from disk. */
+  /** Deletes the records from disk. Call it when their outcome is known. */
   discard(): void {
     if (this.#segment !== undefined) {
       this.#host.discard(this.#segment);

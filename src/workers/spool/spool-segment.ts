@@ -102,7 +102,7 @@ export class OpenSegment implements Segment {
   }
 
   /**
-   * The same, but blocks until the disk is done.
+   * Flushes to disk everything that was appended since the last call, and blocks until the disk is done.
    *
    * @throws the file system's error.
    */

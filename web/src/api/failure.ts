@@ -20,8 +20,11 @@ export interface CallFailure {
   readonly detail?: string;
 }
 
-/** Describes an error for the UI. `isOne`: the request was for one resource by its id. */
-export function describeFailure(error: Error, { isOne }: { readonly isOne: boolean }): CallFailure {
+/** Describes an error for the UI. `isSingleResource`: the request was for one resource by its id. */
+export function describeFailure(
+  error: Error,
+  { isSingleResource }: { readonly isSingleResource: boolean },
+): CallFailure {
   if (error instanceof RequestTimeoutError) {
     return { kind: "timeout", message: `${error.message} It may be busy. Try again later.` };
   }
@@ -37,7 +40,7 @@ export function describeFailure(error: Error, { isOne }: { readonly isOne: boole
   if (status === 0) {
     return { kind: "offline", message: message };
   }
-  if (status === 404 || (isOne && isMissing(error))) {
+  if (status === 404 || (isSingleResource && isMissing(error))) {
     return {
       kind: "missing",
       message: "It may have been deleted or belong to another tenant, or the URL is incomplete.",

@@ -1,10 +1,12 @@
 // Parsers for untrusted values: responses of the server, and the queries of URLs.
 
-export type Members = Readonly<Record<string, unknown>>;
+export type JsonMembers = Readonly<Record<string, unknown>>;
 
 /** The members of an object; empty if the value is not an object. */
-export const toRecord = (value: unknown): Members =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Members) : {};
+export const toRecord = (value: unknown): JsonMembers =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as JsonMembers)
+    : {};
 
 export const toText = (value: unknown): string | undefined =>
   typeof value === "string" ? value : undefined;
@@ -13,13 +15,13 @@ export const toNumber = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isFinite(value) ? value : undefined;
 
 /**
- * The items of a response that must be an array. `what` describes the items in the error message.
+ * The items of a response that must be an array. `itemLabel` describes the items in the error message.
  *
  * @throws TypeError the response is not an array.
  */
-export function requireItems(value: unknown, what: string): readonly unknown[] {
+export function requireItems(value: unknown, itemLabel: string): readonly unknown[] {
   if (!Array.isArray(value)) {
-    throw new TypeError(`The response contains no list of ${what}.`);
+    throw new TypeError(`The response contains no list of ${itemLabel}.`);
   }
   return value;
 }
@@ -31,7 +33,7 @@ export const toTexts = (value: unknown): readonly string[] =>
   toItems(value).filter((item) => typeof item === "string");
 
 /** @throws TypeError the member is not a string. */
-export function requireText(members: Members, name: string): string {
+export function requireText(members: JsonMembers, name: string): string {
   const text = toText(members[name]);
   if (text === undefined) {
     throw new TypeError(`The response contains no text "${name}".`);

@@ -1,6 +1,10 @@
-import type { FieldWord, FilterWords } from "millrace/model";
+import type { FilterField, FilterLanguage } from "millrace/model";
 
-const field = (name: string, comparators: string, options: Partial<FieldWord> = {}): FieldWord => ({
+const field = (
+  name: string,
+  comparators: string,
+  options: Partial<FilterField> = {},
+): FilterField => ({
   name,
   type: "text",
   comparators: comparators.split(" "),
@@ -16,7 +20,7 @@ const equal = "eq neq in";
 const ordered = "gt gte lt lte";
 
 /** A part of the filter language for runs, as the server describes it. */
-export const filterWords: FilterWords = {
+export const filterWords: FilterLanguage = {
   functions: [
     "and(a, b, …)",
     "or(a, b, …)",

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from "fastify";
-import type { WordKind } from "millrace/model";
+import type { ValueKind } from "millrace/model";
 import { RequestError } from "../../model/errors.ts";
 import { parseTimeBound } from "../../model/parse-time.ts";
 import { countMicros } from "../run-list.ts";
@@ -65,7 +65,7 @@ function parseMicros(query: QueryString, name: string): number | undefined {
   return micros;
 }
 
-const kinds: readonly WordKind[] = [
+const kinds: readonly ValueKind[] = [
   "name",
   "run_type",
   "tag",

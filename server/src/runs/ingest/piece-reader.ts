@@ -1,9 +1,9 @@
 import {
   digestBytes,
   isUuid,
-  keptFromBytes,
+  minRememberedBytes,
   listDigest,
-  noItems,
+  emptyListDigest,
   chunkCode,
   chunksType,
   textDigest,
@@ -100,13 +100,13 @@ class ChunkJoiner {
         case chunkCode.text:
           this.#append(this.#readText());
           break;
-        case chunkCode.kept: {
+        case chunkCode.remembered: {
           const text = this.#readText();
           this.#content.addText(textDigest(text), text);
           this.#append(text);
           break;
         }
-        case chunkCode.same:
+        case chunkCode.reference:
           this.#append(this.#findText(this.#readDigest()));
           break;
         case chunkCode.list:
@@ -122,14 +122,14 @@ class ChunkJoiner {
   /** Reads a list: one that was received before, followed by new items. */
   #readList(baseDigest: string): void {
     let digest = baseDigest;
-    let list = baseDigest === noItems ? undefined : this.#content.lists.get(baseDigest);
-    if (list === undefined && baseDigest !== noItems) {
+    let list = baseDigest === emptyListDigest ? undefined : this.#content.lists.get(baseDigest);
+    if (list === undefined && baseDigest !== emptyListDigest) {
       throw missingContentError();
     }
     this.#appendList(list);
     for (;;) {
       const code = this.#chunks[this.#offset];
-      if (code !== chunkCode.item && code !== chunkCode.sameItem) {
+      if (code !== chunkCode.item && code !== chunkCode.itemReference) {
         return;
       }
       this.#offset += 1;
@@ -137,7 +137,7 @@ class ChunkJoiner {
       const knownDigest = isNew ? undefined : this.#readDigest();
       const text = knownDigest === undefined ? this.#readText() : this.#findText(knownDigest);
       const itemDigest = knownDigest ?? textDigest(text);
-      if (isNew && text.length >= keptFromBytes) {
+      if (isNew && text.length >= minRememberedBytes) {
         this.#content.addText(itemDigest, text);
       }
       if (list !== undefined) {

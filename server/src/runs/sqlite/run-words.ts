@@ -1,4 +1,4 @@
-import type { WordKind } from "millrace/model";
+import type { ValueKind } from "millrace/model";
 import type { WordQuery } from "../run-list.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
@@ -48,7 +48,7 @@ export function readWords(db: Connection, tenantId: string, query: WordQuery): r
 const highestCharacter = "\u{10ffff}";
 
 const facetPrefixes: {
-  readonly [Kind in Exclude<WordKind, "feedback_key" | "metadata_value">]: string;
+  readonly [Kind in Exclude<ValueKind, "feedback_key" | "metadata_value">]: string;
 } = {
   name: "n",
   run_type: "y",

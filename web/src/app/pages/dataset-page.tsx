@@ -31,7 +31,7 @@ export const DatasetPage = () => {
   const { data: dataset, error, refetch } = useQuery(datasetQuery(datasetId));
   if (dataset === undefined) {
     return (
-      <AbsentView title="Dataset" what="the dataset" error={error} onRetry={refetch}>
+      <AbsentView title="Dataset" resourceName="the dataset" error={error} onRetry={refetch}>
         <Link to="/o/$tenantId/datasets" params={{ tenantId }}>
           Datasets
         </Link>

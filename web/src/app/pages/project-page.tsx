@@ -23,7 +23,7 @@ export const ProjectPage = () => {
   const address = { tenantId, projectId };
   if (project === undefined && isMissing(error)) {
     return (
-      <AbsentView title="Project" what="the project" error={error} onRetry={refetch}>
+      <AbsentView title="Project" resourceName="the project" error={error} onRetry={refetch}>
         <Link to="/o/$tenantId/projects" params={{ tenantId }}>
           Projects
         </Link>

@@ -46,7 +46,7 @@ const isStale = (query: Query): boolean => {
     data !== undefined &&
     error !== null &&
     fetchMeta?.fetchMore === undefined &&
-    staleKinds.has(describeFailure(error, { isOne: false }).kind) &&
+    staleKinds.has(describeFailure(error, { isSingleResource: false }).kind) &&
     query.isActive()
   );
 };

@@ -4,7 +4,7 @@ import { useEffect, useEffectEvent, useRef, useState, useSyncExternalStore, useM
 import { useTenantId } from "../../api/tenant.ts";
 import { onActions, readActions } from "../../components/keyboard/commands.ts";
 import type { Command } from "../../components/keyboard/commands.ts";
-import { KeySequence, takesText, toStroke } from "../../components/keyboard/shortcut.ts";
+import { KeySequence, acceptsText, toStroke } from "../../components/keyboard/shortcut.ts";
 import { Palette } from "./palette.tsx";
 import { ShortcutList, paletteKeys } from "./shortcut-list.tsx";
 
@@ -27,7 +27,7 @@ export const Keyboard = () => {
       return;
     }
     const isDialogOpen = document.querySelector("dialog[open]") !== null;
-    if (stroke.startsWith("mod+") || isDialogOpen || takesText(document.activeElement)) {
+    if (stroke.startsWith("mod+") || isDialogOpen || acceptsText(document.activeElement)) {
       return;
     }
     const keys = strokes.current.press(stroke, event.timeStamp);

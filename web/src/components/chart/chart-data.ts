@@ -3,7 +3,7 @@ export interface ChartSeries {
   readonly label: string;
   /** `null` for a missing value, which leaves a gap in the line. */
   readonly values: readonly (number | null)[];
-  /** A colour of theme.css, such as `--accent`. */
+  /** A color of theme.css, such as `--accent`. */
   readonly color: string;
   /**
    * How the series is drawn. `stack` draws bars on top of the stacked series that follow it in the list.
@@ -13,7 +13,10 @@ export interface ChartSeries {
   readonly kind?: "line" | "area" | "bars" | "stack";
 }
 
-/** Converts series to the values to draw: to each stacked series, the sum of the stacked series after it is added. */
+/**
+ * Converts series to the values to draw: the values of a stacked series are increased by the sum of the stacked
+ * series that follow it.
+ */
 export function stackSeries(
   series: readonly ChartSeries[],
 ): readonly (readonly (number | null)[])[] {

@@ -12,7 +12,7 @@ export interface PlotOptions {
   readonly onSelect: ((from: number, to: number) => void) | undefined;
 }
 
-/** A plot on a canvas. It follows the width and the colours of its container. */
+/** A plot on a canvas. It follows the width and the colors of its container. */
 export interface ChartPlot {
   /**
    * Draws new data: first the positions on the horizontal scale, then the values of each series. `range`
@@ -138,7 +138,7 @@ function toSeries(
   };
 }
 
-/** The indexes of values without a neighbour. No line reaches them, so they are drawn as points. */
+/** The indexes of values without a neighbor. No line reaches them, so they are drawn as points. */
 function findIsolated(plot: uPlot, index: number): number[] {
   const values = plot.data[index] ?? [];
   const hasValue = (at: number): boolean => typeof values[at] === "number";

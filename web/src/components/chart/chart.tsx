@@ -18,7 +18,7 @@ export interface ChartProps {
   readonly format?: (value: number) => string;
   /** The range of the horizontal scale. @defaultValue from the first to the last position */
   readonly range?: readonly [from: number, to: number] | undefined;
-  /** Pixels. @defaultValue 160 */
+  /** In pixels. @defaultValue 160 */
   readonly height?: number;
   /** Called with the range on the horizontal scale that the user dragged across. */
   readonly onSelect?: (from: number, to: number) => void;

@@ -16,11 +16,14 @@ export interface CodeProps {
   readonly onChange?: (value: string) => void;
   /** The text's name for screen readers. */
   readonly label: string;
-  /** Pixels. @defaultValue the height of the text */
+  /** In pixels. @defaultValue the height of the text */
   readonly minHeight?: number;
-  /** Pixels; a longer text scrolls. @defaultValue 420 */
+  /** In pixels; a longer text scrolls. @defaultValue 420 */
   readonly maxHeight?: number;
-  /** Underlined, each with its message as a tooltip. Show the messages next to the text as well: a tooltip is easily missed. */
+  /**
+   * The faults to underline, each with its message as a tooltip. Show the messages next to the text as well: a
+   * tooltip is easily missed.
+   */
   readonly faults?: readonly CodeFault[];
 }
 

@@ -27,7 +27,7 @@ const diffTheme = EditorView.theme({
   "&.cm-merge-a .cm-changedText, .cm-deletedChunk .cm-deletedText, .cm-deletedText": {
     background: "color-mix(in srgb, var(--bad) 30%, transparent)",
   },
-  // The marks in the gutter show changed lines to users who can't distinguish the colours.
+  // The marks in the gutter show changed lines to users who can't distinguish the colors.
   ".cm-changedLineGutter, &.cm-merge-b .cm-changedLineGutter": { backgroundColor: "var(--good)" },
   ".cm-deletedLineGutter, &.cm-merge-a .cm-changedLineGutter": { backgroundColor: "var(--bad)" },
   ".cm-insertedLine": { textDecoration: "none" },

@@ -7,7 +7,7 @@ import { DialogForm } from "./dialog-form.tsx";
 export const Confirm = ({
   title,
   action,
-  typed,
+  confirmationText,
   onConfirm,
   onClose,
   children,
@@ -15,8 +15,11 @@ export const Confirm = ({
   readonly title: string;
   /** Label of the button, such as `Delete 3 runs`. */
   readonly action: string;
-  /** A text, such as a name, that the user must type to enable the button. For actions that delete much. */
-  readonly typed?: string;
+  /**
+   * A text, such as a name, that the user must type to enable the button. Use it for actions that delete a lot of
+   * data.
+   */
+  readonly confirmationText?: string;
   readonly onConfirm: () => unknown;
   readonly onClose: () => void;
   readonly children?: ReactNode;
@@ -27,14 +30,14 @@ export const Confirm = ({
       title={title}
       action={action}
       color="red"
-      isDisabled={typed !== undefined && text !== typed}
+      isDisabled={confirmationText !== undefined && text !== confirmationText}
       onSubmit={onConfirm}
       onClose={onClose}
     >
       {children}
-      {typed !== undefined && (
+      {confirmationText !== undefined && (
         <TextInput
-          label={`Type ${typed} to confirm`}
+          label={`Type ${confirmationText} to confirm`}
           autoComplete="off"
           value={text}
           onChange={({ currentTarget }) => setText(currentTarget.value)}

@@ -13,7 +13,7 @@ export const Dialog = ({
   children,
 }: {
   readonly title: string;
-  /** Pixels; less on narrow screens. @defaultValue 480 */
+  /** The width in pixels; less on narrow screens. @defaultValue 480 */
   readonly width?: number;
   readonly onClose: () => void;
   readonly children: ReactNode;

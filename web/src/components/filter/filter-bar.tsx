@@ -7,7 +7,7 @@ import { applySuggestion } from "./filter-completion.ts";
 import type { Suggestion, ValueRequest } from "./filter-completion.ts";
 import { describePart, toFilterParts, withoutFilterParts } from "./filter-parts.ts";
 import { Suggestions, useSuggestions } from "./filter-suggestions.tsx";
-import { filterFaultQuery, filterWordsQuery } from "./queries.ts";
+import { filterFaultQuery, filterLanguageQuery } from "./queries.ts";
 import type { FilterFault } from "./queries.ts";
 import "./filter-bar.css";
 
@@ -34,7 +34,8 @@ const checkDelayMs = 250;
  */
 export const FilterBar = (props: FilterBarProps) => {
   const { resource, value, onApply, children } = props;
-  // The draft belongs to the applied filter on which it is based. When another filter is applied, it is dropped.
+  // The draft belongs to the applied filter on which it is based. The draft is discarded when another filter is
+  // applied.
   const [edit, setEdit] = useState({ base: value, draft: value });
   const draft = edit.base === value ? edit.draft : value;
   const setDraft = (next: string): void => setEdit({ base: value, draft: next });
@@ -43,7 +44,7 @@ export const FilterBar = (props: FilterBarProps) => {
   const [scrolled, setScrolled] = useState(0);
   const input = useRef<HTMLInputElement>(null);
   const listId = useId();
-  const { data: languages } = useQuery(filterWordsQuery);
+  const { data: languages } = useQuery(filterLanguageQuery);
   const [checked] = useDebouncedValue(draft, checkDelayMs);
   const { data: fault } = useQuery({
     ...filterFaultQuery(resource, checked),

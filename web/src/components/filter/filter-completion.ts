@@ -1,4 +1,4 @@
-import type { FieldWord, FilterWords, WordKind } from "millrace/model";
+import type { FilterField, FilterLanguage, ValueKind } from "millrace/model";
 import { toFilterTokens } from "./filter-tokens.ts";
 import type { FilterToken } from "./filter-tokens.ts";
 
@@ -12,7 +12,7 @@ export interface Suggestion {
 
 /** A request for values that occur in runs, such as tags, to suggest them. */
 export interface ValueRequest {
-  readonly kind: WordKind;
+  readonly kind: ValueKind;
   /** For `metadata_value`, the key whose values are requested. */
   readonly key?: string;
   /** Only values that begin with this text are requested. */
@@ -35,7 +35,7 @@ export interface Completion {
 const anyPath = ".<path>";
 
 /** A function call whose argument list contains the cursor. */
-interface Frame {
+interface OpenCall {
   readonly name: string;
   /** The index of the argument at the cursor, from 0. */
   argument: number;
@@ -46,7 +46,11 @@ interface Frame {
 }
 
 /** Suggests completions at the cursor. Of the text after the cursor, only the rest of the current token is used. */
-export function completeFilter(filter: string, cursor: number, language: FilterWords): Completion {
+export function completeFilter(
+  filter: string,
+  cursor: number,
+  language: FilterLanguage,
+): Completion {
   const tokens = toFilterTokens(filter);
   const at = tokens.findIndex(
     ({ kind, from, to, isClosed }) =>
@@ -56,7 +60,7 @@ export function completeFilter(filter: string, cursor: number, language: FilterW
   );
   const current = at === -1 ? undefined : tokens[at];
   const before = tokens.filter(({ to }) => to <= (current?.from ?? cursor));
-  const frame = findFrame(before);
+  const frame = findOpenCall(before);
   const from = current?.from ?? cursor;
   const span = { from, to: current?.to ?? cursor, typed: filter.slice(from, cursor) };
   if (frame === undefined && before.length > 0) {
@@ -78,8 +82,8 @@ const isInText = (
 ): boolean => cursor > from && (isClosed === true ? cursor < to : cursor <= to);
 
 /** The innermost function call that is not closed after these tokens. */
-function findFrame(tokens: readonly FilterToken[]): Frame | undefined {
-  const frames: Frame[] = [];
+function findOpenCall(tokens: readonly FilterToken[]): OpenCall | undefined {
+  const frames: OpenCall[] = [];
   tokens.forEach((token, index) => {
     const frame = frames.at(-1);
     if (token.kind === "mark" && token.text === "(") {
@@ -117,7 +121,7 @@ const startsWith = (text: string, typed: string): boolean =>
   text.toLowerCase().startsWith(typed.toLowerCase());
 
 /** Suggests functions, and fields that are inserted together with their most common function. */
-function completeFunction({ from, to, typed }: Span, language: FilterWords): Completion {
+function completeFunction({ from, to, typed }: Span, language: FilterLanguage): Completion {
   const functions = language.functions
     .filter(({ name }) => startsWith(name, typed))
     .map(({ name, form, doc }) => ({ label: form, detail: doc, insert: `${name}(` }));
@@ -136,7 +140,7 @@ function completeFunction({ from, to, typed }: Span, language: FilterWords): Com
   return { from, to, suggestions: [...fields, ...functions] };
 }
 
-function completeField(span: Span, language: FilterWords, comparator: string): Completion {
+function completeField(span: Span, language: FilterLanguage, comparator: string): Completion {
   const { from, to, typed } = span;
   const path = /^metadata\.(.*)$/s.exec(typed);
   const isExists = comparator === "exists";
@@ -167,8 +171,8 @@ function completeField(span: Span, language: FilterWords, comparator: string): C
 
 function completeValue(
   { from, to, typed }: Span,
-  field: FieldWord | undefined,
-  frame: Frame,
+  field: FilterField | undefined,
+  frame: OpenCall,
 ): Completion {
   if (field === undefined) {
     return { from, to, suggestions: [] };
@@ -197,8 +201,8 @@ function completeValue(
 
 /** The values to request for a field; `undefined` for a metadata value whose key is unknown. */
 function toValueRequest(
-  { words }: FieldWord,
-  { field = "", key }: Frame,
+  { words }: FilterField,
+  { field = "", key }: OpenCall,
 ): Pick<ValueRequest, "kind" | "key"> | undefined {
   if (words !== "metadata_value") {
     return words === null ? undefined : { kind: words };
@@ -208,10 +212,10 @@ function toValueRequest(
   return valueKey === undefined ? undefined : { kind: words, key: valueKey };
 }
 
-const isCombination = ({ functions }: FilterWords, name: string): boolean =>
+const isCombination = ({ functions }: FilterLanguage, name: string): boolean =>
   functions.some((candidate) => candidate.name === name && candidate.combines);
 
-function findField({ fields }: FilterWords, name: string): FieldWord | undefined {
+function findField({ fields }: FilterLanguage, name: string): FilterField | undefined {
   const [head = ""] = name.split(".", 1);
   return (
     fields.find((field) => field.name === name) ??

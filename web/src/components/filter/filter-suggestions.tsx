@@ -1,6 +1,6 @@
 /* oxlint-disable jsx-a11y/prefer-tag-over-role -- a datalist can't show descriptions or the active suggestion */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import type { FilterWords } from "millrace/model";
+import type { FilterLanguage } from "millrace/model";
 import { toVisibleText } from "../text/visible-text.ts";
 import { completeFilter, toValueSuggestions } from "./filter-completion.ts";
 import type { Suggestion, Completion, ValueRequest } from "./filter-completion.ts";
@@ -53,7 +53,7 @@ interface ValueSource {
 
 /** The filter that the user is typing. */
 interface Draft {
-  readonly language: FilterWords | undefined;
+  readonly language: FilterLanguage | undefined;
   readonly draft: string;
   /** `undefined` while the list of suggestions is closed. */
   readonly cursor: number | undefined;

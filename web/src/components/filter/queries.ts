@@ -1,5 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import type { FilterWords } from "millrace/model";
+import type { FilterLanguage } from "millrace/model";
 import { endpointPath } from "../../api/endpoint-path.ts";
 import { getJson, postJson } from "../../api/http.ts";
 
@@ -7,9 +7,9 @@ const wordsPath = endpointPath("/ui/filters/words");
 const checkPath = endpointPath("/ui/filters/check");
 
 /** The functions and fields of the filter language. They don't change while the server runs. */
-export const filterWordsQuery = queryOptions({
+export const filterLanguageQuery = queryOptions({
   queryKey: ["filter-words"],
-  queryFn: async ({ signal }) => parseFilterWords(await getJson(wordsPath, signal)),
+  queryFn: async ({ signal }) => parseFilterLanguage(await getJson(wordsPath, signal)),
   staleTime: Infinity,
 });
 
@@ -32,8 +32,10 @@ export interface FilterFault {
 }
 
 /** @throws TypeError the response does not describe the filter language. */
-function parseFilterWords(value: unknown): Readonly<Record<"runs" | "examples", FilterWords>> {
-  const { runs, examples } = value as Readonly<Record<string, FilterWords | undefined>>;
+function parseFilterLanguage(
+  value: unknown,
+): Readonly<Record<"runs" | "examples", FilterLanguage>> {
+  const { runs, examples } = value as Readonly<Record<string, FilterLanguage | undefined>>;
   if (runs === undefined || examples === undefined) {
     throw new TypeError("The response does not describe the filter language.");
   }

@@ -42,7 +42,7 @@ export function useListKeys({
 }
 
 /** Registers `/` and a command named `label` that focus the view's search field. Returns the ref for that field. */
-export function useFindKey(label: string): RefObject<HTMLInputElement | null> {
+export function useSearchShortcut(label: string): RefObject<HTMLInputElement | null> {
   const field = useRef<HTMLInputElement>(null);
   useActions(
     useMemo(

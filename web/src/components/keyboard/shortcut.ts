@@ -44,7 +44,7 @@ export class KeySequence {
 }
 
 /** Whether an element accepts typed text, so that letter keys must not act as shortcuts. */
-export function takesText(element: Element | null): boolean {
+export function acceptsText(element: Element | null): boolean {
   // Outside of a shadow root, `document.activeElement` is only the root's host.
   const inner = element?.shadowRoot?.activeElement ?? element;
   const fields = "input, textarea, select, [contenteditable]:not([contenteditable='false'])";

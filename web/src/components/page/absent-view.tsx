@@ -7,21 +7,21 @@ import { Failure, Loading } from "./states.tsx";
  */
 export const AbsentView = ({
   title,
-  what,
+  resourceName,
   error,
   onRetry,
-  missing,
+  missingMessage,
   children,
 }: {
   /** The heading, such as "Dataset". */
   readonly title: string;
   /** The resource as part of a sentence, such as "the dataset". */
-  readonly what: string;
+  readonly resourceName: string;
   /** `null` while the resource is loading. */
   readonly error: Error | null;
   readonly onRetry: () => unknown;
   /** The message to show if the resource does not exist (404). */
-  readonly missing?: string;
+  readonly missingMessage?: string;
   readonly children?: ReactNode;
 }) => (
   <div className="absent-view">
@@ -33,9 +33,15 @@ export const AbsentView = ({
       </div>
     </div>
     {error === null ? (
-      <Loading what={what} />
+      <Loading resourceName={resourceName} />
     ) : (
-      <Failure what={what} error={error} onRetry={onRetry} missing={missing} isOne />
+      <Failure
+        resourceName={resourceName}
+        error={error}
+        onRetry={onRetry}
+        missingMessage={missingMessage}
+        isSingleResource
+      />
     )}
   </div>
 );
@@ -46,6 +52,6 @@ export const PageLoading = () => (
     <div className="heading">
       <h1>Millrace</h1>
     </div>
-    <Loading what="the page" />
+    <Loading resourceName="the page" />
   </div>
 );

@@ -11,10 +11,10 @@ const detailChars = 300;
 
 /** Shown until the first response. Every request has a deadline, after which a {@link Failure} replaces this. */
 export const Loading = ({
-  what,
+  resourceName,
 }: {
-  /** What is loading, as part of a sentence: "the dataset". */
-  readonly what: string;
+  /** The resource that is loading, as part of a sentence: "the dataset". */
+  readonly resourceName: string;
 }) => {
   const [isSlow, setIsSlow] = useState(false);
   useEffect(() => {
@@ -22,15 +22,15 @@ export const Loading = ({
     return () => clearTimeout(timer);
   }, []);
   return (
-    <output className="state loading" aria-label={`Loading ${what}`}>
+    <output className="state loading" aria-label={`Loading ${resourceName}`}>
       <Loader size="sm" type="dots" />
-      <span>Loading {what} …</span>
+      <span>Loading {resourceName} …</span>
       {isSlow && <span>The server is responding slowly.</span>}
     </output>
   );
 };
 
-/** The empty state of a view: a title and, as `children`, what the user can do. */
+/** The empty state of a view: a title and, as `children`, a hint or an action for the user. */
 export const Empty = ({
   title,
   children,
@@ -44,31 +44,31 @@ export const Empty = ({
   </div>
 );
 
-/** The error state of a view: what could not be loaded, the reason, and a button to try again. */
+/** The error state of a view: the resource that could not be loaded, the reason, and a button to try again. */
 export const Failure = ({
-  what,
+  resourceName,
   error,
   onRetry,
-  isOne = false,
-  missing,
+  isSingleResource = false,
+  missingMessage,
   children,
 }: {
-  /** What could not be loaded, as part of a sentence: "the dataset". */
-  readonly what: string;
+  /** The resource that could not be loaded, as part of a sentence: "the dataset". */
+  readonly resourceName: string;
   readonly error: Error;
   readonly onRetry: () => unknown;
   /** Whether the request was for one resource, by its id: a 404 then means that the resource does not exist. */
-  readonly isOne?: boolean;
+  readonly isSingleResource?: boolean;
   /** The message to show if the resource does not exist (404). */
-  readonly missing?: string | undefined;
+  readonly missingMessage?: string | undefined;
   /** Further actions, next to the button "Try again". */
   readonly children?: ReactNode;
 }) => {
-  const { kind, message, detail } = describeFailure(error, { isOne });
+  const { kind, message, detail } = describeFailure(error, { isSingleResource });
   return (
     <Problem
-      title={`Could not ${verbOfKind[kind]} ${what}`}
-      message={kind === "missing" && missing !== undefined ? missing : message}
+      title={`Could not ${verbOfKind[kind]} ${resourceName}`}
+      message={kind === "missing" && missingMessage !== undefined ? missingMessage : message}
       detail={detail}
       onRetry={onRetry}
     >

@@ -8,7 +8,7 @@ const deepestIndent = 24;
 /** The most characters of a key that are shown. */
 const keyChars = 200;
 
-/** One line of a JSON value. While `row` is `undefined`, it is still being read and the line is a placeholder. */
+/** One line of a JSON value. While `row` is `undefined`, the row is still being read, and the line is a placeholder. */
 export const JsonLine = memo(
   ({
     id,

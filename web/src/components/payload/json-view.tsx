@@ -21,10 +21,10 @@ export const JsonView = ({
   value,
   ...options
 }: {
-  /** Any JSON, or a {@link PayloadSource}. */
+  /** Any JSON value, or a {@link PayloadSource}. */
   readonly value: unknown;
   readonly label: string;
-  /** Pixels. @defaultValue 420 */
+  /** In pixels. @defaultValue 420 */
   readonly maxHeight?: number;
 }) => {
   const source = useMemo(() => toSource(value), [value]);

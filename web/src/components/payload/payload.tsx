@@ -19,7 +19,7 @@ const modeLabels: { readonly [Mode in PayloadMode]: string } = {
 
 interface PayloadProps {
   readonly label: string;
-  /** Any JSON, or a {@link PayloadSource}; `undefined` if nothing was recorded. */
+  /** Any JSON value, or a {@link PayloadSource}; `undefined` if nothing was recorded. */
   readonly value: unknown;
   /** The display mode. @defaultValue the most suitable one; also if the value can't be displayed in this mode */
   readonly mode?: PayloadMode | undefined;

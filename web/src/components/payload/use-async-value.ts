@@ -50,7 +50,7 @@ export function useAsyncValue<Value>(source: Value | Promise<Value>): AsyncState
   };
 }
 
-/** The value, or while it is pending, the value of the previous source. */
+/** Returns the value; while it is pending, returns the value of the previous source. */
 export const latestValue = <Value>(state: AsyncState<Value>): Value | undefined => {
   switch (state.kind) {
     case "ready":

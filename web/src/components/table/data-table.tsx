@@ -28,7 +28,7 @@ export type { RowLink } from "./data-table-row.tsx";
 
 export interface DataTableProps<Row> {
   /** The listed resources, in the plural: "runs". */
-  readonly what: string;
+  readonly resourceName: string;
   /** `undefined` until the first response. */
   readonly rows: readonly Row[] | undefined;
   readonly rowId: (row: Row) => string;
@@ -79,16 +79,20 @@ const narrowMediaQuery = "(max-width: 760px)";
  * range, and Escape clears the selection.
  */
 export const DataTable = <Row extends object>(props: DataTableProps<Row>) => {
-  const { what, rows, error = null, onRetry, empty } = props;
+  const { resourceName, rows, error = null, onRetry, empty } = props;
   if (rows === undefined) {
     return error === null ? (
-      <Loading what={what} />
+      <Loading resourceName={resourceName} />
     ) : (
-      <Failure what={`the ${what}`} error={error} onRetry={onRetry ?? (() => undefined)} />
+      <Failure
+        resourceName={`the ${resourceName}`}
+        error={error}
+        onRetry={onRetry ?? (() => undefined)}
+      />
     );
   }
   return rows.length === 0 && props.hasMore !== true ? (
-    (empty ?? <Empty title={`No ${what}`} />)
+    (empty ?? <Empty title={`No ${resourceName}`} />)
   ) : (
     <FilledTable {...props} rows={rows} />
   );
@@ -102,7 +106,7 @@ const FilledTable = <Row extends object>(
     rowId,
     columns,
     layout = defaultLayout,
-    what,
+    resourceName,
     hasMore = false,
     onMore,
     error,
@@ -165,7 +169,7 @@ const FilledTable = <Row extends object>(
   return (
     <div className="data-table" ref={scroller}>
       <table
-        aria-label={what}
+        aria-label={resourceName}
         aria-rowcount={hasMore ? -1 : rows.length + 1}
         aria-colcount={visible.length + (selection.isEnabled ? 1 : 0)}
         className="data-table-grid"
@@ -201,7 +205,11 @@ const FilledTable = <Row extends object>(
         </tbody>
       </table>
       {hasMore && error && (
-        <Failure what={`more ${what}`} error={error} onRetry={onMore ?? (() => undefined)} />
+        <Failure
+          resourceName={`more ${resourceName}`}
+          error={error}
+          onRetry={onMore ?? (() => undefined)}
+        />
       )}
       {props.foot}
     </div>

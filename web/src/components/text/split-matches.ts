@@ -9,7 +9,7 @@ const segmentLimit = 200;
 /** Splits a text into segments that match the word, in any case, and segments that don't. */
 export function splitMatches(text: string, word: string): readonly TextSegment[] {
   const [lower, needle] = [text.toLowerCase(), word.toLowerCase()];
-  // If lower-casing changes the length, offsets in `lower` do not fit `text`; then nothing is marked.
+  // If lower-casing changes the length, offsets in `lower` do not fit `text`; then no match is marked.
   if (needle === "" || lower.length !== text.length) {
     return [{ text, isMatch: false }];
   }

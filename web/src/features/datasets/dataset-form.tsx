@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { toRecord } from "../../api/parse.ts";
-import type { Members } from "../../api/parse.ts";
+import type { JsonMembers } from "../../api/parse.ts";
 import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
 import { formatJson } from "../../components/text/json-text.ts";
@@ -13,10 +13,10 @@ import { findFaults } from "./examples/example-faults.ts";
 import { JsonField } from "./examples/json-field.tsx";
 import { createDataset, updateDataset } from "./queries.ts";
 
-const toJson = (value: Members | undefined): string =>
+const toJson = (value: JsonMembers | undefined): string =>
   value === undefined || Object.keys(value).length === 0 ? "" : formatJson(value);
 
-const fromJson = (json: string): Members | undefined =>
+const fromJson = (json: string): JsonMembers | undefined =>
   json.trim() === "" ? undefined : toRecord(JSON.parse(json));
 
 /** Creates a dataset, or edits the name, description, schemas and metadata of an existing one. */

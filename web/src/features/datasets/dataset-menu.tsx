@@ -89,7 +89,7 @@ const DeleteDataset = ({
     <Confirm
       title="Delete this dataset?"
       action="Delete dataset"
-      {...(dataset.exampleCount > 0 ? { typed: dataset.name } : {})}
+      {...(dataset.exampleCount > 0 ? { confirmationText: dataset.name } : {})}
       onClose={onClose}
       onConfirm={async () => {
         await deleteDatasets([dataset.id]);

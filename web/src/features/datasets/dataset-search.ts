@@ -1,5 +1,5 @@
 import { isId, oneOf, omitUndefined, toRecord, toSearchText } from "../../api/parse.ts";
-import type { Members } from "../../api/parse.ts";
+import type { JsonMembers } from "../../api/parse.ts";
 
 /** The columns by which the server can sort datasets. */
 export const datasetSortColumns = [
@@ -23,7 +23,7 @@ export interface DatasetsSearch {
   readonly order?: "asc" | "desc";
 }
 
-export const parseDatasetsSearch = (search: Members): DatasetsSearch =>
+export const parseDatasetsSearch = (search: JsonMembers): DatasetsSearch =>
   omitUndefined({
     q: toSearchText(search["q"]),
     sort: oneOf(search["sort"], datasetSortColumns),
@@ -69,7 +69,7 @@ export interface DatasetSearch extends ExampleFilter {
   readonly kind?: DiffKind;
 }
 
-export const parseDatasetSearch = (search: Members): DatasetSearch =>
+export const parseDatasetSearch = (search: JsonMembers): DatasetSearch =>
   omitUndefined({
     tab: oneOf(search["tab"], datasetTabs),
     q: toSearchText(search["q"]),
@@ -89,7 +89,7 @@ export interface SharedSearch extends Pick<ExampleFilter, "q" | "split"> {
   readonly example?: string;
 }
 
-export const parseSharedSearch = (search: Members): SharedSearch => {
+export const parseSharedSearch = (search: JsonMembers): SharedSearch => {
   const { q, split, example } = parseDatasetSearch(search);
   return omitUndefined({ q, split, example });
 };

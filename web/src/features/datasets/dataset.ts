@@ -1,5 +1,5 @@
 import { requireItems, requireText, toNumber, toRecord, toText, toTexts } from "../../api/parse.ts";
-import type { Members } from "../../api/parse.ts";
+import type { JsonMembers } from "../../api/parse.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
 
 /** `kv`: examples are key-value objects. `llm`: one text in, one text out. `chat`: lists of messages. */
@@ -13,15 +13,15 @@ export interface SharedDataset {
   readonly dataType: string;
   readonly exampleCount: number;
   readonly createdMs: number;
-  readonly inputsSchema: Members | undefined;
-  readonly outputsSchema: Members | undefined;
+  readonly inputsSchema: JsonMembers | undefined;
+  readonly outputsSchema: JsonMembers | undefined;
 }
 
 export interface Dataset extends SharedDataset {
   readonly modifiedMs: number;
   readonly experimentCount: number;
   readonly lastExperimentMs: number | undefined;
-  readonly metadata: Members | undefined;
+  readonly metadata: JsonMembers | undefined;
 }
 
 /** A version of a dataset. Each write to the examples creates one. */
@@ -72,5 +72,5 @@ export const parseVersions = (value: unknown): readonly DatasetVersion[] =>
     return { asOf, atMs: parseTimeMs(asOf) ?? 0, tags: toTexts(members["tags"]) };
   });
 
-const toSchema = (value: unknown): Members | undefined =>
+const toSchema = (value: unknown): JsonMembers | undefined =>
   typeof value === "object" && value !== null ? toRecord(value) : undefined;

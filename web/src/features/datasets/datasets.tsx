@@ -4,7 +4,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { ReactNode } from "react";
 import { Confirm } from "../../components/dialog/confirm.tsx";
-import { useFindKey } from "../../components/keyboard/list-keys.ts";
+import { useSearchShortcut } from "../../components/keyboard/list-keys.ts";
 import { Empty } from "../../components/page/states.tsx";
 import { DataTable } from "../../components/table/data-table.tsx";
 import type { RowLink } from "../../components/table/data-table.tsx";
@@ -30,7 +30,7 @@ export const Datasets = () => {
   const [openDialog, setOpenDialog] = useState<"create" | "import" | "delete">();
   const close = (): void => setOpenDialog(undefined);
   const rows = datasets.data?.pages.flat();
-  const searchField = useFindKey("Search datasets by name");
+  const searchField = useSearchShortcut("Search datasets by name");
   return (
     <div className="fill">
       <title>Datasets · Millrace</title>
@@ -65,7 +65,7 @@ export const Datasets = () => {
         </div>
       </div>
       <DataTable
-        what="datasets"
+        resourceName="datasets"
         rows={rows}
         rowId={({ id }) => id}
         columns={datasetColumns}

@@ -2,7 +2,7 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/
 import { endpointPath } from "../../api/endpoint-path.ts";
 import { deleteJson, getJson, patchJson, postJson, putJson } from "../../api/http.ts";
 import { isId, toRecord, toText, toTexts } from "../../api/parse.ts";
-import type { Members } from "../../api/parse.ts";
+import type { JsonMembers } from "../../api/parse.ts";
 import type { DatasetsSearch } from "./dataset-search.ts";
 import { parseDataset, parseDatasets, parseVersions } from "./dataset.ts";
 import type { Dataset, DatasetVersion } from "./dataset.ts";
@@ -86,9 +86,9 @@ const toToken = (value: unknown): string | null => toText(toRecord(value)["share
 export interface DatasetFields {
   readonly name: string;
   readonly description: string;
-  readonly metadata: Members | undefined;
-  readonly inputsSchema: Members | null;
-  readonly outputsSchema: Members | null;
+  readonly metadata: JsonMembers | undefined;
+  readonly inputsSchema: JsonMembers | null;
+  readonly outputsSchema: JsonMembers | null;
 }
 
 const toBody = (fields: DatasetFields) => ({

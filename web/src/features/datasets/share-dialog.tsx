@@ -25,7 +25,7 @@ export const ShareDialog = ({
   return (
     <Dialog title={isShared ? "Dataset shared by link" : "Share dataset"} onClose={onClose}>
       <div className="form">
-        {token === undefined && error === null && <Loading what="the link" />}
+        {token === undefined && error === null && <Loading resourceName="the link" />}
         <p>
           {isShared
             ? "Anyone with this link can read the dataset and its examples without an API key."

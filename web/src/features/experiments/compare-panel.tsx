@@ -57,9 +57,9 @@ export const ComparePanel = ({
           ✕
         </ActionIcon>
       </div>
-      {data === undefined && error === null && <Loading what="the example" />}
+      {data === undefined && error === null && <Loading resourceName="the example" />}
       {data === undefined && error !== null && (
-        <Failure what="the example" error={error} onRetry={refetch} />
+        <Failure resourceName="the example" error={error} onRetry={refetch} />
       )}
       {data !== undefined && (
         <>

@@ -1,5 +1,5 @@
 import { isId, oneOf, omitUndefined, toSearchText } from "../../api/parse.ts";
-import type { Members } from "../../api/parse.ts";
+import type { JsonMembers } from "../../api/parse.ts";
 
 export const comparisonOrders = ["regression", "improvement", "run"] as const;
 export const comparisonSubsets = ["all", "regressions", "improvements", "errors"] as const;
@@ -23,11 +23,11 @@ export interface CompareSearch {
   readonly comparative?: string;
   /** Id of the open example. */
   readonly example?: string;
-  /** What the outputs of the open example are compared with. @defaultValue "baseline" */
+  /** The text that the outputs of the open example are compared with. @defaultValue "baseline" */
   readonly against?: (typeof diffBases)[number];
 }
 
-export const parseCompareSearch = (search: Members): CompareSearch => {
+export const parseCompareSearch = (search: JsonMembers): CompareSearch => {
   // LangSmith clients print links to `?selectedSessions=`.
   const ids = parseIds(toSearchText(search["experiments"] ?? search["selectedSessions"]));
   const { baseline, comparative, example } = search;

@@ -41,7 +41,12 @@ export const Compare = () => {
   const title = search.comparative === undefined ? "Compare experiments" : "Pairwise comparison";
   if (dataset.data === undefined && isMissing(dataset.error)) {
     return (
-      <AbsentView title={title} what="the dataset" error={dataset.error} onRetry={dataset.refetch}>
+      <AbsentView
+        title={title}
+        resourceName="the dataset"
+        error={dataset.error}
+        onRetry={dataset.refetch}
+      >
         <Link to="/o/$tenantId/datasets" params={{ tenantId }}>
           Datasets
         </Link>
@@ -77,10 +82,10 @@ export const Compare = () => {
         </Empty>
       )}
       {ids.length > 0 && firstPage === undefined && pages.error === null && (
-        <Loading what="the comparison" />
+        <Loading resourceName="the comparison" />
       )}
       {firstPage === undefined && pages.error !== null && (
-        <Failure what="the comparison" error={pages.error} onRetry={pages.refetch} />
+        <Failure resourceName="the comparison" error={pages.error} onRetry={pages.refetch} />
       )}
       {firstPage !== undefined && (
         <div className="dataset-body">

@@ -22,7 +22,7 @@ export const Comparisons = ({
   return (
     <div className="dataset-list">
       <DataTable
-        what="pairwise comparisons"
+        resourceName="pairwise comparisons"
         rows={pages.data?.pages.flat()}
         rowId={({ id }) => id}
         columns={columns}

@@ -73,7 +73,7 @@ export const Experiments = ({
         )}
       </div>
       <DataTable
-        what="experiments"
+        resourceName="experiments"
         rows={experiments}
         rowId={({ id }) => id}
         columns={columns}

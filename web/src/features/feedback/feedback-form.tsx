@@ -23,10 +23,10 @@ export const FeedbackForm = () => {
     return (
       <AbsentView
         title="Feedback"
-        what="the form"
+        resourceName="the form"
         error={error}
         onRetry={refetch}
-        missing="This feedback link is not valid. It may be incomplete, or its run or project was deleted."
+        missingMessage="This feedback link is not valid. It may be incomplete, or its run or project was deleted."
       />
     );
   }

@@ -30,7 +30,7 @@ export const FeedbackPage = () => {
     return (
       <AbsentView
         title="Feedback"
-        what="the project"
+        resourceName="the project"
         error={unlisted.error}
         onRetry={unlisted.refetch}
       >
@@ -50,9 +50,9 @@ export const FeedbackPage = () => {
           <FeedbackFilters projects={selectable} search={search} projectId={projectId} />
         )}
       </div>
-      {projects === undefined && error === null && <Loading what="projects" />}
+      {projects === undefined && error === null && <Loading resourceName="projects" />}
       {projects === undefined && error !== null && (
-        <Failure what="the projects" error={error} onRetry={refetch} />
+        <Failure resourceName="the projects" error={error} onRetry={refetch} />
       )}
       {projects !== undefined && projectId === undefined && (
         <Empty title="No projects yet">
@@ -127,9 +127,9 @@ const ProjectFeedback = ({
   const changeSearch = useSearchChange();
   if (trend === undefined) {
     return error === null ? (
-      <Loading what="feedback" />
+      <Loading resourceName="feedback" />
     ) : (
-      <Failure what="the feedback" error={error} onRetry={refetch} />
+      <Failure resourceName="the feedback" error={error} onRetry={refetch} />
     );
   }
   return (

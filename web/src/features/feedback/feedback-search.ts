@@ -1,4 +1,4 @@
-/** The time ranges that the feedback page offers, in days up to now. */
+/** The time ranges that the feedback page offers, in days. Each range ends now. */
 export const feedbackDays = [1, 7, 30, 90] as const;
 
 export type FeedbackDays = (typeof feedbackDays)[number];

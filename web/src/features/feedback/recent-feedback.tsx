@@ -19,9 +19,9 @@ export const RecentFeedback = ({
   const { data, error, refetch } = useQuery(recentFeedbackQuery(projectId, keyName));
   if (data === undefined) {
     return error === null ? (
-      <Loading what="the latest feedback" />
+      <Loading resourceName="the latest feedback" />
     ) : (
-      <Failure what="the latest feedback" error={error} onRetry={refetch} />
+      <Failure resourceName="the latest feedback" error={error} onRetry={refetch} />
     );
   }
   return data.length === 0 ? null : (

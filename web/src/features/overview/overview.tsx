@@ -24,7 +24,9 @@ export const Overview = () => {
   const { data: projects, error, refetch } = useQuery(projectsQuery);
   const { live, error: liveError } = useLiveReport();
   if (projects === undefined) {
-    return <AbsentView title="Overview" what="the projects" error={error} onRetry={refetch} />;
+    return (
+      <AbsentView title="Overview" resourceName="the projects" error={error} onRetry={refetch} />
+    );
   }
   return (
     <div className="page">

@@ -2,7 +2,7 @@ import { TextInput } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useLiveReport } from "../../api/live-feed.ts";
-import { useFindKey } from "../../components/keyboard/list-keys.ts";
+import { useSearchShortcut } from "../../components/keyboard/list-keys.ts";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
 import { ProjectTable } from "./project-table.tsx";
 import { projectSearchQuery } from "./queries.ts";
@@ -15,7 +15,7 @@ export const Projects = () => {
   const { tenantId } = route.useParams();
   const navigate = useNavigate();
   const { live } = useLiveReport();
-  const searchField = useFindKey("Search projects by name");
+  const searchField = useSearchShortcut("Search projects by name");
   const result = useQuery({ ...projectSearchQuery(name), placeholderData: keepPreviousData });
   const { data: projects, error, refetch } = result;
   return (
@@ -39,9 +39,9 @@ export const Projects = () => {
           }
         />
       </div>
-      {projects === undefined && error === null && <Loading what="projects" />}
+      {projects === undefined && error === null && <Loading resourceName="projects" />}
       {projects === undefined && error !== null && (
-        <Failure what="the projects" error={error} onRetry={refetch} />
+        <Failure resourceName="the projects" error={error} onRetry={refetch} />
       )}
       {projects?.length === 0 && (
         <Empty title={name === "" ? "No projects yet" : "No matching projects"}>

@@ -32,9 +32,9 @@ export const Commits = ({ prompt, address, commit, against, isOwner }: CommitsPr
   const commits = pages.data?.pages.flatMap((page) => page.commits);
   if (commits === undefined) {
     return pages.error === null ? (
-      <Loading what="the commits" />
+      <Loading resourceName="the commits" />
     ) : (
-      <Failure what="the commits" error={pages.error} onRetry={pages.refetch} />
+      <Failure resourceName="the commits" error={pages.error} onRetry={pages.refetch} />
     );
   }
   if (commits.length === 0) {
@@ -128,10 +128,10 @@ const CommitDiff = ({
   if (error !== null) {
     return (
       <Failure
-        what="the commits"
+        resourceName="the commits"
         error={error}
         onRetry={async () => Promise.all([after.refetch(), base.refetch()])}
-        isOne
+        isSingleResource
       >
         <PromptLink commit={undefined} search={{ tab: "commits" }}>
           View latest commit
@@ -140,7 +140,7 @@ const CommitDiff = ({
     );
   }
   if (after.data === undefined || (baseHash !== undefined && base.data === undefined)) {
-    return <Loading what="the changes" />;
+    return <Loading resourceName="the changes" />;
   }
   const label =
     base.data === undefined || baseHash === undefined

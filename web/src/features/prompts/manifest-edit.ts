@@ -1,5 +1,5 @@
 import { toRecord } from "../../api/parse.ts";
-import type { Members } from "../../api/parse.ts";
+import type { JsonMembers } from "../../api/parse.ts";
 import { templateRole, toPromptContent, listVariables } from "./manifest.ts";
 import type { PromptContent, PromptMessage } from "./manifest.ts";
 import type { TemplateFormat } from "./template.ts";
@@ -65,7 +65,7 @@ function toDraftMessage(message: PromptMessage, index: number): DraftMessage | u
 }
 
 /** Replaces the messages of a manifest with those of a draft. Keeps the rest, such as its model and schema. */
-export function withDraft(manifest: unknown, draft: PromptDraft): Members {
+export function withDraft(manifest: unknown, draft: PromptDraft): JsonMembers {
   const node = toRecord(manifest);
   const name: unknown = Array.isArray(node["id"]) ? node["id"].at(-1) : undefined;
   const kwargs = toRecord(node["kwargs"]);
@@ -79,7 +79,7 @@ export function withDraft(manifest: unknown, draft: PromptDraft): Members {
 }
 
 /** Converts a draft to a manifest in LangChain's serialization format. */
-export function toManifest(draft: PromptDraft): Members {
+export function toManifest(draft: PromptDraft): JsonMembers {
   const { format, kind, messages } = draft;
   const variables = listVariables(toContent(draft)).map(({ name }) => name);
   if (kind === "text") {
@@ -117,7 +117,10 @@ const messageClasses: Readonly<Record<string, string>> = {
   ai: "AIMessagePromptTemplate",
 };
 
-function toMessageNode({ role, text, isOptional }: DraftMessage, format: TemplateFormat): Members {
+function toMessageNode(
+  { role, text, isOptional }: DraftMessage,
+  format: TemplateFormat,
+): JsonMembers {
   if (role === placeholderRole) {
     return {
       lc: 1,
@@ -134,7 +137,7 @@ function toMessageNode({ role, text, isOptional }: DraftMessage, format: Templat
   };
 }
 
-const toPromptNode = (template: string, format: TemplateFormat): Members => ({
+const toPromptNode = (template: string, format: TemplateFormat): JsonMembers => ({
   lc: 1,
   type: "constructor",
   id: ["langchain_core", "prompts", "prompt", "PromptTemplate"],

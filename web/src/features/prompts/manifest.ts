@@ -1,5 +1,5 @@
 import { toRecord, toText } from "../../api/parse.ts";
-import type { Members } from "../../api/parse.ts";
+import type { JsonMembers } from "../../api/parse.ts";
 import { toVariables } from "./template.ts";
 import type { TemplateFormat, Variable } from "./template.ts";
 
@@ -23,14 +23,14 @@ export interface PromptContent {
   /** JSON Schema of the response; `undefined` unless the prompt is structured. */
   readonly schema: unknown;
   /** The model that was saved with the prompt. */
-  readonly model: Members | undefined;
+  readonly model: JsonMembers | undefined;
 }
 
 /** A node of LangChain's serialization format. */
 interface LangChainNode {
   /** The class name: the last item of the node's `id`. */
   readonly name: string;
-  readonly kwargs: Members;
+  readonly kwargs: JsonMembers;
 }
 
 const kindsByClass: Readonly<Record<string, PromptContent["kind"]>> = {
@@ -120,7 +120,7 @@ function toPart(value: unknown): PromptPart {
   return url === undefined ? { kind: "other", value } : { kind: "image", text: url };
 }
 
-function readMessageFormats(kwargs: Members): readonly TemplateFormat[] {
+function readMessageFormats(kwargs: JsonMembers): readonly TemplateFormat[] {
   const messages = Array.isArray(kwargs["messages"]) ? (kwargs["messages"] as unknown[]) : [];
   const inner = messages
     .flatMap((message) => [toNode(message)?.kwargs["prompt"]].flat())
@@ -131,7 +131,7 @@ function readMessageFormats(kwargs: Members): readonly TemplateFormat[] {
   return inner.length > 0 ? inner : [readFormat(kwargs)];
 }
 
-function readFormat(kwargs: Members): TemplateFormat {
+function readFormat(kwargs: JsonMembers): TemplateFormat {
   const format = kwargs["template_format"] ?? kwargs["templateFormat"];
   return format === "mustache" || format === "jinja2" ? format : "f-string";
 }

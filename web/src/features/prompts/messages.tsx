@@ -51,9 +51,14 @@ export const Messages = ({
   }
   if (pulledCommit === undefined) {
     return commitResult.error === null ? (
-      <Loading what="the commit" />
+      <Loading resourceName="the commit" />
     ) : (
-      <Failure what="the commit" error={commitResult.error} onRetry={commitResult.refetch} isOne>
+      <Failure
+        resourceName="the commit"
+        error={commitResult.error}
+        onRetry={commitResult.refetch}
+        isSingleResource
+      >
         {commit !== undefined && <PromptLink commit={undefined}>View latest commit</PromptLink>}
       </Failure>
     );

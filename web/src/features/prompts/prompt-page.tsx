@@ -33,7 +33,7 @@ export const PromptPage = () => {
   const { data: tenant } = useQuery(tenantQuery);
   if (prompt === undefined) {
     return (
-      <AbsentView title="Prompt" what="the prompt" error={error} onRetry={refetch}>
+      <AbsentView title="Prompt" resourceName="the prompt" error={error} onRetry={refetch}>
         {isHub ? <Link to="/hub">Prompt hub</Link> : <Link to="/prompts">Prompts</Link>}
       </AbsentView>
     );

@@ -81,7 +81,7 @@ export const PromptSettings = ({
         <Confirm
           title="Delete this prompt?"
           action="Delete prompt"
-          typed={prompt.repo}
+          confirmationText={prompt.repo}
           onClose={() => setIsDeleting(false)}
           onConfirm={async () => {
             await deletePrompt(address);

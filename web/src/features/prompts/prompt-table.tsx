@@ -106,7 +106,7 @@ export const PromptTable = ({
   readonly onMore: () => void;
 }) => (
   <DataTable
-    what="prompts"
+    resourceName="prompts"
     rows={prompts}
     rowId={({ id }) => id}
     columns={toColumns(isHub, onTag)}

@@ -1,5 +1,5 @@
 import { requireItems, toRecord, toText } from "../../api/parse.ts";
-import type { Members } from "../../api/parse.ts";
+import type { JsonMembers } from "../../api/parse.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
 
 /** A prompt: a repository of commits, with a description and a README. */
@@ -101,7 +101,7 @@ export function parseCommitPage(value: unknown): CommitPage {
   };
 }
 
-export const parseCommit = (commit: Members): Commit => ({
+export const parseCommit = (commit: JsonMembers): Commit => ({
   id: toText(commit["id"]) ?? "",
   hash: toText(commit["commit_hash"]) ?? "",
   parentHash: toText(commit["parent_commit_hash"]),

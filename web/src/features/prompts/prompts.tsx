@@ -3,7 +3,7 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useLocation, useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { tenantQuery, useTenantId } from "../../api/tenant.ts";
-import { useFindKey } from "../../components/keyboard/list-keys.ts";
+import { useSearchShortcut } from "../../components/keyboard/list-keys.ts";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
 import { CopyText } from "../../components/text/copy-text.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
@@ -70,9 +70,13 @@ export const Prompts = () => {
         </div>
       </div>
       <Filters search={search} onChange={change} />
-      {prompts === undefined && failedQuery === undefined && <Loading what="prompts" />}
+      {prompts === undefined && failedQuery === undefined && <Loading resourceName="prompts" />}
       {prompts === undefined && failedQuery?.error && (
-        <Failure what="the prompts" error={failedQuery.error} onRetry={failedQuery.refetch} />
+        <Failure
+          resourceName="the prompts"
+          error={failedQuery.error}
+          onRetry={failedQuery.refetch}
+        />
       )}
       {prompts?.length === 0 && <NoPrompts isHub={isHub} search={search} />}
       {prompts !== undefined && prompts.length > 0 && (
@@ -100,7 +104,7 @@ const Filters = ({
 }) => (
   <search className="hub-filters">
     <TextInput
-      ref={useFindKey("Search prompts by name or description")}
+      ref={useSearchShortcut("Search prompts by name or description")}
       size="xs"
       type="search"
       aria-label="Search prompts"

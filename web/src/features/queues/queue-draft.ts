@@ -1,4 +1,4 @@
-import type { Members } from "../../api/parse.ts";
+import type { JsonMembers } from "../../api/parse.ts";
 import type { Queue } from "./queue.ts";
 import { toRubricItem, yesNoChoices } from "./rubric.ts";
 import type { Choice, RubricQuestion } from "./rubric.ts";
@@ -8,7 +8,7 @@ export interface QueueFields {
   readonly name: string;
   readonly description: string;
   readonly rubric_instructions: string;
-  readonly rubric_items: readonly Members[];
+  readonly rubric_items: readonly JsonMembers[];
   readonly default_dataset: string | null;
   readonly num_reviewers_per_item: number;
   readonly enable_reservations: boolean;

@@ -20,7 +20,7 @@ export const QueuePage = () => {
   const [reviewer, setReviewer] = useReviewer();
   if (queue === undefined) {
     return (
-      <AbsentView title="Annotation queue" what="the queue" error={error} onRetry={refetch}>
+      <AbsentView title="Annotation queue" resourceName="the queue" error={error} onRetry={refetch}>
         <Link to="/o/$tenantId/annotation-queues" params={{ tenantId }}>
           Annotation queues
         </Link>

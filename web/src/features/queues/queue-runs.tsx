@@ -114,7 +114,7 @@ export const QueueRuns = ({
         </div>
       </div>
       <DataTable
-        what="runs in the queue"
+        resourceName="runs in the queue"
         rows={pages.data?.pages.flat()}
         rowId={({ id }) => id}
         columns={columns}

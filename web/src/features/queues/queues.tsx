@@ -2,7 +2,7 @@ import { Button, TextInput } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { useFindKey } from "../../components/keyboard/list-keys.ts";
+import { useSearchShortcut } from "../../components/keyboard/list-keys.ts";
 import { Empty } from "../../components/page/states.tsx";
 import { DataTable } from "../../components/table/data-table.tsx";
 import type { Column, RowLink } from "../../components/table/data-table.tsx";
@@ -89,7 +89,7 @@ export const Queues = () => {
   const navigate = useNavigate();
   const [reviewer] = useReviewer();
   const [isFormOpen, setIsFormOpen] = useState(false);
-  const searchField = useFindKey("Search queues by name");
+  const searchField = useSearchShortcut("Search queues by name");
   const pages = useInfiniteQuery(queuesQuery(name, reviewer === "" ? undefined : reviewer));
   return (
     <div className="fill">
@@ -118,7 +118,7 @@ export const Queues = () => {
         </div>
       </div>
       <DataTable
-        what="annotation queues"
+        resourceName="annotation queues"
         rows={pages.data?.pages.flat()}
         rowId={({ id }) => id}
         columns={columns}

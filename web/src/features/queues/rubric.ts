@@ -1,5 +1,5 @@
 import { toItems, toRecord, toText } from "../../api/parse.ts";
-import type { Members } from "../../api/parse.ts";
+import type { JsonMembers } from "../../api/parse.ts";
 
 /** One of the choices that a question offers. */
 export interface Choice {
@@ -38,7 +38,7 @@ export interface Answer {
  * or values become choices, an assertion becomes yes or no, and anything else a number from 0 to 1. Returns `undefined`
  * if the item has no feedback key.
  */
-export function toRubricQuestion(item: Members): RubricQuestion | undefined {
+export function toRubricQuestion(item: JsonMembers): RubricQuestion | undefined {
   const key = toText(item["feedback_key"]);
   if (key === undefined || key === "") {
     return undefined;
@@ -72,7 +72,7 @@ type FeedbackConfig =
   | { readonly kind: "categorical"; readonly choices: readonly Choice[] }
   | { readonly kind: "freeform" };
 
-function parseFeedbackConfig(config: Members, item: Members): FeedbackConfig | undefined {
+function parseFeedbackConfig(config: JsonMembers, item: JsonMembers): FeedbackConfig | undefined {
   switch (config["type"]) {
     case "freeform":
       return { kind: "freeform" };
@@ -106,7 +106,7 @@ function parseFeedbackConfig(config: Members, item: Members): FeedbackConfig | u
   }
 }
 
-function parseDescribedChoices(item: Members): readonly Choice[] {
+function parseDescribedChoices(item: JsonMembers): readonly Choice[] {
   const scores = Object.entries(toRecord(item["score_descriptions"]))
     .filter(([score]) => score.trim() !== "" && Number.isFinite(Number(score)))
     .map(([score, about]): Choice => ({ label: score, score: Number(score), about: String(about) }))
@@ -167,7 +167,7 @@ export const toSliderStep = ({
   Number.isInteger(min) && Number.isInteger(max) && max - min > 2 ? 1 : (max - min) / 100;
 
 /** The `feedback_config` of a question. Returns `undefined` if a choice has no score, which the format requires. */
-export function toFeedbackConfig(question: RubricQuestion): Members | undefined {
+export function toFeedbackConfig(question: RubricQuestion): JsonMembers | undefined {
   switch (question.kind) {
     case "freeform":
       return { type: "freeform" };
@@ -185,7 +185,7 @@ export function toFeedbackConfig(question: RubricQuestion): Members | undefined 
 }
 
 /** Converts a question to a rubric item in the server's format. */
-export function toRubricItem(question: RubricQuestion): Members {
+export function toRubricItem(question: RubricQuestion): JsonMembers {
   const item = {
     feedback_key: question.key,
     ...(question.about === "" ? {} : { description: question.about }),
@@ -197,5 +197,5 @@ export function toRubricItem(question: RubricQuestion): Members {
   }
   const choices = question.kind === "categorical" ? question.choices : [];
   const descriptions = choices.map(({ label, about }) => [label, about ?? ""]);
-  return { ...item, value_descriptions: Object.fromEntries(descriptions) as Members };
+  return { ...item, value_descriptions: Object.fromEntries(descriptions) as JsonMembers };
 }

@@ -43,7 +43,7 @@ export const createTargetDataset = async (name: string): Promise<Target> =>
 export const createTargetQueue = async (name: string): Promise<Target> =>
   parseTarget(await postJson(queuesPath, { name }));
 
-/** What the examples are created with. */
+/** How runs are converted to examples. */
 export interface ExampleMapping {
   /** Whether a run's outputs become the example's reference outputs. */
   readonly hasOutputs: boolean;

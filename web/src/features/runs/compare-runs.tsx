@@ -34,10 +34,15 @@ export const CompareRuns = ({
         </Button>
       </div>
       {failed?.error !== null && failed?.error !== undefined && (
-        <Failure what="a run" error={failed.error} onRetry={failed.refetch} isOne />
+        <Failure
+          resourceName="a run"
+          error={failed.error}
+          onRetry={failed.refetch}
+          isSingleResource
+        />
       )}
       {before === undefined || after === undefined ? (
-        failed === undefined && <Loading what="the runs" />
+        failed === undefined && <Loading resourceName="the runs" />
       ) : (
         <div className="compare-body">
           <div className="compare-pair">

@@ -4,7 +4,7 @@ interface Row {
   readonly startMs: number;
 }
 
-/** The rows of the list at the moment when it was paused. Rows after the last of them may still be added. */
+/** The rows that the list had when it was paused. Rows may still be added after the last of them. */
 export interface PausedView {
   readonly ids: ReadonlySet<string>;
   readonly last: Row | undefined;

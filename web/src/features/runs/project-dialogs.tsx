@@ -83,7 +83,7 @@ export const DeleteProject = ({
     <Confirm
       title="Delete project?"
       action="Delete project and runs"
-      typed={project.name}
+      confirmationText={project.name}
       onClose={onClose}
       onConfirm={async () => {
         await deleteProject(project.id);

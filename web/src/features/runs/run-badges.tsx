@@ -1,7 +1,7 @@
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import type { RunStatus } from "./run.ts";
 
-/** A run's type. The predefined types each have a colour. */
+/** A run's type. Each predefined type has its own color. */
 export const RunTypeBadge = ({ type }: { readonly type: string }) => (
   <span className="run-type" data-type={type}>
     {toVisibleText(type)}

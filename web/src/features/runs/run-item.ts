@@ -38,7 +38,10 @@ export interface RunItemPage {
   readonly items: readonly RunItem[];
   /** The cursor of the next page; `undefined` at the end of the list. */
   readonly next: string | undefined;
-  /** How far back the search has come, if the server's time limit ended it before the page was full. */
+  /**
+   * The start time up to which the search has progressed backwards, if the server's time limit ended it before the
+   * page was full.
+   */
   readonly searchedToMs: number | undefined;
   /** Whether the server's time limit ended the search before the page was full. */
   readonly isShort: boolean;

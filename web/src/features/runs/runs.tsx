@@ -93,7 +93,7 @@ export const Runs = ({ address }: { readonly address: ProjectAddress }) => {
         />
       </div>
       <DataTable
-        what={query.isRoot ? "traces" : "runs"}
+        resourceName={query.isRoot ? "traces" : "runs"}
         rows={list.rows}
         rowId={({ id }) => id}
         columns={columns}

@@ -20,7 +20,7 @@ export interface RunList {
   readonly newCount: number;
   /** Shows the rows that arrived while the list was paused. */
   readonly resume: () => void;
-  /** How far back in time an unfinished search has come; `undefined` when it is complete. */
+  /** The start time up to which an unfinished search has progressed backwards; `undefined` when it is complete. */
   readonly searchedToMs: number | undefined;
   /** Whether the search stopped before its end and waits for {@link RunList.continueSearch}. */
   readonly isSearchPaused: boolean;

@@ -26,9 +26,9 @@ export const Keys = ({ facts }: { readonly facts: ServerFacts }) => {
   return (
     <FormSection title="API keys" about={facts.needsKey ? keyRequiredHint : openServerHint}>
       <NewKey facts={facts} />
-      {keys === undefined && error === null && <Loading what="API keys" />}
+      {keys === undefined && error === null && <Loading resourceName="API keys" />}
       {keys === undefined && error !== null && (
-        <Failure what="the API keys" error={error} onRetry={refetch} />
+        <Failure resourceName="the API keys" error={error} onRetry={refetch} />
       )}
       {keys !== undefined && keys.length > 0 && <KeyTable keys={keys} onRevoke={setKeyToRevoke} />}
       {readKey() !== undefined && (

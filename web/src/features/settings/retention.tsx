@@ -36,9 +36,9 @@ export const Retention = () => {
       title="Retention"
       about="Runs are kept forever unless you set a retention period. Older runs are deleted, with their feedback, attachments and queue entries. The rule of a project overrides the rule for all projects."
     >
-      {rules === undefined && error === null && <Loading what="the retention rules" />}
+      {rules === undefined && error === null && <Loading resourceName="the retention rules" />}
       {rules === undefined && error !== null && (
-        <Failure what="the retention rules" error={error} onRetry={refetch} />
+        <Failure resourceName="the retention rules" error={error} onRetry={refetch} />
       )}
       {rules?.length === 0 && (
         <p className="form-about">No retention rules. Runs are kept forever.</p>

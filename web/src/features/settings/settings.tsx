@@ -17,9 +17,9 @@ export const Settings = () => {
     <div className="page settings">
       <title>Settings · Millrace</title>
       <h1>Settings</h1>
-      {facts === undefined && error === null && <Loading what="settings" />}
+      {facts === undefined && error === null && <Loading resourceName="settings" />}
       {facts === undefined && error !== null && (
-        <Failure what="the settings" error={error} onRetry={refetch} />
+        <Failure resourceName="the settings" error={error} onRetry={refetch} />
       )}
       {facts !== undefined && (
         <>

@@ -19,9 +19,9 @@ export const Storage = () => {
   });
   return (
     <FormSection title="Storage">
-      {data === undefined && error === null && <Loading what="the storage usage" />}
+      {data === undefined && error === null && <Loading resourceName="the storage usage" />}
       {data === undefined && error !== null && (
-        <Failure what="the storage usage" error={error} onRetry={refetch} />
+        <Failure resourceName="the storage usage" error={error} onRetry={refetch} />
       )}
       {data !== undefined && (
         <>

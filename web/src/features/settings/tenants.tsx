@@ -17,9 +17,9 @@ export const Tenants = ({ facts }: { readonly facts: ServerFacts }) => {
       title="Tenants"
       about="Each tenant has its own projects, datasets, prompts and keys, and can't access those of other tenants."
     >
-      {tenants === undefined && error === null && <Loading what="tenants" />}
+      {tenants === undefined && error === null && <Loading resourceName="tenants" />}
       {tenants === undefined && error !== null && (
-        <Failure what="the tenants" error={error} onRetry={refetch} />
+        <Failure resourceName="the tenants" error={error} onRetry={refetch} />
       )}
       <ul className="settings-list">
         {tenants?.map(({ id, handle, displayName }) => (

@@ -16,10 +16,10 @@ export const SharedDataset = () => {
     return (
       <AbsentView
         title="Shared dataset"
-        what="the shared dataset"
+        resourceName="the shared dataset"
         error={error}
         onRetry={refetch}
-        missing="The dataset may no longer be shared, or the link is incomplete."
+        missingMessage="The dataset may no longer be shared, or the link is incomplete."
       />
     );
   }

@@ -44,7 +44,7 @@ export const SharedExamples = ({ token }: { readonly token: string }) => {
           </output>
         </search>
         <DataTable
-          what="examples"
+          resourceName="examples"
           rows={rows}
           rowId={({ id }) => id}
           columns={columns}

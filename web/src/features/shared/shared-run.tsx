@@ -28,10 +28,10 @@ export const SharedRun = () => {
     return (
       <AbsentView
         title="Shared run"
-        what="the shared run"
+        resourceName="the shared run"
         error={error}
         onRetry={refetch}
-        missing="The run may no longer be shared, or the link is incomplete."
+        missingMessage="The run may no longer be shared, or the link is incomplete."
       />
     );
   }

@@ -8,7 +8,7 @@ import type { TimeWindow } from "./time-scale.ts";
 import type { TraceView } from "./use-trace-view.ts";
 
 const height = 44;
-/** A pointer within this many pixels of the window's edge drags that edge. */
+/** Pressing the pointer within this many pixels of the window's edge drags that edge. */
 const gripPixels = 6;
 
 /** The whole trace as a small picture, with the visible time as a window that can be dragged. */
@@ -61,7 +61,7 @@ export const Minimap = ({
       }}
       onDoubleClick={() => onWindow(fullRange)}
     >
-      {/* The picture reads its colours when it is drawn, so another color scheme needs a new picture. */}
+      {/* The picture reads its colors when it is drawn, so another color scheme needs a new picture. */}
       <Picture key={scheme} view={view} width={width} />
       {!isFullRange && (
         <>
@@ -103,26 +103,29 @@ const Picture = ({
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
     context.scale(ratio, ratio);
-    const colourOf = createColourLookup(canvas);
+    const getColor = createColorLookup(canvas);
     const lanes = countLanes(model);
     const laneHeight = height / lanes;
     for (const bar of toMinimapBars(model, { fullRange, width, lanes, now })) {
-      context.fillStyle = colourOf(bar.isError ? "bad" : `type-${model.types[bar.run] ?? ""}`);
+      context.fillStyle = getColor(bar.isError ? "bad" : `type-${model.types[bar.run] ?? ""}`);
       context.fillRect(bar.x, bar.lane * laneHeight + 0.5, bar.width, laneHeight - 1);
     }
   }, [model, fullRange, now, width]);
   return <canvas ref={ref} style={{ width: "100%", height }} />;
 };
 
-/** Returns the theme's colour for a name. A type without a colour gets the colour of chains. */
-function createColourLookup(element: Element): (name: string) => string {
+/**
+ * Returns a function that looks up a color of the theme by name. A run type without a color of its own gets the color
+ * of chains.
+ */
+function createColorLookup(element: Element): (name: string) => string {
   const style = getComputedStyle(element);
-  const colours = new Map<string, string>();
+  const cachedColors = new Map<string, string>();
   return (name) => {
-    const colour =
-      colours.get(name) ?? (/^[\w-]+$/.test(name) ? style.getPropertyValue(`--${name}`) : "");
-    const used = colour === "" ? style.getPropertyValue("--type-chain") : colour;
-    colours.set(name, used);
+    const themeColor =
+      cachedColors.get(name) ?? (/^[\w-]+$/.test(name) ? style.getPropertyValue(`--${name}`) : "");
+    const used = themeColor === "" ? style.getPropertyValue("--type-chain") : themeColor;
+    cachedColors.set(name, used);
     return used;
   };
 }

@@ -15,7 +15,10 @@ const queryPath = endpointPath("/runs/query");
 
 /** How often a trace with open runs is queried again. */
 const refreshMs = 1_000;
-/** The same for a trace of more than {@link largeTraceRuns} runs, whose layout takes longer to compute. */
+/**
+ * How often a trace of more than {@link largeTraceRuns} runs is queried again while it has open runs: its layout
+ * takes longer to compute.
+ */
 const largeTraceRefreshMs = 3_000;
 const largeTraceRuns = 10_000;
 /** How often a trace without runs is queried again: its runs may still be on their way to the server. */

@@ -11,7 +11,7 @@ export const RunLink = () => {
   const { data: run, error, refetch } = useQuery(traceRunQuery(runId));
   if (run === undefined) {
     return (
-      <AbsentView title="Run" what="the run" error={error} onRetry={refetch}>
+      <AbsentView title="Run" resourceName="the run" error={error} onRetry={refetch}>
         <Link to="/o/$tenantId/projects/p/$projectId" params={{ tenantId, projectId }} search={{}}>
           Back to the project
         </Link>

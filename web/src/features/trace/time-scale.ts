@@ -96,7 +96,7 @@ export function toTicks(window: TimeWindow, count: number, zero: number): readon
 }
 
 const microsPerSecond = 1_000_000;
-/** Seconds. */
+/** In seconds. */
 const clockSteps = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400,
 ];

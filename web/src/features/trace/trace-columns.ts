@@ -9,7 +9,10 @@ export interface TraceColumns {
   readonly baseMicros: number;
   /** The ids of the runs, concatenated, 36 characters each. */
   readonly ids: string;
-  /** Indexes of parents: below `count` in `ids`, from `count` on in `far`; -1 for no parent. */
+  /**
+   * The index of each run's parent: an index below `count` refers to `ids`, a larger one (minus `count`) to `far`; -1
+   * for no parent.
+   */
   readonly parents: readonly number[];
   /** The ids of parents that are not on this page, concatenated like `ids`. */
   readonly far: string;

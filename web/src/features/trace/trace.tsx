@@ -34,7 +34,7 @@ export const Trace = ({ address, projectName, traceId, runId }: TraceProps) => {
   );
   if (trace === undefined) {
     return (
-      <AbsentView title="Trace" what="the trace" error={error} onRetry={refetch}>
+      <AbsentView title="Trace" resourceName="the trace" error={error} onRetry={refetch}>
         {backLink}
       </AbsentView>
     );

@@ -42,7 +42,7 @@ export interface TraceView {
   readonly isSearching: boolean;
   /** The time of the whole trace. */
   readonly fullRange: TimeWindow;
-  /** The visible part of it. */
+  /** The visible part of the whole time range. */
   readonly window: TimeWindow;
   /** The moment at which the bars of open runs end, in microseconds since the trace's base. */
   readonly now: number;

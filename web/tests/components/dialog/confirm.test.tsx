@@ -7,14 +7,14 @@ import { Confirm } from "../../../src/components/dialog/confirm.tsx";
 
 afterEach(cleanup);
 
-const show = (onConfirm: () => unknown, typed?: string) => {
+const show = (onConfirm: () => unknown, confirmationText?: string) => {
   const onClose = vi.fn<() => void>();
   render(
     <MantineProvider>
       <Confirm
         title="Delete project"
         action="Delete"
-        {...(typed === undefined ? {} : { typed })}
+        {...(confirmationText === undefined ? {} : { confirmationText })}
         onConfirm={onConfirm}
         onClose={onClose}
       />

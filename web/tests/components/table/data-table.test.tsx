@@ -44,7 +44,7 @@ const Table = (props: Partial<DataTableProps<Fruit>>) => {
     <MantineProvider withCssVariables={false}>
       <ColumnMenu columns={columns} layout={layout} onLayout={setLayout} />
       <DataTable
-        what="fruits"
+        resourceName="fruits"
         rows={fruits(1_000)}
         rowId={({ id }) => id}
         columns={columns}
@@ -90,7 +90,7 @@ test("j and k move the focus from link to link, and x selects", () => {
 test("a row without a link is focusable itself", () => {
   render(
     <MantineProvider withCssVariables={false}>
-      <DataTable what="fruits" rows={fruits(9)} rowId={({ id }) => id} columns={columns} />
+      <DataTable resourceName="fruits" rows={fruits(9)} rowId={({ id }) => id} columns={columns} />
     </MantineProvider>,
   );
   const table = screen.getByRole("table");
@@ -108,7 +108,9 @@ test("a table registers its shortcuts once, and only those that work in it", () 
   );
   const keys = () => readActions().map((action) => action.keys);
   expect(keys()).toEqual(["j", "k", "Enter", "x"]);
-  rerender(<DataTable what="fruits" rows={fruits(9)} rowId={({ id }) => id} columns={columns} />);
+  rerender(
+    <DataTable resourceName="fruits" rows={fruits(9)} rowId={({ id }) => id} columns={columns} />,
+  );
   expect(keys()).toEqual(["j", "k"]);
   cleanup();
   expect(keys()).toEqual([]);

@@ -3,7 +3,7 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import type { ReactNode, RefObject } from "react";
-import { useFindKey } from "../../../components/keyboard/list-keys.ts";
+import { useSearchShortcut } from "../../../components/keyboard/list-keys.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { formatTime } from "../../../components/time/time.ts";
 import { isMetadata } from "../dataset-search.ts";
@@ -31,7 +31,7 @@ export const ExampleFilters = ({
         value === "" ? others : { ...others, [name]: value },
       replace: true,
     });
-  const searchField = useFindKey("Search examples");
+  const searchField = useSearchShortcut("Search examples");
   const loadedVersions = versions.data?.pages.flat() ?? [];
   const isLoaded = asOf === "" || loadedVersions.some((version) => version.asOf === asOf);
   return (

@@ -50,9 +50,9 @@ export const ExamplePanel = ({
           ✕
         </ActionIcon>
       </div>
-      {example === undefined && error === null && <Loading what="the example" />}
+      {example === undefined && error === null && <Loading resourceName="the example" />}
       {example === undefined && error !== null && (
-        <Failure what="the example" error={error} onRetry={refetch} isOne />
+        <Failure resourceName="the example" error={error} onRetry={refetch} isSingleResource />
       )}
       {example !== undefined && mode !== "edit" && (
         <ExampleView example={example} tenantId={tenantId} />

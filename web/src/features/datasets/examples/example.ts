@@ -6,7 +6,7 @@ import {
   toText,
   toTexts,
 } from "../../../api/parse.ts";
-import type { Members } from "../../../api/parse.ts";
+import type { JsonMembers } from "../../../api/parse.ts";
 import { parseTimeMs } from "../../../components/time/time.ts";
 
 /** The beginning of a payload, and the length of the whole payload in characters. */
@@ -44,7 +44,7 @@ export interface Example {
   readonly inputs: unknown;
   readonly outputs: unknown;
   /** Without the server's `dataset_split` entry, which is in `splits`. */
-  readonly metadata: Members;
+  readonly metadata: JsonMembers;
   readonly splits: readonly string[];
   readonly files: readonly ExampleFile[];
 }

@@ -55,7 +55,7 @@ export const Examples = ({ dataset: { id: datasetId } }: { readonly dataset: Dat
         <ColumnMenu columns={exampleColumns} layout={layout} onLayout={setLayout} />
       </ExampleFilters>
       <DataTable
-        what="examples"
+        resourceName="examples"
         rows={pages.data?.pages.flat()}
         rowId={({ id }) => id}
         columns={exampleColumns}

@@ -38,12 +38,12 @@ export const DiffPanel = ({
       </div>
       {error !== null && (
         <Failure
-          what="the example"
+          resourceName="the example"
           error={error}
           onRetry={async () => Promise.all([before.refetch(), after.refetch()])}
         />
       )}
-      {!isLoaded && error === null && <Loading what="the example" />}
+      {!isLoaded && error === null && <Loading resourceName="the example" />}
       {isLoaded &&
         diffExamples(before.data, after.data).map((field) => (
           <section key={field.path} className="example-part">

@@ -62,7 +62,7 @@ export const VersionDiff = ({ datasetId, from, to, kind }: VersionDiffProps) => 
           </div>
         </div>
         <DataTable
-          what="changes"
+          resourceName="changes"
           rows={rows}
           rowId={({ id }) => id}
           columns={columns}

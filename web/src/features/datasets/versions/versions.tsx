@@ -31,7 +31,7 @@ export const Versions = ({ datasetId }: { readonly datasetId: string }) => {
   return (
     <div className="dataset-list">
       <DataTable
-        what="versions"
+        resourceName="versions"
         rows={rows}
         rowId={({ asOf }) => asOf}
         columns={toColumns({ params, rows: rows ?? [], onTag: setVersionToTag })}

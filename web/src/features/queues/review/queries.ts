@@ -2,7 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { endpointPath } from "../../../api/endpoint-path.ts";
 import { ApiError, deleteJson, getJson, patchJson, postJson } from "../../../api/http.ts";
 import { toItems, toRecord, toText } from "../../../api/parse.ts";
-import type { Members } from "../../../api/parse.ts";
+import type { JsonMembers } from "../../../api/parse.ts";
 import type { ReviewSession } from "../queries.ts";
 import { restoreDraft } from "./review-draft.ts";
 import type { FeedbackWrite } from "./review-draft.ts";
@@ -94,7 +94,7 @@ export const addExample = async (example: {
   });
 
 /** Wraps a value that is not an object in one, because examples hold only objects. */
-const toObject = (value: unknown, name: string): Members =>
+const toObject = (value: unknown, name: string): JsonMembers =>
   typeof value === "object" && value !== null && !Array.isArray(value)
     ? toRecord(value)
     : { [name]: value };

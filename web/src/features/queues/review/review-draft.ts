@@ -1,5 +1,5 @@
 import { toItems, toRecord, toText } from "../../../api/parse.ts";
-import type { Members } from "../../../api/parse.ts";
+import type { JsonMembers } from "../../../api/parse.ts";
 import { toFeedbackConfig } from "../rubric.ts";
 import type { Answer, RubricQuestion } from "../rubric.ts";
 
@@ -103,7 +103,7 @@ export interface FeedbackWrite {
   readonly id: string;
   readonly key: string;
   /** `undefined` to delete the feedback. */
-  readonly body: Members | undefined;
+  readonly body: JsonMembers | undefined;
   /** Whether the server already has the feedback. */
   readonly isSent: boolean;
 }
@@ -114,7 +114,7 @@ export function toFeedbackWrites(
   questions: readonly RubricQuestion[],
   createId: () => string,
 ): readonly FeedbackWrite[] {
-  const bodies = new Map<string, Members>();
+  const bodies = new Map<string, JsonMembers>();
   for (const [key, answer] of Object.entries(draft.answers)) {
     const question = questions.find((each) => each.key === key);
     const config = question === undefined ? undefined : toFeedbackConfig(question);
@@ -153,7 +153,7 @@ function parseCorrection(text: string): unknown {
 }
 
 /** Parses a correction as corrected outputs. Returns `undefined` if it is not a JSON object. */
-export function parseCorrectedOutputs(text: string): Members | undefined {
+export function parseCorrectedOutputs(text: string): JsonMembers | undefined {
   const value = parseCorrection(text);
   return typeof value === "string" ? undefined : toRecord(value);
 }
@@ -185,7 +185,7 @@ export function restoreDraft(
   return draft;
 }
 
-function withFeedback(draft: ReviewDraft, key: string, feedback: Members): ReviewDraft {
+function withFeedback(draft: ReviewDraft, key: string, feedback: JsonMembers): ReviewDraft {
   const { score, value, comment, correction } = feedback;
   const answer: Answer = {
     ...(typeof score === "number" || typeof score === "boolean" ? { score: Number(score) } : {}),

@@ -20,9 +20,9 @@ export const ReviewRun = ({
   const { data: run, error, refetch } = useQuery(traceRunQuery(claim.runId));
   if (run === undefined) {
     return error === null ? (
-      <Loading what="the run" />
+      <Loading resourceName="the run" />
     ) : (
-      <Failure what="the run" error={error} onRetry={refetch} isOne />
+      <Failure resourceName="the run" error={error} onRetry={refetch} isSingleResource />
     );
   }
   return (

@@ -38,9 +38,9 @@ export const ReviewSessionView = ({
   }
   if (claim === undefined) {
     return error === null ? (
-      <Loading what="the next run" />
+      <Loading resourceName="the next run" />
     ) : (
-      <Failure what="the next run" error={error} onRetry={refetch} />
+      <Failure resourceName="the next run" error={error} onRetry={refetch} />
     );
   }
   if (claim === null || positionId === undefined) {
@@ -48,9 +48,13 @@ export const ReviewSessionView = ({
       return <NoRunToReview progress={progress.data} />;
     }
     return progress.error === null || claim !== null ? (
-      <Loading what="the next run" />
+      <Loading resourceName="the next run" />
     ) : (
-      <Failure what="the queue's progress" error={progress.error} onRetry={progress.refetch} />
+      <Failure
+        resourceName="the queue's progress"
+        error={progress.error}
+        onRetry={progress.refetch}
+      />
     );
   }
   return (

@@ -99,9 +99,9 @@ const Comparison = ({
   const { data: other, error, refetch } = useQuery(traceRunQuery(otherId));
   if (other === undefined) {
     return error === null ? (
-      <Loading what="the other run" />
+      <Loading resourceName="the other run" />
     ) : (
-      <Failure what="the other run" error={error} onRetry={refetch} isOne />
+      <Failure resourceName="the other run" error={error} onRetry={refetch} isSingleResource />
     );
   }
   return (
@@ -137,7 +137,7 @@ const Difference = ({
     return <p className="absent">{state.error.message}</p>;
   }
   return state.kind === "pending" ? (
-    <Loading what={label} />
+    <Loading resourceName={label} />
   ) : (
     <TextDiff
       label={label}

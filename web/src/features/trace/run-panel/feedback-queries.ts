@@ -21,7 +21,7 @@ export interface RunFeedback {
 export interface FeedbackDraft {
   readonly key: string;
   readonly score: number | boolean | undefined;
-  /** Any JSON. */
+  /** Any JSON value. */
   readonly value: unknown;
   readonly comment: string | undefined;
 }

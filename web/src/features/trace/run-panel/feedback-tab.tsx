@@ -33,9 +33,9 @@ export const FeedbackTab = ({ runId }: { readonly runId: string }) => {
   };
   if (list === undefined) {
     return error === null ? (
-      <Loading what="feedback" />
+      <Loading resourceName="feedback" />
     ) : (
-      <Failure what="feedback" error={error} onRetry={refetch} />
+      <Failure resourceName="feedback" error={error} onRetry={refetch} />
     );
   }
   return (

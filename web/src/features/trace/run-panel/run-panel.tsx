@@ -45,9 +45,9 @@ export const RunPanel = (props: RunPanelProps) => {
   return (
     <section className="panel" aria-label="Selected run">
       {details === undefined && <h1>Run</h1>}
-      {details === undefined && error === null && <Loading what="the run" />}
+      {details === undefined && error === null && <Loading resourceName="the run" />}
       {details === undefined && error !== null && (
-        <Failure what="the run" error={error} onRetry={refetch} isOne />
+        <Failure resourceName="the run" error={error} onRetry={refetch} isSingleResource />
       )}
       {details !== undefined && <RunTabs key={details.id} {...props} details={details} />}
     </section>
@@ -91,7 +91,7 @@ const RunTabs = (props: RunPanelProps & { readonly details: TraceRunDetails }) =
         </Tabs.List>
         {traceTabs.map((tab) => (
           <Tabs.Panel key={tab} value={tab}>
-            <Suspense fallback={<Loading what={tabLabels[tab]} />}>
+            <Suspense fallback={<Loading resourceName={tabLabels[tab]} />}>
               <TabContent {...props} tab={tab} />
             </Suspense>
           </Tabs.Panel>

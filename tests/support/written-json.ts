@@ -14,13 +14,13 @@ const wasm = WasmJson.create(Buffer.from('{"sdk":"test"}'));
  *
  * @throws RangeError the TypeScript writer and the WebAssembly module wrote different JSON.
  */
-export function jsonOfTape(value: unknown, tapeBytes = 65_536, fieldBytes?: number): string {
-  const [json = ""] = jsonsOfTape([value], tapeBytes, fieldBytes);
+export function writeJson(value: unknown, tapeBytes = 65_536, fieldBytes?: number): string {
+  const [json = ""] = writeJsonOfValues([value], tapeBytes, fieldBytes);
   return json;
 }
 
-/** The same for several values, each in its own record, with a single writer. */
-export function jsonsOfTape(
+/** Like {@link writeJson}, for several values: a single writer writes each into its own record. */
+export function writeJsonOfValues(
   values: readonly unknown[],
   tapeBytes = 65_536,
   fieldBytes?: number,

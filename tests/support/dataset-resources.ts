@@ -4,11 +4,11 @@ import { Experiments } from "../../src/api/experiments.ts";
 import { Projects } from "../../src/api/projects.ts";
 import { Tenant } from "../../src/api/tenant.ts";
 import { TenantIds } from "../../src/api/tenant-ids.ts";
-import { httpTo } from "./api.ts";
+import { createTestHttp } from "./api.ts";
 import type { TestHttp, TestHttpOptions } from "./api.ts";
 import { noUploads } from "./no-uploads.ts";
 
-export interface DatasetNouns extends TestHttp {
+export interface DatasetResources extends TestHttp {
   readonly projects: Projects;
   readonly datasets: Datasets;
   readonly examples: Examples;
@@ -18,8 +18,11 @@ export interface DatasetNouns extends TestHttp {
 }
 
 /** Datasets and their related resources, as a client creates them. Their connections are closed when the test ends. */
-export function datasetNounsAt(endpoint: string, options: TestHttpOptions = {}): DatasetNouns {
-  const { http, waits } = httpTo(endpoint, options);
+export function createDatasetResources(
+  endpoint: string,
+  options: TestHttpOptions = {},
+): DatasetResources {
+  const { http, waits } = createTestHttp(endpoint, options);
   const warnings: string[] = [];
   const warn = (message: string): unknown => warnings.push(message);
   const projects = new Projects(http.call, "http://host.test");

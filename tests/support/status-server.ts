@@ -4,14 +4,14 @@ import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 import { runsIn } from "./runs-in-body.ts";
 
-export interface SwitchableServer {
+export interface StatusServer {
   readonly url: string;
   readonly ended: Set<string>;
   status: number;
 }
 
 /** A server that responds with `status`, which a test may change. It keeps the ids of the ends that it accepted with 202. Closed when the test ends. */
-export async function startSwitchableServer(status: number): Promise<SwitchableServer> {
+export async function startStatusServer(status: number): Promise<StatusServer> {
   const state = { url: "", ended: new Set<string>(), status };
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
