@@ -5,11 +5,12 @@ import type {
   RunCount,
   RunListReads,
   RunSearch,
-  RunSearchSlice,
+  SearchSlice,
   WordQuery,
 } from "../run-list.ts";
 import { countMicros } from "../run-list.ts";
 import type { RunFilter } from "../run-query.ts";
+import type { StoredRun } from "../run-row.ts";
 import { narrow } from "./index-lookups/narrow.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import { toConditions } from "./run-conditions.ts";
@@ -50,7 +51,7 @@ export class RunListReader implements RunListReads {
     });
   }
 
-  search(tenantId: string, search: RunSearch): RunSearchSlice {
+  search(tenantId: string, search: RunSearch): SearchSlice<StoredRun> {
     const { projectId, limit, scanLimit } = search;
     const filter: RunFilter = { ...search.filter, projectIds: [projectId] };
     const conditions = toConditions(tenantId, filter, { hasTextIndex: this.#hasTextIndex });
@@ -69,16 +70,16 @@ export class RunListReader implements RunListReads {
         by: isSelective ? "any" : "rows",
       });
       return rows.length > limit
-        ? { runs: this.#read(rows.slice(0, limit)), ...nextOf(rows[limit - 1]) }
-        : { runs: this.#read(rows) };
+        ? { runs: this.#read(search, rows.slice(0, limit)), ...nextOf(rows[limit - 1]) }
+        : { runs: this.#read(search, rows) };
     }
     const end = this.#findScanEnd(search, listIndex, scanLimit);
     const rows = this.#find(search, listIndex, { conditions, end, by: "order" });
     if (rows.length > limit) {
       const page = rows.slice(0, limit);
-      return { runs: this.#read(page), ...nextOf(page.at(-1)) };
+      return { runs: this.#read(search, page), ...nextOf(page.at(-1)) };
     }
-    return { runs: this.#read(rows), ...nextOf(end) };
+    return { runs: this.#read(search, rows), ...nextOf(end) };
   }
 
   readStartTimeRange(
@@ -87,11 +88,10 @@ export class RunListReader implements RunListReads {
   ): ReturnType<RunListReads["readStartTimeRange"]> {
     const [row] = parseRows(
       this.#db
-        .prepare(
+        .prepareRaw(
           `SELECT (SELECT min(start_us) FROM runs WHERE project_id = p.id), (SELECT max(start_us) FROM runs WHERE project_id = p.id)
            FROM projects p WHERE p.id = ? AND p.tenant_id = ?`,
         )
-        .raw()
         .all([projectId, tenantId]),
     );
     return row === undefined || row[0] === null
@@ -104,12 +104,11 @@ export class RunListReader implements RunListReads {
     const blocks = Math.max(1, Math.round(widthMicros / countMicros));
     const kinds = isRoot === undefined ? "is_root IN (0, 1)" : `is_root = ${Number(isRoot)}`;
     const rows = this.#db
-      .prepare(
+      .prepareRaw(
         `SELECT block / ${blocks}, total(runs), total(errors) FROM run_counts
          WHERE project_id = (SELECT id FROM projects WHERE id = ? AND tenant_id = ?) AND ${kinds}
            AND block >= ? AND block <= ? GROUP BY 1 HAVING total(runs) > 0 ORDER BY 1`,
       )
-      .raw()
       .all([
         projectId,
         tenantId,
@@ -132,12 +131,11 @@ export class RunListReader implements RunListReads {
     const range = rangeOf(search, listIndex);
     const [row] = parseRows(
       this.#db
-        .prepare(
+        .prepareRaw(
           `SELECT r.rowid, ${listIndex.key}, r.id FROM runs r INDEXED BY ${listIndex.index}
            WHERE r.project_id = ? AND ${listIndex.condition} AND ${range.sql}
            ORDER BY ${orderOf(search, listIndex)} LIMIT 1 OFFSET ?`,
         )
-        .raw()
         .all([search.projectId, ...range.values, scanLimit - 1]),
     );
     return row === undefined ? undefined : toFoundRow(row);
@@ -161,12 +159,11 @@ export class RunListReader implements RunListReads {
     const indexHint = { order: `INDEXED BY ${listIndex.index}`, rows: "NOT INDEXED", any: "" }[by];
     const endBound = end === undefined ? matchAll : endBoundOf(search, listIndex, end);
     const rows = this.#db
-      .prepare(
+      .prepareRaw(
         `SELECT r.rowid, ${listIndex.key}, r.id FROM runs r ${indexHint}
          WHERE r.project_id = ? AND ${listIndex.condition} AND ${range.sql} AND ${endBound.sql} AND ${conditions.sql}
          ORDER BY ${orderOf(search, listIndex)} LIMIT ?`,
       )
-      .raw()
       .all([
         search.projectId,
         ...range.values,
@@ -177,8 +174,11 @@ export class RunListReader implements RunListReads {
     return parseRows(rows).map(toFoundRow);
   }
 
-  #read(rows: readonly FoundRow[]): RunSearchSlice["runs"] {
-    return this.#runs.readRows(rows.map(({ row }) => row));
+  #read({ parts }: RunSearch, rows: readonly FoundRow[]): readonly StoredRun[] {
+    return this.#runs.readRows(
+      rows.map(({ row }) => row),
+      parts,
+    );
   }
 }
 

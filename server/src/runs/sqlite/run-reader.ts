@@ -32,12 +32,7 @@ import type { TraceRows } from "./trace-order.ts";
 const fullShape = shapeOf();
 
 const selectRuns = ({ columns, joins }: RunShape, condition: string): string =>
-  `SELECT ${columns} FROM runs r ${joins} WHERE ${condition}`;
-
-function selectPage(shape: RunShape, condition: string, { order }: RunQuery): string {
-  const direction = order === "asc" ? "ASC" : "DESC";
-  return `${selectRuns(shape, condition)} ORDER BY r.start_us ${direction}, r.id ${direction} LIMIT ?`;
-}
+  `SELECT ${columns.join(", ")} FROM runs r ${joins} WHERE ${condition}`;
 
 /** A filter as conditions, with the indexes that serve it. */
 interface ResolvedFilter {
@@ -65,7 +60,6 @@ export class RunReader implements RunReads {
     this.#traceOrder = new TraceOrder(db);
     this.#statements = {
       find: db.prepare(selectRuns(fullShape, "r.id = ? AND p.tenant_id = ?")).raw(),
-      readRow: db.prepare(selectRuns(fullShape, "r.rowid = ?")).raw(),
       findShared: db.prepare(selectRuns(fullShape, "s.digest = ?")).raw(),
       findSharedRoot: db
         .prepare(
@@ -116,10 +110,15 @@ export class RunReader implements RunReads {
       : failDamaged(`attachment ${name} of run ${runId}`);
   }
 
-  /** Reads runs by row number, in this order, without descendants. */
-  readRows(rows: readonly number[]): readonly StoredRun[] {
-    const found = rows.flatMap((row) => parseRows(this.#statements.readRow.all([row])));
-    return this.#details.complete(found.map(fullShape.toRun), { withChildren: false });
+  /**
+   * Reads runs by row number, in this order, without descendants. Runs that were deleted meanwhile are left out.
+   *
+   * @param parts - see {@link RunQuery.parts}.
+   */
+  readRows(rows: readonly number[], parts?: RunQuery["parts"]): readonly StoredRun[] {
+    const shape = shapeOf(parts);
+    const runs = this.#selectRows(shape, rows).map(shape.toRun);
+    return this.#details.complete(runs, { withChildren: false, ...(parts && { parts }) });
   }
 
   query(tenantId: string, query: RunQuery): RunPage {
@@ -127,7 +126,7 @@ export class RunReader implements RunReads {
     const shape = shapeOf(toParts(query));
     const ordered = this.#orderedRows(tenantId, query);
     const found =
-      (ordered && this.#selectRows(shape, ordered.rows)) ??
+      (ordered && this.#selectAllRows(shape, ordered.rows)) ??
       this.#select(shape, this.#pageConditions(tenantId, query), query);
     const runs = this.#details.complete(found.slice(0, limit).map(shape.toRun), query);
     const last = found.length > runs.length ? runs.at(-1)?.row : undefined;
@@ -139,33 +138,46 @@ export class RunReader implements RunReads {
     return { runs, next };
   }
 
-  #select(shape: RunShape, { sql, values }: Conditions, query: RunQuery): (readonly unknown[])[] {
-    const rows = this.#db
-      .prepare(selectPage(shape, sql, query))
-      .raw()
-      .all([...values, query.limit + 1]);
-    return parseRows(rows);
+  #select(
+    { columns, joins }: RunShape,
+    { sql, values }: Conditions,
+    { order, limit }: RunQuery,
+  ): readonly (readonly unknown[])[] {
+    const direction = order === "asc" ? "ASC" : "DESC";
+    const names = columns.map((_column, index) => `c${index}`);
+    const selected = columns.map((column, index) => `${column} AS c${index}`);
+    return this.#selectJson(
+      `SELECT json_group_array(json_array(${names.join(", ")})) FROM (
+         SELECT ${selected.join(", ")} FROM runs r ${joins} WHERE ${sql}
+         ORDER BY r.start_us ${direction}, r.id ${direction} LIMIT ?)`,
+      [...values, limit + 1],
+    );
   }
 
-  /**
-   * Returns all values as one JSON text, as {@link TraceOrder} does for its rows, because passing each value to
-   * JavaScript takes longer. `undefined` if a run was deleted since its row number was cached.
-   */
+  /** Like {@link RunReader.#selectRows}; `undefined` if a run was deleted since its row number was cached. */
+  #selectAllRows(
+    shape: RunShape,
+    rows: readonly number[],
+  ): readonly (readonly unknown[])[] | undefined {
+    const found = this.#selectRows(shape, rows);
+    return rows.every((row, index) => found[index]?.[0] === row) ? found : undefined;
+  }
+
   #selectRows(
     { columns, joins }: RunShape,
     rows: readonly number[],
-  ): readonly (readonly unknown[])[] | undefined {
-    const [[json] = []] = parseRows(
-      this.#db
-        .prepare(
-          `SELECT json_group_array(json_array(${columns}))
-           FROM json_each(?) j CROSS JOIN runs r ON r.rowid = j.value ${joins}`,
-        )
-        .raw()
-        .all([JSON.stringify(rows)]),
+  ): readonly (readonly unknown[])[] {
+    return this.#selectJson(
+      `SELECT json_group_array(json_array(${columns.join(", ")}))
+       FROM json_each(?) j CROSS JOIN runs r ON r.rowid = j.value ${joins}`,
+      [JSON.stringify(rows)],
     );
-    const found = JSON.parse(String(json)) as (readonly unknown[])[];
-    return rows.every((row, index) => found[index]?.[0] === row) ? found : undefined;
+  }
+
+  /** Reads rows as one JSON text, because passing each value to JavaScript takes several times as long. */
+  #selectJson(sql: string, values: readonly unknown[]): readonly (readonly unknown[])[] {
+    const [[json] = []] = parseRows(this.#db.prepareRaw(sql).all(values));
+    return JSON.parse(String(json)) as (readonly unknown[])[];
   }
 
   /** The rows of a page of a single trace, if they are known without scanning the trace. */
