@@ -17,6 +17,7 @@ import { toConditions } from "./run-conditions.ts";
 import type { Conditions } from "./run-conditions.ts";
 import type { RunReader } from "./run-reader.ts";
 import { hasTextIndex } from "./text-index/text-index.ts";
+import type { RowRange } from "./text-index/text-index.ts";
 import { listTextLookups } from "./index-lookups/text-lookups.ts";
 import { readWords } from "./run-words.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
@@ -43,43 +44,74 @@ export class RunListReader implements RunListReads {
     this.#hasTextIndex = hasTextIndex(db);
   }
 
-  #narrow(filter: RunFilter): Conditions | undefined {
-    const { runFilters = [], projectIds = [] } = filter;
-    return narrow(this.#db, projectIds, {
-      filters: runFilters,
-      textLookups: this.#hasTextIndex ? listTextLookups(filter) : [],
+  search(tenantId: string, search: RunSearch): SearchSlice<StoredRun> {
+    const filter: RunFilter = { ...search.filter, projectIds: [search.projectId] };
+    const list: List = { tenantId, search, filter, listIndex: chooseIndex(search) };
+    if (
+      filter.ids !== undefined ||
+      filter.traceId !== undefined ||
+      filter.referenceExampleIds !== undefined
+    ) {
+      return this.#readPage(list, this.#findAmong(list, matchAll, "any"));
+    }
+    const textLookups = this.#hasTextIndex ? listTextLookups(filter) : [];
+    const first = textLookups.length === 0 ? undefined : this.#scanFirst(list);
+    if (first !== undefined) {
+      return first;
+    }
+    const candidates = narrow(this.#db, [search.projectId], {
+      filters: filter.runFilters ?? [],
+      textLookups,
+    });
+    return candidates === undefined
+      ? this.#scan(list, this.#findSlice(list, search.scanLimit))
+      : this.#readPage(list, this.#findAmong(list, candidates, "rows"));
+  }
+
+  /**
+   * Scans the first few runs for a text. If the text is common, they fill the page, or much of it, and counting all
+   * runs that contain it would take longer. Returns `undefined` if there is too little of it.
+   */
+  #scanFirst(list: List): SearchSlice<StoredRun> | undefined {
+    const { limit, scanLimit } = list.search;
+    const slice = this.#findSlice(list, Math.ceil(scanLimit / firstScanShare));
+    if (slice.range === undefined || slice.range.to - slice.range.from > maxFirstRange) {
+      return undefined;
+    }
+    const found = this.#scan(list, slice);
+    const isCommon = found.runs.length * minPageShare >= limit;
+    return isCommon || found.next === undefined ? found : undefined;
+  }
+
+  /** Finds runs in the order of the list, up to the end of the slice. */
+  #scan(list: List, { end, range }: Slice): SearchSlice<StoredRun> {
+    const { tenantId, filter, search } = list;
+    const options = { hasTextIndex: this.#hasTextIndex, range };
+    const conditions = toConditions(tenantId, filter, options);
+    const rows = this.#find(list, { conditions, end, by: "order" });
+    return rows.length > search.limit
+      ? this.#readPage(list, rows)
+      : { runs: this.#read(search, rows), ...nextOf(end) };
+  }
+
+  /** Finds runs among those that an index lookup found. */
+  #findAmong(list: List, candidates: Conditions, by: "rows" | "any"): readonly FoundRow[] {
+    const options = { hasTextIndex: this.#hasTextIndex };
+    const conditions = toConditions(list.tenantId, list.filter, options);
+    return this.#find(list, {
+      conditions: {
+        sql: `${candidates.sql} AND ${conditions.sql}`,
+        values: [...candidates.values, ...conditions.values],
+      },
+      by,
     });
   }
 
-  search(tenantId: string, search: RunSearch): SearchSlice<StoredRun> {
-    const { projectId, limit, scanLimit } = search;
-    const filter: RunFilter = { ...search.filter, projectIds: [projectId] };
-    const conditions = toConditions(tenantId, filter, { hasTextIndex: this.#hasTextIndex });
-    const isSelective =
-      filter.ids !== undefined ||
-      filter.traceId !== undefined ||
-      filter.referenceExampleIds !== undefined;
-    const candidates = isSelective ? matchAll : this.#narrow(filter);
-    const listIndex = chooseIndex(search);
-    if (candidates !== undefined) {
-      const rows = this.#find(search, listIndex, {
-        conditions: {
-          sql: `${candidates.sql} AND ${conditions.sql}`,
-          values: [...candidates.values, ...conditions.values],
-        },
-        by: isSelective ? "any" : "rows",
-      });
-      return rows.length > limit
-        ? { runs: this.#read(search, rows.slice(0, limit)), ...nextOf(rows[limit - 1]) }
-        : { runs: this.#read(search, rows) };
-    }
-    const end = this.#findScanEnd(search, listIndex, scanLimit);
-    const rows = this.#find(search, listIndex, { conditions, end, by: "order" });
-    if (rows.length > limit) {
-      const page = rows.slice(0, limit);
-      return { runs: this.#read(search, page), ...nextOf(page.at(-1)) };
-    }
-    return { runs: this.#read(search, rows), ...nextOf(end) };
+  /** Reads a page of the found runs. If there are more, the result contains the position of the next page. */
+  #readPage({ search }: List, rows: readonly FoundRow[]): SearchSlice<StoredRun> {
+    const page = rows.slice(0, search.limit);
+    const runs = this.#read(search, page);
+    return rows.length > page.length ? { runs, ...nextOf(page.at(-1)) } : { runs };
   }
 
   readStartTimeRange(
@@ -126,24 +158,32 @@ export class RunListReader implements RunListReads {
     return readWords(this.#db, tenantId, query);
   }
 
-  /** Returns the position reached after `scanLimit` runs; `undefined` if the list ends before. */
-  #findScanEnd(search: RunSearch, listIndex: ListIndex, scanLimit: number): FoundRow | undefined {
-    const range = rangeOf(search, listIndex);
-    const [row] = parseRows(
+  /** Finds the end of a slice, and the range of its rows if the filter uses the text index. */
+  #findSlice({ search, filter, listIndex }: List, scanLimit: number): Slice {
+    const { sql, values } = rangeOf(search, listIndex);
+    const inOrder = `FROM runs r INDEXED BY ${listIndex.index}
+      WHERE r.project_id = ? AND ${listIndex.condition} AND ${sql} ORDER BY ${orderOf(search, listIndex)}`;
+    const parameters = [search.projectId, ...values];
+    const [end] = parseRows(
       this.#db
-        .prepareRaw(
-          `SELECT r.rowid, ${listIndex.key}, r.id FROM runs r INDEXED BY ${listIndex.index}
-           WHERE r.project_id = ? AND ${listIndex.condition} AND ${range.sql}
-           ORDER BY ${orderOf(search, listIndex)} LIMIT 1 OFFSET ?`,
-        )
-        .all([search.projectId, ...range.values, scanLimit - 1]),
+        .prepareRaw(`SELECT r.rowid, ${listIndex.key}, r.id ${inOrder} LIMIT 1 OFFSET ?`)
+        .all([...parameters, scanLimit - 1]),
     );
-    return row === undefined ? undefined : toFoundRow(row);
+    const slice = end === undefined ? {} : { end: toFoundRow(end) };
+    if (!this.#hasTextIndex || listTextLookups(filter).length === 0) {
+      return slice;
+    }
+    // A run that is inserted between the two queries may be left out, as if it had been inserted after them.
+    const [[from, to] = []] = parseRows(
+      this.#db
+        .prepareRaw(`SELECT min(row), max(row) FROM (SELECT r.rowid AS row ${inOrder} LIMIT ?)`)
+        .all([...parameters, scanLimit]),
+    );
+    return { ...slice, range: { from: Number(from ?? 0), to: Number(to ?? 0) } };
   }
 
   #find(
-    search: RunSearch,
-    listIndex: ListIndex,
+    { search, listIndex }: List,
     options: {
       readonly conditions: Conditions;
       readonly end?: FoundRow | undefined;
@@ -181,6 +221,30 @@ export class RunListReader implements RunListReads {
     );
   }
 }
+
+/** A list, and how it is read. */
+interface List {
+  readonly tenantId: string;
+  readonly search: RunSearch;
+  readonly filter: RunFilter;
+  readonly listIndex: ListIndex;
+}
+
+/** The runs of a list that one step scans. */
+interface Slice {
+  /** The last of them; absent if the list ends before. */
+  readonly end?: FoundRow;
+  readonly range?: RowRange;
+}
+
+/** The first scan for a text reads this fraction of the runs that a step may scan. */
+const firstScanShare = 5;
+
+/** A text is common if the first scan finds at least this fraction of a page. */
+const minPageShare = 20;
+
+/** Reading the text index for a wider range of rows may take longer than counting the runs that contain a text. */
+const maxFirstRange = 20_000;
 
 interface FoundRow extends ListPosition {
   readonly row: number;
