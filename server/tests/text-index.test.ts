@@ -6,7 +6,7 @@ import type { CheckedFilter } from "../src/filter/checker.ts";
 import { runFields } from "../src/filter/fields.ts";
 import { parseBatch } from "../src/runs/ingest/parse-batch.ts";
 import type { RunSearch, SearchSlice } from "../src/runs/run-list.ts";
-import type { RunFilter } from "../src/runs/run-query.ts";
+import type { RunFilter, RunPosition } from "../src/runs/run-query.ts";
 import type { StoredRun } from "../src/runs/run-row.ts";
 import { createReaders, createWriters } from "../src/store/repositories.ts";
 import { toBuffer } from "../src/runs/sqlite/payload-reader.ts";
@@ -145,7 +145,39 @@ class IndexFixture {
     const statements = prepared.mock.calls.map(([sql]) => sql);
     prepared.mockRestore();
     expect(found).toEqual(scanned);
+    for (const order of ["asc", "desc"] as const) {
+      const pages = (["indexed", "scan"] as const).map((way) =>
+        this.#pages(way, { ...filter, projectIds: [search.projectId] }, { order, limit }),
+      );
+      expect(pages[0]).toEqual(pages[1]);
+      expect(pages[0]?.length).toBeGreaterThanOrEqual(found?.length ?? 0);
+    }
     return { ids: found ?? [], statements };
+  }
+
+  /** Ids on up to three pages that clients request. */
+  #pages(
+    way: "indexed" | "scan",
+    filter: RunFilter,
+    { order, limit }: { order: "asc" | "desc"; limit: number },
+  ): string[] {
+    const ids: string[] = [];
+    let after: RunPosition | undefined;
+    for (let page = 0; page < 3; page += 1) {
+      const { runs, next } = this.#readers[way].runs.query(this.tenantId, {
+        filter,
+        order,
+        limit,
+        withChildren: false,
+        ...(after && { after }),
+      });
+      ids.push(...runs.map(({ row }) => row.id));
+      after = next;
+      if (next === undefined) {
+        break;
+      }
+    }
+    return ids;
   }
 
   /** Number of rows that are read to search for a text. */

@@ -1,7 +1,5 @@
-import { requiredStatus } from "./index-lookups/required-ranges.ts";
 import type {
   CountQuery,
-  ListPosition,
   RunCount,
   RunListReads,
   RunSearch,
@@ -19,18 +17,20 @@ import type { RunReader } from "./run-reader.ts";
 import { hasTextIndex } from "./text-index/text-index.ts";
 import type { RowRange } from "./text-index/text-index.ts";
 import { listTextLookups } from "./index-lookups/text-lookups.ts";
+import {
+  chooseIndex,
+  endBoundOf,
+  findRowRange,
+  findSlice,
+  matchAll,
+  maxFirstRange,
+  orderOf,
+  rangeOf,
+  toFoundRow,
+} from "./run-slices.ts";
+import type { FoundRow, ListIndex } from "./run-slices.ts";
 import { readWords } from "./run-words.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
-
-/** An index that contains runs in the order of a list, and the condition that limits which runs it contains. */
-interface ListIndex {
-  readonly index: string;
-  readonly key: string;
-  readonly condition: string;
-}
-
-const startKey = "r.start_us";
-const latencyKey = "r.end_us - r.start_us";
 
 /** Runs the queries of the UI's run list. */
 export class RunListReader implements RunListReads {
@@ -63,9 +63,14 @@ export class RunListReader implements RunListReads {
       filters: filter.runFilters ?? [],
       textLookups,
     });
-    return candidates === undefined
-      ? this.#scan(list, this.#findSlice(list, search.scanLimit))
-      : this.#readPage(list, this.#findAmong(list, candidates, "rows"));
+    if (candidates !== undefined) {
+      return this.#readPage(list, this.#findAmong(list, candidates, "rows"));
+    }
+    const range =
+      textLookups.length === 0
+        ? undefined
+        : findRowRange(this.#db, search, list.listIndex, search.scanLimit);
+    return this.#scan(list, search.scanLimit, range);
   }
 
   /**
@@ -74,18 +79,20 @@ export class RunListReader implements RunListReads {
    */
   #scanFirst(list: List): SearchSlice<StoredRun> | undefined {
     const { limit, scanLimit } = list.search;
-    const slice = this.#findSlice(list, Math.ceil(scanLimit / firstScanShare));
-    if (slice.range === undefined || slice.range.to - slice.range.from > maxFirstRange) {
+    const count = Math.ceil(scanLimit / firstScanShare);
+    const range = findRowRange(this.#db, list.search, list.listIndex, count);
+    if (range.to - range.from > maxFirstRange) {
       return undefined;
     }
-    const found = this.#scan(list, slice);
+    const found = this.#scan(list, count, range);
     const isCommon = found.runs.length * minPageShare >= limit;
     return isCommon || found.next === undefined ? found : undefined;
   }
 
-  /** Finds runs in the order of the list, up to the end of the slice. */
-  #scan(list: List, { end, range }: Slice): SearchSlice<StoredRun> {
-    const { tenantId, filter, search } = list;
+  /** Finds runs among the first `count` runs of the list, in its order. */
+  #scan(list: List, count: number, range?: RowRange): SearchSlice<StoredRun> {
+    const { tenantId, filter, search, listIndex } = list;
+    const { end } = findSlice(this.#db, search, listIndex, count);
     const options = { hasTextIndex: this.#hasTextIndex, range };
     const conditions = toConditions(tenantId, filter, options);
     const rows = this.#find(list, { conditions, end, by: "order" });
@@ -158,30 +165,6 @@ export class RunListReader implements RunListReads {
     return readWords(this.#db, tenantId, query);
   }
 
-  /** Finds the end of a slice, and the range of its rows if the filter uses the text index. */
-  #findSlice({ search, filter, listIndex }: List, scanLimit: number): Slice {
-    const { sql, values } = rangeOf(search, listIndex);
-    const inOrder = `FROM runs r INDEXED BY ${listIndex.index}
-      WHERE r.project_id = ? AND ${listIndex.condition} AND ${sql} ORDER BY ${orderOf(search, listIndex)}`;
-    const parameters = [search.projectId, ...values];
-    const [end] = parseRows(
-      this.#db
-        .prepareRaw(`SELECT r.rowid, ${listIndex.key}, r.id ${inOrder} LIMIT 1 OFFSET ?`)
-        .all([...parameters, scanLimit - 1]),
-    );
-    const slice = end === undefined ? {} : { end: toFoundRow(end) };
-    if (!this.#hasTextIndex || listTextLookups(filter).length === 0) {
-      return slice;
-    }
-    // A run that is inserted between the two queries may be left out, as if it had been inserted after them.
-    const [[from, to] = []] = parseRows(
-      this.#db
-        .prepareRaw(`SELECT min(row), max(row) FROM (SELECT r.rowid AS row ${inOrder} LIMIT ?)`)
-        .all([...parameters, scanLimit]),
-    );
-    return { ...slice, range: { from: Number(from ?? 0), to: Number(to ?? 0) } };
-  }
-
   #find(
     { search, listIndex }: List,
     options: {
@@ -230,94 +213,11 @@ interface List {
   readonly listIndex: ListIndex;
 }
 
-/** The runs of a list that one step scans. */
-interface Slice {
-  /** The last of them; absent if the list ends before. */
-  readonly end?: FoundRow;
-  readonly range?: RowRange;
-}
-
 /** The first scan for a text reads this fraction of the runs that a step may scan. */
 const firstScanShare = 5;
 
 /** A text is common if the first scan finds at least this fraction of a page. */
 const minPageShare = 20;
 
-/** Reading the text index for a wider range of rows may take longer than counting the runs that contain a text. */
-const maxFirstRange = 20_000;
-
-interface FoundRow extends ListPosition {
-  readonly row: number;
-}
-
-const toFoundRow = ([row, micros, id]: readonly unknown[]): FoundRow => ({
-  row: Number(row),
-  micros: Number(micros),
-  id: String(id),
-});
-
-const nextOf = (rows: FoundRow | undefined): { next?: ListPosition } =>
+const nextOf = (rows: FoundRow | undefined): Pick<SearchSlice<StoredRun>, "next"> =>
   rows === undefined ? {} : { next: { micros: rows.micros, id: rows.id } };
-
-const matchAll: Conditions = { sql: "1", values: [] };
-
-/** Chooses the most selective index that contains the runs in the order of the list. */
-function chooseIndex({ filter, sort }: RunSearch): ListIndex {
-  if (sort === "latency") {
-    return { index: "runs_by_latency", key: latencyKey, condition: "r.end_us IS NOT NULL" };
-  }
-  const status =
-    filter.hasError === true
-      ? "error"
-      : (filter.runFilters ?? []).map(requiredStatus).find((required) => required !== undefined);
-  if (status === "error") {
-    return { index: "errors_by_start", key: startKey, condition: "r.has_error = 1" };
-  }
-  if (status === "pending") {
-    const condition = "r.end_us IS NULL AND r.has_error = 0";
-    return { index: "open_by_start", key: startKey, condition };
-  }
-  return filter.isRoot === true
-    ? { index: "roots_by_start", key: startKey, condition: "r.parent_run_id IS NULL" }
-    : { index: "runs_by_start", key: startKey, condition: "1" };
-}
-
-const orderOf = ({ order }: RunSearch, { key }: ListIndex): string =>
-  order === "asc" ? `${key} ASC, r.id ASC` : `${key} DESC, r.id DESC`;
-
-/** Limits a list to the runs after a position and within the requested times. */
-function rangeOf({ after, order, filter }: RunSearch, { key }: ListIndex): Conditions {
-  const sign = order === "asc" ? ">" : "<";
-  const { startMicros, endMicros } = key === startKey ? filter : {};
-  const parts: Conditions[] = [
-    ...(startMicros === undefined ? [] : [{ sql: `${key} >= ?`, values: [startMicros] }]),
-    ...(endMicros === undefined ? [] : [{ sql: `${key} <= ?`, values: [endMicros] }]),
-    // An index on an expression serves the first comparison, but not the comparison of the pair.
-    ...(after === undefined
-      ? []
-      : [
-          {
-            sql: `${key} ${sign}= ? AND (${key}, r.id) ${sign} (?, ?)`,
-            values: [after.micros, after.micros, after.id],
-          },
-        ]),
-  ];
-  return parts.length === 0
-    ? matchAll
-    : {
-        sql: parts.map(({ sql }) => sql).join(" AND "),
-        values: parts.flatMap(({ values }) => values),
-      };
-}
-
-function endBoundOf(
-  { order }: RunSearch,
-  { key }: ListIndex,
-  { micros, id }: ListPosition,
-): Conditions {
-  const sign = order === "asc" ? "<" : ">";
-  return {
-    sql: `${key} ${sign}= ? AND (${key}, r.id) ${sign}= (?, ?)`,
-    values: [micros, micros, id],
-  };
-}

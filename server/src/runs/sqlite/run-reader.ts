@@ -14,6 +14,15 @@ import { damagedBodies, toBuffer } from "./payload-reader.ts";
 import { failDamaged, isSound } from "../../storage/sqlite/checksum.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import { findInOrder } from "./run-order.ts";
+import {
+  chooseIndex,
+  endBoundOf,
+  findRowRange,
+  findSlice,
+  matchAll,
+  maxFirstRange,
+} from "./run-slices.ts";
+import type { RunOrder } from "./run-slices.ts";
 import { shapeOf } from "./run-shape.ts";
 import type { RunShape } from "./run-shape.ts";
 import { toConditions, toConditionsWithin } from "./run-conditions.ts";
@@ -127,6 +136,7 @@ export class RunReader implements RunReads {
     const ordered = this.#orderedRows(tenantId, query);
     const found =
       (ordered && this.#selectAllRows(shape, ordered.rows)) ??
+      this.#selectCommon(shape, tenantId, query) ??
       this.#select(shape, this.#pageConditions(tenantId, query), query);
     const runs = this.#details.complete(found.slice(0, limit).map(shape.toRun), query);
     const last = found.length > runs.length ? runs.at(-1)?.row : undefined;
@@ -152,6 +162,59 @@ export class RunReader implements RunReads {
          ORDER BY r.start_us ${direction}, r.id ${direction} LIMIT ?)`,
       [...values, limit + 1],
     );
+  }
+
+  /**
+   * Selects a page of the runs that contain a text, if the first runs of their project contain it often enough to
+   * fill the page. Counting all runs that contain a common text would take longer.
+   */
+  #selectCommon(
+    shape: RunShape,
+    tenantId: string,
+    query: RunQuery,
+  ): readonly (readonly unknown[])[] | undefined {
+    const { filter, order, limit, after } = query;
+    const [projectId, ...otherIds] = filter.projectIds ?? [];
+    if (
+      !this.#hasTextIndex ||
+      projectId === undefined ||
+      otherIds.length > 0 ||
+      isSelective(filter) ||
+      filter.parentRunId !== undefined ||
+      listTextLookups(filter).length === 0
+    ) {
+      return undefined;
+    }
+    const position = after && { micros: after.startMicros, id: after.id };
+    const inOrder: RunOrder = {
+      projectId,
+      filter,
+      order,
+      sort: "start",
+      ...(position && { after: position }),
+    };
+    const index = chooseIndex(inOrder);
+    const count = limit * firstScanPages;
+    const range = findRowRange(this.#db, inOrder, index, count);
+    if (range.to - range.from > maxFirstRange) {
+      return undefined;
+    }
+    const { end } = findSlice(this.#db, inOrder, index, count);
+    const endBound = end === undefined ? matchAll : endBoundOf(inOrder, index, end);
+    const conditions = toConditions(tenantId, filter, {
+      after: after && { ...after, order },
+      hasTextIndex: true,
+      range,
+    });
+    const found = this.#select(
+      shape,
+      {
+        sql: `${endBound.sql} AND ${conditions.sql}`,
+        values: [...endBound.values, ...conditions.values],
+      },
+      query,
+    );
+    return found.length > limit || end === undefined ? found : undefined;
   }
 
   /** Like {@link RunReader.#selectRows}; `undefined` if a run was deleted since its row number was cached. */
@@ -234,18 +297,15 @@ export class RunReader implements RunReads {
     const servedFilter =
       ownProjects.size === 1 ? { ...filterWithTrace, projectIds } : filterWithTrace;
     const all = toConditions(tenantId, servedFilter, { after, hasTextIndex: this.#hasTextIndex });
-    const isSelective =
-      filter.ids !== undefined ||
-      filterWithTrace.traceId !== undefined ||
-      filter.referenceExampleIds !== undefined;
+    const isFound = isSelective(filterWithTrace);
     const indexable = {
       filters: filter.runFilters ?? [],
       textLookups: this.#hasTextIndex ? listTextLookups(filter) : [],
     };
-    const candidates = isSelective ? undefined : narrow(this.#db, projectIds, indexable);
+    const candidates = isFound ? undefined : narrow(this.#db, projectIds, indexable);
     return {
       projectIds,
-      isNarrow: isSelective || candidates !== undefined,
+      isNarrow: isFound || candidates !== undefined,
       conditions:
         candidates === undefined
           ? all
@@ -271,6 +331,13 @@ export class RunReader implements RunReads {
       : { ...filter, traceId: fullShape.toRun(parent).row.traceId };
   }
 }
+
+/** A page of a common text is searched in this many times as many runs. */
+const firstScanPages = 4;
+
+/** Whether an index finds the few runs that a filter selects. */
+const isSelective = ({ ids, traceId, referenceExampleIds }: RunFilter): boolean =>
+  ids !== undefined || traceId !== undefined || referenceExampleIds !== undefined;
 
 const amongRows = (rows: readonly number[]): Conditions => ({
   sql: "r.rowid IN (SELECT value FROM json_each(?))",
