@@ -144,13 +144,15 @@ class IndexFixture {
     });
     const statements = prepared.mock.calls.map(([sql]) => sql);
     prepared.mockRestore();
-    expect(found).toEqual(scanned);
-    for (const order of ["asc", "desc"] as const) {
-      const pages = (["indexed", "scan"] as const).map((way) =>
+    const pages = (["asc", "desc"] as const).map((order) =>
+      (["indexed", "scan"] as const).map((way) =>
         this.#pages(way, { ...filter, projectIds: [search.projectId] }, { order, limit }),
-      );
-      expect(pages[0]).toEqual(pages[1]);
-      expect(pages[0]?.length).toBeGreaterThanOrEqual(found?.length ?? 0);
+      ),
+    );
+    for (const [one, other] of [[found, scanned], ...pages]) {
+      if (JSON.stringify(one) !== JSON.stringify(other)) {
+        throw new Error(`index ${String(one)}, scan ${String(other)}`);
+      }
     }
     return { ids: found ?? [], statements };
   }
@@ -310,11 +312,13 @@ test("a list is searched for a common text in its own order, for a rare one by c
     }),
   );
   fixture.post(...runs);
-  const isCounted = (text: string, limit: number): boolean => {
-    const filters = [{ text }, { runFilters: [search(text)] }];
+  const isCounted = (needle: string, limit: number): boolean => {
+    const filters = [{ text: needle }, { runFilters: [search(needle)] }];
     const counted = filters.map((filter) => {
       const { ids, statements } = fixture.list(filter, limit);
-      const matching = runs.filter((run) => JSON.stringify(run).includes(text)).map(({ id }) => id);
+      const matching = runs
+        .filter((run) => JSON.stringify(run).includes(needle))
+        .map(({ id }) => id);
       expect(ids).toEqual(matching.toReversed().slice(0, limit));
       return statements.some((sql) => sql.includes("count(*)"));
     });

@@ -97,14 +97,13 @@ export function createApp(store: Store, settings: ServerSettings) {
   app.addHook("onRequest", (request, reply, done) =>
     runInReadScope(createReadScope(request, reply), done),
   );
-  app.addHook("onSend", ({ raw }, reply, _payload, done) => {
+  app.addHook("onSend", async ({ raw }, reply) => {
     addSafeHeaders(reply);
     if (!raw.complete) {
       // The response was sent before the whole body arrived, so the connection can't be reused.
       void reply.header("connection", "close");
       closeUnread(raw);
     }
-    done();
   });
   app.addHook("onClose", () => work.close());
   const sendPageNotFound = addWeb(app);

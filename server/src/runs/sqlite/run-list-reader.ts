@@ -28,7 +28,7 @@ import {
   rangeOf,
   toFoundRow,
 } from "./run-slices.ts";
-import type { FoundRow, ListIndex } from "./run-slices.ts";
+import type { FirstRuns, FoundRow, ListIndex } from "./run-slices.ts";
 import { readWords } from "./run-words.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
@@ -69,7 +69,7 @@ export class RunListReader implements RunListReads {
     const range =
       textLookups.length === 0
         ? undefined
-        : findRowRange(this.#db, search, list.listIndex, search.scanLimit);
+        : findRowRange(this.#db, firstRuns(list, search.scanLimit));
     return this.#scan(list, search.scanLimit, range);
   }
 
@@ -80,7 +80,7 @@ export class RunListReader implements RunListReads {
   #scanFirst(list: List): SearchSlice<StoredRun> | undefined {
     const { limit, scanLimit } = list.search;
     const count = Math.ceil(scanLimit / firstScanShare);
-    const range = findRowRange(this.#db, list.search, list.listIndex, count);
+    const range = findRowRange(this.#db, firstRuns(list, count));
     if (range.to - range.from > maxFirstRange) {
       return undefined;
     }
@@ -91,8 +91,8 @@ export class RunListReader implements RunListReads {
 
   /** Finds runs among the first `count` runs of the list, in its order. */
   #scan(list: List, count: number, range?: RowRange): SearchSlice<StoredRun> {
-    const { tenantId, filter, search, listIndex } = list;
-    const { end } = findSlice(this.#db, search, listIndex, count);
+    const { tenantId, filter, search } = list;
+    const { end } = findSlice(this.#db, firstRuns(list, count));
     const options = { hasTextIndex: this.#hasTextIndex, range };
     const conditions = toConditions(tenantId, filter, options);
     const rows = this.#find(list, { conditions, end, by: "order" });
@@ -212,6 +212,12 @@ interface List {
   readonly filter: RunFilter;
   readonly listIndex: ListIndex;
 }
+
+const firstRuns = ({ search, listIndex }: List, count: number): FirstRuns => ({
+  runs: search,
+  index: listIndex,
+  count,
+});
 
 /** The first scan for a text reads this fraction of the runs that a step may scan. */
 const firstScanShare = 5;

@@ -194,12 +194,12 @@ export class RunReader implements RunReads {
       ...(position && { after: position }),
     };
     const index = chooseIndex(inOrder);
-    const count = limit * firstScanPages;
-    const range = findRowRange(this.#db, inOrder, index, count);
+    const firstRuns = { runs: inOrder, index, count: limit * firstScanPages };
+    const range = findRowRange(this.#db, firstRuns);
     if (range.to - range.from > maxFirstRange) {
       return undefined;
     }
-    const { end } = findSlice(this.#db, inOrder, index, count);
+    const { end } = findSlice(this.#db, firstRuns);
     const endBound = end === undefined ? matchAll : endBoundOf(inOrder, index, end);
     const conditions = toConditions(tenantId, filter, {
       after: after && { ...after, order },

@@ -97,8 +97,15 @@ export interface Slice {
   readonly end?: FoundRow;
 }
 
-/** Finds the end of the first `count` runs. */
-export function findSlice(db: Connection, runs: RunOrder, index: ListIndex, count: number): Slice {
+/** Selects the first runs of a list. */
+export interface FirstRuns {
+  readonly runs: RunOrder;
+  readonly index: ListIndex;
+  readonly count: number;
+}
+
+/** Finds the end of the first runs. */
+export function findSlice(db: Connection, { runs, index, count }: FirstRuns): Slice {
   const { sql, values } = inOrder(runs, index);
   const [end] = parseRows(
     db
@@ -109,15 +116,10 @@ export function findSlice(db: Connection, runs: RunOrder, index: ListIndex, coun
 }
 
 /**
- * Finds the range of the rows of the first `count` runs. A run that is inserted after {@link findSlice} may be
+ * Finds the range of the rows of the first runs. A run that is inserted after {@link findSlice} may be
  * outside the range. It is then not found, as if it had been inserted after the search.
  */
-export function findRowRange(
-  db: Connection,
-  runs: RunOrder,
-  index: ListIndex,
-  count: number,
-): RowRange {
+export function findRowRange(db: Connection, { runs, index, count }: FirstRuns): RowRange {
   const { sql, values } = inOrder(runs, index);
   const [[from, to] = []] = parseRows(
     db
