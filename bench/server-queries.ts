@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { fillServer, projectName, traceRuns } from "./server-fill.ts";
 import { publish, formatNumber, formatSpread, table } from "./results.ts";
@@ -37,6 +38,7 @@ const call = async (path: string, body?: unknown): Promise<Record<string, unknow
 if (!isFilled) {
   await fillServer(server.url, runCount);
 }
+await waitUntilIdle();
 const [project] = (await call(`/sessions?name=${projectName}`)) as unknown as [{ id: string }];
 const session = [project.id];
 const select = ["name", "run_type", "status", "start_time", "end_time", "error", "tags"];
@@ -126,6 +128,20 @@ publish({
 await server.close();
 if (givenFolder === undefined) {
   rmSync(dataDir, { recursive: true, force: true });
+}
+
+/**
+ * Waits until nothing works in the background. The server fills its text index for a minute or more after it was filled,
+ * on a thread that takes time from the queries, and a search finds more the more of the index there is.
+ */
+async function waitUntilIdle(): Promise<void> {
+  let idleSeconds = 0;
+  while (idleSeconds < 5) {
+    const before = process.cpuUsage();
+    await setTimeout(1_000);
+    const { user, system } = process.cpuUsage(before);
+    idleSeconds = user + system < 50_000 ? idleSeconds + 1 : 0;
+  }
 }
 
 async function findLargeTrace(): Promise<string> {

@@ -9,7 +9,7 @@ import {
   isSqliteError,
   openDatabase,
 } from "../src/storage/sqlite/connection.ts";
-import { withinDeadline } from "../src/storage/sqlite/query-clock.ts";
+import { withinDeadline, withinDeadlineEachTime } from "../src/storage/sqlite/query-clock.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 
 describe("the SQLite engine", () => {
@@ -83,6 +83,49 @@ function causeOf(fail: () => unknown): unknown {
 /** The first column is a number, the others are bytes; `String` prints bytes as numbers separated by commas. */
 const asBytes = (text: string, index: number): string =>
   index === 0 ? text : String(new Uint8Array(Buffer.from(text)));
+
+test("a statement is prepared once for the same text, unless many others came between", () => {
+  const db = openDatabase(":memory:");
+  const first = db.prepareRaw("SELECT ?");
+  expect(first.all([1])).toEqual([[1]]);
+  for (let at = 0; at < 90; at += 1) {
+    db.prepareRaw(`SELECT ${at}, ?`);
+  }
+  expect(db.prepareRaw("SELECT ?")).toBe(first);
+  for (let at = 0; at < 99; at += 1) {
+    db.prepareRaw(`SELECT ${at}, ?`);
+  }
+  expect(db.prepareRaw("SELECT ?")).toBe(first);
+  for (let at = 0; at < 100; at += 1) {
+    db.prepareRaw(`SELECT ${at}, ?`);
+  }
+  expect(db.prepareRaw("SELECT ?")).not.toBe(first);
+  expect(db.prepareRaw("SELECT ?").all([2])).toEqual([[2]]);
+  db.close();
+});
+
+test("a repeated statement that was ended by its limit is not left running", async () => {
+  const file = join(await temporaryFolder(), "t.db");
+  const writer = openDatabase(file);
+  writer.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (x)");
+  writer.exec("INSERT INTO t SELECT value FROM json_each('[1,2,3]')");
+  const db = openDatabase(file);
+  const ended = new Int32Array(new SharedArrayBuffer(4));
+  db.define("end_now", () => {
+    Atomics.store(ended, 0, 1);
+    return "1";
+  });
+  const read = (): Promise<unknown> =>
+    db.limited({ durationMs: 60_000, ended }, () =>
+      db.prepareRaw(`SELECT x FROM t WHERE end_now() AND ${withinDeadlineEachTime("x")}`).all(),
+    );
+  await expect(read()).rejects.toThrow("the query was canceled");
+  writer.exec("INSERT INTO t VALUES (4)");
+  // A read that is still open would keep the log from being emptied: the first value would be 1.
+  expect(writer.prepare("PRAGMA wal_checkpoint(TRUNCATE)").raw().all()).toEqual([[0, 0, 0]]);
+  db.close();
+  writer.close();
+});
 
 describe("a query with a limit", () => {
   const rows = `WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 1e9)`;

@@ -1,3 +1,4 @@
+import { EventEmitter } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -50,8 +51,19 @@ function createPool(timeoutMs = 60_000) {
   const pool = new ReadPool(() => new ScriptedThread(), timeoutMs, sizes);
   onTestFinished(() => pool.close());
   const running = () => ScriptedThread.all.flatMap(({ query }) => (query ? [query.args[0]] : []));
-  const send = (method: "statistics" | "find", tenantId: string, signal?: AbortSignal) => {
-    const scope = { tenantId, signal: signal ?? new AbortController().signal };
+  const send = (
+    method: "statistics" | "find",
+    tenantId: string,
+    client: EventEmitter = new EventEmitter(),
+  ) => {
+    const scope = {
+      tenantId,
+      isClosed: false,
+      onClose: (listener: () => void) => {
+        client.once("close", listener);
+        return () => client.off("close", listener);
+      },
+    };
     const asked = pool.read({ resource: "runs", method, args: [`${tenantId} ${method}`] }, scope);
     asked.catch(() => undefined); // Queries that still wait are canceled with the pool.
     return asked;
@@ -113,12 +125,12 @@ test("the deadline counts from the arrival of a query, whether it waits or runs"
 
 test("a query is canceled when its client disconnects; its thread is free once it has ended", async () => {
   const { send, running } = createPool();
-  const leaving = new AbortController();
-  const left = send("statistics", "one", leaving.signal);
+  const leaving = new EventEmitter();
+  const left = send("statistics", "one", leaving);
   void send("statistics", "one");
-  const waiting = send("statistics", "one", leaving.signal);
+  const waiting = send("statistics", "one", leaving);
   const next = send("statistics", "one");
-  leaving.abort();
+  leaving.emit("close");
   await expect(left).rejects.toMatchObject({ status: 503 });
   await expect(waiting).rejects.toMatchObject({ status: 503 });
   expect(ScriptedThread.all.map(({ isCancelled }) => isCancelled)).toEqual([true, false]);

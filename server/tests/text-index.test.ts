@@ -1,11 +1,13 @@
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { checkFilter } from "../src/filter/checker.ts";
 import type { CheckedFilter } from "../src/filter/checker.ts";
 import { runFields } from "../src/filter/fields.ts";
 import { parseBatch } from "../src/runs/ingest/parse-batch.ts";
-import type { RunFilter } from "../src/runs/run-query.ts";
+import type { RunSearch, SearchSlice } from "../src/runs/run-list.ts";
+import type { RunFilter, RunPosition } from "../src/runs/run-query.ts";
+import type { StoredRun } from "../src/runs/run-row.ts";
 import { createReaders, createWriters } from "../src/store/repositories.ts";
 import { toBuffer } from "../src/runs/sqlite/payload-reader.ts";
 import { parseRows } from "../src/storage/sqlite/rows.ts";
@@ -17,6 +19,7 @@ import {
   attachTextIndex,
   prepareTextIndex,
   rowsThatMayContain,
+  type RowRange,
 } from "../src/runs/sqlite/text-index/text-index.ts";
 import { TextIndexer } from "../src/runs/sqlite/text-index/text-indexer.ts";
 import { temporaryFolder } from "./support/running-server.ts";
@@ -109,16 +112,84 @@ class IndexFixture {
     return found ?? [];
   }
 
+  /**
+   * Ids on the first page of the UI's list, the newest first, and the statements that found them; throws if a scan
+   * finds others.
+   */
+  list(filter: RunSearch["filter"], limit: number): { ids: string[]; statements: string[] } {
+    const [[projectId] = []] = parseRows(
+      this.writer.prepare("SELECT id FROM projects WHERE name_json = '\"default\"'").raw().all(),
+    );
+    const prepared = vi.spyOn(this.#indexed, "prepareRaw");
+    const search: RunSearch = {
+      projectId: String(projectId),
+      filter,
+      sort: "start",
+      order: "desc",
+      limit,
+      scanLimit: 1_000,
+    };
+    const [found, scanned] = (["indexed", "scan"] as const).map((way) => {
+      const ids: string[] = [];
+      let step: SearchSlice<StoredRun> | undefined;
+      do {
+        step = this.#readers[way].runLists.search(this.tenantId, {
+          ...search,
+          limit: limit - ids.length,
+          ...(step?.next && { after: step.next }),
+        });
+        ids.push(...step.runs.map(({ row }) => row.id));
+      } while (step.next !== undefined && ids.length < limit);
+      return ids;
+    });
+    const statements = prepared.mock.calls.map(([sql]) => sql);
+    prepared.mockRestore();
+    const pages = (["asc", "desc"] as const).map((order) =>
+      (["indexed", "scan"] as const).map((way) =>
+        this.#pages(way, { ...filter, projectIds: [search.projectId] }, { order, limit }),
+      ),
+    );
+    for (const [one, other] of [[found, scanned], ...pages]) {
+      if (JSON.stringify(one) !== JSON.stringify(other)) {
+        throw new Error(`index ${String(one)}, scan ${String(other)}`);
+      }
+    }
+    return { ids: found ?? [], statements };
+  }
+
+  /** Ids on up to three pages that clients request. */
+  #pages(
+    way: "indexed" | "scan",
+    filter: RunFilter,
+    { order, limit }: { order: "asc" | "desc"; limit: number },
+  ): string[] {
+    const ids: string[] = [];
+    let after: RunPosition | undefined;
+    for (let page = 0; page < 3; page += 1) {
+      const { runs, next } = this.#readers[way].runs.query(this.tenantId, {
+        filter,
+        order,
+        limit,
+        withChildren: false,
+        ...(after && { after }),
+      });
+      ids.push(...runs.map(({ row }) => row.id));
+      after = next;
+      if (next === undefined) {
+        break;
+      }
+    }
+    return ids;
+  }
+
   /** Number of rows that are read to search for a text. */
   candidates(text: string): number {
-    const rows = rowsThatMayContain(text);
-    const [[count] = []] = parseRows(
-      this.#indexed
-        .prepare(`SELECT count(*) FROM (${rows?.sql ?? ""})`)
-        .raw()
-        .all([...(rows?.values ?? [])]),
-    );
-    return Number(count);
+    return this.candidateRows(text).length;
+  }
+
+  candidateRows(text: string, range?: RowRange): number[] {
+    const { sql, values } = rowsThatMayContain(text, range) ?? { sql: "", values: [] };
+    return parseRows(this.#indexed.prepare(sql).raw().all(values)).map(([row]) => Number(row));
   }
 
   #openIndexer(): TextIndexer {
@@ -229,6 +300,66 @@ test("a rare text leads to the few runs that contain it, a common one to all, ca
   expect(fixture.candidates("step")).toBe(300);
   expect(fixture.find({ text: "qUOKKA" })).toEqual([runs[7]?.id]);
   expect(fixture.find({ treeFilter: search("QUOKKA") })).toEqual([runs[7]?.id]);
+});
+
+test("a list is searched for a common text in its own order, for a rare one by counting the runs that contain it", async () => {
+  const fixture = await IndexFixture.open();
+  const runs = Array.from({ length: 1_200 }, (_, at) =>
+    wireRun({
+      inputs: { text: at === 7 ? "Quokka" : "an order" },
+      tags: at % 40 === 0 ? ["walrus"] : [],
+      start_time: new Date(1_790_000_000_000 + at * 1_000).toISOString(),
+    }),
+  );
+  fixture.post(...runs);
+  const isCounted = (needle: string, limit: number): boolean => {
+    const filters = [{ text: needle }, { runFilters: [search(needle)] }];
+    const counted = filters.map((filter) => {
+      const { ids, statements } = fixture.list(filter, limit);
+      const matching = runs
+        .filter((run) => JSON.stringify(run).includes(needle))
+        .map(({ id }) => id);
+      expect(ids).toEqual(matching.toReversed().slice(0, limit));
+      return statements.some((sql) => sql.includes("count(*)"));
+    });
+    expect(new Set(counted).size).toBe(1);
+    return counted[0] ?? false;
+  };
+  for (const indexAll of [async () => undefined, () => fixture.index()]) {
+    await indexAll();
+    expect(isCounted("an order", 50)).toBe(false);
+    // In five of 200 runs: scanning further fills the page soon.
+    expect(isCounted("walrus", 20)).toBe(false);
+    expect(isCounted("Quokka", 50)).toBe(true);
+    expect(isCounted("no such text", 50)).toBe(true);
+  }
+  // Runs that the index has not taken in yet are found, too.
+  const late = wireRun({ inputs: { text: "an order" }, start_time: "2026-12-01T00:00:00Z" });
+  fixture.post(late);
+  expect(fixture.list({ text: "an order" }, 50).ids[0]).toBe(late.id);
+});
+
+test("candidates within a range of rows are those of the whole index in that range", async () => {
+  const fixture = await IndexFixture.open();
+  fixture.post(
+    ...Array.from({ length: 500 }, (_, at) =>
+      wireRun({ inputs: { text: at % 3 === 0 ? "zebra crossing" : "zebra" } }),
+    ),
+  );
+  await fixture.index();
+  fixture.post(...Array.from({ length: 20 }, () => wireRun({ inputs: { text: "late zebra" } })));
+  const all = fixture.candidateRows("zebra crossing");
+  expect(all.length).toBeGreaterThan(160);
+  for (const range of [
+    { from: 1, to: 40 },
+    { from: 490, to: 510 },
+    { from: 300, to: 5_000 },
+    { from: 800, to: 900 },
+  ]) {
+    const within = all.filter((row) => row >= range.from && row <= range.to);
+    const found = fixture.candidateRows("zebra crossing", range);
+    expect(found.toSorted((a, b) => a - b)).toEqual(within.toSorted((a, b) => a - b));
+  }
 });
 
 test("a patch, a new name and a deletion take effect in searches at once, and the index follows", async () => {

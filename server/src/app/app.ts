@@ -90,7 +90,10 @@ export function createApp(store: Store, settings: ServerSettings) {
   app.setValidatorCompiler(checkLazily());
   app.decorateRequest("tenantId", "");
   answerAllHere(app);
-  app.addHook("onRequest", async ({ headers }) => sources.checkSource(headers));
+  app.addHook("onRequest", ({ headers }, _reply, done) => {
+    sources.checkSource(headers);
+    done();
+  });
   // Call `done` inside the scope: everything that follows then runs in it. An async hook would leave it.
   app.addHook("onRequest", (request, reply, done) =>
     runInReadScope(createReadScope(request, reply), done),
@@ -175,22 +178,24 @@ const unused = (): never => {
  * Creates the scope of the request's queries: they belong to its tenant and are canceled when its client disconnects.
  */
 const createReadScope = (request: FastifyRequest, { raw }: FastifyReply): ReadScope => {
-  let disconnect: AbortController | undefined;
+  let listeners: Set<() => void> | undefined;
+  const listen = (): Set<() => void> => {
+    const added = new Set<() => void>();
+    // The event also follows a complete response; no query runs anymore then.
+    raw.once("close", () => added.forEach((listener) => listener()));
+    return added;
+  };
   return {
     get tenantId() {
       return request.tenantId;
     },
-    get signal() {
-      if (disconnect === undefined) {
-        const controller = new AbortController();
-        disconnect = controller;
-        // The event also follows a complete response; no query runs anymore then.
-        raw.once("close", () => controller.abort());
-        if (raw.closed) {
-          controller.abort();
-        }
-      }
-      return disconnect.signal;
+    get isClosed() {
+      return raw.closed;
+    },
+    onClose(listener) {
+      const added = (listeners ??= listen());
+      added.add(listener);
+      return () => added.delete(listener);
     },
   };
 };

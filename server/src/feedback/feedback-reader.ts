@@ -88,10 +88,9 @@ export class FeedbackReader implements FeedbackReads {
   list(tenantId: string, query: FeedbackQuery): readonly Feedback[] {
     const { sql, values } = conditionsOf(tenantId, query);
     const rows = this.#db
-      .prepare(
+      .prepareRaw(
         `${feedbackSelection} WHERE ${sql} ORDER BY f.created_us DESC, f.id DESC LIMIT ? OFFSET ?`,
       )
-      .raw()
       .all([...values, query.limit, query.offset]);
     return parseRows(rows).map(parseFeedbackRow);
   }
@@ -113,10 +112,9 @@ export class FeedbackReader implements FeedbackReads {
   statsOfFilter(tenantId: string, filter: RunFilter): FeedbackStats {
     const { sql, values } = toConditions(tenantId, filter, { hasTextIndex: this.#hasTextIndex });
     const rows = this.#db
-      .prepare(
+      .prepareRaw(
         `SELECT '', ${statsColumns} FROM ${feedbackWithRuns} WHERE f.tenant_id = ? AND ${sql} GROUP BY 1, 2, 3`,
       )
-      .raw()
       .all([tenantId, ...values]);
     return foldStats(rows).get("") ?? {};
   }

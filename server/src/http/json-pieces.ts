@@ -20,7 +20,7 @@ export class JsonPieces {
     if (typeof json === "string") {
       this.#text += json;
     } else if (json.length > maxShortBytes) {
-      this.#buffers.push(Buffer.from(this.#text), json);
+      this.#buffers.push(encode(this.#text), json);
       this.#text = "";
     } else {
       this.#text += isNull(json) ? nullJson : json.toString("utf8");
@@ -29,7 +29,7 @@ export class JsonPieces {
 
   /** Returns everything that was added, in UTF-8. */
   toBuffer(): Buffer {
-    const last = Buffer.from(this.#text);
+    const last = encode(this.#text);
     return this.#buffers.length === 0 ? last : Buffer.concat([...this.#buffers, last]);
   }
 }
@@ -37,3 +37,17 @@ export class JsonPieces {
 /** Whether a value is `null`, the most frequent one. Compares bytes, which is faster than decoding. */
 const isNull = (json: Buffer): boolean =>
   json.length === nullBytes.length && json[0] === nullBytes[0];
+
+const encoder = new TextEncoder();
+
+/** Shorter texts fit into the pool of `Buffer.from`. */
+const minGuessedChars = 4_096;
+
+/** Encodes a text as UTF-8. Most texts are ASCII: assuming that takes a fifth of the time of `Buffer.from`. */
+function encode(text: string): Buffer {
+  if (text.length < minGuessedChars) {
+    return Buffer.from(text);
+  }
+  const bytes = Buffer.allocUnsafeSlow(text.length);
+  return encoder.encodeInto(text, bytes).read === text.length ? bytes : Buffer.from(text);
+}

@@ -34,13 +34,14 @@ export function answerAllHere(app: FastifyInstance): void {
   app.addHook("preClose", async () => {
     isClosing = true;
   });
-  app.addHook("onRequest", async ({ raw: { headers, httpVersion } }) => {
+  app.addHook("onRequest", ({ raw: { headers, httpVersion } }, _reply, done) => {
     if (isClosing) {
       throw new RequestError(503, "the server is closing", 1);
     }
     if (httpVersion === "1.1" && headers.host === undefined) {
       throw new RequestError(400, "the Host header is missing");
     }
+    done();
   });
   app.server.on("checkExpectation", (_request, response: ServerResponse) => {
     const body = JSON.stringify({ detail: "the Expect header supports only 100-continue" });

@@ -1,21 +1,22 @@
-import { microsToStamp, stampToIso } from "millrace/model";
-
-let cachedSecond = Number.NaN;
+let cachedMinute = Number.NaN;
 let cachedPrefix = "";
 
 /** Formats a stored time for the wire: ISO 8601, UTC, with microseconds. */
 export function toIso(micros: number): string {
-  const second = Math.floor(micros / 1_000_000);
-  // Most runs of a response began within a few seconds.
-  if (second !== cachedSecond) {
-    cachedPrefix = stampToIso(microsToStamp(second * 1_000_000)).slice(0, prefixLength);
-    cachedSecond = second;
+  const minute = Math.floor(micros / 60_000_000);
+  // Most runs of a response began within a few minutes.
+  if (minute !== cachedMinute) {
+    cachedPrefix = new Date(minute * 60_000).toISOString().slice(0, prefixLength);
+    cachedMinute = minute;
   }
-  return `${cachedPrefix}${String(micros - second * 1_000_000).padStart(6, "0")}Z`;
+  const rest = micros - minute * 60_000_000;
+  const second = Math.floor(rest / 1_000_000);
+  const fraction = String(rest - second * 1_000_000).padStart(6, "0");
+  return `${cachedPrefix}${second < 10 ? "0" : ""}${second}.${fraction}Z`;
 }
 
-/** Length of `2026-11-21T10:11:12.`. */
-const prefixLength = 20;
+/** Length of `2026-11-21T10:11:`. */
+const prefixLength = 17;
 
 /** `null` if the cost is unknown. */
 export const toCostText = (cost: number | null | undefined): string | null =>

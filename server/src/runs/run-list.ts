@@ -1,6 +1,6 @@
 import type { ValueKind } from "millrace/model";
 import type { RunFilter, RunPosition } from "./run-query.ts";
-import type { StoredRun } from "./run-row.ts";
+import type { RunPart, StoredRun } from "./run-row.ts";
 
 /** Microseconds of one interval in the table of run counts. */
 export const countMicros = 10_000_000;
@@ -22,11 +22,13 @@ export interface RunSearch {
   readonly after?: ListPosition;
   /** Maximum number of runs to scan, whether they match the filter or not. */
   readonly scanLimit: number;
+  /** The parts that are read of each run, as in a `RunQuery`. */
+  readonly parts?: ReadonlySet<RunPart>;
 }
 
-/** The runs that one search step found, and the position that it reached. */
-export interface RunSearchSlice {
-  readonly runs: readonly StoredRun[];
+/** The runs that one search step found, in some form, and the position that it reached. */
+export interface SearchSlice<Run> {
+  readonly runs: readonly Run[];
   /** Where the next step continues; absent at the end of the list. */
   readonly next?: ListPosition;
 }
@@ -60,7 +62,7 @@ export interface WordQuery {
 /** Queries of the UI's run list that the public API does not have. The size of each result is bounded. */
 export interface RunListReads {
   /** Scans a list from a position on, up to the scan limit. */
-  search(tenantId: string, search: RunSearch): RunSearchSlice;
+  search(tenantId: string, search: RunSearch): SearchSlice<StoredRun>;
   /** Start times of the first and the last run of a project; `undefined` if it has no runs. */
   readStartTimeRange(
     tenantId: string,

@@ -1,19 +1,23 @@
 import type { RetentionWrites } from "./retention/retention.ts";
 import type { RunFeedbackReads } from "./run-feedback.ts";
 import type { RunListReads } from "./run-list.ts";
+import type { RunPageReads } from "./run-pages.ts";
 import type { RunReads, RunWrites } from "./run-query.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "./run-record.ts";
 import type { TraceReads } from "./trace.ts";
 import type { Promised } from "../storage/promised.ts";
 
+/** The readers of runs. */
+export interface RunReaders {
+  readonly feedback: RunFeedbackReads;
+  readonly runLists: RunListReads;
+  readonly runs: RunReads;
+  readonly traces: TraceReads;
+}
+
 /** The part of the store that the handlers of runs need. */
 export interface RunStore {
-  readonly read: Promised<{
-    readonly feedback: RunFeedbackReads;
-    readonly runLists: RunListReads;
-    readonly runs: RunReads;
-    readonly traces: TraceReads;
-  }>;
+  readonly read: Promised<RunReaders & { readonly runPages: RunPageReads }>;
   readonly write: Promised<{
     readonly retention: RetentionWrites;
     readonly runs: RunWrites;

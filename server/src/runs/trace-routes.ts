@@ -19,7 +19,7 @@ export function addUiTraceRoutes(app: FastifyInstance, dependencies: Linked<RunS
         limit: "Maximum number of runs, 10,000 by default.",
       },
     }),
-    handler: (request) => readTrace(dependencies, request),
+    handler: (request, reply) => readTrace(dependencies, request, reply),
   });
   app.route({
     ...route(uiEndpoints.readTraceRun, {

@@ -20,7 +20,7 @@ export function addUiRunRoutes(app: FastifyInstance, store: RunStore, exports: R
       summary: "Searches the runs of a project, for a limited time.",
       body: runSearchBody,
     }),
-    handler: (request) => searchRuns(store, request),
+    handler: (request, reply) => searchRuns(store, request, reply),
   });
   app.route({
     ...route(uiEndpoints.countRuns, { tag, summary: "Counts runs of a project per interval." }),

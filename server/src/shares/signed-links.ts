@@ -20,6 +20,27 @@ interface Claim {
   readonly untilMs: number;
 }
 
+/** Signs URLs on any thread: plain data. */
+export interface LinkSigner {
+  readonly secret: Uint8Array;
+  /** Protocol and host of the URLs. */
+  readonly origin: string;
+}
+
+/** Creates the URL of a file. */
+export function createLink(
+  { secret, origin }: LinkSigner,
+  target: FileTarget,
+  nowMs: number = Date.now(),
+): string {
+  const claim: Claim = { target, untilMs: nowMs + serverLimits.signedMs };
+  const text = Buffer.from(JSON.stringify(claim)).toString("base64url");
+  return `${origin}/attachments?token=${text}.${sign(secret, text).toString("base64url")}`;
+}
+
+const sign = (secret: Uint8Array, text: string): Buffer =>
+  createHmac("sha256", secret).update(text).digest();
+
 /**
  * Creates signed URLs, each of which gives access to one file without a key until it expires. The secret is not
  * stored, so URLs also become invalid when the process ends.
@@ -33,10 +54,13 @@ export class SignedLinks {
   }
 
   /** Creates the URL of the file, on the host that the request addresses. */
-  link({ protocol, host }: Pick<FastifyRequest, "protocol" | "host">, target: FileTarget): string {
-    const claim: Claim = { target, untilMs: this.#now() + serverLimits.signedMs };
-    const text = Buffer.from(JSON.stringify(claim)).toString("base64url");
-    return `${protocol}://${host}/attachments?token=${text}.${this.#sign(text).toString("base64url")}`;
+  link(request: Pick<FastifyRequest, "protocol" | "host">, target: FileTarget): string {
+    return createLink(this.signerFor(request), target, this.#now());
+  }
+
+  /** Returns what another thread needs to create URLs on the host that the request addresses. */
+  signerFor({ protocol, host }: Pick<FastifyRequest, "protocol" | "host">): LinkSigner {
+    return { secret: this.#secret, origin: `${protocol}://${host}` };
   }
 
   /**
@@ -47,7 +71,7 @@ export class SignedLinks {
   open(token: string): FileTarget {
     const [text = "", signature = ""] = token.split(".");
     const receivedSignature = Buffer.from(signature, "base64url");
-    const expectedSignature = this.#sign(text);
+    const expectedSignature = sign(this.#secret, text);
     if (
       receivedSignature.length !== expectedSignature.length ||
       !timingSafeEqual(receivedSignature, expectedSignature)
@@ -65,10 +89,6 @@ export class SignedLinks {
       );
     }
     return target;
-  }
-
-  #sign(text: string): Buffer {
-    return createHmac("sha256", this.#secret).update(text).digest();
   }
 }
 

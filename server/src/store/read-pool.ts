@@ -91,7 +91,7 @@ export class ReadPool {
     }
     const weight = weightOf(resource, method, args);
     const tenantId = scope?.tenantId ?? "";
-    if (scope?.signal.aborted === true) {
+    if (scope?.isClosed === true) {
       return Promise.reject(createAbortedError());
     }
     if (this.#queues[weight].countOf(tenantId) >= this.#sizes.waiting) {
@@ -101,7 +101,7 @@ export class ReadPool {
     return new Promise((resolve, reject) => {
       const settle = (): void => {
         clearTimeout(timer);
-        scope?.signal.removeEventListener("abort", onAbort);
+        stopListening?.();
         this.#open.delete(query);
       };
       const query: Query = {
@@ -120,12 +120,11 @@ export class ReadPool {
           reject(cause);
         },
       };
-      const onAbort = (): void => this.#cancel(query, createAbortedError());
       const timer = setTimeout(
         () => this.#cancel(query, createTimeoutError(this.#timeoutMs)),
         this.#timeoutMs,
       );
-      scope?.signal.addEventListener("abort", onAbort, { once: true });
+      const stopListening = scope?.onClose(() => this.#cancel(query, createAbortedError()));
       this.#open.add(query);
       this.#queues[weight].add(tenantId, query);
       this.#dispatch();

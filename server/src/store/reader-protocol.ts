@@ -78,6 +78,7 @@ const longQueries: Rules = {
   feedbackTrend: { read: true },
   runs: { statistics: true, query: isFiltered },
   runLists: { search: isFiltered, counts: true },
+  runPages: { query: isFiltered, search: isFiltered },
   storage: { use: true, projects: true },
 };
 

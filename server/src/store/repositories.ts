@@ -18,6 +18,7 @@ import type { ProjectReads, ProjectWrites } from "../projects/project.ts";
 import type { PromptReads, PromptWrites } from "../prompts/prompt.ts";
 import type { QueueReviewReads, QueueReviewWrites } from "../queues/queue-review.ts";
 import type { RunListReads } from "../runs/run-list.ts";
+import type { RunPageReads } from "../runs/run-pages.ts";
 import type { RetentionReads, RetentionWrites } from "../runs/retention/retention.ts";
 import type { RunReads, RunWrites } from "../runs/run-query.ts";
 import type { ShareReads, ShareWrites } from "../shares/share.ts";
@@ -38,6 +39,7 @@ import { SqliteRunProjects } from "../projects/sqlite/run-projects.ts";
 import { PromptReader } from "../prompts/prompt-reader.ts";
 import { PromptWriter } from "../prompts/prompt-writer.ts";
 import { RunListReader } from "../runs/sqlite/run-list-reader.ts";
+import { RunPageReader } from "../runs/serializers/run-page-reader.ts";
 import { RetentionRules } from "../runs/retention/retention-rules.ts";
 import { RetentionWriter } from "../runs/retention/retention-writer.ts";
 import { RunReader } from "../runs/sqlite/run-reader.ts";
@@ -93,6 +95,7 @@ export interface Readers {
   readonly retention: RetentionReads;
   readonly runs: RunReads;
   readonly runLists: RunListReads;
+  readonly runPages: RunPageReads;
   readonly shares: ShareReads;
   readonly storage: StorageReads;
   readonly tenants: TenantReads;
@@ -147,7 +150,8 @@ export function createReaders(db: Connection): Readers {
     traces: new TraceReader(db),
     views: new ViewRepository(database),
   };
-  return scopeToTenants<Readers>(readers, keys, readArguments);
+  const scoped = scopeToTenants<ScopedReaders>(readers, keys, readArguments);
+  return { ...scoped, runPages: new RunPageReader(scoped, () => db.checkLimit()) };
 }
 
 /** The writers as the writer thread calls them: some methods return a long write. */
@@ -194,8 +198,11 @@ export function createWriters(db: Connection) {
 
 export type SqliteWriters = ReturnType<typeof createWriters>;
 
+/** All readers except that of pages, which reads through the others. */
+type ScopedReaders = Omit<Readers, "runPages">;
+
 /** How the arguments of each query contain ids that rows may store as keys. */
-const readArguments: ArgumentTable<Readers> = {
+const readArguments: ArgumentTable<ScopedReaders> = {
   annotationQueues: {
     find: unchanged,
     list: ([tenantId, query], { dataset, run }) => [

@@ -9,7 +9,7 @@ import type { StoredRun } from "../runs/run-row.ts";
 import type { SharedScope } from "../shares/share.ts";
 import { v2PublicFields } from "./v2-run-json.ts";
 import { all, parseId } from "../http/query-string.ts";
-import { toCursor } from "../runs/handlers/run-query-body.ts";
+import { toCursor } from "../runs/run-cursor.ts";
 import { pageBody, sendPage } from "./v2-page.ts";
 import { idOf, parseSelects, queryOf, maxReadRuns, readV2Runs, sendV2Run } from "./v2-runs.ts";
 import type { V1RunQuery } from "./v2-runs.ts";

@@ -99,11 +99,9 @@ export class RunExports {
     do {
       const page = { ...search, ...(after === undefined ? {} : { after }) };
       // Sequential on purpose: each page begins where the previous one ended.
-      const { runs, next } = await searchWithin(this.#store, {
-        tenantId,
-        search: page,
-        withinMs: stepMs,
-      });
+      const { runs, next } = await searchWithin(page, stepMs, (step) =>
+        this.#store.read.runLists.search(tenantId, step),
+      );
       after = next;
       if (runs.length > 0) {
         yield format === "csv" ? toCsv(runs) : toLines(runs);

@@ -4,10 +4,10 @@ import { RequestError } from "../../model/errors.ts";
 import { readToken } from "../../storage/share-token.ts";
 import type { RunStore } from "../run-store.ts";
 import type { RunFile, StoredRun } from "../run-row.ts";
-import { partsOf, toPageJson, toRunJson } from "../serializers/run-json.ts";
+import { toRunJson } from "../serializers/run-json.ts";
 import type { RunView } from "../serializers/run-json.ts";
 import { toStatsJson } from "../serializers/stats-json.ts";
-import { parseRunQuery, toCursor } from "./run-query-body.ts";
+import { parseRunQuery } from "./run-query-body.ts";
 import type { RunQueryBody } from "./run-query-body.ts";
 import { parseId } from "../../http/query-string.ts";
 
@@ -39,23 +39,10 @@ export async function queryRuns(
   request: FastifyRequest<{ Body: RunQueryBody }>,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const { body, tenantId } = request;
-  const link = linkRunFiles(links, request);
-  const { query, select } = parseRunQuery(body);
-  const { runs, next } = await store.read.runs.query(tenantId, {
-    ...query,
-    ...(select === undefined ? {} : { parts: partsOf(select) }),
-  });
-  const cursors = { next: next === undefined ? null : toCursor(next, query.order) };
-  const ids = runs.map(({ row }) => row.id);
-  const needsFeedback = select === undefined || select.has("feedback_stats");
-  const feedbackStats = await store.read.feedback.statsOfRuns(tenantId, needsFeedback ? ids : []);
-  const viewOf = ({ row }: StoredRun): RunView => ({
-    select,
-    link,
-    feedbackStats: feedbackStats.get(row.id),
-  });
-  return reply.type(jsonType).send(await toPageJson(runs, viewOf, cursors));
+  const { query, select } = parseRunQuery(request.body);
+  const signer = links.signerFor(request);
+  const json = await store.read.runPages.query(request.tenantId, query, { select, signer });
+  return reply.type(jsonType).send(json);
 }
 
 /** `POST /runs/stats`: returns statistics of the runs that match a filter. */

@@ -8,7 +8,8 @@ import { Maybe, Time } from "../../http/schema-parts.ts";
 import { parseTimeBound } from "../../model/parse-time.ts";
 import { serverLimits } from "../../model/options.ts";
 import { readFilter } from "../../filter/filter-parameter.ts";
-import type { RunFilter, RunPosition, RunQuery } from "../run-query.ts";
+import { parseCursor } from "../run-cursor.ts";
+import type { RunFilter, RunQuery } from "../run-query.ts";
 
 const Ids = Type.Array(Type.String({ maxLength: 64 }), { maxItems: 10_000 });
 
@@ -123,30 +124,4 @@ function parseMicros(body: RunQueryBody, name: "start_time" | "end_time"): numbe
     );
   }
   return micros;
-}
-
-/** Encodes a page position. The cursor contains the sort order, because a position is only valid for that order. */
-export const toCursor = ({ startMicros, id }: RunPosition, order: "asc" | "desc"): string =>
-  Buffer.from(JSON.stringify([order, startMicros, id])).toString("base64url");
-
-function parseCursor(cursor: string, order: "asc" | "desc"): RunPosition {
-  const [cursorOrder, startMicros, id] = parseList(
-    Buffer.from(cursor, "base64url").toString("utf8"),
-  );
-  if (cursorOrder !== order || !Number.isSafeInteger(startMicros) || !isUuid(id)) {
-    throw new RequestError(
-      422,
-      `cursor was not returned by this query: ${JSON.stringify(cursor)}; start again without a cursor`,
-    );
-  }
-  return { startMicros: Number(startMicros), id };
-}
-
-function parseList(text: string): readonly unknown[] {
-  try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? value : [];
-  } catch {
-    return []; // Not JSON: the caller rejects the cursor.
-  }
 }

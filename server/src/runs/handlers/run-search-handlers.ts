@@ -1,14 +1,12 @@
-import type { FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { isUuid } from "millrace/model";
 import { setImmediate } from "node:timers/promises";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../../model/errors.ts";
-import type { ListPosition, RunSearch, RunSearchSlice } from "../run-list.ts";
-import type { StoredRun } from "../run-row.ts";
+import type { ListPosition, RunSearch, SearchSlice } from "../run-list.ts";
 import type { RunStore } from "../run-store.ts";
 import { toIso } from "../../http/wire-text.ts";
-import { toListItem } from "../serializers/run-list-json.ts";
 import { parseRunQuery, runQueryBody } from "./run-query-body.ts";
 
 /** Runs on one page of the list, at most. */
@@ -47,42 +45,42 @@ export type RunSearchBody = Static<typeof runSearchBody>;
 export async function searchRuns(
   store: RunStore,
   { body, tenantId }: FastifyRequest<{ Body: RunSearchBody }>,
+  reply: FastifyReply,
 ): Promise<unknown> {
   const search = parseSearch(body);
   const select = new Set(body.select ?? defaultMembers);
-  const { runs, next } = await searchWithin(store, { tenantId, search, withinMs: searchMs });
-  const ids = select.has("feedback_stats") ? runs.map(({ row }) => row.id) : [];
-  const stats = await store.read.feedback.statsOfRuns(tenantId, ids);
+  const { runs, next } = await searchWithin(search, searchMs, (step) =>
+    store.read.runPages.search(tenantId, step, select),
+  );
   const isIncomplete = next !== undefined && runs.length < search.limit;
-  return {
-    runs: runs.map((run) => toListItem(run, { select, feedback: stats.get(run.row.id) })),
+  const tail = {
     cursors: { next: next === undefined ? null : toCursor(search, next) },
     // If time ran out before the page was full: the start time down to which runs have been searched.
     searched_to: isIncomplete && search.sort === "start" ? toIso(next.micros) : null,
     is_short: isIncomplete,
   };
-}
-
-export interface TimedSearch {
-  readonly tenantId: string;
-  readonly search: RunSearch;
-  readonly withinMs: number;
+  return reply
+    .type("application/json; charset=utf-8")
+    .send(`{"runs":[${runs.join(",")}],${JSON.stringify(tail).slice(1)}`);
 }
 
 /**
  * Searches in steps until the page is full, the list ends or the time is up. Other requests are served between the
  * steps.
+ *
+ * @param readStep - performs one step.
  */
-export async function searchWithin(
-  store: RunStore,
-  { tenantId, search, withinMs }: TimedSearch,
-): Promise<RunSearchSlice> {
+export async function searchWithin<Run>(
+  search: RunSearch,
+  withinMs: number,
+  readStep: (step: RunSearch) => Promise<SearchSlice<Run>>,
+): Promise<SearchSlice<Run>> {
   const startedMs = performance.now();
-  const runs: StoredRun[] = [];
+  const runs: Run[] = [];
   let { after, scanLimit } = search;
   for (;;) {
     const stepStartedMs = performance.now();
-    const slice: RunSearchSlice = await store.read.runLists.search(tenantId, {
+    const slice = await readStep({
       ...search,
       ...(after === undefined ? {} : { after }),
       limit: search.limit - runs.length,

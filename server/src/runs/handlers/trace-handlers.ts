@@ -3,12 +3,11 @@ import type { RunStore } from "../run-store.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../../model/errors.ts";
 import { toRunJson } from "../serializers/run-json.ts";
-import { toTraceJson } from "../serializers/trace-json.ts";
 import { first, parseCount, parseId } from "../../http/query-string.ts";
 import type { QueryString } from "../../http/query-string.ts";
 import { linkRunFiles } from "./run-handlers.ts";
 
-/** Runs per page. Reading and writing a page blocks this thread, so larger traces need several pages. */
+/** Runs per page. Reading and writing a page occupies a reader thread, so larger traces need several pages. */
 const pageRuns = 10_000;
 
 /**
@@ -18,11 +17,12 @@ const pageRuns = 10_000;
 export async function readTrace(
   { store }: Linked<RunStore>,
   request: FastifyRequest,
+  reply: FastifyReply,
 ): Promise<unknown> {
   const query = request.query as QueryString;
   const after = first(query, "after");
   const since = first(query, "since");
-  const page = await store.read.traces.page(request.tenantId, {
+  const json = await store.read.runPages.trace(request.tenantId, {
     traceId: idOf(request),
     limit: parseCount(query, "limit", { fallback: pageRuns, min: 1, max: pageRuns }),
     ...(after === undefined ? {} : { afterId: parseId(after, "after") }),
@@ -30,7 +30,7 @@ export async function readTrace(
       ? {}
       : { since: parseCount(query, "since", { fallback: 0, max: Number.MAX_SAFE_INTEGER }) }),
   });
-  return toTraceJson(page);
+  return reply.type("application/json; charset=utf-8").send(json);
 }
 
 /** `GET /ui/trace-runs/{id}`: returns a run without the ids of its descendants, of which there may be many. */

@@ -1,6 +1,6 @@
 import type { FeedbackStats } from "../run-feedback.ts";
-import type { StoredRun } from "../run-row.ts";
-import { membersOf } from "./run-json.ts";
+import type { RunPart, StoredRun } from "../run-row.ts";
+import { membersOf, partsOf } from "./run-json.ts";
 
 /** Maximum number of characters that a list shows of a value. */
 const maxPreviewChars = 400;
@@ -19,19 +19,31 @@ const shorteners: Readonly<Record<string, (json: Buffer) => unknown>> = {
   tags: (json) => toList(parseIfShort(json)).slice(0, maxEntries).map(toShort),
 };
 
-/** What a list shows of a run. */
+/** What a list shows of its runs. */
 export interface ListView {
   readonly select: ReadonlySet<string>;
-  readonly feedback: FeedbackStats | undefined;
+  /** The members that are needed for the selected ones. */
+  readonly needed: ReadonlySet<string>;
+  /** The parts of a run that must be read. */
+  readonly parts: ReadonlySet<RunPart>;
+}
+
+/** Metadata is part of `extra`. */
+export function createListView(select: ReadonlySet<string>): ListView {
+  const needed = select.has("metadata") ? new Set([...select, "extra"]) : select;
+  return { select, needed, parts: partsOf(needed) };
 }
 
 /**
  * Serializes a run for a list, in bounded size: the beginning of `inputs`, `outputs` and `error`, and the values of
  * `metadata` as short strings.
  */
-export function toListItem(run: StoredRun, { select, feedback }: ListView): object {
-  const needed = select.has("metadata") ? new Set([...select, "extra"]) : select;
-  const members = membersOf(run, { select: needed, feedbackStats: feedback });
+export function toListItem(
+  run: StoredRun,
+  { select, needed }: ListView,
+  feedbackStats: FeedbackStats | undefined,
+): object {
+  const members = membersOf(run, { select: needed, feedbackStats });
   const item: Record<string, unknown> = { id: run.row.id };
   for (const name of select) {
     const json = members.get(name);

@@ -8,6 +8,7 @@ import type { RunFilter, RunPosition } from "../run-query.ts";
 import { withinDeadline, withinDeadlineEachTime } from "../../storage/sqlite/query-clock.ts";
 import { longKeyIn } from "../../storage/sqlite/tenant-keys.ts";
 import { mayContainEither, mayContain } from "./text-index/text-index.ts";
+import type { RowRange } from "./text-index/text-index.ts";
 
 type Value = string | number | null;
 
@@ -24,6 +25,8 @@ interface ConditionOptions {
   readonly after?: After | undefined;
   /** Whether the connection has the text index. Runs that the index rules out are not read. */
   readonly hasTextIndex?: boolean;
+  /** The rows that the query reads, if they are known. */
+  readonly range?: RowRange | undefined;
 }
 
 /**
@@ -44,10 +47,14 @@ export function toConditions(
 export function toConditionsWithin(
   tenantId: string,
   filter: RunFilter,
-  { after, hasTextIndex = false }: ConditionOptions = {},
+  { after, hasTextIndex = false, range }: ConditionOptions = {},
 ): Conditions {
-  const sourceOf = (run: string): FilterSource =>
-    runSource(run, hasTextIndex ? (texts) => mayContain(run, texts) : undefined);
+  const sourceOf = (run: "r" | "q"): FilterSource =>
+    runSource(
+      run,
+      // The range is of the query's own runs, not of others of their traces.
+      hasTextIndex ? (texts) => mayContain(run, texts, run === "r" ? range : undefined) : undefined,
+    );
   const parts: { readonly sql: string; readonly values: readonly Value[] }[] = [];
   const add = (sql: string, ...values: Value[]): unknown => parts.push({ sql, values });
   const addList = (column: string, list: readonly string[] | undefined): unknown =>
@@ -85,7 +92,7 @@ export function toConditionsWithin(
   }
   if (filter.text !== undefined) {
     const { plain, escaped } = toNeedles(filter.text);
-    const candidates = hasTextIndex ? mayContainEither("r", filter.text) : undefined;
+    const candidates = hasTextIndex ? mayContainEither("r", filter.text, range) : undefined;
     parts.push({
       sql: candidates === undefined ? textCondition : `(${candidates.sql}) AND ${textCondition}`,
       values: [...(candidates?.values ?? []), plain, escaped],

@@ -25,7 +25,7 @@ export function firstRunsSql({ sql }: Conditions, order: "asc" | "desc"): string
  */
 export function findInOrder(db: Connection, runs: OrderedRuns): number[] {
   const { projectIds, conditions, order, limit } = runs;
-  const first = db.prepare(firstRunsSql(conditions, order)).raw();
+  const first = db.prepareRaw(firstRunsSql(conditions, order));
   const sign = order === "asc" ? 1 : -1;
   let found: readonly FoundRow[] = [];
   for (const projectId of projectIds) {

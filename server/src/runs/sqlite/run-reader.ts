@@ -14,6 +14,15 @@ import { damagedBodies, toBuffer } from "./payload-reader.ts";
 import { failDamaged, isSound } from "../../storage/sqlite/checksum.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import { findInOrder } from "./run-order.ts";
+import {
+  chooseIndex,
+  endBoundOf,
+  findRowRange,
+  findSlice,
+  matchAll,
+  maxFirstRange,
+} from "./run-slices.ts";
+import type { RunOrder } from "./run-slices.ts";
 import { shapeOf } from "./run-shape.ts";
 import type { RunShape } from "./run-shape.ts";
 import { toConditions, toConditionsWithin } from "./run-conditions.ts";
@@ -32,12 +41,7 @@ import type { TraceRows } from "./trace-order.ts";
 const fullShape = shapeOf();
 
 const selectRuns = ({ columns, joins }: RunShape, condition: string): string =>
-  `SELECT ${columns} FROM runs r ${joins} WHERE ${condition}`;
-
-function selectPage(shape: RunShape, condition: string, { order }: RunQuery): string {
-  const direction = order === "asc" ? "ASC" : "DESC";
-  return `${selectRuns(shape, condition)} ORDER BY r.start_us ${direction}, r.id ${direction} LIMIT ?`;
-}
+  `SELECT ${columns.join(", ")} FROM runs r ${joins} WHERE ${condition}`;
 
 /** A filter as conditions, with the indexes that serve it. */
 interface ResolvedFilter {
@@ -65,7 +69,6 @@ export class RunReader implements RunReads {
     this.#traceOrder = new TraceOrder(db);
     this.#statements = {
       find: db.prepare(selectRuns(fullShape, "r.id = ? AND p.tenant_id = ?")).raw(),
-      readRow: db.prepare(selectRuns(fullShape, "r.rowid = ?")).raw(),
       findShared: db.prepare(selectRuns(fullShape, "s.digest = ?")).raw(),
       findSharedRoot: db
         .prepare(
@@ -116,10 +119,15 @@ export class RunReader implements RunReads {
       : failDamaged(`attachment ${name} of run ${runId}`);
   }
 
-  /** Reads runs by row number, in this order, without descendants. */
-  readRows(rows: readonly number[]): readonly StoredRun[] {
-    const found = rows.flatMap((row) => parseRows(this.#statements.readRow.all([row])));
-    return this.#details.complete(found.map(fullShape.toRun), { withChildren: false });
+  /**
+   * Reads runs by row number, in this order, without descendants. Runs that were deleted meanwhile are left out.
+   *
+   * @param parts - see {@link RunQuery.parts}.
+   */
+  readRows(rows: readonly number[], parts?: RunQuery["parts"]): readonly StoredRun[] {
+    const shape = shapeOf(parts);
+    const runs = this.#selectRows(shape, rows).map(shape.toRun);
+    return this.#details.complete(runs, { withChildren: false, ...(parts && { parts }) });
   }
 
   query(tenantId: string, query: RunQuery): RunPage {
@@ -127,7 +135,8 @@ export class RunReader implements RunReads {
     const shape = shapeOf(toParts(query));
     const ordered = this.#orderedRows(tenantId, query);
     const found =
-      (ordered && this.#selectRows(shape, ordered.rows)) ??
+      (ordered && this.#selectAllRows(shape, ordered.rows)) ??
+      this.#selectCommon(shape, tenantId, query) ??
       this.#select(shape, this.#pageConditions(tenantId, query), query);
     const runs = this.#details.complete(found.slice(0, limit).map(shape.toRun), query);
     const last = found.length > runs.length ? runs.at(-1)?.row : undefined;
@@ -139,33 +148,99 @@ export class RunReader implements RunReads {
     return { runs, next };
   }
 
-  #select(shape: RunShape, { sql, values }: Conditions, query: RunQuery): (readonly unknown[])[] {
-    const rows = this.#db
-      .prepare(selectPage(shape, sql, query))
-      .raw()
-      .all([...values, query.limit + 1]);
-    return parseRows(rows);
+  #select(
+    { columns, joins }: RunShape,
+    { sql, values }: Conditions,
+    { order, limit }: RunQuery,
+  ): readonly (readonly unknown[])[] {
+    const direction = order === "asc" ? "ASC" : "DESC";
+    const names = columns.map((_column, index) => `c${index}`);
+    const selected = columns.map((column, index) => `${column} AS c${index}`);
+    return this.#selectJson(
+      `SELECT json_group_array(json_array(${names.join(", ")})) FROM (
+         SELECT ${selected.join(", ")} FROM runs r ${joins} WHERE ${sql}
+         ORDER BY r.start_us ${direction}, r.id ${direction} LIMIT ?)`,
+      [...values, limit + 1],
+    );
   }
 
   /**
-   * Returns all values as one JSON text, as {@link TraceOrder} does for its rows, because passing each value to
-   * JavaScript takes longer. `undefined` if a run was deleted since its row number was cached.
+   * Selects a page of the runs that contain a text, if the first runs of their project contain it often enough to
+   * fill the page. Counting all runs that contain a common text would take longer.
    */
+  #selectCommon(
+    shape: RunShape,
+    tenantId: string,
+    query: RunQuery,
+  ): readonly (readonly unknown[])[] | undefined {
+    const { filter, order, limit, after } = query;
+    const [projectId, ...otherIds] = filter.projectIds ?? [];
+    if (
+      !this.#hasTextIndex ||
+      projectId === undefined ||
+      otherIds.length > 0 ||
+      isSelective(filter) ||
+      filter.parentRunId !== undefined ||
+      listTextLookups(filter).length === 0
+    ) {
+      return undefined;
+    }
+    const position = after && { micros: after.startMicros, id: after.id };
+    const inOrder: RunOrder = {
+      projectId,
+      filter,
+      order,
+      sort: "start",
+      ...(position && { after: position }),
+    };
+    const index = chooseIndex(inOrder);
+    const firstRuns = { runs: inOrder, index, count: limit * firstScanPages };
+    const range = findRowRange(this.#db, firstRuns);
+    if (range.to - range.from > maxFirstRange) {
+      return undefined;
+    }
+    const { end } = findSlice(this.#db, firstRuns);
+    const endBound = end === undefined ? matchAll : endBoundOf(inOrder, index, end);
+    const conditions = toConditions(tenantId, filter, {
+      after: after && { ...after, order },
+      hasTextIndex: true,
+      range,
+    });
+    const found = this.#select(
+      shape,
+      {
+        sql: `${endBound.sql} AND ${conditions.sql}`,
+        values: [...endBound.values, ...conditions.values],
+      },
+      query,
+    );
+    return found.length > limit || end === undefined ? found : undefined;
+  }
+
+  /** Like {@link RunReader.#selectRows}; `undefined` if a run was deleted since its row number was cached. */
+  #selectAllRows(
+    shape: RunShape,
+    rows: readonly number[],
+  ): readonly (readonly unknown[])[] | undefined {
+    const found = this.#selectRows(shape, rows);
+    return rows.every((row, index) => found[index]?.[0] === row) ? found : undefined;
+  }
+
   #selectRows(
     { columns, joins }: RunShape,
     rows: readonly number[],
-  ): readonly (readonly unknown[])[] | undefined {
-    const [[json] = []] = parseRows(
-      this.#db
-        .prepare(
-          `SELECT json_group_array(json_array(${columns}))
-           FROM json_each(?) j CROSS JOIN runs r ON r.rowid = j.value ${joins}`,
-        )
-        .raw()
-        .all([JSON.stringify(rows)]),
+  ): readonly (readonly unknown[])[] {
+    return this.#selectJson(
+      `SELECT json_group_array(json_array(${columns.join(", ")}))
+       FROM json_each(?) j CROSS JOIN runs r ON r.rowid = j.value ${joins}`,
+      [JSON.stringify(rows)],
     );
-    const found = JSON.parse(String(json)) as (readonly unknown[])[];
-    return rows.every((row, index) => found[index]?.[0] === row) ? found : undefined;
+  }
+
+  /** Reads rows as one JSON text, because passing each value to JavaScript takes several times as long. */
+  #selectJson(sql: string, values: readonly unknown[]): readonly (readonly unknown[])[] {
+    const [[json] = []] = parseRows(this.#db.prepareRaw(sql).all(values));
+    return JSON.parse(String(json)) as (readonly unknown[])[];
   }
 
   /** The rows of a page of a single trace, if they are known without scanning the trace. */
@@ -222,18 +297,15 @@ export class RunReader implements RunReads {
     const servedFilter =
       ownProjects.size === 1 ? { ...filterWithTrace, projectIds } : filterWithTrace;
     const all = toConditions(tenantId, servedFilter, { after, hasTextIndex: this.#hasTextIndex });
-    const isSelective =
-      filter.ids !== undefined ||
-      filterWithTrace.traceId !== undefined ||
-      filter.referenceExampleIds !== undefined;
+    const isFound = isSelective(filterWithTrace);
     const indexable = {
       filters: filter.runFilters ?? [],
       textLookups: this.#hasTextIndex ? listTextLookups(filter) : [],
     };
-    const candidates = isSelective ? undefined : narrow(this.#db, projectIds, indexable);
+    const candidates = isFound ? undefined : narrow(this.#db, projectIds, indexable);
     return {
       projectIds,
-      isNarrow: isSelective || candidates !== undefined,
+      isNarrow: isFound || candidates !== undefined,
       conditions:
         candidates === undefined
           ? all
@@ -259,6 +331,13 @@ export class RunReader implements RunReads {
       : { ...filter, traceId: fullShape.toRun(parent).row.traceId };
   }
 }
+
+/** A page of a common text is searched in this many times as many runs. */
+const firstScanPages = 4;
+
+/** Whether an index finds the few runs that a filter selects. */
+const isSelective = ({ ids, traceId, referenceExampleIds }: RunFilter): boolean =>
+  ids !== undefined || traceId !== undefined || referenceExampleIds !== undefined;
 
 const amongRows = (rows: readonly number[]): Conditions => ({
   sql: "r.rowid IN (SELECT value FROM json_each(?))",

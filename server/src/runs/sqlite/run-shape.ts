@@ -14,7 +14,7 @@ export interface FoundRun extends Pick<
 /** The columns to read of runs, and how to create a run from them. */
 export interface RunShape {
   /** Columns of `runs r` and of the joined tables. */
-  readonly columns: string;
+  readonly columns: readonly string[];
   /** The joins, which follow `runs r` in `FROM`. */
   readonly joins: string;
   readonly toRun: (allValues: readonly unknown[]) => FoundRun;
@@ -73,7 +73,7 @@ export function shapeOf(parts?: ReadonlySet<RunPart>): RunShape {
   const columnIndexes = columns.map((column) => allColumns.indexOf(column));
   const joins = new Set(columns.map(({ join }) => join ?? ""));
   return {
-    columns: ["r.rowid", ...columns.map(({ sql }) => sql)].join(", "),
+    columns: ["r.rowid", ...columns.map(({ sql }) => sql)],
     joins: [...joins].join(" "),
     toRun: (values) => {
       const allValues = [...emptyValues];

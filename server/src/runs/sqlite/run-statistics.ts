@@ -33,10 +33,9 @@ export function readStatistics(db: Connection, { sql, values }: Conditions): Run
   const lists = quantities.map((name) => `group_concat(${valueOf(name)})`).join(", ");
   const [row = []] = parseRows(
     db
-      .prepare(
+      .prepareRaw(
         `SELECT count(*), total(r.has_error), max(r.start_us), ${lists} FROM runs r WHERE ${sql}`,
       )
-      .raw()
       .all([...values]),
   );
   const [runCount, errorCount, lastStart, ...texts] = row;

@@ -14,8 +14,7 @@ export function readWords(db: Connection, tenantId: string, query: WordQuery): r
   const { projectId, limit } = query;
   const projectRows = parseRows(
     db
-      .prepare("SELECT 1 FROM projects WHERE id = ? AND tenant_id = ?")
-      .raw()
+      .prepareRaw("SELECT 1 FROM projects WHERE id = ? AND tenant_id = ?")
       .all([projectId, tenantId]),
   );
   if (projectRows.length === 0) {
@@ -26,7 +25,7 @@ export function readWords(db: Connection, tenantId: string, query: WordQuery): r
   }
   const facetPrefix = facetPrefixOf(query);
   const rows = db
-    .prepare(
+    .prepareRaw(
       `WITH RECURSIVE w (facet, n) AS (
          SELECT (SELECT min(facet) FROM run_facets WHERE project_id = ?1 AND facet >= ?2 AND facet < ?3), 1
          UNION ALL
@@ -34,7 +33,6 @@ export function readWords(db: Connection, tenantId: string, query: WordQuery): r
          FROM w WHERE w.facet IS NOT NULL AND n < ?4
        ) SELECT facet FROM w WHERE facet IS NOT NULL`,
     )
-    .raw()
     .all([
       projectId,
       facetPrefix + query.prefix,
@@ -66,7 +64,7 @@ function facetPrefixOf({ kind, key = "" }: WordQuery): string {
 
 function readFeedbackKeys(db: Connection, tenantId: string, { prefix, limit }: WordQuery) {
   const rows = db
-    .prepare(
+    .prepareRaw(
       `WITH RECURSIVE w (key_json, n) AS (
          SELECT (SELECT min(key_json) FROM feedback WHERE tenant_id = ?1 AND run_id IS NOT NULL), 1
          UNION ALL
@@ -74,7 +72,6 @@ function readFeedbackKeys(db: Connection, tenantId: string, { prefix, limit }: W
          FROM w WHERE w.key_json IS NOT NULL AND n < ${maxSteps}
        ) SELECT key_json FROM w WHERE key_json IS NOT NULL`,
     )
-    .raw()
     .all([tenantId]);
   return parseRows(rows)
     .map(([json]) => String(JSON.parse(String(json))))

@@ -111,12 +111,11 @@ export class TraceOrder {
     const direction = order === "asc" ? "ASC" : "DESC";
     const [[json] = []] = parseRows(
       this.#db
-        .prepare(
+        .prepareRaw(
           `SELECT json_group_array(o.row) FROM (
              SELECT r.rowid AS row FROM runs r WHERE ${sql} ORDER BY r.start_us ${direction}, r.id ${direction}
            ) o`,
         )
-        .raw()
         .all([...values]),
     );
     return Float64Array.from(JSON.parse(String(json)) as number[]);

@@ -24,6 +24,11 @@ export interface Connection {
   readonly inTransaction: boolean;
   exec(sql: string): void;
   prepare(sql: string): Statement;
+  /**
+   * Returns a statement in raw mode, and the same one for the same text while it is in use often enough. For texts
+   * that depend on the query: preparing takes about as long as reading a page's rows from an index.
+   */
+  prepareRaw(sql: string): Statement;
   /** Defines an SQL function with as many arguments as `performer` has. */
   define(name: string, performer: (...values: unknown[]) => string): void;
   /**
@@ -33,6 +38,8 @@ export interface Connection {
    * @throws RequestError 408 if the time is up, 503 if the flag was set.
    */
   limited<Result>(limit: QueryLimit, read: () => Result | Promise<Result>): Promise<Result>;
+  /** Throws like {@link Connection.limited}, for work between statements. Without a limit it does nothing. */
+  checkLimit(): void;
   close(): void;
 }
 
@@ -110,6 +117,8 @@ function loadBuiltIn(): Engine | undefined {
 class EngineConnection implements Connection {
   readonly #db: EngineDatabase;
   readonly #clock = new QueryClock();
+  /** Statements by text; the one that was used last is last. */
+  readonly #statements = new Map<string, Statement>();
 
   constructor(path: string, { busyMs, isReadOnly = false }: ConnectionOptions) {
     this.#db = new engine.DatabaseSync(path, {
@@ -133,6 +142,15 @@ class EngineConnection implements Connection {
     return new EngineStatementOf(this.#db, sql);
   }
 
+  prepareRaw(sql: string): Statement {
+    const statement = this.#statements.get(sql) ?? this.prepare(sql).raw();
+    this.#statements.delete(sql);
+    this.#statements.set(sql, statement);
+    const [oldest] = this.#statements.size > maxCachedStatements ? this.#statements.keys() : [];
+    this.#statements.delete(oldest ?? "");
+    return statement;
+  }
+
   define(name: string, performer: (...values: unknown[]) => string): void {
     this.#db.function(name, { deterministic: false }, performer);
   }
@@ -141,10 +159,18 @@ class EngineConnection implements Connection {
     return this.#clock.limited(limit, read);
   }
 
+  checkLimit(): void {
+    this.#clock.check();
+  }
+
   close(): void {
+    this.#statements.clear();
     this.#db.close();
   }
 }
+
+/** Statements that a connection keeps for texts that depend on queries. Each takes some kilobytes. */
+const maxCachedStatements = 100;
 
 class EngineStatementOf implements Statement {
   readonly #db: EngineDatabase;

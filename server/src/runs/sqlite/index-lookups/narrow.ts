@@ -38,8 +38,7 @@ export function narrow(
     const maxCount = best?.count ?? maxCandidates;
     const [row = []] = parseRows(
       db
-        .prepare(`SELECT count(*) FROM (${runs.sql} LIMIT ?)`)
-        .raw()
+        .prepareRaw(`SELECT count(*) FROM (${runs.sql} LIMIT ?)`)
         .all([...runs.values, maxCount + 1]),
     );
     const count = Number(row[0]);

@@ -50,7 +50,7 @@ function lookupsOf(filter: CheckedFilter): readonly Sql[] {
       return [rowsThatMayContain(filter.text)].filter((rows) => rows !== undefined);
     case "comparison":
       return textsIn([filter])
-        .map(rowsThatMayContain)
+        .map((text) => rowsThatMayContain(text))
         .filter((rows) => rows !== undefined);
   }
 }

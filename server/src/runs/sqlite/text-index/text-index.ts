@@ -98,49 +98,78 @@ export function attachTextIndex(db: Connection, databasePath: string): void {
 export const hasTextIndex = (db: Connection): boolean =>
   parseRows(db.prepare("PRAGMA database_list").raw().all()).some(([, name]) => name === "search");
 
+/** Rows of `runs` by their numbers, both included. */
+export interface RowRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Finding the first row of a trigram takes a quarter of a millisecond, as long as reading hundreds of rows. So few
+ * trigrams are looked up for a range with fewer rows than this.
+ */
+const narrowRange = 2_000;
+const trigramsInNarrowRange = 2;
+
+/** FTS5 ignores a bound that is not an integer, and some engines bind each number as a floating-point number. */
+const inRange = "rowid BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER)";
+
 /**
  * Returns a statement that selects the rows of `runs` that may contain a text, including runs that are not indexed
  * yet; `undefined` if the index can't narrow the search. SQLite begins to read the database before the index, so
  * the index is never older than the database's record of what it contains.
+ *
+ * @param range - rows outside it may be left out. For a common text, reading the index takes longer the more rows
+ *   it finds.
  */
-export function rowsThatMayContain(text: string): Sql | undefined {
-  const match = toMatch(text);
-  return match === undefined
-    ? undefined
-    : {
-        sql: `SELECT rowid FROM search.docs WHERE docs MATCH ?
-          UNION ALL SELECT run FROM text_changes
-          UNION ALL SELECT rowid FROM runs WHERE rowid > (SELECT indexed FROM search.state)`,
-        values: [match],
-      };
+export function rowsThatMayContain(text: string, range?: RowRange): Sql | undefined {
+  const isNarrow = range !== undefined && range.to - range.from < narrowRange;
+  const match = toMatch(text, isNarrow ? trigramsInNarrowRange : undefined);
+  if (match === undefined) {
+    return undefined;
+  }
+  const [condition, bounds] =
+    range === undefined ? ["", []] : [` AND ${inRange}`, [range.from, range.to]];
+  return {
+    sql: `SELECT rowid FROM search.docs WHERE docs MATCH ?${condition}
+      UNION ALL SELECT run FROM text_changes
+      UNION ALL SELECT rowid FROM runs WHERE rowid > (SELECT indexed FROM search.state)${condition}`,
+    values: [match, ...bounds, ...bounds],
+  };
 }
 
 /** Like {@link rowsThatMayContain}, for a text that occurs in a name, or in escaped form in a payload's JSON. */
-export function rowsThatMayContainEither(text: string): Sql | undefined {
+export function rowsThatMayContainEither(text: string, range?: RowRange): Sql | undefined {
   const { plain, escaped } = toNeedles(text);
-  const inName = rowsThatMayContain(plain);
-  const inPayload = rowsThatMayContain(escaped);
+  const inName = rowsThatMayContain(plain, range);
+  const inPayload = rowsThatMayContain(escaped, range);
   if (inName === undefined || inPayload === undefined || plain === escaped) {
     return plain === escaped ? inName : undefined;
   }
   return {
-    sql: `${inName.sql} UNION ALL SELECT rowid FROM search.docs WHERE docs MATCH ?`,
+    sql: `${inName.sql} UNION ALL ${inPayload.sql}`,
     values: [...inName.values, ...inPayload.values],
   };
 }
 
 /** Like {@link rowsThatMayContainEither}, as a condition on a row of `runs`. */
-export function mayContainEither(run: string, text: string): Sql | undefined {
-  const rows = rowsThatMayContainEither(text);
+export function mayContainEither(run: string, text: string, range?: RowRange): Sql | undefined {
+  const rows = rowsThatMayContainEither(text, range);
   return rows && { sql: `+${run}.rowid IN (${rows.sql})`, values: rows.values };
 }
 
 /**
- * Returns a condition that holds for every row of `runs` that may contain all of these texts; `undefined` if the
- * index can't narrow the search for any of them.
+ * Returns a condition that holds for every row of `runs`, within the range, that may contain all of these texts;
+ * `undefined` if the index can't narrow the search for any of them.
  */
-export function mayContain(run: string, texts: readonly string[]): Sql | undefined {
-  const parts = texts.map(rowsThatMayContain).filter((rows) => rows !== undefined);
+export function mayContain(
+  run: string,
+  texts: readonly string[],
+  range?: RowRange,
+): Sql | undefined {
+  const parts = texts
+    .map((text) => rowsThatMayContain(text, range))
+    .filter((rows) => rows !== undefined);
   return parts.length === 0
     ? undefined
     : {

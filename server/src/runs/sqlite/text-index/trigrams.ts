@@ -52,8 +52,10 @@ const differingCharacters = /[\0\p{Surrogate}\uFFFD-\uFFFF]+/u;
 /**
  * Returns the FTS5 query for the runs that may contain a text; `undefined` if the text has no trigram, so that the
  * index can't help.
+ *
+ * @param count - the query contains at most this number of trigrams.
  */
-export function toMatch(text: string): string | undefined {
+export function toMatch(text: string, count: number = maxTrigrams): string | undefined {
   const trigrams = new Set<string>();
   for (const segment of text.split(differingCharacters)) {
     // By code points, as FTS5 splits text.
@@ -63,8 +65,8 @@ export function toMatch(text: string): string | undefined {
     }
   }
   const all = [...trigrams];
-  const step = Math.max(1, all.length / maxTrigrams);
-  const selected = Array.from({ length: Math.min(all.length, maxTrigrams) }, (_, index) =>
+  const step = Math.max(1, all.length / count);
+  const selected = Array.from({ length: Math.min(all.length, count) }, (_, index) =>
     String(all[Math.floor(index * step)]),
   );
   return selected.length === 0

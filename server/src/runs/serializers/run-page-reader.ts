@@ -1,0 +1,78 @@
+import type { RunSearch, SearchSlice } from "../run-list.ts";
+import type { PageView, RunPageReads } from "../run-pages.ts";
+import type { RunQuery } from "../run-query.ts";
+import type { RunFile } from "../run-row.ts";
+import type { RunReaders } from "../run-store.ts";
+import type { TraceQuery } from "../trace.ts";
+import { toCursor } from "../run-cursor.ts";
+import type { FeedbackStats } from "../run-feedback.ts";
+import { createLink } from "../../shares/signed-links.ts";
+import { partsOf, toPageJson } from "./run-json.ts";
+import { createListView, toListItem } from "./run-list-json.ts";
+import { toTraceJson } from "./trace-json.ts";
+
+/** Reads pages of runs and writes them as JSON, on a reader thread. */
+export class RunPageReader implements RunPageReads {
+  readonly #readers: RunReaders;
+  readonly #checkLimit: () => void;
+
+  /**
+   * @param checkLimit - throws if the query has exceeded its limits. Called every few runs, because writing
+   *   long payloads takes time, too.
+   */
+  constructor(readers: RunReaders, checkLimit: () => void) {
+    this.#readers = readers;
+    this.#checkLimit = checkLimit;
+  }
+
+  query(tenantId: string, query: RunQuery, { select, signer }: PageView): Uint8Array {
+    const { runs, next } = this.#readers.runs.query(tenantId, {
+      ...query,
+      ...(select === undefined ? {} : { parts: partsOf(select) }),
+    });
+    const stats =
+      select === undefined || select.has("feedback_stats")
+        ? this.#statsOf(tenantId, runs)
+        : noStats;
+    const view = {
+      select,
+      link: (file: RunFile) => createLink(signer, { kind: "run", tenantId, ...file }),
+    };
+    return toPageJson(runs, {
+      viewOf: ({ row }) => {
+        const feedbackStats = stats.get(row.id);
+        return feedbackStats === undefined ? view : { ...view, feedbackStats };
+      },
+      next: next === undefined ? null : toCursor(next, query.order),
+      checkLimit: this.#checkLimit,
+    });
+  }
+
+  search(tenantId: string, search: RunSearch, select: ReadonlySet<string>): SearchSlice<string> {
+    const view = createListView(select);
+    const { parts } = view;
+    const { runs, ...rest } = this.#readers.runLists.search(tenantId, { ...search, parts });
+    const stats = select.has("feedback_stats") ? this.#statsOf(tenantId, runs) : noStats;
+    const items = runs.map((run) => {
+      this.#checkLimit();
+      return JSON.stringify(toListItem(run, view, stats.get(run.row.id)));
+    });
+    return { runs: items, ...rest };
+  }
+
+  trace(tenantId: string, query: TraceQuery): Uint8Array {
+    return Buffer.from(JSON.stringify(toTraceJson(this.#readers.traces.page(tenantId, query))));
+  }
+
+  #statsOf(
+    tenantId: string,
+    runs: readonly { readonly row: { readonly id: string } }[],
+  ): ReadonlyMap<string, FeedbackStats> {
+    return this.#readers.feedback.statsOfRuns(
+      tenantId,
+      runs.map(({ row }) => row.id),
+    );
+  }
+}
+
+const noStats: ReadonlyMap<string, FeedbackStats> = new Map();

@@ -1,0 +1,143 @@
+import type { ListPosition, RunSearch } from "../run-list.ts";
+import { parseRows } from "../../storage/sqlite/rows.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
+import { requiredStatus } from "./index-lookups/required-ranges.ts";
+import type { Conditions } from "./run-conditions.ts";
+import type { RowRange } from "./text-index/text-index.ts";
+
+/** A project's runs in some order, from a position on. */
+export type RunOrder = Pick<RunSearch, "projectId" | "filter" | "sort" | "order" | "after">;
+
+/** An index that contains runs in the order of a list, and the condition that limits which runs it contains. */
+export interface ListIndex {
+  readonly index: string;
+  readonly key: string;
+  readonly condition: string;
+}
+
+const startKey = "r.start_us";
+const latencyKey = "r.end_us - r.start_us";
+
+export const matchAll: Conditions = { sql: "1", values: [] };
+
+/** Chooses the most selective index that contains the runs in the order of the list. */
+export function chooseIndex({ filter, sort }: RunOrder): ListIndex {
+  if (sort === "latency") {
+    return { index: "runs_by_latency", key: latencyKey, condition: "r.end_us IS NOT NULL" };
+  }
+  const status =
+    filter.hasError === true
+      ? "error"
+      : (filter.runFilters ?? []).map(requiredStatus).find((required) => required !== undefined);
+  if (status === "error") {
+    return { index: "errors_by_start", key: startKey, condition: "r.has_error = 1" };
+  }
+  if (status === "pending") {
+    const condition = "r.end_us IS NULL AND r.has_error = 0";
+    return { index: "open_by_start", key: startKey, condition };
+  }
+  return filter.isRoot === true
+    ? { index: "roots_by_start", key: startKey, condition: "r.parent_run_id IS NULL" }
+    : { index: "runs_by_start", key: startKey, condition: "1" };
+}
+
+export const orderOf = ({ order }: RunOrder, { key }: ListIndex): string =>
+  order === "asc" ? `${key} ASC, r.id ASC` : `${key} DESC, r.id DESC`;
+
+/** Limits a list to the runs after a position and within the requested times. */
+export function rangeOf({ after, order, filter }: RunOrder, { key }: ListIndex): Conditions {
+  const sign = order === "asc" ? ">" : "<";
+  const { startMicros, endMicros } = key === startKey ? filter : {};
+  const parts: Conditions[] = [
+    ...(startMicros === undefined ? [] : [{ sql: `${key} >= ?`, values: [startMicros] }]),
+    ...(endMicros === undefined ? [] : [{ sql: `${key} <= ?`, values: [endMicros] }]),
+    // An index on an expression serves the first comparison, but not the comparison of the pair.
+    ...(after === undefined
+      ? []
+      : [
+          {
+            sql: `${key} ${sign}= ? AND (${key}, r.id) ${sign} (?, ?)`,
+            values: [after.micros, after.micros, after.id],
+          },
+        ]),
+  ];
+  return parts.length === 0
+    ? matchAll
+    : {
+        sql: parts.map(({ sql }) => sql).join(" AND "),
+        values: parts.flatMap(({ values }) => values),
+      };
+}
+
+export function endBoundOf(
+  { order }: RunOrder,
+  { key }: ListIndex,
+  { micros, id }: ListPosition,
+): Conditions {
+  const sign = order === "asc" ? "<" : ">";
+  return {
+    sql: `${key} ${sign}= ? AND (${key}, r.id) ${sign}= (?, ?)`,
+    values: [micros, micros, id],
+  };
+}
+
+export interface FoundRow extends ListPosition {
+  readonly row: number;
+}
+
+export const toFoundRow = ([row, micros, id]: readonly unknown[]): FoundRow => ({
+  row: Number(row),
+  micros: Number(micros),
+  id: String(id),
+});
+
+/** The first runs of a list. */
+export interface Slice {
+  /** The last of them; absent if the list ends before. */
+  readonly end?: FoundRow;
+}
+
+/** Selects the first runs of a list. */
+export interface FirstRuns {
+  readonly runs: RunOrder;
+  readonly index: ListIndex;
+  readonly count: number;
+}
+
+/** Finds the end of the first runs. */
+export function findSlice(db: Connection, { runs, index, count }: FirstRuns): Slice {
+  const { sql, values } = inOrder(runs, index);
+  const [end] = parseRows(
+    db
+      .prepareRaw(`SELECT r.rowid, ${index.key}, r.id ${sql} LIMIT 1 OFFSET ?`)
+      .all([...values, count - 1]),
+  );
+  return end === undefined ? {} : { end: toFoundRow(end) };
+}
+
+/**
+ * Finds the range of the rows of the first runs. A run that is inserted after {@link findSlice} may be
+ * outside the range. It is then not found, as if it had been inserted after the search.
+ */
+export function findRowRange(db: Connection, { runs, index, count }: FirstRuns): RowRange {
+  const { sql, values } = inOrder(runs, index);
+  const [[from, to] = []] = parseRows(
+    db
+      .prepareRaw(`SELECT min(row), max(row) FROM (SELECT r.rowid AS row ${sql} LIMIT ?)`)
+      .all([...values, count]),
+  );
+  return { from: Number(from ?? 0), to: Number(to ?? 0) };
+}
+
+function inOrder(runs: RunOrder, index: ListIndex): Conditions {
+  const { sql, values } = rangeOf(runs, index);
+  return {
+    sql: `FROM runs r INDEXED BY ${index.index} WHERE r.project_id = ? AND ${index.condition} AND ${sql} ORDER BY ${orderOf(runs, index)}`,
+    values: [runs.projectId, ...values],
+  };
+}
+
+/**
+ * Reading the text index for a wider range of rows may take longer than counting all runs that contain a text.
+ */
+export const maxFirstRange = 20_000;
