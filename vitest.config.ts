@@ -108,7 +108,10 @@ export default defineConfig({
       }),
       project("chaos", { include: chaos }),
       project("browser", { include: browser }),
-      project("consumer", { include: consumer }),
+      project("consumer", {
+        include: consumer,
+        globalSetup: "tests/consumer/packed-packages.ts",
+      }),
       project("types", {
         include: [],
         typecheck: {
