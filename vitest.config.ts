@@ -1,8 +1,10 @@
 import process from "node:process";
 import { configDefaults, defineConfig } from "vitest/config";
 import type { TestProjectInlineConfiguration } from "vitest/config";
+import { BaseSequencer } from "vitest/node";
+import type { TestSpecification } from "vitest/node";
 
-/** Tests that leave nothing behind: no environment variable, timer or global. They share a process and load imports once. */
+/** Tests without threads and servers of their own. */
 const unit = [
   "tests/{api,model,tracing,transport,uploads}/**/*.test.ts",
   "web/tests/{api,app,components,features}/**/*.test.ts",
@@ -14,6 +16,54 @@ const chaos = ["{tests,server/tests,cli/tests}/chaos/**/*.test.ts", "tests/lifec
 /** Packages as they are published, the command, and the clients and libraries of others. */
 const consumer = ["tests/{consumer,interop,examples}/**/*.test.ts", "cli/tests/*.test.ts"];
 
+/** Files that run for so long that started last, they would run alone. */
+const slowest = [
+  "tests/chaos/soak.test.ts",
+  "server/tests/chaos/held-thread.test.ts",
+  "cli/tests/chaos/upload-killed.test.ts",
+  "web/tests/e2e/states.test.ts",
+  "web/tests/e2e/keys.test.ts",
+  "tests/consumer/installed-packages.test.ts",
+  "tests/consumer/bundlers.test.ts",
+  "tests/workers/pool.test.ts",
+];
+
+/**
+ * Starts the slowest files of each project first, and components last: a process that loads imports once is replaced when
+ * the next file needs another environment. The others keep vitest's order, by size or by the time that they took before.
+ */
+class SlowestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    // oxlint-disable-next-line unicorn/no-array-sort -- it is the sequencer's method
+    const sorted = await super.sort(files);
+    const projects = [...new Set(sorted.map(({ project }) => project))];
+    return projects.flatMap((project) =>
+      sorted
+        .filter((file) => file.project === project)
+        .toSorted((left, right) => placeOf(left) - placeOf(right)),
+    );
+  }
+}
+
+const placeOf = ({ moduleId }: TestSpecification): number => {
+  if (moduleId.endsWith(".tsx")) {
+    return 2;
+  }
+  return slowest.some((path) => moduleId.endsWith(path)) ? 0 : 1;
+};
+
+/**
+ * For test files that share a process, which loads imports once: for most files that takes longer than the tests. A setup
+ * file fails a file that leaves a variable, a global or a fake timer behind.
+ */
+const shared = {
+  isolate: false,
+  setupFiles: "tests/support/shared-process.ts",
+  restoreMocks: true,
+  unstubEnvs: true,
+  unstubGlobals: true,
+} as const;
+
 const project = (
   name: string,
   test: TestProjectInlineConfiguration["test"],
@@ -24,6 +74,7 @@ export default defineConfig({
     pool: "forks",
     // One for each core: what a test waits for is mostly a thread or a socket.
     maxWorkers: "100%",
+    sequence: { sequencer: SlowestFirst },
     // For a busy machine: no test takes this long on a quiet one.
     testTimeout: 40_000,
     hookTimeout: 60_000,
@@ -44,18 +95,23 @@ export default defineConfig({
         ]
       : ["default"],
     projects: [
-      project("unit", { include: unit, isolate: false }),
+      project("unit", { ...shared, include: unit }),
       project("integration", {
+        ...shared,
         include: ["tests/**/*.test.ts", "web/tests/**/*.test.tsx"],
         exclude: [...configDefaults.exclude, ...unit, ...chaos, ...consumer],
       }),
       project("server", {
+        ...shared,
         include: ["server/{tests,src/**/tests}/*.test.ts"],
         globalSetup: "server/tests/support/shared-server.ts",
       }),
       project("chaos", { include: chaos }),
       project("browser", { include: browser }),
-      project("consumer", { include: consumer }),
+      project("consumer", {
+        include: consumer,
+        globalSetup: "tests/consumer/packed-packages.ts",
+      }),
       project("types", {
         include: [],
         typecheck: {

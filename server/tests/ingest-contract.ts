@@ -1,27 +1,23 @@
 import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
-import { beforeEach, afterEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { MultipartBatch } from "../src/runs/ingest/multipart-batch.ts";
 import { parseBatch } from "../src/runs/ingest/parse-batch.ts";
 import type { IngestResult } from "../src/runs/run-record.ts";
-import type { Store } from "../src/store/store.ts";
 import { toRunJson } from "../src/runs/serializers/run-json.ts";
-import { patchOf, StoreFixture } from "./support/store-desk.ts";
-import type { WireObject } from "./support/store-desk.ts";
+import { patchOf } from "./support/store-desk.ts";
+import type { StoreFixture, WireObject } from "./support/store-desk.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
-/** What every storage engine must do with runs that it receives. */
-export function describeIngest(open: () => Promise<Store>): void {
+/** What every storage engine must do with runs that it receives. `open` gives each test a tenant without rows. */
+export function describeIngest(open: () => Promise<StoreFixture>): void {
   let fixture: StoreFixture;
   beforeEach(async () => {
-    fixture = new StoreFixture(await open());
+    fixture = await open();
   });
-  afterEach(() => fixture.store.close());
 
   test("a run that was never received is not found", async () => {
-    expect(
-      await fixture.store.read.runs.find(fixture.store.defaultTenantId, randomUUID()),
-    ).toBeUndefined();
+    expect(await fixture.store.read.runs.find(fixture.tenantId, randomUUID())).toBeUndefined();
   });
 
   test("a posted run is found with everything that it contained", async () => {
@@ -207,24 +203,19 @@ export function describeIngest(open: () => Promise<Store>): void {
     await fixture.send({
       post: [wireRun({ session_name: name }), wireRun({ session_name: name })],
     });
-    const [project, ...others] = await fixture.store.read.projects.list(
-      fixture.store.defaultTenantId,
-      {
-        name,
-        limit: 10,
-        offset: 0,
-      },
-    );
+    const [project, ...others] = await fixture.store.read.projects.list(fixture.tenantId, {
+      name,
+      limit: 10,
+      offset: 0,
+    });
     expect(others).toEqual([]);
-    expect(project).toMatchObject({ name, tenantId: fixture.store.defaultTenantId });
+    expect(project).toMatchObject({ name, tenantId: fixture.tenantId });
     const id = project?.id ?? "";
     await fixture.send({ post: [wireRun({ name: "by id", session_id: id })] });
     expect(await fixture.query({ projectIds: [id] })).toHaveLength(3);
-    expect(await fixture.store.read.projects.find(fixture.store.defaultTenantId, id)).toMatchObject(
-      {
-        name,
-      },
-    );
+    expect(await fixture.store.read.projects.find(fixture.tenantId, id)).toMatchObject({
+      name,
+    });
   });
 
   test("an unknown project id is a reason for rejection", async () => {
@@ -296,7 +287,7 @@ export function describeIngest(open: () => Promise<Store>): void {
       const batch = new MultipartBatch();
       const bytes = Buffer.from([0, 255]);
       batch.add({ name: `attachment.${id}.a`, contentType: "image/png", bytes, fault: undefined });
-      return fixture.store.ingest(fixture.store.defaultTenantId, batch.build().batch);
+      return fixture.store.ingest(fixture.tenantId, batch.build().batch);
     };
     await fixture.send({ post: [run] });
     expect(await sendAttachment(run.id)).toMatchObject({ rejected: [] });
@@ -310,10 +301,10 @@ export function describeIngest(open: () => Promise<Store>): void {
     const run = wireRun();
     const raw = `{"id":"${run.id}","trace_id":"${run.id}","dotted_order":"${run.dotted_order}","name":"\\ud800\\u0000<b>","inputs":{"n":1.50,"big":12345678901234567890,"s":"\\ud800\\u0000é"}}`;
     await fixture.store.ingest(
-      fixture.store.defaultTenantId,
+      fixture.tenantId,
       parseBatch(Buffer.from(`{"post":[${raw}]}`)).batch,
     );
-    const stored = await fixture.store.read.runs.find(fixture.store.defaultTenantId, run.id);
+    const stored = await fixture.store.read.runs.find(fixture.tenantId, run.id);
     const json = stored === undefined ? "" : toRunJson(stored).toString();
     expect(json).toContain('"name":"\\ud800\\u0000<b>"');
     expect(json).toContain('"inputs":{"n":1.50,"big":12345678901234567890,"s":"\\ud800\\u0000é"}');

@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { beforeEach, afterEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import type { ProjectDraft, ProjectQuery } from "../src/projects/project.ts";
-import type { Store } from "../src/store/store.ts";
-import { StoreFixture } from "./support/store-desk.ts";
+import type { StoreFixture } from "./support/store-desk.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
 const draft = (rest: Partial<ProjectDraft> = {}): ProjectDraft => ({
@@ -23,16 +22,15 @@ const taken = (what: string) => ({
   message: `Session with this ${what} already exists.`,
 });
 
-/** What every storage engine must do with projects. */
-export function describeProjects(open: () => Promise<Store>): void {
+/** What every storage engine must do with projects. `open` gives each test a tenant without rows. */
+export function describeProjects(open: () => Promise<StoreFixture>): void {
   let fixture: StoreFixture;
   beforeEach(async () => {
-    fixture = new StoreFixture(await open());
+    fixture = await open();
   });
-  afterEach(() => fixture.store.close());
 
   const namesOf = async (query: Partial<ProjectQuery>): Promise<string[]> => {
-    const found = await fixture.store.read.projects.list(fixture.store.defaultTenantId, {
+    const found = await fixture.store.read.projects.list(fixture.tenantId, {
       limit: 100,
       offset: 0,
       ...query,
@@ -50,43 +48,32 @@ export function describeProjects(open: () => Promise<Store>): void {
       referenceDatasetId: randomUUID(),
     });
     const { upsert: _upsert, ...project } = created;
-    const expected = { ...project, tenantId: fixture.store.defaultTenantId };
-    expect(
-      await fixture.store.write.projects.create(fixture.store.defaultTenantId, created),
-    ).toEqual(expected);
-    expect(
-      await fixture.store.read.projects.find(fixture.store.defaultTenantId, created.id),
-    ).toEqual(expected);
+    const expected = { ...project, tenantId: fixture.tenantId };
+    expect(await fixture.store.write.projects.create(fixture.tenantId, created)).toEqual(expected);
+    expect(await fixture.store.read.projects.find(fixture.tenantId, created.id)).toEqual(expected);
     expect(await namesOf({ name: text })).toEqual([text]);
   });
 
   test("a name or id that is taken is rejected, and the existing project stays unchanged", async () => {
     const first = draft({ description: "first" });
-    await fixture.store.write.projects.create(fixture.store.defaultTenantId, first);
+    await fixture.store.write.projects.create(fixture.tenantId, first);
     await expect(
-      fixture.store.write.projects.create(
-        fixture.store.defaultTenantId,
-        draft({ description: "second" }),
-      ),
+      fixture.store.write.projects.create(fixture.tenantId, draft({ description: "second" })),
     ).rejects.toMatchObject(taken("name"));
     await expect(
-      fixture.store.write.projects.create(
-        fixture.store.defaultTenantId,
-        draft({ id: first.id, name: "q" }),
-      ),
+      fixture.store.write.projects.create(fixture.tenantId, draft({ id: first.id, name: "q" })),
     ).rejects.toMatchObject(taken("id"));
-    expect(
-      (await fixture.store.read.projects.find(fixture.store.defaultTenantId, first.id))
-        ?.description,
-    ).toBe("first");
+    expect((await fixture.store.read.projects.find(fixture.tenantId, first.id))?.description).toBe(
+      "first",
+    );
     expect(await namesOf({})).toEqual(["p"]);
   });
 
   test("an upsert updates the project with the name and keeps its id", async () => {
     const first = draft({ description: "first", extra: { a: 1 } });
-    await fixture.store.write.projects.create(fixture.store.defaultTenantId, first);
+    await fixture.store.write.projects.create(fixture.tenantId, first);
     const fate = await fixture.store.write.projects.create(
-      fixture.store.defaultTenantId,
+      fixture.tenantId,
       draft({ upsert: true, extra: { b: 2 } }),
     );
     expect(fate).toMatchObject({
@@ -98,48 +85,43 @@ export function describeProjects(open: () => Promise<Store>): void {
 
   test("an update changes the given fields only", async () => {
     const created = draft({ description: "before", extra: { a: 1 } });
-    await fixture.store.write.projects.create(fixture.store.defaultTenantId, created);
-    await fixture.store.write.projects.create(
-      fixture.store.defaultTenantId,
-      draft({ name: "other" }),
-    );
+    await fixture.store.write.projects.create(fixture.tenantId, created);
+    await fixture.store.write.projects.create(fixture.tenantId, draft({ name: "other" }));
     const changes = { ...unchanged, name: "renamed", endMicros: someMicros + 1 };
     expect(
-      await fixture.store.write.projects.update(fixture.store.defaultTenantId, created.id, changes),
+      await fixture.store.write.projects.update(fixture.tenantId, created.id, changes),
     ).toMatchObject({ id: created.id });
-    expect(
-      await fixture.store.read.projects.find(fixture.store.defaultTenantId, created.id),
-    ).toMatchObject({
+    expect(await fixture.store.read.projects.find(fixture.tenantId, created.id)).toMatchObject({
       name: "renamed",
       description: "before",
       endMicros: someMicros + 1,
       extra: { a: 1 },
     });
     await expect(
-      fixture.store.write.projects.update(fixture.store.defaultTenantId, created.id, {
+      fixture.store.write.projects.update(fixture.tenantId, created.id, {
         ...unchanged,
         name: "other",
       }),
     ).rejects.toMatchObject(taken("name"));
     expect(
-      await fixture.store.write.projects.update(fixture.store.defaultTenantId, created.id, {
+      await fixture.store.write.projects.update(fixture.tenantId, created.id, {
         ...unchanged,
         name: "renamed",
       }),
     ).toMatchObject({ name: "renamed" });
     await expect(
-      fixture.store.write.projects.update(fixture.store.defaultTenantId, randomUUID(), unchanged),
+      fixture.store.write.projects.update(fixture.tenantId, randomUUID(), unchanged),
     ).rejects.toMatchObject({ status: 404 });
   });
 
   test("a run that names a renamed project by its old name creates a new one", async () => {
     await fixture.send({ post: [wireRun({ session_name: "old" })] });
-    const [project] = await fixture.store.read.projects.list(fixture.store.defaultTenantId, {
+    const [project] = await fixture.store.read.projects.list(fixture.tenantId, {
       name: "old",
       limit: 1,
       offset: 0,
     });
-    await fixture.store.write.projects.update(fixture.store.defaultTenantId, project?.id ?? "", {
+    await fixture.store.write.projects.update(fixture.tenantId, project?.id ?? "", {
       ...unchanged,
       name: "new",
     });
@@ -150,19 +132,17 @@ export function describeProjects(open: () => Promise<Store>): void {
   test("deleting a project deletes its runs and their shares, and no others", async () => {
     const [gone, kept] = [wireRun({ session_name: "p" }), wireRun({ session_name: "q" })];
     await fixture.send({ post: [gone, kept] });
-    const token = await fixture.store.write.runs.share(fixture.store.defaultTenantId, gone.id);
-    const [project] = await fixture.store.read.projects.list(fixture.store.defaultTenantId, {
+    const token = await fixture.store.write.runs.share(fixture.tenantId, gone.id);
+    const [project] = await fixture.store.read.projects.list(fixture.tenantId, {
       name: "p",
       limit: 1,
       offset: 0,
     });
     const remove = (): Promise<void> =>
-      fixture.store.write.projects.delete(fixture.store.defaultTenantId, project?.id ?? "");
+      fixture.store.write.projects.delete(fixture.tenantId, project?.id ?? "");
     await remove();
     await expect(remove()).rejects.toMatchObject({ status: 404, message: "Session not found" });
-    expect(
-      await fixture.store.read.runs.find(fixture.store.defaultTenantId, gone.id),
-    ).toBeUndefined();
+    expect(await fixture.store.read.runs.find(fixture.tenantId, gone.id)).toBeUndefined();
     expect(await fixture.store.read.runs.findShared(token)).toBeUndefined();
     expect(await fixture.read(kept.id)).toMatchObject({ id: kept.id });
     expect(await namesOf({})).toEqual(["q"]);
@@ -174,15 +154,15 @@ export function describeProjects(open: () => Promise<Store>): void {
     const dataset = randomUUID();
     const metadata = { team: "a", deep: { x: 1, y: [2] } };
     await fixture.store.write.projects.create(
-      fixture.store.defaultTenantId,
+      fixture.tenantId,
       draft({ name: "a1", extra: { metadata } }),
     );
     await fixture.store.write.projects.create(
-      fixture.store.defaultTenantId,
+      fixture.tenantId,
       draft({ name: "a2", extra: { metadata: { team: "a" } } }),
     );
     await fixture.store.write.projects.create(
-      fixture.store.defaultTenantId,
+      fixture.tenantId,
       draft({ name: "b1", referenceDatasetId: dataset }),
     );
     expect(await namesOf({ isReferenceFree: true })).toEqual(["a1", "a2"]);

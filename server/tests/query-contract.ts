@@ -1,17 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { beforeEach, afterEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import type { RunQuery } from "../src/runs/run-query.ts";
-import type { Store } from "../src/store/store.ts";
-import { StoreFixture } from "./support/store-desk.ts";
+import type { StoreFixture } from "./support/store-desk.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
-/** What every storage engine must return for queries. */
-export function describeQueries(open: () => Promise<Store>): void {
+/** What every storage engine must return for queries. `open` gives each test a tenant without rows. */
+export function describeQueries(open: () => Promise<StoreFixture>): void {
   let fixture: StoreFixture;
   beforeEach(async () => {
-    fixture = new StoreFixture(await open());
+    fixture = await open();
   });
-  afterEach(() => fixture.store.close());
 
   test("every filter excludes runs that do not match", async () => {
     const example = randomUUID();
@@ -30,7 +28,7 @@ export function describeQueries(open: () => Promise<Store>): void {
       micros: someMicros + 2,
     });
     await fixture.send({ post: [root, child, other] });
-    const [p] = await fixture.store.read.projects.list(fixture.store.defaultTenantId, {
+    const [p] = await fixture.store.read.projects.list(fixture.tenantId, {
       name: "p",
       limit: 1,
       offset: 0,
@@ -81,7 +79,7 @@ export function describeQueries(open: () => Promise<Store>): void {
       let after: RunQuery["after"];
       do {
         // Sequential: a page needs the cursor of the previous one.
-        const page = await fixture.store.read.runs.query(fixture.store.defaultTenantId, {
+        const page = await fixture.store.read.runs.query(fixture.tenantId, {
           filter: {},
           order,
           limit: 7,
@@ -99,7 +97,7 @@ export function describeQueries(open: () => Promise<Store>): void {
 
   test("a page that ends with the last run has no next one", async () => {
     await fixture.send({ post: [wireRun(), wireRun()] });
-    const page = await fixture.store.read.runs.query(fixture.store.defaultTenantId, {
+    const page = await fixture.store.read.runs.query(fixture.tenantId, {
       filter: {},
       order: "asc",
       limit: 2,
@@ -114,9 +112,7 @@ export function describeQueries(open: () => Promise<Store>): void {
     await fixture.send({
       post: [...ends.map((end_time) => wireRun({ end_time })), wireRun({ error: "boom" })],
     });
-    expect(
-      await fixture.store.read.runs.statistics(fixture.store.defaultTenantId, {}),
-    ).toMatchObject({
+    expect(await fixture.store.read.runs.statistics(fixture.tenantId, {})).toMatchObject({
       runCount: 5,
       errorCount: 1,
       latency: { count: 4, sum: 10_000_000, p50: 2_000_000, p99: 4_000_000 },
@@ -125,9 +121,7 @@ export function describeQueries(open: () => Promise<Store>): void {
   });
 
   test("statistics of no runs are empty", async () => {
-    expect(
-      await fixture.store.read.runs.statistics(fixture.store.defaultTenantId, {}),
-    ).toMatchObject({
+    expect(await fixture.store.read.runs.statistics(fixture.tenantId, {})).toMatchObject({
       runCount: 0,
       errorCount: 0,
       latency: { count: 0, sum: 0, p50: null, p99: null },
@@ -138,15 +132,11 @@ export function describeQueries(open: () => Promise<Store>): void {
   test("projects are listed by name and in pages", async () => {
     await fixture.send({ post: ["c", "a", "b"].map((name) => wireRun({ session_name: name })) });
     const list = async (rest: { limit: number; offset: number; nameContains?: string }) =>
-      (await fixture.store.read.projects.list(fixture.store.defaultTenantId, rest)).map(
-        ({ name }) => name,
-      );
+      (await fixture.store.read.projects.list(fixture.tenantId, rest)).map(({ name }) => name);
     expect(await list({ limit: 2, offset: 0 })).toEqual(["a", "b"]);
     expect(await list({ limit: 2, offset: 2 })).toEqual(["c"]);
     expect(await list({ limit: 5, offset: 0, nameContains: "B" })).toEqual(["b"]);
-    expect(
-      await fixture.store.read.projects.find(fixture.store.defaultTenantId, randomUUID()),
-    ).toBeUndefined();
+    expect(await fixture.store.read.projects.find(fixture.tenantId, randomUUID())).toBeUndefined();
   });
 
   test("descendants are listed in execution order", async () => {
@@ -164,19 +154,15 @@ export function describeQueries(open: () => Promise<Store>): void {
   test("a share keeps its token until it is revoked", async () => {
     const run = wireRun();
     await fixture.send({ post: [run] });
-    const token = await fixture.store.write.runs.share(fixture.store.defaultTenantId, run.id);
-    expect(await fixture.store.write.runs.share(fixture.store.defaultTenantId, run.id)).toBe(token);
+    const token = await fixture.store.write.runs.share(fixture.tenantId, run.id);
+    expect(await fixture.store.write.runs.share(fixture.tenantId, run.id)).toBe(token);
     expect((await fixture.store.read.runs.findShared(token))?.row.id).toBe(run.id);
-    expect(
-      (await fixture.store.read.runs.find(fixture.store.defaultTenantId, run.id))?.shareToken,
-    ).toBe(token);
-    await fixture.store.write.runs.unshare(fixture.store.defaultTenantId, run.id);
+    expect((await fixture.store.read.runs.find(fixture.tenantId, run.id))?.shareToken).toBe(token);
+    await fixture.store.write.runs.unshare(fixture.tenantId, run.id);
     expect(await fixture.store.read.runs.findShared(token)).toBeUndefined();
-    expect(await fixture.store.write.runs.share(fixture.store.defaultTenantId, run.id)).not.toBe(
-      token,
-    );
+    expect(await fixture.store.write.runs.share(fixture.tenantId, run.id)).not.toBe(token);
     await expect(
-      fixture.store.write.runs.share(fixture.store.defaultTenantId, randomUUID()),
+      fixture.store.write.runs.share(fixture.tenantId, randomUUID()),
     ).rejects.toMatchObject({ status: 404, message: "Run not found" });
   });
 }

@@ -3,33 +3,40 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 // The writer thread is started from its built file, so the test uses the built engine.
 import { openSqliteStore } from "../dist/store/sqlite-store.js";
 import { formats } from "../src/store/schema.ts";
 import { databaseFile } from "../src/storage/sqlite/open-database.ts";
+import type { Store } from "../src/store/store.ts";
 import { openDatabase } from "../src/storage/sqlite/connection.ts";
 import { parseBatch } from "../src/runs/ingest/parse-batch.ts";
 import { describeProjects } from "./project-contract.ts";
 import { describeQueries } from "./query-contract.ts";
 import { describeIngest } from "./ingest-contract.ts";
 import { temporaryFolder } from "./support/running-server.ts";
+import { StoreFixture } from "./support/store-desk.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
-const folders: string[] = [];
-
 describe("the store in SQLite", () => {
-  const open = async () => {
-    const folder = await mkdtemp(join(tmpdir(), "millrace-store-"));
-    folders.push(folder);
-    return openSqliteStore(folder);
+  let folder: string;
+  let store: Store;
+  // One store for all tests, each with a tenant of its own: to open a store takes longer than most of the tests.
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "millrace-store-"));
+    store = await openSqliteStore(folder);
+  });
+  afterAll(async () => {
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const open = async (): Promise<StoreFixture> => {
+    const tenant = await store.write.tenants.create({ handle: null, displayName: "test" });
+    return new StoreFixture(store, tenant.id);
   };
   describeIngest(open);
   describeQueries(open);
   describeProjects(open);
-  afterAll(() =>
-    Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))),
-  );
 });
 
 test("stored data is there when the folder is opened again", async () => {

@@ -1,5 +1,5 @@
 import { ValidationError } from "../model/errors.ts";
-import { Fields, definedOf, parseList } from "../model/fields.ts";
+import { Fields, omitUndefined, parseList } from "../model/fields.ts";
 import { assertUuid } from "../model/ids.ts";
 import { assertChange } from "./http/assert-change.ts";
 import type { Call, CallOptions } from "./http/http.ts";
@@ -150,7 +150,7 @@ const toWire = ({
   traceFilter,
   treeFilter,
 }: ViewFields): Readonly<Record<string, unknown>> =>
-  definedOf({
+  omitUndefined({
     display_name: name,
     description,
     filter_string: filter,
@@ -161,7 +161,7 @@ const toWire = ({
 /** @throws {@link ResponseError} if `value` is not a view. */
 function parseView(value: unknown): View {
   const fields = new Fields(value, "view");
-  return definedOf({
+  return omitUndefined({
     id: fields.text("id"),
     projectId: fields.text("session_id"),
     name: fields.text("display_name"),

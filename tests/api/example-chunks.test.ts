@@ -23,8 +23,8 @@ const echo = on.post("*/examples/bulk", async ({ request }) =>
   HttpResponse.json((await request.json()) as object),
 );
 
-test("a million examples are sent in chunks, a few at a time, each once and in order", async () => {
-  const count = 1_000_000;
+test("100,000 examples are sent in chunks, a few at a time, each once and in order", async () => {
+  const count = 100_000;
   const seen = { ids: new Set<string>(), requests: 0, largest: 0, inFlight: 0, most: 0 };
   const server = createServer((request, response) => {
     seen.inFlight += 1;
@@ -65,10 +65,10 @@ test("a million examples are sent in chunks, a few at a time, each once and in o
     (id, n) => seen.ids.has(id) && (n === 0 || id > (exampleIds[n - 1] ?? "")),
   );
   expect(isInOrder).toBe(true);
-  expect(seen).toMatchObject({ requests: 1_000, largest: 1_000 });
+  expect(seen).toMatchObject({ requests: 100, largest: 1_000 });
   expect(seen.most).toBeLessThanOrEqual(4);
   expect(farthestAhead).toBeLessThanOrEqual(6_000);
-}, 180_000);
+});
 
 test("a request respects the server's limit of bytes, and a larger example is sent alone", async () => {
   const server = await mswServer(info(2_000), echo);

@@ -9,7 +9,7 @@ import type { RequestBody } from "../../src/api/http/request.ts";
 import { toBody } from "../../src/api/http/streamed-bodies.ts";
 import type { ByteSource } from "../../src/api/http/streamed-bodies.ts";
 import { createTestHttp } from "../support/api.ts";
-import { destroyConnection, loopbackServer } from "../support/loopback-server.ts";
+import { destroyConnection, loopbackServer, neverRespond } from "../support/loopback-server.ts";
 
 const bytesOf = async ({ content }: RequestBody): Promise<Buffer> => {
   if (content instanceof Uint8Array) {
@@ -185,7 +185,7 @@ test("an upload that makes progress may take longer than the time limit of one a
 });
 
 test("a stream or a server that stalls ends the upload with a TimeoutError", async () => {
-  await using server = await loopbackServer();
+  await using server = await loopbackServer({ info: neverRespond });
   const { http } = createTestHttp(server.endpoint, { attempts: 1, connection: { timeoutMs: 60 } });
   async function* quiet() {
     yield "x";

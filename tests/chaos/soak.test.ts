@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { loopBlockLimitMs, runSoak } from "./soak/run-soak.ts";
 
-/** Two minutes are enough for every fault. Outside of CI the soak is shorter and covers a part of the faults. */
-const minutes = process.env["CI"] === undefined ? 0.5 : 2;
+/** One minute is enough for every fault. Outside of CI the soak is shorter and covers a part of the faults. */
+const minutes = process.env["CI"] === undefined ? 0.5 : 1;
 const seed = Number(process.env["SOAK_SEED"] ?? Date.now() % 1_000_000);
 
 test(

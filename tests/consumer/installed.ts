@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { inject } from "vitest";
 
 const run = promisify(execFile);
 
@@ -21,20 +22,18 @@ export interface Installed {
 }
 
 /**
- * Packs the SDK as it would be published and unpacks it next to links to its dependencies. The result is the same as of
- * `npm install millrace`, but without a registry. Requires a build.
+ * Unpacks the packed SDK next to links to its dependencies. The result is the same as of `npm install millrace`, but
+ * without a registry.
  */
 export async function installPacked(): Promise<Installed> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-consumer-"));
   const packageFolder = join(folder, "node_modules", "millrace");
   await mkdir(packageFolder, { recursive: true });
-  await run("npm", ["pack", "--ignore-scripts", "--pack-destination", folder], {
-    cwd: repositoryRoot,
-  });
-  const { version, dependencies } = parseManifest(
+  const packed = inject("packedPackages");
+  const { dependencies } = parseManifest(
     await readFile(join(repositoryRoot, "package.json"), "utf8"),
   );
-  const tarball = join(folder, `millrace-${version}.tgz`);
+  const tarball = join(packed.folder, packed.packages[0].filename);
   await run("tar", ["-xzf", tarball, "-C", packageFolder, "--strip-components=1"]);
   const link = (name: string): Promise<void> => linkModule(folder, name);
   await Promise.all(dependencies.map(link));

@@ -1,17 +1,15 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { inject } from "vitest";
 import { repositoryRoot } from "./installed.ts";
+import type { PackedPackage } from "./packed-packages.ts";
 
 const run = promisify(execFile);
-
-/** The folders of the published packages. */
-const publishedFolders = [".", "server", "cli"] as const;
 
 /** An npm registry on this machine with our three packages as they would be published. */
 export interface LocalRegistry extends AsyncDisposable {
@@ -20,26 +18,12 @@ export interface LocalRegistry extends AsyncDisposable {
   readonly environment: NodeJS.ProcessEnv;
 }
 
-interface Packed {
-  readonly name: string;
-  readonly version: string;
-  readonly filename: string;
-  readonly integrity: string;
-}
-
 /**
- * Packs the three packages and serves them to npm. Requests for any other package are redirected to the configured
- * registry. Commands from the documentation can then run unchanged. Requires a build.
+ * Serves the three packed packages to npm. Requests for any other package are redirected to the configured registry.
+ * Commands from the documentation can then run unchanged.
  */
 export async function startLocalRegistry(): Promise<LocalRegistry> {
-  const folder = await mkdtemp(join(tmpdir(), "millrace-registry-"));
-  const packing = ["pack", "--ignore-scripts", "--json", "--pack-destination", folder];
-  const { stdout } = await run(
-    "npm",
-    [...packing, ...publishedFolders.map((name) => `./${name}`)],
-    { cwd: repositoryRoot },
-  );
-  const packed = JSON.parse(stdout) as readonly Packed[];
+  const { folder, packages } = inject("packedPackages");
   const upstream = await npmSetting("registry");
   const files = new Map<string, Buffer>();
   const server = createServer((request, response) => {
@@ -56,7 +40,7 @@ export async function startLocalRegistry(): Promise<LocalRegistry> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  for (const one of packed) {
+  for (const one of packages) {
     const tarball = await readFile(join(folder, one.filename));
     const manifest = await readManifest(join(folder, one.filename));
     files.set(one.filename, tarball);
@@ -65,10 +49,9 @@ export async function startLocalRegistry(): Promise<LocalRegistry> {
   const close = async (): Promise<void> => {
     server.closeAllConnections();
     server.close();
-    await rm(folder, { recursive: true, force: true });
   };
   return {
-    version: packed[0]?.version ?? "",
+    version: packages[0].version,
     environment: {
       npm_config_registry: url,
       npm_config_globalconfig: await npmSetting("globalconfig"),
@@ -87,7 +70,7 @@ async function readManifest(tarball: string): Promise<object> {
 }
 
 /** The registry's document about a package. */
-const documentOf = (manifest: object, one: Packed & { readonly url: string }): unknown => ({
+const documentOf = (manifest: object, one: PackedPackage & { readonly url: string }): unknown => ({
   name: one.name,
   "dist-tags": { latest: one.version },
   versions: {

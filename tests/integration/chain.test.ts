@@ -5,7 +5,7 @@ import * as fc from "fast-check";
 import { startServer } from "@millrace/server";
 import { Client } from "millrace";
 import type { ClientOptions, KeyValues, RunTree, WireRun } from "millrace";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 
 /** Everything here is real: the client, worker threads, sockets, the server's threads, SQLite. */
 let folder = "";
@@ -50,6 +50,20 @@ async function read(id: string): Promise<WireRun> {
   const response = await fetch(`${server.url}/runs/${id}`);
   expect(response.status).toBe(200);
   return (await response.json()) as WireRun;
+}
+
+/** Reads many runs, as many at a time as the server returns. */
+async function readMany(ids: readonly string[]): Promise<readonly WireRun[]> {
+  const runs: WireRun[] = [];
+  for (let from = 0; from < ids.length; from += 100) {
+    const response = await fetch(`${server.url}/runs/query`, {
+      method: "POST",
+      body: JSON.stringify({ id: ids.slice(from, from + 100), limit: 100 }),
+    });
+    expect(response.status).toBe(200);
+    runs.push(...((await response.json()) as { readonly runs: readonly WireRun[] }).runs);
+  }
+  return runs;
 }
 
 /** Converts a run that was read back to the form of {@link Expected}. */
@@ -129,9 +143,15 @@ test("3,000 runs of every shape are read back as they were recorded", async () =
   const stats = client.stats();
   const ends = [...expected.values()].filter(({ ended }) => ended).length;
   expect(stats).toMatchObject({ accepted: 3_000 + ends, delivered: 3_000 + ends, pending: 0 });
-  for (const [id, run] of expected) {
-    expect(comparable(await read(id))).toEqual(run);
+  const found = new Map((await readMany([...expected.keys()])).map((run) => [run.id, run]));
+  for (const [index, [id, run]] of [...expected].entries()) {
+    expect(comparable(found.get(id) as WireRun)).toEqual(run);
+    // A list and a single run are read by different routes.
+    if (index % 10 === 0) {
+      expect(comparable(await read(id))).toEqual(run);
+    }
   }
+  expect(found.size).toBe(3_000);
   await client.close();
 }, 120_000);
 
@@ -247,12 +267,11 @@ describe("promises on the whole chain", () => {
   });
 
   test("no variable of the environment is in a run", async () => {
-    process.env["MILLRACE_TEST_SECRET"] = "canary-in-the-environment";
+    vi.stubEnv("MILLRACE_TEST_SECRET", "canary-in-the-environment");
     const client = openClient({ endpoint: server.url });
     const run = client.startRun({ name: "environment" });
     run.end();
     await client.flush();
     expect(JSON.stringify(await read(run.id))).not.toContain("canary-in-the-environment");
-    delete process.env["MILLRACE_TEST_SECRET"];
   });
 });

@@ -35,7 +35,7 @@ const run = client.startRun({ name: "values", inputs: values });
 values.mutable.before = false;
 values.map.set("late", 1);
 values.buffer.fill(0);
-run.end({ keys: Object.fromEntries(Array.from({ length: 1_000_000 }, (_, i) => ["k" + i, i])) });
+run.end({ keys: Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => ["k" + i, i])) });
 client.startRun({ name: "longest", inputs: { text: "x".repeat(2 ** 29 - 24), after: 1 } }).end();
 const { truncated, accepted, lost } = client.stats();
 process.stdout.write(JSON.stringify({ truncated, accepted, lost }) + "\\n");
@@ -124,7 +124,7 @@ test.each(paths)(
     expect(JSON.stringify(inputs)).toContain("[too deep: 500 levels]");
     const { keys } = outputs as { keys: Record<string, unknown> };
     expect(keys["k1000"]).toBe(1_000);
-    expect(keys["[truncated]"]).toBe(`${1_000_000 - Object.keys(keys).length + 1} more keys`);
+    expect(keys["[truncated]"]).toBe(`${100_000 - Object.keys(keys).length + 1} more keys`);
     expect(found.get("longest")?.["inputs"]).toEqual({
       text: expect.stringMatching(/^x{300000,}…\[truncated: 53\d{7} more characters\]$/) as string,
       after: 1,

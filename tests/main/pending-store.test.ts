@@ -4,7 +4,9 @@ import { PendingStore } from "../../src/delivery/pending-store.ts";
 import { countRecords } from "../../src/tracing/tape/tally.ts";
 import type { Tape } from "../../src/tracing/tape/tape.ts";
 import { createTestBatcher } from "../support/batching.ts";
-import { openSpool } from "../support/spooling.ts";
+import { openSpool, useSpoolFolders } from "../support/spooling.ts";
+
+useSpoolFolders();
 
 /** Longer than the time until a file that was synced to disk is closed. */
 const closedMs = 100;

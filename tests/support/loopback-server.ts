@@ -38,7 +38,7 @@ export interface LoopbackServer extends AsyncDisposable {
 export interface LoopbackOptions {
   /** Responses for paths that contain `/runs`, in turn; the last one repeats. @defaultValue 202 */
   readonly runs?: readonly ScriptedResponse[];
-  /** The response for `/info` and every other path. @defaultValue never responds */
+  /** The response for `/info` and every other path. @defaultValue 404, as of a server without `/info` */
   readonly info?: ScriptedResponse;
   /** Called when a request begins, before its body arrives. A response that it sends replaces the scripted one. */
   readonly onBegin?: (request: IncomingMessage, response: ServerResponse) => void;
@@ -50,7 +50,9 @@ export interface LoopbackOptions {
 
 /** A server on loopback that sends scripted responses and keeps the requests that it received. */
 export async function loopbackServer(options: LoopbackOptions = {}): Promise<LoopbackServer> {
-  const { runs = [{ status: 202, body: "{}" }], info, host = "127.0.0.1", socketPath } = options;
+  const { runs = [{ status: 202, body: "{}" }], host = "127.0.0.1", socketPath } = options;
+  // A client waits for this response before it sends its first runs.
+  const { info = { status: 404, body: "{}" } } = options;
   const requests: ReceivedRequest[] = [];
   const sockets = new Set<Socket>();
   const counts = { connections: 0, runs: 0 };

@@ -5,16 +5,18 @@ import { afterEach, beforeEach } from "vitest";
 import { Spool } from "../../src/workers/spool/spool.ts";
 import type { SpoolLoss, SpoolOptions } from "../../src/workers/spool/spool-options.ts";
 
-/** The spool folder of the current test; each test gets a new one. */
+/** The spool folder of the current test. */
 export const testSpool = { folder: "" };
 
-beforeEach(() => {
-  testSpool.folder = mkdtempSync(join(tmpdir(), "millrace-spool-"));
-});
-
-afterEach(() => {
-  rmSync(testSpool.folder, { recursive: true, force: true });
-});
+/** Gives each test of the calling file a new spool folder, which is deleted after the test. */
+export function useSpoolFolders(): void {
+  beforeEach(() => {
+    testSpool.folder = mkdtempSync(join(tmpdir(), "millrace-spool-"));
+  });
+  afterEach(() => {
+    rmSync(testSpool.folder, { recursive: true, force: true });
+  });
+}
 
 export interface OpenedSpool {
   readonly spool: Spool;

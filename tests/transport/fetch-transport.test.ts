@@ -8,21 +8,14 @@ import { createTestConnection, neverAborted } from "../support/connections.ts";
 import { neverRespond, loopbackServer } from "../support/loopback-server.ts";
 import { batchOf, manyRuns } from "../support/run-batch.ts";
 
-const transportTo = (endpoint: string, limit = 4_194_304) =>
-  createFetchTransport(
-    createTestConnection(endpoint, { timeoutMs: 3_000 }),
-    limit,
-    () => undefined,
-  );
+const transportTo = (endpoint: string, limit = 4_194_304, timeoutMs = 3_000) =>
+  createFetchTransport(createTestConnection(endpoint, { timeoutMs }), limit, () => undefined);
 
-const sinkTo = (endpoint: string): HttpSink => {
-  const connection = createTestConnection(endpoint, {
-    timeoutMs: 3_000,
-    apiKey: "the-key-of-the-test",
-  });
+const sinkTo = (endpoint: string, timeoutMs = 3_000): HttpSink => {
+  const connection = createTestConnection(endpoint, { timeoutMs, apiKey: "the-key-of-the-test" });
   return new HttpSink({
     connection,
-    dispatcher: transportTo(endpoint),
+    dispatcher: transportTo(endpoint, undefined, timeoutMs),
     state: new ServerState(connection),
     traffic: new SharedTraffic(),
   });
@@ -59,7 +52,11 @@ describe("the sink over fetch", () => {
     const sink = sinkTo(server.endpoint);
     const one = batchOf(manyRuns(1));
     expect(await sink.send(one, neverAborted())).toMatchObject({ kind: "retry", afterMs: 7_000 });
-    expect(await sink.send(one, neverAborted())).toMatchObject({ kind: "retry", code: "TIMEOUT" });
+    const impatient = sinkTo(server.endpoint, 200);
+    expect(await impatient.send(one, neverAborted())).toMatchObject({
+      kind: "retry",
+      code: "TIMEOUT",
+    });
     expect(await sinkTo("http://127.0.0.1:9").send(one, neverAborted())).toMatchObject({
       kind: "retry",
       code: "NETWORK",

@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { DeadLetters, parseDeadLetter } from "../../src/workers/spool/dead-letters.ts";
 import { readSegment, saltOf } from "../../src/workers/spool/spool-format.ts";
-import { testSpool } from "../support/spooling.ts";
+import { testSpool, useSpoolFolders } from "../support/spooling.ts";
+
+useSpoolFolders();
 
 const note = {
   at: 1_795_000_000_000,

@@ -21,7 +21,10 @@ import {
   testSpool,
   recoverSpool,
   takeAll,
+  useSpoolFolders,
 } from "../support/spooling.ts";
+
+useSpoolFolders();
 
 describe("a disk that fails", () => {
   test("a full disk throws, leaves no partial tape, and is used again when it has space", async () => {

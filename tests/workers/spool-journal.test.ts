@@ -9,7 +9,10 @@ import {
   recoverSpool,
   segmentPaths,
   takeAll,
+  useSpoolFolders,
 } from "../support/spooling.ts";
+
+useSpoolFolders();
 
 const write = (journal: { append: (record: Uint8Array) => void }, ...texts: readonly string[]) => {
   for (const text of texts) {

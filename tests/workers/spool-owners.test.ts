@@ -11,7 +11,10 @@ import {
   testSpool,
   recoverSpool,
   takeAll,
+  useSpoolFolders,
 } from "../support/spooling.ts";
+
+useSpoolFolders();
 
 /** The pid of a process that has ended. */
 const deadPid = (): number => spawnSync(process.execPath, ["--version"]).pid;

@@ -24,7 +24,10 @@ import {
   openSpool,
   testSpool,
   recoverSpool,
+  useSpoolFolders,
 } from "../support/spooling.ts";
+
+useSpoolFolders();
 
 /** A user id that no user has. */
 const otherUserId = 54_321;

@@ -13,7 +13,10 @@ import {
   recoverSpool,
   segmentPaths,
   takeAll,
+  useSpoolFolders,
 } from "../support/spooling.ts";
+
+useSpoolFolders();
 
 describe("an appended tape", () => {
   test("is read by the same client, in order and once; then the file is removed", async () => {

@@ -21,6 +21,9 @@ const longPlanMs = 600_000;
 const longOutageMs = 120_000;
 const hourMs = 3_600_000;
 
+/** The time in which every fault occurs once, for any seed. Shorter plans down to the half of it have shorter faults. */
+const allFaultsMs = 120_000;
+
 /** Creates the plan for a seed, always the same one. Every fault occurs once before any occurs again. */
 export function planOf({ seed, durationMs }: PlanOptions): readonly Step[] {
   const random = new Random(seed);
@@ -61,16 +64,17 @@ function faultSteps(random: Random, durationMs: number): readonly Step[] {
   let remaining: string[] = [];
   let atMs = random.integer(200, 1_000);
   let needsLongOutage = durationMs >= longPlanMs;
+  const pace = Math.min(1, Math.max(0.5, durationMs / allFaultsMs));
   while (atMs < durationMs) {
     remaining = remaining.length === 0 ? random.shuffled(faultNames) : remaining;
     const fault = remaining.pop() ?? down;
     steps.push({ atMs, is: "fault", fault });
     const isLong = fault === down && needsLongOutage && atMs + longOutageMs < durationMs;
     needsLongOutage &&= !isLong;
-    atMs += isLong ? longOutageMs : random.integer(500, 2_000);
+    atMs += isLong ? longOutageMs : pace * random.integer(500, 2_000);
     if (random.chance(0.7)) {
       steps.push({ atMs, is: "fault", fault: "none" });
-      atMs += random.integer(200, 700);
+      atMs += pace * random.integer(200, 700);
     }
   }
   return steps;

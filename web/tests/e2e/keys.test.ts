@@ -3,10 +3,11 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startBrowser } from "../support/browser.ts";
 import { effects, isFocused, press } from "../support/key-effects.ts";
-import { openPage, screenshots } from "../support/opened-page.ts";
+import { openPage } from "../support/opened-page.ts";
 import type { OpenedPage } from "../support/opened-page.ts";
 import { recordAnswer } from "../support/recordings.ts";
 import { recordScreens } from "../support/screens.ts";
+import { showScreen } from "../support/screenshots.ts";
 import { recordAssistant } from "../support/trace-recordings.ts";
 
 const browser = await startBrowser();
@@ -130,7 +131,7 @@ describe.skipIf(browser === undefined)("the keyboard shortcuts, in Chromium", ()
     async (name) => {
       await open(name);
       const shortcuts = await readShortcuts();
-      await page.screenshot({ path: `${screenshots}/keys-${name}.png` });
+      await showScreen(page, `keys-${name}`);
       expect(new Set(shortcuts.map(([keys]) => keys)).size, "distinct keys").toBe(shortcuts.length);
       const failures: string[] = [];
       await open(name);

@@ -5,6 +5,7 @@ import { recordAnswer } from "../support/recordings.ts";
 import { openPage } from "../support/opened-page.ts";
 import type { OpenedPage } from "../support/opened-page.ts";
 import { recordScreens } from "../support/screens.ts";
+import { showScreen } from "../support/screenshots.ts";
 import type { Screens } from "../support/screens.ts";
 
 const browser = await startBrowser();
@@ -54,7 +55,7 @@ describe.skipIf(browser === undefined)("every screen of a server with data, in C
         await page.waitForFunction(
           () => document.querySelector('[aria-label^="Loading"]') === null,
         );
-        await page.screenshot({ path: `temp/web/all-${name}-${colorScheme}-${width}.png` });
+        await showScreen(page, `all-${name}-${colorScheme}-${width}`);
         const axe = await findFaults(page);
         const wide = await findSidewaysScrollers();
         const small = width < 400 ? await findSmallTargets() : [];

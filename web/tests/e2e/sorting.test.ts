@@ -3,7 +3,8 @@ import type { Client } from "millrace";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startBrowser } from "../support/browser.ts";
-import { openPage, screenshots } from "../support/opened-page.ts";
+import { openPage } from "../support/opened-page.ts";
+import { screenshots } from "../support/screenshots.ts";
 import type { OpenedPage } from "../support/opened-page.ts";
 import {
   latencyOf,

@@ -7,7 +7,7 @@ import { env } from "node:process";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startBrowser } from "../support/browser.ts";
-import { screenshots } from "../support/opened-page.ts";
+import { screenshots } from "../support/screenshots.ts";
 import { WatchedPage } from "../support/watched-page.ts";
 
 /** A data folder that `npm --prefix bench run queries -- --data` has filled. Without it, the test fills a small store. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startBrowser } from "../support/browser.ts";
-import { openPage, screenshots } from "../support/opened-page.ts";
+import { openPage } from "../support/opened-page.ts";
+import { screenshots } from "../support/screenshots.ts";
 import type { OpenedPage } from "../support/opened-page.ts";
 import { recordForest } from "../support/trace-recordings.ts";
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { findFaults } from "../support/axe.ts";
 import { startBrowser } from "../support/browser.ts";
-import { openPage, screenshots } from "../support/opened-page.ts";
+import { openPage } from "../support/opened-page.ts";
+import { screenshots } from "../support/screenshots.ts";
 import type { OpenedPage } from "../support/opened-page.ts";
 import { recordAssistant } from "../support/trace-recordings.ts";
 

@@ -6,9 +6,7 @@ import { join } from "node:path";
 import { Client } from "millrace";
 import type { Page } from "playwright-core";
 import type { TestBrowser } from "./browser.ts";
-
-/** The folder for screenshots, which a person can look at. */
-export const screenshots = "temp/web";
+import { screenshots } from "./screenshots.ts";
 
 /** A server, a client, and a browser page that records everything that goes wrong in it. */
 export interface OpenedPage {

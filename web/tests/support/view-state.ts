@@ -1,21 +1,21 @@
 import type { Page } from "playwright-core";
 import { findFaults } from "./axe.ts";
-import { screenshots } from "./opened-page.ts";
+import { showScreen, takesAllScreenshots } from "./screenshots.ts";
 
-/** Takes screenshots in the light theme on a wide screen and in the dark theme on a narrow one. Returns what axe finds. */
+const narrowAndDark = ["dark", 390] as const;
+const looks = takesAllScreenshots ? [["light", 1_280] as const, narrowAndDark] : [narrowAndDark];
+
+/** Shows the page in the dark theme on a narrow screen, and returns what axe finds there. */
 export async function picture(page: Page, name: string): Promise<readonly string[]> {
   const problems: string[] = [];
-  for (const [colorScheme, width] of [
-    ["light", 1_280],
-    ["dark", 390],
-  ] as const) {
+  for (const [colorScheme, width] of looks) {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height: 800 });
     await page.waitForFunction(
       (wanted) => document.documentElement.dataset["mantineColorScheme"] === wanted,
       colorScheme,
     );
-    await page.screenshot({ path: `${screenshots}/states-${name}-${colorScheme}-${width}.png` });
+    await showScreen(page, `states-${name}-${colorScheme}-${width}`);
   }
   problems.push(
     ...(await findFaults(page)).map(({ id, elements }) => `${id}: ${elements.join(" ")}`),

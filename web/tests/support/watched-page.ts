@@ -1,6 +1,7 @@
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 import type { TestBrowser } from "./browser.ts";
+import { takesAllScreenshots } from "./screenshots.ts";
 
 /** The result of axe's accessibility audit. */
 interface AxeResult {
@@ -34,8 +35,11 @@ export class WatchedPage {
     return watched;
   }
 
-  /** Saves screenshots in both themes, wide and narrow, as `temp/web/<name>-….png`. */
+  /** Saves screenshots in both themes, wide and narrow, as `temp/web/<name>-….png`, if all are wanted. */
   async picture(name: string): Promise<void> {
+    if (!takesAllScreenshots) {
+      return;
+    }
     for (const scheme of ["light", "dark"] as const) {
       for (const [width, height] of [
         [1280, 800],
