@@ -13,8 +13,9 @@ export function countRedacted(
     ledger.warn("redactionFailure");
   }
   if (failed > 0) {
-    reporter.log("redactionFailure", () => {
-      return "A rule of the option redact failed: the affected records were masked completely.";
-    });
+    reporter.logLater(
+      "redactionFailure",
+      "A rule of the option redact failed: the affected records were masked completely.",
+    );
   }
 }

@@ -244,13 +244,16 @@ export class Delivery {
       tape.journal?.discard();
       return counted;
     }
+    const result = { delivered: counted.delivered, lost: counted.lost + tally.pending };
+    // The records are counted in the last step: if a recording call evicts the tape when the program's stack is exhausted,
+    // and a step before it fails, the tape stays in the queue.
     if (!this.#spool(tape, tally.pending)) {
       if (detail !== undefined) {
         this.#options.reporter.log(`${reason} detail`, () => detail);
       }
       this.#options.ledger.lose(reason, tally.pending);
     }
-    return { delivered: counted.delivered, lost: counted.lost + tally.pending };
+    return result;
   }
 
   /** Stores refused records before the tape is reused. */
@@ -291,10 +294,9 @@ export class Delivery {
     }
     const isOnDisk = tape.journal?.keep(records) === true || this.#append(tape, records);
     if (isOnDisk) {
-      ledger.spooled += records;
-      reporter.publish("spooled", { records });
-      reporter.log("spooled", () => `${records} records were written to the spool`, "info");
       onSpooled?.();
+      reporter.reportSpooled(records);
+      ledger.spooled += records;
     }
     return isOnDisk;
   }
@@ -307,7 +309,7 @@ export class Delivery {
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       ledger.warn("spoolUnwritable");
-      reporter.log("spoolUnwritable", () => `The spool can't be written: ${reason}`);
+      reporter.logLater("spoolUnwritable", `The spool can't be written: ${reason}`);
       return false;
     } finally {
       // The journal does not contain all records, or some of them were delivered.

@@ -42,7 +42,7 @@ export function openSpool(
     onLost: (loss) => countLoss(loss, ledger),
     onTrouble: (kind, message) => {
       ledger.warn(kind);
-      reporter.log(kind, () => `The spool: ${message}`);
+      reporter.logLater(kind, `The spool: ${message}`);
     },
     // A worker has masked most records already. Those are not searched again.
     ...(redactor === undefined

@@ -11,6 +11,7 @@ import { SharedTraffic } from "../model/records/shared-traffic.ts";
 import { Ledger } from "../tracing/queue/ledger.ts";
 import { encodeEnd, encodeStart, encodeWire } from "../tracing/tape/record-encoder.ts";
 import type { RecordedRun, Recorder, WarningKind } from "../tracing/tape/recorder.ts";
+import { NextTurn } from "../model/next-turn.ts";
 import { sumOfResults } from "../tracing/queue/flush-counts.ts";
 import { createSampler, traceIdOf } from "../tracing/runs/sampling.ts";
 import type { Journal, Tape } from "../tracing/tape/tape.ts";
@@ -53,6 +54,7 @@ export class Recording implements Recorder, Endable {
   readonly #reports: SenderReports;
   readonly #storage: Storage | undefined;
   readonly #replay: Replay | undefined;
+  readonly #replayTurn = new NextTurn(() => this.#replay?.wake());
   readonly #traffic = new SharedTraffic();
   readonly #failures: DeliveryFailures;
   readonly #pendingStore: PendingStore | undefined;
@@ -75,7 +77,7 @@ export class Recording implements Recorder, Endable {
     this.#maySend = sendsNothing(options) === undefined;
     this.#ledger = new Ledger(
       (reason, records) => this.#reporter.reportLoss(reason, records),
-      (reason) => this.#reporter.log(`cut ${reason}`, () => cutTexts[reason]),
+      (reason) => this.#reporter.logLater(`cut ${reason}`, cutTexts[reason]),
     );
     this.#storage = openSpool(options, this.#ledger, this.#reporter);
     this.#pool = new WorkerPool({
@@ -111,7 +113,7 @@ export class Recording implements Recorder, Endable {
       deadLetters: this.#storage?.deadLetters,
       // The worker's message about the refusal may arrive after its report.
       onRefused: () => this.#failures.log(this.#reporter),
-      onSpooled: () => this.#replay?.wake(),
+      onSpooled: () => this.#replayTurn.request(),
       onServer: ({ senderStats }) => {
         if (senderStats && options.reportStats) {
           this.#reports.start();
@@ -184,7 +186,7 @@ export class Recording implements Recorder, Endable {
   warn(kind: WarningKind, message: string): void {
     this.#ledger.warn(kind);
     // Each unknown option is logged separately, even if several occur within a minute.
-    this.#reporter.log(kind === "unknownOption" ? message : kind, () => message);
+    this.#reporter.logLater(kind === "unknownOption" ? message : kind, message);
   }
 
   /**

@@ -9,7 +9,7 @@ import type { ShipReport } from "../model/records/shipping.ts";
 import { lossTexts } from "../model/stats.ts";
 import type { Logger, LossReason } from "../model/stats.ts";
 import type { CutReason } from "../tracing/queue/ledger.ts";
-import { assertStackRoom } from "../tracing/queue/stack-room.ts";
+import { NextTurn } from "../model/next-turn.ts";
 
 /** Milliseconds before the same kind of message is logged again. */
 const repeatAfterMs = 60_000;
@@ -52,6 +52,11 @@ export class Reporter {
   readonly #lastFailure: () => string | undefined;
   readonly #silentUntil = new Map<string, number>();
   readonly #unreported = new Map<LossReason, number>();
+  /** Losses, spooled records and messages that the next turn reports. */
+  readonly #unpublished = new Map<LossReason, number>();
+  #spooled = 0;
+  readonly #postponed = new Map<string, string>();
+  readonly #turn = new NextTurn(() => this.#reportPostponed());
   #timer: NodeJS.Timeout | undefined;
   #hasServer = false;
 
@@ -83,15 +88,53 @@ export class Reporter {
     }
   }
 
-  /** Logs a loss: immediately, or together with other losses of the same kind after a minute. */
+  /**
+   * Reports a loss in the next turn of the event loop, together with others for the same reason. It
+   * is logged then, or after a minute.
+   *
+   * Not in this call, because a recording call may report a loss when the program's stack is
+   * exhausted. Standard error or a subscriber of a channel, interrupted there, could be left broken
+   * or end the process.
+   */
   reportLoss(reason: LossReason, records: number): void {
-    this.publish("dropped", { reason, records });
-    if (reason === "misconfigured") {
-      // The invalid variable was logged when the client was created.
-      return;
+    this.#turn.request();
+    this.#unpublished.set(reason, (this.#unpublished.get(reason) ?? 0) + records);
+  }
+
+  /** Reports that records were written to the spool, as {@link reportLoss} does. */
+  reportSpooled(records: number): void {
+    this.#turn.request();
+    this.#spooled += records;
+  }
+
+  /** Logs in the next turn of the event loop, as {@link reportLoss} does. */
+  logLater(kind: string, message: string): void {
+    this.#turn.request();
+    this.#postponed.set(kind, message);
+  }
+
+  /** Publishes and logs what was reported in recording calls. */
+  #reportPostponed(): void {
+    for (const [kind, message] of this.#postponed) {
+      this.log(kind, () => message);
     }
-    this.#unreported.set(reason, (this.#unreported.get(reason) ?? 0) + records);
-    this.log(reason, () => this.#lossText(reason), "error");
+    this.#postponed.clear();
+    if (this.#spooled > 0) {
+      const records = this.#spooled;
+      this.#spooled = 0;
+      this.publish("spooled", { records });
+      this.log("spooled", () => `${records} records were written to the spool`, "info");
+    }
+    const losses = [...this.#unpublished];
+    this.#unpublished.clear();
+    for (const [reason, records] of losses) {
+      this.publish("dropped", { reason, records });
+      // For the reason `misconfigured`, the invalid variable was logged when the client was created.
+      if (reason !== "misconfigured") {
+        this.#unreported.set(reason, (this.#unreported.get(reason) ?? 0) + records);
+        this.log(reason, () => this.#lossText(reason), "error");
+      }
+    }
     if (this.#unreported.size > 0 && this.#timer === undefined) {
       this.#timer = setTimeout(() => this.logRemaining(), repeatAfterMs);
       // Unref'd: if the process ends earlier, the remaining losses are logged when the client
@@ -100,8 +143,10 @@ export class Reporter {
     }
   }
 
-  /** Logs the losses that were not logged yet. */
+  /** Logs everything that was not logged yet. */
   logRemaining(): void {
+    this.#turn.cancel();
+    this.#reportPostponed();
     clearTimeout(this.#timer);
     this.#timer = undefined;
     for (const reason of this.#unreported.keys()) {
@@ -120,11 +165,7 @@ export class Reporter {
     ].join(". ");
   }
 
-  /**
-   * Logs unless `kind` was logged within the last minute.
-   *
-   * @throws RangeError if there is not enough stack left.
-   */
+  /** Logs unless `kind` was logged within the last minute. A recording call uses {@link logLater}. */
   log(kind: string, message: () => string, level: MessageLevel = "warn"): void {
     if (!isLogged(level, this.#level)) {
       return;
@@ -133,8 +174,6 @@ export class Reporter {
     if (now < (this.#silentUntil.get(kind) ?? Number.NEGATIVE_INFINITY)) {
       return;
     }
-    // A log entry that is interrupted by a stack overflow would stay incomplete.
-    assertStackRoom();
     this.#silentUntil.set(kind, now + repeatAfterMs);
     logThrough(this.#logger, level, message());
   }

@@ -14,9 +14,9 @@ import { recorder } from "../tracing/tape/recorder.ts";
 import type { Recorder, TracingClient } from "../tracing/tape/recorder.ts";
 import { startRun } from "../tracing/runs/context.ts";
 import type { StartOptions } from "../tracing/runs/context.ts";
+import { noopRun } from "../tracing/runs/run-tree.ts";
 import type { RunTree } from "../tracing/runs/run-tree.ts";
-import { uncounted } from "../tracing/queue/stack-room.ts";
-import { noopRun } from "../tracing/runs/noop-run.ts";
+import { uncounted } from "../tracing/queue/ledger.ts";
 import { createApi } from "./resources.ts";
 import type { Api, Resources } from "./resources.ts";
 import { watchEnd } from "../delivery/lifecycle.ts";
@@ -109,7 +109,7 @@ export class Client implements TracingClient {
     try {
       return startRun(this, options);
     } catch {
-      // The stack is exhausted. `startRun` throws nothing else.
+      // The program called this when its stack was exhausted. `startRun` throws nothing else.
       localUncounted.records += 1;
       return localNoopRun;
     }
@@ -123,6 +123,7 @@ export class Client implements TracingClient {
     try {
       this.#recording.recordWire("post", idOf(run), run);
     } catch {
+      // As in `startRun`.
       localUncounted.records += 1;
     }
     return done;
@@ -133,6 +134,7 @@ export class Client implements TracingClient {
     try {
       this.#recording.recordWire("patch", id, patch);
     } catch {
+      // As in `startRun`.
       localUncounted.records += 1;
     }
     return done;

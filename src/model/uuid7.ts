@@ -54,7 +54,6 @@ export function createUuid7Generator({ now, random }: Uuid7Sources): Uuid7Genera
   let counter = 0;
 
   const startMillisecond = (next: number): void => {
-    ms = next;
     const hex = next.toString(16).padStart(12, "0");
     idBytes.write(hex.slice(0, 8), 0, "latin1");
     idBytes.write(hex.slice(8), 9, "latin1");
@@ -62,6 +61,7 @@ export function createUuid7Generator({ now, random }: Uuid7Sources): Uuid7Genera
     // counter overflows.
     counter = pool.readUInt32LE(used) >>> 1;
     used += 4;
+    ms = next;
   };
 
   const writeHexPair = (at: number, byte: number): void => {
@@ -69,6 +69,8 @@ export function createUuid7Generator({ now, random }: Uuid7Sources): Uuid7Genera
   };
 
   const create = (at = now()): string => {
+    // If an exhausted stack interrupts this call, `idBytes` is not the text of any id.
+    last = "";
     const time = Math.floor(at);
     if (used + bytesPerId > poolBytes) {
       random(pool);

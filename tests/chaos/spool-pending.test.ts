@@ -211,6 +211,10 @@ test("an unwritable disk causes a warning, and loses nothing that is in memory",
   record(created, 400);
   expect(await created.flush({ timeoutMs: 300 })).toMatchObject({ pending: 800, lost: 0 });
   expect(created.stats().warnings).toMatchObject({ spoolUnwritable: 1 });
+  // The warning is logged in the next turn of the event loop.
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
   expect(lines.join("\n")).toMatch(/The spool: .*(quota|spoolQuotaBytes)/);
   server.status = 202;
   expect(await created.flush({ timeoutMs: 12_000 })).toMatchObject({ delivered: 800 });

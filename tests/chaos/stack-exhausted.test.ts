@@ -1,3 +1,9 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { Client, currentRun, traceable, withRun } from "millrace";
 import type { ClientOptions } from "millrace";
@@ -171,6 +177,52 @@ test("tapes that are cut when the stack is exhausted are sent once and completel
   expect(lost.unencodable).toBeGreaterThan(0);
   expect(delivered).toBeGreaterThan(5_000);
 }, 120_000);
+
+const policies: readonly (readonly [string, ClientOptions])[] = [
+  ["drop-oldest", { overflow: "drop-oldest" }],
+  ["drop-newest, by count", { maxQueueRecords: 100 }],
+  ["drop-oldest, by count", { overflow: "drop-oldest", maxQueueRecords: 100 }],
+  ["spool", { overflow: "spool", spoolDir: "" }],
+  ["spool-first", { durability: "spool-first", spoolDir: "" }],
+];
+
+test.each(policies)(
+  "with a full queue and an exhausted stack, %s counts each record once",
+  async (_name, { spoolDir, ...options }) => {
+    const folder = mkdtempSync(join(tmpdir(), "millrace-stack-"));
+    const client = openClient({
+      tapeBytes: 8_192,
+      maxQueueBytes: 65_536,
+      ...(spoolDir === undefined ? {} : { spoolDir: folder }),
+      ...options,
+    });
+    const text = "x".repeat(500);
+    for (let round = 0; round < 3; round++) {
+      callWithLittleStack(400, () => client.startRun({ inputs: { text } }).end({ text }));
+      await wait(20);
+    }
+    await client.close({ timeoutMs: 30_000 });
+    rmSync(folder, { recursive: true });
+    const { accepted, delivered, dropped, rejected, spooled, pending, lost } = client.stats();
+    expect({ pending, rejected, accepted }).toEqual({
+      pending: 0,
+      rejected: 0,
+      accepted: delivered + dropped + spooled,
+    });
+    expect(dropped).toBe(lost.unencodable + lost.queueFull);
+    expect(lost.unencodable).toBeGreaterThan(0);
+    expect(delivered + spooled).toBeGreaterThanOrEqual(50);
+  },
+  60_000,
+);
+
+test("if a process records for the first time when its stack is exhausted, contexts work later, and it ends", async () => {
+  const program = join(import.meta.dirname, "../support/stack-program.mjs");
+  const { stdout } = await promisify(execFile)(process.execPath, [program, server.url], {
+    timeout: 30_000,
+  });
+  expect(JSON.parse(stdout)).toEqual({ inside: "entered", outside: null, timerFired: true });
+}, 60_000);
 
 test("an infinite recursion that records at each level throws the program's own error, and its records arrive", async () => {
   const client = openClient({ maxQueueRecords: 200_000 });

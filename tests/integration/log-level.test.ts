@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { Client, logLevels } from "millrace";
 import type { LogLevel, Logger } from "millrace";
 import { afterEach, expect, test, vi } from "vitest";
@@ -20,13 +21,14 @@ async function messagesAt(level: LogLevel | undefined): Promise<readonly string[
   client.startRun({ name: "r", id: "no id" }).end();
   await client.close();
   client.startRun({ name: "late" }).end();
+  await setImmediate();
   return messages.map((text) =>
     text.replace(server.endpoint, "SERVER").replace(/\d+ requests/, "N requests"),
   );
 }
 
 const lost =
-  "error [millrace] Lost 1 record (closed): the client was closed, or the process ended, before they were sent";
+  "error [millrace] Lost 2 records (closed): the client was closed, or the process ended, before they were sent";
 const noUuid = "warn [millrace] An id that is not a UUID was ignored.";
 const recordingTo = "warn [millrace] Recording to SERVER, project default";
 const delivered = "debug [millrace] Delivered 2 records in N requests, 0 of them retries";

@@ -1,5 +1,6 @@
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
+import { setImmediate } from "node:timers/promises";
 import { Client, RunTree, setDefaultClient, traceable } from "millrace";
 import { afterEach, expect, test } from "vitest";
 
@@ -21,7 +22,7 @@ afterEach(async () => {
   lines.length = 0;
 });
 
-test("an unknown option causes one warning per name, and the run is recorded", () => {
+test("an unknown option causes one warning per name, and the run is recorded", async () => {
   const client = createClient();
   const misspelt: Record<string, unknown> = { run_type: "llm", project: "p" };
   for (let i = 0; i < 3; i++) {
@@ -29,6 +30,7 @@ test("an unknown option causes one warning per name, and the run is recorded", (
     client.startRun().startChild({ parent_run: 1 } as object);
     traceable(() => 1, { client, processInput: () => ({}) } as object)();
   }
+  await setImmediate();
   expect(lines).toEqual([
     "[millrace] unknown option `run_type`; did you mean `runType`?",
     "[millrace] unknown option `project`; did you mean `projectName`?",
@@ -39,7 +41,7 @@ test("an unknown option causes one warning per name, and the run is recorded", (
   expect(client.stats()).toMatchObject({ accepted: 18, warnings: { unknownOption: 5 } });
 });
 
-test("an unknown key of an attachment causes one warning, and the attachment is recorded", () => {
+test("an unknown key of an attachment causes one warning, and the attachment is recorded", async () => {
   const client = createClient();
   const photo = { mimeType: "image/png", data: new Uint8Array(1), file_name: "photo.png" };
   for (let i = 0; i < 2; i++) {
@@ -47,15 +49,17 @@ test("an unknown key of an attachment causes one warning, and the attachment is 
     run.addAttachment("again", photo);
     run.end();
   }
+  await setImmediate();
   expect(lines).toEqual(["[millrace] unknown option `file_name`; known: mimeType, data, path"]);
   expect(client.stats()).toMatchObject({ accepted: 4, warnings: { unknownOption: 1 } });
 });
 
-test("known options cause no warning", () => {
+test("known options cause no warning", async () => {
   const client = createClient();
   const root = client.startRun({ name: "a", runType: "llm", inputs: {}, tags: [], metadata: {} });
   client.startRun({ parent: root, projectName: "p", startTime: 1 }).end({}, { endTime: 2 });
   traceable(() => 1, { client, name: "t", recordTokens: true })();
+  await setImmediate();
   expect(lines).toEqual([]);
 });
 

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Delivery } from "../../src/delivery/delivery.ts";
 import { Reporter } from "../../src/delivery/reporter.ts";
@@ -166,7 +167,7 @@ test("an undeliverable tape from a spool stays there, and is counted as spooled"
   expect(ledger).toMatchObject({ spooled: 2, lost: { expired: 0 } });
 });
 
-test("an unwritable spool causes a warning, and the records are counted as lost", () => {
+test("an unwritable spool causes a warning, and the records are counted as lost", async () => {
   const { delivery, ledger, lines } = delivering([], {
     append: () => {
       throw new Error("ENOSPC: no space left on device");
@@ -174,6 +175,7 @@ test("an unwritable spool causes a warning, and the records are counted as lost"
   });
   delivery.settleNow(tapeOf(2), "closed");
   expect(ledger).toMatchObject({ spooled: 0, lost: { closed: 2 } });
+  await setImmediate();
   expect(lines).toEqual(["[millrace] The spool can't be written: ENOSPC: no space left on device"]);
 });
 

@@ -1,6 +1,17 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Reporter } from "../../src/delivery/reporter.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const turn = (): void => {
+  vi.advanceTimersByTime(0);
+};
 
 function reporting(): { lines: string[]; reporter: Reporter; pass: (ms: number) => void } {
   const lines: string[] = [];
@@ -18,10 +29,13 @@ function reporting(): { lines: string[]; reporter: Reporter; pass: (ms: number) 
 test("each kind of loss is logged at most once a minute, with the losses since the last message", () => {
   const { lines, reporter, pass } = reporting();
   reporter.reportLoss("queueFull", 1);
+  turn();
   reporter.reportLoss("queueFull", 5);
   reporter.reportLoss("expired", 2);
+  turn();
   pass(60_000);
   reporter.reportLoss("queueFull", 3);
+  turn();
   expect(lines).toEqual([
     "[millrace] Lost 1 record (queueFull): the queue is full (maxQueueBytes, maxQueueRecords)",
     "[millrace] Lost 2 records (expired): every attempt failed",
@@ -32,6 +46,7 @@ test("each kind of loss is logged at most once a minute, with the losses since t
 test("losses that were not logged yet are logged when the client closes", () => {
   const { lines, reporter } = reporting();
   reporter.reportLoss("queueFull", 1);
+  turn();
   reporter.reportLoss("queueFull", 22_750);
   reporter.logRemaining();
   reporter.logRemaining();
@@ -42,12 +57,11 @@ test("losses that were not logged yet are logged when the client closes", () => 
 });
 
 test("and after the minute, if the program continues", () => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const { lines, reporter } = reporting();
   reporter.reportLoss("queueFull", 1);
+  turn();
   reporter.reportLoss("queueFull", 2);
   vi.advanceTimersByTime(60_000);
-  vi.useRealTimers();
   expect(lines).toHaveLength(2);
 });
 
@@ -59,7 +73,9 @@ test("a logger that throws does not reach the caller, and later ones are still c
   };
   const reporter = new Reporter({ warn }, () => calls * 100_000);
   reporter.reportLoss("closed", 1);
+  turn();
   reporter.reportLoss("closed", 1);
+  turn();
   expect(calls).toBe(2);
 });
 
@@ -70,8 +86,33 @@ test("outcomes are published on diagnostics channels that have subscribers", () 
     messages.push(message);
   };
   subscribe("millrace:dropped", listener);
-  reporter.reportLoss("queueFull", 4);
+  reporter.reportLoss("queueFull", 3);
+  reporter.reportLoss("queueFull", 1);
+  turn();
   unsubscribe("millrace:dropped", listener);
   reporter.reportLoss("queueFull", 5);
+  turn();
   expect(messages).toEqual([{ reason: "queueFull", records: 4 }]);
+});
+
+test("neither the logger nor a subscriber is called by the call that reports", () => {
+  const { lines, reporter } = reporting();
+  const messages: unknown[] = [];
+  const listener = (message: unknown): void => {
+    messages.push(message);
+  };
+  subscribe("millrace:dropped", listener);
+  subscribe("millrace:spooled", listener);
+  reporter.reportLoss("queueFull", 1);
+  reporter.reportSpooled(2);
+  reporter.logLater("kind", "a message");
+  expect({ lines, messages }).toEqual({ lines: [], messages: [] });
+  turn();
+  unsubscribe("millrace:dropped", listener);
+  unsubscribe("millrace:spooled", listener);
+  expect(messages).toEqual([{ records: 2 }, { reason: "queueFull", records: 1 }]);
+  expect(lines).toEqual([
+    "[millrace] a message",
+    expect.stringContaining("[millrace] Lost 1 record (queueFull)"),
+  ]);
 });

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { Client } from "../../src/main/client.ts";
 
@@ -12,6 +13,9 @@ test("each truncated field is counted, and logged at most once a minute", async 
     client.startRun({ name: "run", inputs: { text: "x".repeat(5_000) } });
   }
   expect(client.stats().truncated).toBe(3);
+  await setImmediate();
+  client.startRun({ name: "run", inputs: { text: "x".repeat(5_000) } });
+  await setImmediate();
   expect(lines).toEqual([expect.stringContaining("(maxFieldBytes)")]);
   await client.close({ timeoutMs: 0 });
 });

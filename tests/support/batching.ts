@@ -19,7 +19,9 @@ export interface TestBatcher {
   readonly inFlight: readonly Tape[];
   /** The number of records of each tape that was moved to the spool. */
   readonly spilled: readonly number[];
-  /** Reports the oldest tape in flight as delivered. */
+  /** Flushes, and returns once the tapes are in flight. The flush ends at once if timers are real. */
+  readonly send: () => Promise<void>;
+  /** Settles the oldest tape in flight as delivered. */
   readonly deliver: () => Promise<void>;
   /** Records a run of about `bytes`; returns its id. */
   readonly record: (bytes?: number, inputs?: unknown) => string;
@@ -70,6 +72,10 @@ export function createTestBatcher(options: Partial<BatcherOptions> = {}): TestBa
     ledger,
     inFlight: inFlight,
     spilled,
+    async send() {
+      void batcher.flush(0);
+      await Promise.resolve();
+    },
     async deliver() {
       const tape = inFlight.shift();
       const { records = 0 } = tape ?? {};

@@ -31,7 +31,7 @@ test("attachments of a start and an end arrive joined, on tapes of any size; tho
       attachments,
       fc.integer({ min: 128, max: 20_000 }),
       async (first: Files, second: Files, tapeBytes) => {
-        const { batcher, inFlight, ledger } = createTestBatcher({
+        const { batcher, ledger } = createTestBatcher({
           tapeBytes,
           maxQueueBytes: 10_000_000,
           slots: 100,
@@ -43,9 +43,9 @@ test("attachments of a start and an end arrive joined, on tapes of any size; tho
         ] as const) {
           batcher.record(encodeWire, { operation, id, run, projectName: "p" });
         }
-        void batcher.flush(0);
+        const tapes = batcher.takeAll().waiting.map(({ tape }) => tape);
         const found = new Map<string, [string, string]>();
-        for (const { memory, used } of inFlight) {
+        for (const { memory, used } of tapes) {
           const reader = new TapeReader(memory, used);
           const rules = { allowed: false, limitBytes: 0 };
           for (const run of await attachToRuns(reader, joinRecords(reader), rules)) {
@@ -65,7 +65,7 @@ test("attachments of a start and an end arrive joined, on tapes of any size; tho
           ]),
         );
         expect(found).toEqual(expected);
-        expect(Object.assign({}, ...inFlight.flatMap(runsOf))).toMatchObject({
+        expect(Object.assign({}, ...tapes.flatMap(runsOf))).toMatchObject({
           inputs: { q: 1 },
           outputs: { a: 2 },
         });

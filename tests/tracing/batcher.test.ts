@@ -46,11 +46,27 @@ describe("when a tape is closed", () => {
     expect(inFlight.map(({ records }) => records)).toEqual([30]);
   });
 
-  test("a full tape is sent at once, in the tick that fills it", () => {
+  test("a full tape is sent in the next turn of the event loop, and the rest waits", () => {
     const { record, inFlight } = createTestBatcher({ tapeBytes: 4_096 });
     for (let i = 0; i < 5; i++) {
       record(1_000);
     }
+    expect(inFlight).toHaveLength(0);
+    vi.advanceTimersByTime(0);
+    expect(inFlight.map(({ records }) => records)).toEqual([3]);
+    vi.advanceTimersByTime(250);
+    expect(inFlight.map(({ records }) => records)).toEqual([3, 2]);
+  });
+
+  test("a record made with fake timers does not keep later ones from being sent", () => {
+    const { record, inFlight } = createTestBatcher({ tapeBytes: 4_096 });
+    record(1_000);
+    vi.useRealTimers();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate"] });
+    for (let i = 0; i < 3; i++) {
+      record(1_000);
+    }
+    vi.advanceTimersByTime(0);
     expect(inFlight.map(({ records }) => records)).toEqual([3]);
   });
 
@@ -60,7 +76,7 @@ describe("when a tape is closed", () => {
       record();
     }
     void batcher.flush(1_000);
-    vi.advanceTimersByTime(0);
+    await vi.advanceTimersByTimeAsync(0);
     await deliver();
     record();
     vi.advanceTimersByTime(250);
@@ -114,42 +130,42 @@ describe("the bounds", () => {
     expect(ledger.lost.queueFull).toBe(2);
   });
 
-  test("a record larger than a tape gets its own tape and arrives completely", () => {
-    const { record, batcher, inFlight } = createTestBatcher({ tapeBytes: 4_096 });
+  test("a record larger than a tape gets its own tape and arrives completely", async () => {
+    const { record, send, inFlight } = createTestBatcher({ tapeBytes: 4_096 });
     record(10);
     const large = record(20_000);
-    void batcher.flush(10);
+    await send();
     const run = inFlight.flatMap((tape) => runsOf(tape)).find(({ id }) => id === large);
     expect(run?.["inputs"]).toEqual({ text: "x".repeat(20_000) });
   });
 
-  test("only a record that is larger than the queue is dropped", () => {
-    const { record, batcher, ledger, inFlight } = createTestBatcher();
+  test("only a record that is larger than the queue is dropped", async () => {
+    const { record, send, ledger, inFlight } = createTestBatcher();
     const before = record();
     record(100_000);
     const after = record();
-    void batcher.flush(10);
+    await send();
     expect(ledger.lost.queueFull).toBe(1);
     expect(inFlight.flatMap(idsOf)).toEqual([before, after]);
   });
 });
 
 describe("records that misbehave", () => {
-  test("a record that can't be encoded does not affect others", () => {
-    const { record, batcher, ledger, inFlight } = createTestBatcher();
+  test("a record that can't be encoded does not affect others", async () => {
+    const { record, batcher, send, ledger, inFlight } = createTestBatcher();
     const before = record();
     const fail = (): never => {
       throw new Error("a bug of ours");
     };
     batcher.record(fail, undefined);
     const after = record();
-    void batcher.flush(10);
+    await send();
     expect(ledger.lost.unencodable).toBe(1);
     expect(inFlight.flatMap(idsOf)).toEqual([before, after]);
   });
 
-  test("a record created by a getter of another record's inputs arrives, and so does the other", () => {
-    const { record, batcher, inFlight } = createTestBatcher();
+  test("a record created by a getter of another record's inputs arrives, and so does the other", async () => {
+    const { record, send, inFlight } = createTestBatcher();
     let inner = "";
     const outer = record(0, {
       get trap() {
@@ -158,7 +174,7 @@ describe("records that misbehave", () => {
       },
       after: 2,
     });
-    void batcher.flush(10);
+    await send();
     const runs = inFlight.flatMap((tape) => runsOf(tape));
     expect(new Set(runs.map((run) => run["id"]))).toEqual(new Set([outer, inner]));
     expect(runs.find(({ id }) => id === outer)?.["inputs"]).toEqual({ trap: 1, after: 2 });
@@ -179,6 +195,7 @@ describe("flush", () => {
     record();
     record();
     const flushed = batcher.flush(1_000);
+    await vi.advanceTimersByTimeAsync(0);
     await deliver();
     await expect(flushed).resolves.toMatchObject({ delivered: 2, lost: 0, pending: 0 });
   });
@@ -187,7 +204,7 @@ describe("flush", () => {
     const { record, batcher } = createTestBatcher();
     record();
     const flushed = batcher.flush(1_000);
-    vi.advanceTimersByTime(1_000);
+    await vi.advanceTimersByTimeAsync(1_000);
     await expect(flushed).resolves.toMatchObject({ delivered: 0, lost: 0, pending: 1 });
   });
 
@@ -196,6 +213,7 @@ describe("flush", () => {
     record();
     const flushed = batcher.flush(1_000);
     record();
+    await vi.advanceTimersByTimeAsync(0);
     await deliver();
     await expect(flushed).resolves.toMatchObject({ delivered: 1, lost: 0, pending: 0 });
     expect(batcher.pending).toBe(1);
@@ -207,7 +225,7 @@ test("whatever is recorded, in whatever sizes: every record is delivered or coun
     fc.asyncProperty(
       fc.array(fc.tuple(fc.integer({ min: 0, max: 9_000 }), fc.boolean()), { maxLength: 120 }),
       async (steps) => {
-        const { record, batcher, ledger, inFlight, deliver } = createTestBatcher({
+        const { record, batcher, send, ledger, inFlight, deliver } = createTestBatcher({
           maxQueueBytes: 65_536,
         });
         const recorded: string[] = [];
@@ -223,12 +241,13 @@ test("whatever is recorded, in whatever sizes: every record is delivered or coun
           if (ledger.lost.queueFull === lostBefore) {
             recorded.push(id);
           }
-          if (delivers && inFlight.length > 0) {
+          if (delivers) {
+            vi.advanceTimersByTime(0);
             await takeCapacity();
           }
           expect(ledger.accepted).toBe(ledger.delivered + ledger.totalLost + batcher.pending);
         }
-        void batcher.flush(0);
+        await send();
         while (inFlight.length > 0) {
           await takeCapacity();
         }

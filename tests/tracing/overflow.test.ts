@@ -14,13 +14,19 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Records runs of 1,000 bytes, three per tape. The first six take all slots. */
+/** Records runs of 1,000 bytes, three per tape. The first six take all slots, in a turn after the seventh. */
 const record = (bench: TestBatcher, count: number): readonly string[] =>
-  Array.from({ length: count }, () => bench.record(1_000));
+  Array.from({ length: count }, (_, index) => {
+    const id = bench.record(1_000);
+    if (index === 6) {
+      vi.advanceTimersByTime(0);
+    }
+    return id;
+  });
 
 /** Delivers everything. Returns the ids in the order in which they were sent. */
-async function deliverAll({ batcher, inFlight, deliver }: TestBatcher): Promise<readonly string[]> {
-  void batcher.flush(0);
+async function deliverAll({ send, inFlight, deliver }: TestBatcher): Promise<readonly string[]> {
+  await send();
   const ids: string[] = [];
   while (inFlight.length > 0) {
     ids.push(...inFlight.slice(0, 1).flatMap(idsOf));
@@ -64,7 +70,7 @@ describe("drop-oldest", () => {
   test("if everything is in flight, the new record is dropped", async () => {
     const bench = createTestBatcher({ overflow: "drop-oldest", maxQueueRecords: 6 });
     const ids = record(bench, 6);
-    void bench.batcher.flush(0);
+    await bench.send();
     record(bench, 1);
     expect(bench.ledger.lost.queueFull).toBe(1);
     expect(await deliverAll(bench)).toEqual(ids);
@@ -204,6 +210,9 @@ test.each(overflowPolicies)(
           const { batcher, ledger, inFlight } = bench;
           for (const [bytes, turn] of steps) {
             bench.record(bytes);
+            if (turn === 0) {
+              vi.advanceTimersByTime(0);
+            }
             if (turn === 0 && inFlight.length > 0) {
               await bench.deliver();
             }

@@ -12,12 +12,11 @@ type Step = readonly [Operation, WirePatch];
 
 /** The request content for these records of one run, when all of them are waiting. */
 function sent(...steps: readonly Step[]): Record<string, unknown> | undefined {
-  const { batcher, inFlight } = createTestBatcher();
+  const { batcher } = createTestBatcher();
   for (const [operation, run] of steps) {
     batcher.record(encodeWire, { operation, id, run, projectName: "default" });
   }
-  void batcher.flush(0);
-  return inFlight.flatMap((tape) => runsOf(tape))[0];
+  return batcher.takeAll().waiting.flatMap(({ tape }) => runsOf(tape))[0];
 }
 
 const start: WirePatch = {
@@ -133,13 +132,11 @@ describe("a malformed run is counted as invalid and does not affect others", () 
   ];
 
   test.each(bad)("%s", (_, badId, run) => {
-    const { batcher, ledger, record, inFlight } = createTestBatcher();
+    const { batcher, ledger, record } = createTestBatcher();
     const good = record();
     batcher.record(encodeWire, { operation: "post", id: badId, run, projectName: "default" });
-    void batcher.flush(0);
     expect(ledger.lost.invalid).toBe(1);
-    expect(inFlight.flatMap((tape) => runsOf(tape)).map((sentRun) => sentRun["id"])).toEqual([
-      good,
-    ]);
+    const runs = batcher.takeAll().waiting.flatMap(({ tape }) => runsOf(tape));
+    expect(runs.map((waiting) => waiting["id"])).toEqual([good]);
   });
 });

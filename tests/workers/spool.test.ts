@@ -82,7 +82,9 @@ describe("an appended tape", () => {
   });
 
   test("is synced to disk with one fsync per interval, and at close", () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    vi.useFakeTimers({
+      toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate"],
+    });
     const fsync = vi.fn<(fd: number, done: (error: null) => void) => void>((_fd, done) =>
       done(null),
     );

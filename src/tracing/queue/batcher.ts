@@ -1,25 +1,25 @@
-import type { Deferred } from "../../model/deferred.ts";
 import type { FlushResult, LossReason } from "../../model/stats.ts";
 import { CutTimer } from "./cut-timer.ts";
-import { toTapeCount, FlushCounts, lostRecord } from "./flush-counts.ts";
+import { toTapeCount, FlushCounts } from "./flush-counts.ts";
 import { TapeQueue } from "./tape-queue.ts";
+import type { SettledShipment } from "./tape-queue.ts";
 import { isStart, RecordEncoder } from "../tape/record-encoder.ts";
 import type { Encode } from "../tape/record-encoder.ts";
 import { Capacity } from "./capacity.ts";
-import { awaitShipments } from "./shipment.ts";
-import type { Shipment, TapeCount, TapeResult } from "./shipment.ts";
+import { awaitShipments, settlementOf } from "./shipment.ts";
+import type { Shipment, TapeResult } from "./shipment.ts";
 import { Tape, TapePool } from "../tape/tape.ts";
 import type { NextTape, Journal } from "../tape/tape.ts";
 import { lossReasonOf, CapacityExceeded } from "../tape/capacity-exceeded.ts";
-import { assertStackRoom, uncounted } from "./stack-room.ts";
 import { TapeWriter } from "../tape/tape-writer.ts";
 import type { OverflowPolicy } from "../../model/options/keeping-options.ts";
 import type { AttachmentRules } from "../tape/attachment-writer.ts";
 import type { PayloadFilters } from "../tape/payload-filters.ts";
+import { uncounted } from "./ledger.ts";
 import type { Ledger } from "./ledger.ts";
 
 /** Local copy: after bundling, an import may be a getter, and calling it would overflow an exhausted stack. */
-const counted = uncounted;
+const localUncounted = uncounted;
 
 /**
  * The queue of records: one open tape, cut tapes that wait for a slot, and tapes in flight.
@@ -28,6 +28,11 @@ const counted = uncounted;
  * or `aggregationDelayMs` in traffic (a timer that no later record pushes back); or at the next turn
  * of the event loop when it holds `batchLimit` records and nothing is in flight. While every slot is
  * taken, an aged tape continues to fill, so that the tapes that wait are full.
+ *
+ * A program may record when its call stack is exhausted, and then any function call in here can throw a RangeError.
+ * So a step that changes the state first makes its calls and creates its objects, which can fail, and then only assigns
+ * fields. `record` catches what is thrown before that. Sending, timers and log messages begin in a later turn of the
+ * event loop, where the stack is empty.
  */
 export class Batcher {
   readonly #options: BatcherOptions;
@@ -40,7 +45,10 @@ export class Batcher {
   #counts = new FlushCounts();
   #open: Tape | undefined;
   #pendingRecords = 0;
-  readonly #cutTimer = new CutTimer(() => this.#advance());
+  readonly #cutTimer = new CutTimer(
+    () => this.#onTurn(),
+    () => this.#advance(),
+  );
   #encoding = false;
   #refusing = false;
   #lastCutAt = Number.NEGATIVE_INFINITY;
@@ -50,7 +58,7 @@ export class Batcher {
     this.#pool = new TapePool(options.tapeBytes, options.slots + 2);
     this.#queue = new TapeQueue({
       ...options,
-      onSettled: (shipment, count) => this.#onSettled(shipment, count),
+      onSettled: (settled) => this.#onSettled(settled),
     });
     this.#capacity = new Capacity(() => this.#hasCapacity());
     const tape = this.#pool.take(0);
@@ -61,6 +69,8 @@ export class Batcher {
       options.fieldBytes,
     );
     this.#encoder = new RecordEncoder(this.#writer, options);
+    // Requested here for the first time, so that the code is compiled before a program's stack may be exhausted.
+    this.#cutTimer.requestTurn();
   }
 
   /** Accepted records whose outcome is not known yet. */
@@ -82,33 +92,38 @@ export class Batcher {
 
   /** Encodes one record. Never throws and never waits; a record that can't be queued is counted as lost. */
   record<Subject>(encode: Encode<Subject>, subject: Subject): void {
-    const { ledger, maxQueueRecords } = this.#options;
-    ledger.accepted += 1;
     try {
-      if (this.#refusing) {
-        this.#lose("closed", encode, subject);
-      } else if (this.#pendingRecords >= maxQueueRecords && !this.#evictOldest()) {
-        this.#lose("queueFull", encode, subject);
-      } else if (this.#encoding) {
-        this.#recordNested(encode, subject);
-      } else {
-        this.#encode(encode, subject);
+      const reason = this.#tryRecord(encode, subject);
+      if (reason !== undefined) {
+        this.#lose(reason, encode, subject);
       }
     } catch {
-      // The stack is exhausted: no state has changed, and no function can be called.
-      ledger.accepted -= 1;
-      counted.records += 1;
+      // The program called this when its stack was exhausted. The record is neither on a tape nor counted yet, and
+      // the bytes that were written of it are overwritten by the next record.
+      localUncounted.records += 1;
     }
   }
 
-  #lose<Subject>(reason: LossReason, encode: Encode<Subject>, subject: Subject): void {
-    this.#options.ledger.lose(reason, 1);
-    try {
-      this.#counts.add(lostRecord(isStart(encode, subject)));
-    } catch {
-      // The stack is exhausted, as in `record`. The loss is already counted; do not count it again.
-      counted.details += 1;
+  /** Accepts a record, or returns the reason why it is lost. If it throws, it has not accepted the record. */
+  #tryRecord<Subject>(encode: Encode<Subject>, subject: Subject): LossReason | undefined {
+    if (this.#refusing) {
+      return "closed";
     }
+    if (this.#pendingRecords >= this.#options.maxQueueRecords && !this.#evictOldest()) {
+      return "queueFull";
+    }
+    return this.#encoding
+      ? this.#recordNested(encode, subject)
+      : this.#recordOnOpenTape(encode, subject);
+  }
+
+  #lose<Subject>(reason: LossReason, encode: Encode<Subject>, subject: Subject): void {
+    const { ledger } = this.#options;
+    const starts = isStart(encode, subject) ? 1 : 0;
+    ledger.lose(reason, 1);
+    ledger.accepted += 1;
+    this.#counts.lost += 1;
+    this.#counts.runsLost += starts;
   }
 
   /** Refuses all later records: each is counted as lost with the reason `closed`. */
@@ -126,11 +141,16 @@ export class Batcher {
     timeoutMs: number,
     { which = "all", hopeless }: FlushLimits = {},
   ): Promise<FlushResult> {
-    assertStackRoom();
     this.#cutOpenTape();
-    this.#advance();
+    const shipments = this.#queue.shipments(which);
+    for (const shipment of shipments) {
+      shipment.waitingFlushes += 1;
+    }
     const counts = this.#takeCounts();
-    const awaited = await awaitShipments(this.#queue.shipments(which), timeoutMs, hopeless);
+    // Continue in a microtask, which begins with an empty stack: the program may call `flush` when its own is exhausted.
+    await Promise.resolve();
+    this.#advance();
+    const awaited = await awaitShipments(shipments, timeoutMs, hopeless);
     for (const count of awaited.counts) {
       counts.add(count);
     }
@@ -145,10 +165,11 @@ export class Batcher {
   }
 
   /** Counts the outcome of a tape that {@link takeAll} removed from the queue. */
-  settle({ tape, settled }: Shipment, result: TapeResult): void {
-    const count = toTapeCount(tape, result);
+  settle(shipment: Shipment, result: TapeResult): void {
+    const count = toTapeCount(shipment.tape, result);
     this.#counts.add(count);
-    settled.resolve(count);
+    shipment.count = count;
+    shipment.settled?.resolve(count);
   }
 
   /** Counts of the records settled since the last flush. Call it only when no record is pending. */
@@ -180,7 +201,9 @@ export class Batcher {
   enqueueReplayed(tape: Tape): Promise<TapeResult> {
     this.#pendingRecords += tape.records;
     tape.isReplayed = true;
-    return this.#enqueue(tape).promise;
+    const settlement = settlementOf(this.#queue.push(tape, performance.now()));
+    this.#advance();
+    return settlement;
   }
 
   /**
@@ -189,12 +212,8 @@ export class Batcher {
    */
   takeAll(): { readonly inFlight: readonly Shipment[]; readonly waiting: readonly Shipment[] } {
     this.refuse();
-    const tape = this.#open;
-    if (tape !== undefined && tape.records > 0 && !this.#encoding) {
-      this.#open = undefined;
-      this.#queue.push(tape);
-    }
-    this.#cutTimer.reset();
+    this.#cutOpenTape();
+    this.#cutTimer.cancel();
     this.#pendingRecords = 0;
     this.#capacity.end();
     return this.#queue.takeAll();
@@ -213,102 +232,94 @@ export class Batcher {
    * does not allow that, or if no tape can be evicted.
    */
   #evictOldest(): boolean {
-    assertStackRoom();
     const { overflow, spill, ledger } = this.#options;
     if (overflow !== "drop-oldest" && overflow !== "spool") {
       return false;
     }
     const drop = overflow === "spool" ? spill : (tape: Tape) => ledger.drop(tape);
-    if (this.#queue.evictOldest(drop)) {
+    const evicted = this.#queue.evictOldest(drop);
+    if (evicted !== undefined) {
+      const { shipment, count } = evicted;
+      this.#pendingRecords -= shipment.tape.records;
+      if (shipment.waitingFlushes === 0) {
+        this.#counts.lost += count.lost;
+        this.#counts.runsLost += count.runsLost;
+      }
+      shipment.settled?.resolve(count);
+      this.#pool.recycle(shipment.tape);
       return true;
     }
-    const tape = this.#open;
-    if (tape === undefined || tape.records === 0 || this.#encoding) {
-      return false;
-    }
     // No cut tape is waiting: cut the open tape and evict it.
-    this.#open = undefined;
-    this.#cutTimer.reset();
-    this.#queue.push(tape);
-    return this.#queue.evictOldest(drop);
+    return this.#cutOpenTape() && this.#evictOldest();
   }
 
-  #encode<Subject>(encode: Encode<Subject>, subject: Subject): void {
-    this.#ensureOpenTape();
+  #recordOnOpenTape<Subject>(encode: Encode<Subject>, subject: Subject): LossReason | undefined {
+    this.#open ??= this.#pool.take(0);
+    if (this.#writer.tape !== this.#open) {
+      this.#writer.use(this.#open);
+    }
+    this.#schedule();
     this.#encoding = true;
     try {
-      this.#encodeWith(this.#encoder, encode, subject);
+      return this.#encodeWith(this.#encoder, encode, subject);
     } finally {
       this.#encoding = false;
     }
   }
 
   /** Encodes a record on a separate tape: a getter or a `toJSON` recorded it while another record was being encoded. */
-  #recordNested<Subject>(encode: Encode<Subject>, subject: Subject): void {
-    assertStackRoom();
+  #recordNested<Subject>(encode: Encode<Subject>, subject: Subject): LossReason | undefined {
     const { tapeBytes, fieldBytes } = this.#options;
     const tape = new Tape(Math.min(tapeBytes, 16_384));
     const writer = new TapeWriter(tape, (...size) => this.#allocateTape(...size), fieldBytes);
-    this.#encodeWith(new RecordEncoder(writer, this.#options), encode, subject);
+    this.#cutTimer.requestTurn();
+    return this.#encodeWith(new RecordEncoder(writer, this.#options), encode, subject);
   }
 
-  /** Encodes a record and accepts it, or counts it as lost. */
-  #encodeWith<Subject>(encoder: RecordEncoder, encode: Encode<Subject>, subject: Subject): void {
+  /** Encodes a record and accepts it, or returns the reason why it is lost. */
+  #encodeWith<Subject>(
+    encoder: RecordEncoder,
+    encode: Encode<Subject>,
+    subject: Subject,
+  ): LossReason | undefined {
     const { ledger, journal } = this.#options;
     const writer = encoder.out;
     let length: number;
     try {
       encode(encoder, subject);
-      length = writer.endRecord();
-      this.#pendingRecords += 1;
+      length = writer.closeRecord();
     } catch (error) {
-      this.#lose(lossReasonOf(error), encode, subject);
-      return;
+      return lossReasonOf(error);
     }
-    try {
-      ledger.record(length, writer.cutFields);
-      writer.tape.writeToJournal(length, journal);
-      if (writer === this.#writer) {
-        this.#schedule();
-      } else {
-        this.#enqueue(writer.tape);
-      }
-    } catch {
-      counted.details += 1;
+    const { tape, cutFields } = writer;
+    if (journal !== undefined) {
+      tape.writeToJournal(length, journal);
     }
-  }
-
-  #ensureOpenTape(): void {
-    if ((this.#open?.records ?? 0) === 0 || this.#options.journal !== undefined) {
-      assertStackRoom();
+    ledger.cut("field", cutFields);
+    writer.commitRecord(length);
+    if (writer !== this.#writer) {
+      tape.sealJournal();
+      // If this throws, the record's own tape is garbage.
+      this.#queue.push(tape, performance.now());
     }
-    this.#open ??= this.#pool.take(0);
-    if (this.#writer.tape !== this.#open) {
-      this.#writer.use(this.#open);
-    }
+    this.#pendingRecords += 1;
+    ledger.accepted += 1;
+    ledger.bytesRecorded += length;
+    return undefined;
   }
 
   /** Called when the open tape is full in the middle of a record: cuts it and returns an empty tape. */
   #replaceFullTape(...size: Parameters<NextTape>): Tape {
-    assertStackRoom();
     const next = this.#allocateTape(...size);
     const full = this.#open;
     if (full !== undefined && full.records > 0) {
-      this.#cutAndPush(full);
-      // Keep this next to the push: an interruption between them would leave a queued tape open for writing.
-      this.#open = next;
-      try {
-        this.#cutTimer.reset();
-        this.#advance();
-      } catch {
-        // The stack is exhausted: the next tape or turn of the event loop sends this one.
-      }
+      this.#cutTimer.requestTurn();
+      this.#cut(full, next);
       return next;
     }
     this.#open = next;
-    this.#cutTimer.reset();
     if (full !== undefined) {
-      this.#pool.release(full);
+      this.#pool.recycle(full);
     }
     return next;
   }
@@ -332,62 +343,67 @@ export class Batcher {
     return this.#pool.take(size > tapeBytes ? Math.min(size, freeBytes) : size);
   }
 
+  /** Called before a record is added to the open tape. Requests a turn if the record needs one. */
   #schedule(): void {
-    const { batchLimit, firstDelayMs, aggregationDelayMs } = this.#options;
-    if (!this.#cutTimer.isSet) {
+    const records = (this.#open?.records ?? 0) + 1;
+    if (!this.#cutTimer.isSet || (records >= this.#options.batchLimit && this.#queue.isIdle)) {
+      this.#cutTimer.requestTurn();
+    }
+  }
+
+  /** The turn after a record was added or a tape was cut: sends what is due, or sets the timer. */
+  #onTurn(): void {
+    const { batchLimit, firstDelayMs, aggregationDelayMs, ledger } = this.#options;
+    const records = this.#open?.records ?? 0;
+    if (records >= batchLimit && this.#queue.isIdle) {
+      this.#cutTimer.setDue();
+    } else if (records > 0 && !this.#cutTimer.isSet) {
       const isQuiet = this.#queue.isIdle && performance.now() - this.#lastCutAt > firstDelayMs;
       this.#cutTimer.setAfter(isQuiet ? firstDelayMs : aggregationDelayMs);
     }
-    if (this.#queue.isIdle && (this.#open?.records ?? 0) >= batchLimit) {
-      this.#cutTimer.setNextTurn();
-    }
-  }
-
-  /** Cuts the open tape now, even if no slot is free to send it. */
-  #cutOpenTape(): void {
-    const tape = this.#open;
-    if (tape !== undefined && tape.records > 0 && !this.#encoding) {
-      this.#cutTimer.reset();
-      this.#cutAndPush(tape);
-      this.#open = undefined;
-      this.#advance();
-    }
-  }
-
-  #enqueue(tape: Tape): Deferred<TapeCount> {
-    const settled = this.#cutAndPush(tape);
     this.#advance();
-    return settled;
+    ledger.flushUncounted();
   }
 
-  /** Cuts a tape and queues it. If the stack is exhausted it throws before it changes anything. */
-  #cutAndPush(tape: Tape): Deferred<TapeCount> {
+  /** Cuts the open tape now, even if no slot is free to send it. Returns false if there is nothing to cut. */
+  #cutOpenTape(): boolean {
+    const tape = this.#open;
+    if (tape === undefined || tape.records === 0 || this.#encoding) {
+      return false;
+    }
+    this.#cut(tape, undefined);
+    return true;
+  }
+
+  /** Queues the open tape and continues on `next`. If it throws, the tape is still open. */
+  #cut(open: Tape, next: Tape | undefined): void {
+    this.#cutTimer.restart();
     const now = performance.now();
-    tape.cut(now);
+    this.#queue.push(open, now);
+    // Keep this next to the push: an interruption between them would leave a queued tape open for writing.
+    this.#open = next;
     this.#lastCutAt = now;
-    return this.#queue.push(tape);
+    open.sealJournal();
   }
 
-  /** Ships waiting tapes while slots are free, and then the open tape if its delay has elapsed. */
+  /**
+   * Ships waiting tapes while slots are free, and then the open tape if its delay has elapsed. A recording call must not
+   * call it: interrupted by an exhausted stack, a send would be neither made nor counted.
+   */
   #advance(): void {
     this.#queue.advance();
-    while (
-      this.#queue.hasSlot &&
-      this.#cutTimer.isDue &&
-      !this.#encoding &&
-      (this.#open?.records ?? 0) > 0
-    ) {
-      this.#cutOpenTape();
+    if (this.#queue.hasSlot && this.#cutTimer.isDue && this.#cutOpenTape()) {
+      this.#queue.advance();
     }
   }
 
-  #onSettled({ tape, waitingFlushes }: Shipment, count: TapeCount): void {
-    if (waitingFlushes === 0) {
+  #onSettled({ shipment, count }: SettledShipment): void {
+    this.#options.ledger.flushUncounted();
+    if (shipment.waitingFlushes === 0) {
       this.#counts.add(count);
     }
-    this.#options.ledger.flushUncounted();
-    this.#pendingRecords -= tape.records;
-    this.#pool.release(tape);
+    this.#pendingRecords -= shipment.tape.records;
+    this.#pool.release(shipment.tape);
     this.#advance();
     this.#capacity.check();
   }
@@ -411,7 +427,7 @@ export interface BatcherOptions {
   /** Decides which records are evicted or refused at the queue's bound. */
   readonly overflow: OverflowPolicy;
   /** Writes a waiting tape to the spool and counts its records. Used with the overflow policy `spool`. */
-  readonly spill: (tape: Tape) => TapeResult;
+  readonly spill: (tape: Tape) => void;
   /** Opens a journal for a tape. If present, each record is on disk before the call that recorded it returns. */
   readonly journal?: () => Journal;
   /** Sends a tape. The promise resolves when the outcome of each of its records is known, and never rejects. */

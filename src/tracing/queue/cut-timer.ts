@@ -1,55 +1,67 @@
-import { assertStackRoom } from "./stack-room.ts";
+import { NextTurn } from "../../model/next-turn.ts";
 
 /**
- * Schedules the cut of the open tape: after a time, or at the next turn of the event loop. A later call never
- * postpones it. The timers are unref'd: an idle program may end, and `delivery/lifecycle.ts` then flushes what is pending.
+ * Schedules the cut of the open tape. A recording call only requests a turn of the event loop, and that turn sets the
+ * timer. The timer is unref'd: an idle program may end, and `delivery/lifecycle.ts` then flushes what is pending.
  */
 export class CutTimer {
+  readonly #turn: NextTurn;
   readonly #onDue: () => void;
   #timer: NodeJS.Timeout | undefined;
-  #immediate: NodeJS.Immediate | undefined;
+  #isSet = false;
   #isDue = false;
 
-  constructor(onDue: () => void) {
+  /** Calls `onTurn` in a requested turn, and `onDue` when the delay is over. */
+  constructor(onTurn: () => void, onDue: () => void) {
+    this.#turn = new NextTurn(onTurn);
     this.#onDue = onDue;
   }
 
-  /** Whether the delay has elapsed, so that the open tape is cut as soon as a slot is free. */
+  /** Whether the open tape is to be cut as soon as a slot is free. */
   get isDue(): boolean {
     return this.#isDue;
   }
 
+  /** Whether the open tape has a timer, or is due. */
   get isSet(): boolean {
-    return this.#timer !== undefined || this.#isDue;
+    return this.#isSet;
   }
 
+  requestTurn(): void {
+    this.#turn.request();
+  }
+
+  /** Sets the timer of the open tape, and clears that of an earlier tape. */
   setAfter(delayMs: number): void {
-    // A stack overflow inside `setTimeout` could leave Node's internal timer lists inconsistent.
-    assertStackRoom();
+    clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#fire(), delayMs);
     this.#timer.unref();
+    this.#isSet = true;
   }
 
-  setNextTurn(): void {
-    if (this.#immediate === undefined) {
-      assertStackRoom();
-      this.#immediate = setImmediate(() => this.#fire());
-      this.#immediate.unref();
-    }
+  /** Makes the open tape due now. */
+  setDue(): void {
+    this.#isSet = true;
+    this.#isDue = true;
   }
 
-  /** Clears both timers. Call it when a new tape is opened. */
-  reset(): void {
+  /** Call it when a new tape is opened. The timer of the earlier tape may still run, but it has no effect. */
+  restart(): void {
+    this.#isSet = false;
     this.#isDue = false;
+  }
+
+  /** Clears everything. */
+  cancel(): void {
+    this.restart();
+    this.#turn.cancel();
     clearTimeout(this.#timer);
-    this.#timer = undefined;
-    clearImmediate(this.#immediate);
-    this.#immediate = undefined;
   }
 
   #fire(): void {
-    this.reset();
-    this.#isDue = true;
-    this.#onDue();
+    if (this.#isSet) {
+      this.#isDue = true;
+      this.#onDue();
+    }
   }
 }

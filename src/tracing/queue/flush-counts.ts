@@ -10,38 +10,30 @@ export function toTapeCount(tape: Tape, { delivered, lost }: TapeResult): TapeCo
   return { delivered, lost, runsDelivered, runsLost: tape.starts - runsDelivered };
 }
 
-/** The counts for one lost record that is not on any tape. */
-export const lostRecord = (isStart: boolean): TapeCount => ({
-  delivered: 0,
-  lost: 1,
-  runsDelivered: 0,
-  runsLost: isStart ? 1 : 0,
-});
-
 /** Sums the outcomes of records and runs. */
 export class FlushCounts {
-  #delivered = 0;
-  #lost = 0;
-  #runsDelivered = 0;
-  #runsLost = 0;
+  delivered = 0;
+  lost = 0;
+  runsDelivered = 0;
+  runsLost = 0;
 
   add({ delivered, lost, runsDelivered, runsLost }: TapeCount): void {
-    this.#delivered += delivered;
-    this.#lost += lost;
-    this.#runsDelivered += runsDelivered;
-    this.#runsLost += runsLost;
+    this.delivered += delivered;
+    this.lost += lost;
+    this.runsDelivered += runsDelivered;
+    this.runsLost += runsLost;
   }
 
   /** The sums. The records of the `waiting` tapes are counted as pending. */
   result(waiting: readonly Tape[]): FlushResult {
     return {
-      delivered: this.#delivered,
+      delivered: this.delivered,
       pending: waiting.reduce((sum, { records }) => sum + records, 0),
-      lost: this.#lost,
+      lost: this.lost,
       runs: {
-        delivered: this.#runsDelivered,
+        delivered: this.runsDelivered,
         pending: waiting.reduce((sum, { starts }) => sum + starts, 0),
-        lost: this.#runsLost,
+        lost: this.runsLost,
       },
     };
   }

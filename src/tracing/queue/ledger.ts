@@ -1,8 +1,17 @@
 import { lossReasons } from "../../model/stats.ts";
 import type { LossReason } from "../../model/stats.ts";
-import type { TapeResult } from "./shipment.ts";
-import { assertStackRoom, uncounted } from "./stack-room.ts";
 import type { Tape } from "../tape/tape.ts";
+
+/**
+ * What was lost in calls that the program made when its call stack was exhausted. A plain object, because incrementing a
+ * field is all that is still possible there. One of the process's clients adds it to its own counts later.
+ */
+export const uncounted = {
+  /** Starts and ends of runs. */
+  records: 0,
+  /** Additions to a run, and contexts that were not entered. */
+  details: 0,
+};
 
 /** Which limit caused a field to be truncated: the client's limit for a field, or the server's limit for a run. */
 export type CutReason = "field" | "run";
@@ -26,7 +35,7 @@ export class Ledger {
   readonly #onLoss: (reason: LossReason, records: number) => void;
   readonly #onCut: (reason: CutReason) => void;
 
-  /** Calls `onLoss` for every loss when it is counted, and `onCut` when fields were truncated. */
+  /** Calls `onLoss` before each loss is counted, and `onCut` before truncated fields are. */
   constructor(
     onLoss: (reason: LossReason, records: number) => void,
     onCut: (reason: CutReason) => void = () => undefined,
@@ -35,46 +44,33 @@ export class Ledger {
     this.#onCut = onCut;
   }
 
-  /** Counts an encoded record by its size and by the number of its fields that were truncated. */
-  record(bytes: number, cutFields: number): void {
-    this.bytesRecorded += bytes;
-    this.cut("field", cutFields);
-  }
-
   /** Counts truncated fields. */
   cut(reason: CutReason, fields: number): void {
     if (fields > 0) {
+      this.#onCut(reason);
       this.truncated += fields;
-      try {
-        this.#onCut(reason);
-      } catch {
-        // The stack is exhausted, as in `lose`.
-      }
     }
   }
 
-  /** Counts lost records. It throws only if the stack is exhausted, and then it has counted nothing. */
+  /** Counts lost records. The count is the last step: if this throws, nothing was counted. */
   lose(reason: LossReason, records: number): void {
     if (records > 0) {
+      this.#onLoss(reason, records);
       this.lost[reason] += records;
-      try {
-        this.#onLoss(reason, records);
-      } catch {
-        // The stack is exhausted. The loss is counted; the next loss for this reason logs both.
-      }
     }
   }
 
-  /** Adds the records and details that could not be counted earlier because the stack was exhausted. */
+  /** Takes over {@link uncounted}. */
   flushUncounted(): void {
     const { records, details } = uncounted;
-    if (records > 0 || details > 0) {
-      assertStackRoom();
-      uncounted.records = 0;
-      uncounted.details = 0;
-      this.accepted += records;
+    if (records > 0) {
       this.lose("unencodable", records);
+      this.accepted += records;
+      uncounted.records = 0;
+    }
+    if (details > 0) {
       this.warnings.set("hiddenFailure", (this.warnings.get("hiddenFailure") ?? 0) + details);
+      uncounted.details = 0;
     }
   }
 
@@ -84,10 +80,9 @@ export class Ledger {
   }
 
   /** Discards a whole tape because the queue is full, and counts its records as lost. */
-  drop({ records, journal }: Tape): TapeResult {
+  drop({ records, journal }: Tape): void {
     journal?.discard();
     this.lose("queueFull", records);
-    return { delivered: 0, lost: records };
   }
 
   warn(kind: string): void {

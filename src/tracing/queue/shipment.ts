@@ -1,4 +1,4 @@
-import type { Deferred } from "../../model/deferred.ts";
+import { Deferred } from "../../model/deferred.ts";
 import type { Tape } from "../tape/tape.ts";
 
 /** How many of a tape's records were delivered and how many were lost. */
@@ -16,9 +16,12 @@ export interface TapeCount extends TapeResult {
 /** A cut tape, tracked until the outcome of each of its records is known. */
 export interface Shipment {
   readonly tape: Tape;
-  readonly settled: Deferred<TapeCount>;
   /** How many running flushes wait for this tape. They include its counts in their results. */
   waitingFlushes: number;
+  /** Present once the outcomes are known. */
+  count: TapeCount | undefined;
+  /** Present if someone waits for the outcomes. A recording call does not, and so it creates no promise. */
+  settled: Deferred<TapeCount> | undefined;
 }
 
 /** The result of waiting for shipments. */
@@ -29,8 +32,17 @@ export interface Awaited {
   readonly waiting: readonly Tape[];
 }
 
+/** Resolves when the outcomes of a tape are known. */
+export function settlementOf(shipment: Shipment): Promise<TapeCount> {
+  if (shipment.count !== undefined) {
+    return Promise.resolve(shipment.count);
+  }
+  shipment.settled ??= new Deferred();
+  return shipment.settled.promise;
+}
+
 /**
- * Waits for the outcomes of tapes, at most `timeoutMs` or until `hopeless` settles. The timer is not
+ * Waits for the outcomes of tapes whose `waitingFlushes` the caller has incremented, at most `timeoutMs` or until `hopeless` settles. The timer is not
  * unref'd: it keeps the process alive, so an awaited flush always returns.
  */
 export async function awaitShipments(
@@ -41,8 +53,7 @@ export async function awaitShipments(
   const waiting = new Set(shipments);
   const counts: TapeCount[] = [];
   const settling = shipments.map(async (shipment) => {
-    shipment.waitingFlushes += 1;
-    const count = await shipment.settled.promise;
+    const count = await settlementOf(shipment);
     if (waiting.delete(shipment)) {
       counts.push(count);
     }

@@ -1,6 +1,4 @@
-import { Deferred } from "../../model/deferred.ts";
 import { toTapeCount } from "./flush-counts.ts";
-import { hasRoomToSend } from "./stack-room.ts";
 import type { Shipment, TapeCount, TapeResult } from "./shipment.ts";
 import type { Tape } from "../tape/tape.ts";
 
@@ -10,7 +8,13 @@ export interface TapeQueueOptions {
   /** Sends a tape. The promise resolves when the outcome of each of its records is known, and never rejects. */
   readonly ship: (tape: Tape) => Promise<TapeResult>;
   /** Called for each tape that left the queue. Its outcomes are final, and its memory can be reused. */
-  readonly onSettled: (shipment: Shipment, count: TapeCount) => void;
+  readonly onSettled: (settled: SettledShipment) => void;
+}
+
+/** A tape that left the queue, and the counts of its records. */
+export interface SettledShipment {
+  readonly shipment: Shipment;
+  readonly count: TapeCount;
 }
 
 /** Queue of cut tapes: tapes that wait for a slot, oldest first, and tapes in flight. */
@@ -54,24 +58,20 @@ export class TapeQueue {
     return which === "all" ? all : all.filter(({ tape }) => !tape.isReplayed);
   }
 
-  /** Appends a cut tape. The result resolves to its counts when it leaves the queue. */
-  push(tape: Tape): Deferred<TapeCount> {
-    const settled = new Deferred<TapeCount>();
+  /** Cuts a tape at the time `now` and appends it. */
+  push(tape: Tape, now: number): Shipment {
     const { capacity } = tape;
-    // Nothing below calls a function, so an exhausted stack can't interrupt it.
-    this.#waiting.push({ tape, settled, waitingFlushes: 0 });
+    const shipment = { tape, waitingFlushes: 0, count: undefined, settled: undefined };
+    // Nothing below can fail: the `push` of an array does not run JavaScript.
+    this.#waiting.push(shipment);
     this.#waitingBytes += capacity;
-    return settled;
+    tape.cutAt = now;
+    return shipment;
   }
 
-  /** Sends waiting tapes while slots are free. If the stack is nearly exhausted, it does so in a microtask instead. */
+  /** Sends waiting tapes while slots are free. Must not be called by a recording call: see {@link NextTurn}. */
   advance(): void {
     while (this.hasSlot && this.#waiting.length > 0) {
-      if (!hasRoomToSend()) {
-        // An interruption in the middle would leave a tape neither sent nor counted.
-        void Promise.resolve().then(() => this.advance());
-        return;
-      }
       const next = this.#waiting.shift();
       if (next === undefined) {
         return;
@@ -84,18 +84,25 @@ export class TapeQueue {
   }
 
   /**
-   * Removes the oldest waiting tape and calls `drop`, which counts its records. Tapes in flight and tapes that
-   * were read from the spool are never evicted. Returns false if there is no tape to evict.
+   * Calls `drop` for the oldest waiting tape, which counts its records as lost, and removes that tape. Tapes in flight and tapes
+   * that were read from the spool are never evicted. Returns `undefined` if there is no tape to evict. The caller must
+   * resolve the promise of the shipment.
    */
-  evictOldest(drop: (tape: Tape) => TapeResult): boolean {
+  evictOldest(drop: (tape: Tape) => void): SettledShipment | undefined {
     const index = this.#waiting.findIndex(({ tape }) => !tape.isReplayed);
-    const [oldest] = index === -1 ? [] : this.#waiting.splice(index, 1);
-    if (oldest === undefined) {
-      return false;
+    const shipment = this.#waiting[index];
+    if (shipment === undefined) {
+      return undefined;
     }
-    this.#waitingBytes -= oldest.tape.capacity;
-    this.#settle(oldest, drop(oldest.tape));
-    return true;
+    const { records, starts, capacity } = shipment.tape;
+    const count = { delivered: 0, lost: records, runsDelivered: 0, runsLost: starts };
+    const evicted = { shipment, count };
+    drop(shipment.tape);
+    // Nothing below can fail, so a tape whose records `drop` has counted is always removed.
+    this.#waiting.splice(index, 1);
+    this.#waitingBytes -= capacity;
+    shipment.count = count;
+    return evicted;
   }
 
   /** Removes and returns every tape. The caller must count their records. */
@@ -122,7 +129,8 @@ export class TapeQueue {
   #settle(shipment: Shipment, result: TapeResult): void {
     // Count first: `onSettled` makes the tape available for reuse.
     const count = toTapeCount(shipment.tape, result);
-    this.#options.onSettled(shipment, count);
-    shipment.settled.resolve(count);
+    shipment.count = count;
+    this.#options.onSettled({ shipment, count });
+    shipment.settled?.resolve(count);
   }
 }

@@ -3,7 +3,7 @@ import { isPlainObject, toPayload } from "../tape/payload.ts";
 import { recorder } from "../tape/recorder.ts";
 import type { TracingClient } from "../tape/recorder.ts";
 import type { RunTree } from "./run-tree.ts";
-import { uncounted } from "../queue/stack-room.ts";
+import { uncounted } from "../queue/ledger.ts";
 
 /** Local copy: after bundling, an import may be a getter, and calling it would overflow an exhausted stack. */
 const localUncounted = uncounted;
@@ -121,6 +121,7 @@ export class CallRecording {
     try {
       record();
     } catch (error) {
+      // The payload can't be read, or the traced function returned when the stack was exhausted.
       localUncounted.records += 1;
       if (!(error instanceof RangeError)) {
         this.run.client[recorder].warn("hiddenFailure", "The end of a run could not be recorded.");

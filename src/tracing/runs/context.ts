@@ -8,7 +8,7 @@ import type { TracingClient } from "../tape/recorder.ts";
 import { runOptionNames } from "./run-options.ts";
 import type { RunOptions } from "./run-options.ts";
 import { RunTree } from "./run-tree.ts";
-import { assertStackRoom, uncounted } from "../queue/stack-room.ts";
+import { uncounted } from "../queue/ledger.ts";
 import { warnOfUnknown } from "./unknown-options.ts";
 
 /** Local copy: after bundling, an import may be a getter, and calling it would overflow an exhausted stack. */
@@ -40,28 +40,32 @@ export function withRun<Result>(run: RunTree, fn: () => Result): Result {
   let isEntered = false;
   const inside = (): Result => {
     isEntered = true;
+    isStorageEnabled = true;
     return fn();
   };
   try {
-    const storage = sharedStorage();
-    if (!isStorageWarm) {
-      // The first use of an AsyncLocalStorage enables async hooks in several steps. A stack overflow must not interrupt
-      // them.
-      assertStackRoom();
-      isStorageWarm = true;
+    if (isEnablingInterrupted) {
+      // Begin again: a storage that counts as enabled is not enabled a second time.
+      defaultStorage.disable();
+      isEnablingInterrupted = false;
     }
+    const storage = sharedStorage();
     return storage.run(createStore(run, storage.getStore()), inside);
   } catch (error) {
     if (isEntered) {
       throw error;
     }
+    // The program called this when its stack was exhausted. `fn` is called in the surrounding context.
     localUncounted.details += 1;
+    isEnablingInterrupted = !isStorageEnabled;
   }
-  // There is not enough stack to enter a context. `fn` runs in the surrounding context instead.
   return fn();
 }
 
-let isStorageWarm = false;
+/** Whether a context was entered before. The first time enables the storage, which takes several steps. */
+let isStorageEnabled = false;
+/** Whether an exhausted stack may have interrupted those steps. */
+let isEnablingInterrupted = false;
 
 /** Captures the caller's context. The returned function calls a callback in that context, wherever it is called. */
 export function captureContext(): <Result>(fn: () => Result) => Result {

@@ -1,10 +1,13 @@
+import { uncounted } from "../queue/ledger.ts";
 import { startRun } from "./context.ts";
 import type { StartOptions } from "./context.ts";
 import { defaultClient } from "./default-client.ts";
 import type { HeadersLike } from "./propagation.ts";
 import type { TracingClient } from "../tape/recorder.ts";
-import { RunTree as RecordedRunTree } from "./run-tree.ts";
-import { noopClient, noopRun } from "./noop-run.ts";
+import { noopClient, noopRun, RunTree as RecordedRunTree } from "./run-tree.ts";
+
+/** Local copy: after bundling, an import may be a getter, and calling it would overflow an exhausted stack. */
+const localUncounted = uncounted;
 
 /** Options of `new RunTree()`. */
 export interface NewRunOptions extends StartOptions {
@@ -57,7 +60,8 @@ function newRun(options: unknown): RecordedRunTree {
     const { client = defaultClient() ?? noopClient, ...startOptions } = runOptions;
     return startRun(client, startOptions);
   } catch {
-    // The options can't be read, or the stack is exhausted. Neither the run nor its children are recorded.
+    // The options can't be read, or the program called this when its stack was exhausted.
+    localUncounted.records += 1;
     return noopRun;
   }
 }

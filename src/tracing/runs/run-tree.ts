@@ -3,6 +3,7 @@ import { defaultRunType } from "../../model/run.ts";
 import type { KeyValues, RunEvent } from "../../model/run.ts";
 import { createUuid7 } from "../../model/uuid7.ts";
 import { clock } from "../../model/clock.ts";
+import { uncounted } from "../queue/ledger.ts";
 import { errorText } from "../tape/error-text.ts";
 import { holdAttachment } from "../tape/held-attachments.ts";
 import { OrderBytes } from "../tape/order-bytes.ts";
@@ -32,6 +33,11 @@ import type { Ending, EndOptions, RunOptions } from "./run-options.ts";
 import { Trace } from "./trace.ts";
 import { warnOfUnknown } from "./unknown-options.ts";
 
+/**
+ * Local copy: after bundling, an import may be a getter, and calling it would overflow an exhausted stack.
+ */
+const localUncounted = uncounted;
+
 /** Internal constructor arguments of a run, in addition to its options. */
 export interface RunInit {
   readonly client: TracingClient;
@@ -45,7 +51,10 @@ export interface RunInit {
 
 /**
  * A run and its position in the tree of its trace. States: open, then ended by the first call of `end` or `fail`. It is
- * recorded once when it starts and once when it ends. No method throws.
+ * recorded once when it starts and once when it ends.
+ *
+ * No method that records throws. The program may call one when its call stack is exhausted, so that any function call
+ * in it can throw a RangeError. Such a method catches it and counts what was not recorded.
  *
  * A remote run, created by `RunTree.fromHeaders`, is not recorded: it only serves as the parent of its children.
  */
@@ -153,8 +162,13 @@ export class RunTree implements RecordedRun {
 
   /** Starts a child of this run and records it at once. */
   startChild(options: RunOptions = {}): RunTree {
-    warnOfUnknown(options, runOptionNames, this.#client[recorder]);
-    return RunTree.start({ client: this.#client, parent: this, recorded: true }, options);
+    try {
+      warnOfUnknown(options, runOptionNames, this.#client[recorder]);
+      return RunTree.start({ client: this.#client, parent: this, recorded: true }, options);
+    } catch {
+      localUncounted.records += 1;
+      return noopRun;
+    }
   }
 
   /**
@@ -162,9 +176,13 @@ export class RunTree implements RecordedRun {
    * sent with the run's end. Ignored after the run ended.
    */
   addEvent(event: RunEvent): void {
-    const copy = this.#isOpen() ? copyEvent(event, this.#client[recorder]) : undefined;
-    if (copy !== undefined) {
-      (this.#events ??= []).push(copy);
+    try {
+      const copy = this.#isOpen() ? copyEvent(event, this.#client[recorder]) : undefined;
+      if (copy !== undefined) {
+        (this.#events ??= []).push(copy);
+      }
+    } catch {
+      localUncounted.details += 1;
     }
   }
 
@@ -173,25 +191,37 @@ export class RunTree implements RecordedRun {
    * of the same name. Ignored after the run ended.
    */
   addAttachment(name: string, attachment: RunAttachment): void {
-    if (this.#isOpen() && this.#recorded) {
-      const recording = this.#client[recorder];
-      this.#attachments = holdAttachment(this.#attachments, { name, attachment, recording });
+    try {
+      if (this.#isOpen() && this.#recorded) {
+        const recording = this.#client[recorder];
+        this.#attachments = holdAttachment(this.#attachments, { name, attachment, recording });
+      }
+    } catch {
+      localUncounted.details += 1;
     }
   }
 
   /** Adds tags; duplicates are kept once. Ignored after the run ended. */
   addTags(...tags: readonly string[]): void {
-    if (this.#isOpen()) {
-      this.#tags = mergeTags(this.#tags, toTags(tags));
-      this.#detailsChanged = true;
+    try {
+      if (this.#isOpen()) {
+        this.#tags = mergeTags(this.#tags, toTags(tags));
+        this.#detailsChanged = true;
+      }
+    } catch {
+      localUncounted.details += 1;
     }
   }
 
   /** Adds metadata; existing keys are overwritten. Ignored after the run ended. */
   addMetadata(metadata: KeyValues): void {
-    if (this.#isOpen() && isPlainObject(metadata)) {
-      this.#metadata = { ...this.#metadata, ...copyEntries(metadata, this.#client[recorder]) };
-      this.#detailsChanged = true;
+    try {
+      if (this.#isOpen() && isPlainObject(metadata)) {
+        this.#metadata = { ...this.#metadata, ...copyEntries(metadata, this.#client[recorder]) };
+        this.#detailsChanged = true;
+      }
+    } catch {
+      localUncounted.details += 1;
     }
   }
 
@@ -200,14 +230,22 @@ export class RunTree implements RecordedRun {
    * ended.
    */
   end(outputs?: unknown, options?: EndOptions): void {
-    this.#finish({ outputs, options });
+    try {
+      this.#finish({ outputs, options });
+    } catch {
+      localUncounted.records += 1;
+    }
   }
 
   /** Ends the run as failed. The error's message, stack and causes are recorded. Ignored after the run ended. */
   fail(error: unknown, outputs?: unknown, options?: EndOptions): void {
-    if (this.#isOpen()) {
-      const text = errorText(error, () => this.#client[recorder].truncated());
-      this.#finish({ outputs, error: text, options });
+    try {
+      if (this.#isOpen()) {
+        const text = errorText(error, () => this.#client[recorder].truncated());
+        this.#finish({ outputs, error: text, options });
+      }
+    } catch {
+      localUncounted.records += 1;
     }
   }
 
@@ -331,3 +369,37 @@ export class RunTree implements RecordedRun {
     this.#attachments = undefined;
   }
 }
+
+const noop = (): void => undefined;
+
+/** A client that records nothing. Used when no client is configured. */
+export const noopClient: TracingClient = {
+  [recorder]: {
+    projectName: "default",
+    attachmentBytes: 0,
+    recursionLimit: 25,
+    isSampled: () => false,
+    recordStart: noop,
+    recordEnd: noop,
+    truncated: noop,
+    warn: noop,
+  },
+  createRun: () => Promise.resolve(),
+  updateRun: () => Promise.resolve(),
+};
+
+const noopId = "00000000-0000-7000-8000-000000000000";
+
+const noopPosition: RemotePosition = {
+  id: noopId,
+  traceId: noopId,
+  parentRunId: undefined,
+  dottedOrder: `19700101T000000000000Z${noopId}`,
+  startMicros: 0,
+};
+
+/** Takes the place of a run that could not be created. Neither it nor its children are recorded. */
+export const noopRun: RunTree = new RunTree(
+  { client: noopClient, remote: noopPosition, recorded: false },
+  {},
+);

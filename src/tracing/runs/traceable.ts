@@ -9,7 +9,7 @@ import { recorder } from "../tape/recorder.ts";
 import type { TracingClient } from "../tape/recorder.ts";
 import type { RunOptions } from "./run-options.ts";
 import { watchResult } from "./results.ts";
-import { uncounted } from "../queue/stack-room.ts";
+import { uncounted } from "../queue/ledger.ts";
 import { warnOfUnknown } from "./unknown-options.ts";
 
 /** Local copy: after bundling, an import may be a getter, and calling it would overflow an exhausted stack. */
@@ -80,7 +80,8 @@ export function traceable<Fn extends TraceableFunction>(
       try {
         recording = beginRecording(fn, { options, args, optionCheck });
       } catch {
-        // The stack is exhausted, as wherever `localUncounted` is increased below. The call continues unrecorded.
+        // The program made this call when its stack was exhausted, as wherever `localUncounted` is incremented below. Only what
+        // `target` itself throws may reach it.
         localUncounted.records += 1;
       }
       if (recording === undefined) {
@@ -131,8 +132,8 @@ function beginRecording(fn: TraceableFunction, call: Call): CallRecording | unde
       return undefined;
     }
     if (!call.optionCheck.isDone) {
-      call.optionCheck.isDone = true;
       warnOfUnknown(options, traceableOptionNames, client[recorder]);
+      call.optionCheck.isDone = true;
     }
     const run = startWithCheckedOptions(
       client,
@@ -141,7 +142,8 @@ function beginRecording(fn: TraceableFunction, call: Call): CallRecording | unde
     );
     return new CallRecording(run, options);
   } catch (error) {
-    // Creating the implicit client failed, and the failure was already logged. The call continues unrecorded.
+    // Creating the implicit client failed, which was already logged, or the stack is exhausted. The call continues
+    // unrecorded.
     localUncounted.records += error instanceof RangeError ? 1 : 0;
     return undefined;
   }

@@ -25,17 +25,15 @@ export class HeldAttachments {
    * throws.
    */
   hold(name: string, attachment: unknown): void {
-    this.#bytes -= this.#held.get(name)?.bytes ?? 0;
+    const otherBytes = this.#bytes - (this.#held.get(name)?.bytes ?? 0);
     const data = readData(attachment);
     const bytes = data?.byteLength ?? 0;
-    const fits = this.#bytes + bytes <= this.#limitBytes;
-    this.#bytes += fits ? bytes : 0;
-    this.#held.set(
-      name,
-      fits
+    const entry =
+      otherBytes + bytes <= this.#limitBytes
         ? { attachment: withCopy(attachment, data), bytes }
-        : { attachment: new OversizedAttachment(bytes), bytes: 0 },
-    );
+        : { attachment: new OversizedAttachment(bytes), bytes: 0 };
+    this.#held.set(name, entry);
+    this.#bytes = otherBytes + entry.bytes;
   }
 
   /** The attachments by name, in the form in which they were added, with copied bytes. */

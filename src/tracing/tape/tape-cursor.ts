@@ -67,15 +67,27 @@ export abstract class TapeCursor {
     this.offset += recordHead;
   }
 
-  /** Completes the record, so that it is part of the tape. Returns its size in bytes. */
+  /** Completes the record, so that it is part of the tape. */
   endRecord(): number {
-    const length = this.offset - this.#recordStart;
-    this.view.setUint32(this.#recordStart + headOffset.length, length, true);
-    this.#tape.used = this.offset;
-    this.#tape.records += 1;
-    this.#tape.starts +=
-      this.bytes[this.#recordStart + headOffset.operation] === operationCode.post ? 1 : 0;
+    const length = this.closeRecord();
+    this.commitRecord(length);
     return length;
+  }
+
+  /** Writes the record's length into its head. Returns that length in bytes. */
+  closeRecord(): number {
+    const length = this.mark();
+    this.view.setUint32(this.#recordStart + headOffset.length, length, true);
+    return length;
+  }
+
+  /** Makes the closed record, of `length` bytes, part of the tape. */
+  commitRecord(length: number): void {
+    const tape = this.#tape;
+    const isPost = this.bytes[this.#recordStart + headOffset.operation] === operationCode.post;
+    tape.used += length;
+    tape.records += 1;
+    tape.starts += isPost ? 1 : 0;
   }
 
   /** Discards everything written since {@link beginRecord}. */

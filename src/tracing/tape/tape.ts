@@ -77,24 +77,19 @@ export class Tape {
     return this.bytes.length;
   }
 
-  /**
-   * Writes the last record, of `length` bytes, to the journal. Opens the journal first if needed; does nothing without
-   * `openJournal`.
-   */
-  writeToJournal(length: number, openJournal: (() => Journal) | undefined): void {
-    if (openJournal !== undefined) {
-      this.journal ??= openJournal();
-      this.journal.append(this.bytes.subarray(this.used - length, this.used));
-      this.stored = this.used;
-    }
+  /** Writes a closed record of `length` bytes, which is not part of the tape yet, to the journal. */
+  writeToJournal(length: number, openJournal: () => Journal): void {
+    const end = this.used + length;
+    this.journal ??= openJournal();
+    this.journal.append(this.bytes.subarray(this.used, end));
+    this.stored = end;
   }
 
   /**
-   * Marks the tape as cut at the time `now`: no record follows. A journal that does not hold all of its records stays
-   * open, because the missing ones may still be stored while the tape waits.
+   * Completes the journal of a tape that was cut. A journal that does not hold all of its records stays open, because
+   * the missing ones may still be stored while the tape waits.
    */
-  cut(now: number): void {
-    this.cutAt = now;
+  sealJournal(): void {
     if (this.stored === this.used) {
       this.journal?.seal();
     }
@@ -150,12 +145,16 @@ export class TapePool {
   }
 
   /** Returns a tape to the pool. A tape of another size, or one from the spool, is left to the garbage collector. */
-  release(tape: Tape): void {
-    if (tape.capacity !== this.#tapeBytes || tape.isReplayed) {
-      return;
+  recycle(tape: Tape): void {
+    if (tape.capacity === this.#tapeBytes && !tape.isReplayed) {
+      tape.reset();
+      this.#free.push(tape);
     }
-    tape.reset();
-    this.#free.push(tape);
+  }
+
+  /** As {@link recycle}, and releases unneeded tapes after a while. Must not be called by a recording call. */
+  release(tape: Tape): void {
+    this.recycle(tape);
     if (this.#free.length > this.#limit && this.#releaseTimer === undefined) {
       this.#releaseLater();
     }

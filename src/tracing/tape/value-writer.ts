@@ -33,6 +33,7 @@ export class ValueWriter {
   readonly #truncation: TruncationMarkers;
   readonly #keys = new KeyCache();
   readonly #graph = new GraphBudget();
+  #mustReset = false;
 
   constructor(out: TapeWriter) {
     this.#out = out;
@@ -44,6 +45,9 @@ export class ValueWriter {
    * same `position` are expected to have the same shape.
    */
   write(value: unknown, position = 0): void {
+    if (this.#mustReset) {
+      this.#reset();
+    }
     try {
       this.#value(value, 0, this.#keys.at(position));
       if (this.#out.mark() > graphBytes) {
@@ -52,12 +56,19 @@ export class ValueWriter {
     } catch (error) {
       // Release the references to the objects that were being traversed.
       this.#ancestors.length = 0;
-      this.#truncation.reset();
-      this.#graph.reset();
+      // If the stack is exhausted, this call throws too, and the next one makes up for it.
+      this.#mustReset = true;
+      this.#reset();
       if (!(error instanceof FieldFull)) {
         throw error;
       }
     }
+  }
+
+  #reset(): void {
+    this.#truncation.reset();
+    this.#graph.reset();
+    this.#mustReset = false;
   }
 
   /**

@@ -1,4 +1,5 @@
 import type { WriterDirectories } from "./writer-directories.ts";
+import { NextTurn } from "../../model/next-turn.ts";
 import type { OpenSegment } from "./spool-segment.ts";
 
 export interface GroupCommitOptions {
@@ -16,6 +17,8 @@ export interface GroupCommitOptions {
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
   readonly #dirty = new Set<OpenSegment>();
+  /** Sets the timer. A recording call, which may have written to the segment, must not do that itself. */
+  readonly #turn = new NextTurn(() => this.#setTimer());
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: GroupCommitOptions) {
@@ -31,19 +34,26 @@ export class GroupCommit {
     }
     this.#dirty.add(segment);
     if (this.#timer === undefined) {
-      this.#timer = setTimeout(() => this.#commit(), intervalMs);
-      // Unref'd, because a process that ends commits in `close`.
-      this.#timer.unref();
+      this.#turn.request();
     }
   }
 
   /** Commits everything immediately. Never throws. */
   close(): void {
+    this.#turn.cancel();
     clearTimeout(this.#timer);
     for (const segment of this.#dirty) {
       this.#commitNow(segment);
     }
     this.#dirty.clear();
+  }
+
+  #setTimer(): void {
+    if (this.#timer === undefined) {
+      this.#timer = setTimeout(() => this.#commit(), this.#options.intervalMs);
+      // Unref'd, because a process that ends commits in `close`.
+      this.#timer.unref();
+    }
   }
 
   #commit(): void {

@@ -1,0 +1,34 @@
+/**
+ * Runs an action in the next turn of the event loop, once for all requests before that turn.
+ *
+ * A call that records a run starts its follow-up work (sending, timers, log messages) in this way.
+ * The program may make that call when its call stack is exhausted, so that any function call can
+ * throw a RangeError, but a turn begins with an empty stack. Use `setImmediate` to request it: Node
+ * makes the calls that need the most stack before it changes its queue. An interrupted `setTimeout`
+ * could leave Node's timer lists inconsistent, and then timers of the program would never fire.
+ */
+export class NextTurn {
+  readonly #action: () => void;
+  #immediate: NodeJS.Immediate | undefined;
+  #requestedWith: typeof setImmediate | undefined;
+
+  constructor(action: () => void) {
+    this.#action = action;
+  }
+
+  /** Requests the action. A request that was made with fake timers does not block a later one. */
+  request(): void {
+    if (this.#immediate === undefined || this.#requestedWith !== setImmediate) {
+      this.#immediate = setImmediate(() => {
+        this.#immediate = undefined;
+        this.#action();
+      });
+      this.#requestedWith = setImmediate;
+    }
+  }
+
+  cancel(): void {
+    clearImmediate(this.#immediate);
+    this.#immediate = undefined;
+  }
+}
