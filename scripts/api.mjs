@@ -2,7 +2,7 @@
 // updates the reports instead; commit the changes.
 import { mkdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { Extractor, ExtractorConfig } from "@microsoft/api-extractor";
+import { Extractor, ExtractorConfig, ExtractorLogLevel } from "@microsoft/api-extractor";
 
 const isLocal = process.argv.includes("--local");
 const configFile = resolve("config/api-extractor.json");
@@ -20,7 +20,9 @@ for (const [path, { types }] of Object.entries(exports)) {
   config.apiReport.reportFileName = name;
   if (!["main", "model"].includes(name)) {
     // The other entry points refer to types that `millrace` or `millrace/model` exports.
-    config.messages.extractorMessageReporting["ae-forgotten-export"] = { logLevel: "none" };
+    config.messages.extractorMessageReporting["ae-forgotten-export"] = {
+      logLevel: ExtractorLogLevel.None,
+    };
   }
   const { succeeded } = Extractor.invoke(
     ExtractorConfig.prepare({

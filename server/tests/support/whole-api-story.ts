@@ -167,6 +167,17 @@ async function readProjects(ask: SendRequest, { experiment, project }: Names): P
   await ask("POST /sessions", { body });
   await ask("POST /sessions", { body });
   await ask("POST /sessions?upsert=true", { body });
+  await callViews(ask, `/sessions/${project}/views`);
+}
+
+async function callViews(ask: SendRequest, path: string): Promise<void> {
+  const body = { display_name: "v", description: "d", filter_string: 'eq(name, "x")' };
+  const { json } = await ask(`POST ${path}`, { body });
+  const view = `${path}/${textOf(json["id"])}`;
+  await ask(`GET ${path}`);
+  await ask(`GET ${view}`);
+  await ask(`PATCH ${view}`, { body: { filter_string: "" } });
+  await ask(`DELETE ${view}`);
 }
 
 const form = (fields: Readonly<Record<string, string | Blob>>): FormData => {
