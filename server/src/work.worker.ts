@@ -138,10 +138,9 @@ function parseRuns(task: RunsTask): TakenRuns {
 }
 
 function pack({ batch, rejected }: ParsedBatch, faults: readonly string[]): TakenRuns {
-  const { bodies, ...content } = batch.posts === undefined ? packPosts(batch) : batch;
-  const { posts, records, attachments, feedback } = content;
-  const count =
-    (posts?.facetsAt.length ?? 0) + records.length + attachments.length + feedback.length;
+  const { records, attachments, feedback } = batch;
+  const count = records.length + attachments.length + feedback.length;
+  const { bodies, ...content } = packPosts(batch);
   return {
     packed: count === 0 ? undefined : copyToOwnBuffer(serialize(content)),
     bodies,

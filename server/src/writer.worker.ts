@@ -5,7 +5,8 @@ import type { MessagePort } from "node:worker_threads";
 import { messageOf, RequestError } from "./model/errors.ts";
 import { serverLimits } from "./model/options.ts";
 import type { Activity } from "./runs/activity.ts";
-import type { PackedBatch, RunBatch } from "./runs/run-record.ts";
+import type { PackedBatch } from "./runs/run-record.ts";
+import type { GroupedBatch } from "./runs/sqlite/post-rows.ts";
 import { LongWrite } from "./storage/long-write.ts";
 import { Checkpointer } from "./storage/sqlite/checkpointer.ts";
 import { DamageWatch } from "./storage/sqlite/damage.ts";
@@ -331,9 +332,9 @@ function performOther(
   };
 }
 
-const unpack = (batch: RunBatch | PackedBatch): RunBatch =>
+const unpack = (batch: GroupedBatch | PackedBatch): GroupedBatch =>
   "packed" in batch
-    ? { ...(deserialize(batch.packed) as Omit<RunBatch, "bodies">), bodies: batch.bodies }
+    ? { ...(deserialize(batch.packed) as Omit<GroupedBatch, "bodies">), bodies: batch.bodies }
     : batch;
 
 /** Performs one write of a resource. If it throws, only that write is rolled back. */

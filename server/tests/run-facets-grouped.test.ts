@@ -188,10 +188,7 @@ class WriterFixture {
 
   #apply({ tenant: tenantId }: Step, take: () => RunBatch): unknown {
     const batch = take();
-    return this.#writers.runs.apply(
-      tenantId,
-      structuredClone(batch.posts === undefined ? packPosts(batch) : batch),
-    );
+    return this.#writers.runs.apply(tenantId, structuredClone(packPosts(batch)));
   }
 
   /** A write of a resource; if it fails, only this write is rolled back. */

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { MultipartBatch } from "../src/runs/ingest/multipart-batch.ts";
 import { parseBatch } from "../src/runs/ingest/parse-batch.ts";
 import { parseTime } from "../src/model/parse-time.ts";
-import { readColumnValues } from "../src/runs/ingest/split-run.ts";
+import { readColumnValues } from "../src/runs/ingest/run-members.ts";
 import { parsePartHead } from "../src/bodies/part-head.ts";
 import { wireRun } from "./support/wire-runs.ts";
 

@@ -1,27 +1,21 @@
-// Parses the body of `POST /runs/batch` in one pass. The result is a table with the positions of
-// each run's members, and whether a post has the common form, for which nothing is left to check.
-// server/src/runs/ingest/batch-walk.ts reads the tables. A trap means that this module can't handle
-// the body: the TypeScript parser then parses it and reports errors.
-import { resetSeconds } from "./forms";
-import { skipColon, escapes, skipSpace, hasComma, skipText, skipValue } from "./json";
-import { field, kind, limit, memberCodes } from "./layout";
+// Indexes the body of `POST /runs/batch` in one pass: finds the runs and the positions of their
+// members, and checks that the body is JSON. It knows nothing about what a valid run is.
+// server/src/runs/ingest/batch-walk.ts reads the tables. A trap means that this module can't index
+// the body: the TypeScript indexer then does it, or reports the error.
+import { escapes, hasComma, skipColon, skipSpace, skipText, skipValue } from "./json";
+import { notAnObject, unknownName } from "./layout";
 import {
   addMember,
+  addRun,
   bodyAt,
-  entries,
+  clearTables,
   memberCount,
   members,
+  runCount,
+  runs,
   truncateMembers,
-  openEntry,
-  packed,
-  put,
-  putOffset,
-  texts,
 } from "./memory";
 import { codeOfName, namePlace } from "./names";
-import { resetSources } from "./post";
-import { parseRun } from "./run";
-import { resetTexts, packedSize, textCount } from "./texts";
 
 export { know } from "./names";
 
@@ -33,14 +27,13 @@ const closeBracket: u32 = 0x5d;
 const nullWord: u32 = 0x6c6c_756e;
 /** Number of zero bytes after the body, which may be read. */
 const margin: usize = 64;
-/** Nesting depth of a run in the body. */
+/** Nesting depth of a run in the body, and of the values of its members. */
 const aroundRun: u32 = 1;
+const aroundValue: u32 = 2;
 
 export const bodyPlace = bodyAt;
-export const entriesPlace = entries;
+export const runsPlace = runs;
 export const membersPlace = members;
-export const textsPlace = texts;
-export const packedPlace = packed;
 export const nameAt = namePlace;
 export const marginBytes = margin;
 
@@ -49,17 +42,6 @@ export let postCount: usize = 0;
 export let postFirst: usize = 0;
 export let patchCount: usize = 0;
 export let patchFirst: usize = 0;
-let runCount: usize = 0;
-
-/** Number of texts in the table. */
-export function textsTold(): usize {
-  return textCount;
-}
-
-/** Number of bytes of the packed texts. */
-export function bytesPacked(): usize {
-  return packedSize;
-}
 
 /** Checks a body that is a single JSON value. A trap means that it is not valid. */
 export function walkValue(size: usize): void {
@@ -76,17 +58,7 @@ export function walkValue(size: usize): void {
  */
 export function listMembers(offset: usize): usize {
   const first = memberCount;
-  let at = skipSpace(bodyAt + offset + 1);
-  while (load<u8>(at) === quote) {
-    const before = escapes;
-    const nameEnd = skipText(at);
-    const code = escapes === before ? codeOfName(at + 1, nameEnd - at - 2) : memberCodes;
-    const valueAt = skipColon(nameEnd);
-    const to = skipValue(valueAt, 0);
-    addMember(code, at, nameEnd, valueAt, to);
-    at = skipSpace(to);
-    at = load<u8>(at) === closeBrace ? at : skipSpace(at + 1);
-  }
+  indexMembers(bodyAt + offset, 0);
   const count = memberCount - first;
   truncateMembers(first);
   return count;
@@ -102,9 +74,14 @@ function endBody(size: usize): void {
   memory.fill(bodyAt + size, 0, margin);
 }
 
-/** Walks over a body of `size` bytes. A trap means that the TypeScript parser must handle it. */
+/** Walks over a body of `size` bytes. A trap means that the TypeScript indexer must handle it. */
 export function walk(size: usize): void {
-  reset(size);
+  endBody(size);
+  clearTables();
+  postCount = 0;
+  postFirst = 0;
+  patchCount = 0;
+  patchFirst = 0;
   let at = skipSpace(bodyAt);
   expectByte(at, openBrace);
   at = skipSpace(at + 1);
@@ -112,7 +89,7 @@ export function walk(size: usize): void {
     at += 1;
   } else {
     while (true) {
-      at = skipSpace(parseTopMember(at));
+      at = skipSpace(indexList(at));
       const isMore = hasComma(at, closeBrace);
       at += 1;
       if (!isMore) {
@@ -126,27 +103,14 @@ export function walk(size: usize): void {
   }
 }
 
-function reset(size: usize): void {
-  endBody(size);
-  resetSeconds();
-  resetTexts();
-  truncateMembers(0);
-  runCount = 0;
-  resetSources();
-  postCount = 0;
-  postFirst = 0;
-  patchCount = 0;
-  patchFirst = 0;
-}
-
 function expectByte(at: usize, byte: u32): void {
   if (load<u8>(at) !== byte) {
     unreachable();
   }
 }
 
-/** Parses one member of the body. */
-function parseTopMember(nameAt: usize): usize {
+/** Indexes the runs of one member of the body, if it is `post` or `patch`. */
+function indexList(nameAt: usize): usize {
   const before = escapes;
   const nameEnd = skipText(nameAt);
   const from = skipColon(nameEnd);
@@ -169,7 +133,7 @@ function parseTopMember(nameAt: usize): usize {
     return from + 4;
   }
   const first = runCount;
-  const to = parseList(from, isPost);
+  const to = indexItems(from);
   if (isPost) {
     postFirst = first;
     postCount = runCount - first;
@@ -180,14 +144,14 @@ function parseTopMember(nameAt: usize): usize {
   return to;
 }
 
-function parseList(from: usize, isPost: bool): usize {
+function indexItems(from: usize): usize {
   expectByte(from, openBracket);
   let at = skipSpace(from + 1);
   if (load<u8>(at) === closeBracket) {
     return at + 1;
   }
   while (true) {
-    at = skipSpace(parseItem(at, isPost));
+    at = skipSpace(indexItem(at));
     if (!hasComma(at, closeBracket)) {
       return at + 1;
     }
@@ -195,19 +159,34 @@ function parseList(from: usize, isPost: bool): usize {
   }
 }
 
-function parseItem(from: usize, isPost: bool): usize {
-  if (runCount === limit.entries) {
-    unreachable();
+function indexItem(from: usize): usize {
+  if (load<u8>(from) !== openBrace) {
+    addRun(notAnObject, notAnObject);
+    return skipValue(from, aroundRun);
   }
-  openEntry(runCount);
-  putOffset(field.from, from);
-  let to: usize = 0;
-  if (load<u8>(from) === openBrace) {
-    to = parseRun(from, runCount, isPost);
-  } else {
-    put(field.kind, kind.other);
-    to = skipValue(from, aroundRun);
-  }
-  runCount += 1;
+  const first = memberCount;
+  const to = indexMembers(from, aroundValue);
+  addRun(first, memberCount);
   return to;
+}
+
+/** Adds the members of the object at `from` to the table. `outer` is the nesting depth of their values. */
+function indexMembers(from: usize, outer: u32): usize {
+  let at = skipSpace(from + 1);
+  if (load<u8>(at) === closeBrace) {
+    return at + 1;
+  }
+  while (true) {
+    const before = escapes;
+    const nameEnd = skipText(at);
+    const code = escapes === before ? codeOfName(at + 1, nameEnd - at - 2) : unknownName;
+    const valueAt = skipColon(nameEnd);
+    const to = skipValue(valueAt, outer);
+    addMember(code, at, nameEnd, valueAt, to);
+    at = skipSpace(to);
+    if (!hasComma(at, closeBrace)) {
+      return at + 1;
+    }
+    at = skipSpace(at + 1);
+  }
 }

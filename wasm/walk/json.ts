@@ -1,6 +1,6 @@
 // Validates JSON (RFC 8259) as server/src/bodies/json-skip.ts does, 16 bytes at a time. Each
 // function takes the address where an element begins and returns the address after it. A syntax
-// error, or nesting that is too deep, causes a trap: the TypeScript parser then reports the error.
+// error, or nesting that is too deep, causes a trap: the TypeScript indexer then reports the error.
 // The text is followed by zeros, which end every value.
 import { depthMax } from "./layout";
 import { closers } from "./memory";
@@ -15,12 +15,6 @@ const openBracket: u32 = 0x5b;
 
 /** Number of escapes found so far. */
 export let escapes: u32 = 0;
-/** Whether a member's name may belong to token usage of a run: see usage-places.ts. */
-export let hasUsageName: bool = false;
-
-export function resetUsageName(): void {
-  hasUsageName = false;
-}
 
 /** Skips whitespace. */
 export function skipSpace(from: usize): usize {
@@ -90,23 +84,7 @@ export function hasComma(at: usize, closer: u32): bool {
 
 /** Skips a member's name, the colon, and the spaces around it. */
 function skipName(from: usize): usize {
-  const before = escapes;
-  const end = skipText(from);
-  hasUsageName = hasUsageName || escapes !== before || endsLikeUsageName(end);
-  return skipColon(end);
-}
-
-/**
- * Whether a name ends in `_metadata"`, `_usage"` or `Usage"`. These contain no other quote, so a
- * match can't begin before the name.
- */
-function endsLikeUsageName(end: usize): bool {
-  const last = load<u64>(end - 8);
-  return (
-    last >> 16 === 0x2265_6761_7355 ||
-    last >> 8 === 0x22_6567_6173_755f ||
-    (last === 0x2261_7461_6461_7465 && load<u16>(end - 10) === 0x6d5f)
-  );
+  return skipColon(skipText(from));
 }
 
 /** Skips from the end of a member's name to its value. */

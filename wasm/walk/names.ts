@@ -1,6 +1,5 @@
 // Maps the names of members to codes.
-import { memberCodes } from "./layout";
-import { hasSameBytes } from "./texts";
+import { unknownName } from "./layout";
 
 /** Indexed by code: the name of a member, 32 bytes each, and its length. */
 const names: usize = memory.data(64 * 32);
@@ -25,13 +24,13 @@ function hashName(at: usize, size: usize): usize {
   return (size * 23 + <usize>load<u8>(at) * 7 + <usize>load<u8>(at + 1)) & 255;
 }
 
-/** Returns the code of a name; {@link memberCodes} if it has none. */
+/** Returns the code of a name; {@link unknownName} if it has none. */
 export function codeOfName(at: usize, size: usize): usize {
   let slot = hashName(at, size);
   while (true) {
     const codePlusOne: usize = load<u8>(nameSlots + slot);
     if (codePlusOne === 0) {
-      return memberCodes;
+      return unknownName;
     }
     if (
       load<u8>(nameSizes + codePlusOne - 1) === size &&
@@ -41,4 +40,17 @@ export function codeOfName(at: usize, size: usize): usize {
     }
     slot = (slot + 1) & 255;
   }
+}
+
+/** Whether `size` bytes are the same at both addresses. */
+function hasSameBytes(a: usize, b: usize, size: usize): bool {
+  let i: usize = 0;
+  for (; i + 16 <= size; i += 16) {
+    if (!i8x16.all_true(i8x16.eq(v128.load(a + i), v128.load(b + i)))) {
+      return false;
+    }
+  }
+  const equal = i8x16.bitmask(i8x16.eq(v128.load(a + i), v128.load(b + i)));
+  const wanted = (1 << (<i32>(size - i))) - 1;
+  return (equal & wanted) === wanted;
 }

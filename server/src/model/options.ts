@@ -25,7 +25,7 @@ export const serverLimits = {
   /** Larger bodies of runs and of spans are parsed on a worker thread. */
   largeRunsBytes: mebibyte,
   largeSpansBytes: 262_144,
-  /** The same, for bodies of runs that the WebAssembly parser rejects: finding their errors takes longer. */
+  /** The same, for bodies of runs that the WebAssembly module rejects: finding their errors takes longer. */
   unusualRunsBytes: 65_536,
   /** The same, for bodies of examples. */
   largeExamplesBytes: 262_144,

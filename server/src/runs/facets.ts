@@ -71,11 +71,8 @@ let lastPayload: {
  * instance.
  */
 export function facetsOf(members: ReadonlyMap<string, Buffer>): readonly string[] {
-  return facetsOfJson(members.get("tags") ?? emptyJson, members.get("extra") ?? emptyJson);
-}
-
-/** Like {@link facetsOf}, from the two members alone; an empty buffer where a member is absent. */
-export function facetsOfJson(tags: Buffer, extra: Buffer): readonly string[] {
+  const tags = members.get("tags") ?? emptyJson;
+  const extra = members.get("extra") ?? emptyJson;
   if (tags.length + extra.length > maxParsedBytes) {
     return [anyFacet];
   }

@@ -23,7 +23,7 @@ const stampLength = 22;
 const uuidLength = 36;
 
 /** Name of a run that was received without one. */
-export const unnamed = "unnamed";
+const unnamed = "unnamed";
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 type ColumnValues = Pick<

@@ -17,7 +17,7 @@ export type RunMeasures = Readonly<Record<MeasureName, number | null>>;
 type Members = ReadonlyMap<string, Buffer>;
 
 /** Returns `undefined` where it can't find the members. */
-type FindMembers = (json: Buffer) => Members | undefined;
+export type FindMembers = (json: Buffer) => Members | undefined;
 
 const noMeasures = Object.fromEntries(measureNames.map((name) => [name, null])) as RunMeasures;
 
@@ -30,11 +30,9 @@ export function readMeasures(
   members: Members,
   findMembers: FindMembers = () => undefined,
 ): RunMeasures | undefined {
-  const [outputs, extra, events] = [
-    members.get("outputs"),
-    members.get("extra"),
-    members.get("events"),
-  ];
+  const outputs = members.get("outputs");
+  const extra = members.get("extra");
+  const events = members.get("events");
   const isUsage = containsAny(outputs, marks.outputs) || containsAny(extra, marks.metadata);
   const isStreamed = containsAny(events, tokenMarks);
   if (!isUsage && !isStreamed) {
@@ -54,8 +52,16 @@ const marks = {
 };
 const tokenMarks = [toMark("_token")];
 
-const containsAny = (json: Buffer | undefined, needles: readonly Buffer[]): boolean =>
-  json !== undefined && needles.some((needle) => json.includes(needle));
+function containsAny(json: Buffer | undefined, needles: readonly Buffer[]): boolean {
+  if (json !== undefined) {
+    for (const needle of needles) {
+      if (json.includes(needle)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
 
 /** Members that may report usage. */
 type Roots = Readonly<Record<"outputs" | "extra", Buffer | undefined>>;

@@ -60,35 +60,14 @@ export interface AttachmentRecord {
   readonly bodyEnd: number;
 }
 
-/**
- * Posts whose position in their trace is known, as rows. Most batches consist of them. They are sent to the writer
- * thread as one list of plain values and inserted many per statement; one object per post would cost more than the
- * rows do.
- */
-export interface PostRows {
-  /**
-   * The values of all posts: for each post one value per column of `postColumns`. The project is given by name, or
-   * `null` if the post names none.
-   */
-  readonly values: (string | number | null)[];
-  /** Start and end of each post's payload. */
-  readonly bounds: readonly number[];
-  /** For each post, the index of its facets in `facetLists`. */
-  readonly facetsAt: readonly number[];
-  readonly facetLists: readonly (readonly string[])[];
-}
-
 /** The valid content of one request. */
 export interface RunBatch {
-  /** Stored before `records`. */
-  readonly posts?: PostRows;
   readonly records: readonly RunRecord[];
   readonly attachments: readonly AttachmentRecord[];
   /** Feedback that was sent with the runs. */
   readonly feedback: readonly FeedbackDraft[];
   /**
-   * Payloads, possibly with other text between them. The store may transfer this memory to another thread; the
-   * array is then empty.
+   * Payloads, one after another. The store may transfer this memory to another thread; the array is then empty.
    */
   readonly bodies: Uint8Array<ArrayBuffer>;
 }
@@ -98,7 +77,7 @@ export interface RunBatch {
  * work.
  */
 export interface PackedBatch {
-  /** Everything except `bodies`, serialized by `node:v8`. */
+  /** Everything except `bodies`, grouped by the store (`packPosts`) and serialized by `node:v8`. */
   readonly packed: Uint8Array<ArrayBuffer>;
   readonly bodies: Uint8Array<ArrayBuffer>;
 }

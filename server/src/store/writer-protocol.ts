@@ -1,11 +1,16 @@
 import type { Activity } from "../runs/activity.ts";
-import type { PackedBatch, RunBatch } from "../runs/run-record.ts";
+import type { PackedBatch } from "../runs/run-record.ts";
+import type { GroupedBatch } from "../runs/sqlite/post-rows.ts";
 import type { SchemaProof } from "../datasets/examples/sqlite/schema-proofs.ts";
 import type { ThreadAnswer } from "../storage/thread-reply.ts";
 
 /** A request to the writer thread. */
 export type WriterRequest =
-  | { readonly kind: "ingest"; readonly tenantId: string; readonly batch: RunBatch | PackedBatch }
+  | {
+      readonly kind: "ingest";
+      readonly tenantId: string;
+      readonly batch: GroupedBatch | PackedBatch;
+    }
   /** Calls a method of `Writers`; arguments and result are plain data. */
   | {
       readonly kind: "write";

@@ -73,9 +73,8 @@ export class WriterThread {
 
   /** Stores a batch; resolves when it is committed. The batch's payload buffer is transferred to the thread. */
   async ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult> {
-    // A batch that was parsed in WebAssembly already has rows.
-    const packed = "packed" in batch || batch.posts !== undefined ? batch : packPosts(batch);
-    const result = await this.#call({ kind: "ingest", tenantId, batch: packed }, batch.bodies);
+    const grouped = "packed" in batch ? batch : packPosts(batch);
+    const result = await this.#call({ kind: "ingest", tenantId, batch: grouped }, batch.bodies);
     return result as IngestResult;
   }
 

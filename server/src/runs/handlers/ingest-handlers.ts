@@ -122,9 +122,8 @@ export async function ingest(
   tenantId: string,
   { batch, rejected }: ParsedBatch,
 ): Promise<IngestResult> {
-  const { posts, records, attachments, feedback } = batch;
-  const postCount = posts?.facetsAt.length ?? 0;
-  if (postCount + records.length + attachments.length + feedback.length === 0) {
+  const { records, attachments, feedback } = batch;
+  if (records.length + attachments.length + feedback.length === 0) {
     return { accepted: 0, duplicates: 0, rejected };
   }
   const result = await store.ingest(tenantId, batch);

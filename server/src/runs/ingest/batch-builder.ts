@@ -41,10 +41,7 @@ export class BatchBuilder {
     const bodyStart = this.#size;
     try {
       const { operation, rawMembers, span } = run;
-      const { id, traceId, dottedOrder, columns, facets, measures, ...parsed } = parseRun(
-        run,
-        rules,
-      );
+      const parsed = parseRun(run, rules);
       if (rawMembers === undefined) {
         this.#writeObject(parsed.payload);
       } else {
@@ -55,13 +52,13 @@ export class BatchBuilder {
         operation === "post" ? "" : parsed.digestOf(this.#bodies.subarray(bodyStart, bodyEnd));
       const record: RunRecord = {
         operation,
-        id,
-        traceId,
-        dottedOrder,
+        id: parsed.id,
+        traceId: parsed.traceId,
+        dottedOrder: parsed.dottedOrder,
         digest,
-        columns,
-        facets,
-        measures,
+        columns: parsed.columns,
+        facets: parsed.facets,
+        measures: parsed.measures,
         span,
         bodyStart,
         bodyEnd,
@@ -76,20 +73,6 @@ export class BatchBuilder {
       this.reject({ id: cause.runId, operation: run.operation, reason: cause.message });
       return undefined;
     }
-  }
-
-  /**
-   * Adds text that contains the payloads of several runs; see {@link enclose}. Must be called before anything else
-   * is added.
-   */
-  addText(text: Buffer): void {
-    this.#write(text);
-  }
-
-  /** Turns a range of the added text into a JSON object, by overwriting its first and last byte with braces. */
-  enclose(from: number, to: number): void {
-    this.#bodies[from] = openBrace;
-    this.#bodies[to - 1] = closeBrace;
   }
 
   addAttachment(attachment: Omit<AttachmentRecord, "bodyStart" | "bodyEnd">, bytes: Buffer): void {
@@ -121,9 +104,12 @@ export class BatchBuilder {
 
   /** Writes a JSON object from the text of its members, which already has the commas and colons. */
   #writeRawMembers(rawMembers: Buffer): void {
-    this.#write(objectStart);
-    this.#write(rawMembers);
-    this.#write(objectEnd);
+    const { length } = rawMembers;
+    this.#reserve(length + 2);
+    this.#bodies[this.#size] = openBrace;
+    this.#bodies.set(rawMembers, this.#size + 1);
+    this.#bodies[this.#size + 1 + length] = closeBrace;
+    this.#size += length + 2;
   }
 
   /** Writes a JSON object from member names and JSON values. */
@@ -164,6 +150,5 @@ const firstNames = namesAt(true);
 const laterNames = namesAt(false);
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
-const objectStart = Buffer.from("{");
 const emptyObject = Buffer.from("{}");
 const objectEnd = Buffer.from("}");

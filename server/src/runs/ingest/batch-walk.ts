@@ -1,26 +1,15 @@
 import { isUtf8 } from "node:buffer";
 import { decodeText } from "../../bodies/json-text.ts";
-import {
-  entryWords,
-  field,
-  member,
-  memberCodes,
-  memberField,
-  memberWords,
-  textField,
-  textWords,
-} from "./walk-layout.ts";
+import { knownNames } from "./batch-index.ts";
+import type { BatchIndex } from "./batch-index.ts";
+import { limit, memberField, memberWords, runWords } from "./walk-layout.ts";
 import { walkModule } from "./walk-module.ts";
 
-/** Longer bodies are left to the TypeScript parser: the memory of a WebAssembly module never shrinks. */
+/** Longer bodies are left to the TypeScript indexer: the memory of a WebAssembly module never shrinks. */
 const maxBodyBytes = 4_194_304;
-/** Shorter values are left to the TypeScript parser, which is faster than copying them into the module. */
+/** Shorter values are left to TypeScript, which is faster than copying them into the module. */
 const minValueBytes = 256;
-/** Member names, indexed by their code. */
-const memberNames = Object.keys(member);
 const pageBytes = 65_536;
-const wordBytes = 4;
-const doubleBytes = 8;
 
 /** An exported global: its value is an address in the module's memory, or a number. */
 interface ModuleGlobal {
@@ -31,10 +20,8 @@ interface ModuleGlobal {
 interface Module {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
   readonly bodyPlace: ModuleGlobal;
-  readonly entriesPlace: ModuleGlobal;
+  readonly runsPlace: ModuleGlobal;
   readonly membersPlace: ModuleGlobal;
-  readonly textsPlace: ModuleGlobal;
-  readonly packedPlace: ModuleGlobal;
   readonly nameAt: ModuleGlobal;
   readonly marginBytes: ModuleGlobal;
   readonly postFirst: ModuleGlobal;
@@ -43,14 +30,10 @@ interface Module {
   readonly patchCount: ModuleGlobal;
   /** Registers a member name, whose `size` bytes are at `nameAt`, under a code. */
   know(code: number, size: number): void;
-  /** Parses the body of a batch. */
+  /** Indexes the body of a batch. */
   walk(size: number): void;
   /** Validates a single JSON value. */
   walkValue(size: number): void;
-  /** Rows in the table of texts. */
-  textsTold(): number;
-  /** Bytes of the packed texts. */
-  bytesPacked(): number;
   /** Rows in the table of members, without those that `listMembers` appended. */
   membersTold(): number;
   /** Appends the members of an object at an offset of the body to the table. Returns their number. */
@@ -72,37 +55,25 @@ export function getBatchWalk(): BatchWalk | undefined {
 
 let shared: BatchWalk | "none" | undefined;
 
-/** Consecutive entries of the table of entries. */
-interface EntryRange {
-  readonly first: number;
-  readonly count: number;
-}
-
 /**
- * Parses the body of `POST /runs/batch` in a WebAssembly module. The module validates the JSON, records where each
- * run has its members, and marks the ordinary posts, which need no further checks. The results are valid until the
- * next walk.
+ * Indexes the body of `POST /runs/batch` in a WebAssembly module, which checks the JSON and finds the members of each
+ * run. What a valid run is, it does not know. The results are valid until the next walk.
  */
 export class BatchWalk {
-  /** The parsed body, in the module's memory. */
-  body: Buffer = Buffer.alloc(0);
   readonly #module: Module;
   readonly #trap: WebAssemblyApi["RuntimeError"];
-  readonly #entriesAt: number;
-  readonly #membersAt: number;
-  readonly #textsAt: number;
+  /** The indexed body, in the module's memory. */
+  #body: Buffer = Buffer.alloc(0);
   #bytes: Uint8Array = new Uint8Array();
-  #words: Int32Array = new Int32Array();
-  #doubles: Float64Array = new Float64Array();
-  #packed = "";
-  #texts: (string | undefined)[] = [];
+  #runs: Int32Array = new Int32Array();
+  #members: Int32Array = new Int32Array();
 
   /** `undefined` where the process has no WebAssembly, or no memory for it. */
   static create(): BatchWalk | undefined {
     try {
       return new BatchWalk();
     } catch {
-      // Only slower: the TypeScript parser handles all batches.
+      // Only slower: the TypeScript indexer handles all batches.
       return undefined;
     }
   }
@@ -112,38 +83,42 @@ export class BatchWalk {
     const instance = new api.Instance(new api.Module(Buffer.from(walkModule, "base64")), {});
     this.#trap = api.RuntimeError;
     this.#module = instance.exports as Module;
-    const { memory, nameAt, entriesPlace, membersPlace, textsPlace } = this.#module;
+    const { memory, nameAt } = this.#module;
     const names = Buffer.from(memory.buffer, nameAt.value);
-    for (const [name, code] of Object.entries(member)) {
-      this.#module.know(code, names.write(name, "latin1"));
-    }
-    this.#entriesAt = entriesPlace.value / wordBytes;
-    this.#membersAt = membersPlace.value / wordBytes;
-    this.#textsAt = textsPlace.value / wordBytes;
+    knownNames.forEach((name, code) => this.#module.know(code, names.write(name, "latin1")));
     this.#refreshViews();
   }
 
   /**
-   * Parses a body, given as chunks. Returns false if the module can't parse it: the TypeScript parser then handles
-   * the batch and reports the error, if there is one.
+   * Indexes a body, given as chunks. Returns `undefined` if the module can't: the TypeScript indexer then handles the
+   * batch and reports the error, if there is one.
    */
-  walk(chunks: readonly Buffer[]): boolean {
+  walk(chunks: readonly Buffer[]): BatchIndex | undefined {
     const size = chunks.reduce((sum, { length }) => sum + length, 0);
     if (!this.#ensureCapacity(size)) {
-      return false;
+      return undefined;
     }
-    const { memory, bodyPlace } = this.#module;
-    this.body = Buffer.from(memory.buffer, bodyPlace.value, size);
+    const { memory, bodyPlace, postFirst, postCount, patchFirst, patchCount } = this.#module;
+    const body = Buffer.from(memory.buffer, bodyPlace.value, size);
     let at = 0;
     for (const chunk of chunks) {
-      this.body.set(chunk, at);
+      body.set(chunk, at);
       at += chunk.length;
     }
-    if (!isUtf8(this.body) || !this.#completes(() => this.#module.walk(size))) {
-      return false;
+    if (!isUtf8(body) || !this.#completes(() => this.#module.walk(size))) {
+      return undefined;
     }
-    this.#readPacked();
-    return true;
+    this.#body = body;
+    return {
+      body,
+      names: knownNames,
+      runs: this.#runs,
+      members: this.#members,
+      lists: {
+        post: { first: postFirst.value, count: postCount.value },
+        patch: { first: patchFirst.value, count: patchCount.value },
+      },
+    };
   }
 
   /**
@@ -159,95 +134,30 @@ export class BatchWalk {
     return this.#completes(() => this.#module.walkValue(length));
   }
 
-  get posts(): EntryRange {
-    return { first: this.#module.postFirst.value, count: this.#module.postCount.value };
-  }
-
-  get patches(): EntryRange {
-    return { first: this.#module.patchFirst.value, count: this.#module.patchCount.value };
-  }
-
-  /** Reads a field of an entry by its index in {@link field}. */
-  word(entry: number, fieldIndex: number): number {
-    return this.#words[this.#entriesAt + entry * entryWords + fieldIndex] ?? 0;
-  }
-
-  /** Reads a time, a number of two words; `null` where it is absent. */
-  micros(entry: number, fieldIndex: number): number | null {
-    const at = (this.#entriesAt + entry * entryWords + fieldIndex) * (wordBytes / doubleBytes);
-    const value = this.#doubles[at] ?? Number.NaN;
-    return Number.isNaN(value) ? null : value;
-  }
-
-  /** Reads a field of a member by its index in `memberField`. */
-  memberWord(index: number, fieldIndex: number): number {
-    return this.#words[this.#membersAt + index * memberWords + fieldIndex] ?? 0;
-  }
-
-  /** The name of a member of a run, or of an object within a run. */
-  memberName(index: number): string {
-    const code = this.memberWord(index, memberField.code);
-    return code === memberCodes
-      ? decodeText(this.#slice(index, memberField.nameAt, memberField.nameEnd))
-      : (memberNames[code] ?? "");
-  }
-
-  memberValue(index: number): Buffer {
-    return this.#slice(index, memberField.from, memberField.to);
-  }
-
   /**
-   * The members of an object that is a slice of {@link body}; `undefined` if there are too many. A later member
+   * The members of an object that is a slice of the indexed body; `undefined` if there are too many. A later member
    * replaces an earlier one of the same name.
    */
   membersOf(json: Buffer): ReadonlyMap<string, Buffer> | undefined {
-    const offset = json.byteOffset - this.body.byteOffset;
+    const offset = json.byteOffset - this.#body.byteOffset;
     let count = 0;
     if (!this.#completes(() => (count = this.#module.listMembers(offset)))) {
       return undefined;
     }
     const members = new Map<string, Buffer>();
     const first = this.#module.membersTold();
-    for (let index = first; index < first + count; index += 1) {
-      members.set(this.memberName(index), this.memberValue(index));
+    for (let row = first; row < first + count; row += 1) {
+      const code = this.#members[row * memberWords + memberField.code] ?? 0;
+      const name =
+        knownNames[code] ?? decodeText(this.#slice(row, memberField.nameAt, memberField.nameEnd));
+      members.set(name, this.#slice(row, memberField.from, memberField.to));
     }
     return members;
   }
 
-  /** The value of a text column; `null` where the run has none. */
-  text(entry: number, fieldIndex: number): string | null {
-    const index = this.word(entry, fieldIndex);
-    return index === -1 ? null : (this.#texts[index] ??= this.#readText(index));
-  }
-
-  dottedOrder(entry: number): string {
-    const from = this.word(entry, field.dottedFrom);
-    return this.#packed.slice(from, from + this.word(entry, field.dottedSize));
-  }
-
-  #slice(index: number, from: number, to: number): Buffer {
-    return this.body.subarray(this.memberWord(index, from), this.memberWord(index, to));
-  }
-
-  #readText(index: number): string {
-    const row = this.#textsAt + index * textWords;
-    const size = this.#words[row + textField.size] ?? 0;
-    const packed = this.#words[row + textField.packed] ?? 0;
-    if (packed !== -1) {
-      return this.#packed.slice(packed, packed + size);
-    }
-    const at = this.#words[row + textField.at] ?? 0;
-    return this.body.toString("utf8", at, at + size);
-  }
-
-  /**
-   * Decodes all packed texts in one call: one call for each text would cost more. Texts are slices of the result.
-   */
-  #readPacked(): void {
-    const { memory, packedPlace } = this.#module;
-    const packed = Buffer.from(memory.buffer, packedPlace.value, this.#module.bytesPacked());
-    this.#packed = packed.toString("latin1");
-    this.#texts = Array.from<string | undefined>({ length: this.#module.textsTold() });
+  #slice(row: number, from: number, to: number): Buffer {
+    const at = row * memberWords;
+    return this.#body.subarray(this.#members[at + from], this.#members[at + to]);
   }
 
   /** Whether a walk completes. The module traps (throws a RuntimeError) on everything that it can't parse. */
@@ -276,7 +186,7 @@ export class BatchWalk {
     try {
       memory.grow(Math.ceil(missing / pageBytes));
     } catch {
-      return false; // Memory can't grow: the TypeScript parser handles the body.
+      return false; // Memory can't grow: the TypeScript indexer handles the body.
     }
     this.#refreshViews();
     return true;
@@ -284,9 +194,9 @@ export class BatchWalk {
 
   /** Memory that grows gets a new ArrayBuffer, which detaches the views. */
   #refreshViews(): void {
-    const { buffer } = this.#module.memory;
-    this.#bytes = new Uint8Array(buffer);
-    this.#words = new Int32Array(buffer);
-    this.#doubles = new Float64Array(buffer);
+    const { memory, runsPlace, membersPlace } = this.#module;
+    this.#bytes = new Uint8Array(memory.buffer);
+    this.#runs = new Int32Array(memory.buffer, runsPlace.value, limit.runs * runWords);
+    this.#members = new Int32Array(memory.buffer, membersPlace.value, limit.members * memberWords);
   }
 }

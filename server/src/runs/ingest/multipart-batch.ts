@@ -16,7 +16,7 @@ import type { ReceivedRun } from "./parse-run.ts";
 import type { Part } from "../../bodies/multipart-parser.ts";
 import { PieceReader } from "./piece-reader.ts";
 import type { TenantContent } from "./piece-reader.ts";
-import { readColumnValues } from "./split-run.ts";
+import { readColumnValues } from "./run-members.ts";
 
 /** The main part of a run: either the JSON of its members or their parsed values. */
 type MainPart = Pick<ReceivedRun, "members" | "values">;

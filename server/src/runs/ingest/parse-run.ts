@@ -4,12 +4,12 @@ import type { DottedOrder, Operation } from "millrace/model";
 import { messageOf } from "../../model/errors.ts";
 import { facetsOf } from "../facets.ts";
 import { readMeasures } from "../run-measures.ts";
-import type { RunMeasures } from "../run-measures.ts";
+import type { FindMembers, RunMeasures } from "../run-measures.ts";
 import type { RunColumns, SpanRecord } from "../run-record.ts";
 import { parseScalar } from "../../bodies/json-text.ts";
 import { latestMicros, parseTime, timeProblem } from "../../model/parse-time.ts";
-import { selectPayload } from "./split-run.ts";
-import type { ColumnValues, Members } from "./split-run.ts";
+import { selectPayload } from "./run-members.ts";
+import type { ColumnValues, Members } from "./run-members.ts";
 
 /** A run that can't be stored. The message is the reason that the client receives. */
 export class InvalidRunError extends Error {
@@ -26,7 +26,7 @@ export interface ReceivedRun {
   readonly operation: Operation;
   readonly members: Members;
   /**
-   * Values of members that have columns, if they were parsed already (see `split-run.ts`). `members` then contains
+   * Values of members that have columns, if they were parsed already (see `run-members.ts` and `split-run.ts`). `members` then contains
    * only the other members.
    */
   readonly values?: ColumnValues;
@@ -35,6 +35,8 @@ export interface ReceivedRun {
    * in one piece.
    */
   readonly rawMembers?: Buffer | undefined;
+  /** A faster way to find the members of an object that is one of `members`. */
+  readonly findMembers?: FindMembers | undefined;
   /** Set for a run that was received as an OpenTelemetry span. */
   readonly span?: SpanRecord;
 }
@@ -80,7 +82,7 @@ export function parseRun(run: ReceivedRun, rules: ParseRules): ParsedRun {
       traceId: position.traceId,
       dottedOrder: position.dottedOrder,
       columns,
-      measures: readMeasures(members),
+      measures: readMeasures(members, run.findMembers),
       facets: facetsOf(members),
       payload: run.values === undefined ? selectPayload(members) : members,
       digestOf: (body) => digestOf(JSON.stringify([columns, position]), body),
@@ -214,8 +216,10 @@ let lastAncestors = { text: "", count: 0, traceId: "" };
 
 /** @throws ValidationError the dotted order is malformed. */
 function readOrder(text: string): OrderSummary {
-  const end = text.lastIndexOf(".");
-  if (end !== -1 && end === lastAncestors.text.length && text.startsWith(lastAncestors.text)) {
+  // In a valid dotted order, this is where the ancestors end; negative for a root.
+  const end = text.length - lastSegmentLength - 1;
+  const ancestors = text.slice(0, Math.max(end, 0));
+  if (ancestors !== "" && text[end] === "." && ancestors === lastAncestors.text) {
     const lastSegment = readSegment(text.slice(end + 1));
     if (lastSegment !== undefined) {
       return {
@@ -228,7 +232,7 @@ function readOrder(text: string): OrderSummary {
   const { segments, traceId, runId } = parseDottedOrder(text);
   const count = segments.length;
   lastAncestors =
-    end === -1 ? { text, count, traceId } : { text: text.slice(0, end), count: count - 1, traceId };
+    count === 1 ? { text, count, traceId } : { text: ancestors, count: count - 1, traceId };
   return { count, traceId, runId };
 }
 

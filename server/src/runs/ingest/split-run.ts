@@ -1,172 +1,122 @@
-import { parseScalar } from "../../bodies/json-text.ts";
+import type { Operation } from "millrace/model";
+import { decodeText, parseScalar } from "../../bodies/json-text.ts";
+import type { FindMembers } from "../run-measures.ts";
+import type { BatchIndex } from "./batch-index.ts";
+import type { ReceivedRun } from "./parse-run.ts";
+import { columnMembers, isPayloadMember } from "./run-members.ts";
+import type { columnNames } from "./run-members.ts";
+import { memberField, memberWords, unknownName } from "./walk-layout.ts";
 
-/** Members of a run by name, each as JSON text. */
-export type Members = ReadonlyMap<string, Buffer>;
-/** Values of members that have columns. */
-export type ColumnValues = Readonly<Record<string, unknown>>;
+/** The columns of a run mostly are next to each other and have no more bytes. */
+const decodedBytes = 512;
 
-/** Members that are stored in columns, and therefore not in the payload. */
-const columnMembers: ReadonlySet<string> = new Set([
-  "id",
-  "trace_id",
-  "dotted_order",
-  "session_id",
-  "session_name",
-  "run_type",
-  "start_time",
-  "end_time",
-  "parent_run_id",
-  "reference_example_id",
-]);
+/** A string of ASCII without escapes: its value is the text between the quotes. */
+const plainText = /^"[^\\\u0080-\u00ff]*"$/;
 
-/** A longer main part contains more than column values, so it is not parsed at once. */
-const maxParsedBytes = 2_048;
+/** Objects of one shape are faster to create than those whose members are added one by one. */
+const emptyValues = (): Record<string, unknown> =>
+  ({
+    id: undefined,
+    trace_id: undefined,
+    dotted_order: undefined,
+    session_id: undefined,
+    session_name: undefined,
+    run_type: undefined,
+    start_time: undefined,
+    end_time: undefined,
+    parent_run_id: undefined,
+    reference_example_id: undefined,
+    name: undefined,
+  }) satisfies Record<(typeof columnNames)[number], undefined>;
 
-/**
- * Parses all members of a run's object at once, if each of them has a column and none has to be stored as received.
- * That is the case for the main part of a run whose large fields are parts of their own. Returns `undefined`
- * otherwise, also for text that is not a JSON object: the caller then parses it member by member, which reports the
- * error. The bytes must be UTF-8.
- */
-export function readColumnValues(json: Buffer): ColumnValues | undefined {
-  if (json.length > maxParsedBytes || json.includes(backslash)) {
-    return undefined;
-  }
-  let values: unknown;
-  try {
-    values = JSON.parse(json.toString("utf8"));
-  } catch {
-    return undefined; // The caller parses it again, and reports the error with its position.
-  }
-  if (typeof values !== "object" || values === null || Array.isArray(values)) {
-    return undefined;
-  }
-  return Object.keys(values).every(hasColumn) ? (values as ColumnValues) : undefined;
-}
+/** Separates the members of the runs of one request. Runs of a request share many values, which are parsed once. */
+export class RunSplitter {
+  readonly #index: BatchIndex;
+  readonly #findMembers: FindMembers | undefined;
+  /** By member code: the text that was parsed last, and its value. */
+  readonly #lastTexts: string[] = [];
+  readonly #lastValues: unknown[] = [];
+  /** The text that was decoded last, and where it begins. */
+  #decoded = "";
+  #decodedFrom = 0;
 
-const hasColumn = (name: string): boolean => name === "name" || columnMembers.has(name);
-
-const backslash = 0x5c;
-
-/**
- * A name with escapes is also stored as received, because it may contain characters that a column can't store, such
- * as NUL.
- */
-const isPayloadMember = (name: string, raw: Buffer): boolean =>
-  name === "name" ? raw.includes(backslash) : !columnMembers.has(name);
-
-/** Selects the members that must be stored in the payload. */
-export function selectPayload(members: Members): Members {
-  const payload = new Map<string, Buffer>();
-  for (const [name, raw] of members) {
-    if (isPayloadMember(name, raw)) {
-      payload.set(name, raw);
-    }
-  }
-  return payload;
-}
-
-/** The cached value of a column's member, and the position of its text. */
-interface CachedValue {
-  readonly from: number;
-  readonly length: number;
-  readonly value: unknown;
-}
-
-/** Longer values are not cached. */
-const maxCachedBytes = 64;
-
-/** Text that contains the runs of a request, with a cache of its column values. */
-export class RunSource {
-  readonly bytes: Buffer;
-  /** By member name: the runs of a request share most of their types, projects and traces. */
-  readonly #cache = new Map<string, CachedValue>();
-
-  constructor(bytes: Buffer) {
-    this.bytes = bytes;
+  constructor(index: BatchIndex, findMembers?: FindMembers) {
+    this.#index = index;
+    this.#findMembers = findMembers;
   }
 
-  /** Returns the value of a member that has a column. */
-  valueAt(name: string, from: number, to: number): unknown {
-    const cached = this.#cache.get(name);
-    if (cached !== undefined && this.#hasSameText(cached, from, to)) {
-      return cached.value;
-    }
-    const value = parseScalar(this.bytes.subarray(from, to));
-    if (to - from <= maxCachedBytes) {
-      this.#cache.set(name, { from, length: to - from, value });
-    }
-    return value;
-  }
-
-  #hasSameText({ from, length }: CachedValue, start: number, end: number): boolean {
-    const { bytes } = this;
-    let index = end - start === length ? 0 : length + 1;
-    while (index < length && bytes[from + index] === bytes[start + index]) {
-      index += 1;
-    }
-    return index === length;
-  }
-}
-
-/** Position of a member in the text. */
-interface MemberPosition {
-  readonly nameAt: number;
-  /** Range of the member's value. */
-  readonly from: number;
-  readonly to: number;
-}
-
-/** A run whose members are added one by one, and separated into values for columns and JSON for the payload. */
-export class SplitRun {
-  readonly values: Record<string, unknown> = {};
-  readonly members = new Map<string, Buffer>();
-  readonly #source: RunSource;
-  #index = 0;
-  #lastPayloadIndex = 0;
-  #payloadFrom = 0;
-  #payloadTo = 0;
-  #payloadCount = 0;
-  #isContiguous = true;
-
-  constructor(source: RunSource) {
-    this.#source = source;
-  }
-
-  /** JSON of the payload's members without the braces, if they are adjacent and no name occurs twice. */
-  get rawMembers(): Buffer | undefined {
-    return this.#isContiguous && this.#payloadCount > 0
-      ? this.#source.bytes.subarray(this.#payloadFrom, this.#payloadTo)
-      : undefined;
-  }
-
-  /** Adds the next member. A later member replaces an earlier one of the same name. */
-  add(name: string, { nameAt, from, to }: MemberPosition): void {
-    this.#index += 1;
-    if (!hasColumn(name)) {
-      this.#addToPayload(name, { nameAt, from, to });
-      return;
-    }
-    if (name === "name") {
-      const wasInPayload = this.members.delete(name);
-      this.#isContiguous &&= !wasInPayload;
-      if (isPayloadMember(name, this.#source.bytes.subarray(from, to))) {
-        this.#addToPayload(name, { nameAt, from, to });
+  /**
+   * Separates the members that are rows of the index from `first` to `end`, into values for columns and JSON for the
+   * payload. A later member replaces an earlier one of the same name.
+   */
+  split(operation: Operation, first: number, end: number): ReceivedRun {
+    const { body, names, members: table } = this.#index;
+    const values = emptyValues();
+    const members = new Map<string, Buffer>();
+    let isAdjacent = true;
+    let payloadFrom = 0;
+    let payloadTo = 0;
+    let lastPayloadRow = -1;
+    for (let row = first; row < end; row += 1) {
+      const at = row * memberWords;
+      const code = table[at + memberField.code] ?? unknownName;
+      const from = table[at + memberField.from] ?? 0;
+      const to = table[at + memberField.to] ?? 0;
+      const name = names[code] ?? this.#readName(at);
+      if (columnMembers.has(name)) {
+        values[name] = this.#valueAt(code, from, to);
+        if (name !== "name") {
+          continue;
+        }
+        isAdjacent = !members.delete(name) && isAdjacent;
       }
+      const raw = body.subarray(from, to);
+      if (name === "name" && !isPayloadMember(name, raw)) {
+        continue;
+      }
+      const nameAt = table[at + memberField.nameAt] ?? 0;
+      payloadFrom = lastPayloadRow === -1 ? nameAt : payloadFrom;
+      isAdjacent &&= (lastPayloadRow === -1 || lastPayloadRow === row - 1) && !members.has(name);
+      lastPayloadRow = row;
+      payloadTo = to;
+      members.set(name, raw);
     }
-    this.values[name] = this.#source.valueAt(name, from, to);
+    const rawMembers =
+      isAdjacent && members.size > 0 ? body.subarray(payloadFrom, payloadTo) : undefined;
+    return { operation, members, values, rawMembers, findMembers: this.#findMembers };
   }
 
-  #addToPayload(name: string, { nameAt, from, to }: MemberPosition): void {
-    if (this.#payloadCount === 0) {
-      this.#payloadFrom = nameAt;
-    } else if (this.#index !== this.#lastPayloadIndex + 1) {
-      this.#isContiguous = false;
+  #readName(at: number): string {
+    const { body, members } = this.#index;
+    return decodeText(
+      body.subarray(members[at + memberField.nameAt], members[at + memberField.nameEnd]),
+    );
+  }
+
+  /** The value of a member that has a column. */
+  #valueAt(code: number, from: number, to: number): unknown {
+    if (code === unknownName) {
+      return parseScalar(this.#index.body.subarray(from, to));
     }
-    this.#lastPayloadIndex = this.#index;
-    this.#payloadTo = to;
-    this.#payloadCount += 1;
-    this.members.set(name, this.#source.bytes.subarray(from, to));
-    this.#isContiguous &&= this.members.size === this.#payloadCount;
+    const text = this.#textAt(from, to);
+    if (this.#lastTexts[code] !== text) {
+      this.#lastTexts[code] = text;
+      this.#lastValues[code] = plainText.test(text)
+        ? text.slice(1, -1)
+        : parseScalar(this.#index.body.subarray(from, to));
+    }
+    return this.#lastValues[code];
+  }
+
+  /**
+   * The bytes of a range as Latin-1. They are mostly decoded together with those of the run's other columns, because
+   * decoding each alone would take longer.
+   */
+  #textAt(from: number, to: number): string {
+    if (from < this.#decodedFrom || to > this.#decodedFrom + this.#decoded.length) {
+      this.#decoded = this.#index.body.toString("latin1", from, Math.max(to, from + decodedBytes));
+      this.#decodedFrom = from;
+    }
+    return this.#decoded.slice(from - this.#decodedFrom, to - this.#decodedFrom);
   }
 }

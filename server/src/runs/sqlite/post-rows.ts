@@ -1,8 +1,7 @@
-import { defaultRunType } from "millrace/model";
-import { mergeRecord, resolvePosition, unnamed } from "../merge.ts";
-import type { RunMeasures } from "../run-measures.ts";
-import type { PostRows, RunBatch, RunRecord } from "../run-record.ts";
-import { measuresOf, measuresToValues, measureColumns, rowToValues, runColumns } from "./row.ts";
+import { mergeRecord, resolvePosition } from "../merge.ts";
+import type { RunBatch, RunRecord } from "../run-record.ts";
+import type { RunRow } from "../run-row.ts";
+import { measuresOf, measuresToValues, measureColumns, runColumns } from "./row.ts";
 
 /** All columns of `runs` except `posted` and `patched`, which are the same for every post. */
 const rowColumns = runColumns.filter((name) => name !== "posted" && name !== "patched");
@@ -24,8 +23,32 @@ export const postIndexes = {
   measures: rowColumns.length,
 } as const;
 
+/**
+ * Posts whose position in their trace is known, as rows. Most batches consist of them. They are sent to the writer
+ * thread as one list of plain values and inserted many per statement; one object per post would cost more than the
+ * rows do.
+ */
+export interface PostRows {
+  /**
+   * The values of all posts: for each post one value per column of `postColumns`. The project is given by name, or
+   * `null` if the post names none.
+   */
+  readonly values: (string | number | null)[];
+  /** Start and end of each post's payload. */
+  readonly bounds: readonly number[];
+  /** For each post, the index of its facets in `facetLists`. */
+  readonly facetsAt: readonly number[];
+  readonly facetLists: readonly (readonly string[])[];
+}
+
+/** A batch whose posts are rows where possible. */
+export interface GroupedBatch extends RunBatch {
+  /** Stored before `records`. Absent in a batch that was not grouped. */
+  readonly posts?: PostRows;
+}
+
 /** Separates the posts that can be inserted as rows from all other records. */
-export function packPosts(batch: RunBatch): RunBatch {
+export function packPosts(batch: RunBatch): GroupedBatch {
   const packer = new PostPacker();
   for (const record of batch.records) {
     packer.add(record);
@@ -33,27 +56,8 @@ export function packPosts(batch: RunBatch): RunBatch {
   return { ...batch, ...packer.build() };
 }
 
-/** A validated post that has a dotted order and does not name its project by id. */
-export interface CheckedPost {
-  readonly id: string;
-  readonly traceId: string;
-  readonly parentRunId: string | null;
-  readonly dottedOrder: string;
-  readonly projectName: string | null;
-  readonly name: string | null;
-  readonly runType: string | null;
-  readonly startMicros: number | null;
-  readonly endMicros: number | null;
-  /** 1 if the run has an error, else 0. */
-  readonly hasError: number;
-  readonly facets: readonly string[];
-  readonly measures: RunMeasures | undefined;
-  readonly bodyStart: number;
-  readonly bodyEnd: number;
-}
-
-/** Collects operations in order: posts as rows where possible, everything else as records. */
-export class PostPacker {
+/** Collects records in order: posts as rows where possible, everything else as records. */
+class PostPacker {
   readonly #records: RunRecord[] = [];
   readonly #values: (string | number | null)[] = [];
   readonly #bounds: number[] = [];
@@ -65,39 +69,33 @@ export class PostPacker {
    */
   readonly #recordIds = new Set<string>();
 
-  /** Whether a post of this run may be a row. */
-  canBeRow(id: string): boolean {
-    return this.#recordIds.size === 0 || !this.#recordIds.has(id);
-  }
-
   add(record: RunRecord): void {
-    const row = this.canBeRow(record.id) ? toRow(record) : undefined;
+    const isFirst = this.#recordIds.size === 0 || !this.#recordIds.has(record.id);
+    const row = isFirst ? toRow(record) : undefined;
     if (row === undefined) {
       this.#records.push(record);
       this.#recordIds.add(record.id);
       return;
     }
-    this.#values.push(...row);
-    this.#addDetails(record);
-  }
-
-  /** Adds a post of a run for which {@link canBeRow} returns true. */
-  addPost(post: CheckedPost): void {
+    // In the order of `postColumns`.
     this.#values.push(
-      post.traceId,
-      post.id,
-      post.projectName,
-      post.name ?? unnamed,
-      post.runType ?? defaultRunType,
-      post.startMicros,
-      post.endMicros,
-      post.hasError,
-      post.parentRunId,
-      post.dottedOrder,
-      null,
+      row.traceId,
+      row.id,
+      record.columns.projectName ?? null,
+      row.name,
+      row.runType,
+      row.startMicros,
+      row.endMicros,
+      row.hasError ? 1 : 0,
+      row.parentRunId,
+      row.dottedOrder,
+      row.referenceExampleId,
     );
-    this.#values.push(...measuresToValues(post.measures));
-    this.#addDetails(post);
+    this.#values.push(...measuresToValues(record.measures));
+    this.#bounds.push(record.bodyStart, record.bodyEnd);
+    const at = this.#facetLists.get(record.facets) ?? this.#facetLists.size;
+    this.#facetLists.set(record.facets, at);
+    this.#facetsAt.push(at);
   }
 
   build(): { readonly posts: PostRows; readonly records: readonly RunRecord[] } {
@@ -109,38 +107,21 @@ export class PostPacker {
     };
     return { posts, records: this.#records };
   }
-
-  #addDetails({
-    facets,
-    bodyStart,
-    bodyEnd,
-  }: Pick<RunRecord, "facets" | "bodyStart" | "bodyEnd">): void {
-    this.#bounds.push(bodyStart, bodyEnd);
-    const at = this.#facetLists.get(facets) ?? this.#facetLists.size;
-    this.#facetLists.set(facets, at);
-    this.#facetsAt.push(at);
-  }
 }
 
 /** `undefined` for a record that can't be a row. */
-function toRow(record: RunRecord): (string | number | null)[] | undefined {
-  const { operation, dottedOrder, span, columns, measures } = record;
+function toRow(record: RunRecord): RunRow | undefined {
+  const { operation, dottedOrder, span, columns } = record;
   const isRow =
     operation === "post" &&
     dottedOrder !== undefined &&
     span === undefined &&
     typeof columns.projectId !== "string";
   const position = isRow ? resolvePosition(record, undefined, () => undefined) : undefined;
-  if (position === undefined || "reason" in position) {
-    return undefined;
-  }
-  // The time is not used: a record with a dotted order has a start.
-  const row = mergeRecord(undefined, record, { position, defaultProjectId: "", nowMicros: 0 });
-  const values = rowToValues(row);
-  values.length = rowColumns.length;
-  values[postIndexes.project] = columns.projectName ?? null;
-  values.push(...measuresToValues(measures));
-  return values;
+  return position === undefined || "reason" in position
+    ? undefined
+    : // The time is not used: a record with a dotted order has a start.
+      mergeRecord(undefined, record, { position, defaultProjectId: "", nowMicros: 0 });
 }
 
 /** Restores the record of a post from its row. */

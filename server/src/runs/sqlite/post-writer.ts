@@ -1,9 +1,10 @@
-import type { PostRows, RunRecord } from "../run-record.ts";
+import type { RunRecord } from "../run-record.ts";
 import { checksumOf } from "../../storage/sqlite/checksum.ts";
 import { isSqliteError } from "../../storage/sqlite/connection.ts";
 import type { ActivityCounter } from "./activity-counter.ts";
 import type { FacetWriter } from "./facet-writer.ts";
 import { postColumns, postIndexes, unpackPost } from "./post-rows.ts";
+import type { PostRows } from "./post-rows.ts";
 import { postForms, PostStatements } from "./post-statements.ts";
 import type { PostForm } from "./post-statements.ts";
 import type { RunProjects } from "../run-writer-needs.ts";

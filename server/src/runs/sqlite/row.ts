@@ -61,9 +61,9 @@ export const rowToValues = (row: RunRow): (string | number | null)[] => [
   row.patched,
 ];
 
-export const measuresToValues = (measures: RunMeasures | undefined): (number | null)[] =>
+export const measuresToValues = (measures: RunMeasures | undefined): readonly (number | null)[] =>
   measures === undefined
-    ? [...noMeasures]
+    ? noMeasures
     : [measureStates.indexOf("some"), ...measureNames.map((name) => measures[name])];
 
 /** The value of `measured` for a run without measures. */

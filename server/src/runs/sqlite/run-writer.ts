@@ -2,13 +2,7 @@ import { randomUUID } from "node:crypto";
 import { RequestError } from "../../model/errors.ts";
 import { mergeRecord, resolvePosition } from "../merge.ts";
 import type { TracePosition } from "../merge.ts";
-import type {
-  AttachmentRecord,
-  IngestResult,
-  Rejection,
-  RunBatch,
-  RunRecord,
-} from "../run-record.ts";
+import type { AttachmentRecord, IngestResult, Rejection, RunRecord } from "../run-record.ts";
 import type { FeedbackDraft } from "../run-feedback.ts";
 import type { RunWrites } from "../run-query.ts";
 import type { RunRow } from "../run-row.ts";
@@ -17,6 +11,7 @@ import { ActivityCounter } from "./activity-counter.ts";
 import { checksumOf } from "../../storage/sqlite/checksum.ts";
 import { FacetWriter } from "./facet-writer.ts";
 import { MeasureWriter } from "./measure-writer.ts";
+import type { GroupedBatch } from "./post-rows.ts";
 import { PostWriter } from "./post-writer.ts";
 import type { RunFeedback, RunProjects } from "../run-writer-needs.ts";
 import {
@@ -100,7 +95,7 @@ export class RunWriter implements RunWrites {
   /** Stores the valid parts of a batch. The result lists what was rejected. */
   apply(
     tenantId: string,
-    { posts, records, attachments, feedback, bodies }: RunBatch,
+    { posts, records, attachments, feedback, bodies }: GroupedBatch,
   ): IngestResult {
     const scope: BatchScope = { tenantId, bodies };
     this.#facets.begin();

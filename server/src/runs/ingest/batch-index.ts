@@ -1,0 +1,144 @@
+import { isUtf8 } from "node:buffer";
+import { payloadFields } from "millrace/model";
+import type { Operation } from "millrace/model";
+import { JsonCursor, JsonError, tooManyItems } from "../../bodies/json-cursor.ts";
+import { RequestError } from "../../model/errors.ts";
+import { serverLimits } from "../../model/options.ts";
+import { columnNames } from "./run-members.ts";
+import { memberWords, notAnObject, runWords } from "./walk-layout.ts";
+
+/** Where the runs of a batch and their members are. Both tables have the rows that `walk-layout.ts` describes. */
+export interface BatchIndex {
+  readonly body: Buffer;
+  /** Names of members, by their code. */
+  readonly names: readonly string[];
+  readonly runs: ArrayLike<number>;
+  readonly members: ArrayLike<number>;
+  readonly lists: Readonly<Record<Operation, RunRange>>;
+}
+
+/** Consecutive rows of the table of runs. */
+export interface RunRange {
+  readonly first: number;
+  readonly count: number;
+}
+
+/** Names that have the same code in every index. */
+export const knownNames: readonly string[] = [...columnNames, ...payloadFields, "tags"];
+
+/**
+ * Indexes the body of `POST /runs/batch` in TypeScript: bodies that the WebAssembly module can't index, and those
+ * that are not a batch.
+ *
+ * @throws RequestError the body is not a batch, or exceeds a limit.
+ */
+export function indexBatch(body: Buffer): BatchIndex {
+  const table = new IndexTable(body);
+  const faults = new Map<string, RequestError>();
+  readJson(body, (cursor) => {
+    cursor.walk((start) =>
+      cursor.walkObject(start, (name, from) => {
+        if (name !== "post" && name !== "patch") {
+          return cursor.skip(from);
+        }
+        // A later member replaces an earlier one of the same name.
+        faults.delete(name);
+        table.beginList(name);
+        if (body[from] === openBracket) {
+          return table.addList(cursor, name, from);
+        }
+        const to = cursor.skip(from);
+        if (!body.subarray(from, to).equals(nullJson)) {
+          faults.set(name, new RequestError(422, `${name} must be an array of runs`));
+        }
+        return to;
+      }),
+    );
+  });
+  for (const fault of faults.values()) {
+    throw fault;
+  }
+  return table;
+}
+
+/** Nesting levels around a run and around the values of its members. They count towards the depth limit. */
+const levelsAroundRun = 1;
+const levelsAroundValue = 2;
+
+class IndexTable implements BatchIndex {
+  readonly body: Buffer;
+  readonly names: string[] = [...knownNames];
+  readonly runs: number[] = [];
+  readonly members: number[] = [];
+  readonly lists: Record<Operation, RunRange> = { post: noRuns, patch: noRuns };
+  readonly #codes = new Map(knownNames.map((name, code) => [name, code]));
+
+  constructor(body: Buffer) {
+    this.body = body;
+  }
+
+  beginList(name: Operation): void {
+    this.lists[name] = noRuns;
+  }
+
+  /** Adds the runs of the list at `from`. Returns the position after the list. */
+  addList(cursor: JsonCursor, name: Operation, from: number): number {
+    const first = this.runs.length / runWords;
+    let count = 0;
+    const to = cursor.walkArray(from, (start) => {
+      // Checked before the run is added: a small body may contain millions of items.
+      if (count === serverLimits.operationsMax) {
+        throw tooManyItems(serverLimits.operationsMax);
+      }
+      count += 1;
+      if (this.body[start] === openBrace) {
+        return this.#addRun(cursor, start);
+      }
+      this.runs.push(notAnObject, notAnObject);
+      return cursor.skip(start, levelsAroundRun);
+    });
+    this.lists[name] = { first, count };
+    return to;
+  }
+
+  #addRun(cursor: JsonCursor, start: number): number {
+    const first = this.members.length / memberWords;
+    const end = cursor.walkObject(start, (name, from, nameAt) => {
+      const to = cursor.skip(from, levelsAroundValue);
+      // The code gives the name, so that the position of the name's end is not needed.
+      this.members.push(this.#codeOf(name), nameAt, nameAt, from, to);
+      return to;
+    });
+    this.runs.push(first, this.members.length / memberWords);
+    return end;
+  }
+
+  #codeOf(name: string): number {
+    const code = this.#codes.get(name) ?? this.names.length;
+    if (code === this.names.length) {
+      this.names.push(name);
+      this.#codes.set(name, code);
+    }
+    return code;
+  }
+}
+
+const noRuns: RunRange = { first: 0, count: 0 };
+
+/** Reads a body. @throws RequestError 422: it is not JSON, or not UTF-8. */
+export function readJson<Result>(body: Buffer, read: (cursor: JsonCursor) => Result): Result {
+  if (!isUtf8(body)) {
+    throw new RequestError(422, "the body is not UTF-8: send JSON in UTF-8");
+  }
+  try {
+    return read(new JsonCursor(body));
+  } catch (cause) {
+    throw cause instanceof JsonError
+      ? new RequestError(422, `the body is ${cause.message}`)
+      : cause;
+  }
+}
+
+const nullJson = Buffer.from("null");
+const openBracket = 0x5b;
+const openBrace = 0x7b;

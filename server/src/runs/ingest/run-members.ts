@@ -1,0 +1,67 @@
+/** Members of a run by name, each as JSON text. */
+export type Members = ReadonlyMap<string, Buffer>;
+/** Values of members that have columns. */
+export type ColumnValues = Readonly<Record<string, unknown>>;
+
+/** Members that are stored in columns, and therefore not in the payload. Of a name, see {@link isPayloadMember}. */
+export const columnNames = [
+  "id",
+  "trace_id",
+  "dotted_order",
+  "session_id",
+  "session_name",
+  "run_type",
+  "start_time",
+  "end_time",
+  "parent_run_id",
+  "reference_example_id",
+  "name",
+] as const;
+export const columnMembers: ReadonlySet<string> = new Set(columnNames);
+
+/** A longer main part contains more than column values, so it is not parsed at once. */
+const maxParsedBytes = 2_048;
+
+/**
+ * Parses all members of a run's object at once, if each of them has a column and none has to be stored as received.
+ * That is the case for the main part of a run whose large fields are parts of their own. Returns `undefined`
+ * otherwise, also for text that is not a JSON object: the caller then parses it member by member, which reports the
+ * error. The bytes must be UTF-8.
+ */
+export function readColumnValues(json: Buffer): ColumnValues | undefined {
+  if (json.length > maxParsedBytes || json.includes(backslash)) {
+    return undefined;
+  }
+  let values: unknown;
+  try {
+    values = JSON.parse(json.toString("utf8"));
+  } catch {
+    return undefined; // The caller parses it again, and reports the error with its position.
+  }
+  if (typeof values !== "object" || values === null || Array.isArray(values)) {
+    return undefined;
+  }
+  return Object.keys(values).every((name) => columnMembers.has(name))
+    ? (values as ColumnValues)
+    : undefined;
+}
+
+const backslash = 0x5c;
+
+/**
+ * A name with escapes is also stored as received, because it may contain characters that a column can't store, such
+ * as NUL.
+ */
+export const isPayloadMember = (name: string, raw: Buffer): boolean =>
+  name === "name" ? raw.includes(backslash) : !columnMembers.has(name);
+
+/** Selects the members that must be stored in the payload. */
+export function selectPayload(members: Members): Members {
+  const payload = new Map<string, Buffer>();
+  for (const [name, raw] of members) {
+    if (isPayloadMember(name, raw)) {
+      payload.set(name, raw);
+    }
+  }
+  return payload;
+}
