@@ -60,7 +60,7 @@ function start(port: MessagePort, path: string): void {
   const folder = dirname(path);
   const reserveBytes = reserveBytesOf(readDiskUse(folder));
   let isRunning = false;
-  const runTurn = async (): Promise<void> => {
+  const runStep = async (): Promise<void> => {
     isRunning = true;
     const startMs = performance.now();
     let pauseMs = idleMs;
@@ -87,7 +87,7 @@ function start(port: MessagePort, path: string): void {
     if (isClosing) {
       end();
     } else {
-      timer = setTimeout(() => void runTurn(), pauseMs);
+      timer = setTimeout(() => void runStep(), pauseMs);
     }
   };
   port.on("message", (message: { readonly failure?: string } | "close") => {
@@ -101,5 +101,5 @@ function start(port: MessagePort, path: string): void {
       end();
     }
   });
-  void runTurn();
+  void runStep();
 }

@@ -8,7 +8,7 @@ import { checkLog } from "../src/storage/sqlite/log-check.ts";
 import { openWriter } from "../src/store/schema.ts";
 import { databaseFile } from "../src/storage/sqlite/open-database.ts";
 import { openDatabase } from "../src/storage/sqlite/connection.ts";
-import { eraseLog, foldLog } from "../src/storage/sqlite/write-ahead-log.ts";
+import { eraseLog, checkpointAndTruncate } from "../src/storage/sqlite/write-ahead-log.ts";
 import type { Connection } from "../src/storage/sqlite/connection.ts";
 import { StoreFixture } from "./support/store-desk.ts";
 import { call, runServer, temporaryFolder } from "./support/running-server.ts";
@@ -94,7 +94,7 @@ describe("a damaged database", () => {
     const db = openWriter(path);
     db.exec("INSERT INTO shares VALUES ('digest', 'sealed', 't', 'r')");
     const root = rootOf(db, "comparatives");
-    foldLog(db);
+    checkpointAndTruncate(db);
     db.close();
     overwrite(path, root);
     // As after a killed server: a log file whose pages change nothing.

@@ -6,7 +6,7 @@ import { gzipSync } from "node:zlib";
 import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 import { startServer } from "@millrace/server";
-import { answerBrokenRequest } from "../src/http/safe-headers.ts";
+import { sendParserError } from "../src/http/safe-headers.ts";
 import { JsonBoundsCheck } from "../src/bodies/json-bounds.ts";
 import { call, runOwnServer, runServer, textOf } from "./support/running-server.ts";
 
@@ -64,7 +64,7 @@ test("responses of Node's parser, or of Node itself, have them too", async () =>
 
 test("a response to headers that arrive too slowly has them too", () => {
   const socket = new PassThrough();
-  answerBrokenRequest(
+  sendParserError(
     Object.assign(new Error("late"), { code: "ERR_HTTP_REQUEST_TIMEOUT" }),
     socket as unknown as Socket,
   );
@@ -92,8 +92,8 @@ test("a response while the server closes has them too", async () => {
     );
   await expect.poll(refuses, { interval: 5 }).toBe(true);
   let answer = "";
-  socket.setEncoding("utf8").on("data", (piece: string) => {
-    answer += piece;
+  socket.setEncoding("utf8").on("data", (chunk: string) => {
+    answer += chunk;
   });
   socket.write("\r\n");
   await once(socket, "end");
@@ -147,8 +147,8 @@ test("a body with too large a Content-Length is rejected at once, and the connec
     `POST /runs/batch HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${size}\r\n\r\n{"post":[`,
   );
   let text = "";
-  socket.setEncoding("utf8").on("data", (piece: string) => {
-    text += piece;
+  socket.setEncoding("utf8").on("data", (chunk: string) => {
+    text += chunk;
   });
   // The server ends its side although most of the body was never sent.
   await once(socket, "end");
@@ -215,8 +215,8 @@ async function exchange(url: string, bytes: string): Promise<string> {
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   onTestFinished(() => void socket.destroy());
   let text = "";
-  socket.setEncoding("utf8").on("data", (piece: string) => {
-    text += piece;
+  socket.setEncoding("utf8").on("data", (chunk: string) => {
+    text += chunk;
   });
   socket.write(bytes);
   await once(socket, "end");

@@ -4,7 +4,11 @@ import { describe, expect, test } from "vitest";
 import { openSecondWriter, openWriter } from "../src/store/schema.ts";
 import { databaseFile } from "../src/storage/sqlite/open-database.ts";
 import { openDatabase } from "../src/storage/sqlite/connection.ts";
-import { catchUp, foldLog, writeBack } from "../src/storage/sqlite/write-ahead-log.ts";
+import {
+  catchUp,
+  checkpointAndTruncate,
+  writeBack,
+} from "../src/storage/sqlite/write-ahead-log.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 
 describe("the log is checkpointed", () => {
@@ -61,7 +65,7 @@ describe("a log that is moved into the database", () => {
     const file = join(await temporaryFolder(), databaseFile);
     const db = openWriter(file);
     db.prepare(insert).run(["one"]);
-    foldLog(db);
+    checkpointAndTruncate(db);
     expect(statSync(`${file}-wal`).size).toBe(0);
     db.close();
   });
@@ -76,7 +80,7 @@ describe("a log that is moved into the database", () => {
     reader.exec("BEGIN");
     expect(count()).toBe(1);
     db.prepare(insert).run(["two"]);
-    foldLog(db);
+    checkpointAndTruncate(db);
     expect(db.prepare("PRAGMA busy_timeout").raw().all().flat()).toEqual([1_000]);
     expect(statSync(`${file}-wal`).size).toBeGreaterThan(0);
     db.close();

@@ -1,5 +1,5 @@
 import { RequestError } from "../model/errors.ts";
-import { releasePieces } from "./release-pieces.ts";
+import { releaseChunks } from "./release-chunks.ts";
 import { serverLimits } from "../model/options.ts";
 import { parsePartHead } from "./part-head.ts";
 import type { PartHead } from "./part-head.ts";
@@ -83,7 +83,7 @@ export class MultipartParser {
   #consume(): void {
     const [first, ...laterChunks] = this.#pending;
     const data = laterChunks.length === 0 ? first : Buffer.concat(this.#pending);
-    releasePieces(laterChunks); // Parts may be slices of the first chunk.
+    releaseChunks(laterChunks); // Parts may be slices of the first chunk.
     let at = 0;
     for (let next: number | undefined = 0; data !== undefined && next !== undefined;) {
       at = next;

@@ -11,14 +11,14 @@ const zstdFactory = (zlib as { createZstdDecompress?: () => Transform }).createZ
 export const hasZstd = zstdFactory !== undefined;
 
 /** Reads a whole body and decompresses it. Returns it in chunks. @throws RequestError see {@link readChunks}. */
-export async function readPieces(request: IncomingMessage): Promise<readonly Buffer[]> {
+export async function readBodyChunks(request: IncomingMessage): Promise<readonly Buffer[]> {
   const chunks: Buffer[] = [];
   await readChunks(request, (chunk) => chunks.push(chunk));
   return chunks;
 }
 
 /** Joins chunks to one buffer; copies only if there are several. */
-export const joinPieces = (chunks: readonly Buffer[]): Buffer =>
+export const joinChunks = (chunks: readonly Buffer[]): Buffer =>
   chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks);
 
 /** Limits on a body. */

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
-import { holdOpen } from "../http/hold-open.ts";
+import { disableIdleTimeout } from "../http/disable-idle-timeout.ts";
 import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
 import { microsOf } from "../model/parse-time.ts";
 import { dataTypes } from "./dataset.ts";
@@ -85,7 +85,7 @@ export async function updateDataset(
   body: DatasetPatchBody,
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
 ): Promise<unknown> {
-  holdOpen(request, reply);
+  disableIdleTimeout(request, reply);
   const dataset = await findDataset(store, request);
   const changes: DatasetChanges = {
     fields: changedFields(body, dataset),
@@ -127,7 +127,7 @@ async function deleteAll(
   ids: readonly string[],
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
 ): Promise<readonly string[]> {
-  holdOpen(request, reply);
+  disableIdleTimeout(request, reply);
   const deleted = await store.write.datasets.deleteMany(request.tenantId, ids);
   await eraseDeleted(store);
   return deleted;

@@ -3,8 +3,8 @@ import { serverLimits } from "../model/options.ts";
 import { dataTypes } from "./dataset.ts";
 import type { DatasetOrder, DatasetQuery } from "./dataset.ts";
 import {
-  all,
-  first,
+  allValues,
+  firstValue,
   parseCount,
   parseIds,
   parseMetadata,
@@ -27,17 +27,17 @@ const orders: readonly DatasetOrder[] = [
  * @throws RequestError 422: a parameter has an invalid value.
  */
 export function parseDatasetQuery(query: QueryString): DatasetQuery {
-  const types = all(query, "data_type");
+  const types = allValues(query, "data_type");
   const parsed = {
     ids: parseIds(query, "id"),
-    name: first(query, "name"),
-    nameContains: first(query, "name_contains"),
+    name: firstValue(query, "name"),
+    nameContains: firstValue(query, "name_contains"),
     dataTypes: types?.map((type) => parseOneOf(type, dataTypes, "data_type")),
     metadata: parseMetadata(query),
   };
   return {
     ...Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== undefined)),
-    order: parseOneOf(first(query, "sort_by") ?? "last_session_start_time", orders, "sort_by"),
+    order: parseOneOf(firstValue(query, "sort_by") ?? "last_session_start_time", orders, "sort_by"),
     isDescending: parseSwitch(query, "sort_by_desc") ?? true,
     ...parsePage(query),
   };

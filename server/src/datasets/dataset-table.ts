@@ -64,7 +64,7 @@ export class DatasetTable {
   insert(tenantId: string, draft: DatasetDraft, state: "ready" | "unready"): string {
     const { createdMicros } = draft;
     const key = this.#keys.keyOf("dataset", tenantId, draft.id);
-    this.assertFree(tenantId, key, draft.name);
+    this.assertNameUnused(tenantId, key, draft.name);
     const [owner] = parseRows(this.#statements.findTenant.all([key]));
     if (owner?.[0] === tenantId) {
       throw new RequestError(409, "Dataset with this id already exists.");
@@ -92,7 +92,7 @@ export class DatasetTable {
    *
    * @throws RequestError 409: another dataset has the name.
    */
-  assertFree(tenantId: string, id: string, name: string): void {
+  assertNameUnused(tenantId: string, id: string, name: string): void {
     if (this.#statements.findName.all([tenantId, JSON.stringify(name), id]).length > 0) {
       throw new RequestError(409, "Dataset with this name already exists.");
     }

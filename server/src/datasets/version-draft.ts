@@ -1,11 +1,11 @@
 import type { Dataset } from "./dataset.ts";
-import type { DatasetLedger } from "./dataset-ledger.ts";
+import type { DatasetVersionTable } from "./dataset-version-table.ts";
 import type { ExampleIndex } from "./examples/sqlite/example-index.ts";
 import type { CurrentExample, ExampleRow, ExampleTable } from "./examples/sqlite/example-table.ts";
 
 interface VersionDraftTables {
   readonly dataset: Dataset;
-  readonly ledger: DatasetLedger;
+  readonly versions: DatasetVersionTable;
   readonly table: ExampleTable;
   readonly index: ExampleIndex;
 }
@@ -19,7 +19,7 @@ export class VersionDraft {
 
   constructor(dependencies: VersionDraftTables, requestedMicros?: number) {
     this.#dependencies = dependencies;
-    this.micros = dependencies.ledger.nextVersion(dependencies.dataset, requestedMicros);
+    this.micros = dependencies.versions.nextVersion(dependencies.dataset, requestedMicros);
   }
 
   /** Adds a row that is valid from this version on. */
@@ -48,9 +48,9 @@ export class VersionDraft {
   }
 
   finish(): void {
-    const { dataset, ledger, table, index } = this.#dependencies;
+    const { dataset, versions, table, index } = this.#dependencies;
     table.indexNewIds();
     index.change(dataset, { added: this.#added, removed: this.#removed });
-    ledger.addVersion(dataset, this.micros, this.#added.length - this.#removed.length);
+    versions.addVersion(dataset, this.micros, this.#added.length - this.#removed.length);
   }
 }

@@ -59,7 +59,7 @@ export function compileFilter(filter: CheckedFilter, source: FilterSource): Sql 
     case "search":
       return withCandidates([filter.text], source, searchEverywhere(filter.text, source));
     case "comparison":
-      return withCandidates(textsIn([filter]), source, compileComparison(filter, source));
+      return withCandidates(requiredTexts([filter]), source, compileComparison(filter, source));
   }
 }
 
@@ -77,7 +77,7 @@ function withCandidates(
 }
 
 /** Returns texts that occur in the payload of every row that meets these comparisons. */
-export const textsIn = (parts: readonly CheckedFilter[]): readonly string[] =>
+export const requiredTexts = (parts: readonly CheckedFilter[]): readonly string[] =>
   parts.flatMap((part) => {
     if (part.kind !== "comparison" || !isInPayload(part)) {
       return [];
@@ -145,7 +145,9 @@ function compileAll(parts: readonly CheckedFilter[], source: FilterSource): Sql 
     conditions.push(...separate.map((part) => compileFilter(part, source)));
     const joint = entryParts.filter((part) => !separate.includes(part));
     if (joint.length > 0) {
-      conditions.push(withCandidates(textsIn(joint), source, hasEntryOf(group, joint, source)));
+      conditions.push(
+        withCandidates(requiredTexts(joint), source, hasEntryOf(group, joint, source)),
+      );
     }
   }
   return join(conditions, "AND");

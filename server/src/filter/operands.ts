@@ -4,7 +4,7 @@ import type { Comparator, Literal } from "./ast.ts";
 import { isJsonType, valuesOf } from "./fields.ts";
 import type { Field } from "./fields.ts";
 import { FilterError } from "./filter-error.ts";
-import { excessOf } from "./json-bounds.ts";
+import { describeExcess } from "./json-bounds.ts";
 import { filterLimits } from "./parser.ts";
 
 export type Scalar = string | number | boolean | null;
@@ -144,7 +144,10 @@ function toObject(literal: Literal, context: OperandContext): Readonly<Record<st
     );
   }
   const { jsonNesting, jsonNestingAtPath } = filterLimits;
-  const excess = excessOf(json, context.field.type === "entry" ? jsonNestingAtPath : jsonNesting);
+  const excess = describeExcess(
+    json,
+    context.field.type === "entry" ? jsonNestingAtPath : jsonNesting,
+  );
   if (excess !== undefined) {
     throw createError(literal, context, `the JSON object has ${excess}`);
   }

@@ -29,7 +29,7 @@ export function addSafeHeaders(reply: FastifyReply): FastifyReply {
  * one with an unsupported Expect, and one that arrives while the server closes. For the first and the last,
  * `requireHostHeader` and `return503OnClosing` must be off.
  */
-export function answerAllHere(app: FastifyInstance): void {
+export function addProtocolErrorHandlers(app: FastifyInstance): void {
   let isClosing = false;
   app.addHook("preClose", async () => {
     isClosing = true;
@@ -62,7 +62,7 @@ interface ParserError extends Error {
 }
 
 /** Responds to bytes that are not a valid HTTP request, or whose headers are too long or too slow. */
-export function answerBrokenRequest({ code }: ParserError, socket: Socket): void {
+export function sendParserError({ code }: ParserError, socket: Socket): void {
   // The client has disconnected, or a response is already being sent.
   if (code === "ECONNRESET" || socket.destroyed || !socket.writable) {
     socket.destroy();

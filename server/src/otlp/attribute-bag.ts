@@ -91,7 +91,7 @@ export class AttributeBag {
   }
 
   /** The attributes that were not removed. */
-  rest(): Attributes {
+  remaining(): Attributes {
     return this.#values;
   }
 

@@ -8,7 +8,7 @@ import type { AttributeValue, SpanEvent } from "./span.ts";
 export type Content = Readonly<Record<string, unknown>>;
 
 /** The attributes and events that contain one side of a span, its inputs or its outputs. */
-interface Side {
+interface PayloadSource {
   /** Attributes that contain the whole side. The first one that exists is used. */
   readonly whole: readonly string[];
   /** The event of older conventions that contains the whole side, and its attribute. */
@@ -21,7 +21,7 @@ interface Side {
   readonly member: "input" | "output";
 }
 
-const inputSide: Side = {
+const inputSource: PayloadSource = {
   whole: ["gen_ai.prompt", "input.value", "traceloop.entity.input", "gen_ai.tool.call.arguments"],
   wholeEvent: ["gen_ai.content.prompt", "gen_ai.prompt"],
   messages: "gen_ai.input.messages",
@@ -36,7 +36,7 @@ const inputSide: Side = {
   member: "input",
 };
 
-const outputSide: Side = {
+const outputSource: PayloadSource = {
   whole: [
     "gen_ai.completion",
     "output.value",
@@ -57,10 +57,10 @@ export function takeInputs(bag: AttributeBag, events: readonly SpanEvent[]): Con
   const system =
     instructions === undefined ? [] : [{ role: "system", content: toPartsContent(instructions) }];
   const query = bag.takeText("reranker.query");
-  return takeSide({
+  return takeContent({
     bag,
     events,
-    side: inputSide,
+    source: inputSource,
     system,
     otherMembers: query === undefined ? {} : { query },
   });
@@ -68,7 +68,7 @@ export function takeInputs(bag: AttributeBag, events: readonly SpanEvent[]): Con
 
 /** Takes the outputs of a span; `undefined` if it has none. */
 export const takeOutputs = (bag: AttributeBag, events: readonly SpanEvent[]): Content | undefined =>
-  takeSide({ bag, events, side: outputSide, system: [], otherMembers: {} });
+  takeContent({ bag, events, source: outputSource, system: [], otherMembers: {} });
 
 /** Takes embeddings of OpenInference: the texts are inputs, the vectors are outputs. */
 export function takeEmbeddings(bag: AttributeBag): { inputs: Content; outputs: Content } {
@@ -83,24 +83,30 @@ export function takeEmbeddings(bag: AttributeBag): { inputs: Content; outputs: C
   };
 }
 
-interface SideToTake {
+interface ContentOptions {
   readonly bag: AttributeBag;
   readonly events: readonly SpanEvent[];
-  readonly side: Side;
+  readonly source: PayloadSource;
   readonly system: readonly Message[];
   readonly otherMembers: Content;
 }
 
-function takeSide({ bag, events, side, system, otherMembers }: SideToTake): Content | undefined {
-  const [eventName, eventAttribute] = side.wholeEvent;
+function takeContent({
+  bag,
+  events,
+  source,
+  system,
+  otherMembers,
+}: ContentOptions): Content | undefined {
+  const [eventName, eventAttribute] = source.wholeEvent;
   const whole =
-    bag.take(...side.whole) ??
+    bag.take(...source.whole) ??
     events.find(({ name }) => name === eventName)?.attributes.get(eventAttribute);
-  const mimeType = bag.takeText(`${side.member}.mime_type`);
-  const messages = [...system, ...takeMessages(bag, events, side)];
-  const documents = side.documents.flatMap((prefix) => bag.takeList(prefix)).map(toDocument);
+  const mimeType = bag.takeText(`${source.member}.mime_type`);
+  const messages = [...system, ...takeMessages(bag, events, source)];
+  const documents = source.documents.flatMap((prefix) => bag.takeList(prefix)).map(toDocument);
   const content = {
-    ...(whole === undefined ? {} : toContent(whole, { mimeType, member: side.member })),
+    ...(whole === undefined ? {} : toContent(whole, { mimeType, member: source.member })),
     ...(messages.length === 0 ? {} : { messages }),
     ...(documents.length === 0 ? {} : { documents }),
     ...otherMembers,
@@ -133,7 +139,7 @@ function toContent(
 function takeMessages(
   bag: AttributeBag,
   events: readonly SpanEvent[],
-  side: Side,
+  side: PayloadSource,
 ): readonly Message[] {
   const parts = toParts(takeAttribute(bag, events, side.messages));
   if (parts !== undefined) {
@@ -190,8 +196,8 @@ function toEventMessage({ name, attributes }: SpanEvent): unknown {
     ? fields["message"]
     : parseObject(fields["message"]);
   const { message: whole, ...others } = fields;
-  const isTold = whole === undefined || Object.keys(message).length > 0;
-  return { role, ...(isTold ? {} : { content: whole }), ...others, ...message };
+  const isMessageMerged = whole === undefined || Object.keys(message).length > 0;
+  return { role, ...(isMessageMerged ? {} : { content: whole }), ...others, ...message };
 }
 
 /** Converts a document of OpenInference to the form that retrievers return. */

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
-import { holdOpen } from "../http/hold-open.ts";
+import { disableIdleTimeout } from "../http/disable-idle-timeout.ts";
 import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
 import { microsOf } from "../model/parse-time.ts";
 import type { Project, ProjectChanges } from "./project.ts";
@@ -99,7 +99,7 @@ export async function deleteProject(
   reply: FastifyReply,
 ): Promise<unknown> {
   const id = idOf(request);
-  holdOpen(request, reply);
+  disableIdleTimeout(request, reply);
   await store.write.projects.delete(request.tenantId, id);
   return { id };
 }
@@ -110,7 +110,7 @@ export async function deleteProjects(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  holdOpen(request, reply);
+  disableIdleTimeout(request, reply);
   const ids = parseIds(request.query as QueryString, "session_ids") ?? [];
   await store.write.projects.deleteMany(request.tenantId, ids);
   return { session_ids: ids };

@@ -2,7 +2,7 @@ import { RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import { promptSorts, repoTypes } from "./prompt.ts";
 import type { CommitQuery, PromptQuery } from "./prompt.ts";
-import { all, first, parseCount, parseId, parseSwitch } from "../http/query-string.ts";
+import { allValues, firstValue, parseCount, parseId, parseSwitch } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 /** Filters by properties that prompts on this server do not have. */
@@ -25,10 +25,13 @@ export function parsePromptQuery(query: QueryString): PromptQuery {
     isPublic: parseSwitch(query, "is_public"),
     isArchived: parseArchived(query),
     hasCommits: parseSwitch(query, "has_commits"),
-    tags: all(query, "tags"),
+    tags: allValues(query, "tags"),
     source: text(query, "source"),
   };
-  const types = [...(all(query, "repo_types") ?? []), ...(all(query, "repo_type") ?? [])];
+  const types = [
+    ...(allValues(query, "repo_types") ?? []),
+    ...(allValues(query, "repo_type") ?? []),
+  ];
   return {
     ...Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== undefined)),
     repoTypes:
@@ -79,6 +82,6 @@ function parseName<Name extends string>(
 
 /** Reads a parameter; `undefined` if it is missing or empty. */
 const text = (query: QueryString, name: string): string | undefined => {
-  const value = first(query, name);
+  const value = firstValue(query, name);
   return value === "" ? undefined : value;
 };

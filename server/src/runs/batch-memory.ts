@@ -35,7 +35,7 @@ export class BatchMemory {
    * Returns a buffer of at least `bytes` bytes with arbitrary contents. It has an ArrayBuffer of its own, which can
    * be transferred to another thread.
    */
-  take(bytes: number): Buffer<ArrayBuffer> {
+  acquire(bytes: number): Buffer<ArrayBuffer> {
     if (bytes < minPooledBytes || bytes > maxPooledBytes) {
       return Buffer.allocUnsafeSlow(bytes);
     }
@@ -53,7 +53,7 @@ export class BatchMemory {
   }
 
   /** Returns a buffer that is no longer used to the pool. */
-  give(memory: ArrayBuffer): void {
+  release(memory: ArrayBuffer): void {
     const { byteLength } = memory;
     if (byteLength < minPooledBytes || byteLength > maxPooledBytes) {
       return;

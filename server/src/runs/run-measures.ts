@@ -35,8 +35,9 @@ export function readMeasures(
     members.get("extra"),
     members.get("events"),
   ];
-  const isUsage = containsAny(outputs, marks.outputs) || containsAny(extra, marks.metadata);
-  const isStreamed = containsAny(events, tokenMarks);
+  const isUsage =
+    containsAny(outputs, usageMarkers.outputs) || containsAny(extra, usageMarkers.metadata);
+  const isStreamed = containsAny(events, tokenMarkers);
   if (!isUsage && !isStreamed) {
     return undefined;
   }
@@ -47,12 +48,12 @@ export function readMeasures(
   return measureNames.some((name) => measures[name] !== null) ? measures : undefined;
 }
 
-const toMark = (text: string): Buffer => Buffer.from(text);
-const marks = {
-  outputs: usageMarks.outputs.map(toMark),
-  metadata: usageMarks.metadata.map(toMark),
+const toBytes = (text: string): Buffer => Buffer.from(text);
+const usageMarkers = {
+  outputs: usageMarks.outputs.map(toBytes),
+  metadata: usageMarks.metadata.map(toBytes),
 };
-const tokenMarks = [toMark("_token")];
+const tokenMarkers = [toBytes("_token")];
 
 const containsAny = (json: Buffer | undefined, needles: readonly Buffer[]): boolean =>
   json !== undefined && needles.some((needle) => json.includes(needle));
@@ -90,7 +91,7 @@ const numberOf = (value: unknown): number | null =>
 /** Time at which the first token of a streamed response arrived. */
 function readFirstToken(events: Buffer | undefined): number | null {
   for (const json of itemsOf(events)) {
-    const event = containsAny(json, tokenMarks) ? toObject(json) : {};
+    const event = containsAny(json, tokenMarkers) ? toObject(json) : {};
     if (event["name"] === "new_token") {
       return parseTime(event["time"]) ?? null;
     }

@@ -24,7 +24,7 @@ import {
 } from "../http/schema-parts.ts";
 
 /** A value that a client sent, returned byte for byte. */
-const Verbatim = Type.Unknown({ description: "Any JSON value, as it was sent." });
+const UnchangedJson = Type.Unknown({ description: "Any JSON value, as it was sent." });
 
 /** Statistics of feedback, by key. */
 export const feedbackStatsSchema = Members(
@@ -77,13 +77,13 @@ const runMembers = {
   feedback_stats: Nullable(feedbackStatsSchema),
   s3_urls: fileUrlsSchema,
   thread_id: TextOrNull,
-  inputs: Verbatim,
-  outputs: Verbatim,
-  error: Verbatim,
-  extra: Verbatim,
-  serialized: Verbatim,
-  events: Verbatim,
-  tags: Verbatim,
+  inputs: UnchangedJson,
+  outputs: UnchangedJson,
+  error: UnchangedJson,
+  extra: UnchangedJson,
+  serialized: UnchangedJson,
+  events: UnchangedJson,
+  tags: UnchangedJson,
 };
 
 /** A run also contains the other members that its client sent. */

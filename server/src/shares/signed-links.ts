@@ -93,7 +93,7 @@ export class SignedLinks {
 }
 
 /** A store with the signer of file URLs in responses. */
-export interface Linked<Store> {
+export interface WithLinks<Store> {
   readonly store: Store;
   readonly links: SignedLinks;
 }

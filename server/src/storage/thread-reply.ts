@@ -1,7 +1,7 @@
 import { messageOf, RequestError } from "../model/errors.ts";
 
 /** The result of a call to another thread. */
-export type ThreadAnswer =
+export type ThreadReply =
   | { readonly kind: "answer"; readonly sequence: number; readonly value: unknown }
   /** The call was rejected and changed nothing: a `RequestError` of the thread. */
   | {
@@ -14,7 +14,7 @@ export type ThreadAnswer =
   | { readonly kind: "failed"; readonly sequence: number; readonly reason: string };
 
 /** The reply to a call that failed. */
-export const toFailure = (sequence: number, cause: unknown): ThreadAnswer =>
+export const toFailure = (sequence: number, cause: unknown): ThreadReply =>
   cause instanceof RequestError
     ? {
         kind: "refused",
@@ -26,10 +26,10 @@ export const toFailure = (sequence: number, cause: unknown): ThreadAnswer =>
     : { kind: "failed", sequence, reason: messageOf(cause) };
 
 /** The error that the caller receives for a reply. */
-export const toError = (answer: Exclude<ThreadAnswer, { kind: "answer" }>): RequestError =>
-  answer.kind === "refused"
-    ? new RequestError(answer.status, answer.detail, answer.retryAfterSeconds)
-    : new RequestError(503, `the database reported an error: ${answer.reason}`, 1);
+export const toError = (reply: Exclude<ThreadReply, { kind: "answer" }>): RequestError =>
+  reply.kind === "refused"
+    ? new RequestError(reply.status, reply.detail, reply.retryAfterSeconds)
+    : new RequestError(503, `the database reported an error: ${reply.reason}`, 1);
 
 /** Calls a method of a repository by name. The types were checked where the call was made. */
 export function invokeMethod(

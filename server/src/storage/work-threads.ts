@@ -13,7 +13,7 @@ declare const resultOf: unique symbol;
 export interface WorkTask<Result = unknown> {
   readonly kind: string;
   /** The request body, in chunks. Memory that belongs to one chunk alone is transferred to the thread. */
-  readonly pieces?: readonly Uint8Array[];
+  readonly chunks?: readonly Uint8Array[];
   /** Only for type inference. */
   readonly [resultOf]?: Result;
 }
@@ -75,8 +75,8 @@ export class WorkThreads {
    * @throws RequestError the error of the task; 422: it took too long; 429: too many tasks are waiting.
    */
   run<Task extends WorkTask>(tenantId: string, task: Task): Promise<ResultOf<Task>> {
-    const { pieces = [] } = task;
-    const bytes = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
+    const { chunks = [] } = task;
+    const bytes = chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0);
     if (!this.#isOpen) {
       return Promise.reject(new RequestError(503, "the server is closing"));
     }
@@ -93,7 +93,7 @@ export class WorkThreads {
       );
     }
     return new Promise((resolve, reject) => {
-      const memory = pieces.flatMap(({ buffer, byteLength }) =>
+      const memory = chunks.flatMap(({ buffer, byteLength }) =>
         buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [],
       );
       this.#queuedBytes += bytes;

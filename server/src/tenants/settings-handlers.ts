@@ -49,7 +49,7 @@ export async function readServerFacts(
   const isLocal = isLoopback(host) && isLoopback(request.ip);
   return {
     version,
-    needs_key: await dependencies.keys.isNeeded(),
+    needs_key: await dependencies.keys.isKeyRequired(),
     is_operator: await isOperator(dependencies, request),
     ...(isLocal ? { data_dir: dataDir } : {}),
   };
@@ -177,7 +177,7 @@ async function isOperator(
   { store, keys }: SettingsDependencies,
   { tenantId }: FastifyRequest,
 ): Promise<boolean> {
-  return tenantId === store.defaultTenantId || !(await keys.isNeeded());
+  return tenantId === store.defaultTenantId || !(await keys.isKeyRequired());
 }
 
 async function assertOperator(

@@ -22,9 +22,9 @@ export class TenantQueues<Item> {
   }
 
   /** Takes the oldest item of the first tenant for which `mayTake` returns true, and moves that tenant to the end. */
-  take(mayTake: (tenantId: string) => boolean): Item | undefined {
+  dequeue(canDequeue: (tenantId: string) => boolean): Item | undefined {
     for (const [tenantId, queue] of this.#queues) {
-      if (mayTake(tenantId)) {
+      if (canDequeue(tenantId)) {
         const [item] = queue;
         this.#queues.delete(tenantId);
         queue.delete(item as Item);

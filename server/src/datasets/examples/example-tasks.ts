@@ -19,14 +19,14 @@ export interface ExamplesBody {
 /** Parses the body of a request that creates or updates examples. */
 export interface ExamplesTask extends Omit<ExamplesBody, "body">, WorkTask<ParsedExamples> {
   readonly kind: "examples";
-  readonly pieces: readonly Uint8Array[];
+  readonly chunks: readonly Uint8Array[];
   readonly operation: "create" | "update";
 }
 
 /** Parses the rows of a file; invalid rows are rejected one by one. */
 export interface ExampleImportTask extends WorkTask<ParsedImport> {
   readonly kind: "exampleImport";
-  readonly pieces: readonly Uint8Array[];
+  readonly chunks: readonly Uint8Array[];
   readonly datasetId: string;
 }
 
@@ -36,7 +36,7 @@ export interface ExampleImportTask extends WorkTask<ParsedImport> {
  */
 export interface ExampleCheckTask extends WorkTask<JsonBytes> {
   readonly kind: "exampleCheck";
-  readonly pieces: readonly Uint8Array[];
+  readonly chunks: readonly Uint8Array[];
   readonly datasetId: string;
   readonly schemas: Schemas;
 }
@@ -50,7 +50,7 @@ export interface ExampleResponseTask extends WorkTask<JsonBytes> {
 }
 
 /** Validates examples against the schemas of a dataset; only the schemas themselves if there are no examples. */
-export interface SchemaTask extends WorkTask<Misfits> {
+export interface SchemaTask extends WorkTask<InvalidExamples> {
   readonly kind: "schema";
   readonly schemas: Schemas;
   readonly examples: readonly Packed<readonly SchemaInput[]>[];
@@ -83,7 +83,7 @@ export interface RejectedRow {
 }
 
 /** By example id: why the example does not match the schemas. */
-export type Misfits = Readonly<Record<string, string>>;
+export type InvalidExamples = Readonly<Record<string, string>>;
 
 /** UTF-8 bytes of a JSON text. */
 export type JsonBytes = Uint8Array<ArrayBuffer>;

@@ -1,8 +1,8 @@
-import type { Linked } from "../../shares/signed-links.ts";
+import type { WithLinks } from "../../shares/signed-links.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../../model/errors.ts";
-import { holdOpen } from "../../http/hold-open.ts";
-import { joinPieces, readPieces, isLarge } from "../../bodies/read-body.ts";
+import { disableIdleTimeout } from "../../http/disable-idle-timeout.ts";
+import { joinChunks, readBodyChunks, isLarge } from "../../bodies/read-body.ts";
 import { JsonCursor } from "../../bodies/json-cursor.ts";
 import { serverLimits } from "../../model/options.ts";
 import type { ExampleChange, ExampleDraft } from "./example.ts";
@@ -17,7 +17,7 @@ import {
   toCreated,
   toListJson,
   toWritten,
-} from "./take-examples.ts";
+} from "./parse-examples.ts";
 import type {
   ExampleResponseTask,
   ExampleCheckTask,
@@ -29,7 +29,7 @@ import { findDataset } from "../dataset-handlers.ts";
 import { exampleIdOf, linkFor, sendExample, sendJson } from "./example-handlers.ts";
 
 /** Dependencies of the handlers that write examples. */
-export interface ExampleWriteDependencies extends Linked<DatasetStore> {
+export interface ExampleWriteDependencies extends WithLinks<DatasetStore> {
   readonly work: WorkThreads;
 }
 
@@ -112,13 +112,13 @@ export async function checkExamples(
 ): Promise<FastifyReply> {
   const { tenantId } = request;
   const { id: datasetId, inputsSchema, outputsSchema } = await findDataset(store, request);
-  const pieces = await readPieces(request.raw);
-  if (isLarge(pieces, serverLimits.largeExamplesBytes)) {
+  const chunks = await readBodyChunks(request.raw);
+  if (isLarge(chunks, serverLimits.largeExamplesBytes)) {
     const schemas = { inputsSchema, outputsSchema };
-    const task: ExampleCheckTask = { kind: "exampleCheck", pieces, datasetId, schemas };
+    const task: ExampleCheckTask = { kind: "exampleCheck", chunks, datasetId, schemas };
     return sendJson(reply, Buffer.from(await work.run(tenantId, task)));
   }
-  const body = joinPieces(pieces);
+  const body = joinChunks(chunks);
   const drafts = readExamples({ body, shape: { kind: "list" }, datasetId }).map(
     ({ draft }) => draft,
   );
@@ -168,11 +168,11 @@ async function create(
 ): Promise<CreateResult> {
   const { tenantId } = request;
   const scope = datasetId === undefined ? {} : { datasetId };
-  const pieces = await readPieces(request.raw);
+  const chunks = await readBodyChunks(request.raw);
   let received: readonly ReceivedExample[];
-  if (isLarge(pieces, serverLimits.largeExamplesBytes)) {
-    holdOpen(request, reply);
-    const task: ExamplesTask = { kind: "examples", operation: "create", pieces, shape, ...scope };
+  if (isLarge(chunks, serverLimits.largeExamplesBytes)) {
+    disableIdleTimeout(request, reply);
+    const task: ExamplesTask = { kind: "examples", operation: "create", chunks, shape, ...scope };
     const parsed = await work.run(tenantId, task);
     const parts = parsed.parts as readonly Packed<readonly ReceivedExample[]>[];
     if (!parsed.needsRun) {
@@ -183,7 +183,7 @@ async function create(
     assertCountWithRuns(parsed.count);
     received = parts.flatMap(unpack);
   } else {
-    received = readExamples({ body: joinPieces(pieces), shape, ...scope });
+    received = readExamples({ body: joinChunks(chunks), shape, ...scope });
   }
   const drafts = await copyFromRuns(store, tenantId, received);
   const written = await store.write.examples.create(tenantId, drafts);
@@ -204,13 +204,13 @@ async function update(
   { shape, datasetId }: Pick<CreateOptions, "shape" | "datasetId">,
 ): Promise<Buffer> {
   const { tenantId } = request;
-  const pieces = await readPieces(request.raw);
-  if (isLarge(pieces, serverLimits.largeExamplesBytes)) {
-    holdOpen(request, reply);
+  const chunks = await readBodyChunks(request.raw);
+  if (isLarge(chunks, serverLimits.largeExamplesBytes)) {
+    disableIdleTimeout(request, reply);
     const parsed = await work.run<ExamplesTask>(tenantId, {
       kind: "examples",
       operation: "update",
-      pieces,
+      chunks,
       shape,
     });
     const parts = parsed.parts as readonly Packed<readonly ExampleChange[]>[];
@@ -218,7 +218,7 @@ async function update(
     const task: ExampleResponseTask = { kind: "exampleResponse", form: "written", parts, written };
     return Buffer.from((await work.run(tenantId, task)).buffer);
   }
-  const changes = readChanges({ body: joinPieces(pieces), shape });
+  const changes = readChanges({ body: joinChunks(chunks), shape });
   const written = await store.write.examples.update(tenantId, changes, datasetId);
   const ids = changes.map(({ id }) => id);
   return Buffer.from(JSON.stringify(toWritten(ids, written)));
@@ -235,7 +235,7 @@ function assertCountWithRuns(count: number): void {
 }
 
 async function sendStoredExample(
-  { store, links }: Linked<DatasetStore>,
+  { store, links }: WithLinks<DatasetStore>,
   { request, reply, id }: { request: FastifyRequest; reply: FastifyReply; id: string },
 ): Promise<FastifyReply> {
   const example = await store.read.examples.find(request.tenantId, id, null);

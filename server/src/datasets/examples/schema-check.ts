@@ -34,7 +34,7 @@ export class SchemaCheck {
   }
 
   /** @throws RequestError 422: an example does not match; the message names examples and paths. */
-  assertFit(schemas: Schemas, examples: Iterable<SchemaInput>): void {
+  assertMatches(schemas: Schemas, examples: Iterable<SchemaInput>): void {
     const inputs = this.#find(schemas.inputsSchema, "inputs_schema_definition");
     const outputs = this.#find(schemas.outputsSchema, "outputs_schema_definition");
     if (inputs === undefined && outputs === undefined) {
@@ -57,18 +57,18 @@ export class SchemaCheck {
    *
    * @throws RequestError 422: the check takes too long.
    */
-  findMisfits(schemas: Schemas, examples: Iterable<SchemaInput>): Readonly<Record<string, string>> {
+  findInvalid(schemas: Schemas, examples: Iterable<SchemaInput>): Readonly<Record<string, string>> {
     const inputs = this.#find(schemas.inputsSchema, "inputs_schema_definition");
     const outputs = this.#find(schemas.outputsSchema, "outputs_schema_definition");
     return runLimited("the examples can't be checked against the dataset's schema", () => {
-      const misfits: Record<string, string> = {};
+      const reasons: Record<string, string> = {};
       for (const example of examples) {
         const faults = faultsOf({ inputs, outputs }, example);
         if (faults.length > 0) {
-          misfits[example.id] = faults.slice(0, faultsShown).join("; ");
+          reasons[example.id] = faults.slice(0, faultsShown).join("; ");
         }
       }
-      return misfits;
+      return reasons;
     });
   }
 

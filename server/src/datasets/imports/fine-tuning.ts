@@ -57,7 +57,7 @@ export function toFineTuning({ inputs, outputs }: Pick<Example, "inputs" | "outp
   });
 }
 
-interface Side {
+interface MessageDefaults {
   /** The role of a message that is a plain string. */
   readonly role: string;
   /** How error messages refer to this part of the example. */
@@ -76,7 +76,7 @@ const messageMembers = [
   "text",
 ];
 
-function findMessages(value: JsonObject, { role, label }: Side): JsonObject[] {
+function findMessages(value: JsonObject, { role, label }: MessageDefaults): JsonObject[] {
   const names = Object.keys(value);
   const usualName = messageMembers.find((name) => Object.hasOwn(value, name));
   const memberName = usualName ?? (names.length === 1 ? names[0] : undefined);

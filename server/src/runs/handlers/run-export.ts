@@ -52,7 +52,7 @@ export class RunExports {
   }
 
   /** `POST /ui/runs/export`: returns the path from which the file can be fetched. */
-  order({ body, tenantId }: FastifyRequest<{ Body: RunExportBody }>): { readonly path: string } {
+  prepare({ body, tenantId }: FastifyRequest<{ Body: RunExportBody }>): { readonly path: string } {
     const { format, ...query } = body;
     const search = { ...parseSearch(query), limit: pageSize };
     const now = this.#now();

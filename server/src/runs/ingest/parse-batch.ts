@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import type { Operation } from "millrace/model";
 import { RequestError } from "../../model/errors.ts";
-import { joinPieces } from "../../bodies/read-body.ts";
-import { releasePieces } from "../../bodies/release-pieces.ts";
+import { joinChunks } from "../../bodies/read-body.ts";
+import { releaseChunks } from "../../bodies/release-chunks.ts";
 import { serverLimits } from "../../model/options.ts";
 import { BatchBuilder } from "./batch-builder.ts";
 import type { ParsedBatch } from "./batch-builder.ts";
@@ -20,7 +20,7 @@ import { WalkedBatch } from "./walked-batch.ts";
  * @throws RequestError the body is not a batch, or exceeds a limit.
  */
 export const takeBatch = (chunks: readonly Buffer[]): ParsedBatch =>
-  walkBatch(chunks) ?? parseBatch(joinPieces(chunks));
+  walkBatch(chunks) ?? parseBatch(joinChunks(chunks));
 
 /**
  * Like {@link takeBatch}, in the WebAssembly module only. Returns `undefined` and leaves the chunks as they are
@@ -31,7 +31,7 @@ export function walkBatch(chunks: readonly Buffer[]): ParsedBatch | undefined {
   if (walk?.walk(chunks) !== true) {
     return undefined;
   }
-  releasePieces(chunks); // The module has its own copy.
+  releaseChunks(chunks); // The module has its own copy.
   return new WalkedBatch(walk).build();
 }
 

@@ -26,7 +26,7 @@ export class FacetSweeper {
    *
    * @param beforeMicros - runs that began before this time have expired.
    */
-  remove(
+  removeFacets(
     run: Pick<RunRow, "projectId" | "startMicros" | "name" | "runType">,
     bodies: readonly Buffer[],
     beforeMicros: number,
@@ -50,7 +50,7 @@ export class FacetSweeper {
    * facets were deleted, so it gets the wildcard facet until the next step. That step may be late, or never come if
    * the rule changes.
    */
-  end(run: Pick<RunRow, "projectId" | "startMicros">, beforeMicros: number): void {
+  finishStep(run: Pick<RunRow, "projectId" | "startMicros">, beforeMicros: number): void {
     const block = blockOf(run);
     const { projectId } = run;
     const hasRemaining = (): boolean =>

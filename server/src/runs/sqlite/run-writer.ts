@@ -18,7 +18,7 @@ import { checksumOf } from "../../storage/sqlite/checksum.ts";
 import { FacetWriter } from "./facet-writer.ts";
 import { MeasureWriter } from "./measure-writer.ts";
 import { PostWriter } from "./post-writer.ts";
-import type { RunFeedback, RunProjects } from "../run-writer-needs.ts";
+import type { RunFeedback, RunProjects } from "../run-writer-dependencies.ts";
 import {
   intoMeasuredRuns,
   intoRuns,

@@ -3,7 +3,7 @@ import { distFile } from "../dist-files.ts";
 import { threadOptions } from "../threads.ts";
 import { eraseLog, logPages, writeBack } from "./write-ahead-log.ts";
 import type { Connection } from "./connection.ts";
-import type { WrittenBack } from "./write-ahead-log.ts";
+import type { WriteBackResult } from "./write-ahead-log.ts";
 import { WordMerger } from "./word-merger.ts";
 
 /** Bytes of stored payloads after which the write-ahead log is written back to the database. */
@@ -107,7 +107,7 @@ export class Checkpointer {
       name: "millrace-checkpoint",
       workerData: this.#path,
     });
-    worker.on("message", (result: WrittenBack) => this.#onWrittenBack(result));
+    worker.on("message", (result: WriteBackResult) => this.#onWrittenBack(result));
     // An exit event follows each error.
     worker.on("error", () => undefined);
     worker.once("exit", () => {
@@ -122,7 +122,7 @@ export class Checkpointer {
    * The log is reused from its beginning only after all of it was written back, but commits have added to it
    * meanwhile. That small rest is written back here, between two commits.
    */
-  #onWrittenBack({ pages, isFarBehind }: WrittenBack): void {
+  #onWrittenBack({ pages, isFarBehind }: WriteBackResult): void {
     this.#isRunning = false;
     if (this.#isClosed) {
       return; // The writer writes back the whole log when it closes.

@@ -117,7 +117,7 @@ export class DiskSpace {
   }
 
   /** Whether space is so short that each transaction should be small. */
-  get isShort(): boolean {
+  get isLow(): boolean {
     return performance.now() >= this.#isAmpleUntilMs;
   }
 
@@ -128,7 +128,7 @@ export class DiskSpace {
   }
 
   /** Must be called before a write that adds something. Returns the error (503) if the disk is too full for it. */
-  refuse(load: AddedLoad): RequestError | undefined {
+  checkLoad(load: AddedLoad): RequestError | undefined {
     if (this.#reason === undefined) {
       this.#bytesSinceCheck += load.bytes;
       const isAmple = performance.now() < this.#isAmpleUntilMs;
@@ -147,7 +147,7 @@ export class DiskSpace {
   }
 
   /** Must be called after a complete or failed deletion. Fills up the reserve again, if it was released. */
-  takeReserve(): void {
+  restoreReserve(): void {
     this.#isReserveReleased = false;
     if (performance.now() >= this.#isAmpleUntilMs) {
       this.#writeBack();
@@ -179,10 +179,10 @@ export class DiskSpace {
   }
 
   /**
-   * Releases the reserve for a deletion that found no space, until {@link takeReserve}. Returns whether there was a
+   * Releases the reserve for a deletion that found no space, until {@link restoreReserve}. Returns whether there was a
    * reserve.
    */
-  giveReserve(): boolean {
+  releaseReserve(): boolean {
     this.#isReserveReleased = true;
     clearTimeout(this.#growTimer);
     const wasReleased = this.#reserve.release();

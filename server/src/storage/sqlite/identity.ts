@@ -14,7 +14,7 @@ const readNumber = (db: Connection, pragma: string): number =>
  *
  * @throws Error the database belongs to another program.
  */
-export function assertOurs(db: Connection): void {
+export function assertMillraceDatabase(db: Connection): void {
   const id = readNumber(db, "application_id");
   if (id === applicationId) {
     return;
@@ -33,7 +33,7 @@ export function assertOurs(db: Connection): void {
 }
 
 /** Sets the application id of a Millrace database, once. */
-export function markAsOurs(db: Connection): void {
+export function writeApplicationId(db: Connection): void {
   if (readNumber(db, "application_id") !== applicationId) {
     db.exec(`PRAGMA application_id = ${applicationId}`);
   }

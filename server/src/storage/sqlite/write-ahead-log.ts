@@ -2,13 +2,13 @@ import { lockTimeoutMs } from "./connection.ts";
 import type { Connection } from "./connection.ts";
 
 /** Milliseconds to wait for readers before the server ends. */
-const foldTimeoutMs = 1_000;
+const truncateTimeoutMs = 1_000;
 
 /** Pages after which the write-ahead log should be reused from its beginning: 64 MiB. */
 export const logPages = 4_096;
 
 /** Result of writing back a log. */
-export interface WrittenBack {
+export interface WriteBackResult {
   /** Number of pages in the log. */
   readonly pages: number;
   /** Whether all of them are in the database. */
@@ -21,7 +21,7 @@ export interface WrittenBack {
  * Writes back what other connections are not using at the moment, without waiting for them. The rest stays in the
  * log.
  */
-export function writeBack(db: Connection): WrittenBack {
+export function writeBack(db: Connection): WriteBackResult {
   const rows = db.prepare("PRAGMA wal_checkpoint(PASSIVE)").raw().all() as readonly number[][];
   const [, pages = 0, written = 0] = rows[0] ?? [];
   return { pages, isWhole: pages === written, isFarBehind: pages - written > fewPages };
@@ -33,7 +33,7 @@ export function writeBack(db: Connection): WrittenBack {
  *
  * A log that was written back completely is left as it is: the next commit reuses it from its beginning.
  */
-export function catchUp(write: () => WrittenBack): WrittenBack {
+export function catchUp(write: () => WriteBackResult): WriteBackResult {
   let result = write();
   let previousPages = 0;
   const isBehind = (): boolean =>
@@ -54,8 +54,8 @@ const maxAttempts = 5;
  * Writes the log back and empties it. If other connections are still reading, does so as far as possible within a
  * second. For a connection that is closed next.
  */
-export function foldLog(db: Connection): void {
-  db.exec(`PRAGMA busy_timeout = ${foldTimeoutMs}`);
+export function checkpointAndTruncate(db: Connection): void {
+  db.exec(`PRAGMA busy_timeout = ${truncateTimeoutMs}`);
   db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").raw().all();
 }
 

@@ -8,7 +8,7 @@ const nullJson = "null";
  * Builds JSON from texts, and from bytes that are JSON already. Short values are concatenated as text, which is
  * faster than copying many small buffers.
  */
-export class JsonPieces {
+export class JsonBuilder {
   readonly #buffers: Buffer[] = [];
   #text = "";
 

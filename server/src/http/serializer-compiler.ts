@@ -23,7 +23,7 @@ interface WriterSchema {
  * Writes the JSON of responses from the schemas that also describe them in /openapi.json. Each schema is compiled when
  * it is first needed: there are about a hundred, and the server needs none of them to start.
  */
-export function writeLazily(): FastifySerializerCompiler<FastifySchema> {
+export function createSerializerCompiler(): FastifySerializerCompiler<FastifySchema> {
   return ({ schema }) => {
     let write: ((value: unknown) => string) | undefined;
     return (value: unknown) => {

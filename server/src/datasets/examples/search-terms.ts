@@ -1,5 +1,5 @@
 /** The search terms of a value: the distinct words of all strings and numbers in it, up to `limit`. */
-export function wordsOf(value: unknown, limit: number): readonly string[] {
+export function extractSearchTerms(value: unknown, limit: number): readonly string[] {
   const words = new Set<string>();
   for (const text of leavesOf(value)) {
     for (const [word] of text.matchAll(/[\p{L}\p{N}\p{M}]+/gu)) {

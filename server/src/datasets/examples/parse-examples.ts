@@ -77,7 +77,7 @@ export function parseExamplesTask(task: ExamplesTask, body: Buffer): ParsedExamp
   if (operation === "update") {
     const changes = readChanges(parsedBody);
     const sizeOf = ({ inputs, outputs, metadata, attachments }: ExampleChange): number =>
-      sizesOf([inputs, outputs, metadata]) + filesOf(attachments);
+      charsOf([inputs, outputs, metadata]) + fileBytesOf(attachments);
     return { parts: toParts(changes, sizeOf), count: changes.length, needsRun: false };
   }
   const received = readExamples(parsedBody);
@@ -119,16 +119,16 @@ function parseRow(json: Buffer, datasetId: string): ReceivedExample {
 }
 
 const sizeOfReceived = ({ draft }: ReceivedExample): number =>
-  sizesOf([draft.inputs, draft.outputs, draft.metadata]) + filesOf(draft.attachments);
+  charsOf([draft.inputs, draft.outputs, draft.metadata]) + fileBytesOf(draft.attachments);
 
 /** Whether content of an example must be copied from a run. */
 export const needsRun = ({ draft, useSourceRunIo }: ReceivedExample): boolean =>
   useSourceRunIo || draft.runAttachments !== undefined;
 
-const sizesOf = (texts: readonly (string | null | undefined)[]): number =>
+const charsOf = (texts: readonly (string | null | undefined)[]): number =>
   texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
 
-const filesOf = (files: ExampleDraft["attachments"] = []): number =>
+const fileBytesOf = (files: ExampleDraft["attachments"] = []): number =>
   files.reduce((sum, { bytes }) => sum + bytes.length, 0);
 
 function toParts<Item>(
