@@ -12,8 +12,8 @@ import { TextIndexer } from "./runs/sqlite/text-index/text-indexer.ts";
 // step took.
 
 /**
- * Length of the pause after a step, as a multiple of the step's duration; and the pause in milliseconds if nothing
- * was done.
+ * Length of the pause after a step, as a multiple of the step's duration; below it, the pause in milliseconds after a
+ * step that had nothing to do.
  */
 const pauseFactor = 3;
 const idleMs = 1_000;
@@ -34,7 +34,7 @@ function lowerPriority(): void {
       setPriority(Number(thread), 19);
     }
   } catch {
-    // Not Linux, or not permitted: the pauses must do.
+    // The system is not Linux, or does not permit it. Only the pauses limit the load then.
   }
 }
 
@@ -79,8 +79,7 @@ function start(port: MessagePort, path: string): void {
         indexer.shortenLog();
       }
     } catch (cause) {
-      // For example a full disk. Content that is not indexed is searched without the index, and the next turn
-      // retries.
+      // The disk may be full. Content that is not indexed is searched without the index, and the next step tries again.
       post({ kind: "failed", reason: messageOf(cause) });
     }
     isRunning = false;

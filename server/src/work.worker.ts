@@ -27,8 +27,8 @@ import type {
 import type { SpansTask } from "./otlp/spans-task.ts";
 import type { ResultOf, WorkMessage } from "./storage/work-threads.ts";
 
-// Work whose duration depends on the request: parsing large bodies and checking schemas. It runs on this thread,
-// which is ended if a task takes too long.
+// A thread for work whose duration depends on the request: parsing large bodies and checking schemas. The thread is
+// terminated if a task takes too long.
 
 type Task =
   | RunsTask
@@ -150,7 +150,10 @@ function pack({ batch, rejected }: ParsedBatch, faults: readonly string[]): Deco
   };
 }
 
-/** Copies bytes into a separate buffer, which can be transferred: small Node buffers share a pool. */
+/**
+ * Copies bytes into a separate buffer, which can be transferred. Small buffers of Node can't, because they share the
+ * memory of a pool.
+ */
 const copyToOwnBuffer = (bytes: Buffer): Uint8Array<ArrayBuffer> => new Uint8Array(bytes);
 
 function checkSchemas(

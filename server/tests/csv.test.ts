@@ -4,8 +4,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { openSqliteStore } from "../dist/store/sqlite-store.js";
 import { readCsv } from "../src/datasets/imports/csv.ts";
 import { serverLimits } from "../src/model/options.ts";
-import { DatasetFixture, itemsOf, textOf } from "./support/dataset-desk.ts";
-import { containing } from "./support/matching.ts";
+import { DatasetFixture, itemsOf, textOf } from "./support/dataset-fixture.ts";
+import { containing } from "./support/matchers.ts";
 import { call, runServer, temporaryFolder } from "./support/running-server.ts";
 import type { CallResult } from "./support/running-server.ts";
 

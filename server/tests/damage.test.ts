@@ -10,7 +10,7 @@ import { databaseFile } from "../src/storage/sqlite/open-database.ts";
 import { openDatabase } from "../src/storage/sqlite/connection.ts";
 import { eraseLog, checkpointAndTruncate } from "../src/storage/sqlite/write-ahead-log.ts";
 import type { Connection } from "../src/storage/sqlite/connection.ts";
-import { StoreFixture } from "./support/store-desk.ts";
+import { StoreFixture } from "./support/store-fixture.ts";
 import { call, runServer, temporaryFolder } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
 

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { SchemaCheck } from "../src/datasets/examples/schema-check.ts";
 import { runWithin } from "../src/datasets/examples/time-limit.ts";
 import { serverLimits } from "../src/model/options.ts";
-import { DatasetFixture } from "./support/dataset-desk.ts";
-import { containing } from "./support/matching.ts";
+import { DatasetFixture } from "./support/dataset-fixture.ts";
+import { containing } from "./support/matchers.ts";
 
 const inputsSchema = {
   type: "object",

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { extractSearchTerms } from "../src/datasets/examples/search-terms.ts";
-import { DatasetFixture, itemsOf, textOf } from "./support/dataset-desk.ts";
-import { containing } from "./support/matching.ts";
+import { DatasetFixture, itemsOf, textOf } from "./support/dataset-fixture.ts";
+import { containing } from "./support/matchers.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
 test("search ranks by similarity of the inputs, and reflects later writes", async () => {

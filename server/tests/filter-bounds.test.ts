@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { filterLimits } from "../src/filter/parser.ts";
 import { feedbackIfMissing } from "./support/filter-corpus.ts";
-import { FilterFixture } from "./support/filter-desk.ts";
+import { FilterFixture } from "./support/filter-fixture.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
 describe("a filter at its limits is compiled and run", () => {

@@ -8,8 +8,8 @@ import { packPosts, unpackPost } from "../src/runs/sqlite/post-rows.ts";
 import { parseRows } from "../src/storage/sqlite/rows.ts";
 import { openWriter } from "../src/store/schema.ts";
 import { readDefaultTenantId } from "../src/storage/sqlite/open-database.ts";
-import type { WireObject } from "./support/store-desk.ts";
-import { patchOf } from "./support/store-desk.ts";
+import type { WireObject } from "./support/store-fixture.ts";
+import { patchOf } from "./support/store-fixture.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
 interface Body {

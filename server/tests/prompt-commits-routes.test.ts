@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test, vi } from "vitest";
-import { anyText, containing, matching } from "./support/matching.ts";
+import { anyText, containing, matching } from "./support/matchers.ts";
 import { call, runServer } from "./support/running-server.ts";
 import type { CallResult, Json } from "./support/running-server.ts";
 

@@ -14,10 +14,10 @@ import { parseRows } from "../src/storage/sqlite/rows.ts";
 import { formats, openWriter } from "../src/store/schema.ts";
 import { readDefaultTenantId } from "../src/storage/sqlite/open-database.ts";
 import { openDatabase } from "../src/storage/sqlite/connection.ts";
-import { FilterFixture } from "./support/filter-desk.ts";
+import { FilterFixture } from "./support/filter-fixture.ts";
 import { matches } from "./support/filter-oracle.ts";
 import { temporaryFolder } from "./support/running-server.ts";
-import { patchOf } from "./support/store-desk.ts";
+import { patchOf } from "./support/store-fixture.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
 const membersOf = (run: Readonly<Record<string, unknown>>): Map<string, Buffer> =>

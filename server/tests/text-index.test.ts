@@ -23,7 +23,7 @@ import {
 } from "../src/runs/sqlite/text-index/text-index.ts";
 import { TextIndexer } from "../src/runs/sqlite/text-index/text-indexer.ts";
 import { temporaryFolder } from "./support/running-server.ts";
-import { patchOf } from "./support/store-desk.ts";
+import { patchOf } from "./support/store-fixture.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
 /** A database with its text index, and the same readers with and without the index. */

@@ -18,8 +18,8 @@ const quick = {
   examples: [pack([{ id: "two", inputs: '{"q":"aa"}', outputs: null }])],
 };
 
-function open(withinMs: number): WorkThreads {
-  const work = new WorkThreads({ withinMs });
+function open(timeoutMs: number): WorkThreads {
+  const work = new WorkThreads({ timeoutMs });
   onTestFinished(() => work.close());
   return work;
 }

@@ -19,14 +19,14 @@ describe("the log is checkpointed", () => {
     ["no more than five times", [5_000, 7_000, 9_000, 11_000, 13_000, 15_000], 5],
   ])("%s", (_when, pages, count) => {
     let turn = 0;
-    const write = () => ({ pages: pages[(turn += 1) - 1] ?? 0, isWhole: false });
+    const write = () => ({ pages: pages[(turn += 1) - 1] ?? 0, isComplete: false });
     expect(catchUp(write).pages).toBe(pages[count - 1]);
     expect(turn).toBe(count);
   });
 
   test("only until all of it is in the database, however long it is: the next commit may reuse it", () => {
     let turn = 0;
-    const write = () => ({ pages: 5_000 + 1_000 * turn, isWhole: (turn += 1) === 2 });
+    const write = () => ({ pages: 5_000 + 1_000 * turn, isComplete: (turn += 1) === 2 });
     expect(catchUp(write).pages).toBe(6_000);
     expect(turn).toBe(2);
   });
@@ -40,10 +40,10 @@ describe("the log is checkpointed", () => {
     reader.exec("BEGIN");
     reader.prepare("SELECT count(*) FROM settings").raw().all();
     insert.run(["two"]);
-    expect(writeBack(db).isWhole).toBe(false);
+    expect(writeBack(db).isComplete).toBe(false);
     reader.exec("COMMIT");
-    const { pages, isWhole } = writeBack(db);
-    expect([pages > 0, isWhole]).toEqual([true, true]);
+    const { pages, isComplete } = writeBack(db);
+    expect([pages > 0, isComplete]).toEqual([true, true]);
     reader.close();
     db.close();
   });

@@ -63,14 +63,14 @@ export function createApp(store: Store, settings: ServerSettings) {
   const work = new WorkThreads();
   const dependencies = { store, links: new SignedLinks() };
   const exports = new RunExports(store);
-  // Uploads are stored next to the database: on the same disk, so that there is space for what becomes part of it.
+  // Uploads are stored in the data folder, on the same disk as the database that their rows are added to.
   const folder = settings.dataDir === memoryDataDir ? tmpdir() : settings.dataDir;
   const app = fastify({
     schemaController: {
       compilersFactory: { buildValidator: unusedCompiler, buildSerializer: unusedCompiler },
     },
     bodyLimit: serverLimits.bodyBytesMax,
-    // The longest time for any body. Each kind of body has its own limit; see readChunks.
+    // The longest time limit of any body. Each kind of body also has a limit of its own; see readChunks.
     requestTimeout: serverLimits.uploadMs,
     connectionTimeout: serverLimits.idleSocketMs,
     keepAliveTimeout: serverLimits.keepAliveMs,
@@ -81,7 +81,7 @@ export function createApp(store: Store, settings: ServerSettings) {
     },
     return503OnClosing: false,
     forceCloseConnections: "idle",
-    // The path is malformed, or one of its segments is too long.
+    // Fastify calls this if the path is malformed, or if one of its segments is too long.
     frameworkErrors: (cause, _request, reply) => void sendError(cause, addSafeHeaders(reply)),
     clientErrorHandler: sendParserError,
     rewriteUrl: (request) => stripPrefix(request.url ?? "/"),
@@ -169,11 +169,11 @@ export function createApp(store: Store, settings: ServerSettings) {
 }
 
 /**
- * In place of Fastify's own compilers of schemas, which the app replaces. Loading them would delay the start of the
+ * Stands in for Fastify's own schema compilers, which the app replaces below: loading them would delay the start of the
  * server by about 15 ms.
  */
 const unusedCompiler = (): never => {
-  throw new Error("the app has its own compilers of schemas");
+  throw new Error("the app sets its own schema compilers");
 };
 
 /**

@@ -169,7 +169,9 @@ export class JsonCursor {
   }
 }
 
-/** Whether the same name is at a position. The name ends with a quote, so a longer name does not match. */
+/**
+ * Whether the text contains the cached name at a position. The name ends with a quote, so a longer name does not match.
+ */
 function isAt(bytes: Buffer, { from, length }: CachedName, at: number): boolean {
   let index = 0;
   while (index < length && bytes[from + index] === bytes[at + index]) {

@@ -116,12 +116,13 @@ async function readPlain(source: Readable, { onChunk, bytesMax }: ChunkReceiver)
     if (size > bytesMax) {
       throw tooLarge("the body", bytesMax);
     }
-    await onlyPromise(onChunk(chunk));
+    await promiseOrUndefined(onChunk(chunk));
   }
 }
 
-/** Most receivers return no promise; then there is nothing to wait for. */
-const onlyPromise = (result: unknown): unknown => (result instanceof Promise ? result : undefined);
+/** Returns a promise unchanged, and `undefined` for any other result, which is not waited for. */
+const promiseOrUndefined = (result: unknown): unknown =>
+  result instanceof Promise ? result : undefined;
 
 async function readInflated(
   source: Readable,
@@ -148,7 +149,7 @@ async function readInflated(
           `the body decompresses to more than ${inflateRatioMax} times what was sent; send it uncompressed`,
         );
       }
-      await onlyPromise(onChunk(chunk));
+      await promiseOrUndefined(onChunk(chunk));
     }
   } catch (cause) {
     throw cause instanceof RequestError

@@ -23,7 +23,7 @@ export function readAsOf(query: QueryString, name = "as_of"): AsOf | undefined {
 }
 
 /**
- * Resolves a version reference to a time; `null` is the newest version.
+ * Resolves a version reference to a time; `null` means the newest version.
  *
  * @throws RequestError 404: no version has the tag.
  */

@@ -8,7 +8,7 @@ import {
   parseCount,
   parseIds,
   parseMetadata,
-  parseSwitch,
+  parseBoolean,
 } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
@@ -38,7 +38,7 @@ export function parseDatasetQuery(query: QueryString): DatasetQuery {
   return {
     ...Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== undefined)),
     order: parseOneOf(firstValue(query, "sort_by") ?? "last_session_start_time", orders, "sort_by"),
-    isDescending: parseSwitch(query, "sort_by_desc") ?? true,
+    isDescending: parseBoolean(query, "sort_by_desc") ?? true,
     ...parsePage(query),
   };
 }

@@ -68,7 +68,7 @@ export async function diffDatasetVersions(
     }
     return findMoment(store, dataset, readAsOf(query, name));
   };
-  // Sequential: if both ran at once and both failed, the second rejection would be unhandled.
+  // Await one after the other: if both ran at once and both failed, the second rejection would be unhandled.
   const from = await readMoment("from_version");
   const to = await readMoment("to_version");
   const diff = await store.read.datasets.diff(request.tenantId, dataset.id, { from, to });

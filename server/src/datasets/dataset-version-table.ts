@@ -6,7 +6,10 @@ import { datasetSelection, parseDatasetRow } from "./dataset-row.ts";
 import { parseRows } from "../storage/sqlite/rows.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 
-/** How far a client may backdate a write, in microseconds: clients send the time at which they were called. */
+/**
+ * Microseconds by which a client may backdate a write. Clients send the time at which they were called, which is before
+ * the request arrives.
+ */
 const maxBackdateMicros = 60_000_000;
 
 /** Finds datasets for the writers, and records their versions. */

@@ -7,7 +7,9 @@ type JsonObject = Readonly<Record<string, unknown>>;
 
 export const dataTypes = ["kv", "llm", "chat"] as const;
 
-/** The form of the examples: arbitrary members, one text in and one out, or chat messages. */
+/**
+ * The form of the examples: `kv` has arbitrary members, `llm` one input string and one output string, `chat` messages.
+ */
 export type DataType = (typeof dataTypes)[number];
 
 /** The fields of a dataset that a caller writes. */

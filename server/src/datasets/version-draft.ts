@@ -10,7 +10,7 @@ interface VersionDraftTables {
   readonly index: ExampleIndex;
 }
 
-/** A dataset version that is being written: it adds rows and ends rows. */
+/** A dataset version that is being written. Rows of examples begin or end to be valid with it. */
 export class VersionDraft {
   readonly micros: number;
   readonly #dependencies: VersionDraftTables;
@@ -35,7 +35,7 @@ export class VersionDraft {
     };
   }
 
-  /** Ends the row of the key: it is not valid from this version on. */
+  /** Ends the row with this key: from this version on, it is no longer valid. */
   end(key: number): void {
     this.#dependencies.table.end(key, this.micros);
     this.#removed.push(key);

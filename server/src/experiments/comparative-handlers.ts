@@ -11,7 +11,7 @@ import type { FeedbackStats } from "../runs/run-feedback.ts";
 import type { ExperimentStore } from "./experiment-store.ts";
 import { toIso } from "../http/wire-text.ts";
 import { datasetIdOf, findDataset } from "../datasets/dataset-handlers.ts";
-import { firstValue, parseId, parseIds, parsePage, parseSwitch } from "../http/query-string.ts";
+import { firstValue, parseId, parseIds, parsePage, parseBoolean } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 /** Body of `POST /datasets/comparative`. Unknown members are ignored. */
@@ -79,7 +79,7 @@ function parseQuery(datasetId: string, query: QueryString): ComparativeQuery {
     ...parsePage(query),
     datasetId,
     sortBy: parseColumn(firstValue(query, "sort_by") ?? "created_at"),
-    isDescending: parseSwitch(query, "sort_by_desc") ?? true,
+    isDescending: parseBoolean(query, "sort_by_desc") ?? true,
   };
 }
 

@@ -12,7 +12,7 @@ import {
   parseId,
   parseIds,
   parsePage,
-  parseSwitch,
+  parseBoolean,
 } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
@@ -84,8 +84,8 @@ function parseQuery(query: QueryString): FeedbackQuery {
     keys: allValues(query, "key"),
     sourceTypes: allValues(query, "source"),
     level,
-    hasScore: parseSwitch(query, "has_score"),
-    hasComment: parseSwitch(query, "has_comment"),
+    hasScore: parseBoolean(query, "has_score"),
+    hasComment: parseBoolean(query, "has_comment"),
     comparativeId:
       comparativeId === undefined ? undefined : parseId(comparativeId, "comparative_experiment_id"),
     minCreatedMicros:

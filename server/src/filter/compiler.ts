@@ -88,8 +88,8 @@ export const requiredTexts = (parts: readonly CheckedFilter[]): readonly string[
   });
 
 /**
- * Whether a comparison searches for a text that occurs in the payload in one piece. Paths do not: they are composed
- * of several keys.
+ * Whether the text that a comparison searches occurs in the payload as it is. A path does not: it is composed of
+ * several keys.
  */
 const isInPayload = ({ field, comparator }: CheckedComparison): boolean =>
   (comparator === "like" || comparator === "search") &&
@@ -141,12 +141,12 @@ function compileAll(parts: readonly CheckedFilter[], source: FilterSource): Sql 
   }
   for (const { group, parts: entryParts, hasKey } of entries) {
     // Without a key, a negative condition applies to the values of all entries, as it does outside an `and`.
-    const separate = hasKey ? [] : entryParts.filter(isNegative);
-    conditions.push(...separate.map((part) => compileFilter(part, source)));
-    const joint = entryParts.filter((part) => !separate.includes(part));
-    if (joint.length > 0) {
+    const separateParts = hasKey ? [] : entryParts.filter(isNegative);
+    conditions.push(...separateParts.map((part) => compileFilter(part, source)));
+    const jointParts = entryParts.filter((part) => !separateParts.includes(part));
+    if (jointParts.length > 0) {
       conditions.push(
-        withCandidates(requiredTexts(joint), source, hasEntryOf(group, joint, source)),
+        withCandidates(requiredTexts(jointParts), source, hasEntryOf(group, jointParts, source)),
       );
     }
   }
@@ -200,7 +200,9 @@ function compileComparison(comparison: CheckedComparison, source: FilterSource):
 const isTrue = (condition: string, { comparator, operand }: Test): Sql =>
   (valueOf(operand) === true) === (comparator === "eq") ? sql`${condition}` : sql`NOT ${condition}`;
 
-/** `true` and `null` test whether there is an error. A text is compared with the text of the error. */
+/**
+ * `true` tests that there is an error, `false` and `null` that there is none. A text is compared with the error's text.
+ */
 function compareError({ comparator, operand }: Test, source: FilterSource): Sql {
   const hasError = source.conditions["error"] ?? "0";
   if (comparator === "neq") {

@@ -3,8 +3,8 @@ import { bind, join, sql } from "./sql.ts";
 import type { Sql } from "./sql.ts";
 
 /**
- * SQL for the object in a column of JSON; NULL if there is none. SQLite parses JSON of up to 1,000 levels. Deeper
- * text is skipped, because it would fail the query.
+ * SQL for the object in a column of JSON; NULL if the column contains no object. SQLite parses JSON of up to 1,000
+ * levels. Deeper text is skipped, because it would fail the query.
  */
 export const objectIn = (column: string): string =>
   `(CASE WHEN json_valid(${column}) THEN CASE json_type(${column}) WHEN 'object' THEN ${column} END END)`;

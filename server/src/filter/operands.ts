@@ -79,7 +79,7 @@ function toScalar(literal: Literal, context: OperandContext): Scalar {
   return value;
 }
 
-/** `undefined` if the type has no such value. */
+/** Converts a literal to a value of the field's type; `undefined` if the type has no such value. */
 function convert(literal: Literal, { type, choices }: Field): Scalar | undefined {
   const text = literal.kind === "text" ? literal.text : undefined;
   const number = literal.kind === "number" ? literal.number : undefined;
@@ -110,7 +110,7 @@ function convert(literal: Literal, { type, choices }: Field): Scalar | undefined
   }
 }
 
-/** A day means its first moment, in UTC. */
+/** A day without a time means the first moment of that day, in UTC. */
 const dayPattern = /^\d{4}-\d{2}-\d{2}$/;
 
 const durationPattern = /^(-?\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d)?$/;

@@ -1,4 +1,4 @@
-/** Longer JSON is copied as bytes. */
+/** Maximum size of JSON that is concatenated as text. Longer JSON is copied as bytes. */
 const maxShortBytes = 1_024;
 
 const nullBytes = Buffer.from("null");

@@ -20,7 +20,7 @@ export const allValues = (query: QueryString, name: string): readonly string[] |
 };
 
 /** A boolean parameter; `undefined` if it is absent. @throws RequestError 422: it is neither `true` nor `false`. */
-export function parseSwitch(query: QueryString, name: string): boolean | undefined {
+export function parseBoolean(query: QueryString, name: string): boolean | undefined {
   const text = firstValue(query, name)?.toLowerCase();
   if (text === undefined || text === "") {
     return undefined;
@@ -45,8 +45,8 @@ export const parseIds = (query: QueryString, name: string): readonly string[] | 
   allValues(query, name)?.map((id) => parseId(id, name));
 
 /**
- * A parameter with the entries that metadata must have. @throws RequestError 422: it is not a JSON object, or is
- * too large.
+ * Parses a parameter that contains the entries that metadata must have; `undefined` if it is absent. @throws
+ * RequestError 422: it is not a JSON object, or is too large.
  */
 export function parseMetadata(query: QueryString, name = "metadata"): JsonObject | undefined {
   const text = firstValue(query, name);

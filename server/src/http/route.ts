@@ -36,7 +36,7 @@ export type ResponseSchema = TSchema | Contents | null;
 /** What /openapi.json describes of a route in addition to the schemas that Fastify uses. */
 export interface OperationDocs {
   readonly bodyContents?: ContentSchemas | undefined;
-  /** By status, or `default`. */
+  /** Responses by status, and under `default` the response to errors. */
   readonly responses: Readonly<Record<string, ResponseSchema>>;
 }
 
@@ -56,7 +56,8 @@ export interface RouteDocs<Body extends TSchema = TSchema> {
   /** Checked before the handler runs. An invalid body results in status 422. */
   readonly body?: Body;
   /**
-   * Schemas of the body by content type, for a handler that reads the body itself. For documentation only.
+   * Schemas of the body by content type, for a handler that reads the body itself. They are only documentation: the
+   * body is not checked against them.
    */
   readonly bodyContents?: ContentSchemas;
   /** The response with status 200: the schema of its JSON, or its schemas by content type. */
@@ -66,8 +67,8 @@ export interface RouteDocs<Body extends TSchema = TSchema> {
   /** The content of errors, if it is not `{ "detail" }`. */
   readonly errors?: Contents;
   /**
-   * Who writes a response that the handler returns as an object: by default Fastify, from its schema. `"json"` means
-   * `JSON.stringify`; the schema is then documentation only.
+   * How an object that the handler returns is serialized: by default from its schema. With `"json"`, by
+   * `JSON.stringify`; the schema is then only documentation.
    */
   readonly writer?: "schema" | "json";
   /** Whether the endpoint needs no access key. */

@@ -25,9 +25,9 @@ export function addSafeHeaders(reply: FastifyReply): FastifyReply {
 }
 
 /**
- * Handles requests that Node or Fastify would answer by themselves, without these headers: a request without Host,
- * one with an unsupported Expect, and one that arrives while the server closes. For the first and the last,
- * `requireHostHeader` and `return503OnClosing` must be off.
+ * Handles the requests to which Node or Fastify would otherwise respond without {@link safeHeaders}: requests without
+ * Host, requests with an unsupported Expect, and requests that arrive while the server closes. The options
+ * `requireHostHeader` and `return503OnClosing` must be off, or Node and Fastify respond first.
  */
 export function addProtocolErrorHandlers(app: FastifyInstance): void {
   let isClosing = false;

@@ -61,7 +61,7 @@ function toWriterSchema({ anyOf, ...schema }: JsonSchema): WriterSchema {
   }
 }
 
-/** Without `required`: rows of older versions may lack members, and a response without one must not fail. */
+/** Leaves out `required`: rows of older versions may lack members, and a response that lacks one must not fail. */
 function toWriterSchemaOfObject({ properties, additionalProperties }: JsonSchema): WriterSchema {
   if (properties === undefined) {
     return {};

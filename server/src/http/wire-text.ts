@@ -18,6 +18,6 @@ export function toIso(micros: number): string {
 /** Length of `2026-11-21T10:11:`. */
 const prefixLength = 17;
 
-/** `null` if the cost is unknown. */
+/** Formats a cost for the wire; `null` if it is unknown. */
 export const toCostText = (cost: number | null | undefined): string | null =>
   typeof cost === "number" ? String(cost) : null;

@@ -26,7 +26,7 @@ export interface LiveSecond {
 /** Maximum number of projects in memory; beyond it, the project that was inactive longest is dropped. */
 const maxProjects = 500;
 
-/** Counts what was stored in the last minutes, second by second, in memory. */
+/** Counts of the runs that were stored in the last minutes, for each second and project. Kept in memory only. */
 export class ActivityHistory {
   readonly #spanSeconds: number;
   /** Keyed by tenant and project, in the order of their last activity. */

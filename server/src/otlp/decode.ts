@@ -119,7 +119,7 @@ const kindConstants = kindNames.map((name) => `SPAN_KIND_${name === "" ? "UNSPEC
 const statusConstants = ["STATUS_CODE_UNSET", "STATUS_CODE_OK", "STATUS_CODE_ERROR"];
 const errorCode = 2;
 
-/** Bits of `flags`: the exporter knows whether the parent is remote, and it is. */
+/** Bits of `flags` that are both set if the exporter knows that the parent is in another process. */
 const remoteParentBits = 0x300;
 
 function toSpan(encoded: unknown, source: Source): Span {

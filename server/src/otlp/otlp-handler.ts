@@ -88,7 +88,8 @@ export function sendSpanError(
 const openBrace = 0x7b;
 
 /**
- * Chooses the encoding by content type. If that names neither encoding, a body that begins with a brace is JSON.
+ * Determines the encoding from the content type. If that names neither encoding, a body that begins with a brace is
+ * JSON.
  */
 function encodingOf({ headers }: FastifyRequest, body?: Buffer): Encoding {
   const type = headers["content-type"]?.toLowerCase() ?? "";
@@ -100,7 +101,10 @@ function encodingOf({ headers }: FastifyRequest, body?: Buffer): Encoding {
     : "json";
 }
 
-/** Node decodes headers as Latin-1. Names with other characters are sent as UTF-8. */
+/**
+ * Reads the project from a header. Node decodes headers as Latin-1, but clients send names with other characters as
+ * UTF-8.
+ */
 function projectOf({ headers }: FastifyRequest): string | undefined {
   const value = headers["langsmith-project"];
   if (typeof value !== "string" || value === "") {

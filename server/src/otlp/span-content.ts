@@ -7,11 +7,11 @@ import type { AttributeValue, SpanEvent } from "./span.ts";
 /** The members of a run's inputs or outputs. */
 export type Content = Readonly<Record<string, unknown>>;
 
-/** The attributes and events that contain one side of a span, its inputs or its outputs. */
+/** Names the attributes and events that contain the inputs of a span, or those that contain its outputs. */
 interface PayloadSource {
-  /** Attributes that contain the whole side. The first one that exists is used. */
+  /** Attributes that contain the whole inputs or outputs. The first one that exists is used. */
   readonly whole: readonly string[];
-  /** The event of older conventions that contains the whole side, and its attribute. */
+  /** The event of older conventions that contains the whole inputs or outputs, and the attribute of that event. */
   readonly wholeEvent: readonly [string, string];
   readonly messages: string;
   readonly indexedMessages: readonly string[];
@@ -126,7 +126,7 @@ function toContent(
   if (members !== undefined) {
     return Object.fromEntries(members);
   }
-  // A text that could be a JSON number or keyword is parsed only if its media type is JSON.
+  // Without a JSON media type, only a text that looks like a list is parsed: a number or a keyword may be plain text.
   const mayBeJson = !isText && (mimeType !== undefined || /^\s*\[/.test(whole));
   const json = mayBeJson ? readJson(whole) : undefined;
   if (json === undefined) {
@@ -170,7 +170,7 @@ function takeAttribute(
   );
 }
 
-/** Returns a list, which may be given as JSON. A text that is not a list becomes its only item. */
+/** Returns a list, which the attribute may contain as JSON text. Any other value becomes the only item of a list. */
 function toParts(value: AttributeValue | undefined): readonly unknown[] | undefined {
   if (value === undefined || value === null || value === "") {
     return undefined;

@@ -119,7 +119,7 @@ const kinds: readonly (readonly [string, ReadValue])[] = [
   ["bytesValue", (value) => (value instanceof Uint8Array ? toBase64(value) : toText(value))],
 ];
 
-/** JSON has no infinity and no NaN; these stay texts. */
+/** Reads a floating-point number. JSON has no infinity and no NaN, so these stay strings. */
 function toDouble(value: unknown): number | string {
   const number = typeof value === "string" || typeof value === "number" ? Number(value) : undefined;
   return number !== undefined && Number.isFinite(number) ? number : toText(value);
@@ -133,7 +133,7 @@ function toAttributeObject(value: unknown, depth: number): AttributeObject {
   return found;
 }
 
-/** Returns a text unchanged, and any other JSON value as JSON. */
+/** Returns a string or a number as text, and any other value as JSON. */
 function toText(value: unknown): string {
   return typeof value === "string" || typeof value === "number"
     ? String(value)

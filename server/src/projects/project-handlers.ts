@@ -12,7 +12,7 @@ import type { ProjectJson, ProjectWithStatsJson } from "./project-schemas.ts";
 import { toIso } from "../http/wire-text.ts";
 import { toProjectStatsJson } from "../runs/serializers/stats-json.ts";
 import { parseProjectQuery } from "./project-query.ts";
-import { parseId, parseIds, parseSwitch } from "../http/query-string.ts";
+import { parseId, parseIds, parseBoolean } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 const common = {
@@ -43,7 +43,7 @@ export type ProjectPatchBody = Static<typeof projectPatchBody>;
 export async function listProjects(store: ProjectStore, request: FastifyRequest): Promise<unknown> {
   const query = request.query as QueryString;
   const projects = await store.read.projects.list(request.tenantId, parseProjectQuery(query));
-  return parseSwitch(query, "include_stats") === true
+  return parseBoolean(query, "include_stats") === true
     ? withStats(store, request.tenantId, projects)
     : projects.map(toProjectJson);
 }
@@ -54,7 +54,7 @@ export async function readProject(store: ProjectStore, request: FastifyRequest):
   if (project === undefined) {
     throw new RequestError(404, "Session not found");
   }
-  const hasStats = parseSwitch(request.query as QueryString, "include_stats") === true;
+  const hasStats = parseBoolean(request.query as QueryString, "include_stats") === true;
   return hasStats
     ? (await withStats(store, request.tenantId, [project]))[0]
     : toProjectJson(project);
@@ -76,7 +76,7 @@ export async function createProject(
       reference === undefined || reference === null
         ? null
         : parseId(reference, "reference_dataset_id"),
-    upsert: parseSwitch(request.query as QueryString, "upsert") ?? false,
+    upsert: parseBoolean(request.query as QueryString, "upsert") ?? false,
   });
   return toProjectJson(project);
 }

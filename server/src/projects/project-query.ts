@@ -7,7 +7,7 @@ import {
   parseCount,
   parseIds,
   parseMetadata,
-  parseSwitch,
+  parseBoolean,
 } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
@@ -18,7 +18,7 @@ export function parseProjectQuery(query: QueryString): ProjectQuery {
     nameContains: firstValue(query, "name_contains"),
     ids: parseIds(query, "id"),
     referenceDatasetIds: parseIds(query, "reference_dataset"),
-    isReferenceFree: parseSwitch(query, "reference_free"),
+    isReferenceFree: parseBoolean(query, "reference_free"),
     metadata: parseMetadata(query),
     ...parseOrder(query),
   };
@@ -35,7 +35,7 @@ export function parseProjectQuery(query: QueryString): ProjectQuery {
 /** As in the platform's API, passing `sort_by` without `sort_by_desc` sorts in descending order. */
 function parseOrder(query: QueryString): Pick<ProjectQuery, "sortBy" | "isDescending"> {
   const text = firstValue(query, "sort_by");
-  const isDescending = parseSwitch(query, "sort_by_desc") ?? text !== undefined;
+  const isDescending = parseBoolean(query, "sort_by_desc") ?? text !== undefined;
   if (text === undefined) {
     return { isDescending };
   }

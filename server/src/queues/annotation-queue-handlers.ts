@@ -17,7 +17,7 @@ import {
   parseId,
   parseIds,
   parsePage,
-  parseSwitch,
+  parseBoolean,
 } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
@@ -207,7 +207,7 @@ export function parseQueueQuery(query: QueryString): QueueQuery {
     ...Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== undefined)),
     ...parsePage(query),
     sortBy: parseColumn(firstValue(query, "sort_by") ?? "created_at"),
-    isDescending: parseSwitch(query, "sort_by_desc") ?? true,
+    isDescending: parseBoolean(query, "sort_by_desc") ?? true,
   };
 }
 

@@ -2,7 +2,10 @@ import { AsyncLocalStorage } from "node:async_hooks";
 
 /** The request on whose behalf the store is read. */
 export interface ReadScope {
-  /** Reader threads are shared fairly between tenants. Empty for requests without an access key. */
+  /**
+   * The tenant of the request; empty for requests without an access key. Tenants take turns in using the reader
+   * threads.
+   */
   readonly tenantId: string;
   /** Whether the connection of the client is closed, so that nothing needs to be read for it. */
   readonly isClosed: boolean;

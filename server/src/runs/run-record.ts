@@ -73,7 +73,7 @@ export interface PostRows {
   readonly values: (string | number | null)[];
   /** Start and end of each post's payload. */
   readonly bounds: readonly number[];
-  /** For each post, the index of its facets in `facetLists`. */
+  /** For each post, the index of its list of facets in `facetLists`. */
   readonly facetsAt: readonly number[];
   readonly facetLists: readonly (readonly string[])[];
 }

@@ -92,7 +92,7 @@ export class SignedLinks {
   }
 }
 
-/** A store with the signer of file URLs in responses. */
+/** A store, together with the object that signs the URLs of files in responses. */
 export interface WithLinks<Store> {
   readonly store: Store;
   readonly links: SignedLinks;

@@ -1,5 +1,6 @@
 /**
- * The top folder of the build. This module is in its folder `storage`, or bundled into a file of the top folder.
+ * The output folder of the build. This module is compiled into its folder `storage`, or bundled into a file directly in
+ * the output folder.
  */
 const topFolder = new URL(
   /\/storage\/dist-files\.[jt]s$/.test(import.meta.url) ? "../" : "./",

@@ -16,7 +16,7 @@ export class LongWrite<Result> {
     this.undo = undo;
   }
 
-  /** Performs all slices at once, in the caller's transaction. For programs that serve no other requests. */
+  /** Performs all slices at once, in the caller's transaction. Used by programs that serve no other requests. */
   finish(): Result {
     let step = this.steps.next();
     while (step.done !== true) {

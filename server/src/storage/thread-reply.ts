@@ -13,7 +13,7 @@ export type ThreadReply =
     }
   | { readonly kind: "failed"; readonly sequence: number; readonly reason: string };
 
-/** The reply to a call that failed. */
+/** Creates the reply to a call that failed. */
 export const toFailure = (sequence: number, cause: unknown): ThreadReply =>
   cause instanceof RequestError
     ? {
@@ -25,7 +25,7 @@ export const toFailure = (sequence: number, cause: unknown): ThreadReply =>
       }
     : { kind: "failed", sequence, reason: messageOf(cause) };
 
-/** The error that the caller receives for a reply. */
+/** Creates the error that the caller receives for a reply. */
 export const toError = (reply: Exclude<ThreadReply, { kind: "answer" }>): RequestError =>
   reply.kind === "refused"
     ? new RequestError(reply.status, reply.detail, reply.retryAfterSeconds)

@@ -65,7 +65,10 @@ export class KeyGuard {
     return this.#keyDigests.length > 0 || this.#store.read.tenants.hasKeys();
   }
 
-  /** While no keys exist everyone has full access, so the requested tenant is used if it exists. */
+  /**
+   * Returns the tenant of a request while no keys exist. Everyone then has full access, so the requested tenant is used
+   * if it exists.
+   */
   async #chooseTenant(requested: string | string[] | undefined): Promise<string> {
     const tenant =
       typeof requested === "string" && requested !== ""

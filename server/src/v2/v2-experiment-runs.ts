@@ -20,7 +20,7 @@ const Ids = (maxItems: number) => Type.Array(Type.String({ maxLength: 64 }), { m
 export const v2ExperimentRunsBody = Type.Object({
   experiment_ids: Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 100 }),
   example_ids: Maybe(Ids(1_000)),
-  /** By experiment id: filter expressions that the experiment's runs must match. */
+  /** Filter expressions that the runs of an experiment must match, by experiment id. */
   filters: Maybe(Type.Record(Type.String(), Type.Array(Type.String(), { maxItems: 20 }))),
   comparative_experiment_id: Maybe(Type.String({ maxLength: 64 })),
   selects: Maybe(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 200 })),

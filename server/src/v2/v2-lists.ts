@@ -5,7 +5,7 @@ import { toDatasetJson } from "../datasets/dataset-json.ts";
 import { parseDatasetQuery, parseOneOf } from "../datasets/dataset-query.ts";
 import { parseProjectQuery } from "../projects/project-query.ts";
 import { toProjectJson, withStats } from "../projects/project-handlers.ts";
-import { allValues, firstValue, parseSwitch } from "../http/query-string.ts";
+import { allValues, firstValue, parseBoolean } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 import { parseOffset, parsePageSize, rejectUnsupportedParameters } from "./v2-page.ts";
 
@@ -50,7 +50,7 @@ export async function listV2Projects(
     isEmpty ? [] : store.read.projects.list(request.tenantId, { ...parsed, ...range }),
   );
   const jsonItems =
-    parseSwitch(query, "include_stats") === true
+    parseBoolean(query, "include_stats") === true
       ? (await withStats(store, request.tenantId, items)).map(withNumericCosts)
       : items.map(toProjectJson);
   return {
@@ -114,7 +114,10 @@ const isDescending = (query: QueryString): string =>
     parseOneOf(firstValue(query, "sort_order") ?? "desc", ["asc", "desc"], "sort_order") === "desc",
   );
 
-/** The parameter `reference_free` of the first version: projects only, experiments only, or both if `undefined`. */
+/**
+ * Converts types to `reference_free` of the first version of the API: `true` selects projects, `false` experiments,
+ * `undefined` both.
+ */
 function toReferenceFree(types: readonly string[] | undefined): string | undefined {
   const [projects, experiments] = [types?.includes("PROJECT"), types?.includes("EXPERIMENT")];
   return projects === experiments ? undefined : String(projects);

@@ -29,7 +29,7 @@ export const unsupportedBody = {
 };
 
 /**
- * Refuses unsupported options that would change the result: ignoring them would return a wrong one.
+ * Rejects unsupported options that would change the result: ignoring them would return a wrong result.
  *
  * @throws RequestError 501: an option that only the hosted service supports. 406: a search without streaming, as the
  * hosted service responds.
@@ -47,7 +47,7 @@ export function rejectHostedOptions(request: FastifyRequest, options: object): v
 }
 
 /**
- * Refuses unsupported query parameters of a list.
+ * Rejects unsupported query parameters of a list.
  *
  * @throws RequestError 501: one of them is set.
  */
@@ -69,8 +69,8 @@ export const parsePageSize = (query: QueryString): number =>
 export const oneDayAgo = (): string => toIso(Date.now() * 1_000 - dayMicros);
 
 /**
- * Converts an exclusive upper bound to an inclusive one. A malformed time is returned unchanged; its parser refuses
- * it later.
+ * Converts an exclusive upper bound to an inclusive one. A malformed time is returned unchanged, and rejected when it
+ * is parsed.
  */
 export function toInclusiveEnd(time: string | null | undefined): string | undefined {
   const micros = time === undefined || time === null ? undefined : parseTimeBound(time);
@@ -80,7 +80,7 @@ export function toInclusiveEnd(time: string | null | undefined): string | undefi
 /**
  * Parses the cursor of a list, which is the number of items that earlier pages returned.
  *
- * @throws RequestError 422: it is the cursor of another query.
+ * @throws RequestError 422: this query did not return the cursor.
  */
 export function parseOffset(cursor: string | null | undefined): number {
   if (cursor === undefined || cursor === null || cursor === "") {
@@ -131,7 +131,10 @@ function* createPatchEvents(
   yield "event: end\ndata: \n\n";
 }
 
-/** A line break would end the field of an event. In valid JSON it can only occur between values. */
+/**
+ * Replaces line breaks by spaces, because a line break would end the field of an event. In valid JSON, line breaks
+ * occur only between values.
+ */
 const onOneLine = (json: Buffer): Buffer =>
   json.includes("\n") || json.includes("\r")
     ? Buffer.from(json.toString("latin1").replaceAll(/[\r\n]/g, " "), "latin1")

@@ -73,7 +73,7 @@ export async function readV2PublicRun(
   return sendV2Run(dependencies, viewer, { reply, run, selects });
 }
 
-/** What a token gives access to, and for whom to serialize it. */
+/** What a share token gives access to, and the request for which it is serialized. */
 interface ShareAccess {
   readonly dependencies: WithLinks<Store>;
   readonly viewer: Pick<FastifyRequest, "tenantId" | "protocol" | "host">;

@@ -218,7 +218,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
   }
 }
 
-/** By URL: features that only the hosted service has; the start of the error message. */
+/** Features that only the hosted service has, by URL. Each value is the beginning of the error message. */
 const hostedFeatures: Readonly<Record<string, string>> = {
   "/api/v2/sandboxes/*": "Sandboxes are a feature",
   "/v2/sandboxes/*": "Sandboxes are a feature",

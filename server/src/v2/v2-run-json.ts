@@ -60,20 +60,20 @@ const previewMember = (name: string): Field => ({
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The object that the value has as member `name`; an empty object if it has none. */
+/** Returns the member `name` of a value if it is an object, otherwise an empty object. */
 function objectAt(value: unknown, name: string): JsonObject {
   const member: unknown =
     typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
   return typeof member === "object" && member !== null ? { ...member } : {};
 }
 
-/** One of the breakdowns in the usage that a run reports: numbers by category. */
+/** Reads one breakdown of the reported usage, for example tokens by category. */
 const readDetails = (name: string): Field => ({
   sources: ["outputs", "extra"],
   toJson: (members) => {
     const parse = (member: string): unknown => {
       const json = members.get(member);
-      // Most runs have none. This check avoids parsing a payload that may be large.
+      // Most runs report no breakdown. This check avoids parsing payloads, which may be large.
       return json?.includes(`"${name}"`) ? JSON.parse(json.toString()) : undefined;
     };
     const usages = [
@@ -164,13 +164,13 @@ const fields: Readonly<Record<string, Field>> = {
     toJson: (_members, { lastQueuedMicros: micros }) =>
       micros === undefined ? undefined : JSON.stringify(toIso(micros)),
   },
-  // As the client documents it: the run is the source of an example, or was run on one.
+  // True if an example was created from the run, or if the run processed an example, as the client documents it.
   IS_IN_DATASET: {
     sources: ["reference_example_id"],
     toJson: (members, { isSource = false }) =>
       String(isSource || withoutNull(members.get("reference_example_id")) !== undefined),
   },
-  // This server stores none of these. If selected they are omitted, as the platform does where it has no value.
+  // This server does not store these fields. A response omits them, as the platform omits fields without a value.
   ...Object.fromEntries(
     ["PRICE_MODEL_ID", "THREAD_EVALUATION_TIME", "LS_USER_ID"].map((name): [string, Field] => [
       name,

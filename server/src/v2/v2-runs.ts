@@ -6,7 +6,7 @@ import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
 import type { RunPart, StoredRun } from "../runs/run-row.ts";
-import { shownToken } from "../storage/share-token.ts";
+import { visibleToken } from "../storage/share-token.ts";
 import { partsOf, toListJson } from "../runs/serializers/run-json.ts";
 import { membersFor, toV2RunJson, v2RunFields } from "./v2-run-json.ts";
 import type { V2View } from "./v2-run-json.ts";
@@ -26,7 +26,7 @@ import {
 } from "./v2-page.ts";
 
 const jsonType = "application/json; charset=utf-8";
-/** Page size for reading all runs of a result. */
+/** Number of runs that are read at once where a response contains more than one page. */
 export const maxReadRuns = 100;
 
 const Ids = Type.Array(Type.String({ maxLength: 64 }), { maxItems: 10_000 });
@@ -183,7 +183,7 @@ async function readRunExtras(
   return (id) => ({
     lastQueuedMicros: queued?.get(id),
     isSource: sourceSet.has(id),
-    traceToken: shownToken(tokens?.get(id) ?? null) ?? undefined,
+    traceToken: visibleToken(tokens?.get(id) ?? null) ?? undefined,
   });
 }
 

@@ -73,7 +73,7 @@ export const v2ThreadsStatsBody = Type.Object({
   }),
 });
 
-/** A root run, with the fields that are needed to compute threads. */
+/** A turn of a thread: a root run, with the fields from which threads are computed. */
 interface Turn {
   readonly trace_id: string;
   readonly thread_id?: string;
@@ -356,7 +356,7 @@ export async function readV2ThreadStats(
   return pickSelected(selects, { ...stats, feedback_stats: feedback });
 }
 
-/** The query for the roots of a thread, in the form of the first version of the API. */
+/** Returns the query for the root runs of a thread, in the form of the first version of the API. */
 function toV1ThreadQuery(
   request: FastifyRequest,
   project: "project_id" | "session_id",
@@ -374,7 +374,7 @@ function toV1ThreadQuery(
 /**
  * Reads root runs by start time.
  *
- * @throws RequestError 422: there are more than can be grouped.
+ * @throws RequestError 422: there are more root runs than can be grouped.
  */
 async function readTurns(
   dependencies: WithLinks<Store>,

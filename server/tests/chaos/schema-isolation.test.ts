@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { DatasetFixture } from "../support/dataset-desk.ts";
+import { DatasetFixture } from "../support/dataset-fixture.ts";
 import { pollInfo, pollWrites } from "../support/info-poller.ts";
 
 /** Maximum milliseconds for which a request may block the HTTP thread, or delay another tenant's write. */

@@ -13,7 +13,7 @@ import {
   parseId,
   parseIds,
   parseMetadata,
-  parseSwitch,
+  parseBoolean,
 } from "../../http/query-string.ts";
 import type { QueryString } from "../../http/query-string.ts";
 
@@ -37,7 +37,7 @@ export function parseExampleQuery(query: QueryString, scope: ExampleScope): Exam
   return {
     filter: parseExampleFilter(query, scope),
     order,
-    isDescending: parseSwitch(query, "descending") ?? (order !== "id" && order !== "written"),
+    isDescending: parseBoolean(query, "descending") ?? (order !== "id" && order !== "written"),
     seed: parseSeed(firstValue(query, "random_seed")),
     ...(after === "" ? {} : { after: parseId(after, "after") }),
     ...parsePage(query),

@@ -54,7 +54,10 @@ export interface SchemaTask extends WorkTask<InvalidExamples> {
   readonly kind: "schema";
   readonly schemas: Schemas;
   readonly examples: readonly Packed<readonly SchemaInput[]>[];
-  /** `misfits` lists the examples that do not match, by id; `faults` fails at them. */
+  /**
+   * With `misfits`, the result lists the examples that do not match, by id. With `faults`, the task fails if an example
+   * does not match.
+   */
   readonly mode: "misfits" | "faults";
 }
 
@@ -82,7 +85,7 @@ export interface RejectedRow {
   readonly reason: string;
 }
 
-/** By example id: why the example does not match the schemas. */
+/** Why examples do not match the schemas, by example id. */
 export type InvalidExamples = Readonly<Record<string, string>>;
 
 /** UTF-8 bytes of a JSON text. */

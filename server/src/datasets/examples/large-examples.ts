@@ -35,7 +35,7 @@ export interface LargeExampleWrites {
     parts: readonly Packed<readonly ReceivedExample[]>[],
   ): LongWrite<Packed<ExamplesWritten>>;
   /**
-   * As `examples.update`.
+   * Like `examples.update`.
    *
    * @throws RequestError as `update` does; 422: an id occurs twice.
    */

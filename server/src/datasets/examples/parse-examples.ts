@@ -109,7 +109,7 @@ export function parseImport(datasetId: string, body: Buffer): ParsedImport {
   return { parts: toParts(received, sizeOfReceived), rows, rejected };
 }
 
-/** Drops ids, so that each import creates new examples: the same file may be imported twice. */
+/** Parses a row without its ids, so that each import creates new examples: the same file may be imported twice. */
 function parseRow(json: Buffer, datasetId: string): ReceivedExample {
   const members = new Map(readMembers(json, "the row"));
   for (const name of ["id", "dataset_id", "source_run_id", "use_source_run_io"]) {
@@ -181,7 +181,7 @@ export function toListJson(
   return toJsonList(drafts.map((draft) => toExampleJson(toExample(draft), view)));
 }
 
-/** What was written, and the version that contains it. */
+/** Serializes the ids of written examples, and the time of the version that contains them. */
 export function toWritten(
   ids: readonly string[],
   { datasets }: ExamplesWritten,
@@ -191,8 +191,8 @@ export function toWritten(
 }
 
 /**
- * As {@link toWritten}, plus `existing_count`, a member of this server: it tells a client that repeats a request how
- * many of the examples already existed.
+ * Like {@link toWritten}, with `existing_count`, a member that only this server returns: when a client repeats a
+ * request, it is the number of examples that already existed.
  */
 export function toCreated(
   ids: readonly string[],

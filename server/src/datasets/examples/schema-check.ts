@@ -53,7 +53,7 @@ export class SchemaCheck {
   }
 
   /**
-   * By example id: the first errors of each example that does not match.
+   * Returns the first errors of each example that does not match, by example id.
    *
    * @throws RequestError 422: the check takes too long.
    */

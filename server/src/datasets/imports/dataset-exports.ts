@@ -113,19 +113,19 @@ async function openPages(store: DatasetStore, request: FastifyRequest): Promise<
       }
       after = page.at(-1)?.position ?? after;
       isMore = page.length > 0;
-      await setImmediate(); // Let other requests run.
+      await setImmediate(); // Let other requests run before the next page.
     }
   };
 }
 
-interface Lines {
+interface LineSource {
   readonly pages: Pages;
   readonly type: string;
   readonly head?: string;
   readonly toText: (page: readonly Example[]) => string;
 }
 
-function sendLines(reply: FastifyReply, { pages, type, head, toText }: Lines): FastifyReply {
+function sendLines(reply: FastifyReply, { pages, type, head, toText }: LineSource): FastifyReply {
   const texts = async function* texts() {
     if (head !== undefined) {
       yield head;
@@ -155,7 +155,7 @@ function toLine(example: Example): string {
   }
 }
 
-/** JSON may contain line breaks between members, but never inside strings. */
+/** Replaces line breaks by spaces. JSON contains line breaks only between members, never inside strings. */
 const onOneLine = (json: string): string => json.replaceAll(/[\r\n]+/g, " ");
 
 const toJsonLine = (example: Example): string =>
@@ -167,7 +167,7 @@ const toJsonLine = (example: Example): string =>
 const parse = (json: string | null): Readonly<Record<string, unknown>> =>
   json === null ? {} : (JSON.parse(json) as Readonly<Record<string, unknown>>);
 
-/** Strings as they are, all other values as JSON. */
+/** Formats a value for a CSV cell: strings without quotes, all other values as JSON. */
 function toCell(values: Readonly<Record<string, unknown>>, name: string): string {
   const value = Object.hasOwn(values, name) ? values[name] : undefined;
   if (value === undefined || value === null) {

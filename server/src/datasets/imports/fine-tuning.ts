@@ -2,7 +2,7 @@ import type { Example } from "../examples/example.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Maps the sender's role or message class to the role in the fine-tuning format. */
+/** Roles in the fine-tuning format, by the role or the class of a message. */
 const roles: ReadonlyMap<string, string> = new Map([
   ["human", "user"],
   ["user", "user"],

@@ -5,7 +5,7 @@ import { parseTimeBound } from "../../model/parse-time.ts";
 import { countMicros } from "../run-list.ts";
 import type { RunStore } from "../run-store.ts";
 import { toIso } from "../../http/wire-text.ts";
-import { firstValue, parseCount, parseId, parseSwitch } from "../../http/query-string.ts";
+import { firstValue, parseCount, parseId, parseBoolean } from "../../http/query-string.ts";
 import type { QueryString } from "../../http/query-string.ts";
 
 const bucketsDefault = 80;
@@ -33,7 +33,7 @@ export async function countRuns(store: RunStore, request: FastifyRequest): Promi
   const steps = Math.max(1, Math.ceil((toMicros - fromMicros) / buckets / countMicros));
   const counts = await store.read.runLists.counts(tenantId, {
     projectId,
-    isRoot: parseSwitch(query, "is_root"),
+    isRoot: parseBoolean(query, "is_root"),
     fromMicros,
     toMicros,
     widthMicros: steps * countMicros,

@@ -79,7 +79,7 @@ export class RetentionWriter implements RetentionWrites {
 
   #deleteSome(tenantId: string, projectId: string, beforeMicros: number): number {
     const rows = parseRows(
-      this.#statements.findOld.all([projectId, beforeMicros, this.#steps.rowsOf(runsPerStep)]),
+      this.#statements.findOld.all([projectId, beforeMicros, this.#steps.limitRows(runsPerStep)]),
     );
     let deleted = 0;
     let bytes = 0;

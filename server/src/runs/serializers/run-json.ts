@@ -113,8 +113,8 @@ export function membersOf(run: StoredRun, view: RunView = {}): Map<string, Buffe
 }
 
 /**
- * Calls `put` once for each member, with bytes if it was received and with text if the server adds it. The id comes
- * first.
+ * Calls `onMember` once for each member, with bytes if it was received and with text if the server adds it. The id
+ * comes first.
  */
 function forEachMember(
   run: StoredRun,
@@ -131,7 +131,7 @@ function forEachMember(
   } = selectMembers(select);
   const received = mergePayloads(run.bodies, wanted);
   for (const [name, { toJson }] of fromRow) {
-    // Prefer the received name: SQLite's text type may have cut it off.
+    // Prefer the name in the payload: the column may contain only its beginning, up to a NUL.
     const asWritten = name === "name" ? received.get(name) : undefined;
     onMember(name, asWritten ?? toJson(run));
   }

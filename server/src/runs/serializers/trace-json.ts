@@ -1,6 +1,6 @@
 import type { TracePage, TraceRun } from "../trace.ts";
 
-/** Names are cut off here, because they may have any length. */
+/** Number of characters after which names and types are cut off, because they may have any length. */
 const nameChars = 300;
 
 /**

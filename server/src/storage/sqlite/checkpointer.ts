@@ -6,7 +6,7 @@ import type { Connection } from "./connection.ts";
 import type { WriteBackResult } from "./write-ahead-log.ts";
 import { WordMerger } from "./word-merger.ts";
 
-/** Bytes of stored payloads after which the write-ahead log is written back to the database. */
+/** Number of bytes of payloads after whose commit the write-ahead log is written back to the database. */
 const checkpointBytes = 33_554_432;
 /** Milliseconds to wait after a deletion, so that successive deletions are erased together. */
 const eraseDelayMs = 500;
@@ -49,7 +49,7 @@ export class Checkpointer {
 
   /**
    * Must be called after a commit that deleted something. Within about a second, the files no longer contain the
-   * data.
+   * deleted data.
    *
    * @param ofExamples - whether examples were deleted, whose words are in a full-text index.
    */
@@ -67,7 +67,7 @@ export class Checkpointer {
         this.#mustMerge = !this.#wordMerger.step();
       }
     } catch {
-      // For example, the disk is full. The words stay until the next deletion.
+      // The disk may be full. The words of deleted examples stay in the index until the next deletion.
       this.#mustMerge = false;
     }
     if (this.#mustMerge) {
@@ -119,8 +119,8 @@ export class Checkpointer {
   }
 
   /**
-   * The log is reused from its beginning only after all of it was written back, but commits have added to it
-   * meanwhile. That small rest is written back here, between two commits.
+   * SQLite reuses the log from its beginning only after all of it was written back. Commits have added to the log
+   * during the checkpoint, so the pages that they added are written back here, between two commits.
    */
   #onWrittenBack({ pages, isFarBehind }: WriteBackResult): void {
     this.#isRunning = false;

@@ -36,7 +36,7 @@ export function readDiskUse(folder: string): DiskUse {
 export const reserveBytesOf = ({ totalBytes }: DiskUse): number =>
   Math.min(32 * mebibyte, Math.max(4 * mebibyte, Math.floor(totalBytes / 64)));
 
-/** Whether an operation failed because the disk is full, in the database or in another file. */
+/** Whether an operation failed because the disk is full, either in the database or in another file. */
 export function isDiskFull(cause: unknown, folder: string, readUse = readDiskUse): boolean {
   return (
     isSqliteError(cause, "full") ||

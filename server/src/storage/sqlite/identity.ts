@@ -1,16 +1,16 @@
 import type { Connection } from "./connection.ts";
 
-/** "MILL" in ASCII. It is in the header of each Millrace database, so that programs can recognize it. */
+/** The application id in the header of each Millrace database, by which programs recognize it: "MILL" in ASCII. */
 const applicationId = 0x4d_49_4c_4c;
 
-/** Tables that every version has. Databases from before the application id was written are recognized by them. */
+/** Tables that every version has. Databases of versions that wrote no application id are recognized by these tables. */
 const oldTables = ["settings", "projects", "runs", "payloads"];
 
 const readNumber = (db: Connection, pragma: string): number =>
   Number(db.prepare(`PRAGMA ${pragma}`).raw().all().flat()[0] ?? 0);
 
 /**
- * Must be called before anything is written.
+ * Checks that a database belongs to Millrace, or is new. Must be called before anything is written.
  *
  * @throws Error the database belongs to another program.
  */
