@@ -125,17 +125,17 @@ export function createApp(store: Store, settings: ServerSettings) {
     request.tenantId = await keys.checkKey(request.headers);
   };
   addApiDocs(app);
-  app.register(async (keyless: FastifyInstance) => {
-    keyless.addContentTypeParser("*", ({ raw }: FastifyRequest) =>
+  app.register(async (publicApp: FastifyInstance) => {
+    publicApp.addContentTypeParser("*", ({ raw }: FastifyRequest) =>
       parseBody(raw, serverLimits.openBodyBytes),
     );
-    addOpenRoutes(keyless, store);
-    addUiFeedbackFormRoutes(keyless, store);
-    addSharedRunRoutes(keyless, dependencies);
-    addSharedV2Routes(keyless, dependencies);
-    addSharedDatasetRoutes(keyless, dependencies);
-    addAttachmentRoutes(keyless, dependencies);
-    addUiRunExportRoute(keyless, exports);
+    addOpenRoutes(publicApp, store);
+    addUiFeedbackFormRoutes(publicApp, store);
+    addSharedRunRoutes(publicApp, dependencies);
+    addSharedV2Routes(publicApp, dependencies);
+    addSharedDatasetRoutes(publicApp, dependencies);
+    addAttachmentRoutes(publicApp, dependencies);
+    addUiRunExportRoute(publicApp, exports);
   });
   app.register(async (ingest: FastifyInstance) => {
     ingest.addHook("onRequest", checkKey);
@@ -169,7 +169,7 @@ export function createApp(store: Store, settings: ServerSettings) {
 }
 
 /**
- * Stands in for Fastify's own schema compilers, which the app replaces below: loading them would delay the start of the
+ * Placeholder for Fastify's own schema compilers, which the app replaces: loading them would delay the start of the
  * server by about 15 ms.
  */
 const unusedCompiler = (): never => {

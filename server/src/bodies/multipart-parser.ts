@@ -204,14 +204,16 @@ export class MultipartParser {
   }
 
   #emit({ name, contentType, length, fault }: PartHead, bytes: Buffer): void {
-    const isWrong = length !== undefined && length !== bytes.length;
-    const wrong = isWrong ? `announces ${length} bytes and has ${bytes.length}` : undefined;
-    const missing =
+    const isLengthWrong = length !== undefined && length !== bytes.length;
+    const wrongLength = isLengthWrong
+      ? `announces ${length} bytes and has ${bytes.length}`
+      : undefined;
+    const missingLength =
       length === undefined && this.#needsLengths
         ? "has no length, neither in Content-Type nor as Content-Length"
         : undefined;
     this.#state = { kind: "boundaryEnd" };
-    this.#onPart({ name, contentType, bytes, fault: fault ?? wrong ?? missing });
+    this.#onPart({ name, contentType, bytes, fault: fault ?? wrongLength ?? missingLength });
   }
 
   #wait(bytes: number): undefined {

@@ -16,7 +16,7 @@ import { parseId, parseIds } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 const Name = Type.String({ minLength: 1, maxLength: 10_000 });
-const common = {
+const commonMembers = {
   description: Maybe(Type.String()),
   inputs_schema_definition: Maybe(JsonObject),
   outputs_schema_definition: Maybe(JsonObject),
@@ -25,7 +25,7 @@ const common = {
 
 /** Body of `POST /datasets`. Unknown members are ignored. */
 export const datasetBody = Type.Object({
-  ...common,
+  ...commonMembers,
   name: Name,
   id: Maybe(Type.String()),
   created_at: Maybe(Time),
@@ -36,7 +36,7 @@ export const datasetBody = Type.Object({
 
 /** Body of `PATCH /datasets/{id}`: omitted members keep their value; a schema that is null is removed. */
 export const datasetPatchBody = Type.Object({
-  ...common,
+  ...commonMembers,
   name: Maybe(Name),
   metadata: Maybe(JsonObject),
   baseline_experiment_id: Maybe(Type.String()),

@@ -110,7 +110,7 @@ export interface DatasetQuery {
 export interface VersionQuery {
   /** Part of a tag. */
   readonly search?: string;
-  /** Only versions that changed this example. */
+  /** Selects only versions that changed this example. */
   readonly exampleId?: string;
   readonly limit: number;
   readonly offset: number;
@@ -123,7 +123,7 @@ export interface DatasetReads {
   findShared(token: string): Dataset | undefined;
   /** Finds the version of a tag, or the newest version at or before a time, of a dataset of the tenant. */
   findVersion(tenantId: string, id: string, asOf: AsOf): DatasetVersion | undefined;
-  /** Newest first. */
+  /** Lists the versions, the newest first. */
   listVersions(tenantId: string, id: string, query: VersionQuery): readonly DatasetVersion[];
   diff(tenantId: string, id: string, moments: { from: Moment; to: Moment }): DatasetDiff;
   /** Returns the number of differences of each kind, and one page of them. */

@@ -10,7 +10,10 @@ interface VersionDraftTables {
   readonly index: ExampleIndex;
 }
 
-/** A dataset version that is being written. Rows of examples begin or end to be valid with it. */
+/**
+ * A dataset version that is being written. It adds rows that are valid from this version on, and ends others that are
+ * no longer valid.
+ */
 export class VersionDraft {
   readonly micros: number;
   readonly #dependencies: VersionDraftTables;

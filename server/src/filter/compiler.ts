@@ -1,7 +1,7 @@
 import { groupOf } from "./checker.ts";
 import type { CheckedComparison, CheckedFilter } from "./checker.ts";
 import { compareColumn, compareValue, valueOf, valuesOf } from "./conditions.ts";
-import type { JsonValue, Test } from "./conditions.ts";
+import type { JsonValue, ValueTest } from "./conditions.ts";
 import type { FieldType, Group } from "./fields.ts";
 import { containsObject, containsText, hasEntry, hasText, textContains } from "./json-sql.ts";
 import { join, negate, sql } from "./sql.ts";
@@ -14,7 +14,7 @@ export interface FilterSource {
    * and number. NULL if there is no value.
    */
   readonly columns: Readonly<Record<string, string>>;
-  /** Conditions by field name, for the type boolean. Also `error`: whether there is an error. */
+  /** Conditions by field name, for the type boolean. The condition `error` tests whether there is an error. */
   readonly conditions: Readonly<Record<string, string>>;
   /** JSON texts of lists by field name, for the type texts. NULL if there is no list. */
   readonly lists: Readonly<Record<string, string>>;
@@ -197,13 +197,13 @@ function compileComparison(comparison: CheckedComparison, source: FilterSource):
   }
 }
 
-const isTrue = (condition: string, { comparator, operand }: Test): Sql =>
+const isTrue = (condition: string, { comparator, operand }: ValueTest): Sql =>
   (valueOf(operand) === true) === (comparator === "eq") ? sql`${condition}` : sql`NOT ${condition}`;
 
 /**
  * `true` tests that there is an error, `false` and `null` that there is none. A text is compared with the error's text.
  */
-function compareError({ comparator, operand }: Test, source: FilterSource): Sql {
+function compareError({ comparator, operand }: ValueTest, source: FilterSource): Sql {
   const hasError = source.conditions["error"] ?? "0";
   if (comparator === "neq") {
     return negate(compareError({ comparator: "eq", operand }, source));
@@ -219,14 +219,14 @@ function compareError({ comparator, operand }: Test, source: FilterSource): Sql 
   return join(parts, "OR");
 }
 
-function compareTexts(list: string, { comparator, operand }: Test): Sql {
+function compareTexts(list: string, { comparator, operand }: ValueTest): Sql {
   if (comparator === "neq") {
     return negate(compareTexts(list, { comparator: "eq", operand }));
   }
   return hasText(list, compareColumn("e.atom", { comparator, operand }));
 }
 
-function compareObject(object: string, { comparator, operand }: Test): Sql {
+function compareObject(object: string, { comparator, operand }: ValueTest): Sql {
   if (operand.kind === "json") {
     return containsObject(object, operand.json);
   }

@@ -111,7 +111,7 @@ const toTable = (rows: readonly FieldRow[]): FieldTable =>
     ]),
   );
 
-/** Stands for a path in the name of a field. It can't occur in a filter. */
+/** Represents a path in the name of a field. It can't occur in a filter. */
 const pathPlaceholder = "<path>";
 
 interface EntrySuggestions {

@@ -68,12 +68,12 @@ function toScalar(literal: Literal, context: OperandContext): Scalar {
   const value = literal.kind === "null" && field.nullable ? null : convert(literal, field);
   if (value === undefined) {
     const choices = field.choices === undefined ? "" : `: ${field.choices.join(", ")}`;
-    const orNull =
+    const nullHint =
       field.nullable && field.type !== "error" && !isJsonType(field.type) ? ", or null" : "";
     throw createError(
       literal,
       context,
-      `\`${field.name}\` takes ${valuesOf[field.type]}${choices}${orNull}`,
+      `\`${field.name}\` takes ${valuesOf[field.type]}${choices}${nullHint}`,
     );
   }
   return value;

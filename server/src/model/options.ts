@@ -9,8 +9,8 @@ export const serverLimits = {
   /** Advertised limit: operations in one request. */
   operations: 1_000,
   /**
-   * Enforced limit: operations in one request. It is higher than the advertised one, to which clients keep only
-   * approximately.
+   * Enforced limit: operations in one request. It is higher than the advertised limit, because clients may exceed that
+   * one slightly.
    */
   operationsMax: 10_000,
   /** Advertised limit: bytes of one body before compression. */
@@ -24,15 +24,15 @@ export const serverLimits = {
   openBodyBytes: 65_536,
   /** Values in a body that is parsed as a whole, that is, any body except those of runs, spans and examples. */
   bodyValues: 150_000,
-  /** Larger bodies of runs and of spans are parsed on a worker thread. */
+  /** Bytes from which on bodies of runs, and of spans, are parsed on a worker thread. */
   largeRunsBytes: mebibyte,
   largeSpansBytes: 262_144,
   /**
-   * Bodies of runs that the WebAssembly parser rejects are parsed on a worker thread from this size on: finding their
+   * Bytes from which on a body of runs that the WebAssembly parser rejects is parsed on a worker thread: finding its
    * errors takes longer.
    */
   unusualRunsBytes: 65_536,
-  /** Larger bodies of examples are parsed on a worker thread. */
+  /** Bytes from which on bodies of examples are parsed on a worker thread. */
   largeExamplesBytes: 262_144,
   /** Number of examples, and of their characters, that are read or written at once if a body is large. */
   examplesPart: 200,
@@ -172,18 +172,21 @@ export const serverLimits = {
   uploadMs: 3_600_000,
   /** Time limit for the headers of a request to arrive. */
   headersMs: 15_000,
-  /** A connection without any traffic for this long is closed. */
+  /** Milliseconds without any traffic after which a connection is closed. */
   idleSocketMs: 60_000,
   keepAliveMs: 72_000,
-  /** When the server closes, running queries get this long, and are then canceled. */
+  /** Milliseconds for which queries may continue while the server closes. Then they are canceled. */
   endReadsMs: 1_000,
-  /** When the server closes, running requests get this long. */
+  /** Milliseconds for which requests may continue while the server closes. */
   closeMs: 2_000,
-  /** Delay between the start of the server and that of the thread that fills the text index. */
+  /** Milliseconds after the start of the server at which the thread that fills the text index is started. */
   textIndexDelayMs: 1_000,
-  /** Time that a reader thread, or the one that fills the text index, gets to end before it is terminated. */
+  /**
+   * Milliseconds within which a reader thread, or the thread that fills the text index, must end; otherwise it is
+   * terminated.
+   */
   readerEndMs: 10_000,
-  /** Time that the other threads get to start, and to end. */
+  /** Milliseconds within which the other threads must start, and end. */
   startMs: 20_000,
   endMs: 15_000,
 } as const;

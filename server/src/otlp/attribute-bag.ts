@@ -60,14 +60,14 @@ export class AttributeBag {
 
   /** Removes all attributes whose names begin with the prefix, and returns them without it. */
   takeAll(prefix: string): ReadonlyMap<string, AttributeValue> {
-    const taken = new Map<string, AttributeValue>();
+    const removed = new Map<string, AttributeValue>();
     for (const [name, value] of this.#values) {
       if (name.startsWith(prefix) && name !== prefix) {
-        taken.set(name.slice(prefix.length), value);
+        removed.set(name.slice(prefix.length), value);
         this.#values.delete(name);
       }
     }
-    return taken;
+    return removed;
   }
 
   /** Returns all attributes whose names begin with the prefix, without it. The attributes stay. */

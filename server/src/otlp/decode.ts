@@ -36,11 +36,11 @@ export function decodeSpans(body: Buffer, encoding: Encoding): DecodedSpans {
   const faults: SpanFault[] = [];
   for (const group of items(request, "resourceSpans")) {
     const resource = attempt(() => attributes(member(group, "resource")));
-    for (const scoped of items(group, "scopeSpans")) {
-      const scope = member(scoped, "scope");
+    for (const scopeGroup of items(group, "scopeSpans")) {
+      const scope = member(scopeGroup, "scope");
       const scopeName = text(scope, "name");
       const scopeVersion = text(scope, "version");
-      const encodedSpans = items(scoped, "spans");
+      const encodedSpans = items(scopeGroup, "spans");
       // Checked before the spans are read: a small body may contain millions of empty ones.
       checkCount(spans.length + faults.length + encodedSpans.length);
       for (const encodedSpan of encodedSpans) {

@@ -10,7 +10,7 @@ export type Content = Readonly<Record<string, unknown>>;
 /** Names the attributes and events that contain the inputs of a span, or those that contain its outputs. */
 interface PayloadSource {
   /** Attributes that contain the whole inputs or outputs. The first one that exists is used. */
-  readonly whole: readonly string[];
+  readonly wholeAttributes: readonly string[];
   /** The event of older conventions that contains the whole inputs or outputs, and the attribute of that event. */
   readonly wholeEvent: readonly [string, string];
   readonly messages: string;
@@ -22,7 +22,12 @@ interface PayloadSource {
 }
 
 const inputSource: PayloadSource = {
-  whole: ["gen_ai.prompt", "input.value", "traceloop.entity.input", "gen_ai.tool.call.arguments"],
+  wholeAttributes: [
+    "gen_ai.prompt",
+    "input.value",
+    "traceloop.entity.input",
+    "gen_ai.tool.call.arguments",
+  ],
   wholeEvent: ["gen_ai.content.prompt", "gen_ai.prompt"],
   messages: "gen_ai.input.messages",
   indexedMessages: ["gen_ai.prompt", "llm.input_messages"],
@@ -37,7 +42,7 @@ const inputSource: PayloadSource = {
 };
 
 const outputSource: PayloadSource = {
-  whole: [
+  wholeAttributes: [
     "gen_ai.completion",
     "output.value",
     "traceloop.entity.output",
@@ -100,7 +105,7 @@ function takeContent({
 }: ContentOptions): Content | undefined {
   const [eventName, eventAttribute] = source.wholeEvent;
   const whole =
-    bag.take(...source.whole) ??
+    bag.take(...source.wholeAttributes) ??
     events.find(({ name }) => name === eventName)?.attributes.get(eventAttribute);
   const mimeType = bag.takeText(`${source.member}.mime_type`);
   const messages = [...system, ...takeMessages(bag, events, source)];

@@ -24,8 +24,8 @@ export function member(message: unknown, name: string): unknown {
   if (Object.hasOwn(message, name)) {
     return message[name] ?? undefined;
   }
-  const snake = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  return Object.hasOwn(message, snake) ? (message[snake] ?? undefined) : undefined;
+  const snakeCaseName = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return Object.hasOwn(message, snakeCaseName) ? (message[snakeCaseName] ?? undefined) : undefined;
 }
 
 /** The items of a repeated member. */
@@ -94,12 +94,12 @@ export function attributes(message: unknown): Attributes {
   return found;
 }
 
-function toValue(any: unknown, depth: number): AttributeValue {
+function toValue(anyValue: unknown, depth: number): AttributeValue {
   if (depth > depthLimit) {
     throw new ValueFault(`an attribute has more than ${depthLimit} levels`);
   }
   for (const [kind, read] of kinds) {
-    const value = member(any, kind);
+    const value = member(anyValue, kind);
     if (value !== undefined) {
       return read(value, depth);
     }

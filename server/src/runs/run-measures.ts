@@ -35,15 +35,15 @@ export function readMeasures(
     members.get("extra"),
     members.get("events"),
   ];
-  const isUsage =
+  const mayReportUsage =
     containsAny(outputs, usageMarkers.outputs) || containsAny(extra, usageMarkers.metadata);
-  const isStreamed = containsAny(events, tokenMarkers);
-  if (!isUsage && !isStreamed) {
+  const mayReportFirstToken = containsAny(events, tokenMarkers);
+  if (!mayReportUsage && !mayReportFirstToken) {
     return undefined;
   }
   const measures = {
-    ...(isUsage ? readUsage({ outputs, extra }, findMembers) : noMeasures),
-    first_token_us: isStreamed ? readFirstToken(events) : null,
+    ...(mayReportUsage ? readUsage({ outputs, extra }, findMembers) : noMeasures),
+    first_token_us: mayReportFirstToken ? readFirstToken(events) : null,
   };
   return measureNames.some((name) => measures[name] !== null) ? measures : undefined;
 }
@@ -84,7 +84,7 @@ function readUsage({ outputs, extra }: Roots, findMembers: FindMembers) {
   return measures;
 }
 
-/** Rejects strings, and Infinity, which is what JavaScript parses `1e999` to. */
+/** Returns a finite number, and `null` for anything else, also for `1e999`, which JavaScript parses to Infinity. */
 const numberOf = (value: unknown): number | null =>
   typeof value === "number" && Number.isFinite(value) ? value : null;
 

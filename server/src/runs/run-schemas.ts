@@ -170,7 +170,7 @@ const ingestMembers = {
 export const ingestResultSchema = Type.Object(ingestMembers, { title: "IngestResult" });
 
 /** The response to a batch that contains no valid run. */
-const noneStoredSchema = Type.Object(
+const nothingStoredSchema = Type.Object(
   {
     detail: List(Type.Object({ loc: List(Text), msg: Text, type: Text })),
     ...ingestMembers,
@@ -179,7 +179,7 @@ const noneStoredSchema = Type.Object(
 );
 
 /** The response with status 422: no run is valid, or the body can't be parsed. */
-export const refusedIngestSchema = Type.Union([noneStoredSchema, errorSchema]);
+export const refusedIngestSchema = Type.Union([nothingStoredSchema, errorSchema]);
 
 /** The response to a run that was received before. */
 export const duplicateRunSchema = Type.Object(

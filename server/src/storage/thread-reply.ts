@@ -37,6 +37,6 @@ export function invokeMethod(
   { resource, method, args }: { resource: string; method: string; args: readonly unknown[] },
 ): unknown {
   const target: object = Reflect.get(resources, resource) as object;
-  const performer = Reflect.get(target, method) as (...args: readonly unknown[]) => unknown;
-  return Reflect.apply(performer, target, args);
+  const implementation = Reflect.get(target, method) as (...args: readonly unknown[]) => unknown;
+  return Reflect.apply(implementation, target, args);
 }

@@ -286,7 +286,8 @@ export async function listV2ThreadTraces(
 ): Promise<unknown> {
   const query = queryOf(request);
   const requestedFields = allValues(query, "selects") ?? [];
-  // Only the hosted service has `OP`. Latency has another name here than in runs.
+  // The field `OP` exists only in the hosted service, so it is ignored. Latency has another name in a turn than in a
+  // run.
   const runFields = requestedFields.filter((name) => name !== "OP" && name !== "TURN_NUMBER");
   const selects = parseSelects(
     runFields.map((name) => (name === "LATENCY" ? "LATENCY_SECONDS" : name)),

@@ -44,7 +44,7 @@ export interface ExampleCheckTask extends WorkTask<JsonBytes> {
 /** Serializes the response to a large write of examples as JSON. */
 export interface ExampleResponseTask extends WorkTask<JsonBytes> {
   readonly kind: "exampleResponse";
-  readonly form: "list" | "created" | "written";
+  readonly responseForm: "list" | "created" | "written";
   readonly parts: ParsedExamples["parts"];
   readonly written: Packed<ExamplesWritten>;
 }

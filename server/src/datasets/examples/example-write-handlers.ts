@@ -42,7 +42,7 @@ export async function createExample(
   const { responseJson, ids } = await create(
     dependencies,
     { request, reply },
-    { shape: { kind: "one" }, form: "created" },
+    { shape: { kind: "one" }, responseForm: "created" },
   );
   const [id = ""] =
     ids ?? (JSON.parse(responseJson.toString()) as { example_ids: string[] }).example_ids;
@@ -58,7 +58,7 @@ export async function createExamples(
   const { responseJson } = await create(
     dependencies,
     { request, reply },
-    { shape: { kind: "list" }, form: "list" },
+    { shape: { kind: "list" }, responseForm: "list" },
   );
   return sendJson(reply, responseJson);
 }
@@ -93,11 +93,11 @@ export async function uploadExamples(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { id: datasetId } = await findDataset(dependencies.store, request);
-  const shape = formOf(request);
+  const shape = toFormShape(request);
   const { responseJson } = await create(
     dependencies,
     { request, reply },
-    { shape, form: "created", datasetId },
+    { shape, responseForm: "created", datasetId },
   );
   return sendJson(reply.code(201), responseJson);
 }
@@ -134,11 +134,11 @@ export async function updateUploadedExamples(
   const { id: datasetId } = await findDataset(dependencies.store, request);
   return sendJson(
     reply.code(201),
-    await update(dependencies, { request, reply }, { shape: formOf(request), datasetId }),
+    await update(dependencies, { request, reply }, { shape: toFormShape(request), datasetId }),
   );
 }
 
-const formOf = ({ headers }: FastifyRequest): ExamplesShape => ({
+const toFormShape = ({ headers }: FastifyRequest): ExamplesShape => ({
   kind: "form",
   contentType: headers["content-type"],
 });
@@ -150,7 +150,7 @@ interface Exchange {
 
 interface CreateOptions {
   readonly shape: ExamplesShape;
-  readonly form: "list" | "created";
+  readonly responseForm: "list" | "created";
   readonly datasetId?: string;
 }
 
@@ -164,7 +164,7 @@ interface CreateResult {
 async function create(
   { store, work }: ExampleWriteDependencies,
   { request, reply }: Exchange,
-  { shape, form, datasetId }: CreateOptions,
+  { shape, responseForm, datasetId }: CreateOptions,
 ): Promise<CreateResult> {
   const { tenantId } = request;
   const scope = datasetId === undefined ? {} : { datasetId };
@@ -177,7 +177,12 @@ async function create(
     const parts = parsed.parts as readonly Packed<readonly ReceivedExample[]>[];
     if (!parsed.needsRun) {
       const written = await store.write.largeExamples.create(tenantId, parts);
-      const responseTask: ExampleResponseTask = { kind: "exampleResponse", form, parts, written };
+      const responseTask: ExampleResponseTask = {
+        kind: "exampleResponse",
+        responseForm,
+        parts,
+        written,
+      };
       return { responseJson: Buffer.from((await work.run(tenantId, responseTask)).buffer) };
     }
     assertCountWithRuns(parsed.count);
@@ -191,7 +196,7 @@ async function create(
   return {
     ids,
     responseJson:
-      form === "list"
+      responseForm === "list"
         ? toListJson(drafts, written)
         : Buffer.from(JSON.stringify(toCreated(ids, written))),
   };
@@ -215,7 +220,12 @@ async function update(
     });
     const parts = parsed.parts as readonly Packed<readonly ExampleChange[]>[];
     const written = await store.write.largeExamples.update(tenantId, parts, datasetId);
-    const task: ExampleResponseTask = { kind: "exampleResponse", form: "written", parts, written };
+    const task: ExampleResponseTask = {
+      kind: "exampleResponse",
+      responseForm: "written",
+      parts,
+      written,
+    };
     return Buffer.from((await work.run(tenantId, task)).buffer);
   }
   const changes = readChanges({ body: joinChunks(chunks), shape });
@@ -245,7 +255,7 @@ async function sendStoredExample(
   return sendExample(reply, example, linkFor(links, request));
 }
 
-/** Copies inputs and outputs from source runs where the request asks for it. */
+/** Copies inputs and outputs from source runs into the examples that request it with `use_source_run_io`. */
 async function copyFromRuns(
   store: DatasetStore,
   tenantId: string,
@@ -265,7 +275,7 @@ async function copyFromRuns(
         throw new RequestError(404, `source run ${draft.sourceRunId} not found`);
       }
       return useSourceRunIo
-        ? { ...draft, ...readIo(toRunJson(run, { select: ioMembers })) }
+        ? { ...draft, ...readInputsAndOutputs(toRunJson(run, { select: ioMembers })) }
         : draft;
     }),
   );
@@ -273,7 +283,7 @@ async function copyFromRuns(
 
 const ioMembers: ReadonlySet<string> = new Set(["inputs", "outputs"]);
 
-function readIo(json: Buffer): Pick<ExampleDraft, "inputs" | "outputs"> {
+function readInputsAndOutputs(json: Buffer): Pick<ExampleDraft, "inputs" | "outputs"> {
   const members = new JsonCursor(json).readMembers();
   const [inputs, outputs] = ["inputs", "outputs"].map((name) => {
     const text = members.get(name)?.toString("utf8") ?? "null";

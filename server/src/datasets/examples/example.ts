@@ -64,14 +64,14 @@ export interface ExampleChange {
   readonly datasetId?: string;
   readonly inputs?: string;
   readonly outputs?: string | null;
-  /** Without the splits. */
+  /** The metadata without the splits. */
   readonly metadata?: string;
   readonly splits?: readonly string[];
   readonly attachments?: readonly AttachmentDraft[];
   readonly operations?: AttachmentOperations;
 }
 
-/** When an example was created and last written. */
+/** The times at which an example was created and last written. */
 export interface ExampleTimes {
   readonly createdMicros: number;
   readonly modifiedMicros: number;

@@ -151,9 +151,9 @@ function toParts<Item>(
 }
 
 /** Serializes the response to a large write. */
-export function serializeResponse({ form, parts, written }: ExampleResponseTask): Buffer {
+export function serializeResponse({ responseForm, parts, written }: ExampleResponseTask): Buffer {
   const result = unpack(written);
-  if (form === "list") {
+  if (responseForm === "list") {
     const drafts = parts.flatMap((part) => unpack(part as Packed<readonly ReceivedExample[]>));
     return toListJson(
       drafts.map(({ draft }) => draft),
@@ -163,7 +163,7 @@ export function serializeResponse({ form, parts, written }: ExampleResponseTask)
   const ids = parts.flatMap((part: Packed<readonly (ReceivedExample | ExampleChange)[]>) =>
     unpack(part).map((item) => ("draft" in item ? item.draft : item).id),
   );
-  const response = form === "created" ? toCreated(ids, result) : toWritten(ids, result);
+  const response = responseForm === "created" ? toCreated(ids, result) : toWritten(ids, result);
   return Buffer.from(JSON.stringify(response));
 }
 

@@ -19,7 +19,7 @@ export interface SchemaInput {
 }
 
 /** Number of errors that the message of a failed write lists. */
-const faultsShown = 10;
+const maxListedErrors = 10;
 /** Number of compiled schemas to cache. */
 const maxCachedChecks = 100;
 
@@ -44,10 +44,10 @@ export class SchemaCheck {
       findFaults({ inputs, outputs }, examples),
     );
     if (faults.length > 0) {
-      const more = faults.length > faultsShown ? "; and more" : "";
+      const more = faults.length > maxListedErrors ? "; and more" : "";
       throw new RequestError(
         422,
-        `examples do not fit the dataset's schema: ${faults.slice(0, faultsShown).join("; ")}${more}`,
+        `examples do not fit the dataset's schema: ${faults.slice(0, maxListedErrors).join("; ")}${more}`,
       );
     }
   }
@@ -65,7 +65,7 @@ export class SchemaCheck {
       for (const example of examples) {
         const faults = faultsOf({ inputs, outputs }, example);
         if (faults.length > 0) {
-          reasons[example.id] = faults.slice(0, faultsShown).join("; ");
+          reasons[example.id] = faults.slice(0, maxListedErrors).join("; ");
         }
       }
       return reasons;
@@ -182,7 +182,7 @@ function findFaults(checks: Checks, examples: Iterable<SchemaInput>): string[] {
   const faults: string[] = [];
   for (const example of examples) {
     faults.push(...faultsOf(checks, example).map((fault) => `example ${example.id}: ${fault}`));
-    if (faults.length > faultsShown) {
+    if (faults.length > maxListedErrors) {
       break;
     }
   }

@@ -51,11 +51,11 @@ export class Checkpointer {
    * Must be called after a commit that deleted something. Within about a second, the files no longer contain the
    * deleted data.
    *
-   * @param ofExamples - whether examples were deleted, whose words are in a full-text index.
+   * @param includesExamples - whether examples were deleted, whose words are in a full-text index.
    */
-  erase(ofExamples: boolean): void {
+  erase(includesExamples: boolean): void {
     this.#mustErase = true;
-    this.#mustMerge ||= ofExamples;
+    this.#mustMerge ||= includesExamples;
     this.#eraseTimer ??= setTimeout(() => this.#prepareErase(), eraseDelayMs);
   }
 

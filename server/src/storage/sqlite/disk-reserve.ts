@@ -13,7 +13,7 @@ import { isSqliteError } from "./connection.ts";
 
 const reserveFile = "millrace.reserve";
 const mebibyte = 1_048_576;
-/** With less free space than this, the disk counts as full. */
+/** Free space below which the disk counts as full. */
 const minFreeBytes = 65_536;
 
 /** Size and free space of a disk. */

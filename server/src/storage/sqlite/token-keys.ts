@@ -60,7 +60,7 @@ export class TokenKeys {
   }
 
   /** @param owner - identifies the row that contains the token. */
-  seal(token: string, owner: string): string {
+  encrypt(token: string, owner: string): string {
     const [key] = this.#keys;
     if (key === undefined) {
       throw new Error(`no key in ${tokenKeyFile}: restart the server, which creates one`);
@@ -72,7 +72,7 @@ export class TokenKeys {
   }
 
   /** Decrypts a token; `undefined` if none of the keys encrypted it for this row. */
-  open(sealed: string, owner: string): string | undefined {
+  decrypt(sealed: string, owner: string): string | undefined {
     const bytes = Buffer.from(sealed, "base64url");
     if (bytes.length < nonceBytes + tagBytes) {
       return undefined;
@@ -127,8 +127,8 @@ function writeKeyFile(folder: string, text: string): void {
 /** Defines the SQL functions that hash, encrypt and decrypt tokens within a query. */
 export function defineTokenFunctions(db: Connection, keys: TokenKeys): void {
   db.define("token_digest", (token) => digestToken(String(token)));
-  db.define("seal_token", (token, owner) => keys.seal(String(token), String(owner)));
-  db.define("open_token", (sealed, owner) => keys.open(String(sealed), String(owner)) ?? "");
+  db.define("seal_token", (token, owner) => keys.encrypt(String(token), String(owner)));
+  db.define("open_token", (sealed, owner) => keys.decrypt(String(sealed), String(owner)) ?? "");
 }
 
 /**

@@ -24,7 +24,7 @@ export interface WriteBackResult {
 export function writeBack(db: Connection): WriteBackResult {
   const rows = db.prepare("PRAGMA wal_checkpoint(PASSIVE)").raw().all() as readonly number[][];
   const [, pages = 0, written = 0] = rows[0] ?? [];
-  return { pages, isComplete: pages === written, isFarBehind: pages - written > fewPages };
+  return { pages, isComplete: pages === written, isFarBehind: pages - written > quickWritePages };
 }
 
 /**
@@ -37,7 +37,9 @@ export function catchUp(write: () => WriteBackResult): WriteBackResult {
   let result = write();
   let previousPages = 0;
   const isBehind = (): boolean =>
-    !result.isComplete && result.pages >= logPages && result.pages - previousPages > fewPages;
+    !result.isComplete &&
+    result.pages >= logPages &&
+    result.pages - previousPages > quickWritePages;
   for (let attempt = 1; attempt < maxAttempts && isBehind(); attempt += 1) {
     previousPages = result.pages;
     result = write();
@@ -46,7 +48,7 @@ export function catchUp(write: () => WriteBackResult): WriteBackResult {
 }
 
 /** Number of pages that can be written back quickly: 8 MiB. */
-const fewPages = 512;
+const quickWritePages = 512;
 
 const maxAttempts = 5;
 
