@@ -9,7 +9,7 @@ export interface Part {
   readonly name: string;
   readonly contentType: string;
   readonly bytes: Buffer;
-  /** Why the part is invalid. Its neighbours can still be valid. */
+  /** Why the part is invalid. The parts before and after it can still be valid. */
   readonly fault: string | undefined;
 }
 
