@@ -70,7 +70,7 @@ test.each([
     refers,
   ],
   ["an unknown code", [Buffer.from([7])], "has an unknown chunk code at byte 0"],
-  ["an item of no list", [text(chunkCode.item, "1")], "has an unknown chunk code at byte 0"],
+  ["an item outside of a list", [text(chunkCode.item, "1")], "has an unknown chunk code at byte 0"],
   ["a length without its text", [text(chunkCode.text, "12").subarray(0, 6)], "ends within a chunk"],
   ["half a length", [Buffer.from([chunkCode.text, 1, 0])], "ends within a chunk"],
   ["half a digest", [named(chunkCode.reference, "012345")], "ends within a chunk"],

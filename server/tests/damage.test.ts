@@ -38,7 +38,7 @@ function flip(path: string, at: number): void {
 }
 
 describe("the log of a killed server", () => {
-  test("is whole", async () => {
+  test("can be read completely", async () => {
     const path = join(await killedFolder(), databaseFile);
     expect(checkLog(path)).toEqual({ isEmpty: false, lostPages: 0 });
   });
@@ -72,7 +72,7 @@ describe("the log of a killed server", () => {
     expect(checkLog(path).lostPages).toBe(0);
   });
 
-  test("is reported at the start", async () => {
+  test("is reported when the server starts", async () => {
     const folder = await killedFolder();
     const log = join(folder, `${databaseFile}-wal`);
     const pages = Math.floor(readFileSync(log).length / pageBytes);

@@ -34,7 +34,7 @@ test.each([
   ["4 MiB on a small disk", 48 * mebibyte, 4],
   ["a 64th", gibibyte, 16],
   ["32 MiB at the most", 100 * gibibyte, 32],
-])("the reserve is %s", (_what, totalBytes, mebibytes) => {
+])("the reserve is %s", (_title, totalBytes, mebibytes) => {
   expect(reserveBytesOf({ totalBytes, freeBytes: 0 })).toBe(mebibytes * mebibyte);
 });
 

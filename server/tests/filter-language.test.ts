@@ -161,7 +161,7 @@ describe("arbitrary input", () => {
     ["lines", "\n"],
     ["spaces", "   "],
     ["lists", "in(name, ["],
-  ])("ten thousand characters of %s are rejected quickly", (_what, fragment) => {
+  ])("ten thousand characters of %s are rejected quickly", (_title, fragment) => {
     const text = fragment.repeat(10_000 / fragment.length);
     const start = performance.now();
     for (const head of ["", "eq(name, ", 'eq(name, "']) {

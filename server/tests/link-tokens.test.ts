@@ -116,7 +116,7 @@ test.each([
   ["no key", (path: string) => writeFileSync(path, "not a key\n")],
 ])(
   "if the key is %s, links work and their addresses can't be shown",
-  async (_what, spoil) => {
+  async (_title, spoil) => {
     const dataDir = await temporaryFolder();
     const path = join(dataDir, keyFile);
     const first = await runServer({ dataDir });

@@ -128,7 +128,7 @@ describe("commits", () => {
     ).toBe(201);
   });
 
-  test("a manifest is stored unchanged; one that is no object, or too large, is rejected", async () => {
+  test("a manifest is stored unchanged; one that is not an object, or is too large, is rejected", async () => {
     const server = await serverWithPrompt();
     const manifest = `{"lc":1,"__proto__":{"x":1},"text":"<script>\\u0000\\ud800'; DROP TABLE prompts; --","":[],"constructor":null}`;
     const body = `{"manifest":${manifest},"description":"\\u0000\\udfff"}`;

@@ -97,7 +97,7 @@ test("runs of one block share the rows of their facets", () => {
   );
 });
 
-test("a run whose time changes may have any facet there; a deleted project has none", () => {
+test("a run whose start time changes gets the wildcard facet at its new time; a deleted project has no facets", () => {
   const fixture = new FilterFixture();
   const run = wireRun({ name: "moved", tags: ["a"], session_name: "p" });
   fixture.send({ post: [run] });

@@ -67,7 +67,7 @@ describe("the latest runs of several projects", () => {
     expect(pages(fixture, filter, "desc").flat()).toEqual(expected(fixture, "desc", where));
   });
 
-  test("are none of another tenant's", () => {
+  test("exclude those of other tenants", () => {
     const fixture = fill();
     const other = fixture.writers.tenants.create({ handle: "other", displayName: "Other" });
     fixture.send(

@@ -13,25 +13,29 @@ import { temporaryFolder } from "./support/running-server.ts";
 
 describe("the log is checkpointed", () => {
   test.each([
-    ["once where it need not begin anew yet", [4_095], 1],
-    ["again while much comes meanwhile", [5_000, 7_000, 7_600, 7_700, 9_999], 4],
-    ["no more once it has begun anew", [9_000, 100, 9_999], 2],
-    ["no more than five times", [5_000, 7_000, 9_000, 11_000, 13_000, 15_000], 5],
-  ])("%s", (_when, pages, count) => {
+    ["once if the log is still short", [4_095], 1],
+    [
+      "repeatedly while many pages are added during each checkpoint",
+      [5_000, 7_000, 7_600, 7_700, 9_999],
+      4,
+    ],
+    ["until the log was reused from its beginning", [9_000, 100, 9_999], 2],
+    ["at most five times", [5_000, 7_000, 9_000, 11_000, 13_000, 15_000], 5],
+  ])("%s", (_title, pages, count) => {
     let turn = 0;
     const write = () => ({ pages: pages[(turn += 1) - 1] ?? 0, isComplete: false });
     expect(catchUp(write).pages).toBe(pages[count - 1]);
     expect(turn).toBe(count);
   });
 
-  test("only until all of it is in the database, however long it is: the next commit may reuse it", () => {
+  test("only until all of it is in the database, however long the log is, because the next commit reuses it", () => {
     let turn = 0;
     const write = () => ({ pages: 5_000 + 1_000 * turn, isComplete: (turn += 1) === 2 });
     expect(catchUp(write).pages).toBe(6_000);
     expect(turn).toBe(2);
   });
 
-  test("and the checkpoint returns whether something is left", async () => {
+  test("and the checkpoint returns whether pages are left", async () => {
     const file = join(await temporaryFolder(), databaseFile);
     const db = openWriter(file);
     const reader = openDatabase(file);
@@ -48,12 +52,12 @@ describe("the log is checkpointed", () => {
     db.close();
   });
 
-  test("by no command that works next to the server", async () => {
+  test("never by a connection of a command that runs next to the server", async () => {
     const file = join(await temporaryFolder(), databaseFile);
     const db = openWriter(file);
-    const beside = openSecondWriter(file);
-    expect(beside.prepare("PRAGMA wal_autocheckpoint").raw().all()).toEqual([[0]]);
-    beside.close();
+    const second = openSecondWriter(file);
+    expect(second.prepare("PRAGMA wal_autocheckpoint").raw().all()).toEqual([[0]]);
+    second.close();
     db.close();
   });
 });
