@@ -4,7 +4,7 @@ let cachedPrefix = "";
 /** Formats a stored time for the wire: ISO 8601, UTC, with microseconds. */
 export function toIso(micros: number): string {
   const minute = Math.floor(micros / 60_000_000);
-  // Most runs of a response began within a few minutes.
+  // Most runs of a response began within a few minutes, so the text of the last minute is reused.
   if (minute !== cachedMinute) {
     cachedPrefix = new Date(minute * 60_000).toISOString().slice(0, prefixLength);
     cachedMinute = minute;

@@ -10,8 +10,8 @@ export interface ReadScope {
   /** Whether the connection of the client is closed, so that nothing needs to be read for it. */
   readonly isClosed: boolean;
   /**
-   * Calls a listener once the connection is closed. Returns the function that removes the listener. Not an
-   * `AbortSignal`: creating and aborting one takes longer than everything else that a request costs per query.
+   * Calls a listener once the connection is closed. Returns the function that removes the listener. It is not an
+   * `AbortSignal`, because creating and aborting one takes longer than all other work of a request for a query.
    */
   onClose(listener: () => void): () => void;
 }

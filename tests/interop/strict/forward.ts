@@ -1,5 +1,5 @@
 import type { ReceivedResponse } from "./check-response.ts";
-import type { StrictResponse } from "./otlp-response.ts";
+import type { StrictResponse } from "./answer.ts";
 import type { Row } from "./check-call.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 

@@ -1,6 +1,6 @@
 import type { EndpointName } from "../../../src/model/endpoints.ts";
-import type { StrictResponse } from "./otlp-response.ts";
-import { jsonResponse, notFound } from "./otlp-response.ts";
+import type { StrictResponse } from "./answer.ts";
+import { jsonResponse, notFound } from "./answer.ts";
 import type { Row } from "./check-call.ts";
 import { platformOperationOf } from "./platform-facts.ts";
 import { sampleOf } from "./sample.ts";

@@ -39,10 +39,13 @@ export function toRunJson(run: StoredRun, view: RunView = {}): Buffer {
   return builder.toBuffer();
 }
 
-/** Reading the clock for every run would take as long as writing some of its members. */
+/**
+ * Number of runs after which the limits are checked. Reading the clock for every run would take as long as writing some
+ * of its members.
+ */
 const runsPerCheck = 8;
 
-/** How to serialize a page. */
+/** Options for serializing a page. */
 export interface PageOptions {
   readonly viewOf: (run: StoredRun) => RunView;
   /** The cursor of the next page. */
