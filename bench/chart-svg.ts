@@ -55,7 +55,7 @@ export function parseOrigin(markdown: string): string {
   return /<!-- peers:[^]*?\n## [^\n]*\n\n[^\n]*\n([^\n]*)/.exec(markdown)?.[1] ?? "";
 }
 
-/** Draws the chart as a self-contained SVG with colours for light and dark mode. */
+/** Draws the chart as a self-contained SVG with colors for light and dark mode. */
 export function drawChart(panels: readonly Panel[], origin = ""): string {
   const maxBars = Math.max(0, ...panels.map(({ bars }) => bars.length));
   const panelHeight = titleHeight + maxBars * barStep + margin;

@@ -46,7 +46,7 @@ export class Deliveries {
   }
 
   /**
-   * Ratio of Millrace's figure to another client's in each round. Two neighbouring measurements see a similar machine
+   * Ratio of Millrace's figure to another client's in each round. Two consecutive measurements run under a similar machine
    * load.
    */
   ratios(workload: WorkloadName, other: string, figure: Figure): readonly number[] {

@@ -1,8 +1,6 @@
 // A server that counts requests, bytes and completely received runs of any client. A bench starts it as a separate
-// process,
-// and it sends its address to the parent process. Its first argument is the delay before it responds to a request with
-// runs,
-// in milliseconds.
+// process, and it sends its address to the parent process. Its first argument is the delay before it responds to a
+// request with runs, in milliseconds.
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

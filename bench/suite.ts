@@ -1,8 +1,6 @@
 // Runs several benches one after the other, each in a separate process, and prints how long each took. `suite.ts micro`
-// runs
-// the benches of single steps, `suite.ts all` those of the published results. Its own flags are --parts a,b and --node
-// 24;
-// all other flags, such as --save, are passed on to each bench.
+// runs the benches of single steps, `suite.ts all` those of the published results. Its own flags are --parts a,b and
+// --node 24; all other flags, such as --save, are passed on to each bench.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { goalNode } from "./goals.ts";
@@ -15,7 +13,7 @@ interface Bench {
   readonly hasClients?: boolean;
 }
 
-/** All clients. Clients whose ratio is a goal are neighbours, because the machine's speed changes within seconds. */
+/** All clients. Clients whose ratio is a goal follow each other, because the machine's speed changes within seconds. */
 const allClients =
   "langsmith,otlp-protobuf,millrace,naive,otlp-json,langsmith-tuned,langfuse,braintrust";
 

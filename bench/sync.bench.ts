@@ -93,7 +93,7 @@ interface StartFigures {
   readonly durationMs: number;
 }
 
-/** Compares the behaviour of the bridges at errors, timeouts and crashes. */
+/** Compares the behavior of the bridges at errors, timeouts and crashes. */
 async function compareBehaviour(): Promise<string> {
   const facts: Record<string, Record<Name, string>> = {};
   const addFact = (name: Name, title: string, value: unknown): void => {

@@ -18,7 +18,7 @@ const web = {
 
 /**
  * Makes the JavaScript of SDK, server, command and example, and the UI, unless each is newer than its sources. Reports on
- * stderr: stdout is that of the command that needed the build. Ends the process if the UI does not build.
+ * stderr, because stdout belongs to the command that needed the build. Ends the process if the UI does not build.
  */
 export const buildStale = async () => {
   const start = performance.now();

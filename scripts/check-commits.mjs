@@ -1,6 +1,5 @@
 // Fails if the subject of a commit is longer than 72 characters, begins with a lower-case letter or a prefix such as
-// "fix:",
-// or ends with a period: `npm run check:commits`. Whether a subject is in the imperative is left to reviewers.
+// "fix:", or ends with a period: `npm run check:commits`. Whether a subject is in the imperative is left to reviewers.
 import { spawnSync } from "node:child_process";
 
 /** The last commit before this rule was introduced. Only later commits are checked. */

@@ -1,7 +1,6 @@
 // Runs all checks ("gates") and prints the time that each takes: `npm run check`. A gate is a script of package.json. A
-// failed
-// build ends the run, because the later gates read its output; after any other failure the remaining gates still run.
-// `--without NAME` skips a gate, for example in CI where another job runs it.
+// failed build ends the run, because the later gates read its output; after any other failure the remaining gates still
+// run. `--without NAME` skips a gate, for example in CI where another job runs it.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -34,8 +33,7 @@ const { scripts } = JSON.parse(readFileSync(new URL("../package.json", import.me
 const selectedGates = gates.filter((gate) => !flags.without.includes(gate));
 const results = [];
 // The build runs first, because most other gates read its output. The tests run last and alone, because some of them
-// depend
-// on the timing of threads. All other gates run in parallel, as many at a time as there are cores.
+// depend on the timing of threads. All other gates run in parallel, as many at a time as there are cores.
 if (!selectedGates.includes("build") || (await run("build"))) {
   const waiting = selectedGates.filter((name) => !["build", "test"].includes(name));
   const runNext = async () => {

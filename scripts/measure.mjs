@@ -1,6 +1,5 @@
 // Prints metrics of the code as a Markdown table: `npm run measure`. Numbers of files and lines exclude tests and
-// generated
-// code. A comment line is a line that contains only a comment.
+// generated code. A comment line is a line that contains only a comment.
 import { readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import ts from "typescript";

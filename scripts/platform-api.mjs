@@ -2,11 +2,10 @@
 // node scripts/platform-api.mjs ../shared/spec/openapi-subset.json > tests/fixtures/platform-api.json
 //
 // `operations` has an entry for each call, named `METHOD /path/:argument` without `/api/v1`: its query parameters, the
-// type of
-// its body, and the type and the status of its response (200 if no status is given). `shapes` has the members of each
-// object by name. A name that ends with `?` is optional. A type consists of `string`, `uuid`, `date-time`, `binary`,
-// `integer`, `number`, `boolean`, `null`, `object`, `any`, `'literal string'`, `@Shape` and `array<type>`, with `|` for
-// "or".
+// type of its body, and the type and the status of its response (200 if no status is given). `shapes` has the members
+// of each object by name. A name that ends with `?` is optional. A type consists of `string`, `uuid`, `date-time`,
+// `binary`, `integer`, `number`, `boolean`, `null`, `object`, `any`, `'literal string'`, `@Shape` and `array<type>`,
+// with `|` for "or".
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 

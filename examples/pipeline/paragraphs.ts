@@ -1,17 +1,17 @@
 import licences from "spdx-license-list/full.js";
 
-/** One paragraph of a licence. */
+/** One paragraph of a license. */
 export interface Paragraph {
   readonly text: string;
-  /** The licence's name in the SPDX list, such as `MIT`. */
+  /** The license's name in the SPDX list, such as `MIT`. */
   readonly licence: string;
   readonly title: string;
-  /** The paragraph's number in the licence, from 1. */
+  /** The paragraph's number in the license, from 1. */
   readonly number: number;
   readonly isApproved: boolean;
 }
 
-/** Generates the paragraphs of all licences, always in the same order. */
+/** Generates the paragraphs of all licenses, always in the same order. */
 export function* paragraphs(): Generator<Paragraph> {
   for (const [licence, { name: title, licenseText, osiApproved: isApproved }] of Object.entries(
     licences,

@@ -2,7 +2,7 @@ import process from "node:process";
 import { messageOf } from "./model/errors.ts";
 import { openReader } from "./storage/sqlite/open-database.ts";
 
-// Checks the whole database, in a separate process, after a server ended without closing it.
+// The program of a child process that checks the whole database after a server ended without closing it.
 
 /** Describes the first inconsistency; `undefined` if there is none. */
 function findFault(path: string): string | undefined {

@@ -54,13 +54,13 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
 }
 
 async function waitForPort(worker: Worker): Promise<number> {
-  const first = (await waitForFirstMessage(worker, closeRequest)) as ServerThreadMessage;
-  if (first.kind === "listening") {
-    return first.port;
+  const firstMessage = (await waitForFirstMessage(worker, closeRequest)) as ServerThreadMessage;
+  if (firstMessage.kind === "listening") {
+    return firstMessage.port;
   }
   // After a failed start the thread closes what it had opened, and ends by itself.
   await whenEnded(worker);
-  throw new ServerError(first.code, first.reason);
+  throw new ServerError(firstMessage.code, firstMessage.reason);
 }
 
 /** Milliseconds that the exit of the process waits for a server that was not closed. */

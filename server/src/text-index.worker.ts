@@ -12,8 +12,8 @@ import { TextIndexer } from "./runs/sqlite/text-index/text-indexer.ts";
 // step took.
 
 /**
- * Length of the pause after a step, as a multiple of the step's duration; and the pause in milliseconds if nothing
- * was done.
+ * Length of the pause after a step, as a multiple of the step's duration; below it, the pause in milliseconds after a
+ * step that had nothing to do.
  */
 const pauseFactor = 3;
 const idleMs = 1_000;
@@ -34,7 +34,7 @@ function lowerPriority(): void {
       setPriority(Number(thread), 19);
     }
   } catch {
-    // Not Linux, or not permitted: the pauses must do.
+    // The system is not Linux, or does not permit it. Only the pauses limit the load then.
   }
 }
 
@@ -60,7 +60,7 @@ function start(port: MessagePort, path: string): void {
   const folder = dirname(path);
   const reserveBytes = reserveBytesOf(readDiskUse(folder));
   let isRunning = false;
-  const runTurn = async (): Promise<void> => {
+  const runStep = async (): Promise<void> => {
     isRunning = true;
     const startMs = performance.now();
     let pauseMs = idleMs;
@@ -79,15 +79,14 @@ function start(port: MessagePort, path: string): void {
         indexer.shortenLog();
       }
     } catch (cause) {
-      // For example a full disk. Content that is not indexed is searched without the index, and the next turn
-      // retries.
+      // The disk may be full. Content that is not indexed is searched without the index, and the next step tries again.
       post({ kind: "failed", reason: messageOf(cause) });
     }
     isRunning = false;
     if (isClosing) {
       end();
     } else {
-      timer = setTimeout(() => void runTurn(), pauseMs);
+      timer = setTimeout(() => void runStep(), pauseMs);
     }
   };
   port.on("message", (message: { readonly failure?: string } | "close") => {
@@ -101,5 +100,5 @@ function start(port: MessagePort, path: string): void {
       end();
     }
   });
-  void runTurn();
+  void runStep();
 }

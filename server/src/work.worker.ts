@@ -14,21 +14,21 @@ import {
   parseExamplesTask,
   parseImport,
   serializeResponse,
-} from "./datasets/examples/take-examples.ts";
-import type { BatchTask, RunTask, TakenRuns } from "./runs/run-tasks.ts";
+} from "./datasets/examples/parse-examples.ts";
+import type { BatchTask, RunTask, DecodedRuns } from "./runs/run-tasks.ts";
 import type {
   ExampleResponseTask,
   ExampleCheckTask,
   ExampleImportTask,
   ExamplesTask,
-  Misfits,
+  InvalidExamples,
   SchemaTask,
 } from "./datasets/examples/example-tasks.ts";
 import type { SpansTask } from "./otlp/spans-task.ts";
 import type { ResultOf, WorkMessage } from "./storage/work-threads.ts";
 
-// Work whose duration depends on the request: parsing large bodies and checking schemas. It runs on this thread,
-// which is ended if a task takes too long.
+// A thread for work whose duration depends on the request: parsing large bodies and checking schemas. The thread is
+// terminated if a task takes too long.
 
 type Task =
   | RunsTask
@@ -71,15 +71,15 @@ function performTask(check: SchemaCheck, task: Task): TaskResult {
     case "schema":
       return { result: checkSchemas(check, task), transferList: [] };
     case "examples": {
-      const result = parseExamplesTask(task, joinChunks(task.pieces));
+      const result = parseExamplesTask(task, joinChunks(task.chunks));
       return { result, transferList: result.parts.map(({ buffer }) => buffer) };
     }
     case "exampleImport": {
-      const result = parseImport(task.datasetId, joinChunks(task.pieces));
+      const result = parseImport(task.datasetId, joinChunks(task.chunks));
       return { result, transferList: result.parts.map(({ buffer }) => buffer) };
     }
     case "exampleCheck":
-      return toJson({ rejected: findMisfits(check, task) });
+      return toJson({ rejected: findInvalidExamples(check, task) });
     case "exampleResponse":
       return toTransferableResult(serializeResponse(task));
     default: {
@@ -98,12 +98,12 @@ function toTransferableResult(bytes: Buffer): TaskResult {
   return { result, transferList: [result.buffer] };
 }
 
-function findMisfits(
+function findInvalidExamples(
   check: SchemaCheck,
-  { pieces, datasetId, schemas }: ExampleCheckTask,
-): Misfits {
-  const examples = readExamples({ body: joinChunks(pieces), shape: { kind: "list" }, datasetId });
-  return check.findMisfits(
+  { chunks, datasetId, schemas }: ExampleCheckTask,
+): InvalidExamples {
+  const examples = readExamples({ body: joinChunks(chunks), shape: { kind: "list" }, datasetId });
+  return check.findInvalid(
     schemas,
     examples.map(({ draft }) => draft),
   );
@@ -113,8 +113,8 @@ const joinChunks = (chunks: readonly Uint8Array[]): Buffer => Buffer.concat(chun
 
 type RunsTask = BatchTask | RunTask | SpansTask;
 
-function parseRuns(task: RunsTask): TakenRuns {
-  const chunks = task.pieces.map((chunk) =>
+function parseRuns(task: RunsTask): DecodedRuns {
+  const chunks = task.chunks.map((chunk) =>
     Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength),
   );
   switch (task.kind) {
@@ -137,7 +137,7 @@ function parseRuns(task: RunsTask): TakenRuns {
   }
 }
 
-function pack({ batch, rejected }: ParsedBatch, faults: readonly string[]): TakenRuns {
+function pack({ batch, rejected }: ParsedBatch, faults: readonly string[]): DecodedRuns {
   const { records, attachments, feedback } = batch;
   const count = records.length + attachments.length + feedback.length;
   const { bodies, ...content } = packPosts(batch);
@@ -149,15 +149,21 @@ function pack({ batch, rejected }: ParsedBatch, faults: readonly string[]): Take
   };
 }
 
-/** Copies bytes into a separate buffer, which can be transferred: small Node buffers share a pool. */
+/**
+ * Copies bytes into a separate buffer, which can be transferred. Small buffers of Node can't, because they share the
+ * memory of a pool.
+ */
 const copyToOwnBuffer = (bytes: Buffer): Uint8Array<ArrayBuffer> => new Uint8Array(bytes);
 
-function checkSchemas(check: SchemaCheck, { schemas, examples, mode }: SchemaTask): Misfits {
+function checkSchemas(
+  check: SchemaCheck,
+  { schemas, examples, mode }: SchemaTask,
+): InvalidExamples {
   check.assertSchemas(schemas);
   const allExamples = examples.flatMap(unpack);
   if (mode === "misfits") {
-    return check.findMisfits(schemas, allExamples);
+    return check.findInvalid(schemas, allExamples);
   }
-  check.assertFit(schemas, allExamples);
+  check.assertMatches(schemas, allExamples);
   return {};
 }

@@ -20,11 +20,11 @@ import type { Unchecked } from "./datasets/examples/sqlite/schema-proofs.ts";
 import type { SqliteWriters } from "./store/repositories.ts";
 import { openWriter } from "./store/schema.ts";
 import { rollBack } from "./storage/sqlite/connection.ts";
-import { foldLog } from "./storage/sqlite/write-ahead-log.ts";
+import { checkpointAndTruncate } from "./storage/sqlite/write-ahead-log.ts";
 import type { Connection } from "./storage/sqlite/connection.ts";
 import { TaskQueue } from "./storage/task-queue.ts";
 import { invokeMethod, toFailure } from "./storage/thread-reply.ts";
-import type { ThreadAnswer } from "./storage/thread-reply.ts";
+import type { ThreadReply } from "./storage/thread-reply.ts";
 import type { WriterCall, WriterMessage, WriterRequest } from "./store/writer-protocol.ts";
 
 // The only thread that writes. Waiting requests share a transaction: a commit costs the same for one run as for ten
@@ -55,7 +55,7 @@ function start(port: MessagePort, path: string): void {
       await damage.close();
       await checkpointer.close();
       try {
-        foldLog(db);
+        checkpointAndTruncate(db);
       } catch {
         // The log file stays, and the next start recovers it.
       }
@@ -68,7 +68,7 @@ function start(port: MessagePort, path: string): void {
       db,
       beforeSlice: (call, isUndo) => {
         assertSound(damage);
-        const refusal = isUndo || isRemoval(call) ? undefined : diskSpace.refuse(sliceLoad);
+        const refusal = isUndo || isRemoval(call) ? undefined : diskSpace.checkLoad(sliceLoad);
         if (refusal !== undefined) {
           throw refusal;
         }
@@ -77,7 +77,7 @@ function start(port: MessagePort, path: string): void {
       freeSpaceFor: (cause) => {
         const isFull = diskSpace.isFull(cause, noLoad);
         if (isFull) {
-          diskSpace.giveReserve();
+          diskSpace.releaseReserve();
           writers.steps.shrink();
         }
         return isFull;
@@ -87,7 +87,7 @@ function start(port: MessagePort, path: string): void {
         diskSpace.isFull(cause, isRemoval(call) ? noLoad : sliceLoad) ? diskSpace.failure() : cause,
       run: (calls) => turns.addNext(() => write([], () => calls)),
       takeTurn: (slice) => turns.add(slice),
-      isLowOnSpace: () => diskSpace.isShort,
+      isLowOnSpace: () => diskSpace.isLow,
       onSlice: (call) => {
         sync.touch();
         checkpointer.add(sliceLoad.bytes);
@@ -98,7 +98,7 @@ function start(port: MessagePort, path: string): void {
       },
       onEnd: (call, answer, deferred) => {
         if (isRemoval(call)) {
-          diskSpace.takeReserve();
+          diskSpace.restoreReserve();
         }
         post({ kind: "done", activity: [], answers: [answer], buffers: [] });
         turns.addNext(() => write([call], () => deferred));
@@ -249,12 +249,12 @@ async function writeGroup(
   const { db, writers, damage, diskSpace, post } = dependencies;
   const adding = group.filter((call) => !isRemoval(call));
   const load = adding.length > 0 ? loadOf(adding) : noLoad;
-  const answers: ThreadAnswer[] = [];
+  const answers: ThreadReply[] = [];
   const startedWrites: StartedLongWrite[] = [];
   let activity: readonly Activity[] = [];
   try {
     assertSound(damage);
-    const refusal = adding.length > 0 ? diskSpace.refuse(load) : undefined;
+    const refusal = adding.length > 0 ? diskSpace.checkLoad(load) : undefined;
     db.exec("BEGIN IMMEDIATE");
     for (const call of group) {
       if (refusal !== undefined && !isRemoval(call)) {
@@ -283,7 +283,7 @@ async function writeGroup(
     // A deletion frees space: it may use the reserved space, and is retried without the calls that add data and in
     // smaller steps.
     if (isFull && attempts < maxRetries && adding.length < group.length) {
-      diskSpace.giveReserve();
+      diskSpace.releaseReserve();
       writers.steps.shrink();
       return await writeGroup(dependencies, group, attempts + 1);
     }
@@ -294,7 +294,7 @@ async function writeGroup(
   // An active long deletion that uses the reserved space returns it when it ends.
   if (adding.length < group.length && !dependencies.longWrites.isBusy) {
     writers.steps.grow();
-    diskSpace.takeReserve();
+    diskSpace.restoreReserve();
   }
   const buffers = group.flatMap(({ request }) =>
     request.kind === "ingest" ? [request.batch.bodies.buffer] : [],
@@ -321,7 +321,7 @@ function performOther(
   { writers }: WriterContext,
   sequence: number,
   request: Exclude<WriterRequest, { readonly kind: "write" }>,
-): ThreadAnswer {
+): ThreadReply {
   return {
     kind: "answer",
     sequence,
@@ -342,7 +342,7 @@ async function performWrite(
   { db, writers, damage, diskSpace }: WriterContext,
   call: WriterCall,
   request: WriterRequest & { readonly kind: "write" },
-): Promise<ThreadAnswer | StartedLongWrite> {
+): Promise<ThreadReply | StartedLongWrite> {
   const { sequence } = call;
   db.exec("SAVEPOINT resource_write");
   try {

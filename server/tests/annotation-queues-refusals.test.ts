@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { hubTenants } from "./support/hub-tenants.ts";
-import { containing } from "./support/matching.ts";
+import { containing } from "./support/matchers.ts";
 import { call, runServer } from "./support/running-server.ts";
 import type { Json } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";

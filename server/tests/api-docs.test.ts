@@ -18,7 +18,7 @@ interface Description {
 }
 
 /** Operations that need no API key: they need a token, or nothing. */
-const keyless = [
+const publicOperations = [
   "readAttachment",
   "readInfo",
   "readSharedRun",
@@ -64,7 +64,9 @@ test("each operation has a summary, and declares whether it needs a key", async 
     expect(tags).toHaveLength(1);
   }
   const open = operations.filter(({ security }) => security?.length === 0);
-  expect(open.map(({ operationId }) => operationId).toSorted()).toEqual(keyless.toSorted());
+  expect(open.map(({ operationId }) => operationId).toSorted()).toEqual(
+    publicOperations.toSorted(),
+  );
 });
 
 test("the documentation page requests no other host, and runs no inline script", async () => {

@@ -3,8 +3,8 @@ import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { SignedLinks } from "../src/shares/signed-links.ts";
 import { serverLimits } from "../src/model/options.ts";
-import { DatasetFixture, textOf } from "./support/dataset-desk.ts";
-import { containing } from "./support/matching.ts";
+import { DatasetFixture, textOf } from "./support/dataset-fixture.ts";
+import { containing } from "./support/matchers.ts";
 import { call, runServer } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
 

@@ -19,52 +19,52 @@ describe("memory of batches", () => {
 
   test("is reused for a request of the same or a somewhat smaller size", () => {
     const memory = new BatchMemory();
-    const first = memory.take(mebibyte).buffer;
-    memory.give(first);
-    expect(memory.take(mebibyte - 100_000).buffer).toBe(first);
+    const first = memory.acquire(mebibyte).buffer;
+    memory.release(first);
+    expect(memory.acquire(mebibyte - 100_000).buffer).toBe(first);
     expect(memory.freeBytes).toBe(0);
-    expect(memory.take(mebibyte).buffer).not.toBe(first);
+    expect(memory.acquire(mebibyte).buffer).not.toBe(first);
   });
 
   test("has exactly the requested length, and no buffer is handed out twice", () => {
     const memory = new BatchMemory();
     const sizes = [0, 1, 65_535, 65_536, 100_000, mebibyte, mebibyte + 1, 9 * mebibyte];
-    const taken = [...sizes, ...sizes].map((size) => ({ size, piece: memory.take(size) }));
-    for (const { size, piece } of taken) {
-      expect(piece.length).toBeGreaterThanOrEqual(size);
-      expect(piece.buffer.byteLength).toBe(piece.length);
+    const acquired = [...sizes, ...sizes].map((size) => ({ size, block: memory.acquire(size) }));
+    for (const { size, block } of acquired) {
+      expect(block.length).toBeGreaterThanOrEqual(size);
+      expect(block.buffer.byteLength).toBe(block.length);
     }
-    expect(new Set(taken.map(({ piece }) => piece.buffer)).size).toBe(taken.length);
+    expect(new Set(acquired.map(({ block }) => block.buffer)).size).toBe(acquired.length);
   });
 
   test("that is much larger than requested stays available for others", () => {
     const memory = new BatchMemory();
-    memory.give(new ArrayBuffer(4 * mebibyte));
-    expect(memory.take(mebibyte).length).toBeLessThan(2 * mebibyte);
+    memory.release(new ArrayBuffer(4 * mebibyte));
+    expect(memory.acquire(mebibyte).length).toBeLessThan(2 * mebibyte);
     expect(memory.freeBytes).toBe(4 * mebibyte);
   });
 
   test("is cached up to 16 MiB, the most recently used first, but no buffers above 8 MiB or below 64 KiB", () => {
     const memory = new BatchMemory();
-    const pieces = Array.from({ length: 20 }, () => new ArrayBuffer(mebibyte));
-    pieces.forEach((piece) => memory.give(piece));
-    memory.give(new ArrayBuffer(8 * mebibyte + 1));
-    memory.give(new ArrayBuffer(65_535));
+    const buffers = Array.from({ length: 20 }, () => new ArrayBuffer(mebibyte));
+    buffers.forEach((block) => memory.release(block));
+    memory.release(new ArrayBuffer(8 * mebibyte + 1));
+    memory.release(new ArrayBuffer(65_535));
     expect(memory.freeBytes).toBe(16 * mebibyte);
-    expect(memory.take(mebibyte).buffer).toBe(pieces.at(-1));
-    memory.give(new ArrayBuffer(8 * mebibyte));
+    expect(memory.acquire(mebibyte).buffer).toBe(buffers.at(-1));
+    memory.release(new ArrayBuffer(8 * mebibyte));
     expect(memory.freeBytes).toBeLessThanOrEqual(16 * mebibyte);
-    expect(memory.take(8 * mebibyte).length).toBe(8 * mebibyte);
+    expect(memory.acquire(8 * mebibyte).length).toBe(8 * mebibyte);
   });
 
   test("that is unused for ten seconds is freed, and memory in use stays", () => {
     vi.useFakeTimers();
     const memory = new BatchMemory();
-    memory.give(new ArrayBuffer(mebibyte));
-    memory.give(new ArrayBuffer(mebibyte));
+    memory.release(new ArrayBuffer(mebibyte));
+    memory.release(new ArrayBuffer(mebibyte));
     for (let second = 0; second < 30; second += 1) {
       vi.advanceTimersByTime(1_000);
-      memory.give(memory.take(mebibyte).buffer);
+      memory.release(memory.acquire(mebibyte).buffer);
     }
     expect(memory.freeBytes).toBe(mebibyte);
     vi.advanceTimersByTime(10_000);
@@ -80,8 +80,8 @@ describe("the memory of a request", () => {
     parseBatch(Buffer.from(JSON.stringify({ post: runs }))).batch;
   const drain = (): void => {
     while (batchMemory.freeBytes > 0) {
-      batchMemory.take(65_536);
-      batchMemory.take(mebibyte);
+      batchMemory.acquire(65_536);
+      batchMemory.acquire(mebibyte);
     }
   };
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { hubTenants } from "./support/hub-tenants.ts";
 import type { SendAs } from "./support/hub-tenants.ts";
-import { anyText, containing } from "./support/matching.ts";
+import { anyText, containing } from "./support/matchers.ts";
 import { call, runServer } from "./support/running-server.ts";
 import type { Json } from "./support/running-server.ts";
 

@@ -4,19 +4,19 @@ import { expect, onTestFinished, test } from "vitest";
 import { openSqliteStore } from "../dist/store/sqlite-store.js";
 import { readCsv } from "../src/datasets/imports/csv.ts";
 import { serverLimits } from "../src/model/options.ts";
-import { DatasetFixture, itemsOf, textOf } from "./support/dataset-desk.ts";
-import { containing } from "./support/matching.ts";
+import { DatasetFixture, itemsOf, textOf } from "./support/dataset-fixture.ts";
+import { containing } from "./support/matchers.ts";
 import { call, runServer, temporaryFolder } from "./support/running-server.ts";
 import type { CallResult } from "./support/running-server.ts";
 
 /** Parses a text that arrives in chunks of the given size. */
-async function rowsOf(text: string | Buffer, pieceBytes = 1_000_000): Promise<string[][]> {
+async function rowsOf(text: string | Buffer, chunkBytes = 1_000_000): Promise<string[][]> {
   const bytes = Buffer.from(text);
-  const pieces = Array.from({ length: Math.ceil(bytes.length / pieceBytes) }, (_, index) =>
-    bytes.subarray(index * pieceBytes, (index + 1) * pieceBytes),
+  const chunks = Array.from({ length: Math.ceil(bytes.length / chunkBytes) }, (_, index) =>
+    bytes.subarray(index * chunkBytes, (index + 1) * chunkBytes),
   );
   const rows: string[][] = [];
-  for await (const page of readCsv(Readable.from(pieces))) {
+  for await (const page of readCsv(Readable.from(chunks))) {
     rows.push(...page.rows.map((row) => [...row]));
   }
   return rows;

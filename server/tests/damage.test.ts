@@ -8,9 +8,9 @@ import { checkLog } from "../src/storage/sqlite/log-check.ts";
 import { openWriter } from "../src/store/schema.ts";
 import { databaseFile } from "../src/storage/sqlite/open-database.ts";
 import { openDatabase } from "../src/storage/sqlite/connection.ts";
-import { eraseLog, foldLog } from "../src/storage/sqlite/write-ahead-log.ts";
+import { eraseLog, checkpointAndTruncate } from "../src/storage/sqlite/write-ahead-log.ts";
 import type { Connection } from "../src/storage/sqlite/connection.ts";
-import { StoreFixture } from "./support/store-desk.ts";
+import { StoreFixture } from "./support/store-fixture.ts";
 import { call, runServer, temporaryFolder } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
@@ -38,7 +38,7 @@ function flip(path: string, at: number): void {
 }
 
 describe("the log of a killed server", () => {
-  test("is whole", async () => {
+  test("can be read completely", async () => {
     const path = join(await killedFolder(), databaseFile);
     expect(checkLog(path)).toEqual({ isEmpty: false, lostPages: 0 });
   });
@@ -72,7 +72,7 @@ describe("the log of a killed server", () => {
     expect(checkLog(path).lostPages).toBe(0);
   });
 
-  test("is reported at the start", async () => {
+  test("is reported when the server starts", async () => {
     const folder = await killedFolder();
     const log = join(folder, `${databaseFile}-wal`);
     const pages = Math.floor(readFileSync(log).length / pageBytes);
@@ -94,7 +94,7 @@ describe("a damaged database", () => {
     const db = openWriter(path);
     db.exec("INSERT INTO shares VALUES ('digest', 'sealed', 't', 'r')");
     const root = rootOf(db, "comparatives");
-    foldLog(db);
+    checkpointAndTruncate(db);
     db.close();
     overwrite(path, root);
     // As after a killed server: a log file whose pages change nothing.

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openSqliteStore } from "../dist/store/sqlite-store.js";
 import { prepareFolder } from "../src/storage/sqlite/folder.ts";
-import { StoreFixture } from "./support/store-desk.ts";
+import { StoreFixture } from "./support/store-fixture.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { toFineTuning } from "../src/datasets/imports/fine-tuning.ts";
-import { DatasetFixture, textOf } from "./support/dataset-desk.ts";
-import { containing } from "./support/matching.ts";
+import { DatasetFixture, textOf } from "./support/dataset-fixture.ts";
+import { containing } from "./support/matchers.ts";
 
 const linesOf = (text: string): unknown[] =>
   text

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { SchemaCheck } from "../src/datasets/examples/schema-check.ts";
 import { runWithin } from "../src/datasets/examples/time-limit.ts";
 import { serverLimits } from "../src/model/options.ts";
-import { DatasetFixture } from "./support/dataset-desk.ts";
-import { containing } from "./support/matching.ts";
+import { DatasetFixture } from "./support/dataset-fixture.ts";
+import { containing } from "./support/matchers.ts";
 
 const inputsSchema = {
   type: "object",
@@ -124,7 +124,8 @@ test.each([
     inputsSchema: { ...($schema && { $schema }), properties: { a: { const: 1 } } },
     outputsSchema: null,
   };
-  const fits = (inputs: string) => check.assertFit(schemas, [{ id: "x", inputs, outputs: null }]);
+  const fits = (inputs: string) =>
+    check.assertMatches(schemas, [{ id: "x", inputs, outputs: null }]);
   expect(() => fits('{"a":1}')).not.toThrow();
   expect(() => fits('{"a":2}')).toThrow("example x: inputs/a must be equal to constant");
 });

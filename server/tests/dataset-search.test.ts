@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { wordsOf } from "../src/datasets/examples/words.ts";
-import { DatasetFixture, itemsOf, textOf } from "./support/dataset-desk.ts";
-import { containing } from "./support/matching.ts";
+import { extractSearchTerms } from "../src/datasets/examples/search-terms.ts";
+import { DatasetFixture, itemsOf, textOf } from "./support/dataset-fixture.ts";
+import { containing } from "./support/matchers.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
 test("search ranks by similarity of the inputs, and reflects later writes", async () => {
@@ -65,20 +65,15 @@ test("search ranks by similarity of the inputs, and reflects later writes", asyn
 });
 
 test("the search terms of a value are the distinct words of its strings and numbers, up to the limit", () => {
-  expect(wordsOf({ b: "Über-maß über", a: [1.5, true, null, { c: "x_y" }] }, 100)).toEqual([
-    "über",
-    "maß",
-    "1",
-    "5",
-    "x",
-    "y",
-  ]);
-  expect(wordsOf("a b c d", 3)).toEqual(["a", "b", "c"]);
+  expect(
+    extractSearchTerms({ b: "Über-maß über", a: [1.5, true, null, { c: "x_y" }] }, 100),
+  ).toEqual(["über", "maß", "1", "5", "x", "y"]);
+  expect(extractSearchTerms("a b c d", 3)).toEqual(["a", "b", "c"]);
   let deep: unknown = "end";
   for (let level = 0; level < 100_000; level += 1) {
     deep = [deep];
   }
-  expect(wordsOf(deep, 10)).toEqual(["end"]);
+  expect(extractSearchTerms(deep, 10)).toEqual(["end"]);
 });
 
 test("examples are returned with the root runs of the given sessions on them", async () => {

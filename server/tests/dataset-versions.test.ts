@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { DatasetFixture, itemsOf, textOf } from "./support/dataset-desk.ts";
-import { containing } from "./support/matching.ts";
+import { DatasetFixture, itemsOf, textOf } from "./support/dataset-fixture.ts";
+import { containing } from "./support/matchers.ts";
 
 test("every write creates a version, and as_of reads the state at a time or a tag", async () => {
   const fixture = await DatasetFixture.open();

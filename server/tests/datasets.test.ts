@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { DatasetFixture, itemsOf, textOf } from "./support/dataset-desk.ts";
-import { anyText, containing } from "./support/matching.ts";
+import { DatasetFixture, itemsOf, textOf } from "./support/dataset-fixture.ts";
+import { anyText, containing } from "./support/matchers.ts";
 import { call, runServer } from "./support/running-server.ts";
 import { hubTenants } from "./support/hub-tenants.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openSqliteStore } from "../dist/store/sqlite-store.js";
 import { call, runServer, temporaryFolder, textOf } from "./support/running-server.ts";
-import { StoreFixture } from "./support/store-desk.ts";
+import { StoreFixture } from "./support/store-fixture.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { DatasetFixture, textOf } from "./support/dataset-desk.ts";
+import { DatasetFixture, textOf } from "./support/dataset-fixture.ts";
 
 test("a list in the order of creation continues after an example, whatever is written in between", async () => {
   const fixture = await DatasetFixture.open();

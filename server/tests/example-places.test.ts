@@ -22,7 +22,7 @@ function insert(db: Connection, ids: readonly string[], first: number): void {
 const count = (db: Connection, table: string): number =>
   Number(db.prepare(`SELECT count(*) FROM ${table}`).raw().all().flat()[0]);
 
-test("an id is found while its entry is new, after the merge, and no longer when its row is deleted", () => {
+test("the index finds an id while its entry is new and after the merge, but not after its row was deleted", () => {
   const db = openWriter(":memory:");
   const places = new ExampleIdIndex(db, 25);
   const ids = Array.from({ length: 100 }, () => randomUUID());

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { DatasetFixture, itemsOf, textOf } from "./support/dataset-desk.ts";
-import { anyText, containing } from "./support/matching.ts";
+import { DatasetFixture, itemsOf, textOf } from "./support/dataset-fixture.ts";
+import { anyText, containing } from "./support/matchers.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
 test("an example is created, read, partly updated, and deleted", async () => {

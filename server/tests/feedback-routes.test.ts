@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { anyText, containing } from "./support/matching.ts";
+import { anyText, containing } from "./support/matchers.ts";
 import { call, runServer } from "./support/running-server.ts";
 import type { Json } from "./support/running-server.ts";
 import { multipart, multipartType, wireRun } from "./support/wire-runs.ts";

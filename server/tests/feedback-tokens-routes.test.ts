@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openDatabase } from "../src/storage/sqlite/connection.ts";
-import { anyText, containing, matching } from "./support/matching.ts";
+import { anyText, containing, matching } from "./support/matchers.ts";
 import { call, runServer, temporaryFolder } from "./support/running-server.ts";
 import type { CallResult, Json } from "./support/running-server.ts";
 import { hubTenants } from "./support/hub-tenants.ts";

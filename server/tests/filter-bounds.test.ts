@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { filterLimits } from "../src/filter/parser.ts";
 import { feedbackIfMissing } from "./support/filter-corpus.ts";
-import { FilterFixture } from "./support/filter-desk.ts";
+import { FilterFixture } from "./support/filter-fixture.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
 describe("a filter at its limits is compiled and run", () => {
@@ -79,7 +79,7 @@ describe("a filter at its limits is compiled and run", () => {
       `in(name, ["one", ${Array.from({ length: 1_500 }, (_, index) => `"${index}"`).join()}])`,
       ["one"],
     ],
-  ] as const)("%s", (_what, filter, names) => {
+  ] as const)("%s", (_title, filter, names) => {
     for (const which of ["rootFilter", "treeFilter"] as const) {
       expect(fixture.query({ [which]: fixture.check(filter) })).toEqual(names);
     }

@@ -99,7 +99,7 @@ function pointsInto(text: string): boolean {
 }
 
 describe("arbitrary input", () => {
-  const pieces = fc.constantFrom(
+  const fragments = fc.constantFrom(
     "and",
     "or",
     "not",
@@ -138,7 +138,7 @@ describe("arbitrary input", () => {
   test("is a valid filter, or its FilterError has a position inside it", () => {
     const anything = fc.oneof(
       fc.string({ unit: "binary" }),
-      fc.array(pieces, { maxLength: 40 }).map((parts) => parts.join("")),
+      fc.array(fragments, { maxLength: 40 }).map((parts) => parts.join("")),
       anyFilter()
         .map(printFilter)
         .chain((text) => fc.nat(text.length).map((at) => text.slice(0, at) + text.slice(at + 1))),
@@ -161,8 +161,8 @@ describe("arbitrary input", () => {
     ["lines", "\n"],
     ["spaces", "   "],
     ["lists", "in(name, ["],
-  ])("ten thousand characters of %s are rejected quickly", (_what, piece) => {
-    const text = piece.repeat(10_000 / piece.length);
+  ])("ten thousand characters of %s are rejected quickly", (_title, fragment) => {
+    const text = fragment.repeat(10_000 / fragment.length);
     const start = performance.now();
     for (const head of ["", "eq(name, ", 'eq(name, "']) {
       expect(() => checkFilter((head + text).slice(0, 10_000), runFields)).toThrow(FilterError);

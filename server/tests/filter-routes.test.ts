@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { DatasetFixture, itemsOf, textOf } from "./support/dataset-desk.ts";
-import { containing } from "./support/matching.ts";
+import { DatasetFixture, itemsOf, textOf } from "./support/dataset-fixture.ts";
+import { containing } from "./support/matchers.ts";
 import { call, runServer } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
 

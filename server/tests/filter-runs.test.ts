@@ -6,7 +6,7 @@ import { parseFilter } from "../src/filter/parser.ts";
 import { toConditions } from "../src/runs/sqlite/run-conditions.ts";
 import { anyFilter } from "./support/any-filter.ts";
 import { exampleId, fillFixture } from "./support/filter-corpus.ts";
-import { FilterFixture } from "./support/filter-desk.ts";
+import { FilterFixture } from "./support/filter-fixture.ts";
 import { matches } from "./support/filter-oracle.ts";
 import type { EvaluatedRun } from "./support/filter-oracle.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";

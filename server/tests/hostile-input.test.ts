@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { DatasetFixture, textOf } from "./support/dataset-desk.ts";
+import { DatasetFixture, textOf } from "./support/dataset-fixture.ts";
 import { hubTenants } from "./support/hub-tenants.ts";
 import { call, runServer } from "./support/running-server.ts";
 import { otlpRequest, otlpSpan } from "./support/otlp-spans.ts";

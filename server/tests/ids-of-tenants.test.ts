@@ -8,8 +8,8 @@ import { ActivityHistory } from "../src/live/activity-history.ts";
 import { hubTenants } from "./support/hub-tenants.ts";
 import { call, temporaryFolder, textOf } from "./support/running-server.ts";
 import type { RunningServer } from "@millrace/server";
-import { StoreFixture } from "./support/store-desk.ts";
-import { makeNames, maskAnswer, probesOf, tell } from "./support/tenant-story.ts";
+import { StoreFixture } from "./support/store-fixture.ts";
+import { createNames, maskResponse, listProbes, createResources } from "./support/tenant-story.ts";
 import type { SendRequest, Names } from "./support/tenant-story.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
@@ -44,14 +44,14 @@ const reads: ReadonlySet<string> = new Set([
 async function readAll(send: SendRequest, names: Names, mark: string) {
   const chosen = new Set([names.entry, names.promptId]);
   const kept = new Set(Object.values<string>({ ...names }).filter((name) => !chosen.has(name)));
-  const asked = Object.entries(probesOf({ ...names, owner: "-" })).flatMap(([route, probes]) =>
+  const asked = Object.entries(listProbes({ ...names, owner: "-" })).flatMap(([route, probes]) =>
     route.startsWith("GET ") || reads.has(route)
       ? probes.map((probe) => ({ ...probe, method: String(route.split(" ")[0]) }))
       : [],
   );
   const responses = await Promise.all(
     asked.map(async ({ method, path, ...probe }) => {
-      const { status, text } = maskAnswer(await send(`${method} ${path}`, probe), kept);
+      const { status, text } = maskResponse(await send(`${method} ${path}`, probe), kept);
       const name = `${method} ${path} ${JSON.stringify(probe.body ?? "")}`;
       const shown = text
         .replaceAll(mark, "<mark>")
@@ -67,10 +67,10 @@ async function readAll(send: SendRequest, names: Names, mark: string) {
 
 test("two tenants use the same ids for everything, and each reads its own content", async () => {
   const { me, you } = await twoTenants();
-  const names = makeNames();
-  const mine = await tell(me, names, "quilt");
+  const names = createNames();
+  const mine = await createResources(me, names, "quilt");
   const before = await readAll(me, mine, "quilt");
-  const yours = await tell(you, names, "prawn");
+  const yours = await createResources(you, names, "prawn");
   expect(await readAll(you, yours, "prawn")).toEqual(before);
   expect(await readAll(me, mine, "quilt")).toEqual(before);
   expect(JSON.stringify(before)).toContain("<mark> asks");
@@ -97,9 +97,9 @@ test("two tenants use the same ids for everything, and each reads its own conten
 
 test("what one tenant changes or deletes under a shared id does not affect the other", async () => {
   const { me, you } = await twoTenants();
-  const names = makeNames();
-  const mine = await tell(me, names, "quilt");
-  const yours = await tell(you, names, "prawn");
+  const names = createNames();
+  const mine = await createResources(me, names, "quilt");
+  const yours = await createResources(you, names, "prawn");
   const before = { me: await readAll(me, mine, "quilt"), you: await readAll(you, yours, "prawn") };
   const { root, dataset, experiment, example, queue } = names;
 

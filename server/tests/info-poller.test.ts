@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { pollBeside, pollInfo, pollWrites } from "./support/info-poller.ts";
 import { runServer } from "./support/running-server.ts";
 
-test("a poller next to a server measures how long its thread was blocked, and little if it was not", async () => {
+test("a poller measures how long the thread of a server was blocked, and a short time if it was not", async () => {
   const server = await startHoldingServer();
   const quiet = await pollBeside(server, () => fetch(`${server.url}/hold?ms=0`));
   expect(quiet.info.worstMs).toBeLessThan(200);

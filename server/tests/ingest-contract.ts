@@ -5,8 +5,8 @@ import { MultipartBatch } from "../src/runs/ingest/multipart-batch.ts";
 import { parseBatch } from "../src/runs/ingest/parse-batch.ts";
 import type { IngestResult } from "../src/runs/run-record.ts";
 import { toRunJson } from "../src/runs/serializers/run-json.ts";
-import { patchOf } from "./support/store-desk.ts";
-import type { StoreFixture, WireObject } from "./support/store-desk.ts";
+import { patchOf } from "./support/store-fixture.ts";
+import type { StoreFixture, WireObject } from "./support/store-fixture.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
 /** What every storage engine must do with runs that it receives. `open` gives each test a tenant without rows. */

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { hasZstd } from "../src/bodies/read-body.ts";
 import { call, runServer } from "./support/running-server.ts";
 import { multipart, multipartType, wireRun } from "./support/wire-runs.ts";
-import { containing } from "./support/matching.ts";
+import { containing } from "./support/matchers.ts";
 
 const limit = 25_165_824;
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { containing } from "./support/matching.ts";
+import { containing } from "./support/matchers.ts";
 import { call, runServer } from "./support/running-server.ts";
 import type { RunningServer } from "@millrace/server";
 

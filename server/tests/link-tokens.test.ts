@@ -116,7 +116,7 @@ test.each([
   ["no key", (path: string) => writeFileSync(path, "not a key\n")],
 ])(
   "if the key is %s, links work and their addresses can't be shown",
-  async (_what, spoil) => {
+  async (_title, spoil) => {
     const dataDir = await temporaryFolder();
     const path = join(dataDir, keyFile);
     const first = await runServer({ dataDir });
@@ -186,18 +186,18 @@ test("expired feedback tokens are not listed if their key is lost", async () => 
 
 test("an encrypted token can be decrypted for its own row only, and only with its key", () => {
   const keys = TokenKeys.random();
-  const sealed = keys.seal("token", "run 1");
-  expect(keys.open(sealed, "run 1")).toBe("token");
-  expect(keys.open(sealed, "run 2")).toBeUndefined();
-  expect(TokenKeys.random().open(sealed, "run 1")).toBeUndefined();
-  expect(keys.seal("token", "run 1")).not.toBe(sealed);
+  const sealed = keys.encrypt("token", "run 1");
+  expect(keys.decrypt(sealed, "run 1")).toBe("token");
+  expect(keys.decrypt(sealed, "run 2")).toBeUndefined();
+  expect(TokenKeys.random().decrypt(sealed, "run 1")).toBeUndefined();
+  expect(keys.encrypt("token", "run 1")).not.toBe(sealed);
   for (let at = 0; at < sealed.length - 1; at += 1) {
     const changed = sealed[at] === "A" ? "B" : "A";
     expect(
-      keys.open(sealed.slice(0, at) + changed + sealed.slice(at + 1), "run 1"),
+      keys.decrypt(sealed.slice(0, at) + changed + sealed.slice(at + 1), "run 1"),
     ).toBeUndefined();
   }
-  expect(keys.open("", "run 1")).toBeUndefined();
+  expect(keys.decrypt("", "run 1")).toBeUndefined();
 });
 
 describe("a database of an older version", () => {

@@ -41,17 +41,17 @@ describe("JSON", () => {
   test.each([
     ["a text", { stringValue: "x" }, "x"],
     ["an empty text", { stringValue: "" }, ""],
-    ["a truth value", { boolValue: false }, false],
+    ["a boolean", { boolValue: false }, false],
     ["an integer as text", { intValue: "42" }, 42],
     ["an integer as number", { intValue: -42 }, -42],
     ["the largest integer", { intValue: "9223372036854775807" }, 9_223_372_036_854_775_807n],
     ["halves of an integer", { intValue: { low: 1, high: 2, unsigned: false } }, 8_589_934_593],
     ["a number", { doubleValue: 0.5 }, 0.5],
-    ["what is not finite", { doubleValue: "NaN" }, "NaN"],
+    ["a number that is not finite", { doubleValue: "NaN" }, "NaN"],
     ["bytes", { bytesValue: "AQI=" }, "AQI="],
     ["nothing", {}, null],
     ["a list", { arrayValue: { values: [{ intValue: 1 }, { stringValue: "b" }] } }, [1, "b"]],
-    ["names of the schema", { string_value: "x" }, "x"],
+    ["a snake_case name", { string_value: "x" }, "x"],
   ])("decodes %s as what it is", (_, value, expected) => {
     expect(valueOf(value)).toEqual(expected);
   });
@@ -202,7 +202,7 @@ describe("protobuf", () => {
 
   test.each([
     ["cut off", Buffer.from([0x0a, 0x05, 0x01])],
-    ["of another kind", Buffer.from("not protobuf at all")],
+    ["that is not protobuf", Buffer.from("not protobuf at all")],
   ])("a body %s is rejected", (_, bytes) => {
     expect(() => decodeSpans(bytes, "protobuf")).toThrow(
       "the body is not a protobuf trace request",

@@ -176,7 +176,7 @@ test("metadata of each convention loses its prefix, and overrides that of the pr
   expect(metadata).not.toHaveProperty("metadata");
 });
 
-test("metadata that is no JSON object stays unchanged", () => {
+test("metadata that is not a JSON object stays unchanged", () => {
   expect(metadataOf({ metadata: "[1]" })).toMatchObject({ metadata: "[1]" });
 });
 

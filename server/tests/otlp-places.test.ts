@@ -207,7 +207,7 @@ test("spans that name each other in a cycle are all stored", () => {
   expectConsistent(fixture.rowsOf());
 });
 
-test("a chain of any length has at most 128 levels", () => {
+test("a chain of spans of any length has at most 128 levels", () => {
   const spans = Array.from({ length: 300 }, (_, index) =>
     index === 0 ? { id: 1 } : { id: index + 1, parent: index },
   );
@@ -241,7 +241,7 @@ describe("the project", () => {
     );
   });
 
-  test("that a span names is kept", () => {
+  test("is the one that a span names", () => {
     const attributes = { "langsmith.trace.session_name": "other" };
     fixture.send([{ id: 2, parent: 1, attributes }, { id: 1 }]);
     expect(projectOf("span 2")).not.toBe(projectOf("span 1"));
@@ -273,7 +273,7 @@ test("a trace that two tenants send is separate for each of them", () => {
   expect(shape(fixture.rowsOf())).toBe("T(2)");
 });
 
-test("a span below a run of another client is deleted with it, and so is what is below the span", () => {
+test("deleting a run of another client deletes the spans below it, and their descendants", () => {
   const stamp = "20261121T101112345678Z";
   const root = "0195d3a2-0000-7000-8000-00000000000a";
   const own = "0195d3a2-0000-7000-8000-00000000000b";

@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { rpcStatus, traceRequest, traceResponse } from "../src/otlp/proto-types.ts";
-import { containing } from "./support/matching.ts";
+import { containing } from "./support/matchers.ts";
 import {
   otlpRequest,
   otlpSpan,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { itemsOf, textOf } from "./support/dataset-desk.ts";
+import { itemsOf, textOf } from "./support/dataset-fixture.ts";
 import { call, runServer } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
 

@@ -95,7 +95,7 @@ test("neighboring members are stored as they were sent", () => {
   expect(Buffer.from(batch.bodies).toString()).toBe('{"inputs":{"a":1},"outputs":{}}');
 });
 
-test("of two lists with the same name the last one counts, even if one of them is no list", () => {
+test("of two lists with the same name the last one counts, even if one of them is not a list", () => {
   const ids = (body: string): string[] =>
     parseBatch(Buffer.from(body)).batch.records.map(({ id }) => id);
   expect(ids(`{"post":[${goodRun(0)}],"post":[${goodRun(1)}]}`)).toEqual([idOf(1)]);

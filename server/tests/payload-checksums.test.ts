@@ -8,8 +8,8 @@ import { toRunJson } from "../src/runs/serializers/run-json.ts";
 import { databaseFile } from "../src/storage/sqlite/open-database.ts";
 import { openDatabase } from "../src/storage/sqlite/connection.ts";
 import { call, runServer, temporaryFolder, textOf } from "./support/running-server.ts";
-import { patchOf, StoreFixture } from "./support/store-desk.ts";
-import type { WireObject } from "./support/store-desk.ts";
+import { patchOf, StoreFixture } from "./support/store-fixture.ts";
+import type { WireObject } from "./support/store-fixture.ts";
 import { multipart, multipartType, wireRun } from "./support/wire-runs.ts";
 
 /** The inputs of run `n`: unique, and for some runs as long as several pages. */

@@ -8,8 +8,8 @@ import { packPosts, unpackPost } from "../src/runs/sqlite/post-rows.ts";
 import { parseRows } from "../src/storage/sqlite/rows.ts";
 import { openWriter } from "../src/store/schema.ts";
 import { readDefaultTenantId } from "../src/storage/sqlite/open-database.ts";
-import type { WireObject } from "./support/store-desk.ts";
-import { patchOf } from "./support/store-desk.ts";
+import type { WireObject } from "./support/store-fixture.ts";
+import { patchOf } from "./support/store-fixture.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
 interface Body {
@@ -116,7 +116,7 @@ const body = fc.array(operation, { minLength: 1, maxLength: 150 }).map((operatio
 });
 
 describe("posts that are written as a group", () => {
-  test("have the same result as one by one, whatever was received before", () => {
+  test("have the same result as posts written one by one, whatever was received before", () => {
     fc.assert(
       fc.property(fc.array(body, { minLength: 1, maxLength: 4 }), (bodies) => {
         const [packed, single] = [new RunsFixture("packed"), new RunsFixture("one by one")];
@@ -131,7 +131,7 @@ describe("posts that are written as a group", () => {
     );
   });
 
-  test("in every form in one batch have the same result as one by one, even if some were received before", () => {
+  test("of every form in one batch have the same result as posts written one by one, even if some were received before", () => {
     const usage = { outputs: { usage_metadata: { input_tokens: 3, output_tokens: 4 } } };
     const forms = [{}, {}, usage, { reference_example_id: randomUUID() }, { error: "broken" }, {}];
     const posts = Array.from({ length: 300 }, (_, at) => ({

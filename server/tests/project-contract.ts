@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
 import type { ProjectDraft, ProjectQuery } from "../src/projects/project.ts";
-import type { StoreFixture } from "./support/store-desk.ts";
+import type { StoreFixture } from "./support/store-fixture.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
 const draft = (rest: Partial<ProjectDraft> = {}): ProjectDraft => ({

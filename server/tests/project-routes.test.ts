@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { anyText } from "./support/matching.ts";
+import { anyText } from "./support/matchers.ts";
 import { call, runOwnServer, runServer } from "./support/running-server.ts";
 import type { Json } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";

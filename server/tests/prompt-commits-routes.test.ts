@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test, vi } from "vitest";
-import { anyText, containing, matching } from "./support/matching.ts";
+import { anyText, containing, matching } from "./support/matchers.ts";
 import { call, runServer } from "./support/running-server.ts";
 import type { CallResult, Json } from "./support/running-server.ts";
 
@@ -128,7 +128,7 @@ describe("commits", () => {
     ).toBe(201);
   });
 
-  test("a manifest is stored unchanged; one that is no object, or too large, is rejected", async () => {
+  test("a manifest is stored unchanged; one that is not an object, or is too large, is rejected", async () => {
     const server = await serverWithPrompt();
     const manifest = `{"lc":1,"__proto__":{"x":1},"text":"<script>\\u0000\\ud800'; DROP TABLE prompts; --","":[],"constructor":null}`;
     const body = `{"manifest":${manifest},"description":"\\u0000\\udfff"}`;

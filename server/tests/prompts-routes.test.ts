@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { anyText, containing, matching } from "./support/matching.ts";
+import { anyText, containing, matching } from "./support/matchers.ts";
 import { call, runOwnServer, runServer } from "./support/running-server.ts";
 import type { Json } from "./support/running-server.ts";
 import { hubTenants } from "./support/hub-tenants.ts";

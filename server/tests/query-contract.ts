@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
 import type { RunQuery } from "../src/runs/run-query.ts";
-import type { StoreFixture } from "./support/store-desk.ts";
+import type { StoreFixture } from "./support/store-fixture.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
 /** What every storage engine must return for queries. `open` gives each test a tenant without rows. */

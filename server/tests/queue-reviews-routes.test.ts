@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { anyText } from "./support/matching.ts";
+import { anyText } from "./support/matchers.ts";
 import { hubTenants } from "./support/hub-tenants.ts";
 import { call, runServer } from "./support/running-server.ts";
 import type { Json } from "./support/running-server.ts";
@@ -142,7 +142,7 @@ describe("refusals", () => {
     ["half a character", { reviewer: "a\ud800" }],
     ["two places", { reviewer: "a", after: randomUUID(), before: randomUUID() }],
     ["no UUID", { reviewer: "a", after: "1" }],
-  ])("a claim with %s is 422", async (_what, body) => {
+  ])("a claim with %s is 422", async (_title, body) => {
     const { server, id } = await queueOf(0);
     expect(await call(server, `POST /ui/annotation-queues/${id}/claim`, { body })).toMatchObject({
       status: 422,

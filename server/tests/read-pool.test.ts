@@ -8,7 +8,7 @@ import { ReadPool } from "../src/store/read-pool.ts";
 import type { QueryThread } from "../src/store/read-pool.ts";
 import type { ReaderQuery } from "../src/store/reader-thread.ts";
 import { openWriter } from "../src/store/schema.ts";
-import { StoreFixture } from "./support/store-desk.ts";
+import { StoreFixture } from "./support/store-fixture.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
 

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { call, runServer } from "./support/running-server.ts";
 import type { Json } from "./support/running-server.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
-import { anyText } from "./support/matching.ts";
+import { anyText } from "./support/matchers.ts";
 
 test("/info has what the SDK reads", async () => {
   const server = await runServer();

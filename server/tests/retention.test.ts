@@ -5,7 +5,7 @@ import { Sweeper } from "../src/runs/retention/retention-sweeper.ts";
 import type { Store } from "../src/store/store.ts";
 import { checkFilter } from "../src/filter/checker.ts";
 import { runFields } from "../src/filter/fields.ts";
-import { patchOf, StoreFixture } from "./support/store-desk.ts";
+import { patchOf, StoreFixture } from "./support/store-fixture.ts";
 import { call, runServer, textOf } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
 

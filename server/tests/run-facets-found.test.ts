@@ -9,10 +9,10 @@ import { createReaders } from "../src/store/repositories.ts";
 import { formats, openWriter } from "../src/store/schema.ts";
 import { openDatabase } from "../src/storage/sqlite/connection.ts";
 import { missingFacets } from "./support/facet-oracle.ts";
-import { FilterFixture } from "./support/filter-desk.ts";
+import { FilterFixture } from "./support/filter-fixture.ts";
 import { otlpSpan, readSpans } from "./support/otlp-spans.ts";
 import { temporaryFolder } from "./support/running-server.ts";
-import { patchOf } from "./support/store-desk.ts";
+import { patchOf } from "./support/store-fixture.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
 const dayMicros = 86_400_000_000;

@@ -14,10 +14,10 @@ import { parseRows } from "../src/storage/sqlite/rows.ts";
 import { formats, openWriter } from "../src/store/schema.ts";
 import { readDefaultTenantId } from "../src/storage/sqlite/open-database.ts";
 import { openDatabase } from "../src/storage/sqlite/connection.ts";
-import { FilterFixture } from "./support/filter-desk.ts";
+import { FilterFixture } from "./support/filter-fixture.ts";
 import { matches } from "./support/filter-oracle.ts";
 import { temporaryFolder } from "./support/running-server.ts";
-import { patchOf } from "./support/store-desk.ts";
+import { patchOf } from "./support/store-fixture.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
 const membersOf = (run: Readonly<Record<string, unknown>>): Map<string, Buffer> =>
@@ -97,7 +97,7 @@ test("runs of one block share the rows of their facets", () => {
   );
 });
 
-test("a run whose time changes may have any facet there; a deleted project has none", () => {
+test("a run whose start time changes gets the wildcard facet at its new time; a deleted project has no facets", () => {
   const fixture = new FilterFixture();
   const run = wireRun({ name: "moved", tags: ["a"], session_name: "p" });
   fixture.send({ post: [run] });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { readMeasures } from "../src/runs/run-measures.ts";
 import { toProjectStatsJson, toStatsJson } from "../src/runs/serializers/stats-json.ts";
-import { FilterFixture } from "./support/filter-desk.ts";
-import { patchOf } from "./support/store-desk.ts";
-import type { WireObject } from "./support/store-desk.ts";
+import { FilterFixture } from "./support/filter-fixture.ts";
+import { patchOf } from "./support/store-fixture.ts";
+import type { WireObject } from "./support/store-fixture.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
 const measuresOf = (members: WireObject): unknown =>

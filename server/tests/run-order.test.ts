@@ -3,7 +3,7 @@ import { parseRows } from "../src/storage/sqlite/rows.ts";
 import { toConditionsWithin } from "../src/runs/sqlite/run-conditions.ts";
 import { firstRunsSql } from "../src/runs/sqlite/run-order.ts";
 import type { RunFilter, RunPosition } from "../src/runs/run-query.ts";
-import { FilterFixture } from "./support/filter-desk.ts";
+import { FilterFixture } from "./support/filter-fixture.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
 describe("the latest runs of several projects", () => {
@@ -67,7 +67,7 @@ describe("the latest runs of several projects", () => {
     expect(pages(fixture, filter, "desc").flat()).toEqual(expected(fixture, "desc", where));
   });
 
-  test("are none of another tenant's", () => {
+  test("exclude those of other tenants", () => {
     const fixture = fill();
     const other = fixture.writers.tenants.create({ handle: "other", displayName: "Other" });
     fixture.send(

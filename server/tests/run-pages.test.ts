@@ -4,10 +4,10 @@ import { openSqliteStore } from "../dist/store/sqlite-store.js";
 import { RequestError } from "../src/model/errors.ts";
 import { toPageJson, toRunJson } from "../src/runs/serializers/run-json.ts";
 import { toIso } from "../src/http/wire-text.ts";
-import { JsonPieces } from "../src/http/json-pieces.ts";
+import { JsonBuilder } from "../src/http/json-builder.ts";
 import type { StoredRun } from "../src/runs/run-row.ts";
 import { temporaryFolder } from "./support/running-server.ts";
-import { StoreFixture } from "./support/store-desk.ts";
+import { StoreFixture } from "./support/store-fixture.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
 const run = (): StoredRun => ({
@@ -112,9 +112,9 @@ test("a reader thread returns a page as JSON, with the runs as they are returned
 test("JSON is encoded alike whether it is short, long, ASCII or not", () => {
   for (const text of ["a", "é", "\u{1f600}", "\ud800", "日本"]) {
     for (const length of [1, 4_095, 4_096, 50_000]) {
-      const pieces = new JsonPieces();
-      pieces.add(`"${text.repeat(length)}"`);
-      expect(pieces.toBuffer().equals(Buffer.from(`"${text.repeat(length)}"`))).toBe(true);
+      const builder = new JsonBuilder();
+      builder.add(`"${text.repeat(length)}"`);
+      expect(builder.toBuffer().equals(Buffer.from(`"${text.repeat(length)}"`))).toBe(true);
     }
   }
 });

@@ -17,12 +17,12 @@ const other = "0195d3a2-0000-7000-8000-00000000000f";
 const rules: readonly (readonly [string, Operation, Readonly<Record<string, unknown>>, string])[] =
   [
     ["no id", "post", { ...root, id: undefined }, "id is missing"],
-    ["an id that is no UUID", "post", { ...root, id: "run-1" }, 'id is not a UUID: "run-1"'],
+    ["an id that is not a UUID", "post", { ...root, id: "run-1" }, 'id is not a UUID: "run-1"'],
     ["an id that is a number", "post", { ...root, id: 5 }, "id is not a UUID: 5"],
     ["no trace_id", "post", { ...root, trace_id: undefined }, "trace_id is missing"],
     ["no dotted_order", "patch", { ...root, dotted_order: undefined }, "dotted_order is missing"],
     [
-      "a trace_id that is no UUID",
+      "a trace_id that is not a UUID",
       "post",
       { ...root, trace_id: "t" },
       'trace_id is not a UUID: "t"',
@@ -34,7 +34,7 @@ const rules: readonly (readonly [string, Operation, Readonly<Record<string, unkn
       'dotted_order: segment 1 is not <YYYYMMDDTHHMMSSffffffZ><uuid>: "x"',
     ],
     [
-      "a dotted_order of no day",
+      "a dotted_order with a day that does not exist",
       "post",
       { ...root, dotted_order: `20261341T101112345678Z${root.id}` },
       "dotted_order: segment 1 is not a valid date and time: 20261341T101112345678Z; expected YYYYMMDDTHHMMSSffffffZ",
@@ -76,44 +76,44 @@ const rules: readonly (readonly [string, Operation, Readonly<Record<string, unkn
       `dotted_order ends with ${child.id}, which is not id ${other}`,
     ],
     [
-      "a parent that is no UUID",
+      "a parent that is not a UUID",
       "post",
       { ...child, parent_run_id: "p" },
       'parent_run_id is not a UUID: "p"',
     ],
     [
-      "a project id that is no UUID",
+      "a project id that is not a UUID",
       "post",
       { ...root, session_id: "s" },
       'session_id is not a UUID: "s"',
     ],
     [
-      "an example id that is no UUID",
+      "an example id that is not a UUID",
       "post",
       { ...root, reference_example_id: "e" },
       'reference_example_id is not a UUID: "e"',
     ],
     [
-      "a start that is no time",
+      "a start that is not a time",
       "post",
       { ...root, start_time: "noon" },
       'start_time is neither an ISO 8601 time nor epoch milliseconds: "noon"',
     ],
     [
-      "an end that is no time",
+      "an end that is not a time",
       "patch",
       { ...root, end_time: -1 },
       "end_time is neither an ISO 8601 time nor epoch milliseconds: -1",
     ],
-    ["a name that is no text", "post", { ...root, name: 5 }, "name must be a string, not 5"],
+    ["a name that is not a string", "post", { ...root, name: 5 }, "name must be a string, not 5"],
     [
-      "a run type that is no text",
+      "a run type that is not a string",
       "post",
       { ...root, run_type: ["llm"] },
       'run_type must be a string, not ["llm"]',
     ],
     [
-      "a project name that is no text",
+      "a project name that is not a string",
       "post",
       { ...root, session_name: {} },
       "session_name must be a string, not {}",
@@ -162,7 +162,7 @@ const faults: readonly (readonly [string, readonly PartInit[], string])[] = [
     `part "post.${id}" is not JSON: expected a name in quotes at byte 1 of 1`,
   ],
   [
-    "a main part that is no object",
+    "a main part that is not an object",
     [{ name: `post.${id}`, body: "[]" }],
     `part "post.${id}" is not JSON: expected an object at byte 0 of 2`,
   ],
@@ -197,12 +197,12 @@ const faults: readonly (readonly [string, readonly PartInit[], string])[] = [
     `part "post.${id}.inputs" announces 1 bytes and has 2`,
   ],
   [
-    "a part that names nothing",
+    "a part whose name has no meaning",
     [{ name: "wibble", body: "{}" }],
     'part "wibble" has an unknown name; expected post|patch.<run id>, post|patch.<run id>.<field>, attachment.<run id>.<name>, feedback.<run id>',
   ],
   [
-    "a field that the wire does not have",
+    "a field that the wire format does not define",
     [{ name: `post.${id}.secrets`, body: "{}" }],
     `part "post.${id}.secrets" has an unknown name; expected post|patch.<run id>, post|patch.<run id>.<field>, attachment.<run id>.<name>, feedback.<run id>`,
   ],
@@ -212,7 +212,7 @@ const faults: readonly (readonly [string, readonly PartInit[], string])[] = [
     `part "feedback.${id}" is not valid feedback: it must have required properties key`,
   ],
   [
-    "an attachment of no run",
+    "an attachment without a run",
     [{ name: "attachment.x.a", body: "1" }],
     'part "attachment.x.a" has a run id that is not a UUID',
   ],
@@ -264,12 +264,12 @@ test("a single-run request may omit the trace and the dotted order", () => {
 test.each([
   ["no JSON", "{", "the body is not JSON: expected a name in quotes at byte 1 of 1"],
   ["an array", "[]", "the body is not JSON: expected an object at byte 0 of 2"],
-  ["post of another kind", '{"post":{}}', "post must be an array of runs"],
+  ["post that is not a list", '{"post":{}}', "post must be an array of runs"],
 ])("a batch that is %s is rejected completely", (_title, body, message) => {
   expect(() => parseBatch(Buffer.from(body))).toThrow(message);
 });
 
-test("a run in a batch that is no object is reported", () => {
+test("a run in a batch that is not an object is reported", () => {
   const { batch, rejected } = parseBatch(
     Buffer.from(JSON.stringify({ post: [null, root, 5], patch: null })),
   );

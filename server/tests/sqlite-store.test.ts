@@ -15,7 +15,7 @@ import { describeProjects } from "./project-contract.ts";
 import { describeQueries } from "./query-contract.ts";
 import { describeIngest } from "./ingest-contract.ts";
 import { temporaryFolder } from "./support/running-server.ts";
-import { StoreFixture } from "./support/store-desk.ts";
+import { StoreFixture } from "./support/store-fixture.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
 describe("the store in SQLite", () => {

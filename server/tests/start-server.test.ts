@@ -12,7 +12,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { openDatabase } from "../src/storage/sqlite/connection.ts";
 import { call, runOwnServer, runServer, temporaryFolder } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
-import { matching } from "./support/matching.ts";
+import { matching } from "./support/matchers.ts";
 
 test.each([
   [{ port: -1 }, "port must be a whole number from 0 to 65535, not -1"],

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { openSqliteStore } from "../dist/store/sqlite-store.js";
 import type { Store } from "../src/store/store.ts";
 import { openDatabase } from "../src/storage/sqlite/connection.ts";
-import { StoreFixture } from "./support/store-desk.ts";
+import { StoreFixture } from "./support/store-fixture.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
 

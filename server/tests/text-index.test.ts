@@ -23,7 +23,7 @@ import {
 } from "../src/runs/sqlite/text-index/text-index.ts";
 import { TextIndexer } from "../src/runs/sqlite/text-index/text-indexer.ts";
 import { temporaryFolder } from "./support/running-server.ts";
-import { patchOf } from "./support/store-desk.ts";
+import { patchOf } from "./support/store-fixture.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
 /** A database with its text index, and the same readers with and without the index. */
@@ -208,7 +208,7 @@ const like = (field: string, pattern: string): CheckedFilter =>
  * Characters that SQLite and FTS5 treat differently, that JSON escapes, or that are special in patterns and FTS5
  * queries.
  */
-const pieces = fc.constantFrom(
+const fragments = fc.constantFrom(
   ..."aBzu0%_*'\"\\/{}[]:,-\n\t\r\b\f\0\u0001 ".split(""),
   ..."éÉßẞıİſKäÄ日本\u{1f600}\u{1f600}\ud800\udc00\ufffd\uffff\u0301".split(""),
   "AND",
@@ -218,7 +218,7 @@ const pieces = fc.constantFrom(
   "\\n",
   "0041",
 );
-const text = fc.array(pieces, { maxLength: 12 }).map((list) => list.join(""));
+const text = fc.array(fragments, { maxLength: 12 }).map((list) => list.join(""));
 
 /** JSON with escapes where none is needed, as some clients write it. */
 const toJson = (value: unknown, isEscaped: (at: number) => boolean): string =>

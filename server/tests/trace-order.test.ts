@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { openTemporaryStore } from "../dist/store/sqlite-store.js";
 import type { RunPosition } from "../src/runs/run-query.ts";
 import { toRunJson } from "../src/runs/serializers/run-json.ts";
-import { patchOf, StoreFixture } from "./support/store-desk.ts";
+import { patchOf, StoreFixture } from "./support/store-fixture.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
 const openFixture = async (): Promise<StoreFixture> => {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { DatasetFixture, itemsOf, textOf } from "./support/dataset-desk.ts";
+import { DatasetFixture, itemsOf, textOf } from "./support/dataset-fixture.ts";
 import type { Json } from "./support/running-server.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 

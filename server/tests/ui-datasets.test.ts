@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { DatasetFixture, itemsOf } from "./support/dataset-desk.ts";
-import { containing } from "./support/matching.ts";
+import { DatasetFixture, itemsOf } from "./support/dataset-fixture.ts";
+import { containing } from "./support/matchers.ts";
 import { call, runServer } from "./support/running-server.ts";
 
 const inputsOf = async (fixture: DatasetFixture, query = ""): Promise<unknown[]> => {

@@ -29,7 +29,7 @@ test("feedback is grouped into time intervals, each with a mean and a band", () 
   ]);
 });
 
-test("a few distinct scores are counted each, many in ten equal steps; all of them once", () => {
+test("a few distinct scores are counted one by one, many in ten equal ranges; each score counts once", () => {
   expect(toTrend([point(1, 1), point(2, 0), point(3, 1)], stretch).histogram).toEqual([
     { from: 0, to: 0, n: 1 },
     { from: 1, to: 1, n: 2 },

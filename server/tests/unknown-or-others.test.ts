@@ -9,7 +9,7 @@ import { memoryDataDir, parseServerOptions } from "../dist/model/options.js";
 import { openSqliteStore, openTemporaryStore } from "../dist/store/sqlite-store.js";
 import { call } from "./support/running-server.ts";
 import type { CallResult } from "./support/running-server.ts";
-import { makeNames, maskAnswer, probesOf, tell } from "./support/tenant-story.ts";
+import { createNames, maskResponse, listProbes, createResources } from "./support/tenant-story.ts";
 import type { SendRequest, Names, Probe } from "./support/tenant-story.ts";
 
 // Each route that takes an id must respond to another tenant's id exactly as to an unknown one.
@@ -102,14 +102,14 @@ beforeAll(async () => {
     return (await store.write.tenants.createKey(id, { name: "test" })).key;
   };
   const me = await keyOf("me");
-  const asked = Object.values(probesOf(makeNames())).flat().length;
+  const asked = Object.values(listProbes(createNames())).flat().length;
   const keys = await Promise.all(Array.from({ length: asked * 2 }, () => keyOf(null)));
   const other = await store.write.tenants.create({ handle: null, displayName: "with a key" });
   const { id: keyId } = await store.write.tenants.createKey(other.id, { name: "theirs" });
   await store.close();
   const server = await startServer({ port: 0, dataDir: folder });
-  scene = { server, folder, keys, me, mine: { ...makeNames(), keyId } };
-  scene = { ...scene, mine: await tell(sendAs(me), scene.mine, "mine") };
+  scene = { server, folder, keys, me, mine: { ...createNames(), keyId } };
+  scene = { ...scene, mine: await createResources(sendAs(me), scene.mine, "mine") };
 }, 60_000);
 
 afterAll(async () => {
@@ -127,7 +127,7 @@ const send = (key: string | undefined, route: string, probe: Probe): Promise<Cal
 
 /** The comparable parts of a response, without the token of an export and without connection headers. */
 function saidIn(response: CallResult) {
-  const { status, headers, text } = maskAnswer(response);
+  const { status, headers, text } = maskResponse(response);
   return {
     status,
     // Whether the connection stays open depends on whether the body had arrived when the response was sent.
@@ -166,8 +166,8 @@ const readMine = async () => {
 test("each route that takes an id responds to another tenant's as to an unknown one", async () => {
   const before = await readMine();
   expect(before.map(([, status]) => status)).toEqual(before.map(() => 200));
-  const others = probesOf(scene.mine);
-  for (const [route, probes] of Object.entries(probesOf(makeNames()))) {
+  const others = listProbes(scene.mine);
+  for (const [route, probes] of Object.entries(listProbes(createNames()))) {
     for (const [index, probe] of probes.entries()) {
       const other = others[route]?.[index] ?? probe;
       const unknown = saidIn(await send(scene.keys.pop(), route, probe));
@@ -180,7 +180,7 @@ test("each route that takes an id responds to another tenant's as to an unknown 
 
 test("each of these requests succeeds for the tenant that owns what it names", async () => {
   const deletes = (route: string): number => (route.startsWith("DELETE ") ? 1 : 0);
-  const routes = Object.entries(probesOf({ ...scene.mine, owner: "-" })).toSorted(
+  const routes = Object.entries(listProbes({ ...scene.mine, owner: "-" })).toSorted(
     ([one], [other]) => deletes(one) - deletes(other),
   );
   const refused: unknown[] = [];
@@ -198,7 +198,7 @@ test("each of these requests succeeds for the tenant that owns what it names", a
 }, 60_000);
 
 test("every route is covered", async () => {
-  const asked = new Set(Object.keys(probesOf(makeNames())));
+  const asked = new Set(Object.keys(listProbes(createNames())));
   const routes = await listRoutes();
   expect(routes.length).toBeGreaterThan(120);
   expect(routes.filter((route) => !asked.has(route) && !withoutIds.has(route))).toEqual([]);

@@ -18,8 +18,8 @@ const quick = {
   examples: [pack([{ id: "two", inputs: '{"q":"aa"}', outputs: null }])],
 };
 
-function open(withinMs: number): WorkThreads {
-  const work = new WorkThreads({ withinMs });
+function open(timeoutMs: number): WorkThreads {
+  const work = new WorkThreads({ timeoutMs });
   onTestFinished(() => work.close());
   return work;
 }
@@ -45,7 +45,7 @@ test("a tenant's tasks run one after the other, and another tenant's do not wait
 
 test("the thread returns the error of a rejected body, and the content of a batch", async () => {
   const work = open(20_000);
-  const batch = (text: string) => ({ kind: "batch", pieces: [Buffer.from(text)] }) as const;
+  const batch = (text: string) => ({ kind: "batch", chunks: [Buffer.from(text)] }) as const;
   await expect(work.run("me", batch("{"))).rejects.toMatchObject({ status: 422 });
   expect(await work.run("me", batch('{"post":[1]}'))).toMatchObject({
     packed: undefined,

@@ -4,30 +4,38 @@ import { describe, expect, test } from "vitest";
 import { openSecondWriter, openWriter } from "../src/store/schema.ts";
 import { databaseFile } from "../src/storage/sqlite/open-database.ts";
 import { openDatabase } from "../src/storage/sqlite/connection.ts";
-import { catchUp, foldLog, writeBack } from "../src/storage/sqlite/write-ahead-log.ts";
+import {
+  catchUp,
+  checkpointAndTruncate,
+  writeBack,
+} from "../src/storage/sqlite/write-ahead-log.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 
 describe("the log is checkpointed", () => {
   test.each([
-    ["once where it need not begin anew yet", [4_095], 1],
-    ["again while much comes meanwhile", [5_000, 7_000, 7_600, 7_700, 9_999], 4],
-    ["no more once it has begun anew", [9_000, 100, 9_999], 2],
-    ["no more than five times", [5_000, 7_000, 9_000, 11_000, 13_000, 15_000], 5],
-  ])("%s", (_when, pages, count) => {
+    ["once if the log is still short", [4_095], 1],
+    [
+      "repeatedly while many pages are added during each checkpoint",
+      [5_000, 7_000, 7_600, 7_700, 9_999],
+      4,
+    ],
+    ["until the log was reused from its beginning", [9_000, 100, 9_999], 2],
+    ["at most five times", [5_000, 7_000, 9_000, 11_000, 13_000, 15_000], 5],
+  ])("%s", (_title, pages, count) => {
     let turn = 0;
-    const write = () => ({ pages: pages[(turn += 1) - 1] ?? 0, isWhole: false });
+    const write = () => ({ pages: pages[(turn += 1) - 1] ?? 0, isComplete: false });
     expect(catchUp(write).pages).toBe(pages[count - 1]);
     expect(turn).toBe(count);
   });
 
-  test("only until all of it is in the database, however long it is: the next commit may reuse it", () => {
+  test("only until all of it is in the database, however long the log is, because the next commit reuses it", () => {
     let turn = 0;
-    const write = () => ({ pages: 5_000 + 1_000 * turn, isWhole: (turn += 1) === 2 });
+    const write = () => ({ pages: 5_000 + 1_000 * turn, isComplete: (turn += 1) === 2 });
     expect(catchUp(write).pages).toBe(6_000);
     expect(turn).toBe(2);
   });
 
-  test("and the checkpoint returns whether something is left", async () => {
+  test("and the checkpoint returns whether pages are left", async () => {
     const file = join(await temporaryFolder(), databaseFile);
     const db = openWriter(file);
     const reader = openDatabase(file);
@@ -36,20 +44,20 @@ describe("the log is checkpointed", () => {
     reader.exec("BEGIN");
     reader.prepare("SELECT count(*) FROM settings").raw().all();
     insert.run(["two"]);
-    expect(writeBack(db).isWhole).toBe(false);
+    expect(writeBack(db).isComplete).toBe(false);
     reader.exec("COMMIT");
-    const { pages, isWhole } = writeBack(db);
-    expect([pages > 0, isWhole]).toEqual([true, true]);
+    const { pages, isComplete } = writeBack(db);
+    expect([pages > 0, isComplete]).toEqual([true, true]);
     reader.close();
     db.close();
   });
 
-  test("by no command that works next to the server", async () => {
+  test("never by a connection of a command that runs next to the server", async () => {
     const file = join(await temporaryFolder(), databaseFile);
     const db = openWriter(file);
-    const beside = openSecondWriter(file);
-    expect(beside.prepare("PRAGMA wal_autocheckpoint").raw().all()).toEqual([[0]]);
-    beside.close();
+    const second = openSecondWriter(file);
+    expect(second.prepare("PRAGMA wal_autocheckpoint").raw().all()).toEqual([[0]]);
+    second.close();
     db.close();
   });
 });
@@ -61,7 +69,7 @@ describe("a log that is moved into the database", () => {
     const file = join(await temporaryFolder(), databaseFile);
     const db = openWriter(file);
     db.prepare(insert).run(["one"]);
-    foldLog(db);
+    checkpointAndTruncate(db);
     expect(statSync(`${file}-wal`).size).toBe(0);
     db.close();
   });
@@ -76,7 +84,7 @@ describe("a log that is moved into the database", () => {
     reader.exec("BEGIN");
     expect(count()).toBe(1);
     db.prepare(insert).run(["two"]);
-    foldLog(db);
+    checkpointAndTruncate(db);
     expect(db.prepare("PRAGMA busy_timeout").raw().all().flat()).toEqual([1_000]);
     expect(statSync(`${file}-wal`).size).toBeGreaterThan(0);
     db.close();

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { ContentMemory } from "../../server/src/runs/ingest/content-memory.ts";
+import { ContentCache } from "../../server/src/runs/ingest/content-cache.ts";
 import type { WirePatch } from "../../src/model/run.ts";
 import { ContentDeduplication } from "../../src/workers/json/content-deduplication.ts";
 import { batchOfTrace, bodyOf, receiveBody } from "../support/content-chunks.ts";
@@ -76,7 +76,7 @@ test("any run sent as chunks is received byte for byte like the same run sent in
   fc.assert(
     fc.property(requests, (all) => {
       const deduplication = new ContentDeduplication();
-      const content = new ContentMemory();
+      const content = new ContentCache();
       for (const runs of all) {
         const batch = batchOfTrace(traceId, runs);
         const draft = deduplication.createDraft();
@@ -102,13 +102,13 @@ test("whatever content either side has evicted, a run arrives unchanged or is re
   fc.assert(
     fc.property(requests, outcomes, (all, outcome) => {
       const deduplication = new ContentDeduplication(3_000);
-      let content = new ContentMemory({ traceBytes: 6_000, allBytes: 8_000 });
+      let content = new ContentCache({ traceBytes: 6_000, allBytes: 8_000 });
       all.forEach((runs, index) => {
         const batch = batchOfTrace(traceId, runs);
         const draft = deduplication.createDraft();
         const body = bodyOf(batch, draft);
         if (outcome[index] === "server restarted") {
-          content = new ContentMemory();
+          content = new ContentCache();
         }
         if (outcome[index] === "never came") {
           return;
@@ -135,7 +135,7 @@ test("whatever content either side has evicted, a run arrives unchanged or is re
 
 test("a turn of a conversation sends only its new content", () => {
   const deduplication = new ContentDeduplication();
-  const content = new ContentMemory();
+  const content = new ContentCache();
   const sizes = [10, 11, 50, 51].map((turns) => {
     const batch = batchOfTrace(traceId, [conversation(turns)]);
     const draft = deduplication.createDraft();
@@ -152,7 +152,7 @@ test("a turn of a conversation sends only its new content", () => {
 
 test("two branches of a conversation share their common content", () => {
   const deduplication = new ContentDeduplication();
-  const content = new ContentMemory();
+  const content = new ContentCache();
   const messages = Array.from({ length: 40 }, (_, turn) => message(turn));
   const branches = [messages, [...messages.slice(0, 20), message(20, { other: true })]];
   const [, second = 0] = branches.map((branch) => {
@@ -167,7 +167,7 @@ test("two branches of a conversation share their common content", () => {
 });
 
 test("content of one trace or tenant can't be referenced from another", () => {
-  const content = new ContentMemory();
+  const content = new ContentCache();
   const deduplication = new ContentDeduplication();
   const runs = [conversation(5)];
   const first = deduplication.createDraft();

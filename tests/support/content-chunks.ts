@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { ContentMemory } from "../../server/src/runs/ingest/content-memory.ts";
+import { ContentCache } from "../../server/src/runs/ingest/content-cache.ts";
 import { MultipartBatch } from "../../server/src/runs/ingest/multipart-batch.ts";
 import { MultipartParser } from "../../server/src/bodies/multipart-parser.ts";
 import { microsToStamp } from "../../src/model/dotted-order.ts";
@@ -39,7 +39,7 @@ export interface ReceivedRuns {
 /** Parses a body as the server does. */
 export function receiveBody(
   body: Buffer,
-  content = new ContentMemory(),
+  content = new ContentCache(),
   tenantId = "t",
 ): ReceivedRuns {
   const collector = new MultipartBatch(undefined, { content, tenantId });

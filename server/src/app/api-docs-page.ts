@@ -13,7 +13,8 @@ const css = "text/css; charset=utf-8";
 const js = "text/javascript; charset=utf-8";
 
 /**
- * Swagger UI's files, which the build copies; the npm package that contains them would add a server as a dependency.
+ * Files of Swagger UI, which the build copies into its output, because the npm package that contains them would add
+ * another server as a dependency.
  */
 const swaggerFiles: Readonly<Record<string, string>> = {
   "swagger-ui.css": css,

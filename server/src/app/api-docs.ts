@@ -8,7 +8,10 @@ import { tags } from "../http/route.ts";
 /** Path of the page that shows the API documentation. */
 const pagePath = "/docs";
 
-/** Allows only files of this server. The page shows no stored data, so inline styles are safe. */
+/**
+ * Content security policy of the page: allows only files of this server. The page shows no stored data, so inline
+ * styles are safe.
+ */
 const pagePolicy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'";
 
@@ -32,7 +35,7 @@ export function addApiDocs(app: FastifyInstance): void {
           bearer: { type: "http", scheme: "bearer" },
         },
       },
-      // The empty entry: while the server has no keys, requests need none.
+      // The empty entry allows requests without a key, which the server accepts while no key exists.
       security: [{ key: [] }, { bearer: [] }, {}],
     },
     hideUntagged: true,

@@ -2,7 +2,7 @@ import { STATUS_CODES } from "node:http";
 import { isDeepStrictEqual } from "node:util";
 import type { FastifySchema } from "fastify";
 import { isContents } from "../http/route.ts";
-import type { Answer, ContentSchemas, OperationDocs } from "../http/route.ts";
+import type { ResponseSchema, ContentSchemas, OperationDocs } from "../http/route.ts";
 
 const jsonType = "application/json";
 
@@ -14,22 +14,25 @@ export function describeOperation(
   if (docs === undefined) {
     return { ...schema };
   }
-  const { received, answers } = docs;
+  const { bodyContents, responses } = docs;
   return {
     ...schema,
-    ...(received === undefined ? {} : { body: { content: toContent(received) } }),
+    ...(bodyContents === undefined ? {} : { body: { content: toContent(bodyContents) } }),
     response: Object.fromEntries(
-      Object.entries(answers).map(([status, answer]) => [status, describeAnswer(status, answer)]),
+      Object.entries(responses).map(([status, response]) => [
+        status,
+        describeResponse(status, response),
+      ]),
     ),
   };
 }
 
-function describeAnswer(status: string, answer: Answer) {
+function describeResponse(status: string, response: ResponseSchema) {
   const description = STATUS_CODES[status] ?? "Error";
-  if (answer === null) {
+  if (response === null) {
     return { description, type: "null" };
   }
-  const contents = isContents(answer) ? answer.contents : { [jsonType]: answer };
+  const contents = isContents(response) ? response.contents : { [jsonType]: response };
   return { description, content: toContent(contents) };
 }
 

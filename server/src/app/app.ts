@@ -44,15 +44,15 @@ import type { Store } from "../store/store.ts";
 import { addViewRoutes } from "../views/view-routes.ts";
 import { WorkThreads } from "../storage/work-threads.ts";
 import { addApiDocs } from "./api-docs.ts";
-import { checkLazily } from "../http/check-lazily.ts";
+import { createValidatorCompiler } from "../http/validator-compiler.ts";
 import { closeUnread } from "../http/close-unread.ts";
 import { JsonBoundsCheck } from "../bodies/json-bounds.ts";
 import { KeyGuard } from "../tenants/key-guard.ts";
-import { joinPieces, readChunks } from "../bodies/read-body.ts";
+import { joinChunks, readChunks } from "../bodies/read-body.ts";
 import { SignedLinks } from "../shares/signed-links.ts";
-import { addSafeHeaders, answerAllHere, answerBrokenRequest } from "../http/safe-headers.ts";
+import { addSafeHeaders, addProtocolErrorHandlers, sendParserError } from "../http/safe-headers.ts";
 import { SourceGuard } from "../http/source-guard.ts";
-import { writeLazily } from "../http/write-lazily.ts";
+import { createSerializerCompiler } from "../http/serializer-compiler.ts";
 
 export type App = ReturnType<typeof createApp>;
 
@@ -63,12 +63,14 @@ export function createApp(store: Store, settings: ServerSettings) {
   const work = new WorkThreads();
   const dependencies = { store, links: new SignedLinks() };
   const exports = new RunExports(store);
-  // Uploads are stored next to the database: on the same disk, so that there is space for what becomes part of it.
+  // Uploads are stored in the data folder, on the same disk as the database that their rows are added to.
   const folder = settings.dataDir === memoryDataDir ? tmpdir() : settings.dataDir;
   const app = fastify({
-    schemaController: { compilersFactory: { buildValidator: unused, buildSerializer: unused } },
+    schemaController: {
+      compilersFactory: { buildValidator: unusedCompiler, buildSerializer: unusedCompiler },
+    },
     bodyLimit: serverLimits.bodyBytesMax,
-    // The longest time for any body. Each kind of body has its own limit; see readChunks.
+    // The longest time limit of any body. Each kind of body also has a limit of its own; see readChunks.
     requestTimeout: serverLimits.uploadMs,
     connectionTimeout: serverLimits.idleSocketMs,
     keepAliveTimeout: serverLimits.keepAliveMs,
@@ -79,17 +81,17 @@ export function createApp(store: Store, settings: ServerSettings) {
     },
     return503OnClosing: false,
     forceCloseConnections: "idle",
-    // The path is malformed, or one of its segments is too long.
+    // Fastify calls this if the path is malformed, or if one of its segments is too long.
     frameworkErrors: (cause, _request, reply) => void sendError(cause, addSafeHeaders(reply)),
-    clientErrorHandler: answerBrokenRequest,
-    rewriteUrl: (request) => withoutPrefix(request.url ?? "/"),
+    clientErrorHandler: sendParserError,
+    rewriteUrl: (request) => stripPrefix(request.url ?? "/"),
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
-  app.setSerializerCompiler(writeLazily());
-  app.setValidatorCompiler(checkLazily());
+  app.setSerializerCompiler(createSerializerCompiler());
+  app.setValidatorCompiler(createValidatorCompiler());
   app.decorateRequest("tenantId", "");
-  answerAllHere(app);
+  addProtocolErrorHandlers(app);
   app.addHook("onRequest", ({ headers }, _reply, done) => {
     sources.checkSource(headers);
     done();
@@ -123,17 +125,17 @@ export function createApp(store: Store, settings: ServerSettings) {
     request.tenantId = await keys.checkKey(request.headers);
   };
   addApiDocs(app);
-  app.register(async (keyless: FastifyInstance) => {
-    keyless.addContentTypeParser("*", ({ raw }: FastifyRequest) =>
+  app.register(async (publicApp: FastifyInstance) => {
+    publicApp.addContentTypeParser("*", ({ raw }: FastifyRequest) =>
       parseBody(raw, serverLimits.openBodyBytes),
     );
-    addOpenRoutes(keyless, store);
-    addUiFeedbackFormRoutes(keyless, store);
-    addSharedRunRoutes(keyless, dependencies);
-    addSharedV2Routes(keyless, dependencies);
-    addSharedDatasetRoutes(keyless, dependencies);
-    addAttachmentRoutes(keyless, dependencies);
-    addUiRunExportRoute(keyless, exports);
+    addOpenRoutes(publicApp, store);
+    addUiFeedbackFormRoutes(publicApp, store);
+    addSharedRunRoutes(publicApp, dependencies);
+    addSharedV2Routes(publicApp, dependencies);
+    addSharedDatasetRoutes(publicApp, dependencies);
+    addAttachmentRoutes(publicApp, dependencies);
+    addUiRunExportRoute(publicApp, exports);
   });
   app.register(async (ingest: FastifyInstance) => {
     ingest.addHook("onRequest", checkKey);
@@ -167,11 +169,11 @@ export function createApp(store: Store, settings: ServerSettings) {
 }
 
 /**
- * In place of Fastify's own compilers of schemas, which the app replaces. Loading them would delay the start of the
+ * Placeholder for Fastify's own schema compilers, which the app replaces: loading them would delay the start of the
  * server by about 15 ms.
  */
-const unused = (): never => {
-  throw new Error("the app has its own compilers of schemas");
+const unusedCompiler = (): never => {
+  throw new Error("the app sets its own schema compilers");
 };
 
 /**
@@ -215,7 +217,7 @@ async function parseBody(request: IncomingMessage, bytesMax: number): Promise<un
     },
     { bytesMax, withinMs: serverLimits.requestMs, inflateRatioMax: serverLimits.inflateRatio },
   );
-  return parseJson(joinPieces(chunks));
+  return parseJson(joinChunks(chunks));
 }
 
 /** Adds routes that need no API key. */
@@ -247,7 +249,7 @@ function addRoutes(app: FastifyInstance, store: Store): void {
  * Clients use the paths with and without `/api/v1`. A client whose base URL ends with `/api/v1` requests
  * `/v1/platform/...` without a second `v1`.
  */
-const withoutPrefix = (url: string): string => {
+const stripPrefix = (url: string): string => {
   const path = url.replace(/^\/+api\/+v1(?=[/?]|$)/, "").replace(/^\/+platform\//, "/v1/platform/");
   return path.startsWith("/") ? path : `/${path}`;
 };

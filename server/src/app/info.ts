@@ -61,7 +61,7 @@ export const readInfo = ({
   },
 });
 
-/** `GET /`: for a person who opens the URL in a browser. */
+/** `GET /`: describes the server to a person who opens its URL in a browser. */
 export const readRoot = (baseUrl: string) => ({
   name: "millrace",
   version,

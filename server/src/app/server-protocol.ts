@@ -3,7 +3,10 @@ import type { ServerSettings } from "../model/options.ts";
 
 /** The `workerData` of the server thread. */
 export interface ServerThreadData extends ServerSettings {
-  /** Set to 1 once its files are closed. The host program waits for it when it can't wait for a message. */
+  /**
+   * The thread sets it to 1 once its files are closed. The host program waits for that at exit, when it can't receive
+   * messages.
+   */
   readonly ended: Int32Array<SharedArrayBuffer>;
 }
 

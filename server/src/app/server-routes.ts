@@ -16,8 +16,8 @@ export function addInfoRoutes(app: FastifyInstance, store: Store): void {
     ...route(endpoints.readInfo, {
       tag,
       summary: "Reads the capabilities of this server.",
-      keyless: true,
-      answer: infoSchema,
+      isPublic: true,
+      response: infoSchema,
     }),
     handler: async () => readInfo(store),
   });
@@ -29,7 +29,7 @@ export function addSettingsRoutes(app: FastifyInstance, store: Store): void {
     ...route(endpoints.readSettings, {
       tag,
       summary: "Reads the tenant that the key belongs to.",
-      answer: settingsSchema,
+      response: settingsSchema,
     }),
     handler: (request) => readSettings(store, request),
   });
@@ -38,7 +38,7 @@ export function addSettingsRoutes(app: FastifyInstance, store: Store): void {
       tag,
       summary: "Sets the name by which the tenant's public prompts are addressed.",
       body: handleBody,
-      answer: settingsSchema,
+      response: settingsSchema,
     }),
     handler: (request) => setTenantHandle(store, request),
   });

@@ -86,7 +86,7 @@ function sendFile(reply: FastifyReply, file: WebFile, knownTag?: string): Fastif
   return knownTag === etag ? reply.code(304).send() : reply.type(type).send(body);
 }
 
-/** Reads the files, about half a megabyte, into memory, by their URL path. */
+/** Reads the files of the UI, about half a megabyte, into memory. Returns them by URL path. */
 function readWeb(folder: string): ReadonlyMap<string, WebFile> {
   const files = new Map<string, WebFile>();
   if (!existsSync(join(folder, "index.html"))) {

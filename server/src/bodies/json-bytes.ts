@@ -17,9 +17,9 @@ plain[0x5c] = 0;
 const highBits = 0x80808080 | 0;
 
 /**
- * Whether one of four bytes is a quote, a backslash or a control character. Each term detects a small byte by the
- * borrow that a subtraction takes from the byte's highest bit. Flipping one bit first maps the quote right after
- * the control characters.
+ * Whether one of the four bytes in `word` is a quote, a backslash or a control character. Each term detects a small
+ * byte by the borrow that a subtraction takes from the byte's highest bit. Flipping one bit first maps the quote right
+ * after the control characters.
  */
 export function hasSpecial(word: number): boolean {
   const low = word ^ 0x02020202;

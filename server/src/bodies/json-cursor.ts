@@ -154,7 +154,7 @@ export class JsonCursor {
   #nameAt(at: number, index: number): CachedName {
     const { bytes } = this.#text;
     const cached = this.#cachedNames[index];
-    if (cached !== undefined && isAt(bytes, cached, at)) {
+    if (cached !== undefined && matchesAt(bytes, cached, at)) {
       return cached;
     }
     if (bytes[at] !== quote) {
@@ -169,8 +169,10 @@ export class JsonCursor {
   }
 }
 
-/** Whether the same name is at a position. The name ends with a quote, so a longer name does not match. */
-function isAt(bytes: Buffer, { from, length }: CachedName, at: number): boolean {
+/**
+ * Whether the text contains the cached name at a position. The name ends with a quote, so a longer name does not match.
+ */
+function matchesAt(bytes: Buffer, { from, length }: CachedName, at: number): boolean {
   let index = 0;
   while (index < length && bytes[from + index] === bytes[at + index]) {
     index += 1;

@@ -122,11 +122,11 @@ function skipScalar(text: JsonText, at: number): number {
 export function skipString(text: JsonText, from: number): number {
   const { bytes, view } = text;
   const end = bytes.length;
-  const lastWord = end - 4;
+  const lastWordStart = end - 4;
   let at = from + 1;
   for (;;) {
     // Skip four bytes at a time while none of them is special, then single bytes up to the special one.
-    while (at <= lastWord && !hasSpecial(view.getInt32(at))) {
+    while (at <= lastWordStart && !hasSpecial(view.getInt32(at))) {
       at += 4;
     }
     while (at < end && plain[bytes[at] ?? 0] === 1) {

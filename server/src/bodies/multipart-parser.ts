@@ -1,5 +1,5 @@
 import { RequestError } from "../model/errors.ts";
-import { releasePieces } from "./release-pieces.ts";
+import { releaseChunks } from "./release-chunks.ts";
 import { serverLimits } from "../model/options.ts";
 import { parsePartHead } from "./part-head.ts";
 import type { PartHead } from "./part-head.ts";
@@ -9,7 +9,7 @@ export interface Part {
   readonly name: string;
   readonly contentType: string;
   readonly bytes: Buffer;
-  /** Why the part is invalid. Its neighbours can still be valid. */
+  /** Why the part is invalid. The parts before and after it can still be valid. */
   readonly fault: string | undefined;
 }
 
@@ -83,7 +83,7 @@ export class MultipartParser {
   #consume(): void {
     const [first, ...laterChunks] = this.#pending;
     const data = laterChunks.length === 0 ? first : Buffer.concat(this.#pending);
-    releasePieces(laterChunks); // Parts may be slices of the first chunk.
+    releaseChunks(laterChunks); // Parts may be slices of the first chunk.
     let at = 0;
     for (let next: number | undefined = 0; data !== undefined && next !== undefined;) {
       at = next;
@@ -204,14 +204,16 @@ export class MultipartParser {
   }
 
   #emit({ name, contentType, length, fault }: PartHead, bytes: Buffer): void {
-    const isWrong = length !== undefined && length !== bytes.length;
-    const wrong = isWrong ? `announces ${length} bytes and has ${bytes.length}` : undefined;
-    const missing =
+    const isLengthWrong = length !== undefined && length !== bytes.length;
+    const wrongLength = isLengthWrong
+      ? `announces ${length} bytes and has ${bytes.length}`
+      : undefined;
+    const missingLength =
       length === undefined && this.#needsLengths
         ? "has no length, neither in Content-Type nor as Content-Length"
         : undefined;
     this.#state = { kind: "boundaryEnd" };
-    this.#onPart({ name, contentType, bytes, fault: fault ?? wrong ?? missing });
+    this.#onPart({ name, contentType, bytes, fault: fault ?? wrongLength ?? missingLength });
   }
 
   #wait(bytes: number): undefined {

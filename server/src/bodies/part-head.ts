@@ -14,7 +14,9 @@ export interface PartHead {
 export const mimeTypeOf = (contentType: string): string =>
   contentType.replace(/;\s*length=\d+/i, "");
 
-/** Headers must not contain these characters (RFC 9110, section 5.5). Also, the database cuts text off at a NUL. */
+/**
+ * Characters that headers must not contain (RFC 9110, section 5.5). The database would also cut a name off at a NUL.
+ */
 const forbiddenCharacters = /[\0\r\n]/;
 
 const namePattern = /(?:^|;)\s*name\s*=\s*(?:"([^"]*)"|([^\s;"]+))/i;

@@ -11,14 +11,14 @@ const zstdFactory = (zlib as { createZstdDecompress?: () => Transform }).createZ
 export const hasZstd = zstdFactory !== undefined;
 
 /** Reads a whole body and decompresses it. Returns it in chunks. @throws RequestError see {@link readChunks}. */
-export async function readPieces(request: IncomingMessage): Promise<readonly Buffer[]> {
+export async function readBodyChunks(request: IncomingMessage): Promise<readonly Buffer[]> {
   const chunks: Buffer[] = [];
   await readChunks(request, (chunk) => chunks.push(chunk));
   return chunks;
 }
 
 /** Joins chunks to one buffer; copies only if there are several. */
-export const joinPieces = (chunks: readonly Buffer[]): Buffer =>
+export const joinChunks = (chunks: readonly Buffer[]): Buffer =>
   chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks);
 
 /** Limits on a body. */
@@ -116,12 +116,13 @@ async function readPlain(source: Readable, { onChunk, bytesMax }: ChunkReceiver)
     if (size > bytesMax) {
       throw tooLarge("the body", bytesMax);
     }
-    await onlyPromise(onChunk(chunk));
+    await promiseOrUndefined(onChunk(chunk));
   }
 }
 
-/** Most receivers return no promise; then there is nothing to wait for. */
-const onlyPromise = (result: unknown): unknown => (result instanceof Promise ? result : undefined);
+/** Returns a promise unchanged, and `undefined` for any other result, which is not waited for. */
+const promiseOrUndefined = (result: unknown): unknown =>
+  result instanceof Promise ? result : undefined;
 
 async function readInflated(
   source: Readable,
@@ -148,7 +149,7 @@ async function readInflated(
           `the body decompresses to more than ${inflateRatioMax} times what was sent; send it uncompressed`,
         );
       }
-      await onlyPromise(onChunk(chunk));
+      await promiseOrUndefined(onChunk(chunk));
     }
   } catch (cause) {
     throw cause instanceof RequestError

@@ -3,7 +3,7 @@ import { parseTimeBound } from "../model/parse-time.ts";
 import { latestTag } from "./dataset-version.ts";
 import type { AsOf, Moment } from "./dataset-version.ts";
 import type { DatasetStore } from "./dataset-store.ts";
-import { first } from "../http/query-string.ts";
+import { firstValue } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 /**
@@ -18,12 +18,12 @@ export function parseAsOf(text: string): AsOf {
 
 /** Reads the query parameter `as_of`; `undefined` means the newest version. */
 export function readAsOf(query: QueryString, name = "as_of"): AsOf | undefined {
-  const text = first(query, name) ?? "";
+  const text = firstValue(query, name) ?? "";
   return text === "" || text === latestTag ? undefined : parseAsOf(text);
 }
 
 /**
- * Resolves a version reference to a time; `null` is the newest version.
+ * Resolves a version reference to a time; `null` means the newest version.
  *
  * @throws RequestError 404: no version has the tag.
  */

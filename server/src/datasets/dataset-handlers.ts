@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
-import { holdOpen } from "../http/hold-open.ts";
+import { disableIdleTimeout } from "../http/disable-idle-timeout.ts";
 import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
 import { microsOf } from "../model/parse-time.ts";
 import { dataTypes } from "./dataset.ts";
@@ -16,7 +16,7 @@ import { parseId, parseIds } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 const Name = Type.String({ minLength: 1, maxLength: 10_000 });
-const common = {
+const commonMembers = {
   description: Maybe(Type.String()),
   inputs_schema_definition: Maybe(JsonObject),
   outputs_schema_definition: Maybe(JsonObject),
@@ -25,7 +25,7 @@ const common = {
 
 /** Body of `POST /datasets`. Unknown members are ignored. */
 export const datasetBody = Type.Object({
-  ...common,
+  ...commonMembers,
   name: Name,
   id: Maybe(Type.String()),
   created_at: Maybe(Time),
@@ -36,7 +36,7 @@ export const datasetBody = Type.Object({
 
 /** Body of `PATCH /datasets/{id}`: omitted members keep their value; a schema that is null is removed. */
 export const datasetPatchBody = Type.Object({
-  ...common,
+  ...commonMembers,
   name: Maybe(Name),
   metadata: Maybe(JsonObject),
   baseline_experiment_id: Maybe(Type.String()),
@@ -85,7 +85,7 @@ export async function updateDataset(
   body: DatasetPatchBody,
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
 ): Promise<unknown> {
-  holdOpen(request, reply);
+  disableIdleTimeout(request, reply);
   const dataset = await findDataset(store, request);
   const changes: DatasetChanges = {
     fields: changedFields(body, dataset),
@@ -127,7 +127,7 @@ async function deleteAll(
   ids: readonly string[],
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
 ): Promise<readonly string[]> {
-  holdOpen(request, reply);
+  disableIdleTimeout(request, reply);
   const deleted = await store.write.datasets.deleteMany(request.tenantId, ids);
   await eraseDeleted(store);
   return deleted;

@@ -3,12 +3,12 @@ import { serverLimits } from "../model/options.ts";
 import { dataTypes } from "./dataset.ts";
 import type { DatasetOrder, DatasetQuery } from "./dataset.ts";
 import {
-  all,
-  first,
+  allValues,
+  firstValue,
   parseCount,
   parseIds,
   parseMetadata,
-  parseSwitch,
+  parseBoolean,
 } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
@@ -27,18 +27,18 @@ const orders: readonly DatasetOrder[] = [
  * @throws RequestError 422: a parameter has an invalid value.
  */
 export function parseDatasetQuery(query: QueryString): DatasetQuery {
-  const types = all(query, "data_type");
+  const types = allValues(query, "data_type");
   const parsed = {
     ids: parseIds(query, "id"),
-    name: first(query, "name"),
-    nameContains: first(query, "name_contains"),
+    name: firstValue(query, "name"),
+    nameContains: firstValue(query, "name_contains"),
     dataTypes: types?.map((type) => parseOneOf(type, dataTypes, "data_type")),
     metadata: parseMetadata(query),
   };
   return {
     ...Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== undefined)),
-    order: parseOneOf(first(query, "sort_by") ?? "last_session_start_time", orders, "sort_by"),
-    isDescending: parseSwitch(query, "sort_by_desc") ?? true,
+    order: parseOneOf(firstValue(query, "sort_by") ?? "last_session_start_time", orders, "sort_by"),
+    isDescending: parseBoolean(query, "sort_by_desc") ?? true,
     ...parsePage(query),
   };
 }

@@ -9,7 +9,7 @@ import type {
 } from "./dataset.ts";
 import type { AsOf, DatasetVersion, Moment } from "./dataset-version.ts";
 import { hasMetadata } from "../projects/project.ts";
-import { DatasetLedger } from "./dataset-ledger.ts";
+import { DatasetVersionTable } from "./dataset-version-table.ts";
 import { datasetSelection, parseDatasetRow } from "./dataset-row.ts";
 import { keysOfId } from "./examples/sqlite/example-places.ts";
 import { withinDeadline } from "../storage/sqlite/query-clock.ts";
@@ -29,12 +29,12 @@ const orderColumns = {
 /** Queries datasets and their versions. */
 export class DatasetReader implements DatasetReads {
   readonly #db: Connection;
-  readonly #ledger: DatasetLedger;
+  readonly #ledger: DatasetVersionTable;
   readonly #statements;
 
   constructor(db: Connection) {
     this.#db = db;
-    this.#ledger = new DatasetLedger(db);
+    this.#ledger = new DatasetVersionTable(db);
     const exampleRows = `examples WHERE key IN (${keysOfId("?4")}) AND id = ?4 AND +dataset_id = ?1`;
     this.#statements = {
       findShared: db.prepare(`${datasetSelection} AND d.share_digest = ? GROUP BY d.id`).raw(),

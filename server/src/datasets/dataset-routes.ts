@@ -1,4 +1,4 @@
-import type { Linked } from "../shares/signed-links.ts";
+import type { WithLinks } from "../shares/signed-links.ts";
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "millrace/model";
 import type { Static } from "typebox";
@@ -70,12 +70,12 @@ export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): voi
         sort_by_desc: "true (the default) or false.",
         ...paging,
       },
-      answer: datasetListSchema,
+      response: datasetListSchema,
     }),
     handler: (request) => listDatasets(store, request),
   });
   app.route({
-    ...route(endpoints.readDataset, { tag, summary: "Reads a dataset.", answer: datasetSchema }),
+    ...route(endpoints.readDataset, { tag, summary: "Reads a dataset.", response: datasetSchema }),
     handler: (request) => readDataset(store, request),
   });
   app.route<{ Body: DatasetBody }>({
@@ -83,7 +83,7 @@ export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): voi
       tag,
       summary: "Creates a dataset; 409 if the name is taken.",
       body: datasetBody,
-      answer: datasetSchema,
+      response: datasetSchema,
     }),
     handler: (request) => createDataset(store, request.body, request),
   });
@@ -93,7 +93,7 @@ export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): voi
       summary:
         "Updates the given fields; null removes a schema. 422 if examples do not match a new schema.",
       body: datasetPatchBody,
-      answer: datasetSchema,
+      response: datasetSchema,
     }),
     handler: (request, reply) => updateDataset(store, request.body, { request, reply }),
   });
@@ -101,7 +101,7 @@ export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): voi
     ...route(endpoints.deleteDataset, {
       tag,
       summary: "Deletes a dataset with its examples and versions.",
-      answer: Deleted,
+      response: Deleted,
     }),
     handler: (request, reply) => deleteDataset(store, request, reply),
   });
@@ -110,7 +110,7 @@ export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): voi
       tag,
       summary: "Deletes datasets; ids that do not exist are skipped.",
       query: { dataset_ids: "Dataset id; may be repeated." },
-      answer: deletedDatasetsSchema,
+      response: deletedDatasetsSchema,
     }),
     handler: (request, reply) => deleteDatasets(store, request, reply),
   });
@@ -123,7 +123,7 @@ function addShareRoutes(app: FastifyInstance, store: DatasetStore): void {
     ...route(endpoints.readDatasetShare, {
       tag,
       summary: "Reads the share of a dataset; null if it is not shared.",
-      answer: maybeDatasetShareSchema,
+      response: maybeDatasetShareSchema,
     }),
     handler: (request, reply) => readDatasetShare(store, request, reply),
   });
@@ -131,7 +131,7 @@ function addShareRoutes(app: FastifyInstance, store: DatasetStore): void {
     ...route(endpoints.shareDataset, {
       tag,
       summary: "Shares a dataset: anyone who has the token can read it and its examples.",
-      answer: datasetShareSchema,
+      response: datasetShareSchema,
     }),
     handler: (request) => shareDataset(store, request),
   });
@@ -139,7 +139,7 @@ function addShareRoutes(app: FastifyInstance, store: DatasetStore): void {
     ...route(endpoints.unshareDataset, {
       tag,
       summary: "Stops sharing a dataset.",
-      answer: unsharedDatasetSchema,
+      response: unsharedDatasetSchema,
     }),
     handler: (request) => unshareDataset(store, request),
   });
@@ -157,7 +157,7 @@ function addExportRoutes(app: FastifyInstance, store: DatasetStore): void {
       summary:
         "Exports JSON Lines for OpenAI fine-tuning, one {messages} object per example. 422 if an example can't be converted.",
       query: exportQuery,
-      answer: { contents: jsonLines },
+      response: { contents: jsonLines },
     }),
     handler: (request, reply) => exportDatasetOpenAi(store, request, reply),
   });
@@ -166,7 +166,7 @@ function addExportRoutes(app: FastifyInstance, store: DatasetStore): void {
       tag,
       summary: "Exports CSV with a column for each member of the inputs and of the outputs.",
       query: exportQuery,
-      answer: { contents: csvText },
+      response: { contents: csvText },
     }),
     handler: (request, reply) => exportDatasetCsv(store, request, reply),
   });
@@ -175,7 +175,7 @@ function addExportRoutes(app: FastifyInstance, store: DatasetStore): void {
       tag,
       summary: "Exports JSON Lines, one object per example.",
       query: exportQuery,
-      answer: { contents: jsonLines },
+      response: { contents: jsonLines },
     }),
     handler: (request, reply) => exportDatasetJsonl(store, request, reply),
   });
@@ -184,7 +184,7 @@ function addExportRoutes(app: FastifyInstance, store: DatasetStore): void {
 /** Routes of the example search. */
 export function addDatasetSearchRoutes(
   app: FastifyInstance,
-  dependencies: Linked<DatasetStore>,
+  dependencies: WithLinks<DatasetStore>,
 ): void {
   app.route<{ Body: Static<typeof indexBody> | undefined }>({
     ...route(endpoints.indexDataset, {
@@ -192,7 +192,7 @@ export function addDatasetSearchRoutes(
       summary:
         "Indexes the inputs of a version for search; with latest, the index follows new versions.",
       body: indexBody,
-      answer: datasetIndexSchema,
+      response: datasetIndexSchema,
     }),
     handler: (request, reply) => indexDataset(dependencies.store, request, reply),
   });
@@ -202,7 +202,7 @@ export function addDatasetSearchRoutes(
       summary:
         "Finds examples with similar inputs, best match first; 400 if the dataset is not indexed.",
       body: searchBody,
-      answer: foundExamplesSchema,
+      response: foundExamplesSchema,
     }),
     handler: (request, reply) => searchDataset(dependencies, request.body, { request, reply }),
   });
@@ -218,8 +218,8 @@ export function addUploadRoutes(
       tag,
       summary:
         "Creates a dataset from a CSV file. Form fields: file, input_keys, output_keys, metadata_keys, name, description, data_type.",
-      received: { "multipart/form-data": datasetUploadSchema },
-      answer: datasetSchema,
+      bodyContents: { "multipart/form-data": datasetUploadSchema },
+      response: datasetSchema,
     }),
     handler: (request, reply) => uploadDataset(dependencies, request, reply),
   });
@@ -228,14 +228,14 @@ export function addUploadRoutes(
 /** Routes of shared datasets, which need no API key. */
 export function addSharedDatasetRoutes(
   app: FastifyInstance,
-  dependencies: Linked<DatasetStore>,
+  dependencies: WithLinks<DatasetStore>,
 ): void {
   app.route({
     ...route(endpoints.readSharedDataset, {
       tag,
       summary: "Reads a shared dataset.",
-      keyless: true,
-      answer: sharedDatasetSchema,
+      isPublic: true,
+      response: sharedDatasetSchema,
     }),
     handler: (request) => readSharedDataset(dependencies.store, request),
   });
@@ -244,8 +244,8 @@ export function addSharedDatasetRoutes(
       tag,
       summary: "Lists the examples of a shared dataset.",
       query: exampleFilters,
-      keyless: true,
-      answer: exampleListSchema,
+      isPublic: true,
+      response: exampleListSchema,
     }),
     handler: (request, reply) => listSharedExamples(dependencies, request, reply),
   });
@@ -254,8 +254,8 @@ export function addSharedDatasetRoutes(
       tag,
       summary: "Counts the examples of a shared dataset.",
       query: exampleFilters,
-      keyless: true,
-      answer: exampleCountSchema,
+      isPublic: true,
+      response: exampleCountSchema,
     }),
     handler: (request) => countSharedExamples(dependencies, request),
   });

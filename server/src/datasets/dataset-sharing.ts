@@ -1,4 +1,4 @@
-import type { Linked } from "../shares/signed-links.ts";
+import type { WithLinks } from "../shares/signed-links.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../model/errors.ts";
 import type { Dataset } from "./dataset.ts";
@@ -53,7 +53,7 @@ export async function readSharedDataset(
 
 /** `GET /public/{token}/examples`. */
 export async function listSharedExamples(
-  { store, links }: Linked<DatasetStore>,
+  { store, links }: WithLinks<DatasetStore>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -72,7 +72,7 @@ export async function listSharedExamples(
 
 /** `GET /public/{token}/examples/count`. */
 export async function countSharedExamples(
-  { store }: Linked<DatasetStore>,
+  { store }: WithLinks<DatasetStore>,
   request: FastifyRequest,
 ): Promise<number> {
   const query = request.query as QueryString;

@@ -5,12 +5,12 @@ import { parseRows } from "../storage/sqlite/rows.ts";
 import type { DatasetWriteDependencies } from "./dataset-writing.ts";
 import type { TenantKeyWriter } from "../storage/sqlite/tenant-keys.ts";
 
-/** Statements that delete what belongs to a dataset, in an order that keeps references valid. */
+/** Statements that delete the contents of a dataset, in an order that keeps references valid. */
 const deleteContents = [
   ...["dataset_versions", "dataset_tags", "example_blobs", "examples"].map(
     (table) => `DELETE FROM ${table} WHERE dataset_id = ?`,
   ),
-  // Another tenant's rows may refer to the same id; those must stay.
+  // Rows of another tenant may refer to the same id. They must stay.
   `DELETE FROM comparative_experiments WHERE (tenant_id, comparative_id) IN (
      SELECT c.tenant_id, c.id FROM comparatives c JOIN datasets d ON d.id = c.dataset_id AND d.tenant_id = c.tenant_id
      WHERE d.id = ?)`,
@@ -64,7 +64,7 @@ export class DatasetTable {
   insert(tenantId: string, draft: DatasetDraft, state: "ready" | "unready"): string {
     const { createdMicros } = draft;
     const key = this.#keys.keyOf("dataset", tenantId, draft.id);
-    this.assertFree(tenantId, key, draft.name);
+    this.assertNameUnused(tenantId, key, draft.name);
     const [owner] = parseRows(this.#statements.findTenant.all([key]));
     if (owner?.[0] === tenantId) {
       throw new RequestError(409, "Dataset with this id already exists.");
@@ -92,7 +92,7 @@ export class DatasetTable {
    *
    * @throws RequestError 409: another dataset has the name.
    */
-  assertFree(tenantId: string, id: string, name: string): void {
+  assertNameUnused(tenantId: string, id: string, name: string): void {
     if (this.#statements.findName.all([tenantId, JSON.stringify(name), id]).length > 0) {
       throw new RequestError(409, "Dataset with this name already exists.");
     }

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
-import { holdOpen } from "../http/hold-open.ts";
+import { disableIdleTimeout } from "../http/disable-idle-timeout.ts";
 import { latestTag } from "./dataset-version.ts";
 import type { Moment } from "./dataset-version.ts";
 import type { DatasetStore } from "./dataset-store.ts";
@@ -10,7 +10,7 @@ import { toVersionJson } from "./dataset-json.ts";
 import { findMoment, parseAsOf, readAsOf } from "./as-of.ts";
 import { datasetIdOf, findDataset } from "./dataset-handlers.ts";
 import { parsePage } from "./dataset-query.ts";
-import { first, parseId } from "../http/query-string.ts";
+import { firstValue, parseId } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 /** `GET /datasets/{id}/versions`: newest first. */
@@ -20,7 +20,7 @@ export async function listDatasetVersions(
 ): Promise<unknown> {
   const query = request.query as QueryString;
   const { id } = await findDataset(store, request);
-  const [search, example] = [first(query, "search"), first(query, "example")];
+  const [search, example] = [firstValue(query, "search"), firstValue(query, "example")];
   const versions = await store.read.datasets.listVersions(request.tenantId, id, {
     ...(search !== undefined && search !== "" && { search }),
     ...(example !== undefined && example !== "" && { exampleId: parseId(example, "example") }),
@@ -36,8 +36,8 @@ export async function readDatasetVersion(
 ): Promise<unknown> {
   const query = request.query as QueryString;
   const { id } = await findDataset(store, request);
-  const asOf = first(query, "as_of") ?? "";
-  const tag = first(query, "tag") ?? "";
+  const asOf = firstValue(query, "as_of") ?? "";
+  const tag = firstValue(query, "tag") ?? "";
   if (asOf !== "" && tag !== "") {
     throw new RequestError(422, "pass as_of or tag, not both");
   }
@@ -63,12 +63,12 @@ export async function diffDatasetVersions(
   const query = request.query as QueryString;
   const dataset = await findDataset(store, request);
   const readMoment = (name: string): Promise<Moment> => {
-    if ((first(query, name) ?? "") === "") {
+    if ((firstValue(query, name) ?? "") === "") {
       throw new RequestError(422, `${name} is missing: pass a time or a tag`);
     }
     return findMoment(store, dataset, readAsOf(query, name));
   };
-  // Sequential: if both ran at once and both failed, the second rejection would be unhandled.
+  // Await one after the other: if both ran at once and both failed, the second rejection would be unhandled.
   const from = await readMoment("from_version");
   const to = await readMoment("to_version");
   const diff = await store.read.datasets.diff(request.tenantId, dataset.id, { from, to });
@@ -127,7 +127,7 @@ export async function updateDatasetSplits(
   body: Static<typeof splitsBody>,
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
 ): Promise<unknown> {
-  holdOpen(request, reply);
+  disableIdleTimeout(request, reply);
   return store.write.largeExamples.updateSplits(request.tenantId, datasetIdOf(request), {
     name: body.split_name,
     exampleIds: body.examples.map((id) => parseId(id, "examples")),

@@ -35,7 +35,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
         example: "Id of an example; only versions that changed it.",
         ...paging,
       },
-      answer: datasetVersionsSchema,
+      response: datasetVersionsSchema,
     }),
     handler: (request) => listDatasetVersions(store, request),
   });
@@ -44,7 +44,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
       tag,
       summary: "Reads the version of a tag, or the newest at or before a time.",
       query: { as_of: "A time, or a tag.", tag: "A tag." },
-      answer: datasetVersionSchema,
+      response: datasetVersionSchema,
     }),
     handler: (request) => readDatasetVersion(store, request),
   });
@@ -53,7 +53,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
       tag,
       summary: "Lists the ids of examples that differ between two versions.",
       query: { from_version: "A time or a tag.", to_version: "A time or a tag." },
-      answer: datasetDiffSchema,
+      response: datasetDiffSchema,
     }),
     handler: (request) => diffDatasetVersions(store, request),
   });
@@ -62,7 +62,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
       tag,
       summary: "Tags a version; moves the tag if another version has it.",
       body: tagBody,
-      answer: datasetVersionSchema,
+      response: datasetVersionSchema,
     }),
     handler: (request) => tagDatasetVersion(store, request.body, request),
   });
@@ -71,7 +71,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
       tag,
       summary: "Lists the names of the splits.",
       query: asOf,
-      answer: splitNamesSchema,
+      response: splitNamesSchema,
     }),
     handler: (request) => listDatasetSplits(store, request),
   });
@@ -80,7 +80,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
       tag,
       summary: "Adds examples to a split, or removes them; returns the ids of those that changed.",
       body: splitsBody,
-      answer: changedExamplesSchema,
+      response: changedExamplesSchema,
     }),
     handler: (request, reply) => updateDatasetSplits(store, request.body, { request, reply }),
   });

@@ -52,7 +52,7 @@ export class DatasetWriter implements DatasetWrites {
   create(tenantId: string, draft: DatasetDraft): Dataset {
     this.#dependencies.schemas.assertSchemas(draft);
     const key = this.#table.insert(tenantId, draft, "ready");
-    return toIds(tenantId, this.#dependencies.ledger.read(tenantId, key));
+    return toIds(tenantId, this.#dependencies.versions.read(tenantId, key));
   }
 
   update(
@@ -60,8 +60,8 @@ export class DatasetWriter implements DatasetWrites {
     id: string,
     { fields, examples: changes }: DatasetChanges,
   ): LongWrite<Dataset> {
-    const dataset = { ...this.#dependencies.ledger.read(tenantId, id), ...fields };
-    this.#table.assertFree(tenantId, id, dataset.name);
+    const dataset = { ...this.#dependencies.versions.read(tenantId, id), ...fields };
+    this.#table.assertNameUnused(tenantId, id, dataset.name);
     return this.#examples.updateWith(tenantId, {
       dataset,
       changes,
@@ -71,7 +71,7 @@ export class DatasetWriter implements DatasetWrites {
   }
 
   deleteMany(tenantId: string, ids: readonly string[]): readonly string[] {
-    const found = [...new Set(ids)].filter((id) => this.#dependencies.ledger.find(tenantId, id));
+    const found = [...new Set(ids)].filter((id) => this.#dependencies.versions.find(tenantId, id));
     if (found.length === 0) {
       throw new RequestError(404, "Dataset not found");
     }
@@ -98,7 +98,7 @@ export class DatasetWriter implements DatasetWrites {
   }
 
   share(tenantId: string, id: string): string {
-    const existing = readToken(this.#dependencies.ledger.read(tenantId, id).shareToken);
+    const existing = readToken(this.#dependencies.versions.read(tenantId, id).shareToken);
     if (existing !== null) {
       return existing;
     }
@@ -108,20 +108,20 @@ export class DatasetWriter implements DatasetWrites {
   }
 
   unshare(tenantId: string, id: string): void {
-    this.#dependencies.ledger.read(tenantId, id);
+    this.#dependencies.versions.read(tenantId, id);
     this.#statements.dropToken.run([id]);
   }
 
   tag(tenantId: string, id: string, { asOf, tag }: { asOf: AsOf; tag: string }): DatasetVersion {
-    const { ledger } = this.#dependencies;
-    const dataset = ledger.read(tenantId, id);
+    const { versions } = this.#dependencies;
+    const dataset = versions.read(tenantId, id);
     const version = this.#readVersion(dataset, asOf);
     this.#statements.setTag.run([tenantId, id, JSON.stringify(tag), version.micros]);
-    return { micros: version.micros, tags: ledger.tagsAt(dataset, version.micros) };
+    return { micros: version.micros, tags: versions.tagsAt(dataset, version.micros) };
   }
 
   beginIndex(tenantId: string, id: string, tag: string): IndexPosition {
-    const dataset = this.#dependencies.ledger.read(tenantId, id);
+    const dataset = this.#dependencies.versions.read(tenantId, id);
     const micros =
       tag === latestTag ? null : this.#readVersion(dataset, { kind: "tag", tag }).micros;
     this.#dependencies.index.begin(dataset, tag, micros);
@@ -134,7 +134,7 @@ export class DatasetWriter implements DatasetWrites {
     id: string,
     { after, lastKey }: IndexPosition,
   ): IndexPosition | undefined {
-    const dataset = this.#dependencies.ledger.read(tenantId, id);
+    const dataset = this.#dependencies.versions.read(tenantId, id);
     const moment = dataset.index?.micros ?? null;
     const next = this.#dependencies.index.extend(dataset, {
       after,
@@ -146,7 +146,7 @@ export class DatasetWriter implements DatasetWrites {
   }
 
   #readVersion(dataset: Dataset, asOf: AsOf): DatasetVersion {
-    const version = this.#dependencies.ledger.findVersion(dataset, asOf);
+    const version = this.#dependencies.versions.findVersion(dataset, asOf);
     if (version === undefined) {
       throw new RequestError(404, "Dataset version not found");
     }

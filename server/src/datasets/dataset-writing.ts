@@ -1,4 +1,4 @@
-import { DatasetLedger } from "./dataset-ledger.ts";
+import { DatasetVersionTable } from "./dataset-version-table.ts";
 import { ExampleIndex } from "./examples/sqlite/example-index.ts";
 import { ExampleTable } from "./examples/sqlite/example-table.ts";
 import { SchemaProofs } from "./examples/sqlite/schema-proofs.ts";
@@ -11,7 +11,7 @@ import type { TenantKeyWriter } from "../storage/sqlite/tenant-keys.ts";
 export interface DatasetWriteDependencies {
   readonly db: Connection;
   readonly keys: TenantKeyWriter;
-  readonly ledger: DatasetLedger;
+  readonly versions: DatasetVersionTable;
   readonly table: ExampleTable;
   readonly index: ExampleIndex;
   readonly schemas: SchemaProofs;
@@ -23,7 +23,7 @@ export const createDatasetWriteDependencies = (
 ): DatasetWriteDependencies => ({
   db,
   keys,
-  ledger: new DatasetLedger(db),
+  versions: new DatasetVersionTable(db),
   table: new ExampleTable(db),
   index: new ExampleIndex(db),
   schemas: new SchemaProofs(),

@@ -7,7 +7,9 @@ type JsonObject = Readonly<Record<string, unknown>>;
 
 export const dataTypes = ["kv", "llm", "chat"] as const;
 
-/** The form of the examples: arbitrary members, one text in and one out, or chat messages. */
+/**
+ * The form of the examples: `kv` has arbitrary members, `llm` one input string and one output string, `chat` messages.
+ */
 export type DataType = (typeof dataTypes)[number];
 
 /** The fields of a dataset that a caller writes. */
@@ -108,7 +110,7 @@ export interface DatasetQuery {
 export interface VersionQuery {
   /** Part of a tag. */
   readonly search?: string;
-  /** Only versions that changed this example. */
+  /** Selects only versions that changed this example. */
   readonly exampleId?: string;
   readonly limit: number;
   readonly offset: number;
@@ -121,7 +123,7 @@ export interface DatasetReads {
   findShared(token: string): Dataset | undefined;
   /** Finds the version of a tag, or the newest version at or before a time, of a dataset of the tenant. */
   findVersion(tenantId: string, id: string, asOf: AsOf): DatasetVersion | undefined;
-  /** Newest first. */
+  /** Lists the versions, the newest first. */
   listVersions(tenantId: string, id: string, query: VersionQuery): readonly DatasetVersion[];
   diff(tenantId: string, id: string, moments: { from: Moment; to: Moment }): DatasetDiff;
   /** Returns the number of differences of each kind, and one page of them. */

@@ -1,7 +1,7 @@
 import type { ExampleImportTask } from "./examples/example-tasks.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { holdOpen } from "../http/hold-open.ts";
-import { joinPieces, readPieces, isLarge } from "../bodies/read-body.ts";
+import { disableIdleTimeout } from "../http/disable-idle-timeout.ts";
+import { joinChunks, readBodyChunks, isLarge } from "../bodies/read-body.ts";
 import { serverLimits } from "../model/options.ts";
 import { differences } from "./dataset.ts";
 import type { Moment } from "./dataset-version.ts";
@@ -9,13 +9,13 @@ import type { ExamplePreview } from "./examples/example.ts";
 import type { DatasetStore } from "./dataset-store.ts";
 import { toPreviewJson } from "./examples/example-preview-json.ts";
 import { toIso } from "../http/wire-text.ts";
-import { parseImport } from "./examples/take-examples.ts";
+import { parseImport } from "./examples/parse-examples.ts";
 import type { WorkThreads } from "../storage/work-threads.ts";
 import { findMoment, readAsOf } from "./as-of.ts";
 import { datasetIdOf, findDataset } from "./dataset-handlers.ts";
 import { parseOneOf, parsePage } from "./dataset-query.ts";
 import { parseExampleQuery } from "./examples/example-query.ts";
-import { first } from "../http/query-string.ts";
+import { firstValue } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 /** `GET /ui/datasets/{id}/examples`: previews of examples, bounded in size whatever the examples hold. */
@@ -46,7 +46,7 @@ export async function previewDatasetDiff(
   const dataset = await findDataset(store, request);
   const from = await findMoment(store, dataset, readAsOf(query, "from"));
   const to = await findMoment(store, dataset, readAsOf(query, "to"));
-  const kind = first(query, "kind") ?? "";
+  const kind = firstValue(query, "kind") ?? "";
   const { counts, changes } = await store.read.datasets.diffPage(request.tenantId, dataset.id, {
     from,
     to,
@@ -98,14 +98,14 @@ export async function importExamples(
 ): Promise<FastifyReply> {
   const { tenantId } = request;
   const { id: datasetId } = await findDataset(store, request);
-  const pieces = await readPieces(request.raw);
-  holdOpen(request, reply);
-  const parsed = isLarge(pieces, serverLimits.largeExamplesBytes)
-    ? await work.run<ExampleImportTask>(tenantId, { kind: "exampleImport", pieces, datasetId })
-    : parseImport(datasetId, joinPieces(pieces));
+  const chunks = await readBodyChunks(request.raw);
+  disableIdleTimeout(request, reply);
+  const parsed = isLarge(chunks, serverLimits.largeExamplesBytes)
+    ? await work.run<ExampleImportTask>(tenantId, { kind: "exampleImport", chunks, datasetId })
+    : parseImport(datasetId, joinChunks(chunks));
   const written = await store.write.largeExamples.import(tenantId, datasetId, parsed.parts);
   const indexes = new Map(parsed.rows);
-  const misfits = Object.entries(written.rejected).map(([id, reason]) => ({
+  const invalidRows = Object.entries(written.rejected).map(([id, reason]) => ({
     index: indexes.get(id) ?? 0,
     reason,
   }));
@@ -113,6 +113,6 @@ export async function importExamples(
   return reply.send({
     count: written.count,
     as_of: micros === undefined ? null : toIso(micros),
-    rejected: [...parsed.rejected, ...misfits].toSorted((a, b) => a.index - b.index),
+    rejected: [...parsed.rejected, ...invalidRows].toSorted((a, b) => a.index - b.index),
   });
 }

@@ -1,16 +1,19 @@
 import type { Dataset } from "./dataset.ts";
-import type { DatasetLedger } from "./dataset-ledger.ts";
+import type { DatasetVersionTable } from "./dataset-version-table.ts";
 import type { ExampleIndex } from "./examples/sqlite/example-index.ts";
 import type { CurrentExample, ExampleRow, ExampleTable } from "./examples/sqlite/example-table.ts";
 
 interface VersionDraftTables {
   readonly dataset: Dataset;
-  readonly ledger: DatasetLedger;
+  readonly versions: DatasetVersionTable;
   readonly table: ExampleTable;
   readonly index: ExampleIndex;
 }
 
-/** A dataset version that is being written: it adds rows and ends rows. */
+/**
+ * A dataset version that is being written. It adds rows that are valid from this version on, and ends others that are
+ * no longer valid.
+ */
 export class VersionDraft {
   readonly micros: number;
   readonly #dependencies: VersionDraftTables;
@@ -19,7 +22,7 @@ export class VersionDraft {
 
   constructor(dependencies: VersionDraftTables, requestedMicros?: number) {
     this.#dependencies = dependencies;
-    this.micros = dependencies.ledger.nextVersion(dependencies.dataset, requestedMicros);
+    this.micros = dependencies.versions.nextVersion(dependencies.dataset, requestedMicros);
   }
 
   /** Adds a row that is valid from this version on. */
@@ -35,7 +38,7 @@ export class VersionDraft {
     };
   }
 
-  /** Ends the row of the key: it is not valid from this version on. */
+  /** Ends the row with this key: from this version on, it is no longer valid. */
   end(key: number): void {
     this.#dependencies.table.end(key, this.micros);
     this.#removed.push(key);
@@ -48,9 +51,9 @@ export class VersionDraft {
   }
 
   finish(): void {
-    const { dataset, ledger, table, index } = this.#dependencies;
+    const { dataset, versions, table, index } = this.#dependencies;
     table.indexNewIds();
     index.change(dataset, { added: this.#added, removed: this.#removed });
-    ledger.addVersion(dataset, this.micros, this.#added.length - this.#removed.length);
+    versions.addVersion(dataset, this.micros, this.#added.length - this.#removed.length);
   }
 }

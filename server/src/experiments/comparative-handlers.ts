@@ -11,7 +11,7 @@ import type { FeedbackStats } from "../runs/run-feedback.ts";
 import type { ExperimentStore } from "./experiment-store.ts";
 import { toIso } from "../http/wire-text.ts";
 import { datasetIdOf, findDataset } from "../datasets/dataset-handlers.ts";
-import { first, parseId, parseIds, parsePage, parseSwitch } from "../http/query-string.ts";
+import { firstValue, parseId, parseIds, parsePage, parseBoolean } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 /** Body of `POST /datasets/comparative`. Unknown members are ignored. */
@@ -71,15 +71,15 @@ export async function listComparatives(
 function parseQuery(datasetId: string, query: QueryString): ComparativeQuery {
   const parsed = {
     ids: parseIds(query, "id"),
-    name: first(query, "name"),
-    nameContains: first(query, "name_contains"),
+    name: firstValue(query, "name"),
+    nameContains: firstValue(query, "name_contains"),
   };
   return {
     ...Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== undefined)),
     ...parsePage(query),
     datasetId,
-    sortBy: parseColumn(first(query, "sort_by") ?? "created_at"),
-    isDescending: parseSwitch(query, "sort_by_desc") ?? true,
+    sortBy: parseColumn(firstValue(query, "sort_by") ?? "created_at"),
+    isDescending: parseBoolean(query, "sort_by_desc") ?? true,
   };
 }
 

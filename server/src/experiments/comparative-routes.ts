@@ -1,4 +1,4 @@
-import type { Linked } from "../shares/signed-links.ts";
+import type { WithLinks } from "../shares/signed-links.ts";
 import type { FastifyInstance } from "fastify";
 import { endpoints, uiEndpoints } from "millrace/model";
 import { compareExperiments, comparisonBody } from "./comparison-handlers.ts";
@@ -25,7 +25,7 @@ export function addComparativeRoutes(app: FastifyInstance, store: ExperimentStor
       summary:
         "Creates a comparison of experiments on one dataset. Repeating the request with the same id and content changes nothing.",
       body: comparativeBody,
-      answer: comparativeSchema,
+      response: comparativeSchema,
     }),
     handler: (request) => createComparative(store, request),
   });
@@ -42,7 +42,7 @@ export function addComparativeRoutes(app: FastifyInstance, store: ExperimentStor
         limit: "Maximum number of items, 1 to 100; default 100.",
         offset: "Number of items to skip.",
       },
-      answer: comparativeListSchema,
+      response: comparativeListSchema,
     }),
     handler: (request) => listComparatives(store, request),
   });
@@ -62,14 +62,14 @@ export function addComparativeRoutes(app: FastifyInstance, store: ExperimentStor
  */
 export function addDatasetRunRoutes(
   app: FastifyInstance,
-  dependencies: Linked<ExperimentStore>,
+  dependencies: WithLinks<ExperimentStore>,
 ): void {
   app.route<{ Body: DatasetRunsBody }>({
     ...route(endpoints.readDatasetRuns, {
       tag: "datasets",
       summary: "Lists examples, each with the runs of the given sessions on it.",
       body: datasetRunsBody,
-      answer: datasetRunsSchema,
+      response: datasetRunsSchema,
     }),
     handler: (request, reply) => readDatasetRuns(dependencies, request, reply),
   });

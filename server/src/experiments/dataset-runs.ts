@@ -1,4 +1,4 @@
-import type { Linked } from "../shares/signed-links.ts";
+import type { WithLinks } from "../shares/signed-links.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
@@ -20,7 +20,7 @@ import { findDataset } from "../datasets/dataset-handlers.ts";
 import { linkFor, sendJson } from "../datasets/examples/example-handlers.ts";
 import { linkRunFiles } from "../runs/handlers/run-handlers.ts";
 import { readFilter } from "../filter/filter-parameter.ts";
-import { first, parseId } from "../http/query-string.ts";
+import { firstValue, parseId } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 /** Body of `POST /datasets/{id}/runs`. Unknown members are ignored. */
@@ -39,12 +39,12 @@ export type DatasetRunsBody = Static<typeof datasetRunsBody>;
 
 /** `POST /datasets/{id}/runs`: examples in the order of creation, each with the root runs of the sessions on it. */
 export async function readDatasetRuns(
-  { store, links }: Linked<ExperimentStore>,
+  { store, links }: WithLinks<ExperimentStore>,
   request: FastifyRequest<{ Body: DatasetRunsBody }>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { body, tenantId } = request;
-  if ((first(request.query as QueryString, "format") ?? "") !== "") {
+  if ((firstValue(request.query as QueryString, "format") ?? "") !== "") {
     throw new RequestError(422, "format is not supported: remove it; the response is JSON");
   }
   const { id: datasetId } = await findDataset(store, request);
@@ -107,7 +107,7 @@ async function listRuns(
 
 /** Serializes the runs and groups them by the example that they were run on. */
 async function groupRuns(
-  { store, links }: Linked<ExperimentStore>,
+  { store, links }: WithLinks<ExperimentStore>,
   request: FastifyRequest<{ Body: DatasetRunsBody }>,
   runs: readonly StoredRun[],
 ): Promise<ReadonlyMap<string, readonly string[]>> {

@@ -6,7 +6,14 @@ import { microsOf, parseTimeBound } from "../model/parse-time.ts";
 import type { FeedbackQuery } from "./feedback.ts";
 import type { FeedbackStore } from "./feedback-store.ts";
 import { toFeedbackJson } from "./feedback-json.ts";
-import { all, first, parseId, parseIds, parsePage, parseSwitch } from "../http/query-string.ts";
+import {
+  allValues,
+  firstValue,
+  parseId,
+  parseIds,
+  parsePage,
+  parseBoolean,
+} from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 /** `POST /feedback`. */
@@ -63,28 +70,28 @@ export async function deleteFeedback(
 }
 
 function parseQuery(query: QueryString): FeedbackQuery {
-  const level = first(query, "level");
+  const level = firstValue(query, "level");
   if (level !== undefined && level !== "run" && level !== "session") {
     throw new RequestError(
       422,
       `level must be run or session, not ${JSON.stringify(level.slice(0, 64))}`,
     );
   }
-  const comparativeId = first(query, "comparative_experiment_id");
+  const comparativeId = firstValue(query, "comparative_experiment_id");
   const parsed = {
     runIds: parseJoinedIds(query, "run"),
     projectIds: parseJoinedIds(query, "session"),
-    keys: all(query, "key"),
-    sourceTypes: all(query, "source"),
+    keys: allValues(query, "key"),
+    sourceTypes: allValues(query, "source"),
     level,
-    hasScore: parseSwitch(query, "has_score"),
-    hasComment: parseSwitch(query, "has_comment"),
+    hasScore: parseBoolean(query, "has_score"),
+    hasComment: parseBoolean(query, "has_comment"),
     comparativeId:
       comparativeId === undefined ? undefined : parseId(comparativeId, "comparative_experiment_id"),
     minCreatedMicros:
-      microsOf(first(query, "min_created_at"), "min_created_at", parseTimeBound) ?? undefined,
+      microsOf(firstValue(query, "min_created_at"), "min_created_at", parseTimeBound) ?? undefined,
     maxCreatedMicros:
-      microsOf(first(query, "max_created_at"), "max_created_at", parseTimeBound) ?? undefined,
+      microsOf(firstValue(query, "max_created_at"), "max_created_at", parseTimeBound) ?? undefined,
   } as const;
   return {
     ...Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== undefined)),
@@ -97,7 +104,7 @@ function parseQuery(query: QueryString): FeedbackQuery {
  * ids.
  */
 const parseJoinedIds = (query: QueryString, name: string): readonly string[] | undefined =>
-  all(query, name)
+  allValues(query, name)
     ?.flatMap((ids) => ids.split(","))
     .filter((id) => id !== "")
     .map((id) => parseId(id, name));

@@ -62,7 +62,7 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
         limit: "Maximum number of items, 1 to 100; default 100.",
         offset: "Number of items to skip.",
       },
-      answer: feedbackListSchema,
+      response: feedbackListSchema,
     }),
     handler: (request) => listFeedback(store, request),
   });
@@ -72,12 +72,12 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
       summary:
         "Creates feedback. Repeating the request with the same id and content changes nothing.",
       body: feedbackBody,
-      answer: feedbackSchema,
+      response: feedbackSchema,
     }),
     handler: (request) => createFeedback(store, request),
   });
   app.route({
-    ...route(endpoints.readFeedback, { tag, summary: "Reads feedback.", answer: feedbackSchema }),
+    ...route(endpoints.readFeedback, { tag, summary: "Reads feedback.", response: feedbackSchema }),
     handler: (request) => readFeedback(store, request),
   });
   app.route<{ Body: FeedbackPatchBody }>({
@@ -85,12 +85,12 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
       tag,
       summary: "Updates the given fields; null clears a field.",
       body: feedbackPatchBody,
-      answer: feedbackSchema,
+      response: feedbackSchema,
     }),
     handler: (request) => updateFeedback(store, request),
   });
   app.route({
-    ...route(endpoints.deleteFeedback, { tag, summary: "Deletes feedback.", answer: Deleted }),
+    ...route(endpoints.deleteFeedback, { tag, summary: "Deletes feedback.", response: Deleted }),
     handler: (request) => deleteFeedback(store, request),
   });
   app.route<{ Body: TokenBody }>({
@@ -99,7 +99,7 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
       summary:
         "Creates a URL where anyone can submit feedback on a run until it expires; a list creates several.",
       body: tokenBody,
-      answer: createdTokensSchema,
+      response: createdTokensSchema,
     }),
     handler: (request) => createFeedbackTokens(store, request),
   });
@@ -112,7 +112,7 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
         limit: "Maximum number of items; default all.",
         offset: "Number of items to skip.",
       },
-      answer: feedbackTokensSchema,
+      response: feedbackTokensSchema,
     }),
     handler: (request) => listFeedbackTokens(store, request),
   });
@@ -125,8 +125,8 @@ export function addSubmittedFeedbackRoutes(app: FastifyInstance, store: Feedback
       tag,
       summary: "Submits feedback with a token; 410 once the token has expired.",
       body: submittedFeedbackBody,
-      keyless: true,
-      answer: submittedFeedbackSchema,
+      isPublic: true,
+      response: submittedFeedbackSchema,
     }),
     // Check the token before the body is read, so that nobody can make the server parse a body without a token.
     onRequest: async (request) => checkToken(store, request),
@@ -143,8 +143,8 @@ export function addSubmittedFeedbackRoutes(app: FastifyInstance, store: Feedback
         correction: "A string.",
         metadata: "A JSON object.",
       },
-      keyless: true,
-      answer: submittedFeedbackSchema,
+      isPublic: true,
+      response: submittedFeedbackSchema,
     }),
     // A HEAD request, for example of a link checker, must not submit feedback.
     exposeHeadRoute: false,

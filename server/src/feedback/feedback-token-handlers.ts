@@ -12,7 +12,7 @@ import type { FeedbackToken, FeedbackTokenDraft } from "./feedback.ts";
 import type { Judgement } from "../runs/run-feedback.ts";
 import type { FeedbackStore } from "./feedback-store.ts";
 import { toTokenJson } from "./feedback-json.ts";
-import { first, parseCount, parseId, parseMetadata } from "../http/query-string.ts";
+import { firstValue, parseCount, parseId, parseMetadata } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 const Whole = Type.Optional(Type.Integer());
@@ -53,7 +53,7 @@ export async function listFeedbackTokens(
   request: FastifyRequest,
 ): Promise<unknown> {
   const query = request.query as QueryString;
-  const runId = parseId(first(query, "run_id"), "run_id");
+  const runId = parseId(firstValue(query, "run_id"), "run_id");
   const maxCount = Number.MAX_SAFE_INTEGER;
   const range = {
     limit: parseCount(query, "limit", { fallback: maxCount, min: 1, max: maxCount }),
@@ -86,10 +86,10 @@ export async function giveFeedbackByLink(
 ): Promise<unknown> {
   const query = request.query as QueryString;
   return record(store, request, {
-    score: parseScore(first(query, "score")),
-    value: first(query, "value") ?? null,
-    comment: first(query, "comment") ?? null,
-    correction: first(query, "correction") ?? null,
+    score: parseScore(firstValue(query, "score")),
+    value: firstValue(query, "value") ?? null,
+    comment: firstValue(query, "comment") ?? null,
+    correction: firstValue(query, "correction") ?? null,
     config: null,
     metadata: parseMetadata(query) ?? null,
   });

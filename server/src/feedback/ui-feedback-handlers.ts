@@ -4,7 +4,7 @@ import { microsOf, parseTimeBound } from "../model/parse-time.ts";
 import { toTrend } from "./trend-query.ts";
 import type { FeedbackStore } from "./feedback-store.ts";
 import { toIso } from "../http/wire-text.ts";
-import { first, parseCount, parseId } from "../http/query-string.ts";
+import { firstValue, parseCount, parseId } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 /** Maximum items of feedback that one response is computed from; reading them takes some tens of milliseconds. */
@@ -17,7 +17,7 @@ export async function readFeedbackSummary(
   request: FastifyRequest,
 ): Promise<unknown> {
   const query = request.query as QueryString;
-  const projectId = parseId(first(query, "session"), "session");
+  const projectId = parseId(firstValue(query, "session"), "session");
   const fromMicros = parseBound(query, "from");
   const toMicros = parseBound(query, "to");
   if (fromMicros >= toMicros) {
@@ -26,7 +26,7 @@ export async function readFeedbackSummary(
   const count = parseCount(query, "buckets", { fallback: 48, min: 1, max: maxBuckets });
   const trendQuery = { projectId, fromMicros, toMicros, limit: maxPoints };
   const { points, isComplete } = await store.read.feedbackTrend.read(request.tenantId, trendQuery);
-  const key = first(query, "key") ?? points[0]?.key ?? "";
+  const key = firstValue(query, "key") ?? points[0]?.key ?? "";
   const trend = toTrend(points, { key, fromMicros, toMicros, count });
   return { key, is_complete: isComplete, from: toIso(fromMicros), to: toIso(toMicros), ...trend };
 }
@@ -51,7 +51,7 @@ export async function readFeedbackForm(
 }
 
 function parseBound(query: QueryString, name: "from" | "to"): number {
-  const micros = microsOf(first(query, name), name, parseTimeBound);
+  const micros = microsOf(firstValue(query, name), name, parseTimeBound);
   if (micros === null || micros === undefined) {
     throw new RequestError(422, `${name} must be a time`);
   }

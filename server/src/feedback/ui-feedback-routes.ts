@@ -23,7 +23,7 @@ export function addUiFeedbackFormRoutes(app: FastifyInstance, store: FeedbackSto
     ...route(uiEndpoints.readFeedbackForm, {
       tag,
       summary: "Reads the feedback form of a token.",
-      keyless: true,
+      isPublic: true,
     }),
     handler: (request) => readFeedbackForm(store, request),
   });

@@ -1,7 +1,7 @@
 import { groupOf } from "./checker.ts";
 import type { CheckedComparison, CheckedFilter } from "./checker.ts";
 import { compareColumn, compareValue, valueOf, valuesOf } from "./conditions.ts";
-import type { JsonValue, Test } from "./conditions.ts";
+import type { JsonValue, ValueTest } from "./conditions.ts";
 import type { FieldType, Group } from "./fields.ts";
 import { containsObject, containsText, hasEntry, hasText, textContains } from "./json-sql.ts";
 import { join, negate, sql } from "./sql.ts";
@@ -14,7 +14,7 @@ export interface FilterSource {
    * and number. NULL if there is no value.
    */
   readonly columns: Readonly<Record<string, string>>;
-  /** Conditions by field name, for the type boolean. Also `error`: whether there is an error. */
+  /** Conditions by field name, for the type boolean. The condition `error` tests whether there is an error. */
   readonly conditions: Readonly<Record<string, string>>;
   /** JSON texts of lists by field name, for the type texts. NULL if there is no list. */
   readonly lists: Readonly<Record<string, string>>;
@@ -59,7 +59,7 @@ export function compileFilter(filter: CheckedFilter, source: FilterSource): Sql 
     case "search":
       return withCandidates([filter.text], source, searchEverywhere(filter.text, source));
     case "comparison":
-      return withCandidates(textsIn([filter]), source, compileComparison(filter, source));
+      return withCandidates(requiredTexts([filter]), source, compileComparison(filter, source));
   }
 }
 
@@ -77,7 +77,7 @@ function withCandidates(
 }
 
 /** Returns texts that occur in the payload of every row that meets these comparisons. */
-export const textsIn = (parts: readonly CheckedFilter[]): readonly string[] =>
+export const requiredTexts = (parts: readonly CheckedFilter[]): readonly string[] =>
   parts.flatMap((part) => {
     if (part.kind !== "comparison" || !isInPayload(part)) {
       return [];
@@ -88,8 +88,8 @@ export const textsIn = (parts: readonly CheckedFilter[]): readonly string[] =>
   });
 
 /**
- * Whether a comparison searches for a text that occurs in the payload in one piece. Paths do not: they are composed
- * of several keys.
+ * Whether the text that a comparison searches occurs in the payload as it is. A path does not: it is composed of
+ * several keys.
  */
 const isInPayload = ({ field, comparator }: CheckedComparison): boolean =>
   (comparator === "like" || comparator === "search") &&
@@ -141,11 +141,13 @@ function compileAll(parts: readonly CheckedFilter[], source: FilterSource): Sql 
   }
   for (const { group, parts: entryParts, hasKey } of entries) {
     // Without a key, a negative condition applies to the values of all entries, as it does outside an `and`.
-    const separate = hasKey ? [] : entryParts.filter(isNegative);
-    conditions.push(...separate.map((part) => compileFilter(part, source)));
-    const joint = entryParts.filter((part) => !separate.includes(part));
-    if (joint.length > 0) {
-      conditions.push(withCandidates(textsIn(joint), source, hasEntryOf(group, joint, source)));
+    const separateParts = hasKey ? [] : entryParts.filter(isNegative);
+    conditions.push(...separateParts.map((part) => compileFilter(part, source)));
+    const jointParts = entryParts.filter((part) => !separateParts.includes(part));
+    if (jointParts.length > 0) {
+      conditions.push(
+        withCandidates(requiredTexts(jointParts), source, hasEntryOf(group, jointParts, source)),
+      );
     }
   }
   return join(conditions, "AND");
@@ -195,11 +197,13 @@ function compileComparison(comparison: CheckedComparison, source: FilterSource):
   }
 }
 
-const isTrue = (condition: string, { comparator, operand }: Test): Sql =>
+const isTrue = (condition: string, { comparator, operand }: ValueTest): Sql =>
   (valueOf(operand) === true) === (comparator === "eq") ? sql`${condition}` : sql`NOT ${condition}`;
 
-/** `true` and `null` test whether there is an error. A text is compared with the text of the error. */
-function compareError({ comparator, operand }: Test, source: FilterSource): Sql {
+/**
+ * `true` tests that there is an error, `false` and `null` that there is none. A text is compared with the error's text.
+ */
+function compareError({ comparator, operand }: ValueTest, source: FilterSource): Sql {
   const hasError = source.conditions["error"] ?? "0";
   if (comparator === "neq") {
     return negate(compareError({ comparator: "eq", operand }, source));
@@ -215,14 +219,14 @@ function compareError({ comparator, operand }: Test, source: FilterSource): Sql 
   return join(parts, "OR");
 }
 
-function compareTexts(list: string, { comparator, operand }: Test): Sql {
+function compareTexts(list: string, { comparator, operand }: ValueTest): Sql {
   if (comparator === "neq") {
     return negate(compareTexts(list, { comparator: "eq", operand }));
   }
   return hasText(list, compareColumn("e.atom", { comparator, operand }));
 }
 
-function compareObject(object: string, { comparator, operand }: Test): Sql {
+function compareObject(object: string, { comparator, operand }: ValueTest): Sql {
   if (operand.kind === "json") {
     return containsObject(object, operand.json);
   }

@@ -5,7 +5,7 @@ import { bind, bindBytes, join, negate, sql } from "./sql.ts";
 import type { Sql } from "./sql.ts";
 
 /** A comparator and its value, without the field. */
-export interface Test {
+export interface ValueTest {
   readonly comparator: Comparator;
   readonly operand: Operand;
 }
@@ -28,7 +28,7 @@ export const valuesOf = (operand: Operand): readonly Scalar[] =>
   operand.kind === "list" ? operand.values : [valueOf(operand)];
 
 /** A condition on a column, which is NULL if there is no value. */
-export function compareColumn(column: string, { comparator, operand }: Test): Sql {
+export function compareColumn(column: string, { comparator, operand }: ValueTest): Sql {
   switch (comparator) {
     case "eq":
     case "has":
@@ -67,7 +67,7 @@ function isAnyOf(column: string, values: readonly Scalar[]): Sql {
 }
 
 /** A condition on a JSON value of any type. */
-export function compareValue(value: JsonValue, { comparator, operand }: Test): Sql {
+export function compareValue(value: JsonValue, { comparator, operand }: ValueTest): Sql {
   switch (comparator) {
     case "eq":
     case "has":

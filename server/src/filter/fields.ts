@@ -111,7 +111,7 @@ const toTable = (rows: readonly FieldRow[]): FieldTable =>
     ]),
   );
 
-/** Stands for a path in the name of a field. It can't occur in a filter. */
+/** Represents a path in the name of a field. It can't occur in a filter. */
 const pathPlaceholder = "<path>";
 
 interface EntrySuggestions {
@@ -119,7 +119,7 @@ interface EntrySuggestions {
   readonly value: ValueKind;
 }
 
-/** `words`: the kinds of suggestions for keys and values, if there are any. */
+/** Fields for the entries of an object. `words` are the kinds of suggestions for keys and values, if there are any. */
 const entryRows = (prefix: string, group: Group, words?: EntrySuggestions): FieldRow[] => [
   [
     `${prefix}_key`,
@@ -219,7 +219,7 @@ export interface EntryField {
   readonly path: string;
 }
 
-/** `undefined` if the name is not a path to an entry. */
+/** Finds the fields that a path to an entry refers to; `undefined` if the name is not such a path. */
 export function entryOf(name: string, fields: FieldTable): EntryField | undefined {
   const [head = ""] = name.split(".", 1);
   const object = fields.get(head);

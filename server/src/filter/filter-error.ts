@@ -1,6 +1,6 @@
 /** Position and length of a part of a filter, in UTF-16 code units. */
 export interface Span {
-  /** Number of code units before it. */
+  /** Number of code units before this part. */
   readonly offset: number;
   readonly length: number;
 }

@@ -2,7 +2,7 @@ import { nestingOf } from "./json-sql.ts";
 import { filterLimits } from "./parser.ts";
 
 /** Describes the limit that a searched object exceeds; `undefined` if it is within all limits. */
-export function excessOf(
+export function describeExcess(
   json: Readonly<Record<string, unknown>>,
   nestingMax: number = filterLimits.jsonNesting,
 ): string | undefined {

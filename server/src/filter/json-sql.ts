@@ -3,8 +3,8 @@ import { bind, join, sql } from "./sql.ts";
 import type { Sql } from "./sql.ts";
 
 /**
- * SQL for the object in a column of JSON; NULL if there is none. SQLite parses JSON of up to 1,000 levels. Deeper
- * text is skipped, because it would fail the query.
+ * SQL for the object in a column of JSON; NULL if the column contains no object. SQLite parses JSON of up to 1,000
+ * levels. Deeper text is skipped, because it would fail the query.
  */
 export const objectIn = (column: string): string =>
   `(CASE WHEN json_valid(${column}) THEN CASE json_type(${column}) WHEN 'object' THEN ${column} END END)`;
@@ -45,9 +45,9 @@ export function hasEntry(object: string, condition: Sql, keys: readonly string[]
 }
 
 /**
- * Condition that a JSON object contains another one, that is, has all of its members with equal values. Items of a
- * list may be at any index. Nested objects do not nest the SQL, because SQLite's parser allows little nesting;
- * objects within lists do, see `nestingOf`.
+ * Condition that a JSON object contains another one, that is, has all of its members with equal values. Items of a list
+ * may be at any index. SQLite's parser allows little nesting, so nested objects become conditions at the same level.
+ * Only objects within lists add a level; see `nestingOf`.
  */
 export const containsObject = (object: string, expected: Readonly<Record<string, unknown>>): Sql =>
   join(
@@ -73,7 +73,7 @@ function conditionsAt(position: JsonPosition, expected: unknown): Sql[] {
       existsAt(position, matches(item, element, position.nesting), items),
     );
   }
-  if (isMap(expected) && (Object.keys(expected).length > 0 || position.keys.length === 0)) {
+  if (isJsonObject(expected) && (Object.keys(expected).length > 0 || position.keys.length === 0)) {
     return Object.entries(expected).flatMap(([key, value]) =>
       conditionsAt({ ...position, keys: [...position.keys, key] }, value),
     );
@@ -81,7 +81,7 @@ function conditionsAt(position: JsonPosition, expected: unknown): Sql[] {
   return [existsAt(position, matches(row, expected, position.nesting))];
 }
 
-const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
+const isJsonObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Condition that there is a row at a position that meets a condition. `joined` is an additional table. */
@@ -116,7 +116,7 @@ function matches(row: string, value: unknown, nesting: number): Sql {
     );
     return join([sql`${row}.type = 'array'`, ...items], "AND");
   }
-  if (isMap(value)) {
+  if (isJsonObject(value)) {
     const object = `CASE ${row}.type WHEN 'object' THEN ${row}.value END`;
     const members = conditionsAt({ object, keys: [], nesting: nesting + 1 }, value);
     return join([sql`${row}.type = 'object'`, ...members], "AND");

@@ -94,7 +94,7 @@ function readText(text: string, offset: number): Token {
   const parts: string[] = [];
   let from = offset + 1;
   for (;;) {
-    const stop = nextStop(text, from, quote);
+    const stop = findQuoteOrBackslash(text, from, quote);
     if (stop === -1) {
       throw new FilterError(text, {
         reason: `the text that begins here has no closing ${quote}`,
@@ -119,12 +119,12 @@ function readText(text: string, offset: number): Token {
   }
 }
 
-const doubleStop = /["\\]/g;
-const singleStop = /['\\]/g;
+const doubleQuoteOrBackslash = /["\\]/g;
+const singleQuoteOrBackslash = /['\\]/g;
 
 /** The position of the next quote or backslash; -1 if there is none. */
-function nextStop(text: string, from: number, quote: string): number {
-  const pattern = quote === '"' ? doubleStop : singleStop;
+function findQuoteOrBackslash(text: string, from: number, quote: string): number {
+  const pattern = quote === '"' ? doubleQuoteOrBackslash : singleQuoteOrBackslash;
   pattern.lastIndex = from;
   return pattern.exec(text)?.index ?? -1;
 }

@@ -4,7 +4,7 @@ import type { Comparator, Literal } from "./ast.ts";
 import { isJsonType, valuesOf } from "./fields.ts";
 import type { Field } from "./fields.ts";
 import { FilterError } from "./filter-error.ts";
-import { excessOf } from "./json-bounds.ts";
+import { describeExcess } from "./json-bounds.ts";
 import { filterLimits } from "./parser.ts";
 
 export type Scalar = string | number | boolean | null;
@@ -68,18 +68,18 @@ function toScalar(literal: Literal, context: OperandContext): Scalar {
   const value = literal.kind === "null" && field.nullable ? null : convert(literal, field);
   if (value === undefined) {
     const choices = field.choices === undefined ? "" : `: ${field.choices.join(", ")}`;
-    const orNull =
+    const nullHint =
       field.nullable && field.type !== "error" && !isJsonType(field.type) ? ", or null" : "";
     throw createError(
       literal,
       context,
-      `\`${field.name}\` takes ${valuesOf[field.type]}${choices}${orNull}`,
+      `\`${field.name}\` takes ${valuesOf[field.type]}${choices}${nullHint}`,
     );
   }
   return value;
 }
 
-/** `undefined` if the type has no such value. */
+/** Converts a literal to a value of the field's type; `undefined` if the type has no such value. */
 function convert(literal: Literal, { type, choices }: Field): Scalar | undefined {
   const text = literal.kind === "text" ? literal.text : undefined;
   const number = literal.kind === "number" ? literal.number : undefined;
@@ -110,7 +110,7 @@ function convert(literal: Literal, { type, choices }: Field): Scalar | undefined
   }
 }
 
-/** A day means its first moment, in UTC. */
+/** A day without a time means the first moment of that day, in UTC. */
 const dayPattern = /^\d{4}-\d{2}-\d{2}$/;
 
 const durationPattern = /^(-?\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d)?$/;
@@ -144,7 +144,10 @@ function toObject(literal: Literal, context: OperandContext): Readonly<Record<st
     );
   }
   const { jsonNesting, jsonNestingAtPath } = filterLimits;
-  const excess = excessOf(json, context.field.type === "entry" ? jsonNestingAtPath : jsonNesting);
+  const excess = describeExcess(
+    json,
+    context.field.type === "entry" ? jsonNestingAtPath : jsonNesting,
+  );
   if (excess !== undefined) {
     throw createError(literal, context, `the JSON object has ${excess}`);
   }

@@ -6,8 +6,8 @@ import { tokenize } from "./lexer.ts";
 import type { Mark, Token } from "./lexer.ts";
 
 /**
- * Limits of one filter. They ensure that a filter is parsed and compiled in time that is proportional to its
- * length, and that SQLite's parser, which has space for 100 symbols, can parse the compiled SQL.
+ * Limits of one filter. They ensure that a filter is parsed and compiled in time that is proportional to its length,
+ * and that SQLite's parser, whose stack holds 100 symbols, can parse the compiled SQL.
  */
 export const filterLimits = {
   /** Number of characters. */
@@ -20,7 +20,7 @@ export const filterLimits = {
   jsonDepth: 32,
   /** Nesting of lists that contain lists or objects, in a searched JSON object. */
   jsonNesting: 2,
-  /** The same, if the object is searched at a path. */
+  /** Like `jsonNesting`, if the object is searched at a path. */
   jsonNestingAtPath: 1,
   /** Levels of a JSON value in which entries are searched. */
   entryDepth: 64,
@@ -269,7 +269,7 @@ function describe(token: Token): string {
   }
 }
 
-/** Suggests what to write instead. Keywords of other languages are the most likely mistake. */
+/** Suggests what to write instead of a name. Keywords of other languages are the most likely mistake. */
 function valueHint(token: Token): string {
   const allowed = "values are quoted texts, numbers, true, false, null, or a list of them in [ ]";
   if (token.kind !== "name") {

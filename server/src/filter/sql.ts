@@ -57,7 +57,7 @@ export function bind(value: string | number | boolean | null): Sql {
   return { sql: "?", values: [typeof value === "boolean" ? Number(value) : value] };
 }
 
-/** Binds the bytes of a text. `length` is their number. */
+/** Binds a text as bytes. `length` is the number of bytes. */
 export function bindBytes(text: string): Sql & { readonly length: number } {
   const bytes = toBytes(text);
   return { sql: "unhex(?)", values: [bytes.toString("hex")], length: bytes.length };

@@ -4,14 +4,14 @@ import type { Static } from "typebox";
 import { checkFilter } from "./checker.ts";
 import { exampleFields, runFields } from "./fields.ts";
 import { FilterError } from "./filter-error.ts";
-import { filterWords } from "./filter-words.ts";
+import { describeFilterLanguage } from "./filter-language.ts";
 
 const tables = { runs: runFields, examples: exampleFields } as const;
 
 /** `GET /ui/filters/words`: returns the functions and fields of the filter language. */
-export const readFilterWords = () => ({
-  runs: filterWords(runFields),
-  examples: filterWords(exampleFields),
+export const readFilterLanguage = () => ({
+  runs: describeFilterLanguage(runFields),
+  examples: describeFilterLanguage(exampleFields),
 });
 
 /** Body of `POST /ui/filters/check`. */

@@ -11,14 +11,14 @@ export const asOf = {
 export const exampleFilters = {
   ...asOf,
   id: "Ids of the examples; may be repeated.",
-  splits: "Splits of which the example must be in one; may be repeated.",
+  splits: "Name of a split; the example must be in one of the named splits. May be repeated.",
   metadata: "JSON object that the metadata must contain.",
   full_text_contains:
-    "Text that the inputs or outputs must contain, ignoring case. If repeated: all texts.",
+    "Text that the inputs or outputs must contain, ignoring case. If repeated, they must contain all of the texts.",
   filter: "A filter expression.",
   order:
-    "Sort order: recent (the default: last modified first), recently_created, id, written, or random with random_seed.",
-  after: "With order written: id of the example after which the list continues.",
+    "Sort order: recent (the default, last modified first), recently_created, id, written (order of creation), or random (with random_seed).",
+  after: "Id of the example after which the list continues; only with the order written.",
   random_seed: "Seed of the random order.",
   descending: "Whether the order is descending: true or false.",
   select: "Members to return besides id, name, dataset_id, inputs and created_at.",

@@ -1,6 +1,6 @@
 import { isUuid } from "millrace/model";
 import { RequestError } from "../model/errors.ts";
-import { excessOf } from "../filter/json-bounds.ts";
+import { describeExcess } from "../filter/json-bounds.ts";
 
 /** The parsed query string. A parameter that occurs several times has a list of values. */
 export type QueryString = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -8,20 +8,20 @@ export type QueryString = Readonly<Record<string, string | readonly string[] | u
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /** The first value of a parameter; `undefined` if it is absent. */
-export const first = (query: QueryString, name: string): string | undefined => {
+export const firstValue = (query: QueryString, name: string): string | undefined => {
   const value = query[name];
   return typeof value === "string" ? value : value?.[0];
 };
 
 /** All values of a parameter; `undefined` if it is absent. */
-export const all = (query: QueryString, name: string): readonly string[] | undefined => {
+export const allValues = (query: QueryString, name: string): readonly string[] | undefined => {
   const value = query[name];
   return value === undefined ? undefined : [value].flat();
 };
 
 /** A boolean parameter; `undefined` if it is absent. @throws RequestError 422: it is neither `true` nor `false`. */
-export function parseSwitch(query: QueryString, name: string): boolean | undefined {
-  const text = first(query, name)?.toLowerCase();
+export function parseBoolean(query: QueryString, name: string): boolean | undefined {
+  const text = firstValue(query, name)?.toLowerCase();
   if (text === undefined || text === "") {
     return undefined;
   }
@@ -42,14 +42,14 @@ export function parseId(id: unknown, name: string): string {
 
 /** The ids of a parameter; `undefined` if it is absent. @throws RequestError 422: one of them is not a UUID. */
 export const parseIds = (query: QueryString, name: string): readonly string[] | undefined =>
-  all(query, name)?.map((id) => parseId(id, name));
+  allValues(query, name)?.map((id) => parseId(id, name));
 
 /**
- * A parameter with the entries that metadata must have. @throws RequestError 422: it is not a JSON object, or is
- * too large.
+ * Parses a parameter that contains the entries that metadata must have; `undefined` if it is absent. @throws
+ * RequestError 422: it is not a JSON object, or is too large.
  */
 export function parseMetadata(query: QueryString, name = "metadata"): JsonObject | undefined {
-  const text = first(query, name);
+  const text = firstValue(query, name);
   if (text === undefined || text === "") {
     return undefined;
   }
@@ -58,7 +58,7 @@ export function parseMetadata(query: QueryString, name = "metadata"): JsonObject
     throw new RequestError(422, `${name} must be a JSON object`);
   }
   const object = { ...value };
-  const excess = excessOf(object);
+  const excess = describeExcess(object);
   if (excess !== undefined) {
     throw new RequestError(422, `${name} has ${excess}`);
   }
@@ -86,7 +86,7 @@ export function parseCount(
   name: string,
   { fallback, min = 0, max }: CountRange,
 ): number {
-  const text = first(query, name);
+  const text = firstValue(query, name);
   const count = text === undefined || text === "" ? fallback : Number(text);
   if (!Number.isSafeInteger(count) || count < min || count > max) {
     throw new RequestError(

@@ -31,13 +31,13 @@ export interface Contents {
 }
 
 /** A response: the schema of its JSON, its schemas by content type, or null if it has no body. */
-export type Answer = TSchema | Contents | null;
+export type ResponseSchema = TSchema | Contents | null;
 
 /** What /openapi.json describes of a route in addition to the schemas that Fastify uses. */
 export interface OperationDocs {
-  readonly received?: ContentSchemas | undefined;
-  /** By status, or `default`. */
-  readonly answers: Readonly<Record<string, Answer>>;
+  readonly bodyContents?: ContentSchemas | undefined;
+  /** Responses by status, and under `default` the response to errors. */
+  readonly responses: Readonly<Record<string, ResponseSchema>>;
 }
 
 declare module "fastify" {
@@ -56,22 +56,23 @@ export interface RouteDocs<Body extends TSchema = TSchema> {
   /** Checked before the handler runs. An invalid body results in status 422. */
   readonly body?: Body;
   /**
-   * Schemas of the body by content type, for a handler that reads the body itself. For documentation only.
+   * Schemas of the body by content type, for a handler that reads the body itself. They are only documentation: the
+   * body is not checked against them.
    */
-  readonly received?: ContentSchemas;
+  readonly bodyContents?: ContentSchemas;
   /** The response with status 200: the schema of its JSON, or its schemas by content type. */
-  readonly answer?: TSchema | Contents;
+  readonly response?: TSchema | Contents;
   /** Responses with other statuses. Errors are described for all routes. */
-  readonly answers?: Readonly<Record<number, Answer>>;
+  readonly otherResponses?: Readonly<Record<number, ResponseSchema>>;
   /** The content of errors, if it is not `{ "detail" }`. */
   readonly errors?: Contents;
   /**
-   * Who writes a response that the handler returns as an object: by default Fastify, from its schema. `"json"` means
-   * `JSON.stringify`; the schema is then documentation only.
+   * How an object that the handler returns is serialized: by default from its schema. With `"json"`, by
+   * `JSON.stringify`; the schema is then only documentation.
    */
   readonly writer?: "schema" | "json";
   /** Whether the endpoint needs no access key. */
-  readonly keyless?: true;
+  readonly isPublic?: true;
 }
 
 const operationIds = new Map<Endpoint, string>(
@@ -82,15 +83,15 @@ const operationIds = new Map<Endpoint, string>(
 
 /** Returns method, path and schema of an endpoint for Fastify. /openapi.json is generated from the schema. */
 export const route = <Body extends TSchema>(endpoint: Endpoint, docs: RouteDocs<Body>) => {
-  const { tag, summary, query, body, keyless } = docs;
-  const answers = answersOf(docs);
+  const { tag, summary, query, body, isPublic } = docs;
+  const responses = responsesOf(docs);
   return {
     method: endpoint.method,
     url: endpoint.path,
     config: {
       docs: {
-        received: docs.received,
-        answers: { ...answers, default: docs.errors ?? errorSchema },
+        bodyContents: docs.bodyContents,
+        responses: { ...responses, default: docs.errors ?? errorSchema },
       },
     },
     schema: {
@@ -99,31 +100,34 @@ export const route = <Body extends TSchema>(endpoint: Endpoint, docs: RouteDocs<
       summary,
       // Endpoints of the UI are not part of the documented API.
       ...(endpoint.path.startsWith("/ui/") ? { hide: true } : {}),
-      ...(keyless === undefined ? {} : { security: [] }),
+      ...(isPublic === undefined ? {} : { security: [] }),
       ...(query === undefined ? {} : { querystring: querySchema(query) }),
       ...(body === undefined ? {} : { body }),
-      ...(docs.writer === "json" ? {} : { response: jsonSchemas(answers) }),
+      ...(docs.writer === "json" ? {} : { response: jsonSchemas(responses) }),
     },
   };
 };
 
-const answersOf = ({ answer, answers }: RouteDocs): Readonly<Record<string, Answer>> => ({
-  ...(answer === undefined ? {} : { 200: answer }),
-  ...answers,
+const responsesOf = ({
+  response,
+  otherResponses,
+}: RouteDocs): Readonly<Record<string, ResponseSchema>> => ({
+  ...(response === undefined ? {} : { 200: response }),
+  ...otherResponses,
 });
 
 /** The schemas from which Fastify writes JSON, by status. */
 const jsonSchemas = (
-  answers: Readonly<Record<string, Answer>>,
+  responses: Readonly<Record<string, ResponseSchema>>,
 ): Readonly<Record<string, TSchema>> =>
   Object.fromEntries(
-    Object.entries(answers).filter(
+    Object.entries(responses).filter(
       (entry): entry is [string, TSchema] => entry[1] !== null && !isContents(entry[1]),
     ),
   );
 
-export const isContents = (answer: Answer): answer is Contents =>
-  answer !== null && "contents" in answer;
+export const isContents = (response: ResponseSchema): response is Contents =>
+  response !== null && "contents" in response;
 
 const querySchema = (query: Readonly<Record<string, string>>) =>
   Type.Object(

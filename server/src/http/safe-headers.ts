@@ -25,11 +25,11 @@ export function addSafeHeaders(reply: FastifyReply): FastifyReply {
 }
 
 /**
- * Handles requests that Node or Fastify would answer by themselves, without these headers: a request without Host,
- * one with an unsupported Expect, and one that arrives while the server closes. For the first and the last,
- * `requireHostHeader` and `return503OnClosing` must be off.
+ * Handles the requests to which Node or Fastify would otherwise respond without {@link safeHeaders}: requests without
+ * Host, requests with an unsupported Expect, and requests that arrive while the server closes. The options
+ * `requireHostHeader` and `return503OnClosing` must be off, or Node and Fastify respond first.
  */
-export function answerAllHere(app: FastifyInstance): void {
+export function addProtocolErrorHandlers(app: FastifyInstance): void {
   let isClosing = false;
   app.addHook("preClose", async () => {
     isClosing = true;
@@ -62,7 +62,7 @@ interface ParserError extends Error {
 }
 
 /** Responds to bytes that are not a valid HTTP request, or whose headers are too long or too slow. */
-export function answerBrokenRequest({ code }: ParserError, socket: Socket): void {
+export function sendParserError({ code }: ParserError, socket: Socket): void {
   // The client has disconnected, or a response is already being sent.
   if (code === "ECONNRESET" || socket.destroyed || !socket.writable) {
     socket.destroy();

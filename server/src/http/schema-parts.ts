@@ -17,7 +17,8 @@ export const Id = Type.String({ format: "uuid" });
 /** A time in a response: ISO 8601, UTC, with microseconds. */
 export const IsoTime = Type.String({ format: "date-time" });
 
-// The schemas of responses share these: creating a schema takes long enough to delay the start of the server.
+// The schemas of all responses share these parts, because creating them anew for each response would delay the start of
+// the server.
 export const Text = Type.String();
 export const Count = Type.Integer();
 export const Amount = Type.Number();

@@ -3,7 +3,7 @@ import { RequestError } from "../model/errors.ts";
 import { isLoopback } from "../model/options.ts";
 import type { ServerSettings } from "../model/options.ts";
 
-/** Decides by its headers alone whether a request is accepted. */
+/** Decides from the headers of a request whether it may come from another site. */
 export class SourceGuard {
   readonly #isLocal: boolean;
   readonly #host: string;
@@ -14,9 +14,9 @@ export class SourceGuard {
   }
 
   /**
-   * Rejects requests that a page of another site makes the browser send, either to a host name of its own that
-   * resolves to this machine, or with a script. The first shows in Host, the second in Origin, or only in
-   * Sec-Fetch-Site if it is for an image or a frame.
+   * Rejects requests that a page of another site makes a browser send. If the page uses a host name of its own that
+   * resolves to this machine, Host contains that name. If it uses a script, Origin contains its site; for an image or a
+   * frame, only Sec-Fetch-Site reveals the other site.
    *
    * @throws RequestError 403: the request comes from another site.
    */

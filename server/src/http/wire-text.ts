@@ -4,7 +4,7 @@ let cachedPrefix = "";
 /** Formats a stored time for the wire: ISO 8601, UTC, with microseconds. */
 export function toIso(micros: number): string {
   const minute = Math.floor(micros / 60_000_000);
-  // Most runs of a response began within a few minutes.
+  // Most runs of a response began within a few minutes, so the text of the last minute is reused.
   if (minute !== cachedMinute) {
     cachedPrefix = new Date(minute * 60_000).toISOString().slice(0, prefixLength);
     cachedMinute = minute;
@@ -18,6 +18,6 @@ export function toIso(micros: number): string {
 /** Length of `2026-11-21T10:11:`. */
 const prefixLength = 17;
 
-/** `null` if the cost is unknown. */
+/** Formats a cost for the wire; `null` if it is unknown. */
 export const toCostText = (cost: number | null | undefined): string | null =>
   typeof cost === "number" ? String(cost) : null;

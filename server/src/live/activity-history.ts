@@ -1,7 +1,7 @@
 import type { Activity, ActivityCounts } from "../runs/activity.ts";
 
 /** Counts for one second of one project. */
-interface Slot {
+interface SecondCounts {
   runs: number;
   traces: number;
   errors: number;
@@ -10,10 +10,10 @@ interface Slot {
   readonly latencies: Map<number, number>;
 }
 
-interface ProjectSlots {
+interface ProjectHistory {
   readonly tenantId: string;
   readonly projectId: string;
-  readonly slots: Map<number, Slot>;
+  readonly slots: Map<number, SecondCounts>;
 }
 
 /** What was stored in one second, by project. */
@@ -26,11 +26,11 @@ export interface LiveSecond {
 /** Maximum number of projects in memory; beyond it, the project that was inactive longest is dropped. */
 const maxProjects = 500;
 
-/** Counts what was stored in the last minutes, second by second, in memory. */
+/** Counts of the runs that were stored in the last minutes, for each second and project. Kept in memory only. */
 export class ActivityHistory {
   readonly #spanSeconds: number;
   /** Keyed by tenant and project, in the order of their last activity. */
-  readonly #projects = new Map<string, ProjectSlots>();
+  readonly #projects = new Map<string, ProjectHistory>();
 
   constructor(spanSeconds: number) {
     this.#spanSeconds = spanSeconds;
@@ -40,7 +40,7 @@ export class ActivityHistory {
     for (const entry of activity) {
       const { tenantId, projectId } = entry;
       const key = `${tenantId}/${projectId}`;
-      const { slots } = this.#projects.get(key) ?? { slots: new Map<number, Slot>() };
+      const { slots } = this.#projects.get(key) ?? { slots: new Map<number, SecondCounts>() };
       this.#projects.delete(key);
       this.#projects.set(key, { tenantId, projectId, slots });
       this.#deleteBefore(slots, atSeconds - this.#spanSeconds);
@@ -73,7 +73,7 @@ export class ActivityHistory {
       .toSorted((a, b) => a.at - b.at);
   }
 
-  #deleteBefore(slots: Map<number, Slot>, seconds: number): void {
+  #deleteBefore(slots: Map<number, SecondCounts>, seconds: number): void {
     for (const at of slots.keys()) {
       if (at >= seconds) {
         return;
@@ -83,7 +83,7 @@ export class ActivityHistory {
   }
 }
 
-function addTo(slots: Map<number, Slot>, at: number, counts: ActivityCounts): void {
+function addTo(slots: Map<number, SecondCounts>, at: number, counts: ActivityCounts): void {
   const slot = slots.get(at) ?? {
     runs: 0,
     traces: 0,

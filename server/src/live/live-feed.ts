@@ -16,7 +16,7 @@ export interface LiveEvent {
 
 /** Length of the history: five minutes. */
 const historySeconds = 300;
-/** Maximum number of connections. */
+/** Maximum number of connected UIs. */
 const maxListeners = 64;
 /** Unsent bytes at which a connection is closed; the UI then reconnects. */
 const maxUnsentBytes = 4_194_304;
@@ -27,7 +27,7 @@ interface Listener {
   readonly response: ServerResponse;
   /** Whether the request would still be authorized. */
   readonly isStillAuthorized: () => Promise<boolean>;
-  /** The first second that was not sent yet. */
+  /** The first second whose counts were not sent yet. */
   nextSecond: number;
 }
 
@@ -44,7 +44,7 @@ export class LiveFeed {
     this.#now = now;
   }
 
-  /** Adds what a commit stored. */
+  /** Counts what a commit of the database stored. */
   record(activity: readonly Activity[]): void {
     this.#history.add(activity, this.#seconds());
   }

@@ -4,30 +4,35 @@ import { defaultPort, defaultQueryTimeoutMs } from "./default-port.ts";
 
 const mebibyte = 1_048_576;
 
-/** All limits of the server. The end of a name is its unit: bytes, milliseconds or a count. */
+/** All limits of the server. A name that ends with Bytes or Ms has that unit; all others are counts. */
 export const serverLimits = {
   /** Advertised limit: operations in one request. */
   operations: 1_000,
   /**
-   * Enforced limit: operations in one request. It is higher, because clients only approximate the advertised one.
+   * Enforced limit: operations in one request. It is higher than the advertised limit, because clients may exceed that
+   * one slightly.
    */
   operationsMax: 10_000,
   /** Advertised limit: bytes of one body before compression. */
   bodyBytes: 20 * mebibyte,
   /**
-   * Enforced limit: bytes of one body, both as sent and decompressed. Boundaries and part headers need some of it.
+   * Enforced limit: bytes of one body, both as sent and decompressed. It is higher than the advertised one, because
+   * boundaries and part headers count too.
    */
   bodyBytesMax: 24 * mebibyte,
-  /** The same, for endpoints that need no access key. */
+  /** Bytes of one body at endpoints that need no access key. */
   openBodyBytes: 65_536,
   /** Values in a body that is parsed as a whole, that is, any body except those of runs, spans and examples. */
   bodyValues: 150_000,
-  /** Larger bodies of runs and of spans are parsed on a worker thread. */
+  /** Bytes from which on bodies of runs, and of spans, are parsed on a worker thread. */
   largeRunsBytes: mebibyte,
   largeSpansBytes: 262_144,
-  /** The same, for bodies of runs that the WebAssembly module rejects: finding their errors takes longer. */
+  /**
+   * Bytes from which on a body of runs that the WebAssembly module rejects is parsed on a worker thread: finding its
+   * errors takes longer.
+   */
   unusualRunsBytes: 65_536,
-  /** The same, for bodies of examples. */
+  /** Bytes from which on bodies of examples are parsed on a worker thread. */
   largeExamplesBytes: 262_144,
   /** Number of examples, and of their characters, that are read or written at once if a body is large. */
   examplesPart: 200,
@@ -65,14 +70,13 @@ export const serverLimits = {
   partHeaderBytes: 16_384,
   /** Parts in one multipart body, and examples in one list. */
   parts: 100_000,
-  /** Nesting of arrays and objects. */
+  /** Nesting of arrays and objects in a body of runs. */
   jsonDepth: 10_000,
-  /**
-   * The same, in a body that is parsed as a whole, that is, any body except those of runs. SQLite allows as much.
-   */
+  /** Nesting of arrays and objects in any other body, which is parsed as a whole. SQLite has the same limit. */
   bodyDepth: 1_000,
   /**
-   * Bytes of content that is remembered of one trace, and of all traces, so that clients need not send it again.
+   * Bytes of repeated content that the server caches for one trace, and for all traces, so that clients need not send
+   * it again.
    */
   contentOfTraceBytes: 8 * mebibyte,
   contentBytes: 64 * mebibyte,
@@ -81,7 +85,7 @@ export const serverLimits = {
   /** Runs in one response of `POST /runs/query`. */
   queryDefault: 100,
   queryMax: 1_000,
-  /** Bytes of payloads after which such a response gets no further run. */
+  /** Bytes of payloads after which no further run is added to such a response. */
   queryBytes: 32 * mebibyte,
   /** Projects in one response of `GET /sessions`. */
   projectsDefault: 100,
@@ -109,7 +113,8 @@ export const serverLimits = {
   /** Milliseconds for validating the examples of one request against a schema. */
   schemaMs: 5_000,
   /**
-   * The same, for the thread, which is then terminated, because not every validation can be stopped from within.
+   * Milliseconds after which the thread of such a validation is terminated, because not every validation can be stopped
+   * from within the thread.
    */
   schemaTaskMs: 8_000,
   /** Examples that are exported, indexed or validated in one step. */
@@ -163,22 +168,25 @@ export const serverLimits = {
   groupBytes: 32 * mebibyte,
   /** Time limit for a whole request to arrive. */
   requestMs: 120_000,
-  /** The same, for the upload of a file. */
+  /** Time limit for the whole upload of a file to arrive. */
   uploadMs: 3_600_000,
   /** Time limit for the headers of a request to arrive. */
   headersMs: 15_000,
-  /** A connection without any traffic for this long is closed. */
+  /** Milliseconds without any traffic after which a connection is closed. */
   idleSocketMs: 60_000,
   keepAliveMs: 72_000,
-  /** When the server closes, running queries get this long, and are then canceled. */
+  /** Milliseconds for which queries may continue while the server closes. Then they are canceled. */
   endReadsMs: 1_000,
-  /** When the server closes, running requests get this long. */
+  /** Milliseconds for which requests may continue while the server closes. */
   closeMs: 2_000,
-  /** Delay between the start of the server and that of the thread that fills the text index. */
+  /** Milliseconds after the start of the server at which the thread that fills the text index is started. */
   textIndexDelayMs: 1_000,
-  /** Time that a reader thread, or the one that fills the text index, gets to end before it is terminated. */
+  /**
+   * Milliseconds within which a reader thread, or the thread that fills the text index, must end; otherwise it is
+   * terminated.
+   */
   readerEndMs: 10_000,
-  /** Time that the other threads get to start, and to end. */
+  /** Milliseconds within which the other threads must start, and end. */
   startMs: 20_000,
   endMs: 15_000,
 } as const;

@@ -7,9 +7,12 @@ export interface Tree {
 }
 
 /** Maximum number of segments in an indexed name. A longer name is not split. */
-const stepLimit = 16;
+const maxSegments = 16;
 
-/** The attributes of a span. The mapping takes those for which a run has a field; the rest becomes metadata. */
+/**
+ * The attributes of a span while it is converted to a run. The conversion removes the attributes for which a run has a
+ * field; the remaining ones become metadata.
+ */
 export class AttributeBag {
   readonly #values: Map<string, AttributeValue>;
 
@@ -30,7 +33,7 @@ export class AttributeBag {
     return typeof value === "string" ? value : undefined;
   }
 
-  /** Removes and returns the first of these attributes that exists. The others stay. */
+  /** Removes and returns the first of these attributes that exists. The others remain. */
   take(...names: readonly string[]): AttributeValue | undefined {
     const name = names.find((candidate) => this.#values.has(candidate));
     return name === undefined ? undefined : this.#remove(name);
@@ -57,14 +60,14 @@ export class AttributeBag {
 
   /** Removes all attributes whose names begin with the prefix, and returns them without it. */
   takeAll(prefix: string): ReadonlyMap<string, AttributeValue> {
-    const taken = new Map<string, AttributeValue>();
+    const removed = new Map<string, AttributeValue>();
     for (const [name, value] of this.#values) {
       if (name.startsWith(prefix) && name !== prefix) {
-        taken.set(name.slice(prefix.length), value);
+        removed.set(name.slice(prefix.length), value);
         this.#values.delete(name);
       }
     }
-    return taken;
+    return removed;
   }
 
   /** Returns all attributes whose names begin with the prefix, without it. The attributes stay. */
@@ -81,7 +84,7 @@ export class AttributeBag {
     const root: Branch = new Map();
     for (const [name, value] of this.#values) {
       const steps = name.startsWith(`${prefix}.`) ? name.slice(prefix.length + 1).split(".") : [];
-      const isIndexed = steps.length > 1 && steps.length <= stepLimit && isIndex(steps[0] ?? "");
+      const isIndexed = steps.length > 1 && steps.length <= maxSegments && isIndex(steps[0] ?? "");
       if (isIndexed && insert(root, steps, value)) {
         this.#values.delete(name);
       }
@@ -91,7 +94,7 @@ export class AttributeBag {
   }
 
   /** The attributes that were not removed. */
-  rest(): Attributes {
+  remaining(): Attributes {
     return this.#values;
   }
 
@@ -115,7 +118,9 @@ const isObject = (value: AttributeValue | undefined): value is AttributeObject =
 
 const isIndex = (step: string): boolean => /^\d{1,9}$/.test(step);
 
-/** Returns false if another name is in conflict: `a.0` has a value, and `a.0.b` has one too. */
+/**
+ * Inserts a value at a path. Returns false if another name is in conflict: `a.0` and `a.0.b` can't both have a value.
+ */
 function insert(root: Branch, steps: readonly string[], value: AttributeValue): boolean {
   let branch = root;
   for (const step of steps.slice(0, -1)) {

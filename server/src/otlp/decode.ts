@@ -36,11 +36,11 @@ export function decodeSpans(body: Buffer, encoding: Encoding): DecodedSpans {
   const faults: SpanFault[] = [];
   for (const group of items(request, "resourceSpans")) {
     const resource = attempt(() => attributes(member(group, "resource")));
-    for (const scoped of items(group, "scopeSpans")) {
-      const scope = member(scoped, "scope");
+    for (const scopeGroup of items(group, "scopeSpans")) {
+      const scope = member(scopeGroup, "scope");
       const scopeName = text(scope, "name");
       const scopeVersion = text(scope, "version");
-      const encodedSpans = items(scoped, "spans");
+      const encodedSpans = items(scopeGroup, "spans");
       // Checked before the spans are read: a small body may contain millions of empty ones.
       checkCount(spans.length + faults.length + encodedSpans.length);
       for (const encodedSpan of encodedSpans) {
@@ -119,7 +119,7 @@ const kindConstants = kindNames.map((name) => `SPAN_KIND_${name === "" ? "UNSPEC
 const statusConstants = ["STATUS_CODE_UNSET", "STATUS_CODE_OK", "STATUS_CODE_ERROR"];
 const errorCode = 2;
 
-/** Bits of `flags`: the exporter knows whether the parent is remote, and it is. */
+/** Bits of `flags` that are both set if the exporter knows that the parent is in another process. */
 const remoteParentBits = 0x300;
 
 function toSpan(encoded: unknown, source: Source): Span {

@@ -45,7 +45,7 @@ export const readJson = (text: string): JsonText | undefined =>
 /** Maximum nesting of a value that is parsed. A value with more levels stays a text. */
 const depthLimit = 256;
 
-/** The value of a JSON text; `undefined` where it is not JSON, or is nested too deeply to be parsed. */
+/** Parses a JSON text; `undefined` if it is not JSON, or is nested too deeply. */
 export function parseJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
@@ -82,7 +82,7 @@ function read<Value>(text: string, use: (cursor: JsonCursor) => Value): Value | 
   }
 }
 
-/** A lone surrogate can't be encoded in UTF-8, but its escape means the same. */
+/** Escapes lone surrogates, which can't be encoded in UTF-8. In JSON, an escape means the same character. */
 const wellFormed = (text: string): string =>
   text.isWellFormed()
     ? text

@@ -49,7 +49,10 @@ function takeName(span: Span, bag: AttributeBag, runType: string): string {
   return name ?? (span.name || "unnamed");
 }
 
-/** In microseconds, rounded down. A span without an end time has not ended. */
+/**
+ * Converts the times of a span from nanoseconds, rounded down to microseconds. A span without an end time has not
+ * ended.
+ */
 function toTimes({ startNanos, endNanos }: Span): Members {
   const start = startNanos === 0n ? endNanos : startNanos;
   return {

@@ -64,7 +64,9 @@ function toToolMessage(message: Message, toolResult: unknown): Message {
   return { ...message, ...rest, role: "tool", tool_call_id: id, content: response ?? result };
 }
 
-/** The content of parts that are not tool calls. If there is only a text, it is the content. */
+/**
+ * Converts the parts of a message that are not tool calls to its content. A single text part becomes a plain string.
+ */
 export function toPartsContent(parts: readonly unknown[]): unknown {
   const contents = parts.map((part) =>
     isObject(part) && part["type"] === "text" && "content" in part

@@ -75,7 +75,7 @@ export function toMetadata(span: Span, bag: AttributeBag): Members {
       "otel.trace_state": span.traceState,
     }),
     ...aliased,
-    ...Object.fromEntries(bag.rest()),
+    ...Object.fromEntries(bag.remaining()),
     ...explicit,
   };
 }

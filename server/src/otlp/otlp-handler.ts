@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../model/errors.ts";
-import { joinPieces, readPieces, isLarge } from "../bodies/read-body.ts";
-import { contentTypes, describeRejections, encodeFailure, encodeSuccess } from "./answer.ts";
+import { joinChunks, readBodyChunks, isLarge } from "../bodies/read-body.ts";
+import { contentTypes, describeRejections, encodeFailure, encodeSuccess } from "./otlp-response.ts";
 import { decodeSpans } from "./decode.ts";
 import type { Encoding } from "./decode.ts";
 import { toBatch } from "./to-batch.ts";
@@ -18,9 +18,9 @@ export async function receiveSpans(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const pieces = await readPieces(request.raw);
-  const encoding = encodingOf(request, pieces[0]);
-  const { result, faults } = await ingestSpans(dependencies, request, { pieces, encoding });
+  const chunks = await readBodyChunks(request.raw);
+  const encoding = encodingOf(request, chunks[0]);
+  const { result, faults } = await ingestSpans(dependencies, request, { chunks, encoding });
   const reasons = [...faults, ...result.rejected.map(({ reason }) => reason)];
   if (reasons.length > 0 && result.accepted + result.duplicates === 0) {
     throw new RequestError(400, describeRejections(reasons));
@@ -31,27 +31,27 @@ export async function receiveSpans(
 }
 
 interface ReceivedSpans {
-  readonly pieces: readonly Buffer[];
+  readonly chunks: readonly Buffer[];
   readonly encoding: Encoding;
 }
 
 async function ingestSpans(
   { store, work }: IngestDependencies,
   request: FastifyRequest,
-  { pieces, encoding }: ReceivedSpans,
+  { chunks, encoding }: ReceivedSpans,
 ): Promise<{ readonly result: IngestResult; readonly faults: readonly string[] }> {
   const { tenantId } = request;
   const project = projectOf(request);
-  if (isLarge(pieces, serverLimits.largeSpansBytes)) {
+  if (isLarge(chunks, serverLimits.largeSpansBytes)) {
     const decoded = await work.run<SpansTask>(tenantId, {
       kind: "spans",
-      pieces,
+      chunks,
       encoding,
       project,
     });
     return { result: await storeDecoded(store, tenantId, decoded), faults: decoded.faults };
   }
-  const body = joinPieces(pieces);
+  const body = joinChunks(chunks);
   const { spans, faults } = decodeSpans(body, encoding);
   const batch = toBatch(spans, { project, expectedBytes: body.length });
   return {
@@ -64,7 +64,7 @@ async function ingestSpans(
  * Sends an error in the encoding of the request. Clients retry after 429 and 503. They do not retry after 400,
  * which is therefore the status for a body that can't be read.
  */
-export function answerSpanFailure(
+export function sendSpanError(
   cause: FastifyError | RequestError,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -88,7 +88,8 @@ export function answerSpanFailure(
 const openBrace = 0x7b;
 
 /**
- * Chooses the encoding by content type. If that names neither encoding, a body that begins with a brace is JSON.
+ * Determines the encoding from the content type. If that names neither encoding, a body that begins with a brace is
+ * JSON.
  */
 function encodingOf({ headers }: FastifyRequest, body?: Buffer): Encoding {
   const type = headers["content-type"]?.toLowerCase() ?? "";
@@ -100,7 +101,10 @@ function encodingOf({ headers }: FastifyRequest, body?: Buffer): Encoding {
     : "json";
 }
 
-/** Node decodes headers as Latin-1. Names with other characters are sent as UTF-8. */
+/**
+ * Reads the project from a header. Node decodes headers as Latin-1, but clients send names with other characters as
+ * UTF-8.
+ */
 function projectOf({ headers }: FastifyRequest): string | undefined {
   const value = headers["langsmith-project"];
   if (typeof value !== "string" || value === "") {

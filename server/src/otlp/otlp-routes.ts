@@ -1,9 +1,9 @@
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "millrace/model";
-import { answerSpanFailure, receiveSpans } from "./otlp-handler.ts";
+import { sendSpanError, receiveSpans } from "./otlp-handler.ts";
 import { route } from "../http/route.ts";
 import type { IngestDependencies } from "../runs/handlers/ingest-handlers.ts";
-import { spansAnswers, spansErrors, spansSchemas } from "./otlp-schemas.ts";
+import { spansResponses, spansErrors, spansSchemas } from "./otlp-schemas.ts";
 
 /**
  * Adds the route for OTLP over HTTP. The handler reads the body itself, because its encoding determines how to
@@ -14,11 +14,11 @@ export function addOtlpRoutes(app: FastifyInstance, dependencies: IngestDependen
     ...route(endpoints.sendSpans, {
       tag: "spans",
       summary: "Receives OpenTelemetry spans (OTLP as JSON or protobuf) as runs.",
-      received: spansSchemas,
-      answer: { contents: spansAnswers },
+      bodyContents: spansSchemas,
+      response: { contents: spansResponses },
       errors: { contents: spansErrors },
     }),
-    errorHandler: (cause, request, reply) => void answerSpanFailure(cause, request, reply),
+    errorHandler: (cause, request, reply) => void sendSpanError(cause, request, reply),
     handler: (request, reply) => receiveSpans(dependencies, request, reply),
   });
 }

@@ -13,7 +13,7 @@ export const spansSchemas = inBothEncodings(
 );
 
 /** ExportTraceServiceResponse. In the JSON of protobuf, a 64-bit integer is a string. */
-export const spansAnswers = inBothEncodings(
+export const spansResponses = inBothEncodings(
   Type.Object(
     {
       partialSuccess: Type.Optional(Type.Object({ rejectedSpans: Text, errorMessage: Text })),

@@ -1,7 +1,8 @@
 import protobuf from "protobufjs/light.js";
 
 // The messages of OTLP 1 that contain traces (opentelemetry-proto: trace, common, resource, collector), and
-// google.rpc.Status, with the fields that are used here. Other fields are skipped.
+// google.rpc.Status, with the fields that this server reads. Other fields are skipped. A field is written as its
+// number, its type and, for a list, `repeated`.
 
 const message = (fields: Readonly<Record<string, string>>): protobuf.IType => ({
   fields: Object.fromEntries(
@@ -15,7 +16,10 @@ const message = (fields: Readonly<Record<string, string>>): protobuf.IType => ({
   ),
 });
 
-/** Text that is not UTF-8 is decoded with replacement characters, so that it does not fail the whole request. */
+/**
+ * Options of a field of type string: text that is not UTF-8 is decoded with replacement characters, so that it does not
+ * fail the whole request.
+ */
 const lenientText = (type: string) =>
   type === "string" ? { options: { features: { utf8_validation: "NONE" } } } : {};
 

@@ -7,11 +7,11 @@ import type { AttributeValue, SpanEvent } from "./span.ts";
 /** The members of a run's inputs or outputs. */
 export type Content = Readonly<Record<string, unknown>>;
 
-/** The attributes and events that contain one side of a span, its inputs or its outputs. */
-interface Side {
-  /** Attributes that contain the whole side. The first one that exists is used. */
-  readonly whole: readonly string[];
-  /** The event of older conventions that contains the whole side, and its attribute. */
+/** Names the attributes and events that contain the inputs of a span, or those that contain its outputs. */
+interface PayloadSource {
+  /** Attributes that contain the whole inputs or outputs. The first one that exists is used. */
+  readonly wholeAttributes: readonly string[];
+  /** The event of older conventions that contains the whole inputs or outputs, and the attribute of that event. */
   readonly wholeEvent: readonly [string, string];
   readonly messages: string;
   readonly indexedMessages: readonly string[];
@@ -21,8 +21,13 @@ interface Side {
   readonly member: "input" | "output";
 }
 
-const inputSide: Side = {
-  whole: ["gen_ai.prompt", "input.value", "traceloop.entity.input", "gen_ai.tool.call.arguments"],
+const inputSource: PayloadSource = {
+  wholeAttributes: [
+    "gen_ai.prompt",
+    "input.value",
+    "traceloop.entity.input",
+    "gen_ai.tool.call.arguments",
+  ],
   wholeEvent: ["gen_ai.content.prompt", "gen_ai.prompt"],
   messages: "gen_ai.input.messages",
   indexedMessages: ["gen_ai.prompt", "llm.input_messages"],
@@ -36,8 +41,8 @@ const inputSide: Side = {
   member: "input",
 };
 
-const outputSide: Side = {
-  whole: [
+const outputSource: PayloadSource = {
+  wholeAttributes: [
     "gen_ai.completion",
     "output.value",
     "traceloop.entity.output",
@@ -57,10 +62,10 @@ export function takeInputs(bag: AttributeBag, events: readonly SpanEvent[]): Con
   const system =
     instructions === undefined ? [] : [{ role: "system", content: toPartsContent(instructions) }];
   const query = bag.takeText("reranker.query");
-  return takeSide({
+  return takeContent({
     bag,
     events,
-    side: inputSide,
+    source: inputSource,
     system,
     otherMembers: query === undefined ? {} : { query },
   });
@@ -68,7 +73,7 @@ export function takeInputs(bag: AttributeBag, events: readonly SpanEvent[]): Con
 
 /** Takes the outputs of a span; `undefined` if it has none. */
 export const takeOutputs = (bag: AttributeBag, events: readonly SpanEvent[]): Content | undefined =>
-  takeSide({ bag, events, side: outputSide, system: [], otherMembers: {} });
+  takeContent({ bag, events, source: outputSource, system: [], otherMembers: {} });
 
 /** Takes embeddings of OpenInference: the texts are inputs, the vectors are outputs. */
 export function takeEmbeddings(bag: AttributeBag): { inputs: Content; outputs: Content } {
@@ -83,24 +88,30 @@ export function takeEmbeddings(bag: AttributeBag): { inputs: Content; outputs: C
   };
 }
 
-interface SideToTake {
+interface ContentOptions {
   readonly bag: AttributeBag;
   readonly events: readonly SpanEvent[];
-  readonly side: Side;
+  readonly source: PayloadSource;
   readonly system: readonly Message[];
   readonly otherMembers: Content;
 }
 
-function takeSide({ bag, events, side, system, otherMembers }: SideToTake): Content | undefined {
-  const [eventName, eventAttribute] = side.wholeEvent;
+function takeContent({
+  bag,
+  events,
+  source,
+  system,
+  otherMembers,
+}: ContentOptions): Content | undefined {
+  const [eventName, eventAttribute] = source.wholeEvent;
   const whole =
-    bag.take(...side.whole) ??
+    bag.take(...source.wholeAttributes) ??
     events.find(({ name }) => name === eventName)?.attributes.get(eventAttribute);
-  const mimeType = bag.takeText(`${side.member}.mime_type`);
-  const messages = [...system, ...takeMessages(bag, events, side)];
-  const documents = side.documents.flatMap((prefix) => bag.takeList(prefix)).map(toDocument);
+  const mimeType = bag.takeText(`${source.member}.mime_type`);
+  const messages = [...system, ...takeMessages(bag, events, source)];
+  const documents = source.documents.flatMap((prefix) => bag.takeList(prefix)).map(toDocument);
   const content = {
-    ...(whole === undefined ? {} : toContent(whole, { mimeType, member: side.member })),
+    ...(whole === undefined ? {} : toContent(whole, { mimeType, member: source.member })),
     ...(messages.length === 0 ? {} : { messages }),
     ...(documents.length === 0 ? {} : { documents }),
     ...otherMembers,
@@ -120,7 +131,7 @@ function toContent(
   if (members !== undefined) {
     return Object.fromEntries(members);
   }
-  // A text that could be a JSON number or keyword is parsed only if its media type is JSON.
+  // Without a JSON media type, only a text that looks like a list is parsed: a number or a keyword may be plain text.
   const mayBeJson = !isText && (mimeType !== undefined || /^\s*\[/.test(whole));
   const json = mayBeJson ? readJson(whole) : undefined;
   if (json === undefined) {
@@ -133,7 +144,7 @@ function toContent(
 function takeMessages(
   bag: AttributeBag,
   events: readonly SpanEvent[],
-  side: Side,
+  side: PayloadSource,
 ): readonly Message[] {
   const parts = toParts(takeAttribute(bag, events, side.messages));
   if (parts !== undefined) {
@@ -164,7 +175,7 @@ function takeAttribute(
   );
 }
 
-/** Returns a list, which may be given as JSON. A text that is not a list becomes its only item. */
+/** Returns a list, which the attribute may contain as JSON text. Any other value becomes the only item of a list. */
 function toParts(value: AttributeValue | undefined): readonly unknown[] | undefined {
   if (value === undefined || value === null || value === "") {
     return undefined;
@@ -190,8 +201,8 @@ function toEventMessage({ name, attributes }: SpanEvent): unknown {
     ? fields["message"]
     : parseObject(fields["message"]);
   const { message: whole, ...others } = fields;
-  const isTold = whole === undefined || Object.keys(message).length > 0;
-  return { role, ...(isTold ? {} : { content: whole }), ...others, ...message };
+  const isMessageMerged = whole === undefined || Object.keys(message).length > 0;
+  return { role, ...(isMessageMerged ? {} : { content: whole }), ...others, ...message };
 }
 
 /** Converts a document of OpenInference to the form that retrievers return. */

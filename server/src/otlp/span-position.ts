@@ -5,7 +5,8 @@ import { toSpanId, toSpanUuid, toTraceUuid } from "./span-ids.ts";
 import type { Span } from "./span.ts";
 
 /**
- * The position of a span: members of the run, and what the store needs to determine its position within the trace.
+ * The position of a span in its trace: the members of the run that are already known, and the ids from which the store
+ * determines the others.
  */
 export interface SpanPosition {
   readonly members: Readonly<Record<string, unknown>>;
@@ -74,7 +75,10 @@ function readOrder(text: string | undefined) {
   }
 }
 
-/** Clients that leave out spans name the nearest ancestor that they send in an attribute. */
+/**
+ * Returns the id of the parent span. Clients that do not send all spans name, in an attribute, the nearest ancestor
+ * that they send.
+ */
 function parentOf(span: Span, bag: AttributeBag): string {
   const isRoot = bag.peek("langsmith.is_root");
   if (isRoot === true || isRoot === "true") {

@@ -8,7 +8,7 @@ export type AttributeValue =
   | readonly AttributeValue[]
   | AttributeObject;
 
-/** Has no prototype, so that a name such as `__proto__` is an ordinary name. */
+/** An object without a prototype, so that `__proto__` is an ordinary name in it. */
 export interface AttributeObject {
   readonly [name: string]: AttributeValue;
 }
@@ -32,7 +32,7 @@ export interface SpanLink {
 export interface Span {
   readonly traceId: string;
   readonly spanId: string;
-  /** Empty for a root. */
+  /** Empty for a root span. */
   readonly parentSpanId: string;
   readonly name: string;
   /** `SERVER`, `CLIENT`, ...; empty if unspecified. */

@@ -1,7 +1,7 @@
 import { BatchBuilder } from "../runs/ingest/batch-builder.ts";
 import type { ParsedBatch } from "../runs/ingest/batch-builder.ts";
 import { mapSpan } from "./map-span.ts";
-import { parentsFirst } from "./parents-first.ts";
+import { sortParentsFirst } from "./sort-parents-first.ts";
 import type { Span } from "./span.ts";
 
 /** Properties that all spans of a request share. */
@@ -17,7 +17,7 @@ export function toBatch(
   { project, expectedBytes }: SpanRequest = {},
 ): ParsedBatch {
   const builder = new BatchBuilder(expectedBytes);
-  for (const span of parentsFirst(spans)) {
+  for (const span of sortParentsFirst(spans)) {
     builder.addRun({ operation: "post", ...mapSpan(span, project) }, { place: "optional" });
   }
   return builder.build();

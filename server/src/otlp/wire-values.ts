@@ -24,8 +24,8 @@ export function member(message: unknown, name: string): unknown {
   if (Object.hasOwn(message, name)) {
     return message[name] ?? undefined;
   }
-  const snake = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  return Object.hasOwn(message, snake) ? (message[snake] ?? undefined) : undefined;
+  const snakeCaseName = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return Object.hasOwn(message, snakeCaseName) ? (message[snakeCaseName] ?? undefined) : undefined;
 }
 
 /** The items of a repeated member. */
@@ -94,12 +94,12 @@ export function attributes(message: unknown): Attributes {
   return found;
 }
 
-function toValue(any: unknown, depth: number): AttributeValue {
+function toValue(anyValue: unknown, depth: number): AttributeValue {
   if (depth > depthLimit) {
     throw new ValueFault(`an attribute has more than ${depthLimit} levels`);
   }
   for (const [kind, read] of kinds) {
-    const value = member(any, kind);
+    const value = member(anyValue, kind);
     if (value !== undefined) {
       return read(value, depth);
     }
@@ -119,7 +119,7 @@ const kinds: readonly (readonly [string, ReadValue])[] = [
   ["bytesValue", (value) => (value instanceof Uint8Array ? toBase64(value) : toText(value))],
 ];
 
-/** JSON has no infinity and no NaN; these stay texts. */
+/** Reads a floating-point number. JSON has no infinity and no NaN, so these stay strings. */
 function toDouble(value: unknown): number | string {
   const number = typeof value === "string" || typeof value === "number" ? Number(value) : undefined;
   return number !== undefined && Number.isFinite(number) ? number : toText(value);
@@ -133,7 +133,7 @@ function toAttributeObject(value: unknown, depth: number): AttributeObject {
   return found;
 }
 
-/** Returns a text unchanged, and any other JSON value as JSON. */
+/** Returns a string or a number as text, and any other value as JSON. */
 function toText(value: unknown): string {
   return typeof value === "string" || typeof value === "number"
     ? String(value)

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
-import { holdOpen } from "../http/hold-open.ts";
+import { disableIdleTimeout } from "../http/disable-idle-timeout.ts";
 import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
 import { microsOf } from "../model/parse-time.ts";
 import type { Project, ProjectChanges } from "./project.ts";
@@ -12,7 +12,7 @@ import type { ProjectJson, ProjectWithStatsJson } from "./project-schemas.ts";
 import { toIso } from "../http/wire-text.ts";
 import { toProjectStatsJson } from "../runs/serializers/stats-json.ts";
 import { parseProjectQuery } from "./project-query.ts";
-import { parseId, parseIds, parseSwitch } from "../http/query-string.ts";
+import { parseId, parseIds, parseBoolean } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 const common = {
@@ -43,7 +43,7 @@ export type ProjectPatchBody = Static<typeof projectPatchBody>;
 export async function listProjects(store: ProjectStore, request: FastifyRequest): Promise<unknown> {
   const query = request.query as QueryString;
   const projects = await store.read.projects.list(request.tenantId, parseProjectQuery(query));
-  return parseSwitch(query, "include_stats") === true
+  return parseBoolean(query, "include_stats") === true
     ? withStats(store, request.tenantId, projects)
     : projects.map(toProjectJson);
 }
@@ -54,7 +54,7 @@ export async function readProject(store: ProjectStore, request: FastifyRequest):
   if (project === undefined) {
     throw new RequestError(404, "Session not found");
   }
-  const hasStats = parseSwitch(request.query as QueryString, "include_stats") === true;
+  const hasStats = parseBoolean(request.query as QueryString, "include_stats") === true;
   return hasStats
     ? (await withStats(store, request.tenantId, [project]))[0]
     : toProjectJson(project);
@@ -76,7 +76,7 @@ export async function createProject(
       reference === undefined || reference === null
         ? null
         : parseId(reference, "reference_dataset_id"),
-    upsert: parseSwitch(request.query as QueryString, "upsert") ?? false,
+    upsert: parseBoolean(request.query as QueryString, "upsert") ?? false,
   });
   return toProjectJson(project);
 }
@@ -99,7 +99,7 @@ export async function deleteProject(
   reply: FastifyReply,
 ): Promise<unknown> {
   const id = idOf(request);
-  holdOpen(request, reply);
+  disableIdleTimeout(request, reply);
   await store.write.projects.delete(request.tenantId, id);
   return { id };
 }
@@ -110,7 +110,7 @@ export async function deleteProjects(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  holdOpen(request, reply);
+  disableIdleTimeout(request, reply);
   const ids = parseIds(request.query as QueryString, "session_ids") ?? [];
   await store.write.projects.deleteMany(request.tenantId, ids);
   return { session_ids: ids };

@@ -2,17 +2,23 @@ import { RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import { projectSorts } from "./project.ts";
 import type { ProjectQuery } from "./project.ts";
-import { first, parseCount, parseIds, parseMetadata, parseSwitch } from "../http/query-string.ts";
+import {
+  firstValue,
+  parseCount,
+  parseIds,
+  parseMetadata,
+  parseBoolean,
+} from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 /** @throws RequestError 422: a parameter has an invalid value. */
 export function parseProjectQuery(query: QueryString): ProjectQuery {
   const parsed = {
-    name: first(query, "name"),
-    nameContains: first(query, "name_contains"),
+    name: firstValue(query, "name"),
+    nameContains: firstValue(query, "name_contains"),
     ids: parseIds(query, "id"),
     referenceDatasetIds: parseIds(query, "reference_dataset"),
-    isReferenceFree: parseSwitch(query, "reference_free"),
+    isReferenceFree: parseBoolean(query, "reference_free"),
     metadata: parseMetadata(query),
     ...parseOrder(query),
   };
@@ -28,8 +34,8 @@ export function parseProjectQuery(query: QueryString): ProjectQuery {
 
 /** As in the platform's API, passing `sort_by` without `sort_by_desc` sorts in descending order. */
 function parseOrder(query: QueryString): Pick<ProjectQuery, "sortBy" | "isDescending"> {
-  const text = first(query, "sort_by");
-  const isDescending = parseSwitch(query, "sort_by_desc") ?? text !== undefined;
+  const text = firstValue(query, "sort_by");
+  const isDescending = parseBoolean(query, "sort_by_desc") ?? text !== undefined;
   if (text === undefined) {
     return { isDescending };
   }

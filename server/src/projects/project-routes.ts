@@ -44,7 +44,7 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
         limit: "Maximum number of items; default 100.",
         offset: "Number of items to skip.",
       },
-      answer: projectListSchema,
+      response: projectListSchema,
     }),
     handler: (request) => listProjects(store, request),
   });
@@ -53,7 +53,7 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
       tag,
       summary: "Reads a project.",
       query: { include_stats: includeStats },
-      answer: maybeWithStatsSchema,
+      response: maybeWithStatsSchema,
     }),
     handler: (request) => readProject(store, request),
   });
@@ -65,7 +65,7 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
         upsert: "true to update an existing project of that name instead of returning 409.",
       },
       body: projectBody,
-      answer: projectSchema,
+      response: projectSchema,
     }),
     handler: (request) => createProject(store, request.body, request),
   });
@@ -74,7 +74,7 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
       tag,
       summary: "Updates the given fields; null leaves a field unchanged.",
       body: projectPatchBody,
-      answer: projectSchema,
+      response: projectSchema,
     }),
     handler: (request) => updateProject(store, request.body, request),
   });
@@ -82,7 +82,7 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
     ...route(endpoints.deleteProject, {
       tag,
       summary: "Deletes a project and its runs.",
-      answer: Deleted,
+      response: Deleted,
     }),
     handler: (request, reply) => deleteProject(store, request, reply),
   });
@@ -91,7 +91,7 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
       tag,
       summary: "Deletes projects and their runs: all of them, or none.",
       query: { session_ids: "Project id; may be repeated." },
-      answer: deletedProjectsSchema,
+      response: deletedProjectsSchema,
     }),
     handler: (request, reply) => deleteProjects(store, request, reply),
   });

@@ -7,7 +7,7 @@ import type { PromptStore } from "./prompt-store.ts";
 import { toCommitJson } from "./prompt-json.ts";
 import { parseCommitQuery } from "./prompt-query.ts";
 import { promptLocationOf } from "./prompt-handlers.ts";
-import { parseSwitch } from "../http/query-string.ts";
+import { parseBoolean } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 /** Body of `POST /commits/{owner}/{repo}`. Unknown members are ignored. */
@@ -59,7 +59,7 @@ export async function readCommit(
   reply: FastifyReply,
 ): Promise<unknown> {
   const { commit: name } = request.params as { readonly commit: string };
-  const isView = parseSwitch(request.query as QueryString, "is_view") === true;
+  const isView = parseBoolean(request.query as QueryString, "is_view") === true;
   const location = promptLocationOf(request);
   const { commit, manifest } = await store.read.prompts.pull(request.tenantId, location, name);
   // Only a statistic: a pull neither waits for it nor fails with it.

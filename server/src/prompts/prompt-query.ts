@@ -2,7 +2,7 @@ import { RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import { promptSorts, repoTypes } from "./prompt.ts";
 import type { CommitQuery, PromptQuery } from "./prompt.ts";
-import { all, first, parseCount, parseId, parseSwitch } from "../http/query-string.ts";
+import { allValues, firstValue, parseCount, parseId, parseBoolean } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 /** Filters by properties that prompts on this server do not have. */
@@ -11,7 +11,7 @@ const unsupported = ["tag_value_id", "upstream_repo_owner", "upstream_repo_handl
 /** @throws RequestError 422: a parameter has an invalid value or is not supported. */
 export function parsePromptQuery(query: QueryString): PromptQuery {
   const unsupportedName = unsupported.find((name) => text(query, name) !== undefined);
-  if (unsupportedName !== undefined || parseSwitch(query, "with_latest_manifest") === true) {
+  if (unsupportedName !== undefined || parseBoolean(query, "with_latest_manifest") === true) {
     throw new RequestError(
       422,
       `${unsupportedName ?? "with_latest_manifest"} is not supported by this server: remove it`,
@@ -22,13 +22,16 @@ export function parsePromptQuery(query: QueryString): PromptQuery {
     text: text(query, "query"),
     tenantId: tenantId === undefined ? undefined : parseId(tenantId, "tenant_id"),
     tenantHandle: text(query, "tenant_handle"),
-    isPublic: parseSwitch(query, "is_public"),
+    isPublic: parseBoolean(query, "is_public"),
     isArchived: parseArchived(query),
-    hasCommits: parseSwitch(query, "has_commits"),
-    tags: all(query, "tags"),
+    hasCommits: parseBoolean(query, "has_commits"),
+    tags: allValues(query, "tags"),
     source: text(query, "source"),
   };
-  const types = [...(all(query, "repo_types") ?? []), ...(all(query, "repo_type") ?? [])];
+  const types = [
+    ...(allValues(query, "repo_types") ?? []),
+    ...(allValues(query, "repo_type") ?? []),
+  ];
   return {
     ...Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== undefined)),
     repoTypes:
@@ -60,7 +63,9 @@ const parsePage = (query: QueryString): { readonly limit: number; readonly offse
 
 /** `undefined` selects both. By default archived prompts are excluded. */
 const parseArchived = (query: QueryString): boolean | undefined =>
-  text(query, "is_archived") === "allow" ? undefined : (parseSwitch(query, "is_archived") ?? false);
+  text(query, "is_archived") === "allow"
+    ? undefined
+    : (parseBoolean(query, "is_archived") ?? false);
 
 function parseName<Name extends string>(
   value: string,
@@ -79,6 +84,6 @@ function parseName<Name extends string>(
 
 /** Reads a parameter; `undefined` if it is missing or empty. */
 const text = (query: QueryString, name: string): string | undefined => {
-  const value = first(query, name);
+  const value = firstValue(query, name);
   return value === "" ? undefined : value;
 };

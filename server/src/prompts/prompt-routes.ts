@@ -73,7 +73,7 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
         sort_direction: "asc or desc (the default).",
         ...page,
       },
-      answer: promptPageSchema,
+      response: promptPageSchema,
     }),
     handler: (request) => listPrompts(store, request),
   });
@@ -82,7 +82,7 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
       tag,
       summary: "Creates a prompt; 409 if the handle is taken.",
       body: promptBody,
-      answer: onePromptSchema,
+      response: onePromptSchema,
     }),
     handler: (request) => createPrompt(store, request),
   });
@@ -91,13 +91,13 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
       tag,
       summary: "Deletes prompts of the tenant; 207 if some do not exist.",
       query: { repo_ids: "Prompt id; may be repeated, up to 100 times." },
-      answer: deletedPromptsSchema,
-      answers: { 207: deletedPromptsSchema },
+      response: deletedPromptsSchema,
+      otherResponses: { 207: deletedPromptsSchema },
     }),
     handler: (request, reply) => deletePrompts(store, request, reply),
   });
   app.route({
-    ...route(endpoints.readPrompt, { tag, summary: "Reads a prompt.", answer: onePromptSchema }),
+    ...route(endpoints.readPrompt, { tag, summary: "Reads a prompt.", response: onePromptSchema }),
     handler: (request) => readPrompt(store, request),
   });
   app.route<{ Body: PromptPatchBody }>({
@@ -105,7 +105,7 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
       tag,
       summary: "Updates the given fields; null leaves a field unchanged.",
       body: promptPatchBody,
-      answer: onePromptSchema,
+      response: onePromptSchema,
     }),
     handler: (request) => updatePrompt(store, request),
   });
@@ -113,7 +113,7 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
     ...route(endpoints.deletePrompt, {
       tag,
       summary: "Deletes a prompt and its commits.",
-      answer: Deleted,
+      response: Deleted,
     }),
     handler: (request) => deletePrompt(store, request),
   });
@@ -122,7 +122,7 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
       tag,
       summary: "Likes a prompt, or removes the like; each tenant has one like.",
       body: likeBody,
-      answer: likesSchema,
+      response: likesSchema,
     }),
     handler: (request) => likePrompt(store, request),
   });
@@ -134,7 +134,7 @@ function addCommitRoutes(app: FastifyInstance, store: PromptStore): void {
       tag,
       summary: "Lists the commits of a prompt, latest first, without their manifests.",
       query: { tag: "Only the commit with this tag.", ...page },
-      answer: commitPageSchema,
+      response: commitPageSchema,
     }),
     handler: (request) => listCommits(store, request),
   });
@@ -144,7 +144,7 @@ function addCommitRoutes(app: FastifyInstance, store: PromptStore): void {
       summary:
         "Commits a manifest; 409 if parent_commit is not the latest commit, or nothing changed.",
       body: commitBody,
-      answers: { 201: createdCommitSchema },
+      otherResponses: { 201: createdCommitSchema },
     }),
     handler: (request, reply) => createCommit(store, request, reply),
   });
@@ -156,7 +156,7 @@ function addCommitRoutes(app: FastifyInstance, store: PromptStore): void {
         include_model: "Has no effect: a manifest is returned as it was committed.",
         is_view: "true to count as a view, not as a download.",
       },
-      answer: pulledCommitSchema,
+      response: pulledCommitSchema,
     }),
     handler: (request, reply) => readCommit(store, request, reply),
   });
@@ -167,7 +167,7 @@ function addTagRoutes(app: FastifyInstance, store: PromptStore): void {
     ...route(endpoints.listPromptTags, {
       tag,
       summary: "Lists the tags of a prompt's commits, by name.",
-      answer: promptTagsSchema,
+      response: promptTagsSchema,
     }),
     handler: (request) => listTags(store, request),
   });
@@ -176,12 +176,12 @@ function addTagRoutes(app: FastifyInstance, store: PromptStore): void {
       tag,
       summary: "Tags a commit; moves the tag if it exists.",
       body: tagBody,
-      answer: promptTagSchema,
+      response: promptTagSchema,
     }),
     handler: (request) => createTag(store, request),
   });
   app.route({
-    ...route(endpoints.readPromptTag, { tag, summary: "Reads a tag.", answer: promptTagSchema }),
+    ...route(endpoints.readPromptTag, { tag, summary: "Reads a tag.", response: promptTagSchema }),
     handler: (request) => readTag(store, request),
   });
   app.route<{ Body: Static<typeof tagPatchBody> }>({
@@ -189,7 +189,7 @@ function addTagRoutes(app: FastifyInstance, store: PromptStore): void {
       tag,
       summary: "Moves a tag to another commit.",
       body: tagPatchBody,
-      answer: promptTagSchema,
+      response: promptTagSchema,
     }),
     handler: (request) => updateTag(store, request),
   });
@@ -197,7 +197,7 @@ function addTagRoutes(app: FastifyInstance, store: PromptStore): void {
     ...route(endpoints.deletePromptTag, {
       tag,
       summary: "Removes a tag; its commit stays.",
-      answer: deletedTagSchema,
+      response: deletedTagSchema,
     }),
     handler: (request) => deleteTag(store, request),
   });

@@ -11,7 +11,14 @@ import { missingQueue } from "./annotation-queue.ts";
 import type { AnnotationQueue, QueueQuery } from "./annotation-queue.ts";
 import type { QueueStore } from "./queue-store.ts";
 import { toQueueJson } from "./annotation-queue-json.ts";
-import { all, first, parseId, parseIds, parsePage, parseSwitch } from "../http/query-string.ts";
+import {
+  allValues,
+  firstValue,
+  parseId,
+  parseIds,
+  parsePage,
+  parseBoolean,
+} from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 const Texts = Type.Record(Type.String(), Type.String());
@@ -128,7 +135,7 @@ export async function deleteQueues(
 ): Promise<unknown> {
   const query = request.query as QueryString;
   const ids = [...new Set(parseIds(query, "queue_ids"))];
-  if (ids.length === 0 || (all(query, "queue_ids")?.length ?? 0) > maxDeletedQueues) {
+  if (ids.length === 0 || (allValues(query, "queue_ids")?.length ?? 0) > maxDeletedQueues) {
     throw new RequestError(422, `queue_ids must contain 1 to ${maxDeletedQueues} ids`);
   }
   const deleted = new Set(await store.write.annotationQueues.delete(request.tenantId, ids));
@@ -189,18 +196,18 @@ const maxDeletedQueues = 100;
  * @throws RequestError 422: a parameter has an invalid value.
  */
 export function parseQueueQuery(query: QueryString): QueueQuery {
-  const datasetId = first(query, "dataset_id");
+  const datasetId = firstValue(query, "dataset_id");
   const parsed = {
     ids: parseIds(query, "ids"),
-    name: first(query, "name"),
-    nameContains: first(query, "name_contains"),
+    name: firstValue(query, "name"),
+    nameContains: firstValue(query, "name_contains"),
     defaultDatasetId: datasetId === undefined ? undefined : parseId(datasetId, "dataset_id"),
   };
   return {
     ...Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== undefined)),
     ...parsePage(query),
-    sortBy: parseColumn(first(query, "sort_by") ?? "created_at"),
-    isDescending: parseSwitch(query, "sort_by_desc") ?? true,
+    sortBy: parseColumn(firstValue(query, "sort_by") ?? "created_at"),
+    isDescending: parseBoolean(query, "sort_by_desc") ?? true,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Linked } from "../shares/signed-links.ts";
+import type { WithLinks } from "../shares/signed-links.ts";
 import type { QueueStore } from "./queue-store.ts";
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "millrace/model";
@@ -59,7 +59,7 @@ export const queueQueryDocs = {
 /** Routes of annotation queues, in which runs wait for review by people. */
 export function addAnnotationQueueRoutes(
   app: FastifyInstance,
-  dependencies: Linked<QueueStore>,
+  dependencies: WithLinks<QueueStore>,
 ): void {
   const { store } = dependencies;
   app.route({
@@ -67,7 +67,7 @@ export function addAnnotationQueueRoutes(
       tag,
       summary: "Lists annotation queues, by default the latest first.",
       query: queueQueryDocs,
-      answer: queueListSchema,
+      response: queueListSchema,
     }),
     handler: (request) => listQueues(store, request),
   });
@@ -77,7 +77,7 @@ export function addAnnotationQueueRoutes(
       summary:
         "Creates a queue. Repeating the request with the same id and content changes nothing.",
       body: queueBody,
-      answer: queueSchema,
+      response: queueSchema,
     }),
     handler: (request) => createQueue(store, request),
   });
@@ -86,8 +86,8 @@ export function addAnnotationQueueRoutes(
       tag,
       summary: "Deletes queues; 207 if some do not exist, 404 if none does.",
       query: { queue_ids: "Queue id; may be repeated, up to 100 times." },
-      answer: deletedQueuesSchema,
-      answers: { 207: deletedQueuesSchema },
+      response: deletedQueuesSchema,
+      otherResponses: { 207: deletedQueuesSchema },
     }),
     handler: (request, reply) => deleteQueues(store, request, reply),
   });
@@ -95,7 +95,7 @@ export function addAnnotationQueueRoutes(
     ...route(endpoints.readAnnotationQueue, {
       tag,
       summary: "Reads a queue with its rubric.",
-      answer: queueSchema,
+      response: queueSchema,
     }),
     handler: (request) => readQueue(store, request),
   });
@@ -104,7 +104,7 @@ export function addAnnotationQueueRoutes(
       tag,
       summary: "Updates the given fields; null clears a field.",
       body: queuePatchBody,
-      answer: queueSchema,
+      response: queueSchema,
     }),
     handler: (request) => updateQueue(store, request),
   });
@@ -112,7 +112,7 @@ export function addAnnotationQueueRoutes(
     ...route(endpoints.deleteAnnotationQueue, {
       tag,
       summary: "Deletes a queue; the runs themselves stay.",
-      answer: Deleted,
+      response: Deleted,
     }),
     handler: (request) => deleteQueue(store, request),
   });
@@ -120,7 +120,7 @@ export function addAnnotationQueueRoutes(
     ...route(endpoints.listQueuesOfRun, {
       tag,
       summary: "Lists the queues that contain a run.",
-      answer: queueListSchema,
+      response: queueListSchema,
     }),
     handler: (request) => listQueuesOfRun(store, request),
   });
@@ -128,14 +128,14 @@ export function addAnnotationQueueRoutes(
 }
 
 /** Adds the routes of runs in queues. */
-function addQueueRunRoutes(app: FastifyInstance, dependencies: Linked<QueueStore>): void {
+function addQueueRunRoutes(app: FastifyInstance, dependencies: WithLinks<QueueStore>): void {
   const { store } = dependencies;
   app.route({
     ...route(endpoints.listAnnotationQueueRuns, {
       tag,
       summary: "Lists the runs of a queue, in its order.",
       query: { status, limit, offset, include_stats: "Has no effect.", archived: "Has no effect." },
-      answer: queuedRunListSchema,
+      response: queuedRunListSchema,
     }),
     handler: (request, reply) => listQueueRuns(dependencies, request, reply),
   });
@@ -149,7 +149,7 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: Linked<QueueStore
         summary:
           "Adds runs to the end of a queue: all of them, or none. A run that is already in it keeps its position.",
         body: queueRunsBody,
-        answer: queueEntryListSchema,
+        response: queueEntryListSchema,
       }),
       handler: (request) => addQueueRuns(store, request),
     });
@@ -159,7 +159,7 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: Linked<QueueStore
       tag,
       summary: "Updates when a run was reviewed, and its position in the queue.",
       body: queueRunPatchBody,
-      answer: queueEntrySchema,
+      response: queueEntrySchema,
     }),
     handler: (request) => updateQueueRun(store, request),
   });
@@ -167,7 +167,7 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: Linked<QueueStore
     ...route(endpoints.removeAnnotationQueueRun, {
       tag,
       summary: "Removes a run from a queue; the run itself stays.",
-      answer: Deleted,
+      response: Deleted,
     }),
     handler: (request) => removeQueueRun(store, request),
   });
@@ -176,7 +176,7 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: Linked<QueueStore
       tag,
       summary: "Reads the run at an index of the queue; 0 is the first.",
       query: { include_extra: "Has no effect." },
-      answer: queuedRunSchema,
+      response: queuedRunSchema,
     }),
     handler: (request, reply) => readQueueRun(dependencies, request, reply),
   });
@@ -185,7 +185,7 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: Linked<QueueStore
       tag,
       summary: "Counts the runs in a queue.",
       query: { status },
-      answer: queueSizeSchema,
+      response: queueSizeSchema,
     }),
     handler: (request) => readQueueSize(store, request),
   });

@@ -11,7 +11,7 @@ import { toEntryJson, toQueueJson } from "./annotation-queue-json.ts";
 import { toClaimJson, toProgressJson, toReviewedRunJson } from "./queue-review-json.ts";
 import { parseStatus } from "./queue-run-handlers.ts";
 import { findQueue, idOf, parseQueueQuery } from "./annotation-queue-handlers.ts";
-import { first, parseId, parsePage } from "../http/query-string.ts";
+import { firstValue, parseId, parsePage } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 /** The name that a reviewer chose. Reviewers have no accounts, so nothing else identifies them. */
@@ -46,7 +46,7 @@ export async function listReviewedQueues(
   const { tenantId } = request;
   const query = request.query as QueryString;
   const queues = await store.read.annotationQueues.list(tenantId, parseQueueQuery(query));
-  const reviewer = first(query, "reviewer") ?? namelessReviewer;
+  const reviewer = firstValue(query, "reviewer") ?? namelessReviewer;
   return Promise.all(
     queues.map(async (queue) => ({
       ...toQueueJson(queue),
@@ -64,7 +64,7 @@ export async function readQueueProgress(
   request: FastifyRequest,
 ): Promise<unknown> {
   const { id } = await findQueue(store, request);
-  const reviewer = first(request.query as QueryString, "reviewer") ?? namelessReviewer;
+  const reviewer = firstValue(request.query as QueryString, "reviewer") ?? namelessReviewer;
   const progress = await store.read.queueReviews.progress(request.tenantId, id, reviewer);
   return toProgressJson(progress, reviewer);
 }

@@ -1,4 +1,4 @@
-import type { Linked } from "../shares/signed-links.ts";
+import type { WithLinks } from "../shares/signed-links.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
@@ -12,7 +12,7 @@ import type { QueueStore } from "./queue-store.ts";
 import { toEntryJson, toQueuedRunJson } from "./annotation-queue-json.ts";
 import { toArrayJson } from "../runs/serializers/run-json.ts";
 import { findQueue, idOf } from "./annotation-queue-handlers.ts";
-import { first, parseId, parsePage } from "../http/query-string.ts";
+import { firstValue, parseId, parsePage } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 import { linkRunFiles } from "../runs/handlers/run-handlers.ts";
 
@@ -51,7 +51,7 @@ export async function addQueueRuns(
 
 /** `GET /annotation-queues/{id}/runs`: in the order of the queue. */
 export async function listQueueRuns(
-  dependencies: Linked<QueueStore>,
+  dependencies: WithLinks<QueueStore>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -65,7 +65,7 @@ export async function listQueueRuns(
 
 /** `GET /annotation-queues/{id}/run/{index}`: 0 is the first. */
 export async function readQueueRun(
-  dependencies: Linked<QueueStore>,
+  dependencies: WithLinks<QueueStore>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -113,7 +113,7 @@ export async function readQueueSize(store: QueueStore, request: FastifyRequest):
 }
 
 async function readRuns(
-  { store, links }: Linked<QueueStore>,
+  { store, links }: WithLinks<QueueStore>,
   request: FastifyRequest,
   query: EntryQuery,
 ): Promise<Buffer[]> {
@@ -150,7 +150,7 @@ function toRunKey(key: QueueRunsBody[number]): RunKey {
  * @throws RequestError 422: its value is unknown.
  */
 export function parseStatus(query: QueryString): ReviewStatus | undefined {
-  const text = first(query, "status");
+  const text = firstValue(query, "status");
   const status = reviewStatuses.find((value) => value === text);
   if (text !== undefined && status === undefined) {
     const quoted = JSON.stringify(text.slice(0, 64));

@@ -1,8 +1,8 @@
-/** Smaller buffers are not pooled: allocating them costs little. */
+/** Minimum size of a pooled buffer. Allocating smaller buffers costs little. */
 const minPooledBytes = 65_536;
-/** Larger buffers are not pooled and are left to the garbage collector. */
+/** Maximum size of a pooled buffer. The garbage collector frees larger ones. */
 const maxPooledBytes = 8_388_608;
-/** Bytes of unused buffers that the pool keeps at most. */
+/** Maximum number of bytes in unused buffers. */
 const maxFreeBytes = 16_777_216;
 /**
  * Milliseconds between two checks for unused buffers. A buffer is released at the second check that finds it
@@ -12,7 +12,7 @@ const idleMs = 5_000;
 
 interface PooledBuffer {
   readonly memory: ArrayBuffer;
-  wasIdle: boolean;
+  wasIdleAtLastCheck: boolean;
 }
 
 /**
@@ -35,7 +35,7 @@ export class BatchMemory {
    * Returns a buffer of at least `bytes` bytes with arbitrary contents. It has an ArrayBuffer of its own, which can
    * be transferred to another thread.
    */
-  take(bytes: number): Buffer<ArrayBuffer> {
+  acquire(bytes: number): Buffer<ArrayBuffer> {
     if (bytes < minPooledBytes || bytes > maxPooledBytes) {
       return Buffer.allocUnsafeSlow(bytes);
     }
@@ -53,12 +53,12 @@ export class BatchMemory {
   }
 
   /** Returns a buffer that is no longer used to the pool. */
-  give(memory: ArrayBuffer): void {
+  release(memory: ArrayBuffer): void {
     const { byteLength } = memory;
     if (byteLength < minPooledBytes || byteLength > maxPooledBytes) {
       return;
     }
-    this.#free.push({ memory, wasIdle: false });
+    this.#free.push({ memory, wasIdleAtLastCheck: false });
     this.#freeBytes += byteLength;
     while (this.#freeBytes > maxFreeBytes) {
       this.#freeBytes -= this.#free.shift()?.memory.byteLength ?? 0;
@@ -72,10 +72,10 @@ export class BatchMemory {
   }
 
   #releaseIdle(): void {
-    this.#free = this.#free.filter(({ wasIdle }) => !wasIdle);
+    this.#free = this.#free.filter(({ wasIdleAtLastCheck }) => !wasIdleAtLastCheck);
     this.#freeBytes = this.#free.reduce((sum, { memory }) => sum + memory.byteLength, 0);
     for (const entry of this.#free) {
-      entry.wasIdle = true;
+      entry.wasIdleAtLastCheck = true;
     }
     if (this.#free.length === 0) {
       clearInterval(this.#timer);

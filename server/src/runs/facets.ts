@@ -5,13 +5,13 @@
  * blocks that they lead to.
  */
 
-/** Wildcard facet: runs of the block may have any facet. */
+/** Wildcard facet: the runs of a block that has it may have any facet. */
 export const anyFacet = "*";
 
 /** Microseconds of one block of time. */
 export const blockMicros = 100_000;
 
-/** Longer strings get no facet. */
+/** Longer names, types, tags, keys and values have no facet. */
 const maxFacetChars = 200;
 
 /** A run with more facets gets {@link anyFacet} instead. */
@@ -22,7 +22,7 @@ const maxParsedBytes = 65_536;
 
 const isShort = (text: string): boolean => text.length <= maxFacetChars;
 
-/** `undefined` where the tag is too long to have a facet. */
+/** Facet for a tag; `undefined` if the tag is too long. */
 export const tagFacet = (tag: string): string | undefined => (isShort(tag) ? `t${tag}` : undefined);
 
 /** Facet for the presence of a metadata key. */
@@ -50,7 +50,7 @@ export const facetsOfRow = ({
 }): readonly string[] =>
   [nameFacet(name), typeFacet(runType)].filter((facet) => facet !== undefined);
 
-/** Stands for a member that is absent. */
+/** Represents a member that is absent. */
 const emptyJson = Buffer.alloc(0);
 
 /**
@@ -78,7 +78,7 @@ export function facetsOf(members: ReadonlyMap<string, Buffer>): readonly string[
   }
   if (!tags.equals(lastPayload.tags) || !extra.equals(lastPayload.extra)) {
     const facets = readFacets(parseJson(tags), toObject(parseJson(extra)));
-    // Copies, because the buffers are slices of a whole request.
+    // Store copies: the buffers are slices that would keep the memory of the whole request.
     lastPayload = { tags: Buffer.from(tags), extra: Buffer.from(extra), facets };
   }
   return lastPayload.facets;
@@ -106,7 +106,7 @@ const toObject = (value: unknown): Readonly<Record<string, unknown>> =>
     ? (value as Readonly<Record<string, unknown>>)
     : {};
 
-/** Lists are read down to this nesting; filters descend less deeply. */
+/** Lists are read down to this nesting, which is deeper than filters descend. */
 const nestingMax = 100;
 
 /** Collects the strings of a list and of its nested lists. */

@@ -9,10 +9,10 @@ export interface TracePosition {
   readonly parentRunId: string | null;
 }
 
-/** What the merge needs in addition to the record. */
+/** What {@link mergeRecord} needs in addition to the record. */
 export interface MergeContext {
   readonly position: TracePosition;
-  /** The project that the record names; absent where it names none. */
+  /** The project that the record names; absent if it names none. */
   readonly projectId?: string;
   readonly defaultProjectId: string;
   readonly nowMicros: number;
@@ -39,7 +39,7 @@ type ColumnValues = Pick<
 >;
 type ColumnName = keyof ColumnValues;
 
-/** Stored: a column's index in this list is its bit in `patched`. Only append to it. */
+/** Only append to this list: a column's index is its bit in the stored number `patched`. */
 const columnNames = [
   "projectId",
   "name",
@@ -56,12 +56,13 @@ const columnNames = [
  * the patches, so that a missing patch payload is detected.
  */
 export const patchUnit = 65_536;
-/** The count stops here, because bitwise operations work on 31 bits. */
+/** The largest count of patches that is stored, because bitwise operations work on 31 bits. */
 const patchesMax = 32_767;
 
 /**
- * Returns the run after one more record. A patch's value wins over the post's, whichever arrives first. Among
- * patches the later one wins. The caller must make sure that the record is not a duplicate.
+ * Returns the run after one more record. A value from a patch takes precedence over one from the post, whichever
+ * arrives first. Among patches, the later one takes precedence. The caller must make sure that the record is not a
+ * duplicate.
  */
 export function mergeRecord(
   row: RunRow | undefined,

@@ -17,6 +17,8 @@ export function mergePayloads(
   return merged;
 }
 
-/** Does not copy. A Buffer that was received from another thread arrives as a plain Uint8Array. */
+/**
+ * Returns a Buffer over the same memory, because a Buffer that is sent to another thread arrives as a plain Uint8Array.
+ */
 const asBuffer = (bytes: Uint8Array): Buffer =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

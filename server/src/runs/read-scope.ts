@@ -2,13 +2,16 @@ import { AsyncLocalStorage } from "node:async_hooks";
 
 /** The request on whose behalf the store is read. */
 export interface ReadScope {
-  /** Reader threads are shared fairly between tenants. Empty for requests without an access key. */
+  /**
+   * The tenant of the request; empty for requests without an access key. Tenants take turns in using the reader
+   * threads.
+   */
   readonly tenantId: string;
   /** Whether the connection of the client is closed, so that nothing needs to be read for it. */
   readonly isClosed: boolean;
   /**
-   * Calls a listener once the connection is closed. Returns the function that removes the listener. Not an
-   * `AbortSignal`: creating and aborting one takes longer than everything else that a request costs per query.
+   * Calls a listener once the connection is closed. Returns the function that removes the listener. It is not an
+   * `AbortSignal`, because creating and aborting one takes longer than all other work of a request for a query.
    */
   onClose(listener: () => void): () => void;
 }

@@ -33,24 +33,25 @@ export function readMeasures(
   const outputs = members.get("outputs");
   const extra = members.get("extra");
   const events = members.get("events");
-  const isUsage = containsAny(outputs, marks.outputs) || containsAny(extra, marks.metadata);
-  const isStreamed = containsAny(events, tokenMarks);
-  if (!isUsage && !isStreamed) {
+  const mayReportUsage =
+    containsAny(outputs, usageMarkers.outputs) || containsAny(extra, usageMarkers.metadata);
+  const mayReportFirstToken = containsAny(events, tokenMarkers);
+  if (!mayReportUsage && !mayReportFirstToken) {
     return undefined;
   }
   const measures = {
-    ...(isUsage ? readUsage({ outputs, extra }, findMembers) : noMeasures),
-    first_token_us: isStreamed ? readFirstToken(events) : null,
+    ...(mayReportUsage ? readUsage({ outputs, extra }, findMembers) : noMeasures),
+    first_token_us: mayReportFirstToken ? readFirstToken(events) : null,
   };
   return measureNames.some((name) => measures[name] !== null) ? measures : undefined;
 }
 
-const toMark = (text: string): Buffer => Buffer.from(text);
-const marks = {
-  outputs: usageMarks.outputs.map(toMark),
-  metadata: usageMarks.metadata.map(toMark),
+const toBytes = (text: string): Buffer => Buffer.from(text);
+const usageMarkers = {
+  outputs: usageMarks.outputs.map(toBytes),
+  metadata: usageMarks.metadata.map(toBytes),
 };
-const tokenMarks = [toMark("_token")];
+const tokenMarkers = [toBytes("_token")];
 
 function containsAny(json: Buffer | undefined, needles: readonly Buffer[]): boolean {
   if (json !== undefined) {
@@ -89,14 +90,14 @@ function readUsage({ outputs, extra }: Roots, findMembers: FindMembers) {
   return measures;
 }
 
-/** Rejects strings, and Infinity, which is what JavaScript parses `1e999` to. */
+/** Returns a finite number, and `null` for anything else, also for `1e999`, which JavaScript parses to Infinity. */
 const numberOf = (value: unknown): number | null =>
   typeof value === "number" && Number.isFinite(value) ? value : null;
 
 /** Time at which the first token of a streamed response arrived. */
 function readFirstToken(events: Buffer | undefined): number | null {
   for (const json of itemsOf(events)) {
-    const event = containsAny(json, tokenMarks) ? toObject(json) : {};
+    const event = containsAny(json, tokenMarkers) ? toObject(json) : {};
     if (event["name"] === "new_token") {
       return parseTime(event["time"]) ?? null;
     }

@@ -12,7 +12,7 @@ export interface PageView {
 }
 
 /**
- * Queries that return JSON, to be sent as it is. The reader thread writes it: copying the runs of a page between
+ * Queries that return JSON, which is sent as it is. The reader thread writes it: copying the runs of a page between
  * threads takes as long as reading them, and a long page would block the thread that serves HTTP.
  */
 export interface RunPageReads {

@@ -22,7 +22,7 @@ export interface RunFilter {
   readonly runFilters?: readonly CheckedFilter[];
   /** Filter that the root run of its trace must match. */
   readonly rootFilter?: CheckedFilter;
-  /** Filter that any run of its trace must match, which may be the run itself. */
+  /** Filter that at least one run of its trace must match; that may be the run itself. */
   readonly treeFilter?: CheckedFilter;
 }
 
@@ -73,7 +73,7 @@ export interface RunStatistics extends Readonly<Record<UsageName, Distribution>>
   readonly lastStartMicros: number | null;
   /** Covers runs that have ended. */
   readonly latency: Distribution;
-  /** From the start of a streaming run to its first token. */
+  /** Time from the start of a streaming run to its first token. */
   readonly firstToken: Distribution;
 }
 
@@ -81,9 +81,9 @@ export interface RunReads {
   find(tenantId: string, id: string): StoredRun | undefined;
   query(tenantId: string, query: RunQuery): RunPage;
   statistics(tenantId: string, filter: RunFilter): RunStatistics;
-  /** The run that was shared under the token, or the root run of the trace that was shared under it. */
+  /** Finds the run that is shared under a token, or the root run if the token is that of a trace. */
   findShared(token: string): StoredRun | undefined;
-  /** The content of an attachment. The signature of the URL was checked by the caller. */
+  /** Finds the content of an attachment. The caller must have checked the signature of the URL. */
   findFile(
     tenantId: string,
     file: RunFile,

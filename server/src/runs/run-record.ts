@@ -67,7 +67,8 @@ export interface RunBatch {
   /** Feedback that was sent with the runs. */
   readonly feedback: readonly FeedbackDraft[];
   /**
-   * Payloads, one after another. The store may transfer this memory to another thread; the array is then empty.
+   * Bytes that contain the payloads, at the ranges that the records name. The store may transfer this memory to another
+   * thread; the array is then empty.
    */
   readonly bodies: Uint8Array<ArrayBuffer>;
 }

@@ -1,6 +1,6 @@
 import { readAttachment } from "./handlers/attachment-handlers.ts";
 import type { FileStore } from "./handlers/attachment-handlers.ts";
-import type { Linked } from "../shares/signed-links.ts";
+import type { WithLinks } from "../shares/signed-links.ts";
 import type { RunStore } from "./run-store.ts";
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "millrace/model";
@@ -20,7 +20,7 @@ import {
 import { linkEndpoints } from "../http/link-endpoints.ts";
 import { route } from "../http/route.ts";
 import { Bytes } from "../http/schema-parts.ts";
-import { ContentMemory } from "./ingest/content-memory.ts";
+import { ContentCache } from "./ingest/content-cache.ts";
 import { Type } from "typebox";
 import {
   duplicateRunSchema,
@@ -41,13 +41,13 @@ const tag = "runs";
 
 /** Adds the routes that ingest runs. The handlers read the request body themselves, while it arrives. */
 export function addIngestRoutes(app: FastifyInstance, dependencies: IngestDependencies): void {
-  const content = new ContentMemory();
+  const content = new ContentCache();
   app.route({
     ...route(endpoints.createRun, {
       tag,
       summary: "Creates a run.",
-      received: { "application/json": sentRunSchema },
-      answers: { 202: ingestResultSchema, 409: duplicateRunSchema },
+      bodyContents: { "application/json": sentRunSchema },
+      otherResponses: { 202: ingestResultSchema, 409: duplicateRunSchema },
       writer: "json",
     }),
     handler: (request, reply) => createRun(dependencies, request, reply),
@@ -56,8 +56,8 @@ export function addIngestRoutes(app: FastifyInstance, dependencies: IngestDepend
     ...route(endpoints.updateRun, {
       tag,
       summary: "Updates a run.",
-      received: { "application/json": sentRunPatchSchema },
-      answers: { 202: ingestResultSchema, 409: duplicateRunSchema },
+      bodyContents: { "application/json": sentRunPatchSchema },
+      otherResponses: { 202: ingestResultSchema, 409: duplicateRunSchema },
       writer: "json",
     }),
     handler: (request, reply) => updateRun(dependencies, request, reply),
@@ -66,8 +66,8 @@ export function addIngestRoutes(app: FastifyInstance, dependencies: IngestDepend
     ...route(endpoints.sendBatch, {
       tag,
       summary: "Creates and updates runs, as JSON.",
-      received: { "application/json": runBatchSchema },
-      answers: { 202: ingestResultSchema, 422: refusedIngestSchema },
+      bodyContents: { "application/json": runBatchSchema },
+      otherResponses: { 202: ingestResultSchema, 422: refusedIngestSchema },
       writer: "json",
     }),
     handler: (request, reply) => createBatch(dependencies, request, reply),
@@ -76,8 +76,8 @@ export function addIngestRoutes(app: FastifyInstance, dependencies: IngestDepend
     ...route(endpoints.sendMultipart, {
       tag,
       summary: "Creates and updates runs, with large fields, attachments and feedback as parts.",
-      received: { "multipart/form-data": runPartsSchema },
-      answers: { 202: ingestResultSchema, 422: refusedIngestSchema },
+      bodyContents: { "multipart/form-data": runPartsSchema },
+      otherResponses: { 202: ingestResultSchema, 422: refusedIngestSchema },
       writer: "json",
     }),
     handler: (request, reply) =>
@@ -86,13 +86,13 @@ export function addIngestRoutes(app: FastifyInstance, dependencies: IngestDepend
 }
 
 /** Adds the routes that return runs. */
-export function addRunRoutes(app: FastifyInstance, dependencies: Linked<RunStore>): void {
+export function addRunRoutes(app: FastifyInstance, dependencies: WithLinks<RunStore>): void {
   const { store } = dependencies;
   app.route({
     ...route(endpoints.readRun, {
       tag,
       summary: "Returns a run, merged from all its updates.",
-      answer: runSchema,
+      response: runSchema,
     }),
     handler: (request, reply) => readRun(dependencies, request, reply),
   });
@@ -101,7 +101,7 @@ export function addRunRoutes(app: FastifyInstance, dependencies: Linked<RunStore
       tag,
       summary: "Returns the runs that match a filter, in pages.",
       body: runQueryBody,
-      answer: runPageSchema,
+      response: runPageSchema,
     }),
     handler: (request, reply) => queryRuns(dependencies, request, reply),
   });
@@ -110,7 +110,7 @@ export function addRunRoutes(app: FastifyInstance, dependencies: Linked<RunStore
       tag,
       summary: "Returns count, error rate, latency and usage of the runs that match a filter.",
       body: runQueryBody,
-      answer: runStatisticsSchema,
+      response: runStatisticsSchema,
     }),
     handler: (request) => readRunStats(store, request),
   });
@@ -118,7 +118,7 @@ export function addRunRoutes(app: FastifyInstance, dependencies: Linked<RunStore
     ...route(endpoints.readRunShare, {
       tag,
       summary: "Returns the run's share, or null.",
-      answer: maybeRunShareSchema,
+      response: maybeRunShareSchema,
     }),
     handler: (request, reply) => readRunShare(store, request, reply),
   });
@@ -126,7 +126,7 @@ export function addRunRoutes(app: FastifyInstance, dependencies: Linked<RunStore
     ...route(endpoints.shareRun, {
       tag,
       summary: "Lets anyone who has the token read the run.",
-      answer: runShareSchema,
+      response: runShareSchema,
     }),
     handler: (request) => shareRun(store, request),
   });
@@ -134,35 +134,38 @@ export function addRunRoutes(app: FastifyInstance, dependencies: Linked<RunStore
     ...route(endpoints.unshareRun, {
       tag,
       summary: "Revokes the run's share.",
-      answer: Type.Null(),
+      response: Type.Null(),
     }),
     handler: (request, reply) => unshareRun(store, request, reply),
   });
 }
 
 /** Adds the route that needs no access key. */
-export function addSharedRunRoutes(app: FastifyInstance, dependencies: Linked<RunStore>): void {
+export function addSharedRunRoutes(app: FastifyInstance, dependencies: WithLinks<RunStore>): void {
   app.route({
     ...route(endpoints.readSharedRun, {
       tag,
       summary: "Returns a shared run.",
-      keyless: true,
-      answer: runSchema,
+      isPublic: true,
+      response: runSchema,
     }),
     handler: (request, reply) => readSharedRun(dependencies, request, reply),
   });
 }
 
 /** Adds the route of attachments. Their URLs are signed, so they need no access key. */
-export function addAttachmentRoutes(app: FastifyInstance, dependencies: Linked<FileStore>): void {
+export function addAttachmentRoutes(
+  app: FastifyInstance,
+  dependencies: WithLinks<FileStore>,
+): void {
   app.route({
     ...route(linkEndpoints.readAttachment, {
       tag,
       summary:
         "Returns a file of a run or an example, with the content type that it was sent with.",
       query: { token: "The signed token in the URL of the file." },
-      answer: { contents: { "*/*": Bytes } },
-      keyless: true,
+      response: { contents: { "*/*": Bytes } },
+      isPublic: true,
     }),
     handler: (request, reply) => readAttachment(dependencies, request, reply),
   });

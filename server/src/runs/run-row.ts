@@ -17,7 +17,7 @@ export interface RunRow {
   /** Empty while the run's position is unknown, because only patches without a dotted order were received. */
   readonly dottedOrder: string;
   readonly referenceExampleId: string | null;
-  /** Whether the post was received. */
+  /** Whether the request that creates the run (the post) was received. */
   readonly posted: boolean;
   /** A bit for each column that a patch has set, and the number of patches; see `merge.ts`. */
   readonly patched: number;
@@ -25,7 +25,7 @@ export interface RunRow {
   readonly measures: "unread" | "none" | "some";
 }
 
-/** Ids of a run's descendants, in execution order; `null` if they were not requested. */
+/** Ids of a run's descendants and of its direct children, in execution order; `null` if they were not requested. */
 export interface RunChildren {
   readonly childRunIds: readonly string[] | null;
   readonly directChildRunIds: readonly string[] | null;

@@ -24,7 +24,7 @@ import {
 } from "../http/schema-parts.ts";
 
 /** A value that a client sent, returned byte for byte. */
-const Verbatim = Type.Unknown({ description: "Any JSON value, as it was sent." });
+const UnchangedJson = Type.Unknown({ description: "Any JSON value, as it was sent." });
 
 /** Statistics of feedback, by key. */
 export const feedbackStatsSchema = Members(
@@ -77,13 +77,13 @@ const runMembers = {
   feedback_stats: Nullable(feedbackStatsSchema),
   s3_urls: fileUrlsSchema,
   thread_id: TextOrNull,
-  inputs: Verbatim,
-  outputs: Verbatim,
-  error: Verbatim,
-  extra: Verbatim,
-  serialized: Verbatim,
-  events: Verbatim,
-  tags: Verbatim,
+  inputs: UnchangedJson,
+  outputs: UnchangedJson,
+  error: UnchangedJson,
+  extra: UnchangedJson,
+  serialized: UnchangedJson,
+  events: UnchangedJson,
+  tags: UnchangedJson,
 };
 
 /** A run also contains the other members that its client sent. */
@@ -170,7 +170,7 @@ const ingestMembers = {
 export const ingestResultSchema = Type.Object(ingestMembers, { title: "IngestResult" });
 
 /** The response to a batch that contains no valid run. */
-const noneStoredSchema = Type.Object(
+const nothingStoredSchema = Type.Object(
   {
     detail: List(Type.Object({ loc: List(Text), msg: Text, type: Text })),
     ...ingestMembers,
@@ -179,7 +179,7 @@ const noneStoredSchema = Type.Object(
 );
 
 /** The response with status 422: no run is valid, or the body can't be parsed. */
-export const refusedIngestSchema = Type.Union([noneStoredSchema, errorSchema]);
+export const refusedIngestSchema = Type.Union([nothingStoredSchema, errorSchema]);
 
 /** The response to a run that was received before. */
 export const duplicateRunSchema = Type.Object(

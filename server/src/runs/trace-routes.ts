@@ -1,4 +1,4 @@
-import type { Linked } from "../shares/signed-links.ts";
+import type { WithLinks } from "../shares/signed-links.ts";
 import type { RunStore } from "./run-store.ts";
 import type { FastifyInstance } from "fastify";
 import { uiEndpoints } from "millrace/model";
@@ -8,7 +8,7 @@ import { route } from "../http/route.ts";
 const tag = "runs";
 
 /** Adds the routes of the UI's trace page. */
-export function addUiTraceRoutes(app: FastifyInstance, dependencies: Linked<RunStore>): void {
+export function addUiTraceRoutes(app: FastifyInstance, dependencies: WithLinks<RunStore>): void {
   app.route({
     ...route(uiEndpoints.readTrace, {
       tag,

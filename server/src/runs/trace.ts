@@ -12,7 +12,7 @@ export interface TraceRun {
   readonly firstTokenMicros: number | null;
 }
 
-/** Selects runs of a trace: all after an id, or only those that changed since a mark. */
+/** Selects runs of a trace: all runs after an id, or only the runs that changed after the `mark` of an earlier page. */
 export interface TraceQuery {
   readonly traceId: string;
   readonly limit: number;

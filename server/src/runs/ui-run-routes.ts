@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { uiEndpoints } from "millrace/model";
-import { checkFilterText, filterCheckBody, readFilterWords } from "../filter/ui-filters.ts";
-import { countRuns, listRunWords } from "./handlers/run-count-handlers.ts";
+import { checkFilterText, filterCheckBody, readFilterLanguage } from "../filter/ui-filters.ts";
+import { countRuns, listRunSuggestions } from "./handlers/run-count-handlers.ts";
 import { runExportBody } from "./handlers/run-export.ts";
 import type { RunExportBody, RunExports } from "./handlers/run-export.ts";
 import { runSearchBody, searchRuns } from "./handlers/run-search-handlers.ts";
@@ -28,7 +28,7 @@ export function addUiRunRoutes(app: FastifyInstance, store: RunStore, exports: R
   });
   app.route({
     ...route(uiEndpoints.listRunWords, { tag, summary: "Returns suggestions for filters." }),
-    handler: (request) => listRunWords(store, request),
+    handler: (request) => listRunSuggestions(store, request),
   });
   app.route<{ Body: RunExportBody }>({
     ...route(uiEndpoints.exportRuns, {
@@ -36,14 +36,14 @@ export function addUiRunRoutes(app: FastifyInstance, store: RunStore, exports: R
       summary: "Returns the path from which an export of runs can be downloaded.",
       body: runExportBody,
     }),
-    handler: async (request) => exports.order(request),
+    handler: async (request) => exports.prepare(request),
   });
   app.route({
     ...route(uiEndpoints.readFilterWords, {
       tag,
       summary: "Returns the fields and operators of the filter language.",
     }),
-    handler: async () => readFilterWords(),
+    handler: async () => readFilterLanguage(),
   });
   app.route<{ Body: Static<typeof filterCheckBody> }>({
     ...route(uiEndpoints.checkFilter, {
@@ -61,7 +61,7 @@ export function addUiRunExportRoute(app: FastifyInstance, exports: RunExports): 
     ...route(uiEndpoints.fetchRunExport, {
       tag,
       summary: "Downloads an export of runs.",
-      keyless: true,
+      isPublic: true,
     }),
     handler: async (request, reply) => exports.send(request, reply),
   });

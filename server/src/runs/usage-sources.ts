@@ -13,7 +13,7 @@ export type UsageName = (typeof usageNames)[number];
 /** A place in a run where usage is reported, and the names of the numbers there. */
 export interface UsageSource {
   readonly root: "outputs" | "metadata";
-  /** The path below the root: names of members, and indexes into lists. */
+  /** The path below the root. A string is the name of a member, a number an index into a list. */
   readonly steps: readonly (string | number)[];
   readonly names: Readonly<Partial<Record<UsageName, string>>>;
 }

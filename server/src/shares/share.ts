@@ -21,11 +21,11 @@ export interface SharedThread {
 }
 
 export interface ShareReads {
-  /** What a token gives access to; `undefined` if nothing is shared under it. */
+  /** Finds what a token gives access to; `undefined` if nothing is shared under it. */
   find(token: string): SharedScope | undefined;
-  /** By id of the root run: the tokens of whole traces. */
+  /** Finds the tokens of whole traces, by the id of their root run. */
   findTraceTokens(tenantId: string, rootIds: readonly string[]): ReadonlyMap<string, ShareToken>;
-  /** The token of a whole thread. */
+  /** Finds the token of a whole thread. */
   findThreadToken(tenantId: string, thread: SharedThread): ShareToken;
 }
 

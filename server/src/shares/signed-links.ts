@@ -20,7 +20,7 @@ interface Claim {
   readonly untilMs: number;
 }
 
-/** Signs URLs on any thread: plain data. */
+/** What any thread needs to sign URLs. It is plain data, so that it can be sent to another thread. */
 export interface LinkSigner {
   readonly secret: Uint8Array;
   /** Protocol and host of the URLs. */
@@ -92,8 +92,8 @@ export class SignedLinks {
   }
 }
 
-/** A store with the signer of file URLs in responses. */
-export interface Linked<Store> {
+/** A store, together with the object that signs the URLs of files in responses. */
+export interface WithLinks<Store> {
   readonly store: Store;
   readonly links: SignedLinks;
 }

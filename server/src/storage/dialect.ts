@@ -74,8 +74,8 @@ const toJsonText = (list: TextList): Expression<string> =>
   "toOperationNode" in list ? list : sql<string>`${JSON.stringify(list)}`;
 
 /**
- * Whether a text is in a list. The list is one parameter, so its length does not change the SQL, and it may contain
- * more values than an engine allows parameters.
+ * Whether a text is in a list. The list is a single parameter, so its length does not change the SQL, and it may
+ * contain more values than the number of parameters that an engine allows.
  */
 export function isInList(text: Text, list: TextList): EngineExpression<boolean> {
   const json = toJsonText(list);

@@ -1,7 +1,8 @@
 /**
- * The top folder of the build. This module is in its folder `storage`, or bundled into a file of the top folder.
+ * The output folder of the build. This module is compiled into its folder `storage`, or bundled into a file directly in
+ * the output folder.
  */
-const topFolder = new URL(
+const outputFolder = new URL(
   /\/storage\/dist-files\.[jt]s$/.test(import.meta.url) ? "../" : "./",
   import.meta.url,
 );
@@ -11,4 +12,4 @@ const topFolder = new URL(
  *
  * @param name - path in the build folder, without a leading slash.
  */
-export const distFile = (name: string): URL => new URL(name, topFolder);
+export const distFile = (name: string): URL => new URL(name, outputFolder);

@@ -1,9 +1,9 @@
 /**
- * A write that is performed in slices, between which other writes run. A repository method returns it in place of
- * its result, or a promise of it: callers see only the result ({@link WithLongWrites}). The statements of a slice are
- * synchronous, because a slice is one transaction and its duration decides where it ends; long writes are about runs
- * and examples, whose SQL each engine has for itself. New data becomes visible with the last slice, but while a deletion is under way, some of the data may
- * already be missing.
+ * A write that is performed in slices, between which other writes run. A repository method returns it in place of its
+ * result, or a promise of it: callers see only the result ({@link WithLongWrites}). The statements of a slice are
+ * synchronous, because a slice is one transaction and its duration decides where it ends; long writes concern runs and
+ * examples, whose SQL is written separately for each engine. New data becomes visible with the last slice, but while a
+ * deletion is under way, some of the data may already be missing.
  */
 export class LongWrite<Result> {
   /** Yields wherever a slice may end; everything written up to that point is then committed. */
@@ -16,7 +16,7 @@ export class LongWrite<Result> {
     this.undo = undo;
   }
 
-  /** Performs all slices at once, in the caller's transaction. For programs that serve no other requests. */
+  /** Performs all slices at once, in the caller's transaction. Used by programs that serve no other requests. */
   finish(): Result {
     let step = this.steps.next();
     while (step.done !== true) {

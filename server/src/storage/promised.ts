@@ -1,8 +1,8 @@
 import type { LongWrite } from "./long-write.ts";
 
 /**
- * The same methods with promises as results, for the resources whose repositories are still synchronous. A long write
- * resolves to its result.
+ * Resources with the same methods, whose results are promises: for resources whose repositories are still synchronous.
+ * The promise of a long write resolves to the result of the write.
  */
 export type Promised<Resources> = {
   readonly [Resource in keyof Resources]: {

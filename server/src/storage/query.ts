@@ -10,7 +10,7 @@ import type { Compilable, Expression, OperationNodeSource } from "kysely";
 import { compileFor } from "./dialect.ts";
 import type { EngineName } from "./dialect.ts";
 
-/** A query of the builder whose rows have this type. */
+/** A query that the query builder has created, whose rows have this type. */
 export type BuiltQuery<Row> = Compilable<Row> & OperationNodeSource;
 
 /** The parameters of a query while it is built. */
@@ -36,7 +36,7 @@ export const createQueryBuilder = <Tables>(): Kysely<Tables> =>
     },
   });
 
-/** Stands for a value in the parameters of a compiled query. */
+/** Represents a value in the parameters of a compiled query. */
 class ParameterName {
   readonly name: string;
 
@@ -84,8 +84,9 @@ export const bindValues = (parameters: readonly unknown[], values: object): unkn
   );
 
 /**
- * Runs queries, in the transaction of the caller. Integers are numbers in every engine. Each method rejects if its statement fails. The engine of one machine
- * answers at once, others later: await each statement before the next one that depends on it.
+ * Runs queries, in the transaction of the caller. Integers are numbers in every engine. Each method rejects if its
+ * statement fails. SQLite returns its results at once, other engines later: await each statement before the next one
+ * that depends on it.
  */
 export interface Database {
   all<Row, Values extends object>(query: Query<Row, Values>, values: Values): Promise<Row[]>;

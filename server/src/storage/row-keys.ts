@@ -13,7 +13,7 @@ export const idOf = (key: string): string => key.slice(0, idLength);
 /** The key of a row whose id is used by another tenant, too. */
 export const longKey = (id: string, tenantId: string): string => `${id}/${tenantId}`;
 
-/** Finds and assigns the keys of a tenant's ids. An engine may answer at once or later. */
+/** Finds and assigns the keys of a tenant's ids. An engine may return its result at once or as a promise. */
 export interface RowKeys {
   keyOf(kind: KeyKind, tenantId: string, id: string): string | Promise<string>;
   /**

@@ -6,13 +6,13 @@ import { RequestError } from "../model/errors.ts";
  */
 export type ShareToken = string | { readonly isHidden: true } | null;
 
-/** The token as shown in a run or a dataset; `null` also if it can't be decrypted. */
-export const shownToken = (token: ShareToken): string | null =>
+/** The token as responses contain it in a run or a dataset; `null` also if it can't be decrypted. */
+export const visibleToken = (token: ShareToken): string | null =>
   typeof token === "string" ? token : null;
 
 /**
- * The token for showing a link. @throws RequestError 409: there is a token, but the key for decrypting it is
- * missing.
+ * Returns the token for a response that must contain it; `null` if there is no share. @throws RequestError 409: there
+ * is a token, but the key for decrypting it is missing.
  */
 export function readToken(token: ShareToken): string | null {
   if (token !== null && typeof token === "object") {

@@ -1,6 +1,6 @@
 /**
- * Runs tasks one after the other, also when a task waits for something. A task starts at once if none is running. An
- * error of a task rejects nobody's promise: it ends the thread, as an error in an event listener does.
+ * Runs tasks one after the other, also when a task awaits something. A task starts at once if none is running. An error
+ * of a task rejects no promise: it ends the thread, as an error in an event listener does.
  */
 export class TaskQueue {
   readonly #waiting: (() => void | Promise<void>)[] = [];

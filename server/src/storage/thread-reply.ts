@@ -1,7 +1,7 @@
 import { messageOf, RequestError } from "../model/errors.ts";
 
 /** The result of a call to another thread. */
-export type ThreadAnswer =
+export type ThreadReply =
   | { readonly kind: "answer"; readonly sequence: number; readonly value: unknown }
   /** The call was rejected and changed nothing: a `RequestError` of the thread. */
   | {
@@ -13,8 +13,8 @@ export type ThreadAnswer =
     }
   | { readonly kind: "failed"; readonly sequence: number; readonly reason: string };
 
-/** The reply to a call that failed. */
-export const toFailure = (sequence: number, cause: unknown): ThreadAnswer =>
+/** Creates the reply to a call that failed. */
+export const toFailure = (sequence: number, cause: unknown): ThreadReply =>
   cause instanceof RequestError
     ? {
         kind: "refused",
@@ -25,11 +25,11 @@ export const toFailure = (sequence: number, cause: unknown): ThreadAnswer =>
       }
     : { kind: "failed", sequence, reason: messageOf(cause) };
 
-/** The error that the caller receives for a reply. */
-export const toError = (answer: Exclude<ThreadAnswer, { kind: "answer" }>): RequestError =>
-  answer.kind === "refused"
-    ? new RequestError(answer.status, answer.detail, answer.retryAfterSeconds)
-    : new RequestError(503, `the database reported an error: ${answer.reason}`, 1);
+/** Creates the error that the caller receives for a reply. */
+export const toError = (reply: Exclude<ThreadReply, { kind: "answer" }>): RequestError =>
+  reply.kind === "refused"
+    ? new RequestError(reply.status, reply.detail, reply.retryAfterSeconds)
+    : new RequestError(503, `the database reported an error: ${reply.reason}`, 1);
 
 /** Calls a method of a repository by name. The types were checked where the call was made. */
 export function invokeMethod(
@@ -37,6 +37,6 @@ export function invokeMethod(
   { resource, method, args }: { resource: string; method: string; args: readonly unknown[] },
 ): unknown {
   const target: object = Reflect.get(resources, resource) as object;
-  const performer = Reflect.get(target, method) as (...args: readonly unknown[]) => unknown;
-  return Reflect.apply(performer, target, args);
+  const implementation = Reflect.get(target, method) as (...args: readonly unknown[]) => unknown;
+  return Reflect.apply(implementation, target, args);
 }

@@ -6,8 +6,8 @@ import { serverLimits } from "../model/options.ts";
 const { NODE_OPTIONS: _preloads, ...environment } = env;
 
 /**
- * The environment of all threads and processes of the server. It lacks NODE_OPTIONS, so that preloads of the host
- * program do not run in them.
+ * The environment of all threads and processes of the server. It lacks NODE_OPTIONS, so that modules that the host
+ * program preloads do not run in them.
  */
 export const cleanEnvironment = environment;
 
@@ -33,8 +33,8 @@ export async function endThread(
 }
 
 /**
- * Resolves once a thread has ended. Not `events.once`, which rejects if the thread ends with an error, such as a
- * full disk.
+ * Resolves once a thread has ended. Does not use `events.once`, which would reject if the thread ends with an error,
+ * such as a full disk.
  */
 export function whenEnded(worker: Worker): Promise<void> {
   return new Promise((resolve) => {

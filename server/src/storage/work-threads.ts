@@ -13,15 +13,15 @@ declare const resultOf: unique symbol;
 export interface WorkTask<Result = unknown> {
   readonly kind: string;
   /** The request body, in chunks. Memory that belongs to one chunk alone is transferred to the thread. */
-  readonly pieces?: readonly Uint8Array[];
-  /** Only for type inference. */
+  readonly chunks?: readonly Uint8Array[];
+  /** Never set; it lets TypeScript infer the type of the result. */
   readonly [resultOf]?: Result;
 }
 
 /** The result type of a task. */
 export type ResultOf<Task> = Task extends WorkTask<infer Result> ? Result : never;
 
-/** A message of a thread. */
+/** A message from a thread of the pool to the main thread. */
 export type WorkMessage =
   | { readonly kind: "ready" }
   | { readonly kind: "done"; readonly result: unknown }
@@ -38,7 +38,7 @@ interface QueuedTask {
 
 export interface WorkOptions {
   /** Milliseconds that one task may take. */
-  readonly withinMs?: number;
+  readonly timeoutMs?: number;
   readonly threadsMax?: number;
 }
 
@@ -62,10 +62,10 @@ export class WorkThreads {
   #isOpen = true;
 
   constructor({
-    withinMs = serverLimits.workMs,
+    timeoutMs = serverLimits.workMs,
     threadsMax = serverLimits.workThreads,
   }: WorkOptions = {}) {
-    this.#timeoutMs = withinMs;
+    this.#timeoutMs = timeoutMs;
     this.#threadsMax = threadsMax;
   }
 
@@ -75,8 +75,8 @@ export class WorkThreads {
    * @throws RequestError the error of the task; 422: it took too long; 429: too many tasks are waiting.
    */
   run<Task extends WorkTask>(tenantId: string, task: Task): Promise<ResultOf<Task>> {
-    const { pieces = [] } = task;
-    const bytes = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
+    const { chunks = [] } = task;
+    const bytes = chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0);
     if (!this.#isOpen) {
       return Promise.reject(new RequestError(503, "the server is closing"));
     }
@@ -93,7 +93,7 @@ export class WorkThreads {
       );
     }
     return new Promise((resolve, reject) => {
-      const memory = pieces.flatMap(({ buffer, byteLength }) =>
+      const memory = chunks.flatMap(({ buffer, byteLength }) =>
         buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [],
       );
       this.#queuedBytes += bytes;
@@ -170,7 +170,8 @@ export class WorkThreads {
       throw new RequestError(503, "the server is closing");
     }
     this.#threads.add(thread);
-    // The end of a thread must not end the server. A task that was running rejects where it was started.
+    // An error of a thread must not end the server. The promise of its running task is rejected by the exit listener in
+    // `#execute`.
     thread.on("error", () => undefined);
     thread.once("exit", () => {
       this.#threads.delete(thread);

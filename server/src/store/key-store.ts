@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { messageOf, RequestError, ServerError } from "../model/errors.ts";
-import { narrowFiles, prepareFolder } from "../storage/sqlite/folder.ts";
+import { restrictFiles, prepareFolder } from "../storage/sqlite/folder.ts";
 import { lockFolder } from "../storage/sqlite/folder-lock.ts";
 import type { FolderLock } from "../storage/sqlite/folder-lock.ts";
 import { openSecondWriter, openWriter } from "./schema.ts";
@@ -50,7 +50,7 @@ export class KeyStore {
       this.#lock?.release();
       throw new ServerError("DATA_DIR", `Failed to open ${file}: ${messageOf(cause)}`, { cause });
     }
-    narrowFiles(path);
+    restrictFiles(path);
     this.#reader = new TenantReader(this.#db);
     this.#writer = new TenantWriter(this.#db);
   }

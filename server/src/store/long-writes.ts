@@ -6,7 +6,7 @@ import type { Connection } from "../storage/sqlite/connection.ts";
 import { UncheckedWrite } from "../datasets/examples/sqlite/schema-proofs.ts";
 import type { Unchecked } from "../datasets/examples/sqlite/schema-proofs.ts";
 import { toFailure } from "../storage/thread-reply.ts";
-import type { ThreadAnswer } from "../storage/thread-reply.ts";
+import type { ThreadReply } from "../storage/thread-reply.ts";
 import type { WriterCall } from "./writer-protocol.ts";
 
 interface LongWritesHost {
@@ -29,7 +29,7 @@ interface LongWritesHost {
   /** Called after each slice. */
   readonly onSlice: (call: WriterCall) => void;
   /** Called once for each write, with the calls that were deferred because of it. */
-  readonly onEnd: (call: WriterCall, answer: ThreadAnswer, deferred: readonly WriterCall[]) => void;
+  readonly onEnd: (call: WriterCall, answer: ThreadReply, deferred: readonly WriterCall[]) => void;
 }
 
 /** Number of times that a write is retried, each time with smaller slices. */
@@ -92,7 +92,7 @@ export class LongWrites {
    * Aborts all long writes and returns their results, because the server is closing. Committed slices of
    * incomplete writes are erased at the next start.
    */
-  end(): readonly ThreadAnswer[] {
+  end(): readonly ThreadReply[] {
     clearImmediate(this.#turn);
     const cause = new RequestError(503, "the server is closing");
     return this.#active

@@ -173,12 +173,12 @@ export class ReadPool {
     if (this.#idle.length === 0 && this.#threads.length >= this.#sizes.threads) {
       return undefined;
     }
-    const quick = this.#queues.quick.take(() => true);
+    const quick = this.#queues.quick.dequeue(() => true);
     if (quick !== undefined || this.#longRunning >= this.#sizes.longQueries) {
       return quick;
     }
     const maxLong = this.#sizes.longQueriesOfTenant;
-    return this.#queues.long.take(
+    return this.#queues.long.dequeue(
       (tenantId) => (this.#longRunningByTenant.get(tenantId) ?? 0) < maxLong,
     );
   }

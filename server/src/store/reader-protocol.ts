@@ -1,5 +1,5 @@
 import type { Readers } from "./repositories.ts";
-import type { ThreadAnswer } from "../storage/thread-reply.ts";
+import type { ThreadReply } from "../storage/thread-reply.ts";
 
 /** A query that is sent to a reader thread; arguments and result are plain data. */
 export interface ReaderCall {
@@ -24,7 +24,7 @@ export type ReaderMessage =
   | { readonly kind: "failedToStart"; readonly reason: string }
   /** Stored content failed its checksum. */
   | { readonly kind: "damaged"; readonly detail: string }
-  | ThreadAnswer;
+  | ThreadReply;
 
 /**
  * How much work a query may take: `quick` queries are bounded by an index; the cost of `long` ones grows with the

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
-import { assertOurs, markAsOurs } from "../storage/sqlite/identity.ts";
+import { assertMillraceDatabase, writeApplicationId } from "../storage/sqlite/identity.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 import { addedTables } from "./repositories.ts";
 import { annotationQueueTables } from "../queues/annotation-queue-tables.ts";
@@ -42,7 +42,7 @@ const inMemory = ":memory:";
 /** Opens the only connection that writes, and creates or migrates the tables. */
 export function openWriter(path: string): Connection {
   const db = openDatabase(path);
-  assertOurs(db);
+  assertMillraceDatabase(db);
   defineTokenFunctions(
     db,
     path === inMemory ? TokenKeys.random() : TokenKeys.prepare(dirname(path)),
@@ -56,7 +56,7 @@ export function openWriter(path: string): Connection {
     PRAGMA cache_size = -${cacheKibibytes};
     PRAGMA temp_store = MEMORY;`);
   migrate(db);
-  markAsOurs(db);
+  writeApplicationId(db);
   return db;
 }
 

@@ -10,7 +10,7 @@ import type { Store } from "./store.ts";
 import type { Promised } from "../storage/promised.ts";
 import { serverLimits } from "../model/options.ts";
 import { isDiskFull } from "../storage/sqlite/disk-reserve.ts";
-import { narrowFiles, prepareFolder } from "../storage/sqlite/folder.ts";
+import { restrictFiles, prepareFolder } from "../storage/sqlite/folder.ts";
 import { lockFolder } from "../storage/sqlite/folder-lock.ts";
 import type { FolderLock } from "../storage/sqlite/folder-lock.ts";
 import { isImmediate } from "./reader-protocol.ts";
@@ -58,7 +58,7 @@ async function open(
     const writer = await WriterThread.start(file);
     const connection = openReader(file);
     prepareIndexIfSpace(file);
-    narrowFiles(path);
+    restrictFiles(path);
     warnOfUnknownKey(connection, path);
     const warnOnce = createDamageLog();
     const pool = new ReadPool(() => new ReaderThread(file, warnOnce), queryTimeoutMs);

@@ -2,7 +2,7 @@ import type { Activity } from "../runs/activity.ts";
 import type { PackedBatch } from "../runs/run-record.ts";
 import type { GroupedBatch } from "../runs/sqlite/post-rows.ts";
 import type { SchemaProof } from "../datasets/examples/sqlite/schema-proofs.ts";
-import type { ThreadAnswer } from "../storage/thread-reply.ts";
+import type { ThreadReply } from "../storage/thread-reply.ts";
 
 /** A request to the writer thread. */
 export type WriterRequest =
@@ -39,7 +39,7 @@ export type WriterMessage =
       readonly kind: "done";
       /** What they stored for runs. */
       readonly activity: readonly Activity[];
-      readonly answers: readonly ThreadAnswer[];
+      readonly answers: readonly ThreadReply[];
       /** The buffers of their payloads, returned for reuse. */
       readonly buffers: readonly ArrayBuffer[];
     };

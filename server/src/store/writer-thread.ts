@@ -9,7 +9,7 @@ import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts"
 import { packPosts } from "../runs/sqlite/post-rows.ts";
 import type { SchemaProof } from "../datasets/examples/sqlite/schema-proofs.ts";
 import { toError } from "../storage/thread-reply.ts";
-import type { ThreadAnswer } from "../storage/thread-reply.ts";
+import type { ThreadReply } from "../storage/thread-reply.ts";
 import type { WriterCall, WriterMessage, WriterRequest } from "./writer-protocol.ts";
 
 /** Sent to a thread whose start takes too long: it ends itself once it has opened the database. */
@@ -122,14 +122,14 @@ export class WriterThread {
     if (message.kind !== "done") {
       return;
     }
-    message.buffers.forEach((buffer) => batchMemory.give(buffer));
+    message.buffers.forEach((buffer) => batchMemory.release(buffer));
     if (message.activity.length > 0) {
       this.onActivity(message.activity);
     }
     message.answers.forEach((answer) => this.#settle(answer));
   }
 
-  #settle(answer: ThreadAnswer): void {
+  #settle(answer: ThreadReply): void {
     const pending = this.#pending.get(answer.sequence);
     this.#pending.delete(answer.sequence);
     this.#pendingBytes -= pending?.bytes ?? 0;

@@ -29,7 +29,7 @@ export class KeyGuard {
   async checkKey(headers: IncomingHttpHeaders): Promise<string> {
     const key = keyOf(headers);
     const requestedTenant = headers["x-tenant-id"];
-    if (!(await this.isNeeded())) {
+    if (!(await this.isKeyRequired())) {
       return this.#chooseTenant(requestedTenant);
     }
     if (key === undefined) {
@@ -61,11 +61,14 @@ export class KeyGuard {
   }
 
   /** Whether requests need a key. */
-  async isNeeded(): Promise<boolean> {
+  async isKeyRequired(): Promise<boolean> {
     return this.#keyDigests.length > 0 || this.#store.read.tenants.hasKeys();
   }
 
-  /** While no keys exist everyone has full access, so the requested tenant is used if it exists. */
+  /**
+   * Returns the tenant of a request while no keys exist. Everyone then has full access, so the requested tenant is used
+   * if it exists.
+   */
   async #chooseTenant(requested: string | string[] | undefined): Promise<string> {
     const tenant =
       typeof requested === "string" && requested !== ""

@@ -19,7 +19,7 @@ const Name = Type.String({ maxLength: 200 });
 export const keyBody = Type.Object({ name: Name, tenant_id: Maybe(Type.String()) });
 export type KeyBody = Static<typeof keyBody>;
 
-/** Body of `POST /ui/tenants`. */
+/** Body of `POST /ui/tenants`: creates a tenant. */
 export const tenantBody = Type.Object({
   handle: Type.String({ maxLength: 64 }),
   display_name: Maybe(Name),
@@ -49,7 +49,7 @@ export async function readServerFacts(
   const isLocal = isLoopback(host) && isLoopback(request.ip);
   return {
     version,
-    needs_key: await dependencies.keys.isNeeded(),
+    needs_key: await dependencies.keys.isKeyRequired(),
     is_operator: await isOperator(dependencies, request),
     ...(isLocal ? { data_dir: dataDir } : {}),
   };
@@ -60,9 +60,9 @@ export async function listKeys(
   dependencies: SettingsDependencies,
   request: FastifyRequest,
 ): Promise<unknown> {
-  const isForAll = await isOperator(dependencies, request);
+  const seesAllTenants = await isOperator(dependencies, request);
   const found = await dependencies.store.read.tenants.listKeys(
-    isForAll ? undefined : request.tenantId,
+    seesAllTenants ? undefined : request.tenantId,
   );
   return found.map(toKeyJson);
 }
@@ -84,15 +84,15 @@ export async function createKey(
   return reply.code(201).send(await dependencies.store.write.tenants.createKey(tenantId, { name }));
 }
 
-/** `DELETE /ui/keys/{id}`. */
+/** `DELETE /ui/keys/{id}`: revokes a key. */
 export async function revokeKey(
   dependencies: SettingsDependencies,
   request: FastifyRequest,
 ): Promise<unknown> {
   const id = parseId((request.params as { readonly id: string }).id, "key id");
-  const isForAll = await isOperator(dependencies, request);
+  const seesAllTenants = await isOperator(dependencies, request);
   const visible = await dependencies.store.read.tenants.listKeys(
-    isForAll ? undefined : request.tenantId,
+    seesAllTenants ? undefined : request.tenantId,
   );
   if (!visible.some((key) => key.id === id)) {
     throw new RequestError(404, "API key not found");
@@ -105,9 +105,9 @@ export async function listTenants(
   dependencies: SettingsDependencies,
   request: FastifyRequest,
 ): Promise<unknown> {
-  const isForAll = await isOperator(dependencies, request);
+  const seesAllTenants = await isOperator(dependencies, request);
   const found = await dependencies.store.read.tenants.list();
-  return found.filter(({ id }) => isForAll || id === request.tenantId).map(toTenantJson);
+  return found.filter(({ id }) => seesAllTenants || id === request.tenantId).map(toTenantJson);
 }
 
 /** `POST /ui/tenants`. */
@@ -122,7 +122,7 @@ export async function createTenant(
   return reply.code(201).send(toTenantJson(await dependencies.store.write.tenants.create(draft)));
 }
 
-/** `GET /ui/storage`. */
+/** `GET /ui/storage`: how much space the store uses. */
 export async function readStorage(store: TenantStore, request: FastifyRequest): Promise<unknown> {
   const query = request.query as QueryString;
   const range = {
@@ -145,13 +145,13 @@ export async function readStorage(store: TenantStore, request: FastifyRequest): 
   };
 }
 
-/** `GET /ui/retention`. */
+/** `GET /ui/retention`: the retention rules of the tenant. */
 export async function listRetention(store: TenantStore, request: FastifyRequest): Promise<unknown> {
   const rules = await store.read.retention.list(request.tenantId);
   return rules.map(({ projectId, days }) => ({ project_id: projectId, days }));
 }
 
-/** `PUT /ui/retention`. */
+/** `PUT /ui/retention`: sets or removes a retention rule. Returns all rules of the tenant. */
 export async function setRetention(
   store: TenantStore,
   request: FastifyRequest<{ Body: RetentionBody }>,
@@ -177,7 +177,7 @@ async function isOperator(
   { store, keys }: SettingsDependencies,
   { tenantId }: FastifyRequest,
 ): Promise<boolean> {
-  return tenantId === store.defaultTenantId || !(await keys.isNeeded());
+  return tenantId === store.defaultTenantId || !(await keys.isKeyRequired());
 }
 
 async function assertOperator(

@@ -1,6 +1,6 @@
 /** Queues of waiting items, one per tenant. Tenants take turns, however many items each has waiting. */
 export class TenantQueues<Item> {
-  /** Contains no empty queue. The first tenant is the next one to take an item from. */
+  /** Queues by tenant, none of them empty. The first tenant is the next one whose item is removed. */
   readonly #queues = new Map<string, Set<Item>>();
 
   countOf(tenantId: string): number {
@@ -21,10 +21,13 @@ export class TenantQueues<Item> {
     }
   }
 
-  /** Takes the oldest item of the first tenant for which `mayTake` returns true, and moves that tenant to the end. */
-  take(mayTake: (tenantId: string) => boolean): Item | undefined {
+  /**
+   * Removes and returns the oldest item of the first tenant for which `canDequeue` returns true, and moves that tenant
+   * to the end.
+   */
+  dequeue(canDequeue: (tenantId: string) => boolean): Item | undefined {
     for (const [tenantId, queue] of this.#queues) {
-      if (mayTake(tenantId)) {
+      if (canDequeue(tenantId)) {
         const [item] = queue;
         this.#queues.delete(tenantId);
         queue.delete(item as Item);

@@ -25,7 +25,7 @@ export interface TenantDraft {
   readonly displayName: string;
 }
 
-/** A new API key; the only time that it is returned in plain text. */
+/** A new API key. It is returned in plain text only when it is created. */
 export interface NewKey {
   readonly id: string;
   readonly key: string;
@@ -34,13 +34,13 @@ export interface NewKey {
 export interface TenantReads {
   find(id: string): Tenant | undefined;
   findByHandle(handle: string): Tenant | undefined;
-  /** In the order of creation. */
+  /** Lists all tenants in the order of creation. */
   list(): readonly Tenant[];
-  /** The tenant that a key gives access to; `undefined` if the key does not exist or was revoked. */
+  /** Finds the tenant that a key gives access to; `undefined` if the key does not exist or was revoked. */
   findByKey(key: string): string | undefined;
   /** Whether a key was ever created. From then on requests need one, even if all keys were revoked. */
   hasKeys(): boolean;
-  /** In the order of creation, including revoked keys; of all tenants if none is passed. */
+  /** Lists the keys of a tenant, or of all tenants, in the order of creation, including revoked keys. */
   listKeys(tenantId?: string): readonly ApiKey[];
 }
 

@@ -1,4 +1,4 @@
-import type { Linked } from "../shares/signed-links.ts";
+import type { WithLinks } from "../shares/signed-links.ts";
 import type { Store } from "../store/store.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
@@ -20,7 +20,7 @@ const Ids = (maxItems: number) => Type.Array(Type.String({ maxLength: 64 }), { m
 export const v2ExperimentRunsBody = Type.Object({
   experiment_ids: Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 100 }),
   example_ids: Maybe(Ids(1_000)),
-  /** By experiment id: filter expressions that the experiment's runs must match. */
+  /** Filter expressions that the runs of an experiment must match, by experiment id. */
   filters: Maybe(Type.Record(Type.String(), Type.Array(Type.String(), { maxItems: 20 }))),
   comparative_experiment_id: Maybe(Type.String({ maxLength: 64 })),
   selects: Maybe(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 200 })),
@@ -41,7 +41,7 @@ type ExperimentRunsRequest = FastifyRequest<{ Body: Body }>;
  * of it.
  */
 export async function queryV2ExperimentRuns(
-  dependencies: Linked<Store>,
+  dependencies: WithLinks<Store>,
   request: ExperimentRunsRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -75,7 +75,7 @@ interface Range {
 
 /** Lists examples in the order of creation, or by a feedback score. */
 async function listExamples(
-  { store }: Linked<Store>,
+  { store }: WithLinks<Store>,
   { body, tenantId }: ExperimentRunsRequest,
   { datasetId, offset, limit }: Range,
 ): Promise<readonly Example[]> {
@@ -136,7 +136,7 @@ interface AddRunsOptions {
 }
 
 async function addRuns(
-  dependencies: Linked<Store>,
+  dependencies: WithLinks<Store>,
   request: ExperimentRunsRequest,
   { experiment, exampleIds, selects, runs }: AddRunsOptions,
 ): Promise<void> {

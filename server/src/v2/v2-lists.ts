@@ -5,9 +5,9 @@ import { toDatasetJson } from "../datasets/dataset-json.ts";
 import { parseDatasetQuery, parseOneOf } from "../datasets/dataset-query.ts";
 import { parseProjectQuery } from "../projects/project-query.ts";
 import { toProjectJson, withStats } from "../projects/project-handlers.ts";
-import { all, first, parseSwitch } from "../http/query-string.ts";
+import { allValues, firstValue, parseBoolean } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
-import { parseOffset, parsePageSize, refuseParameters } from "./v2-page.ts";
+import { parseOffset, parsePageSize, rejectUnsupportedParameters } from "./v2-page.ts";
 
 const projectTypes = ["PROJECT", "AGENT", "EXPERIMENT"] as const;
 const projectSorts = ["NAME", "START_TIME"] as const;
@@ -23,7 +23,7 @@ export async function listV2Projects(
   request: FastifyRequest,
 ): Promise<Page<unknown>> {
   const query = request.query as QueryString;
-  refuseParameters(query, [
+  rejectUnsupportedParameters(query, [
     "dataset_version",
     "filter",
     "include_facets",
@@ -31,8 +31,8 @@ export async function listV2Projects(
     "stats_start_time",
     "tag_value_id",
   ]);
-  const types = all(query, "type")?.map((type) => parseOneOf(type, projectTypes, "type"));
-  const sortBy = parseOneOf(first(query, "sort_by") ?? "START_TIME", projectSorts, "sort_by");
+  const types = allValues(query, "type")?.map((type) => parseOneOf(type, projectTypes, "type"));
+  const sortBy = parseOneOf(firstValue(query, "sort_by") ?? "START_TIME", projectSorts, "sort_by");
   const { id, name, name_contains, metadata, reference_dataset_id: dataset } = query;
   const parsed = parseProjectQuery({
     id,
@@ -50,7 +50,7 @@ export async function listV2Projects(
     isEmpty ? [] : store.read.projects.list(request.tenantId, { ...parsed, ...range }),
   );
   const jsonItems =
-    parseSwitch(query, "include_stats") === true
+    parseBoolean(query, "include_stats") === true
       ? (await withStats(store, request.tenantId, items)).map(withNumericCosts)
       : items.map(toProjectJson);
   return {
@@ -69,8 +69,8 @@ export async function listV2Datasets(
   request: FastifyRequest,
 ): Promise<Page<unknown>> {
   const query = request.query as QueryString;
-  refuseParameters(query, ["tag_value_id"]);
-  const excluded = all(query, "exclude")?.map((name) =>
+  rejectUnsupportedParameters(query, ["tag_value_id"]);
+  const excluded = allValues(query, "exclude")?.map((name) =>
     parseOneOf(name, ["example_count"], "exclude"),
   );
   const { id, name, name_contains, metadata, data_type, sort_by } = query;
@@ -101,7 +101,7 @@ async function readPage<Item>(
   query: QueryString,
   read: (range: { readonly limit: number; readonly offset: number }) => Promise<readonly Item[]>,
 ): Promise<Page<Item>> {
-  const [size, offset] = [parsePageSize(query), parseOffset(first(query, "cursor"))];
+  const [size, offset] = [parsePageSize(query), parseOffset(firstValue(query, "cursor"))];
   const items = await read({ limit: size + 1, offset });
   return {
     items: items.slice(0, size),
@@ -111,10 +111,13 @@ async function readPage<Item>(
 
 const isDescending = (query: QueryString): string =>
   String(
-    parseOneOf(first(query, "sort_order") ?? "desc", ["asc", "desc"], "sort_order") === "desc",
+    parseOneOf(firstValue(query, "sort_order") ?? "desc", ["asc", "desc"], "sort_order") === "desc",
   );
 
-/** The parameter `reference_free` of the first version: projects only, experiments only, or both if `undefined`. */
+/**
+ * Converts types to `reference_free` of the first version of the API: `true` selects projects, `false` experiments,
+ * `undefined` both.
+ */
 function toReferenceFree(types: readonly string[] | undefined): string | undefined {
   const [projects, experiments] = [types?.includes("PROJECT"), types?.includes("EXPERIMENT")];
   return projects === experiments ? undefined : String(projects);

@@ -6,7 +6,7 @@ import { Maybe } from "../http/schema-parts.ts";
 import { parseTimeBound } from "../model/parse-time.ts";
 import { toListJson } from "../runs/serializers/run-json.ts";
 import { toIso } from "../http/wire-text.ts";
-import { first, parseCount } from "../http/query-string.ts";
+import { firstValue, parseCount } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 const pageDefault = 20;
@@ -20,7 +20,7 @@ export const pageBody = {
 };
 
 /** Body members of queries in the second version of the API that this server does not support. */
-export const hostedBody = {
+export const unsupportedBody = {
   ai_search: Maybe(Type.String({ maxLength: 2_000 })),
   thread_filter: Maybe(Type.String()),
   min_feedback_modified_at: Maybe(Type.String({ maxLength: 64 })),
@@ -29,14 +29,14 @@ export const hostedBody = {
 };
 
 /**
- * Refuses unsupported options that would change the result: ignoring them would return a wrong one.
+ * Rejects unsupported options that would change the result: ignoring them would return a wrong result.
  *
  * @throws RequestError 501: an option that only the hosted service supports. 406: a search without streaming, as the
  * hosted service responds.
  */
-export function refuseHosted(request: FastifyRequest, options: object): void {
+export function rejectHostedOptions(request: FastifyRequest, options: object): void {
   for (const [name, value] of Object.entries(options)) {
-    if (!(name in hostedBody) || value === undefined || value === null || value === false) {
+    if (!(name in unsupportedBody) || value === undefined || value === null || value === false) {
       continue;
     }
     if (name === "ai_search" && !wantsStream(request)) {
@@ -47,12 +47,12 @@ export function refuseHosted(request: FastifyRequest, options: object): void {
 }
 
 /**
- * Refuses unsupported query parameters of a list.
+ * Rejects unsupported query parameters of a list.
  *
  * @throws RequestError 501: one of them is set.
  */
-export function refuseParameters(query: QueryString, names: readonly string[]): void {
-  const unsupported = names.find((name) => !["", "false"].includes(first(query, name) ?? ""));
+export function rejectUnsupportedParameters(query: QueryString, names: readonly string[]): void {
+  const unsupported = names.find((name) => !["", "false"].includes(firstValue(query, name) ?? ""));
   if (unsupported !== undefined) {
     throw new RequestError(501, `${unsupported} is not supported by this server: remove it`);
   }
@@ -66,11 +66,11 @@ export const parsePageSize = (query: QueryString): number =>
   toPageSize(parseCount(query, "page_size", { fallback: pageDefault, min: 1, max: 1_000 }));
 
 /** The default of `min_start_time` in the second version of the API: a day ago. */
-export const dayAgo = (): string => toIso(Date.now() * 1_000 - dayMicros);
+export const oneDayAgo = (): string => toIso(Date.now() * 1_000 - dayMicros);
 
 /**
- * Converts an exclusive upper bound to an inclusive one. A malformed time is returned unchanged; its parser refuses
- * it later.
+ * Converts an exclusive upper bound to an inclusive one. A malformed time is returned unchanged, and rejected when it
+ * is parsed.
  */
 export function toInclusiveEnd(time: string | null | undefined): string | undefined {
   const micros = time === undefined || time === null ? undefined : parseTimeBound(time);
@@ -80,7 +80,7 @@ export function toInclusiveEnd(time: string | null | undefined): string | undefi
 /**
  * Parses the cursor of a list, which is the number of items that earlier pages returned.
  *
- * @throws RequestError 422: it is the cursor of another query.
+ * @throws RequestError 422: this query did not return the cursor.
  */
 export function parseOffset(cursor: string | null | undefined): number {
   if (cursor === undefined || cursor === null || cursor === "") {
@@ -131,7 +131,10 @@ function* createPatchEvents(
   yield "event: end\ndata: \n\n";
 }
 
-/** A line break would end the field of an event. In valid JSON it can only occur between values. */
+/**
+ * Replaces line breaks by spaces, because a line break would end the field of an event. In valid JSON, line breaks
+ * occur only between values.
+ */
 const onOneLine = (json: Buffer): Buffer =>
   json.includes("\n") || json.includes("\r")
     ? Buffer.from(json.toString("latin1").replaceAll(/[\r\n]/g, " "), "latin1")

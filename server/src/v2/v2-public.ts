@@ -1,4 +1,4 @@
-import type { Linked } from "../shares/signed-links.ts";
+import type { WithLinks } from "../shares/signed-links.ts";
 import type { Store } from "../store/store.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
@@ -8,7 +8,7 @@ import { Maybe } from "../http/schema-parts.ts";
 import type { StoredRun } from "../runs/run-row.ts";
 import type { SharedScope } from "../shares/share.ts";
 import { v2PublicFields } from "./v2-run-json.ts";
-import { all, parseId } from "../http/query-string.ts";
+import { allValues, parseId } from "../http/query-string.ts";
 import { toCursor } from "../runs/run-cursor.ts";
 import { pageBody, sendPage } from "./v2-page.ts";
 import { idOf, parseSelects, queryOf, maxReadRuns, readV2Runs, sendV2Run } from "./v2-runs.ts";
@@ -27,7 +27,7 @@ export const v2PublicQueryBody = Type.Object({
 
 /** `POST /api/v2/public/{token}/runs/query`: the runs that the token gives access to, by start time. */
 export async function queryV2PublicRuns(
-  dependencies: Linked<Store>,
+  dependencies: WithLinks<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2PublicQueryBody> }>,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -56,11 +56,11 @@ export async function queryV2PublicRuns(
 
 /** `GET /api/v2/public/{token}/run/{id}`: one of the runs that the token gives access to. */
 export async function readV2PublicRun(
-  dependencies: Linked<Store>,
+  dependencies: WithLinks<Store>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const selects = parseSelects(all(queryOf(request), "selects") ?? [], v2PublicFields);
+  const selects = parseSelects(allValues(queryOf(request), "selects") ?? [], v2PublicFields);
   const id = idOf(request);
   const { protocol, host } = request;
   const scope = await findScope(dependencies, request);
@@ -73,9 +73,9 @@ export async function readV2PublicRun(
   return sendV2Run(dependencies, viewer, { reply, run, selects });
 }
 
-/** What a token gives access to, and for whom to serialize it. */
+/** What a share token gives access to, and the request for which it is serialized. */
 interface ShareAccess {
-  readonly dependencies: Linked<Store>;
+  readonly dependencies: WithLinks<Store>;
   readonly viewer: Pick<FastifyRequest, "tenantId" | "protocol" | "host">;
   readonly scope: SharedScope;
   readonly selects: readonly string[];
@@ -191,7 +191,10 @@ async function isAccessible(
  *
  * @throws RequestError 404: nothing is shared under the token.
  */
-async function findScope({ store }: Linked<Store>, request: FastifyRequest): Promise<SharedScope> {
+async function findScope(
+  { store }: WithLinks<Store>,
+  request: FastifyRequest,
+): Promise<SharedScope> {
   const { token } = request.params as { readonly token: string };
   const scope = await store.read.shares.find(parseId(token, "share token"));
   if (scope === undefined) {

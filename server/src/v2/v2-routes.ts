@@ -1,4 +1,4 @@
-import type { Linked } from "../shares/signed-links.ts";
+import type { WithLinks } from "../shares/signed-links.ts";
 import type { Store } from "../store/store.ts";
 import type { FastifyInstance } from "fastify";
 import type { Static } from "typebox";
@@ -54,13 +54,13 @@ import {
 const tag = "runs";
 
 /** Adds the routes of the second version of the API that this server supports. */
-export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): void {
+export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>): void {
   app.route<{ Body: V2RunQueryBody }>({
     ...route(v2Endpoints.queryV2Runs, {
       tag,
       summary: "Version 2: queries runs with filters, by page.",
       body: v2RunQueryBody,
-      answer: v2RunPages,
+      response: v2RunPages,
     }),
     handler: (request, reply) => queryV2Runs(dependencies, request, reply),
   });
@@ -68,7 +68,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
     ...route(v2Endpoints.readV2Run, {
       tag,
       summary: "Version 2: reads a run with the selected fields.",
-      answer: v2RunSchema,
+      response: v2RunSchema,
     }),
     handler: (request, reply) => readV2Run(dependencies, request, reply),
   });
@@ -76,7 +76,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
     ...route(v2Endpoints.readV2RunUrl, {
       tag,
       summary: "Version 2: reads the URL of the run in the UI.",
-      answer: v2RunUrlSchema,
+      response: v2RunUrlSchema,
     }),
     handler: (request) => readV2RunUrl(dependencies, request),
   });
@@ -86,7 +86,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
       summary:
         "Version 2: shares the run's trace: anyone who has the token can read all of its runs.",
       body: v2ShareBody,
-      answer: v2ShareSchema,
+      response: v2ShareSchema,
     }),
     handler: (request) => shareV2Run(dependencies, request),
   });
@@ -94,7 +94,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
     ...route(v2Endpoints.unshareV2Run, {
       tag,
       summary: "Version 2: stops sharing the run's trace.",
-      answers: { 204: null },
+      otherResponses: { 204: null },
     }),
     handler: (request, reply) => unshareV2Run(dependencies, request, reply),
   });
@@ -104,7 +104,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
       summary:
         "Version 2: shares a thread: anyone who has the token can read all runs of its traces.",
       body: v2ThreadShareBody,
-      answer: v2ShareSchema,
+      response: v2ShareSchema,
     }),
     handler: (request) => shareV2Thread(dependencies, request),
   });
@@ -112,7 +112,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
     ...route(v2Endpoints.readV2ThreadShare, {
       tag,
       summary: "Version 2: reads the share of a thread.",
-      answer: maybeV2ShareSchema,
+      response: maybeV2ShareSchema,
     }),
     handler: (request) => readV2ThreadShare(dependencies, request),
   });
@@ -120,7 +120,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
     ...route(v2Endpoints.unshareV2Thread, {
       tag,
       summary: "Version 2: stops sharing a thread.",
-      answers: { 204: null },
+      otherResponses: { 204: null },
     }),
     handler: (request, reply) => unshareV2Thread(dependencies, request, reply),
   });
@@ -128,7 +128,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
     ...route(v2Endpoints.listV2TraceRuns, {
       tag,
       summary: "Version 2: lists the runs of a trace.",
-      answer: v2TraceRunsSchema,
+      response: v2TraceRunsSchema,
     }),
     handler: (request, reply) => listV2TraceRuns(dependencies, request, reply),
   });
@@ -137,7 +137,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
       tag,
       summary: "Version 2: queries threads, by page.",
       body: v2ThreadQueryBody,
-      answer: v2ThreadPages,
+      response: v2ThreadPages,
     }),
     handler: (request, reply) => queryV2Threads(dependencies, request, reply),
   });
@@ -145,7 +145,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
     ...route(v2Endpoints.listV2ThreadTraces, {
       tag,
       summary: "Version 2: lists the traces of a thread.",
-      answer: v2ThreadTracesSchema,
+      response: v2ThreadTracesSchema,
       writer: "json",
     }),
     handler: (request, reply) => listV2ThreadTraces(dependencies, request, reply),
@@ -154,7 +154,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
     ...route(v2Endpoints.readV2ThreadStats, {
       tag,
       summary: "Version 2: reads statistics of a thread.",
-      answer: v2ThreadStatisticsSchema,
+      response: v2ThreadStatisticsSchema,
       writer: "json",
     }),
     handler: (request) => readV2ThreadStats(dependencies, request),
@@ -164,7 +164,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
       tag,
       summary: "Version 2: queries traces, by page.",
       body: v2TraceQueryBody,
-      answer: v2TracePages,
+      response: v2TracePages,
     }),
     handler: (request, reply) => queryV2Traces(dependencies, request, reply),
   });
@@ -173,7 +173,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
       tag,
       summary: "Version 2: reads statistics of the threads of a project.",
       body: v2ThreadsStatsBody,
-      answer: v2ThreadsStatisticsSchema,
+      response: v2ThreadsStatisticsSchema,
       writer: "json",
     }),
     handler: (request) => readV2ThreadsStats(dependencies, request),
@@ -182,7 +182,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
     ...route(v2Endpoints.listV2Projects, {
       tag: "projects",
       summary: "Version 2: lists projects and experiments, by page.",
-      answer: v2ProjectPageSchema,
+      response: v2ProjectPageSchema,
     }),
     handler: (request) => listV2Projects(dependencies.store, request),
   });
@@ -190,7 +190,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
     ...route(v2Endpoints.listV2Datasets, {
       tag: "datasets",
       summary: "Version 2: lists datasets, by page.",
-      answer: v2DatasetPageSchema,
+      response: v2DatasetPageSchema,
     }),
     handler: (request) => listV2Datasets(dependencies.store, request),
   });
@@ -199,11 +199,11 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
       tag: "experiments",
       summary: "Version 2: lists examples, by page, each with the runs of experiments on it.",
       body: v2ExperimentRunsBody,
-      answer: v2ExperimentRunPages,
+      response: v2ExperimentRunPages,
     }),
     handler: (request, reply) => queryV2ExperimentRuns(dependencies, request, reply),
   });
-  for (const [url, feature] of Object.entries(hostedOnly)) {
+  for (const [url, feature] of Object.entries(hostedFeatures)) {
     app.route({
       method: ["GET", "POST", "PATCH", "PUT", "DELETE"],
       url,
@@ -218,21 +218,21 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
   }
 }
 
-/** By URL: features that only the hosted service has; the start of the error message. */
-const hostedOnly: Readonly<Record<string, string>> = {
+/** Features that only the hosted service has, by URL. Each value is the beginning of the error message. */
+const hostedFeatures: Readonly<Record<string, string>> = {
   "/api/v2/sandboxes/*": "Sandboxes are a feature",
   "/v2/sandboxes/*": "Sandboxes are a feature",
   "/v2/sql/query": "SQL queries are a feature",
 };
 
 /** Adds the routes that need a share token but no API key. */
-export function addSharedV2Routes(app: FastifyInstance, dependencies: Linked<Store>): void {
+export function addSharedV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>): void {
   app.route({
     ...route(v2Endpoints.readV2PublicRun, {
       tag,
       summary: "Version 2: reads one of the runs that a share token gives access to.",
-      keyless: true,
-      answer: v2RunSchema,
+      isPublic: true,
+      response: v2RunSchema,
     }),
     handler: (request, reply) => readV2PublicRun(dependencies, request, reply),
   });
@@ -241,8 +241,8 @@ export function addSharedV2Routes(app: FastifyInstance, dependencies: Linked<Sto
       tag,
       summary: "Version 2: queries the runs that a share token gives access to, by start time.",
       body: v2PublicQueryBody,
-      keyless: true,
-      answer: v2RunPages,
+      isPublic: true,
+      response: v2RunPages,
     }),
     handler: (request, reply) => queryV2PublicRuns(dependencies, request, reply),
   });

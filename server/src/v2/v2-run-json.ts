@@ -5,7 +5,7 @@ import { toIso } from "../http/wire-text.ts";
 
 /** Describes how a field is computed from members of the run in the first version of the API. */
 interface Field {
-  readonly from: readonly string[];
+  readonly sources: readonly string[];
   /** Returns `undefined` to omit the field. */
   readonly toJson: (
     members: ReadonlyMap<string, Buffer>,
@@ -29,13 +29,13 @@ export interface V2View extends Omit<RunView, "select"> {
 const previewChars = 500;
 
 const copyMember = (name: string): Field => ({
-  from: [name],
+  sources: [name],
   toJson: (members) => withoutNull(members.get(name)),
 });
 
 /** Parses the member and converts its value. Use it only for members that are small. */
-const derive = (name: string, convert: (value: unknown) => unknown): Field => ({
-  from: [name],
+const deriveMember = (name: string, convert: (value: unknown) => unknown): Field => ({
+  sources: [name],
   toJson: (members) => {
     const json = withoutNull(members.get(name));
     const value = json === undefined ? undefined : convert(JSON.parse(json.toString()));
@@ -45,8 +45,8 @@ const derive = (name: string, convert: (value: unknown) => unknown): Field => ({
 
 const toUpperCase = (value: unknown): unknown => String(value).toUpperCase();
 const toNumber = (value: unknown): unknown => Number(value);
-const preview = (name: string): Field => ({
-  from: [name],
+const previewMember = (name: string): Field => ({
+  sources: [name],
   toJson: (members) => {
     const json = withoutNull(members.get(name));
     // A character has at most four bytes, so the rest of a large payload need not be decoded.
@@ -60,20 +60,20 @@ const preview = (name: string): Field => ({
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The object that the value has as member `name`; an empty object if it has none. */
+/** Returns the member `name` of a value if it is an object, otherwise an empty object. */
 function objectAt(value: unknown, name: string): JsonObject {
   const member: unknown =
     typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
   return typeof member === "object" && member !== null ? { ...member } : {};
 }
 
-/** One of the breakdowns in the usage that a run reports: numbers by category. */
-const details = (name: string): Field => ({
-  from: ["outputs", "extra"],
+/** Reads one breakdown of the reported usage, for example tokens by category. */
+const readDetails = (name: string): Field => ({
+  sources: ["outputs", "extra"],
   toJson: (members) => {
     const parse = (member: string): unknown => {
       const json = members.get(member);
-      // Most runs have none. This check avoids parsing a payload that may be large.
+      // Most runs report no breakdown. This check avoids parsing payloads, which may be large.
       return json?.includes(`"${name}"`) ? JSON.parse(json.toString()) : undefined;
     };
     const usages = [
@@ -92,12 +92,12 @@ const details = (name: string): Field => ({
 const fields: Readonly<Record<string, Field>> = {
   ID: copyMember("id"),
   NAME: copyMember("name"),
-  RUN_TYPE: derive("run_type", toUpperCase),
-  STATUS: derive("status", toUpperCase),
+  RUN_TYPE: deriveMember("run_type", toUpperCase),
+  STATUS: deriveMember("status", toUpperCase),
   START_TIME: copyMember("start_time"),
   END_TIME: copyMember("end_time"),
   LATENCY_SECONDS: {
-    from: ["start_time", "end_time"],
+    sources: ["start_time", "end_time"],
     toJson: (members) => {
       const [start, end] = [timeOf(members.get("start_time")), timeOf(members.get("end_time"))];
       return end === undefined || start === undefined
@@ -107,14 +107,14 @@ const fields: Readonly<Record<string, Field>> = {
   },
   FIRST_TOKEN_TIME: copyMember("first_token_time"),
   ERROR: copyMember("error"),
-  ERROR_PREVIEW: derive("error", (error) => String(error).slice(0, previewChars)),
+  ERROR_PREVIEW: deriveMember("error", (error) => String(error).slice(0, previewChars)),
   EXTRA: copyMember("extra"),
-  METADATA: derive("extra", (extra) => (extra as { readonly metadata?: unknown }).metadata),
+  METADATA: deriveMember("extra", (extra) => (extra as { readonly metadata?: unknown }).metadata),
   EVENTS: copyMember("events"),
   INPUTS: copyMember("inputs"),
-  INPUTS_PREVIEW: preview("inputs"),
+  INPUTS_PREVIEW: previewMember("inputs"),
   OUTPUTS: copyMember("outputs"),
-  OUTPUTS_PREVIEW: preview("outputs"),
+  OUTPUTS_PREVIEW: previewMember("outputs"),
   MANIFEST: copyMember("serialized"),
   PARENT_RUN_ID: copyMember("parent_run_id"),
   PARENT_RUN_IDS: copyMember("parent_run_ids"),
@@ -123,27 +123,27 @@ const fields: Readonly<Record<string, Field>> = {
   THREAD_ID: copyMember("thread_id"),
   DOTTED_ORDER: copyMember("dotted_order"),
   IS_ROOT: {
-    from: ["parent_run_id"],
+    sources: ["parent_run_id"],
     toJson: (members) => String(withoutNull(members.get("parent_run_id")) === undefined),
   },
   REFERENCE_DATASET_ID: {
-    from: ["session_id"],
+    sources: ["session_id"],
     toJson: (_members, { referenceDatasetId: id }) => (id === undefined ? id : JSON.stringify(id)),
   },
   REFERENCE_EXAMPLE_ID: copyMember("reference_example_id"),
   TOTAL_TOKENS: copyMember("total_tokens"),
   PROMPT_TOKENS: copyMember("prompt_tokens"),
   COMPLETION_TOKENS: copyMember("completion_tokens"),
-  TOTAL_COST: derive("total_cost", toNumber),
-  PROMPT_COST: derive("prompt_cost", toNumber),
-  COMPLETION_COST: derive("completion_cost", toNumber),
-  PROMPT_TOKEN_DETAILS: details("input_token_details"),
-  COMPLETION_TOKEN_DETAILS: details("output_token_details"),
-  PROMPT_COST_DETAILS: details("input_cost_details"),
-  COMPLETION_COST_DETAILS: details("output_cost_details"),
+  TOTAL_COST: deriveMember("total_cost", toNumber),
+  PROMPT_COST: deriveMember("prompt_cost", toNumber),
+  COMPLETION_COST: deriveMember("completion_cost", toNumber),
+  PROMPT_TOKEN_DETAILS: readDetails("input_token_details"),
+  COMPLETION_TOKEN_DETAILS: readDetails("output_token_details"),
+  PROMPT_COST_DETAILS: readDetails("input_cost_details"),
+  COMPLETION_COST_DETAILS: readDetails("output_cost_details"),
   TAGS: copyMember("tags"),
   APP_PATH: copyMember("app_path"),
-  ATTACHMENTS: derive("s3_urls", (urls) =>
+  ATTACHMENTS: deriveMember("s3_urls", (urls) =>
     Object.fromEntries(
       Object.entries(urls as Readonly<Record<string, { readonly presigned_url: string }>>).map(
         ([name, { presigned_url: url }]) => [name.replace(/^attachment\./, ""), url],
@@ -151,7 +151,7 @@ const fields: Readonly<Record<string, Field>> = {
     ),
   ),
   SHARE_URL: {
-    from: ["share_token"],
+    sources: ["share_token"],
     toJson: (members, { baseUrl, traceToken }) => {
       const json = withoutNull(members.get("share_token"));
       const token = traceToken ?? (json && String(JSON.parse(json.toString())));
@@ -160,21 +160,21 @@ const fields: Readonly<Record<string, Field>> = {
   },
   FEEDBACK_STATS: copyMember("feedback_stats"),
   LAST_QUEUED_AT: {
-    from: [],
+    sources: [],
     toJson: (_members, { lastQueuedMicros: micros }) =>
       micros === undefined ? undefined : JSON.stringify(toIso(micros)),
   },
-  // As the client documents it: the run is the source of an example, or was run on one.
+  // True if an example was created from the run, or if the run processed an example, as the client documents it.
   IS_IN_DATASET: {
-    from: ["reference_example_id"],
+    sources: ["reference_example_id"],
     toJson: (members, { isSource = false }) =>
       String(isSource || withoutNull(members.get("reference_example_id")) !== undefined),
   },
-  // This server stores none of these. If selected they are omitted, as the platform does where it has no value.
+  // This server does not store these fields. A response omits them, as the platform omits fields without a value.
   ...Object.fromEntries(
     ["PRICE_MODEL_ID", "THREAD_EVALUATION_TIME", "LS_USER_ID"].map((name): [string, Field] => [
       name,
-      { from: [], toJson: () => undefined },
+      { sources: [], toJson: () => undefined },
     ]),
   ),
 };
@@ -198,7 +198,7 @@ export const v2PublicFields: readonly string[] = v2RunFields.filter(
 
 /** The members from which the selected fields are computed. */
 export const membersFor = (selects: readonly string[]): ReadonlySet<string> =>
-  new Set(selects.flatMap((name) => fields[name]?.from ?? []));
+  new Set(selects.flatMap((name) => fields[name]?.sources ?? []));
 
 /** Serializes the selected fields of a run; payloads are copied as they were received. */
 export function toV2RunJson(run: StoredRun, selects: readonly string[], view: V2View): Buffer {

@@ -1,4 +1,4 @@
-import type { Linked } from "../shares/signed-links.ts";
+import type { WithLinks } from "../shares/signed-links.ts";
 import type { Store } from "../store/store.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
@@ -6,20 +6,27 @@ import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
 import type { RunPart, StoredRun } from "../runs/run-row.ts";
-import { shownToken } from "../storage/share-token.ts";
+import { visibleToken } from "../storage/share-token.ts";
 import { partsOf, toListJson } from "../runs/serializers/run-json.ts";
 import { membersFor, toV2RunJson, v2RunFields } from "./v2-run-json.ts";
 import type { V2View } from "./v2-run-json.ts";
-import { all, first, parseId } from "../http/query-string.ts";
+import { allValues, firstValue, parseId } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 import { parseRunQuery } from "../runs/handlers/run-query-body.ts";
 import { toCursor } from "../runs/run-cursor.ts";
 import type { RunQueryBody } from "../runs/handlers/run-query-body.ts";
 import { linkRunFiles } from "../runs/handlers/run-handlers.ts";
-import { dayAgo, hostedBody, pageBody, toPageSize, refuseHosted, sendPage } from "./v2-page.ts";
+import {
+  oneDayAgo,
+  unsupportedBody,
+  pageBody,
+  toPageSize,
+  rejectHostedOptions,
+  sendPage,
+} from "./v2-page.ts";
 
 const jsonType = "application/json; charset=utf-8";
-/** Page size for reading all runs of a result. */
+/** Number of runs that are read at once where a response contains more than one page. */
 export const maxReadRuns = 100;
 
 const Ids = Type.Array(Type.String({ maxLength: 64 }), { maxItems: 10_000 });
@@ -40,7 +47,7 @@ export const v2RunQueryBody = Type.Object({
   trace_filter: Maybe(Type.String()),
   tree_filter: Maybe(Type.String()),
   selects: Maybe(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 200 })),
-  ...hostedBody,
+  ...unsupportedBody,
   ...pageBody,
 });
 
@@ -48,11 +55,11 @@ export type V2RunQueryBody = Static<typeof v2RunQueryBody>;
 
 /** `POST /api/v2/runs/query`. */
 export async function queryV2Runs(
-  dependencies: Linked<Store>,
+  dependencies: WithLinks<Store>,
   request: FastifyRequest<{ Body: V2RunQueryBody }>,
   reply: FastifyReply,
 ): Promise<unknown> {
-  refuseHosted(request, request.body);
+  rejectHostedOptions(request, request.body);
   const v1Query = await toV1Query(dependencies, request);
   const selects = parseSelects(request.body.selects ?? []);
   return sendPage(request, reply, await readV2Runs(dependencies, request, { v1Query, selects }));
@@ -60,7 +67,7 @@ export async function queryV2Runs(
 
 /** Converts the query to the form of the first version of the API. */
 async function toV1Query(
-  { store }: Linked<Store>,
+  { store }: WithLinks<Store>,
   { body, tenantId }: FastifyRequest<{ Body: V2RunQueryBody }>,
 ): Promise<V1RunQuery> {
   const { project_ids: projectIds, reference_dataset_id: dataset } = body;
@@ -86,7 +93,7 @@ async function toV1Query(
     is_root: body.is_root,
     error: body.has_error,
     // A dataset selects all of its experiments, whenever they were run.
-    start_time: body.min_start_time ?? (hasProjectIds ? dayAgo() : undefined),
+    start_time: body.min_start_time ?? (hasProjectIds ? oneDayAgo() : undefined),
     end_time: body.max_start_time,
     filter: body.filter,
     trace_filter: body.trace_filter,
@@ -110,7 +117,7 @@ interface ReadRunsOptions {
 
 /** Reads a page of runs as JSON, and the cursor of the next page. */
 export async function readV2Runs(
-  dependencies: Linked<Store>,
+  dependencies: WithLinks<Store>,
   request: Pick<FastifyRequest, "tenantId" | "protocol" | "host">,
   { v1Query, selects, parts = [], comparativeId }: ReadRunsOptions,
 ): Promise<{
@@ -148,7 +155,7 @@ type RunExtras = Pick<V2View, "lastQueuedMicros" | "isSource" | "traceToken">;
 
 /** Reads the extras of a page of runs, with one query for each kind. */
 async function readRunExtras(
-  { store }: Linked<Store>,
+  { store }: WithLinks<Store>,
   {
     tenantId,
     runs,
@@ -176,13 +183,13 @@ async function readRunExtras(
   return (id) => ({
     lastQueuedMicros: queued?.get(id),
     isSource: sourceSet.has(id),
-    traceToken: shownToken(tokens?.get(id) ?? null) ?? undefined,
+    traceToken: visibleToken(tokens?.get(id) ?? null) ?? undefined,
   });
 }
 
 /** Finds, by project id, the dataset that the project's runs are an experiment on. */
 async function findDatasets(
-  { store }: Linked<Store>,
+  { store }: WithLinks<Store>,
   tenantId: string,
   runs: readonly StoredRun[],
 ): Promise<ReadonlyMap<string, string>> {
@@ -200,18 +207,18 @@ async function findDatasets(
 
 /** `GET /api/v2/runs/{id}`. */
 export async function readV2Run(
-  dependencies: Linked<Store>,
+  dependencies: WithLinks<Store>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const selects = parseSelects(all(queryOf(request), "selects") ?? []);
+  const selects = parseSelects(allValues(queryOf(request), "selects") ?? []);
   const { run } = await findRun(dependencies, request);
   return sendV2Run(dependencies, request, { reply, run, selects });
 }
 
 /** Sends one run to its owner or to a reader with a share token. */
 export async function sendV2Run(
-  dependencies: Linked<Store>,
+  dependencies: WithLinks<Store>,
   request: Pick<FastifyRequest, "protocol" | "host" | "tenantId">,
   {
     reply,
@@ -240,7 +247,7 @@ export async function sendV2Run(
 
 /** `GET /api/v2/runs/{id}/url`: the URL of the run in the UI. */
 export async function readV2RunUrl(
-  dependencies: Linked<Store>,
+  dependencies: WithLinks<Store>,
   request: FastifyRequest,
 ): Promise<unknown> {
   const { run, id } = await findRun(dependencies, request);
@@ -250,18 +257,18 @@ export async function readV2RunUrl(
 
 /** `GET /api/v2/traces/{id}/runs`: all runs of a trace, by start time. */
 export async function listV2TraceRuns(
-  dependencies: Linked<Store>,
+  dependencies: WithLinks<Store>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const query = queryOf(request);
-  const selects = parseSelects(all(query, "selects") ?? []);
+  const selects = parseSelects(allValues(query, "selects") ?? []);
   const v1Query: V1RunQuery = {
-    session: [parseId(first(query, "project_id"), "project_id")],
+    session: [parseId(firstValue(query, "project_id"), "project_id")],
     trace: idOf(request),
-    filter: first(query, "filter"),
-    start_time: first(query, "min_start_time"),
-    end_time: first(query, "max_start_time"),
+    filter: firstValue(query, "filter"),
+    start_time: firstValue(query, "min_start_time"),
+    end_time: firstValue(query, "max_start_time"),
     order: "asc",
     limit: maxReadRuns,
   };
@@ -279,12 +286,12 @@ export async function listV2TraceRuns(
 }
 
 async function findRun(
-  { store }: Linked<Store>,
+  { store }: WithLinks<Store>,
   request: FastifyRequest,
 ): Promise<{ readonly run: StoredRun; readonly id: string }> {
   const id = idOf(request);
   const run = await store.read.runs.find(request.tenantId, id);
-  const project = first(queryOf(request), "project_id");
+  const project = firstValue(queryOf(request), "project_id");
   if (run === undefined || (project !== undefined && run.row.projectId !== project.toLowerCase())) {
     throw new RequestError(404, "Run not found");
   }
@@ -312,7 +319,7 @@ export function parseSelects(
 }
 
 const viewOf = (
-  { links }: Linked<Store>,
+  { links }: WithLinks<Store>,
   request: Pick<FastifyRequest, "protocol" | "host" | "tenantId">,
 ): V2View => ({
   link: linkRunFiles(links, request),

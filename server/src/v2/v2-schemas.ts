@@ -18,12 +18,12 @@ import {
 import { v2ProjectSchema } from "../projects/project-schemas.ts";
 import { feedbackStatsSchema } from "../runs/run-schemas.ts";
 
-const SomeText = Type.Optional(Text);
-const SomeCount = Type.Optional(Count);
-const SomeAmount = Type.Optional(Amount);
-const SomeTime = Type.Optional(IsoTime);
-const SomeId = Type.Optional(Id);
-const Verbatim = Type.Optional(Anything);
+const OptionalText = Type.Optional(Text);
+const OptionalCount = Type.Optional(Count);
+const OptionalAmount = Type.Optional(Amount);
+const OptionalTime = Type.Optional(IsoTime);
+const OptionalId = Type.Optional(Id);
+const AnyJson = Type.Optional(Anything);
 const Status = Type.Optional(OneOf(["PENDING", "SUCCESS", "ERROR"]));
 
 /** Numbers by category. */
@@ -32,48 +32,48 @@ const Details = Type.Optional(Type.Object({ raw: Amounts }));
 
 /** The fields of a run that can be selected, in lower case; a field without a value is absent. */
 const runFields = {
-  name: SomeText,
-  run_type: SomeText,
+  name: OptionalText,
+  run_type: OptionalText,
   status: Status,
-  start_time: SomeTime,
-  end_time: SomeTime,
-  latency_seconds: SomeAmount,
-  first_token_time: SomeTime,
-  error: Verbatim,
-  error_preview: SomeText,
-  extra: Verbatim,
-  metadata: Verbatim,
-  events: Verbatim,
-  inputs: Verbatim,
-  inputs_preview: SomeText,
-  outputs: Verbatim,
-  outputs_preview: SomeText,
-  manifest: Verbatim,
-  parent_run_id: SomeId,
+  start_time: OptionalTime,
+  end_time: OptionalTime,
+  latency_seconds: OptionalAmount,
+  first_token_time: OptionalTime,
+  error: AnyJson,
+  error_preview: OptionalText,
+  extra: AnyJson,
+  metadata: AnyJson,
+  events: AnyJson,
+  inputs: AnyJson,
+  inputs_preview: OptionalText,
+  outputs: AnyJson,
+  outputs_preview: OptionalText,
+  manifest: AnyJson,
+  parent_run_id: OptionalId,
   parent_run_ids: Type.Optional(List(Id)),
-  project_id: SomeId,
-  trace_id: SomeId,
-  thread_id: SomeText,
-  dotted_order: SomeText,
+  project_id: OptionalId,
+  trace_id: OptionalId,
+  thread_id: OptionalText,
+  dotted_order: OptionalText,
   is_root: Type.Optional(Flag),
-  reference_dataset_id: SomeId,
-  reference_example_id: SomeId,
-  total_tokens: SomeCount,
-  prompt_tokens: SomeCount,
-  completion_tokens: SomeCount,
-  total_cost: SomeAmount,
-  prompt_cost: SomeAmount,
-  completion_cost: SomeAmount,
+  reference_dataset_id: OptionalId,
+  reference_example_id: OptionalId,
+  total_tokens: OptionalCount,
+  prompt_tokens: OptionalCount,
+  completion_tokens: OptionalCount,
+  total_cost: OptionalAmount,
+  prompt_cost: OptionalAmount,
+  completion_cost: OptionalAmount,
   prompt_token_details: Details,
   completion_token_details: Details,
   prompt_cost_details: Details,
   completion_cost_details: Details,
-  tags: Verbatim,
-  app_path: SomeText,
+  tags: AnyJson,
+  app_path: OptionalText,
   attachments: Type.Optional(Members(Text)),
-  share_url: SomeText,
+  share_url: OptionalText,
   feedback_stats: Type.Optional(feedbackStatsSchema),
-  last_queued_at: SomeTime,
+  last_queued_at: OptionalTime,
   is_in_dataset: Type.Optional(Flag),
 };
 
@@ -96,9 +96,9 @@ export const v2TracePages = streamed(
       root_run: v2RunSchema,
       trace_aggregates: Type.Optional(
         Type.Object({
-          total_tokens: SomeCount,
-          total_cost: SomeAmount,
-          first_token_time: SomeTime,
+          total_tokens: OptionalCount,
+          total_cost: OptionalAmount,
+          first_token_time: OptionalTime,
         }),
       ),
     },
@@ -111,17 +111,17 @@ export const v2ThreadPages = streamed(
     {
       thread_id: Text,
       count: Count,
-      trace_id: SomeId,
-      first_trace_id: SomeId,
-      last_trace_id: SomeId,
-      first_inputs: SomeText,
-      last_outputs: SomeText,
-      last_error: SomeText,
-      start_time: SomeTime,
-      min_start_time: SomeTime,
+      trace_id: OptionalId,
+      first_trace_id: OptionalId,
+      last_trace_id: OptionalId,
+      first_inputs: OptionalText,
+      last_outputs: OptionalText,
+      last_error: OptionalText,
+      start_time: OptionalTime,
+      min_start_time: OptionalTime,
       max_start_time: IsoTime,
-      latency_p50: SomeAmount,
-      latency_p99: SomeAmount,
+      latency_p50: OptionalAmount,
+      latency_p99: OptionalAmount,
       num_errored_turns: Count,
       total_tokens: Count,
       total_cost: Amount,
@@ -137,39 +137,39 @@ const { latency_seconds: _, ...turnFields } = runFields;
 /** The traces of a thread, where the latency has another name than in runs. */
 export const v2ThreadTracesSchema = pageOf(
   Type.Object(
-    { ...turnFields, latency: SomeAmount, turn_number: SomeCount },
+    { ...turnFields, latency: OptionalAmount, turn_number: OptionalCount },
     { title: "V2ThreadTrace" },
   ),
 );
 
 /** The statistics that one thread and all threads have; a request selects some of them. */
 const totals = {
-  latency_p50_seconds: SomeAmount,
-  latency_p99_seconds: SomeAmount,
-  prompt_tokens: SomeCount,
-  completion_tokens: SomeCount,
-  total_tokens: SomeCount,
-  prompt_cost: SomeAmount,
-  completion_cost: SomeAmount,
-  total_cost: SomeAmount,
+  latency_p50_seconds: OptionalAmount,
+  latency_p99_seconds: OptionalAmount,
+  prompt_tokens: OptionalCount,
+  completion_tokens: OptionalCount,
+  total_tokens: OptionalCount,
+  prompt_cost: OptionalAmount,
+  completion_cost: OptionalAmount,
+  total_cost: OptionalAmount,
 };
 
-const SomeAmounts = Type.Optional(Amounts);
+const OptionalAmounts = Type.Optional(Amounts);
 
 export const v2ThreadsStatisticsSchema = Type.Object(
   {
     ...totals,
-    prompt_token_details: SomeAmounts,
-    completion_token_details: SomeAmounts,
-    prompt_cost_details: SomeAmounts,
-    completion_cost_details: SomeAmounts,
-    thread_count: SomeCount,
-    trace_count: SomeCount,
-    error_rate: SomeAmount,
-    streaming_rate: SomeAmount,
-    median_tokens: SomeAmount,
-    first_token_p50_seconds: SomeAmount,
-    first_token_p99_seconds: SomeAmount,
+    prompt_token_details: OptionalAmounts,
+    completion_token_details: OptionalAmounts,
+    prompt_cost_details: OptionalAmounts,
+    completion_cost_details: OptionalAmounts,
+    thread_count: OptionalCount,
+    trace_count: OptionalCount,
+    error_rate: OptionalAmount,
+    streaming_rate: OptionalAmount,
+    median_tokens: OptionalAmount,
+    first_token_p50_seconds: OptionalAmount,
+    first_token_p99_seconds: OptionalAmount,
     thread_feedback_stats: Type.Optional(feedbackStatsSchema),
   },
   { title: "V2ThreadsStatistics" },
@@ -182,10 +182,10 @@ export const v2ThreadStatisticsSchema = Type.Object(
     completion_token_details: Details,
     prompt_cost_details: Details,
     completion_cost_details: Details,
-    turns: SomeCount,
-    first_start_time: SomeTime,
-    last_start_time: SomeTime,
-    last_end_time: SomeTime,
+    turns: OptionalCount,
+    first_start_time: OptionalTime,
+    last_start_time: OptionalTime,
+    last_end_time: OptionalTime,
     feedback_stats: Type.Optional(feedbackStatsSchema),
   },
   { title: "V2ThreadStatistics" },

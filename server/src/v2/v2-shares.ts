@@ -1,4 +1,4 @@
-import type { Linked } from "../shares/signed-links.ts";
+import type { WithLinks } from "../shares/signed-links.ts";
 import type { Store } from "../store/store.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
@@ -7,7 +7,7 @@ import { RequestError } from "../model/errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
 import { readToken } from "../storage/share-token.ts";
 import type { SharedThread } from "../shares/share.ts";
-import { first, parseId } from "../http/query-string.ts";
+import { firstValue, parseId } from "../http/query-string.ts";
 import { idOf, queryOf, readV2Runs } from "./v2-runs.ts";
 
 const Id = Type.String({ maxLength: 64 });
@@ -24,7 +24,7 @@ export const v2ThreadShareBody = Maybe(
 
 /** `POST /api/v2/runs/{id}/share`: shares the run's whole trace. Returns the same token when repeated. */
 export async function shareV2Run(
-  { store }: Linked<Store>,
+  { store }: WithLinks<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2ShareBody> }>,
 ): Promise<unknown> {
   const { tenantId, body } = request;
@@ -48,7 +48,7 @@ export async function shareV2Run(
  * alone stays.
  */
 export async function unshareV2Run(
-  { store }: Linked<Store>,
+  { store }: WithLinks<Store>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -60,7 +60,7 @@ export async function unshareV2Run(
 
 /** `POST /api/v2/threads/{id}/share`: returns the same token when repeated. */
 export async function shareV2Thread(
-  dependencies: Linked<Store>,
+  dependencies: WithLinks<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2ThreadShareBody> }>,
 ): Promise<unknown> {
   const { projectId, threadId } = parseThread(request, request.body ?? {});
@@ -87,7 +87,7 @@ export async function shareV2Thread(
 
 /** `GET /api/v2/threads/{id}/share`: the token; omitted if the thread is not shared. */
 export async function readV2ThreadShare(
-  { store }: Linked<Store>,
+  { store }: WithLinks<Store>,
   request: FastifyRequest,
 ): Promise<unknown> {
   const token = readToken(
@@ -98,7 +98,7 @@ export async function readV2ThreadShare(
 
 /** `DELETE /api/v2/threads/{id}/share`: succeeds even if the thread is not shared, or has no runs anymore. */
 export async function unshareV2Thread(
-  { store }: Linked<Store>,
+  { store }: WithLinks<Store>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -113,6 +113,9 @@ function parseThread(
   const { id } = request.params as { readonly id: string };
   const query = queryOf(request);
   const project =
-    body.project_id ?? body.session_id ?? first(query, "project_id") ?? first(query, "session_id");
+    body.project_id ??
+    body.session_id ??
+    firstValue(query, "project_id") ??
+    firstValue(query, "session_id");
   return { projectId: parseId(project, "project_id"), threadId: id };
 }

@@ -1,20 +1,20 @@
-import type { Linked } from "../shares/signed-links.ts";
+import type { WithLinks } from "../shares/signed-links.ts";
 import type { Store } from "../store/store.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
-import { all, first, parseId } from "../http/query-string.ts";
+import { allValues, firstValue, parseId } from "../http/query-string.ts";
 import {
   toInclusiveEnd,
-  dayAgo,
-  hostedBody,
+  oneDayAgo,
+  unsupportedBody,
   pageBody,
   toPageSize,
   parseOffset,
   parsePageSize,
-  refuseHosted,
+  rejectHostedOptions,
   sendPage,
 } from "./v2-page.ts";
 import { parseRunQuery } from "../runs/handlers/run-query-body.ts";
@@ -33,7 +33,7 @@ const threadsBody = {
   filter: Maybe(Type.String()),
   trace_filter: Maybe(Type.String()),
   tree_filter: Maybe(Type.String()),
-  ...hostedBody,
+  ...unsupportedBody,
 };
 
 const ThreadsBody = Type.Object(threadsBody);
@@ -73,7 +73,7 @@ export const v2ThreadsStatsBody = Type.Object({
   }),
 });
 
-/** A root run, with the fields that are needed to compute threads. */
+/** A turn of a thread: a root run, with the fields from which threads are computed. */
 interface Turn {
   readonly trace_id: string;
   readonly thread_id?: string;
@@ -131,7 +131,7 @@ const turnFields = [
 
 /** `POST /api/v2/threads/query`: the threads of a project, most recently active first. */
 export async function queryV2Threads(
-  dependencies: Linked<Store>,
+  dependencies: WithLinks<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2ThreadQueryBody> }>,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -149,14 +149,14 @@ export async function queryV2Threads(
 
 /** Reads all turns in the time range, by thread; with filters, only of threads with at least one matching turn. */
 async function readThreads(
-  dependencies: Linked<Store>,
+  dependencies: WithLinks<Store>,
   request: FastifyRequest,
   body: Static<typeof ThreadsBody>,
 ): Promise<ReadonlyMap<string, readonly Turn[]>> {
-  refuseHosted(request, body);
+  rejectHostedOptions(request, body);
   const v1Query: V1RunQuery = {
     session: [parseId(body.project_id, "project_id")],
-    start_time: body.min_start_time ?? dayAgo(),
+    start_time: body.min_start_time ?? oneDayAgo(),
     end_time: toInclusiveEnd(body.max_start_time),
   };
   const { filter, trace_filter: traceFilter, tree_filter: treeFilter } = body;
@@ -182,7 +182,7 @@ async function readThreads(
 
 /** `POST /api/v2/threads/stats`: statistics over all threads of a project. */
 export async function readV2ThreadsStats(
-  dependencies: Linked<Store>,
+  dependencies: WithLinks<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2ThreadsStatsBody> }>,
 ): Promise<unknown> {
   const { body } = request;
@@ -203,9 +203,9 @@ export async function readV2ThreadsStats(
       ended.filter(({ first_token_time: time }) => time !== undefined).length,
       ended.length,
     ),
-    median_tokens: quantile(ascending(tokens), 0.5),
-    first_token_p50_seconds: quantile(ascending(firstTokens), 0.5),
-    first_token_p99_seconds: quantile(ascending(firstTokens), 0.99),
+    median_tokens: quantile(sortAscending(tokens), 0.5),
+    first_token_p50_seconds: quantile(sortAscending(firstTokens), 0.5),
+    first_token_p99_seconds: quantile(sortAscending(firstTokens), 0.99),
     // Feedback belongs to runs and projects on this server, never to a thread.
     thread_feedback_stats: {},
   });
@@ -280,13 +280,14 @@ function toThread(id: string, turns: readonly Turn[]) {
 
 /** `GET /api/v2/threads/{id}/traces`: the turns of a thread, newest first. */
 export async function listV2ThreadTraces(
-  dependencies: Linked<Store>,
+  dependencies: WithLinks<Store>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const query = queryOf(request);
-  const requestedFields = all(query, "selects") ?? [];
-  // Only the hosted service has `OP`. Latency has another name here than in runs.
+  const requestedFields = allValues(query, "selects") ?? [];
+  // The field `OP` exists only in the hosted service, so it is ignored. Latency has another name in a turn than in a
+  // run.
   const runFields = requestedFields.filter((name) => name !== "OP" && name !== "TURN_NUMBER");
   const selects = parseSelects(
     runFields.map((name) => (name === "LATENCY" ? "LATENCY_SECONDS" : name)),
@@ -294,10 +295,10 @@ export async function listV2ThreadTraces(
   const { items, next } = await readV2Runs(dependencies, request, {
     v1Query: {
       ...toV1ThreadQuery(request, "project_id"),
-      trace_filter: first(query, "trace_filter"),
-      tree_filter: first(query, "tree_filter"),
+      trace_filter: firstValue(query, "trace_filter"),
+      tree_filter: firstValue(query, "tree_filter"),
       limit: parsePageSize(query),
-      cursor: first(query, "cursor"),
+      cursor: firstValue(query, "cursor"),
     },
     selects: ["TRACE_ID", ...selects],
   });
@@ -329,10 +330,10 @@ export async function listV2ThreadTraces(
 
 /** `GET /api/v2/threads/{id}/stats`. */
 export async function readV2ThreadStats(
-  dependencies: Linked<Store>,
+  dependencies: WithLinks<Store>,
   request: FastifyRequest,
 ): Promise<unknown> {
-  const selects = all(queryOf(request), "selects") ?? [];
+  const selects = allValues(queryOf(request), "selects") ?? [];
   const v1Query = toV1ThreadQuery(request, "session_id");
   const turns = await readTurns(dependencies, request, { v1Query });
   const ends = turns.flatMap(({ end_time: end }) => end ?? []);
@@ -356,7 +357,7 @@ export async function readV2ThreadStats(
   return pickSelected(selects, { ...stats, feedback_stats: feedback });
 }
 
-/** The query for the roots of a thread, in the form of the first version of the API. */
+/** Returns the query for the root runs of a thread, in the form of the first version of the API. */
 function toV1ThreadQuery(
   request: FastifyRequest,
   project: "project_id" | "session_id",
@@ -364,20 +365,20 @@ function toV1ThreadQuery(
   const { id } = request.params as { readonly id: string };
   const query = queryOf(request);
   return {
-    session: [parseId(first(query, project), project)],
+    session: [parseId(firstValue(query, project), project)],
     is_root: true,
     filter: `eq(thread_id, ${JSON.stringify(id)})`,
-    search_filter: first(query, "filter"),
+    search_filter: firstValue(query, "filter"),
   };
 }
 
 /**
  * Reads root runs by start time.
  *
- * @throws RequestError 422: there are more than can be grouped.
+ * @throws RequestError 422: there are more root runs than can be grouped.
  */
 async function readTurns(
-  dependencies: Linked<Store>,
+  dependencies: WithLinks<Store>,
   request: FastifyRequest,
   {
     v1Query,
@@ -404,9 +405,9 @@ async function readTurns(
 }
 
 const latenciesOf = (turns: readonly Turn[]): readonly number[] =>
-  ascending(turns.flatMap(({ latency_seconds: latency }) => latency ?? []));
+  sortAscending(turns.flatMap(({ latency_seconds: latency }) => latency ?? []));
 
-const ascending = (numbers: readonly number[]): readonly number[] =>
+const sortAscending = (numbers: readonly number[]): readonly number[] =>
   numbers.toSorted((a, b) => a - b);
 
 const quantile = (sorted: readonly number[], share: number): number | undefined =>

@@ -1,4 +1,4 @@
-import type { Linked } from "../shares/signed-links.ts";
+import type { WithLinks } from "../shares/signed-links.ts";
 import type { Store } from "../store/store.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
@@ -8,11 +8,11 @@ import { toIso } from "../http/wire-text.ts";
 import { parseId } from "../http/query-string.ts";
 import {
   toInclusiveEnd,
-  dayAgo,
-  hostedBody,
+  oneDayAgo,
+  unsupportedBody,
   pageBody,
   toPageSize,
-  refuseHosted,
+  rejectHostedOptions,
   sendPage,
 } from "./v2-page.ts";
 import { parseSelects, maxReadRuns, readV2Runs } from "./v2-runs.ts";
@@ -28,7 +28,7 @@ export const v2TraceQueryBody = Type.Object({
   trace_filter: Maybe(Type.String()),
   tree_filter: Maybe(Type.String()),
   selects: Maybe(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 200 })),
-  ...hostedBody,
+  ...unsupportedBody,
   ...pageBody,
 });
 
@@ -37,18 +37,18 @@ const aggregates: readonly string[] = ["TOTAL_TOKENS", "TOTAL_COST", "FIRST_TOKE
 
 /** `POST /api/v2/traces/query`: root runs, each with the aggregates of its trace. */
 export async function queryV2Traces(
-  dependencies: Linked<Store>,
+  dependencies: WithLinks<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2TraceQueryBody> }>,
   reply: FastifyReply,
 ): Promise<unknown> {
   const { body, tenantId } = request;
-  refuseHosted(request, body);
+  rejectHostedOptions(request, body);
   const selects = parseSelects(body.selects ?? []);
   const v1Query: V1RunQuery = {
     session: [parseId(body.project_id, "project_id")],
     id: body.trace_ids,
     is_root: true,
-    start_time: body.min_start_time ?? dayAgo(),
+    start_time: body.min_start_time ?? oneDayAgo(),
     end_time: toInclusiveEnd(body.max_start_time),
     trace_filter: body.trace_filter,
     tree_filter: body.tree_filter,
@@ -83,7 +83,7 @@ export async function queryV2Traces(
 
 /** Finds the time of the earliest first token of all runs of a trace. */
 async function readFirstToken(
-  dependencies: Linked<Store>,
+  dependencies: WithLinks<Store>,
   request: FastifyRequest,
   trace: string,
 ): Promise<{ readonly first_token_time?: string }> {

@@ -62,7 +62,7 @@ export function addViewRoutes(app: FastifyInstance, { read, write }: ViewStore):
         limit: "Maximum number of items; default 100.",
         offset: "Number of items to skip.",
       },
-      answer: List(viewSchema),
+      response: List(viewSchema),
     }),
     handler: async (request) => {
       const page = parsePage(request.query as QueryString);
@@ -75,7 +75,7 @@ export function addViewRoutes(app: FastifyInstance, { read, write }: ViewStore):
       tag,
       summary: "Creates a view of a project: a name for a filter of its runs.",
       body: viewBody,
-      answer: viewSchema,
+      response: viewSchema,
     }),
     handler: async (request) => {
       const { display_name } = request.body;
@@ -84,7 +84,7 @@ export function addViewRoutes(app: FastifyInstance, { read, write }: ViewStore):
     },
   });
   app.route({
-    ...route(endpoints.readView, { tag, summary: "Reads a view.", answer: viewSchema }),
+    ...route(endpoints.readView, { tag, summary: "Reads a view.", response: viewSchema }),
     handler: async (request) => toJson(await read.views.find(request.tenantId, keyOf(request))),
   });
   app.route<{ Body: ViewPatchBody }>({
@@ -92,7 +92,7 @@ export function addViewRoutes(app: FastifyInstance, { read, write }: ViewStore):
       tag,
       summary: "Updates the given fields of a view; null leaves a field unchanged.",
       body: viewPatchBody,
-      answer: viewSchema,
+      response: viewSchema,
     }),
     handler: async (request) => {
       const { display_name } = request.body;
@@ -104,7 +104,7 @@ export function addViewRoutes(app: FastifyInstance, { read, write }: ViewStore):
     },
   });
   app.route({
-    ...route(endpoints.deleteView, { tag, summary: "Deletes a view.", answer: Deleted }),
+    ...route(endpoints.deleteView, { tag, summary: "Deletes a view.", response: Deleted }),
     handler: async (request) => {
       const key = keyOf(request);
       await write.views.delete(request.tenantId, key);

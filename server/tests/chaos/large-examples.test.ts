@@ -6,7 +6,7 @@ import { pack } from "../../dist/datasets/examples/large-examples.js";
 import type { ReceivedExample } from "../../dist/datasets/examples/large-examples.js";
 import { openReader } from "../../dist/storage/sqlite/open-database.js";
 import { openSqliteStore } from "../../dist/store/sqlite-store.js";
-import { DatasetFixture, itemsOf, textOf } from "../support/dataset-desk.ts";
+import { DatasetFixture, itemsOf, textOf } from "../support/dataset-fixture.ts";
 import { temporaryFolder } from "../support/running-server.ts";
 
 vi.setConfig({ testTimeout: 60_000 });

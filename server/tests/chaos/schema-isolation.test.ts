@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { DatasetFixture } from "../support/dataset-desk.ts";
+import { DatasetFixture } from "../support/dataset-fixture.ts";
 import { pollInfo, pollWrites } from "../support/info-poller.ts";
 
 /** Maximum milliseconds for which a request may block the HTTP thread, or delay another tenant's write. */
@@ -20,8 +20,8 @@ const doubling = {
 const unique = { properties: { q: { type: "array", uniqueItems: true } } };
 
 test.each([
-  ["a pattern without end", pattern, `${"a".repeat(40)}!`],
-  ["references that double", doubling, "x"],
+  ["a pattern that is matched endlessly", pattern, `${"a".repeat(40)}!`],
+  ["references whose number doubles at each level", doubling, "x"],
   [
     "a long list of objects that are all different",
     unique,
@@ -29,7 +29,7 @@ test.each([
   ],
 ])(
   "%s in a schema delays no other request and no other write",
-  async (_what, schema, q) => {
+  async (_title, schema, q) => {
     const fixture = await DatasetFixture.open();
     const info = await pollInfo(fixture.server);
     const writes = await pollWrites(fixture.server);

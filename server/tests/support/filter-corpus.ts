@@ -1,8 +1,8 @@
 import { feedbackTables } from "../../src/feedback/feedback-tables.ts";
-import type { FilterFixture } from "./filter-desk.ts";
+import type { FilterFixture } from "./filter-fixture.ts";
 import type { EvaluatedRun } from "./filter-oracle.ts";
-import type { WireObject } from "./store-desk.ts";
-import { patchOf } from "./store-desk.ts";
+import type { WireObject } from "./store-fixture.ts";
+import { patchOf } from "./store-fixture.ts";
 import { someMicros, wireRun } from "./wire-runs.ts";
 
 export const exampleId = "7c9e6679-7425-40de-944b-e07fc1f90ae7";

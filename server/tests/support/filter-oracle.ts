@@ -5,13 +5,13 @@ import {
   compareScalar,
   contains,
   flatten,
-  holds,
+  containsIgnoringCase,
   isObject,
   textOf,
   valuesOf,
 } from "./oracle-values.ts";
 import type { Comparison } from "./oracle-values.ts";
-import type { WireObject } from "./store-desk.ts";
+import type { WireObject } from "./store-fixture.ts";
 
 /** What the oracle evaluates: a run as it is read back, and its feedback. */
 export interface EvaluatedRun {
@@ -30,7 +30,9 @@ export function matches(filter: Filter, judged: EvaluatedRun): boolean {
       return !matches(filter.part, judged);
     case "comparison": {
       if (filter.field === undefined) {
-        return searchedTexts(judged).some((text) => holds(text, textOf(filter.operand)));
+        return searchedTexts(judged).some((text) =>
+          containsIgnoringCase(text, textOf(filter.operand)),
+        );
       }
       return meetsComparison(filter, judged);
     }
@@ -194,7 +196,8 @@ function meetsComparison(filter: Comparison, judged: EvaluatedRun): boolean {
     }
     return comparator === "exists"
       ? flatten(object).some(([path]) => path === textOf(operand))
-      : isObject(object) && leafTexts(object).some((text) => holds(text, textOf(operand)));
+      : isObject(object) &&
+          leafTexts(object).some((text) => containsIgnoringCase(text, textOf(operand)));
   }
   if (name === "tags" || name === "tag" || name === "thread_id") {
     const isDenial = comparator === "neq";

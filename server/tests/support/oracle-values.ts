@@ -1,6 +1,6 @@
 import type { Filter, Literal } from "../../src/filter/ast.ts";
 import { parseTime } from "../../src/model/parse-time.ts";
-import type { WireObject } from "./store-desk.ts";
+import type { WireObject } from "./store-fixture.ts";
 
 export type Comparison = Filter & { readonly kind: "comparison" };
 
@@ -39,18 +39,18 @@ function inUnit(name: string, value: unknown): unknown {
 }
 
 export function compareScalar(value: unknown, { comparator, field, operand }: Comparison): boolean {
-  const wanted = valuesOf(operand).map((one) => inUnit(field?.name ?? "", one));
-  const [first] = wanted;
+  const expected = valuesOf(operand).map((one) => inUnit(field?.name ?? "", one));
+  const [first] = expected;
   switch (comparator) {
     case "eq":
     case "has":
     case "in":
-      return wanted.includes(value);
+      return expected.includes(value);
     case "neq":
       return value !== first;
     case "search":
     case "exists":
-      return typeof value === "string" && holds(value, String(first));
+      return typeof value === "string" && containsIgnoringCase(value, String(first));
     case "like":
       return typeof value === "string" && isLike(value, String(first));
     default:
@@ -70,7 +70,7 @@ export function compareJson(value: unknown, { comparator, operand }: Comparison)
       return !equals(value, first);
     case "search":
     case "exists":
-      return typeof value === "string" && holds(value, String(first));
+      return typeof value === "string" && containsIgnoringCase(value, String(first));
     case "like":
       return typeof value === "string" && isLike(value, String(first));
     default:
@@ -110,7 +110,8 @@ function compareTexts(left: string, right: string): number {
 }
 
 const lower = (text: string): string => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
-export const holds = (text: string, part: string): boolean => lower(text).includes(lower(part));
+export const containsIgnoringCase = (text: string, part: string): boolean =>
+  lower(text).includes(lower(part));
 
 function isLike(text: string, pattern: string): boolean {
   const isPlain = /^%?[^%_]*%?$/.test(pattern);

@@ -30,7 +30,7 @@ export interface Names {
   readonly keyId: string;
 }
 
-export const makeNames = (): Names => ({
+export const createNames = (): Names => ({
   root: randomUUID(),
   child: randomUUID(),
   early: randomUUID(),
@@ -81,7 +81,11 @@ function runsOf(names: Names, mark: string) {
  * Creates every kind of resource that a tenant can create, under the given names; returns the names with the ids that
  * the server chose.
  */
-export async function tell(send: SendRequest, names: Names, mark: string): Promise<Names> {
+export async function createResources(
+  send: SendRequest,
+  names: Names,
+  mark: string,
+): Promise<Names> {
   const must = async (target: string, init?: CallInit): Promise<CallResult> => {
     const response = await send(target, init);
     if (response.status >= 300) {
@@ -192,7 +196,7 @@ const form = (name: string, value: unknown): FormData => {
 };
 
 /** For each route with an id in it: requests that name what a tenant has. */
-export function probesOf(names: Names): Readonly<Record<string, readonly Probe[]>> {
+export function listProbes(names: Names): Readonly<Record<string, readonly Probe[]>> {
   const { root, child, experiment, dataset, example, feedback, queue, comparative } = names;
   const { entry, prompt, owner } = names;
   const { root: rootRun } = runsOf(names, "probe");
@@ -501,7 +505,10 @@ const maskText = (text: string, kept: ReadonlySet<string> = new Set()): string =
     .replaceAll(uuids, (id) => (kept.has(id) ? id : "<id>"));
 
 /** The comparable parts of a response. */
-export const maskAnswer = ({ status, headers, text }: CallResult, kept?: ReadonlySet<string>) => ({
+export const maskResponse = (
+  { status, headers, text }: CallResult,
+  kept?: ReadonlySet<string>,
+) => ({
   status,
   headers: [...headers].filter(([name]) => name !== "date"),
   text: maskText(text, kept),

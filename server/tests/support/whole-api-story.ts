@@ -2,34 +2,34 @@ import { randomUUID } from "node:crypto";
 import { traceRequest } from "../../src/otlp/proto-types.ts";
 import { v2PublicFields, v2RunFields } from "../../src/v2/v2-run-json.ts";
 import { textOf } from "./running-server.ts";
-import { probesOf } from "./tenant-story.ts";
+import { listProbes } from "./tenant-story.ts";
 import type { SendRequest, Names } from "./tenant-story.ts";
 import { multipart, multipartType, someMicros, wireRun } from "./wire-runs.ts";
 
 /** Calls every operation of the API at least once with success, and many in several ways, after {@link tell}. */
-export async function callEverything(ask: SendRequest, names: Names): Promise<void> {
-  await askAboutServer(ask);
-  await sendRuns(ask, names);
-  await judge(ask, names);
-  await readShares(ask, names);
-  await readProjects(ask, names);
-  await writeDatasets(ask, names);
-  await callV2(ask, names);
-  await review(ask, names);
-  await commit(ask, names);
-  await probe(ask, names);
-  await deleteAll(ask, names);
+export async function callEverything(send: SendRequest, names: Names): Promise<void> {
+  await readServer(send);
+  await sendRuns(send, names);
+  await sendFeedback(send, names);
+  await readShares(send, names);
+  await readProjects(send, names);
+  await writeDatasets(send, names);
+  await callV2(send, names);
+  await reviewRuns(send, names);
+  await commitPrompts(send, names);
+  await sendProbes(send, names);
+  await deleteAll(send, names);
 }
 
-async function askAboutServer(ask: SendRequest): Promise<void> {
-  await ask("GET /info");
-  await ask("GET /settings");
-  await ask("POST /settings/handle", { body: { tenant_handle: "me" } });
+async function readServer(send: SendRequest): Promise<void> {
+  await send("GET /info");
+  await send("GET /settings");
+  await send("POST /settings/handle", { body: { tenant_handle: "me" } });
 }
 
 const json = { "content-type": "application/json" };
 
-async function sendRuns(ask: SendRequest, { root, experiment, example }: Names): Promise<void> {
+async function sendRuns(send: SendRequest, { root, experiment, example }: Names): Promise<void> {
   const run = wireRun({
     session_id: experiment,
     run_type: "llm",
@@ -57,38 +57,38 @@ async function sendRuns(ask: SendRequest, { root, experiment, example }: Names):
     tags: ["a"],
   });
   const batch = { post: [run], patch: [] };
-  await ask("POST /runs", { body: wireRun({ session_name: "alone" }) });
-  await ask("POST /runs/batch", { body: batch });
-  await ask("POST /runs/batch", { body: batch });
-  await ask("POST /runs", { body: run });
-  await ask("POST /runs", { body: { ...run, id: "x" } });
-  await ask("POST /runs/batch", { body: { post: [{ ...run, id: "x" }, wireRun()], patch: [3] } });
-  await ask("POST /runs/batch", { body: { post: [{ id: "x" }], patch: [] } });
-  await ask("POST /runs/batch", { body: "{" });
+  await send("POST /runs", { body: wireRun({ session_name: "alone" }) });
+  await send("POST /runs/batch", { body: batch });
+  await send("POST /runs/batch", { body: batch });
+  await send("POST /runs", { body: run });
+  await send("POST /runs", { body: { ...run, id: "x" } });
+  await send("POST /runs/batch", { body: { post: [{ ...run, id: "x" }, wireRun()], patch: [3] } });
+  await send("POST /runs/batch", { body: { post: [{ id: "x" }], patch: [] } });
+  await send("POST /runs/batch", { body: "{" });
   const patch = { end_time: "2026-11-21T10:11:14Z", outputs: { b: 1 } };
-  await ask(`PATCH /runs/${run.id}`, { body: patch });
-  await ask(`PATCH /runs/${run.id}`, { body: patch });
+  await send(`PATCH /runs/${run.id}`, { body: patch });
+  await send(`PATCH /runs/${run.id}`, { body: patch });
   const { id: posted, ...parts } = wireRun({ session_id: experiment });
   for (const name of [`post.${posted}`, `post.${root}.x`]) {
     const body = multipart([{ name, body: JSON.stringify({ id: posted, ...parts }) }]);
-    await ask("POST /runs/multipart", { body, headers: { "content-type": multipartType } });
+    await send("POST /runs/multipart", { body, headers: { "content-type": multipartType } });
   }
-  await ask(`GET /runs/${run.id}`);
-  const { json: withFile } = await ask(`GET /runs/${root}`);
+  await send(`GET /runs/${run.id}`);
+  const { json: withFile } = await send(`GET /runs/${root}`);
   const file = new URL(textOf(withFile["s3_urls"]?.["attachment.note"]?.["presigned_url"]));
-  await ask(`GET ${file.pathname}${file.search}`);
-  await ask(`GET ${file.pathname}?token=x`);
-  await ask(`GET /runs/${randomUUID()}`);
-  await ask("POST /runs/query", {
+  await send(`GET ${file.pathname}${file.search}`);
+  await send(`GET ${file.pathname}?token=x`);
+  await send(`GET /runs/${randomUUID()}`);
+  await send("POST /runs/query", {
     body: { session: [experiment], select: ["name", "inputs", "child_run_ids", "feedback_stats"] },
   });
-  await ask("POST /runs/query", { body: { session: [experiment], limit: 1 } });
-  await ask("POST /runs/query", { body: { limit: "many" } });
-  await ask("POST /runs/stats", { body: { id: [randomUUID()] } });
-  await sendSpans(ask);
+  await send("POST /runs/query", { body: { session: [experiment], limit: 1 } });
+  await send("POST /runs/query", { body: { limit: "many" } });
+  await send("POST /runs/stats", { body: { id: [randomUUID()] } });
+  await sendSpans(send);
 }
 
-async function sendSpans(ask: SendRequest): Promise<void> {
+async function sendSpans(send: SendRequest): Promise<void> {
   const span = {
     traceId: "0af7651916cd43dd8448eb211c80319c",
     spanId: "b7ad6b7169203331",
@@ -100,16 +100,16 @@ async function sendSpans(ask: SendRequest): Promise<void> {
     resourceSpans: [{ scopeSpans: [{ spans }] }],
   });
   const path = "POST /otel/v1/traces";
-  await ask(path, { body: requestOf(span, { name: "invalid" }), headers: json });
-  await ask(path, { body: requestOf({ name: "invalid" }), headers: json });
+  await send(path, { body: requestOf(span, { name: "invalid" }), headers: json });
+  await send(path, { body: requestOf({ name: "invalid" }), headers: json });
   const encoded = { ...span, traceId: Buffer.alloc(16, 1), spanId: Buffer.alloc(8, 1) };
   const body = traceRequest.encode(traceRequest.fromObject(requestOf(encoded))).finish();
   const headers = { "content-type": "application/x-protobuf" };
-  await ask(path, { body: Buffer.from(body), headers });
-  await ask(path, { body: Buffer.from("?"), headers });
+  await send(path, { body: Buffer.from(body), headers });
+  await send(path, { body: Buffer.from("?"), headers });
 }
 
-async function judge(ask: SendRequest, { root, experiment }: Names): Promise<void> {
+async function sendFeedback(send: SendRequest, { root, experiment }: Names): Promise<void> {
   const all = {
     run_id: root,
     session_id: experiment,
@@ -122,62 +122,62 @@ async function judge(ask: SendRequest, { root, experiment }: Names): Promise<voi
     feedback_config: { type: "continuous", min: 0, max: 1 },
     error: false,
   };
-  await ask("POST /feedback", { body: all });
-  await ask("POST /feedback", { body: { ...all, score: 0.1, correction: "text", value: "good" } });
-  await ask("POST /feedback", { body: { key: "k" } });
-  await ask("POST /feedback", { body: { key: 3 } });
-  await ask(`GET /feedback?session=${experiment}&user=${randomUUID()}`);
+  await send("POST /feedback", { body: all });
+  await send("POST /feedback", { body: { ...all, score: 0.1, correction: "text", value: "good" } });
+  await send("POST /feedback", { body: { key: "k" } });
+  await send("POST /feedback", { body: { key: 3 } });
+  await send(`GET /feedback?session=${experiment}&user=${randomUUID()}`);
   const token = { run_id: root, feedback_key: "k" };
-  const { json: created } = await ask("POST /feedback/tokens", { body: token });
-  await ask("POST /feedback/tokens", { body: [token, token] });
+  const { json: created } = await send("POST /feedback/tokens", { body: token });
+  await send("POST /feedback/tokens", { body: [token, token] });
   const path = new URL(textOf(created["url"])).pathname;
-  await ask(`POST ${path}`, { body: { score: 1, metadata: { a: 1 } } });
-  await ask(`GET ${path}?score=0.5&comment=good`);
-  await ask(`GET /feedback/tokens/${randomUUID()}`);
+  await send(`POST ${path}`, { body: { score: 1, metadata: { a: 1 } } });
+  await send(`GET ${path}?score=0.5&comment=good`);
+  await send(`GET /feedback/tokens/${randomUUID()}`);
 }
 
-async function readShares(ask: SendRequest, { root, dataset }: Names): Promise<void> {
+async function readShares(send: SendRequest, { root, dataset }: Names): Promise<void> {
   const tokenOf = async (target: string): Promise<string> =>
-    textOf((await ask(target)).json["share_token"]);
+    textOf((await send(target)).json["share_token"]);
   const run = await tokenOf(`PUT /runs/${root}/share`);
-  await ask(`GET /public/${run}/run`);
+  await send(`GET /public/${run}/run`);
   const trace = await tokenOf(`POST /api/v2/runs/${root}/share`);
   const selects = v2PublicFields.map((name) => `selects=${name}`).join("&");
-  await ask(`GET /api/v2/public/${trace}/run/${root}?${selects}`);
+  await send(`GET /api/v2/public/${trace}/run/${root}?${selects}`);
   for (const body of [{}, { selects: v2PublicFields, page_size: 1 }]) {
-    await ask(`POST /api/v2/public/${trace}/runs/query`, { body });
+    await send(`POST /api/v2/public/${trace}/runs/query`, { body });
   }
-  await ask(`POST /api/v2/public/${trace}/runs/query`, { body: {}, headers: events });
+  await send(`POST /api/v2/public/${trace}/runs/query`, { body: {}, headers: events });
   const data = await tokenOf(`PUT /datasets/${dataset}/share`);
   for (const path of ["datasets", "examples", "examples?select=inputs", "examples/count"]) {
-    await ask(`GET /public/${data}/${path}`);
-    await ask(`GET /public/${randomUUID()}/${path}`);
+    await send(`GET /public/${data}/${path}`);
+    await send(`GET /public/${randomUUID()}/${path}`);
   }
-  await ask(`GET /datasets/${randomUUID()}/share`);
-  const { json: unshared } = await ask("POST /datasets", { body: { name: "not shared" } });
-  await ask(`GET /datasets/${textOf(unshared["id"])}/share`);
+  await send(`GET /datasets/${randomUUID()}/share`);
+  const { json: unshared } = await send("POST /datasets", { body: { name: "not shared" } });
+  await send(`GET /datasets/${textOf(unshared["id"])}/share`);
 }
 
-async function readProjects(ask: SendRequest, { experiment, project }: Names): Promise<void> {
-  await ask("GET /sessions?include_stats=true");
-  await ask("GET /sessions");
-  await ask(`GET /sessions/${project}`);
-  await ask(`GET /sessions/${experiment}?include_stats=true`);
+async function readProjects(send: SendRequest, { experiment, project }: Names): Promise<void> {
+  await send("GET /sessions?include_stats=true");
+  await send("GET /sessions");
+  await send(`GET /sessions/${project}`);
+  await send(`GET /sessions/${experiment}?include_stats=true`);
   const body = { name: "new", extra: { metadata: { a: 1 } }, end_time: "2026-11-22T00:00:00Z" };
-  await ask("POST /sessions", { body });
-  await ask("POST /sessions", { body });
-  await ask("POST /sessions?upsert=true", { body });
-  await callViews(ask, `/sessions/${project}/views`);
+  await send("POST /sessions", { body });
+  await send("POST /sessions", { body });
+  await send("POST /sessions?upsert=true", { body });
+  await callViews(send, `/sessions/${project}/views`);
 }
 
-async function callViews(ask: SendRequest, path: string): Promise<void> {
+async function callViews(send: SendRequest, path: string): Promise<void> {
   const body = { display_name: "v", description: "d", filter_string: 'eq(name, "x")' };
-  const { json } = await ask(`POST ${path}`, { body });
+  const { json } = await send(`POST ${path}`, { body });
   const view = `${path}/${textOf(json["id"])}`;
-  await ask(`GET ${path}`);
-  await ask(`GET ${view}`);
-  await ask(`PATCH ${view}`, { body: { filter_string: "" } });
-  await ask(`DELETE ${view}`);
+  await send(`GET ${path}`);
+  await send(`GET ${view}`);
+  await send(`PATCH ${view}`, { body: { filter_string: "" } });
+  await send(`DELETE ${view}`);
 }
 
 const form = (fields: Readonly<Record<string, string | Blob>>): FormData => {
@@ -192,10 +192,10 @@ const jsonPart = (value: unknown): Blob =>
   new Blob([JSON.stringify(value)], { type: "application/json" });
 
 async function writeDatasets(
-  ask: SendRequest,
+  send: SendRequest,
   { root, dataset, experiment }: Names,
 ): Promise<void> {
-  await ask("POST /datasets", {
+  await send("POST /datasets", {
     body: {
       name: "with schemas",
       inputs_schema_definition: { type: "object", required: ["q"] },
@@ -203,15 +203,15 @@ async function writeDatasets(
       extra: { metadata: { a: 1 } },
     },
   });
-  const { json: list } = await ask("GET /datasets?name=with%20schemas");
+  const { json: list } = await send("GET /datasets?name=with%20schemas");
   const strict = textOf(list[0]?.["id"]);
-  await ask(`POST /datasets/${strict}/examples/check`, {
+  await send(`POST /datasets/${strict}/examples/check`, {
     body: [{ id: randomUUID(), inputs: {} }],
   });
-  await ask("POST /examples", { body: { dataset_id: strict, inputs: {} } });
-  await ask("POST /examples", { body: { dataset_id: dataset, inputs: [] } });
+  await send("POST /examples", { body: { dataset_id: strict, inputs: {} } });
+  await send("POST /examples", { body: { dataset_id: dataset, inputs: [] } });
   const file = new Blob(["q,a\n1,2\n"], { type: "text/csv" });
-  await ask("POST /datasets/upload", {
+  await send("POST /datasets/upload", {
     body: form({ input_keys: "q", output_keys: "a", name: "uploaded", file }),
   });
   const id = randomUUID();
@@ -221,28 +221,28 @@ async function writeDatasets(
     [`${id}.inputs`]: jsonPart({ q: "files" }),
     [`${id}.attachment.note`]: new Blob(["note"], { type: "text/plain" }),
   });
-  await ask(`POST ${platform}`, { body });
-  await ask(`PATCH ${platform}`, {
+  await send(`POST ${platform}`, { body });
+  await send(`PATCH ${platform}`, {
     body: form({ [id]: jsonPart({ outputs: { a: 2 } }) }),
   });
-  await ask("POST /examples/bulk", { body: [{ dataset_id: dataset, inputs: { q: 1 } }] });
-  await ask("PATCH /examples/bulk", { body: [{ id, outputs: { a: 3 } }] });
-  await ask(`GET /examples/${id}`);
-  await ask(`GET /examples?dataset=${dataset}&select=attachment_urls&select=outputs`);
-  await ask(`GET /examples?dataset=${dataset}&select=name`);
-  await ask("GET /examples");
+  await send("POST /examples/bulk", { body: [{ dataset_id: dataset, inputs: { q: 1 } }] });
+  await send("PATCH /examples/bulk", { body: [{ id, outputs: { a: 3 } }] });
+  await send(`GET /examples/${id}`);
+  await send(`GET /examples?dataset=${dataset}&select=attachment_urls&select=outputs`);
+  await send(`GET /examples?dataset=${dataset}&select=name`);
+  await send("GET /examples");
   for (const export_ of ["csv", "jsonl"]) {
-    await ask(`GET /datasets/${dataset}/${export_}`);
+    await send(`GET /datasets/${dataset}/${export_}`);
   }
-  const { json: chats } = await ask("POST /datasets", {
+  const { json: chats } = await send("POST /datasets", {
     body: { name: "chats", data_type: "chat" },
   });
   const chat = textOf(chats["id"]);
   const content = { inputs: { input: "hi" }, outputs: { output: "hello" } };
-  await ask("POST /examples", { body: { dataset_id: chat, ...content } });
-  await ask(`GET /datasets/${chat}/openai_ft`);
-  await ask(`GET /datasets/${chat}/versions/diff?from_version=latest&to_version=latest`);
-  await ask(`POST /datasets/${dataset}/runs`, { body: { session_ids: [experiment] } });
+  await send("POST /examples", { body: { dataset_id: chat, ...content } });
+  await send(`GET /datasets/${chat}/openai_ft`);
+  await send(`GET /datasets/${chat}/versions/diff?from_version=latest&to_version=latest`);
+  await send(`POST /datasets/${dataset}/runs`, { body: { session_ids: [experiment] } });
 }
 
 const threadTotals = [
@@ -282,10 +282,10 @@ const threadsStatistics = [
   "THREAD_FEEDBACK_STATS",
 ];
 
-/** Asks for a stream. */
+/** Headers of a request for a stream of events. */
 const events = { accept: "text/event-stream" };
 
-async function callV2(ask: SendRequest, { dataset, experiment, root }: Names): Promise<void> {
+async function callV2(send: SendRequest, { dataset, experiment, root }: Names): Promise<void> {
   const since = { min_start_time: "2020-01-01T00:00:00Z" };
   const bodies: Readonly<Record<string, object>> = {
     "/api/v2/runs/query": { project_ids: [experiment], selects: v2RunFields, ...since },
@@ -297,113 +297,116 @@ async function callV2(ask: SendRequest, { dataset, experiment, root }: Names): P
     },
   };
   for (const [path, body] of Object.entries(bodies)) {
-    await ask(`POST ${path}`, { body });
-    await ask(`POST ${path}`, { body, headers: events });
-    await ask(`POST ${path}`, { body: { ...body, page_size: 1 } });
-    await ask(`POST ${path}`, { body: { ...body, page_size: 0 } });
+    await send(`POST ${path}`, { body });
+    await send(`POST ${path}`, { body, headers: events });
+    await send(`POST ${path}`, { body: { ...body, page_size: 1 } });
+    await send(`POST ${path}`, { body: { ...body, page_size: 0 } });
   }
   const selects = v2RunFields.map((name) => `selects=${name}`).join("&");
   const within = `project_id=${experiment}&${selects}`;
-  await ask(`GET /api/v2/runs/${root}?${within}`);
-  await ask(`GET /api/v2/traces/${root}/runs?${within}`);
-  await ask(`GET /api/v2/threads/thread-1/traces?${within}&selects=LATENCY&selects=TURN_NUMBER`);
+  await send(`GET /api/v2/runs/${root}?${within}`);
+  await send(`GET /api/v2/traces/${root}/runs?${within}`);
+  await send(`GET /api/v2/threads/thread-1/traces?${within}&selects=LATENCY&selects=TURN_NUMBER`);
   const selected = threadStatistics.map((name) => `selects=${name}`).join("&");
-  await ask(`GET /api/v2/threads/thread-1/stats?session_id=${experiment}&${selected}`);
+  await send(`GET /api/v2/threads/thread-1/stats?session_id=${experiment}&${selected}`);
   const select = [...threadsStatistics, ...threadTotals];
-  await ask("POST /api/v2/threads/stats", { body: { project_id: experiment, select, ...since } });
-  await ask("GET /api/v2/sessions?include_stats=true");
-  await ask("GET /api/v2/sessions?page_size=1");
-  await ask("GET /api/v2/datasets?exclude=example_count");
-  await ask("GET /api/v2/datasets?page_size=1");
+  await send("POST /api/v2/threads/stats", { body: { project_id: experiment, select, ...since } });
+  await send("GET /api/v2/sessions?include_stats=true");
+  await send("GET /api/v2/sessions?page_size=1");
+  await send("GET /api/v2/datasets?exclude=example_count");
+  await send("GET /api/v2/datasets?page_size=1");
 }
 
-async function review(ask: SendRequest, { root, queue, entry, dataset }: Names): Promise<void> {
+async function reviewRuns(
+  send: SendRequest,
+  { root, queue, entry, dataset }: Names,
+): Promise<void> {
   const rubric = [{ feedback_key: "k", feedback_config: { type: "freeform" } }];
-  const { json: created } = await ask("POST /annotation-queues", {
+  const { json: created } = await send("POST /annotation-queues", {
     body: { name: "with rubric", rubric_items: rubric, metadata: { a: 1 }, reservation_minutes: 5 },
   });
   const path = `/annotation-queues/${textOf(created["id"])}`;
-  await ask(`PATCH ${path}`, {
+  await send(`PATCH ${path}`, {
     body: { enable_reservations: null, num_reviewers_per_item: null, default_dataset: dataset },
   });
-  await ask(`POST ${path}/runs`, { body: [root] });
-  await ask(`POST ${path}/runs/by-key`, { body: [{ run_id: root }] });
+  await send(`POST ${path}/runs`, { body: [root] });
+  await send(`POST ${path}/runs/by-key`, { body: [{ run_id: root }] });
   const claim = { reviewer: "r" };
-  await ask(`POST /ui/annotation-queues/${queue}/claim`, { body: claim });
-  await ask(`GET /annotation-queues/${queue}/runs`);
-  await ask(`POST /ui/annotation-queues/${queue}/runs/${entry}/done`, { body: claim });
-  await ask(`GET /annotation-queues/${queue}/run/0`);
-  await ask(`GET /annotation-queues/${queue}/run/9`);
-  await ask(`GET ${path}/size?status=completed`);
+  await send(`POST /ui/annotation-queues/${queue}/claim`, { body: claim });
+  await send(`GET /annotation-queues/${queue}/runs`);
+  await send(`POST /ui/annotation-queues/${queue}/runs/${entry}/done`, { body: claim });
+  await send(`GET /annotation-queues/${queue}/run/0`);
+  await send(`GET /annotation-queues/${queue}/run/9`);
+  await send(`GET ${path}/size?status=completed`);
 }
 
-async function commit(ask: SendRequest, { prompt }: Names): Promise<void> {
-  await ask("GET /repos");
-  await ask("GET /repos/-/unknown");
-  await ask("POST /repos", { body: { repo_handle: "another", tags: ["a"], description: "text" } });
-  const { json: latest } = await ask(`GET /commits/-/${prompt}`);
+async function commitPrompts(send: SendRequest, { prompt }: Names): Promise<void> {
+  await send("GET /repos");
+  await send("GET /repos/-/unknown");
+  await send("POST /repos", { body: { repo_handle: "another", tags: ["a"], description: "text" } });
+  const { json: latest } = await send(`GET /commits/-/${prompt}`);
   const parent = textOf(latest["commits"]?.[0]?.["commit_hash"]);
-  const { json: committed } = await ask(`POST /commits/-/${prompt}`, {
+  const { json: committed } = await send(`POST /commits/-/${prompt}`, {
     body: { manifest: { v: 2 }, parent_commit: parent, description: "second" },
   });
   const commitId = textOf(committed["commit"]?.["id"]);
   const tags = `/repos/-/${prompt}/tags`;
-  await ask(`POST ${tags}`, { body: { tag_name: "good", commit_id: commitId } });
-  await ask(`GET ${tags}`);
-  await ask(`GET ${tags}/good`);
-  await ask(`PATCH ${tags}/good`, { body: { commit_id: commitId } });
-  await ask(`GET /commits/-/${prompt}/good?is_view=true`);
-  await ask(`DELETE ${tags}/good`);
+  await send(`POST ${tags}`, { body: { tag_name: "good", commit_id: commitId } });
+  await send(`GET ${tags}`);
+  await send(`GET ${tags}/good`);
+  await send(`PATCH ${tags}/good`, { body: { commit_id: commitId } });
+  await send(`GET /commits/-/${prompt}/good?is_view=true`);
+  await send(`DELETE ${tags}/good`);
 }
 
 /** The requests of each documented route that takes an id, except for deletions, which come last. */
-async function probe(ask: SendRequest, names: Names): Promise<void> {
-  const probes = Object.entries(probesOf({ ...names, owner: "-" })).flatMap(([route, requests]) =>
+async function sendProbes(send: SendRequest, names: Names): Promise<void> {
+  const probes = Object.entries(listProbes({ ...names, owner: "-" })).flatMap(([route, requests]) =>
     requests.map(({ path, ...init }) => ({ target: `${route.split(" ")[0]} ${path}`, init })),
   );
   for (const { target, init } of probes.filter((one) => !/^DELETE| \/ui\//.test(one.target))) {
-    await ask(target, init);
+    await send(target, init);
   }
 }
 
-async function deleteAll(ask: SendRequest, names: Names): Promise<void> {
+async function deleteAll(send: SendRequest, names: Names): Promise<void> {
   const create = async (path: string, body: object): Promise<string> => {
-    const { json: created } = await ask(`POST ${path}`, { body });
+    const { json: created } = await send(`POST ${path}`, { body });
     return textOf(created["id"] ?? created["repo"]?.["id"]);
   };
   const { root, queue, entry, feedback, experiment, dataset } = names;
-  await ask(`DELETE /runs/${root}/share`);
-  await ask(`DELETE /api/v2/runs/${root}/share?project_id=${experiment}`);
-  await ask(`DELETE /api/v2/threads/thread-1/share?project_id=${experiment}`);
-  await ask(`DELETE /datasets/${dataset}/share`);
-  await ask(`GET /runs/${root}/share`);
-  await ask(`GET /api/v2/threads/thread-1/share?project_id=${experiment}`);
-  await ask(`DELETE /feedback/${feedback}`);
-  await ask(`DELETE /annotation-queues/${queue}/runs/${entry}`);
+  await send(`DELETE /runs/${root}/share`);
+  await send(`DELETE /api/v2/runs/${root}/share?project_id=${experiment}`);
+  await send(`DELETE /api/v2/threads/thread-1/share?project_id=${experiment}`);
+  await send(`DELETE /datasets/${dataset}/share`);
+  await send(`GET /runs/${root}/share`);
+  await send(`GET /api/v2/threads/thread-1/share?project_id=${experiment}`);
+  await send(`DELETE /feedback/${feedback}`);
+  await send(`DELETE /annotation-queues/${queue}/runs/${entry}`);
   const [one, other] = [
     await create("/annotation-queues", { name: "one" }),
     await create("/annotation-queues", { name: "other" }),
   ];
-  await ask(`DELETE /annotation-queues?queue_ids=${one}&queue_ids=${randomUUID()}`);
-  await ask(`DELETE /annotation-queues?queue_ids=${other}`);
-  await ask(`DELETE /annotation-queues/${queue}`);
+  await send(`DELETE /annotation-queues?queue_ids=${one}&queue_ids=${randomUUID()}`);
+  await send(`DELETE /annotation-queues?queue_ids=${other}`);
+  await send(`DELETE /annotation-queues/${queue}`);
   const prompts = [
     await create("/repos", { repo_handle: "one" }),
     await create("/repos", { repo_handle: "other" }),
   ];
-  await ask(`DELETE /repos?repo_ids=${prompts[0]}&repo_ids=${randomUUID()}`);
-  await ask(`DELETE /repos?repo_ids=${prompts[1]}`);
-  await ask(`DELETE /repos/-/${names.prompt}`);
+  await send(`DELETE /repos?repo_ids=${prompts[0]}&repo_ids=${randomUUID()}`);
+  await send(`DELETE /repos?repo_ids=${prompts[1]}`);
+  await send(`DELETE /repos/-/${names.prompt}`);
   const examples: string[] = [];
   for (const q of [1, 2, 3]) {
     examples.push(await create("/examples", { dataset_id: dataset, inputs: { q } }));
   }
   const [first, second, third] = examples;
-  await ask(`DELETE /examples?example_ids=${first}`);
-  await ask(`DELETE /examples/${second}`);
-  await ask("POST /v1/platform/datasets/examples/delete", { body: { example_ids: [third] } });
-  await ask(`DELETE /datasets/${dataset}`);
-  await ask(`DELETE /datasets?dataset_ids=${names.other}`);
-  await ask(`DELETE /sessions/${experiment}`);
-  await ask(`DELETE /sessions?session_ids=${names.project}`);
+  await send(`DELETE /examples?example_ids=${first}`);
+  await send(`DELETE /examples/${second}`);
+  await send("POST /v1/platform/datasets/examples/delete", { body: { example_ids: [third] } });
+  await send(`DELETE /datasets/${dataset}`);
+  await send(`DELETE /datasets?dataset_ids=${names.other}`);
+  await send(`DELETE /sessions/${experiment}`);
+  await send(`DELETE /sessions?session_ids=${names.project}`);
 }

@@ -64,7 +64,9 @@ function read<Result>(
   }
 }
 
-/** What the path or the multipart part already specifies about an example. */
+/**
+ * What is known about an example from the path, or from the name of its multipart part, before its members are parsed.
+ */
 export interface ExampleContext {
   /** How error messages refer to the example. */
   readonly label: string;

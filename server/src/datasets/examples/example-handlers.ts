@@ -1,21 +1,21 @@
-import type { Linked, SignedLinks } from "../../shares/signed-links.ts";
+import type { WithLinks, SignedLinks } from "../../shares/signed-links.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../../model/errors.ts";
-import { holdOpen } from "../../http/hold-open.ts";
+import { disableIdleTimeout } from "../../http/disable-idle-timeout.ts";
 import type { Example } from "./example.ts";
 import type { DatasetStore } from "../dataset-store.ts";
 import { allMembers, toExampleJson, toJsonListInSlices } from "./example-json.ts";
 import { findMoment, readAsOf } from "../as-of.ts";
 import { parseExampleFilter, parseExampleQuery, parseSelect } from "./example-query.ts";
 import type { ExampleScope } from "./example-query.ts";
-import { first, parseId, parseIds } from "../../http/query-string.ts";
+import { firstValue, parseId, parseIds } from "../../http/query-string.ts";
 import type { QueryString } from "../../http/query-string.ts";
 
 /** `GET /examples`. */
 export async function listExamples(
-  { store, links }: Linked<DatasetStore>,
+  { store, links }: WithLinks<DatasetStore>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -31,7 +31,7 @@ export async function listExamples(
 
 /** `GET /examples/count`. */
 export async function countExamples(
-  { store }: Linked<DatasetStore>,
+  { store }: WithLinks<DatasetStore>,
   request: FastifyRequest,
 ): Promise<number> {
   const scope = await findScope(store, request);
@@ -43,14 +43,14 @@ export async function countExamples(
 
 /** `GET /examples/{id}`. */
 export async function readExample(
-  { store, links }: Linked<DatasetStore>,
+  { store, links }: WithLinks<DatasetStore>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { tenantId } = request;
   const query = request.query as QueryString;
   const id = exampleIdOf(request);
-  const datasetParameter = first(query, "dataset");
+  const datasetParameter = firstValue(query, "dataset");
   const datasetId =
     datasetParameter === undefined || datasetParameter === ""
       ? await store.read.examples.findDatasetId(tenantId, id)
@@ -71,7 +71,7 @@ export async function readExample(
 
 /** `DELETE /examples/{id}`: removes the example from the newest version; earlier versions keep it. */
 export async function deleteExample(
-  { store }: Linked<DatasetStore>,
+  { store }: WithLinks<DatasetStore>,
   request: FastifyRequest,
 ): Promise<unknown> {
   const id = exampleIdOf(request);
@@ -81,12 +81,12 @@ export async function deleteExample(
 
 /** `DELETE /examples?example_ids`: deletes those of the named examples that exist. */
 export async function deleteExamples(
-  { store }: Linked<DatasetStore>,
+  { store }: WithLinks<DatasetStore>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const ids = parseIds(request.query as QueryString, "example_ids");
-  holdOpen(request, reply);
+  disableIdleTimeout(request, reply);
   if (ids === undefined) {
     throw new RequestError(
       422,
@@ -105,11 +105,11 @@ export const removalBody = Type.Object({
 
 /** `POST /v1/platform/datasets/examples/delete`: deletes those of the named examples that exist. */
 export async function removeExamples(
-  { store }: Linked<DatasetStore>,
+  { store }: WithLinks<DatasetStore>,
   body: Static<typeof removalBody>,
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
 ): Promise<unknown> {
-  holdOpen(request, reply);
+  disableIdleTimeout(request, reply);
   const ids = body.example_ids.map((id) => parseId(id, "example_ids"));
   const mode = body.hard_delete === true ? "hard" : "soft";
   return toDeletionJson(await store.write.examples.deleteMany(request.tenantId, ids, mode));
@@ -147,7 +147,7 @@ async function findScope(store: DatasetStore, request: FastifyRequest): Promise<
   const { tenantId } = request;
   const query = request.query as QueryString;
   const asOf = readAsOf(query);
-  const datasetParameter = first(query, "dataset");
+  const datasetParameter = firstValue(query, "dataset");
   if (datasetParameter !== undefined && datasetParameter !== "") {
     const datasetId = parseId(datasetParameter, "dataset");
     if ((await store.read.datasets.find(tenantId, datasetId)) === undefined) {

@@ -136,7 +136,8 @@ const trim = (bytes: Buffer): Buffer =>
     : Buffer.from(bytes.toString("utf8").trim());
 
 /**
- * Copies the bytes: a transfer to the writer thread would otherwise carry the whole buffer that they are a view of.
+ * Creates an attachment from a part. Copies the bytes, because sending a view to the writer thread would send the whole
+ * buffer behind it.
  */
 const toAttachment = (
   name: string,

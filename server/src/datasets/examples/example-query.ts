@@ -8,12 +8,12 @@ import { allMembers, fixedMembers, listedMembers } from "./example-json.ts";
 import { parseOneOf, parsePage } from "../dataset-query.ts";
 import { readFilter } from "../../filter/filter-parameter.ts";
 import {
-  all,
-  first,
+  allValues,
+  firstValue,
   parseId,
   parseIds,
   parseMetadata,
-  parseSwitch,
+  parseBoolean,
 } from "../../http/query-string.ts";
 import type { QueryString } from "../../http/query-string.ts";
 
@@ -32,13 +32,13 @@ export interface ExampleScope {
 
 /** @throws RequestError 422: a parameter has an invalid value. */
 export function parseExampleQuery(query: QueryString, scope: ExampleScope): ExampleQuery {
-  const order = parseOneOf(first(query, "order") ?? "recent", orders, "order");
-  const after = first(query, "after") ?? "";
+  const order = parseOneOf(firstValue(query, "order") ?? "recent", orders, "order");
+  const after = firstValue(query, "after") ?? "";
   return {
     filter: parseExampleFilter(query, scope),
     order,
-    isDescending: parseSwitch(query, "descending") ?? (order !== "id" && order !== "written"),
-    seed: parseSeed(first(query, "random_seed")),
+    isDescending: parseBoolean(query, "descending") ?? (order !== "id" && order !== "written"),
+    seed: parseSeed(firstValue(query, "random_seed")),
     ...(after === "" ? {} : { after: parseId(after, "after") }),
     ...parsePage(query),
   };
@@ -52,10 +52,10 @@ export function parseExampleFilter(
   const parsed = {
     datasetId,
     ids: parseIds(query, "id"),
-    splits: all(query, "splits"),
+    splits: allValues(query, "splits"),
     metadata: parseMetadata(query),
-    texts: all(query, "full_text_contains"),
-    condition: parseCondition(first(query, "filter")),
+    texts: allValues(query, "full_text_contains"),
+    condition: parseCondition(firstValue(query, "filter")),
   };
   return {
     moment,
@@ -82,7 +82,7 @@ export function parseSelect(
   query: QueryString,
   fallback: ReadonlySet<string> = listedMembers,
 ): ReadonlySet<string> {
-  const names = all(query, "select");
+  const names = allValues(query, "select");
   return names === undefined
     ? fallback
     : new Set(names.map((name) => parseOneOf(name, members, "select")));

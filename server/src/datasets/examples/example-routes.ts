@@ -1,4 +1,4 @@
-import type { Linked } from "../../shares/signed-links.ts";
+import type { WithLinks } from "../../shares/signed-links.ts";
 import type { DatasetStore } from "../dataset-store.ts";
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "millrace/model";
@@ -45,14 +45,17 @@ const tag = "examples";
 const dataset = { dataset: "Dataset id; required if no example ids are passed." };
 
 /** Routes that read and delete examples. */
-export function addExampleRoutes(app: FastifyInstance, dependencies: Linked<DatasetStore>): void {
+export function addExampleRoutes(
+  app: FastifyInstance,
+  dependencies: WithLinks<DatasetStore>,
+): void {
   app.route({
     ...route(endpoints.listExamples, {
       tag,
       summary:
         "Lists examples, by default the last written first; examples of one write keep their order.",
       query: { ...dataset, ...exampleFilters },
-      answer: exampleListSchema,
+      response: exampleListSchema,
     }),
     handler: (request, reply) => listExamples(dependencies, request, reply),
   });
@@ -61,7 +64,7 @@ export function addExampleRoutes(app: FastifyInstance, dependencies: Linked<Data
       tag,
       summary: "Counts examples.",
       query: { ...dataset, ...exampleFilters },
-      answer: exampleCountSchema,
+      response: exampleCountSchema,
     }),
     handler: (request) => countExamples(dependencies, request),
   });
@@ -70,7 +73,7 @@ export function addExampleRoutes(app: FastifyInstance, dependencies: Linked<Data
       tag,
       summary: "Reads an example.",
       query: { ...asOf, dataset: "Id of its dataset; required if as_of is a tag." },
-      answer: exampleSchema,
+      response: exampleSchema,
     }),
     handler: (request, reply) => readExample(dependencies, request, reply),
   });
@@ -78,7 +81,7 @@ export function addExampleRoutes(app: FastifyInstance, dependencies: Linked<Data
     ...route(endpoints.deleteExample, {
       tag,
       summary: "Deletes an example; earlier versions keep it.",
-      answer: Deleted,
+      response: Deleted,
     }),
     handler: (request) => deleteExample(dependencies, request),
   });
@@ -88,7 +91,7 @@ export function addExampleRoutes(app: FastifyInstance, dependencies: Linked<Data
       summary:
         "Deletes examples; ids that do not exist are skipped, and earlier versions keep the examples.",
       query: { example_ids: "Example id; may be repeated." },
-      answer: deletedExamplesSchema,
+      response: deletedExamplesSchema,
     }),
     handler: (request, reply) => deleteExamples(dependencies, request, reply),
   });
@@ -98,7 +101,7 @@ export function addExampleRoutes(app: FastifyInstance, dependencies: Linked<Data
       summary:
         "Deletes examples; ids that do not exist are skipped. hard_delete also removes them from earlier versions.",
       body: removalBody,
-      answer: deletedExamplesSchema,
+      response: deletedExamplesSchema,
     }),
     handler: (request, reply) => removeExamples(dependencies, request.body, { request, reply }),
   });
@@ -116,8 +119,8 @@ export function addExampleWriteRoutes(
     ...route(endpoints.createExample, {
       tag,
       summary: "Creates an example.",
-      received: { "application/json": sentExampleSchema },
-      answer: exampleSchema,
+      bodyContents: { "application/json": sentExampleSchema },
+      response: exampleSchema,
     }),
     handler: (request, reply) => createExample(dependencies, request, reply),
   });
@@ -125,8 +128,8 @@ export function addExampleWriteRoutes(
     ...route(endpoints.createExamples, {
       tag,
       summary: "Creates a list of examples and returns them; all or none are stored.",
-      received: { "application/json": sentExamplesSchema },
-      answer: exampleListSchema,
+      bodyContents: { "application/json": sentExamplesSchema },
+      response: exampleListSchema,
     }),
     handler: (request, reply) => createExamples(dependencies, request, reply),
   });
@@ -134,8 +137,8 @@ export function addExampleWriteRoutes(
     ...route(endpoints.updateExample, {
       tag,
       summary: "Updates the given fields of an example.",
-      received: { "application/json": exampleChangeSchema },
-      answer: exampleSchema,
+      bodyContents: { "application/json": exampleChangeSchema },
+      response: exampleSchema,
     }),
     handler: (request, reply) => updateExample(dependencies, request, reply),
   });
@@ -143,8 +146,8 @@ export function addExampleWriteRoutes(
     ...route(endpoints.updateExamples, {
       tag,
       summary: "Updates a list of examples; all or none are changed.",
-      received: { "application/json": exampleChangesSchema },
-      answer: writtenExamplesSchema,
+      bodyContents: { "application/json": exampleChangesSchema },
+      response: writtenExamplesSchema,
     }),
     handler: (request, reply) => updateExamples(dependencies, request, reply),
   });
@@ -152,8 +155,8 @@ export function addExampleWriteRoutes(
     ...route(endpoints.uploadExamples, {
       tag,
       summary: "Creates examples with attachments from a multipart form.",
-      received: { "multipart/form-data": examplePartsSchema },
-      answers: { 201: createdExamplesSchema },
+      bodyContents: { "multipart/form-data": examplePartsSchema },
+      otherResponses: { 201: createdExamplesSchema },
     }),
     handler: (request, reply) => uploadExamples(dependencies, request, reply),
   });
@@ -162,8 +165,8 @@ export function addExampleWriteRoutes(
       tag,
       summary:
         "Validates a list of examples against the dataset's schemas; returns the invalid ones by id and stores nothing.",
-      received: { "application/json": checkedExamplesSchema },
-      answer: rejectedExamplesSchema,
+      bodyContents: { "application/json": checkedExamplesSchema },
+      response: rejectedExamplesSchema,
     }),
     handler: (request, reply) => checkExamples(dependencies, request, reply),
   });
@@ -171,8 +174,8 @@ export function addExampleWriteRoutes(
     ...route(endpoints.updateUploadedExamples, {
       tag,
       summary: "Updates examples and their attachments from a multipart form.",
-      received: { "multipart/form-data": examplePartsSchema },
-      answers: { 201: writtenExamplesSchema },
+      bodyContents: { "multipart/form-data": examplePartsSchema },
+      otherResponses: { 201: writtenExamplesSchema },
     }),
     handler: (request, reply) => updateUploadedExamples(dependencies, request, reply),
   });

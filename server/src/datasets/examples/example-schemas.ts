@@ -54,7 +54,7 @@ export const createdExamplesSchema = Type.Object(
   { title: "CreatedExamples" },
 );
 
-/** By example id: why the dataset would refuse the example. */
+/** Why the schemas of the dataset reject examples, by example id. */
 export const rejectedExamplesSchema = Type.Object({ rejected: Members(Text) });
 
 const Splits = Maybe(Type.Union([Text, Type.Array(Text)]));

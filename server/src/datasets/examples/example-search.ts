@@ -1,9 +1,9 @@
-import type { Linked } from "../../shares/signed-links.ts";
+import type { WithLinks } from "../../shares/signed-links.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
-import { wordsOf } from "./words.ts";
-import { holdOpen } from "../../http/hold-open.ts";
+import { extractSearchTerms } from "./search-terms.ts";
+import { disableIdleTimeout } from "../../http/disable-idle-timeout.ts";
 import { serverLimits } from "../../model/options.ts";
 import { latestTag } from "../dataset-version.ts";
 import type { IndexPosition } from "../dataset.ts";
@@ -29,7 +29,7 @@ export async function indexDataset(
   request: FastifyRequest<{ Body: Static<typeof indexBody> | undefined }>,
   reply: FastifyReply,
 ): Promise<unknown> {
-  holdOpen(request, reply);
+  disableIdleTimeout(request, reply);
   const { tenantId, body } = request;
   const { id } = await findDataset(store, request);
   const tag = body?.tag ?? latestTag;
@@ -55,7 +55,7 @@ export const searchBody = Type.Object({
 
 /** `POST /datasets/{id}/search`: the examples whose inputs match best, best first. */
 export async function searchDataset(
-  { store, links }: Linked<DatasetStore>,
+  { store, links }: WithLinks<DatasetStore>,
   body: Static<typeof searchBody>,
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
 ): Promise<FastifyReply> {
@@ -63,7 +63,7 @@ export async function searchDataset(
   const condition = parseCondition(body.filter);
   const examples = await store.read.examples.search(request.tenantId, {
     datasetId: id,
-    words: wordsOf(body.inputs, serverLimits.searchWords),
+    words: extractSearchTerms(body.inputs, serverLimits.searchWords),
     limit: body.limit ?? 10,
     ...(condition === undefined ? {} : { condition }),
   });

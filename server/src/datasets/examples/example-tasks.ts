@@ -19,14 +19,14 @@ export interface ExamplesBody {
 /** Parses the body of a request that creates or updates examples. */
 export interface ExamplesTask extends Omit<ExamplesBody, "body">, WorkTask<ParsedExamples> {
   readonly kind: "examples";
-  readonly pieces: readonly Uint8Array[];
+  readonly chunks: readonly Uint8Array[];
   readonly operation: "create" | "update";
 }
 
 /** Parses the rows of a file; invalid rows are rejected one by one. */
 export interface ExampleImportTask extends WorkTask<ParsedImport> {
   readonly kind: "exampleImport";
-  readonly pieces: readonly Uint8Array[];
+  readonly chunks: readonly Uint8Array[];
   readonly datasetId: string;
 }
 
@@ -36,7 +36,7 @@ export interface ExampleImportTask extends WorkTask<ParsedImport> {
  */
 export interface ExampleCheckTask extends WorkTask<JsonBytes> {
   readonly kind: "exampleCheck";
-  readonly pieces: readonly Uint8Array[];
+  readonly chunks: readonly Uint8Array[];
   readonly datasetId: string;
   readonly schemas: Schemas;
 }
@@ -44,17 +44,20 @@ export interface ExampleCheckTask extends WorkTask<JsonBytes> {
 /** Serializes the response to a large write of examples as JSON. */
 export interface ExampleResponseTask extends WorkTask<JsonBytes> {
   readonly kind: "exampleResponse";
-  readonly form: "list" | "created" | "written";
+  readonly responseForm: "list" | "created" | "written";
   readonly parts: ParsedExamples["parts"];
   readonly written: Packed<ExamplesWritten>;
 }
 
 /** Validates examples against the schemas of a dataset; only the schemas themselves if there are no examples. */
-export interface SchemaTask extends WorkTask<Misfits> {
+export interface SchemaTask extends WorkTask<InvalidExamples> {
   readonly kind: "schema";
   readonly schemas: Schemas;
   readonly examples: readonly Packed<readonly SchemaInput[]>[];
-  /** `misfits` lists the examples that do not match, by id; `faults` fails at them. */
+  /**
+   * With `misfits`, the result lists the examples that do not match, by id. With `faults`, the task fails if an example
+   * does not match.
+   */
   readonly mode: "misfits" | "faults";
 }
 
@@ -82,8 +85,8 @@ export interface RejectedRow {
   readonly reason: string;
 }
 
-/** By example id: why the example does not match the schemas. */
-export type Misfits = Readonly<Record<string, string>>;
+/** Why examples do not match the schemas, by example id. */
+export type InvalidExamples = Readonly<Record<string, string>>;
 
 /** UTF-8 bytes of a JSON text. */
 export type JsonBytes = Uint8Array<ArrayBuffer>;

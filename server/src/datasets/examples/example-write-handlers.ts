@@ -1,8 +1,8 @@
-import type { Linked } from "../../shares/signed-links.ts";
+import type { WithLinks } from "../../shares/signed-links.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../../model/errors.ts";
-import { holdOpen } from "../../http/hold-open.ts";
-import { joinPieces, readPieces, isLarge } from "../../bodies/read-body.ts";
+import { disableIdleTimeout } from "../../http/disable-idle-timeout.ts";
+import { joinChunks, readBodyChunks, isLarge } from "../../bodies/read-body.ts";
 import { JsonCursor } from "../../bodies/json-cursor.ts";
 import { serverLimits } from "../../model/options.ts";
 import type { ExampleChange, ExampleDraft } from "./example.ts";
@@ -17,7 +17,7 @@ import {
   toCreated,
   toListJson,
   toWritten,
-} from "./take-examples.ts";
+} from "./parse-examples.ts";
 import type {
   ExampleResponseTask,
   ExampleCheckTask,
@@ -29,7 +29,7 @@ import { findDataset } from "../dataset-handlers.ts";
 import { exampleIdOf, linkFor, sendExample, sendJson } from "./example-handlers.ts";
 
 /** Dependencies of the handlers that write examples. */
-export interface ExampleWriteDependencies extends Linked<DatasetStore> {
+export interface ExampleWriteDependencies extends WithLinks<DatasetStore> {
   readonly work: WorkThreads;
 }
 
@@ -42,7 +42,7 @@ export async function createExample(
   const { responseJson, ids } = await create(
     dependencies,
     { request, reply },
-    { shape: { kind: "one" }, form: "created" },
+    { shape: { kind: "one" }, responseForm: "created" },
   );
   const [id = ""] =
     ids ?? (JSON.parse(responseJson.toString()) as { example_ids: string[] }).example_ids;
@@ -58,7 +58,7 @@ export async function createExamples(
   const { responseJson } = await create(
     dependencies,
     { request, reply },
-    { shape: { kind: "list" }, form: "list" },
+    { shape: { kind: "list" }, responseForm: "list" },
   );
   return sendJson(reply, responseJson);
 }
@@ -93,11 +93,11 @@ export async function uploadExamples(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { id: datasetId } = await findDataset(dependencies.store, request);
-  const shape = formOf(request);
+  const shape = toFormShape(request);
   const { responseJson } = await create(
     dependencies,
     { request, reply },
-    { shape, form: "created", datasetId },
+    { shape, responseForm: "created", datasetId },
   );
   return sendJson(reply.code(201), responseJson);
 }
@@ -112,13 +112,13 @@ export async function checkExamples(
 ): Promise<FastifyReply> {
   const { tenantId } = request;
   const { id: datasetId, inputsSchema, outputsSchema } = await findDataset(store, request);
-  const pieces = await readPieces(request.raw);
-  if (isLarge(pieces, serverLimits.largeExamplesBytes)) {
+  const chunks = await readBodyChunks(request.raw);
+  if (isLarge(chunks, serverLimits.largeExamplesBytes)) {
     const schemas = { inputsSchema, outputsSchema };
-    const task: ExampleCheckTask = { kind: "exampleCheck", pieces, datasetId, schemas };
+    const task: ExampleCheckTask = { kind: "exampleCheck", chunks, datasetId, schemas };
     return sendJson(reply, Buffer.from(await work.run(tenantId, task)));
   }
-  const body = joinPieces(pieces);
+  const body = joinChunks(chunks);
   const drafts = readExamples({ body, shape: { kind: "list" }, datasetId }).map(
     ({ draft }) => draft,
   );
@@ -134,11 +134,11 @@ export async function updateUploadedExamples(
   const { id: datasetId } = await findDataset(dependencies.store, request);
   return sendJson(
     reply.code(201),
-    await update(dependencies, { request, reply }, { shape: formOf(request), datasetId }),
+    await update(dependencies, { request, reply }, { shape: toFormShape(request), datasetId }),
   );
 }
 
-const formOf = ({ headers }: FastifyRequest): ExamplesShape => ({
+const toFormShape = ({ headers }: FastifyRequest): ExamplesShape => ({
   kind: "form",
   contentType: headers["content-type"],
 });
@@ -150,7 +150,7 @@ interface Exchange {
 
 interface CreateOptions {
   readonly shape: ExamplesShape;
-  readonly form: "list" | "created";
+  readonly responseForm: "list" | "created";
   readonly datasetId?: string;
 }
 
@@ -164,26 +164,31 @@ interface CreateResult {
 async function create(
   { store, work }: ExampleWriteDependencies,
   { request, reply }: Exchange,
-  { shape, form, datasetId }: CreateOptions,
+  { shape, responseForm, datasetId }: CreateOptions,
 ): Promise<CreateResult> {
   const { tenantId } = request;
   const scope = datasetId === undefined ? {} : { datasetId };
-  const pieces = await readPieces(request.raw);
+  const chunks = await readBodyChunks(request.raw);
   let received: readonly ReceivedExample[];
-  if (isLarge(pieces, serverLimits.largeExamplesBytes)) {
-    holdOpen(request, reply);
-    const task: ExamplesTask = { kind: "examples", operation: "create", pieces, shape, ...scope };
+  if (isLarge(chunks, serverLimits.largeExamplesBytes)) {
+    disableIdleTimeout(request, reply);
+    const task: ExamplesTask = { kind: "examples", operation: "create", chunks, shape, ...scope };
     const parsed = await work.run(tenantId, task);
     const parts = parsed.parts as readonly Packed<readonly ReceivedExample[]>[];
     if (!parsed.needsRun) {
       const written = await store.write.largeExamples.create(tenantId, parts);
-      const responseTask: ExampleResponseTask = { kind: "exampleResponse", form, parts, written };
+      const responseTask: ExampleResponseTask = {
+        kind: "exampleResponse",
+        responseForm,
+        parts,
+        written,
+      };
       return { responseJson: Buffer.from((await work.run(tenantId, responseTask)).buffer) };
     }
     assertCountWithRuns(parsed.count);
     received = parts.flatMap(unpack);
   } else {
-    received = readExamples({ body: joinPieces(pieces), shape, ...scope });
+    received = readExamples({ body: joinChunks(chunks), shape, ...scope });
   }
   const drafts = await copyFromRuns(store, tenantId, received);
   const written = await store.write.examples.create(tenantId, drafts);
@@ -191,7 +196,7 @@ async function create(
   return {
     ids,
     responseJson:
-      form === "list"
+      responseForm === "list"
         ? toListJson(drafts, written)
         : Buffer.from(JSON.stringify(toCreated(ids, written))),
   };
@@ -204,21 +209,26 @@ async function update(
   { shape, datasetId }: Pick<CreateOptions, "shape" | "datasetId">,
 ): Promise<Buffer> {
   const { tenantId } = request;
-  const pieces = await readPieces(request.raw);
-  if (isLarge(pieces, serverLimits.largeExamplesBytes)) {
-    holdOpen(request, reply);
+  const chunks = await readBodyChunks(request.raw);
+  if (isLarge(chunks, serverLimits.largeExamplesBytes)) {
+    disableIdleTimeout(request, reply);
     const parsed = await work.run<ExamplesTask>(tenantId, {
       kind: "examples",
       operation: "update",
-      pieces,
+      chunks,
       shape,
     });
     const parts = parsed.parts as readonly Packed<readonly ExampleChange[]>[];
     const written = await store.write.largeExamples.update(tenantId, parts, datasetId);
-    const task: ExampleResponseTask = { kind: "exampleResponse", form: "written", parts, written };
+    const task: ExampleResponseTask = {
+      kind: "exampleResponse",
+      responseForm: "written",
+      parts,
+      written,
+    };
     return Buffer.from((await work.run(tenantId, task)).buffer);
   }
-  const changes = readChanges({ body: joinPieces(pieces), shape });
+  const changes = readChanges({ body: joinChunks(chunks), shape });
   const written = await store.write.examples.update(tenantId, changes, datasetId);
   const ids = changes.map(({ id }) => id);
   return Buffer.from(JSON.stringify(toWritten(ids, written)));
@@ -235,7 +245,7 @@ function assertCountWithRuns(count: number): void {
 }
 
 async function sendStoredExample(
-  { store, links }: Linked<DatasetStore>,
+  { store, links }: WithLinks<DatasetStore>,
   { request, reply, id }: { request: FastifyRequest; reply: FastifyReply; id: string },
 ): Promise<FastifyReply> {
   const example = await store.read.examples.find(request.tenantId, id, null);
@@ -245,7 +255,7 @@ async function sendStoredExample(
   return sendExample(reply, example, linkFor(links, request));
 }
 
-/** Copies inputs and outputs from source runs where the request asks for it. */
+/** Copies inputs and outputs from source runs into the examples that request it with `use_source_run_io`. */
 async function copyFromRuns(
   store: DatasetStore,
   tenantId: string,
@@ -265,7 +275,7 @@ async function copyFromRuns(
         throw new RequestError(404, `source run ${draft.sourceRunId} not found`);
       }
       return useSourceRunIo
-        ? { ...draft, ...readIo(toRunJson(run, { select: ioMembers })) }
+        ? { ...draft, ...readInputsAndOutputs(toRunJson(run, { select: ioMembers })) }
         : draft;
     }),
   );
@@ -273,7 +283,7 @@ async function copyFromRuns(
 
 const ioMembers: ReadonlySet<string> = new Set(["inputs", "outputs"]);
 
-function readIo(json: Buffer): Pick<ExampleDraft, "inputs" | "outputs"> {
+function readInputsAndOutputs(json: Buffer): Pick<ExampleDraft, "inputs" | "outputs"> {
   const members = new JsonCursor(json).readMembers();
   const [inputs, outputs] = ["inputs", "outputs"].map((name) => {
     const text = members.get(name)?.toString("utf8") ?? "null";

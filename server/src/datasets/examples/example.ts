@@ -25,7 +25,7 @@ export interface Example {
   /** JSON of an object that includes `dataset_split`. */
   readonly metadata: string;
   readonly attachments: readonly Attachment[];
-  /** Its position in the order of creation; updates keep it. */
+  /** The example's position in the order of creation. Updates do not change it. */
   readonly position: number;
 }
 
@@ -64,14 +64,14 @@ export interface ExampleChange {
   readonly datasetId?: string;
   readonly inputs?: string;
   readonly outputs?: string | null;
-  /** Without the splits. */
+  /** The metadata without the splits. */
   readonly metadata?: string;
   readonly splits?: readonly string[];
   readonly attachments?: readonly AttachmentDraft[];
   readonly operations?: AttachmentOperations;
 }
 
-/** When an example was created and last written. */
+/** The times at which an example was created and last written. */
 export interface ExampleTimes {
   readonly createdMicros: number;
   readonly modifiedMicros: number;
@@ -79,9 +79,9 @@ export interface ExampleTimes {
 
 /** The result of a write to examples. */
 export interface ExamplesWritten {
-  /** By dataset id: its name, and the time of the version that contains the write. */
+  /** The name of each dataset and the time of its version that contains the write, by dataset id. */
   readonly datasets: Readonly<Record<string, { readonly name: string; readonly micros: number }>>;
-  /** By example id: identical examples that already existed. */
+  /** The times of identical examples that already existed, by example id. */
   readonly existing: Readonly<Record<string, ExampleTimes>>;
 }
 
@@ -149,7 +149,7 @@ export interface ExamplePreview {
 /** The result of an import, which may reject some of the examples. */
 export interface ExamplesImported extends ExamplesWritten {
   readonly count: number;
-  /** By example id: why it was rejected. */
+  /** Why examples were rejected, by example id. */
   readonly rejected: Readonly<Record<string, string>>;
 }
 
@@ -165,23 +165,23 @@ export interface ExampleReads {
   find(tenantId: string, id: string, moment: Moment): Example | undefined;
   /** @throws RequestError 404: there is no example with the id `after`. */
   list(tenantId: string, query: ExampleQuery): readonly Example[];
-  /** As `list`, with at most `chars` characters of each payload. */
+  /** Like `list`, with at most `chars` characters of each payload. */
   preview(tenantId: string, query: ExampleQuery, chars: number): readonly ExamplePreview[];
   count(tenantId: string, filter: ExampleFilter): number;
-  /** One page in the order of creation; empty only if no more examples follow. */
+  /** Returns one page in the order of creation. A page is empty only if no more examples follow. */
   page(tenantId: string, query: ExamplePageQuery): readonly Example[];
-  /** The dataset that contains an example, or contained it before it was deleted. */
+  /** Finds the dataset that contains an example, or contained it before it was deleted. */
   findDatasetId(tenantId: string, id: string): string | undefined;
-  /** Those of the runs that are the source of a current example. */
+  /** Returns the ids of those runs from which a current example was created. */
   listSources(tenantId: string, runIds: readonly string[]): readonly string[];
   listSplits(tenantId: string, datasetId: string, moment: Moment): readonly string[];
   /**
-   * The best matches, best first.
+   * Returns the examples that match best, the best match first.
    *
    * @throws RequestError 400: the dataset is not indexed.
    */
   search(tenantId: string, search: ExampleSearch): readonly Example[];
-  /** The bytes of an attachment. Takes no tenant: the signed URL authorized the request. */
+  /** Finds the bytes of an attachment. Takes no tenant, because the signed URL authorized the request. */
   findBlob(blob: number): Uint8Array | undefined;
 }
 
@@ -193,7 +193,7 @@ export interface ExampleWrites {
    */
   create(tenantId: string, drafts: readonly ExampleDraft[]): ExamplesWritten;
   /**
-   * Why the dataset's schemas reject examples, by example id; writes nothing.
+   * Returns why the dataset's schemas reject examples, by example id. Writes nothing.
    *
    * @throws RequestError 404: no such dataset.
    */

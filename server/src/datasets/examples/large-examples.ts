@@ -9,7 +9,7 @@ import type {
 import type { LongWrite } from "../../storage/long-write.ts";
 
 /** Values serialized for a transfer between threads: a thread that only passes them on need not deserialize them. */
-export type Packed<Value> = Uint8Array<ArrayBuffer> & { readonly packs?: Value };
+export type Packed<Value> = Uint8Array<ArrayBuffer> & { readonly packedType?: Value };
 
 /** Serializes into a separate buffer, which can be transferred; `serialize` may return a view of a shared pool. */
 export const pack = <Value>(value: Value): Packed<Value> => new Uint8Array(serialize(value));
@@ -35,7 +35,7 @@ export interface LargeExampleWrites {
     parts: readonly Packed<readonly ReceivedExample[]>[],
   ): LongWrite<Packed<ExamplesWritten>>;
   /**
-   * As `examples.update`.
+   * Like `examples.update`.
    *
    * @throws RequestError as `update` does; 422: an id occurs twice.
    */

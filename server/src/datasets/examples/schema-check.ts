@@ -19,7 +19,7 @@ export interface SchemaInput {
 }
 
 /** Number of errors that the message of a failed write lists. */
-const faultsShown = 10;
+const maxListedErrors = 10;
 /** Number of compiled schemas to cache. */
 const maxCachedChecks = 100;
 
@@ -34,7 +34,7 @@ export class SchemaCheck {
   }
 
   /** @throws RequestError 422: an example does not match; the message names examples and paths. */
-  assertFit(schemas: Schemas, examples: Iterable<SchemaInput>): void {
+  assertMatches(schemas: Schemas, examples: Iterable<SchemaInput>): void {
     const inputs = this.#find(schemas.inputsSchema, "inputs_schema_definition");
     const outputs = this.#find(schemas.outputsSchema, "outputs_schema_definition");
     if (inputs === undefined && outputs === undefined) {
@@ -44,31 +44,31 @@ export class SchemaCheck {
       findFaults({ inputs, outputs }, examples),
     );
     if (faults.length > 0) {
-      const more = faults.length > faultsShown ? "; and more" : "";
+      const more = faults.length > maxListedErrors ? "; and more" : "";
       throw new RequestError(
         422,
-        `examples do not fit the dataset's schema: ${faults.slice(0, faultsShown).join("; ")}${more}`,
+        `examples do not fit the dataset's schema: ${faults.slice(0, maxListedErrors).join("; ")}${more}`,
       );
     }
   }
 
   /**
-   * By example id: the first errors of each example that does not match.
+   * Returns the first errors of each example that does not match, by example id.
    *
    * @throws RequestError 422: the check takes too long.
    */
-  findMisfits(schemas: Schemas, examples: Iterable<SchemaInput>): Readonly<Record<string, string>> {
+  findInvalid(schemas: Schemas, examples: Iterable<SchemaInput>): Readonly<Record<string, string>> {
     const inputs = this.#find(schemas.inputsSchema, "inputs_schema_definition");
     const outputs = this.#find(schemas.outputsSchema, "outputs_schema_definition");
     return runLimited("the examples can't be checked against the dataset's schema", () => {
-      const misfits: Record<string, string> = {};
+      const reasons: Record<string, string> = {};
       for (const example of examples) {
         const faults = faultsOf({ inputs, outputs }, example);
         if (faults.length > 0) {
-          misfits[example.id] = faults.slice(0, faultsShown).join("; ");
+          reasons[example.id] = faults.slice(0, maxListedErrors).join("; ");
         }
       }
-      return misfits;
+      return reasons;
     });
   }
 
@@ -182,7 +182,7 @@ function findFaults(checks: Checks, examples: Iterable<SchemaInput>): string[] {
   const faults: string[] = [];
   for (const example of examples) {
     faults.push(...faultsOf(checks, example).map((fault) => `example ${example.id}: ${fault}`));
-    if (faults.length > faultsShown) {
+    if (faults.length > maxListedErrors) {
       break;
     }
   }

@@ -3,12 +3,10 @@ import type { SchemaTask } from "./example-tasks.ts";
 import type { WorkThreads } from "../../storage/work-threads.ts";
 import type { SchemaNeed, SchemaProof, Unchecked } from "./sqlite/schema-proofs.ts";
 
-/** Performs a write, given the schema checks that were already done for it. */
+/** Performs a write, given the results of the schema checks that were already done for it. */
 type Write = (proofs: readonly SchemaProof[]) => Promise<unknown>;
 
-/**
- * How often to repeat the check: content may change between a check and the write, and then it must be checked again.
- */
+/** Maximum number of attempts: if content changes between a check and the write, it must be checked again. */
 const maxRounds = 5;
 
 /**

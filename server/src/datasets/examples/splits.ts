@@ -28,8 +28,8 @@ export function parseSplits(value: unknown, label: string): readonly string[] | 
 }
 
 /**
- * The metadata of an example, including its splits. If no splits are passed, those in the metadata count, so that
- * what was read can be written back unchanged.
+ * The metadata of an example, including its splits. If no splits are passed, those in the metadata are used, so that
+ * metadata that was read can be written back unchanged.
  *
  * @throws RequestError 422: there are too many splits.
  */

@@ -4,10 +4,10 @@ const context = createContext({ work: undefined as unknown });
 const script = new Script("work()");
 
 /**
- * Runs work that a caller's patterns may make endless. V8 interrupts it after the limit, even inside a regular
- * expression, so the work must not hold resources that need closing.
+ * Runs work that may never end because of the regular expressions in a caller's schema. V8 interrupts it after the
+ * limit, even inside a regular expression, so the work must not hold resources that need closing.
  *
- * @throws TimeLimitError it took longer.
+ * @throws TimeLimitError the work took longer than the limit.
  */
 export function runWithin<Result>(limitMs: number, work: () => Result): Result {
   context["work"] = work;

@@ -3,7 +3,7 @@ import { withSplits } from "../examples/splits.ts";
 import { RequestError } from "../../model/errors.ts";
 import type { UploadRow } from "./upload.ts";
 
-/** The columns of a CSV file for each part of an example, as set in the form. */
+/** The columns of a CSV file that become inputs, outputs and metadata, as set in the form. */
 export interface ColumnChoice {
   readonly inputs: readonly Column[];
   readonly outputs: readonly Column[];

@@ -5,14 +5,14 @@ import Papa from "papaparse";
 import { escapeFormula } from "millrace/model";
 import { toFineTuning } from "./fine-tuning.ts";
 import { messageOf, RequestError } from "../../model/errors.ts";
-import { holdOpen } from "../../http/hold-open.ts";
+import { disableIdleTimeout } from "../../http/disable-idle-timeout.ts";
 import { serverLimits } from "../../model/options.ts";
 import type { Example } from "../examples/example.ts";
 import type { DatasetStore } from "../dataset-store.ts";
 import { toIso } from "../../http/wire-text.ts";
 import { findMoment, readAsOf } from "../as-of.ts";
 import { datasetIdOf, findDataset } from "../dataset-handlers.ts";
-import { all } from "../../http/query-string.ts";
+import { allValues } from "../../http/query-string.ts";
 import type { QueryString } from "../../http/query-string.ts";
 
 /**
@@ -24,7 +24,7 @@ export async function exportDatasetOpenAi(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  holdOpen(request, reply);
+  disableIdleTimeout(request, reply);
   const pages = await openPages(store, request);
   // Convert everything once before sending: after the first byte the status can't become an error.
   for await (const page of pages()) {
@@ -49,7 +49,7 @@ export async function exportDatasetCsv(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  holdOpen(request, reply);
+  disableIdleTimeout(request, reply);
   const pages = await openPages(store, request);
   const inputs = new Set<string>();
   const outputs = new Set<string>();
@@ -95,7 +95,7 @@ async function openPages(store: DatasetStore, request: FastifyRequest): Promise<
   const dataset = await findDataset(store, request);
   const query = request.query as QueryString;
   const asOf = readAsOf(query);
-  const splits = all(query, "splits");
+  const splits = allValues(query, "splits");
   // Pin the version: concurrent writes create later ones.
   const moment = (await findMoment(store, dataset, asOf)) ?? dataset.versionMicros ?? 0;
   const bounds = { limit: serverLimits.examplesStep, bytesMax: serverLimits.exportBytes };
@@ -113,19 +113,19 @@ async function openPages(store: DatasetStore, request: FastifyRequest): Promise<
       }
       after = page.at(-1)?.position ?? after;
       isMore = page.length > 0;
-      await setImmediate(); // Let other requests run.
+      await setImmediate(); // Let other requests run before the next page.
     }
   };
 }
 
-interface Lines {
+interface LineSource {
   readonly pages: Pages;
   readonly type: string;
   readonly head?: string;
   readonly toText: (page: readonly Example[]) => string;
 }
 
-function sendLines(reply: FastifyReply, { pages, type, head, toText }: Lines): FastifyReply {
+function sendLines(reply: FastifyReply, { pages, type, head, toText }: LineSource): FastifyReply {
   const texts = async function* texts() {
     if (head !== undefined) {
       yield head;
@@ -155,7 +155,7 @@ function toLine(example: Example): string {
   }
 }
 
-/** JSON may contain line breaks between members, but never inside strings. */
+/** Replaces line breaks by spaces. JSON contains line breaks only between members, never inside strings. */
 const onOneLine = (json: string): string => json.replaceAll(/[\r\n]+/g, " ");
 
 const toJsonLine = (example: Example): string =>
@@ -167,7 +167,7 @@ const toJsonLine = (example: Example): string =>
 const parse = (json: string | null): Readonly<Record<string, unknown>> =>
   json === null ? {} : (JSON.parse(json) as Readonly<Record<string, unknown>>);
 
-/** Strings as they are, all other values as JSON. */
+/** Formats a value for a CSV cell: strings without quotes, all other values as JSON. */
 function toCell(values: Readonly<Record<string, unknown>>, name: string): string {
   const value = Object.hasOwn(values, name) ? values[name] : undefined;
   if (value === undefined || value === null) {

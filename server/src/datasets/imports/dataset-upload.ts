@@ -5,7 +5,7 @@ import { CsvColumns } from "./csv-columns.ts";
 import type { Column } from "./csv-columns.ts";
 import type { UploadFile } from "./upload-file.ts";
 import { RequestError } from "../../model/errors.ts";
-import { holdOpen } from "../../http/hold-open.ts";
+import { disableIdleTimeout } from "../../http/disable-idle-timeout.ts";
 import { serverLimits } from "../../model/options.ts";
 import { dataTypes } from "../dataset.ts";
 import type { DatasetDraft } from "../dataset.ts";
@@ -27,7 +27,7 @@ export async function uploadDataset(
 ): Promise<unknown> {
   const { tenantId } = request;
   const form = await receiveForm(request.raw, folder);
-  holdOpen(request, reply);
+  disableIdleTimeout(request, reply);
   try {
     const draft = parseDraft(form);
     await store.write.uploads.begin(tenantId, draft);

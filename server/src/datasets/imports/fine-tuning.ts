@@ -2,7 +2,7 @@ import type { Example } from "../examples/example.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Maps the sender's role or message class to the role in the fine-tuning format. */
+/** Roles in the fine-tuning format, by the role or the class of a message. */
 const roles: ReadonlyMap<string, string> = new Map([
   ["human", "user"],
   ["user", "user"],
@@ -57,7 +57,7 @@ export function toFineTuning({ inputs, outputs }: Pick<Example, "inputs" | "outp
   });
 }
 
-interface Side {
+interface MessageDefaults {
   /** The role of a message that is a plain string. */
   readonly role: string;
   /** How error messages refer to this part of the example. */
@@ -76,7 +76,7 @@ const messageMembers = [
   "text",
 ];
 
-function findMessages(value: JsonObject, { role, label }: Side): JsonObject[] {
+function findMessages(value: JsonObject, { role, label }: MessageDefaults): JsonObject[] {
   const names = Object.keys(value);
   const usualName = messageMembers.find((name) => Object.hasOwn(value, name));
   const memberName = usualName ?? (names.length === 1 ? names[0] : undefined);

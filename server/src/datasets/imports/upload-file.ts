@@ -16,7 +16,8 @@ export class UploadFile {
   static async open(parent: string): Promise<UploadFile> {
     const folder = await mkdtemp(join(parent, "upload-"));
     const file = await open(join(folder, "file"), "wx+", 0o600);
-    // Where the platform can remove an open file, a crash leaves nothing behind; elsewhere `close` removes it.
+    // Remove the open file from its folder, so that nothing is left after a crash. Where the platform can't, `close`
+    // removes it.
     await rm(folder, { recursive: true }).catch(() => undefined);
     return new UploadFile(file, folder);
   }

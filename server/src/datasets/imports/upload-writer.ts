@@ -48,8 +48,8 @@ export class UploadWriter implements UploadWrites {
   end(tenantId: string, datasetId: string): void {
     const { createdMicros } = this.#read(tenantId, datasetId);
     this.#table.setReady(datasetId);
-    const dataset = this.#dependencies.ledger.read(tenantId, datasetId);
-    this.#dependencies.ledger.addVersion(
+    const dataset = this.#dependencies.versions.read(tenantId, datasetId);
+    this.#dependencies.versions.addVersion(
       dataset,
       createdMicros,
       this.#dependencies.table.count(datasetId),

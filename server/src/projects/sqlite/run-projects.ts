@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { serverLimits } from "../../model/options.ts";
 import { defaultProjectName } from "../../runs/run-record.ts";
-import type { NamedProject, RunProjects } from "../../runs/run-writer-needs.ts";
+import type { NamedProject, RunProjects } from "../../runs/run-writer-dependencies.ts";
 import { LongWrite } from "../../storage/long-write.ts";
 import type { ProjectRuns } from "../project.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
@@ -105,13 +105,13 @@ export class SqliteRunProjects implements RunProjects, ProjectRuns {
     const { selectRuns, deleteRuns, deleteFacets, deletes } = this.#statements;
     for (const id of ids) {
       for (let hasMore = true; hasMore;) {
-        const runs = parseRows(selectRuns.all([id, this.#steps.rowsOf(runsPerStep)]));
+        const runs = parseRows(selectRuns.all([id, this.#steps.limitRows(runsPerStep)]));
         const values = [JSON.stringify(limitBytes(runs)), tenantId];
         deleteRuns.forEach((statement) => statement.run(values));
         hasMore = runs.length > 0;
         yield;
       }
-      while (deleteFacets.run([id, this.#steps.rowsOf(facetsPerStep)]).changes > 0) {
+      while (deleteFacets.run([id, this.#steps.limitRows(facetsPerStep)]).changes > 0) {
         yield;
       }
       deletes.forEach((statement) => statement.run([id]));

@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../../model/errors.ts";
-import type { FileTarget, Linked } from "../../shares/signed-links.ts";
+import type { FileTarget, WithLinks } from "../../shares/signed-links.ts";
 import type { Promised } from "../../storage/promised.ts";
 import type { RunReads } from "../run-query.ts";
-import { first } from "../../http/query-string.ts";
+import { firstValue } from "../../http/query-string.ts";
 import type { QueryString } from "../../http/query-string.ts";
 
 /** Reads the files of runs and of examples. */
@@ -16,11 +16,11 @@ export interface FileStore {
 
 /** `GET /attachments?token`: returns a file of a run or an example. The token is signed and names the file. */
 export async function readAttachment(
-  { store, links }: Linked<FileStore>,
+  { store, links }: WithLinks<FileStore>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const token = first(request.query as QueryString, "token") ?? "";
+  const token = firstValue(request.query as QueryString, "token") ?? "";
   const file = await findFile(store, links.open(token));
   if (file === undefined) {
     throw new RequestError(

@@ -1,16 +1,16 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Operation } from "millrace/model";
 import { RequestError } from "../../model/errors.ts";
-import { joinPieces, readChunks, readPieces, isLarge } from "../../bodies/read-body.ts";
+import { joinChunks, readChunks, readBodyChunks, isLarge } from "../../bodies/read-body.ts";
 import type { ParsedBatch } from "../ingest/batch-builder.ts";
-import type { ContentMemory } from "../ingest/content-memory.ts";
+import type { ContentCache } from "../ingest/content-cache.ts";
 import { MultipartBatch } from "../ingest/multipart-batch.ts";
 import { MultipartParser, readBoundary } from "../../bodies/multipart-parser.ts";
 import { parseBatch, parseOneRun, walkBatch } from "../ingest/parse-batch.ts";
 import { serverLimits } from "../../model/options.ts";
 import type { IngestResult } from "../run-record.ts";
 import type { RunStore } from "../run-store.ts";
-import type { BatchTask, RunTask, TakenRuns } from "../run-tasks.ts";
+import type { BatchTask, RunTask, DecodedRuns } from "../run-tasks.ts";
 import type { WorkThreads } from "../../storage/work-threads.ts";
 import { parseId } from "../../http/query-string.ts";
 
@@ -43,18 +43,18 @@ export async function createBatch(
   reply: FastifyReply,
 ): Promise<unknown> {
   const { tenantId } = request;
-  const pieces = await readPieces(request.raw);
-  const parsed = isLarge(pieces, serverLimits.largeRunsBytes) ? undefined : walkBatch(pieces);
+  const chunks = await readBodyChunks(request.raw);
+  const parsed = isLarge(chunks, serverLimits.largeRunsBytes) ? undefined : walkBatch(chunks);
   if (parsed !== undefined) {
     return replyToMany(reply, await ingest(store, tenantId, parsed));
   }
-  const result = isLarge(pieces, serverLimits.unusualRunsBytes)
+  const result = isLarge(chunks, serverLimits.unusualRunsBytes)
     ? await storeDecoded(
         store,
         tenantId,
-        await work.run<BatchTask>(tenantId, { kind: "batch", pieces }),
+        await work.run<BatchTask>(tenantId, { kind: "batch", chunks }),
       )
-    : await ingest(store, tenantId, parseBatch(joinPieces(pieces)));
+    : await ingest(store, tenantId, parseBatch(joinChunks(chunks)));
   return replyToMany(reply, result);
 }
 
@@ -68,7 +68,7 @@ export interface IngestDependencies {
 export async function storeDecoded(
   store: RunStore,
   tenantId: string,
-  { packed, bodies, rejected }: TakenRuns,
+  { packed, bodies, rejected }: DecodedRuns,
 ): Promise<IngestResult> {
   if (packed === undefined) {
     return { accepted: 0, duplicates: 0, rejected };
@@ -82,20 +82,20 @@ async function ingestOne(
   { raw, tenantId }: FastifyRequest,
   { operation, pathId }: { readonly operation: Operation; readonly pathId?: string },
 ): Promise<IngestResult> {
-  const pieces = await readPieces(raw);
+  const chunks = await readBodyChunks(raw);
   const pathRule = pathId === undefined ? {} : { pathId };
-  if (isLarge(pieces, serverLimits.largeRunsBytes)) {
-    const task: RunTask = { kind: "run", pieces, operation, ...pathRule };
+  if (isLarge(chunks, serverLimits.largeRunsBytes)) {
+    const task: RunTask = { kind: "run", chunks, operation, ...pathRule };
     return storeDecoded(store, tenantId, await work.run(tenantId, task));
   }
   const rules = { place: "optional", ...pathRule } as const;
-  return ingest(store, tenantId, parseOneRun(joinPieces(pieces), operation, rules));
+  return ingest(store, tenantId, parseOneRun(joinChunks(chunks), operation, rules));
 }
 
 /** Dependencies of the multipart handler. */
 export interface MultipartDependencies {
   readonly store: RunStore;
-  readonly content: ContentMemory;
+  readonly content: ContentCache;
 }
 
 /** `POST /runs/multipart`: stores runs, updates, attachments and feedback. */

@@ -5,7 +5,7 @@ import { parseTimeBound } from "../../model/parse-time.ts";
 import { countMicros } from "../run-list.ts";
 import type { RunStore } from "../run-store.ts";
 import { toIso } from "../../http/wire-text.ts";
-import { first, parseCount, parseId, parseSwitch } from "../../http/query-string.ts";
+import { firstValue, parseCount, parseId, parseBoolean } from "../../http/query-string.ts";
 import type { QueryString } from "../../http/query-string.ts";
 
 const bucketsDefault = 80;
@@ -18,7 +18,7 @@ const bucketsMax = 240;
 export async function countRuns(store: RunStore, request: FastifyRequest): Promise<unknown> {
   const { tenantId } = request;
   const query = request.query as QueryString;
-  const projectId = parseId(first(query, "session"), "session");
+  const projectId = parseId(firstValue(query, "session"), "session");
   const buckets = parseCount(query, "buckets", {
     fallback: bucketsDefault,
     min: 1,
@@ -33,7 +33,7 @@ export async function countRuns(store: RunStore, request: FastifyRequest): Promi
   const steps = Math.max(1, Math.ceil((toMicros - fromMicros) / buckets / countMicros));
   const counts = await store.read.runLists.counts(tenantId, {
     projectId,
-    isRoot: parseSwitch(query, "is_root"),
+    isRoot: parseBoolean(query, "is_root"),
     fromMicros,
     toMicros,
     widthMicros: steps * countMicros,
@@ -51,7 +51,7 @@ export async function countRuns(store: RunStore, request: FastifyRequest): Promi
 }
 
 function parseMicros(query: QueryString, name: string): number | undefined {
-  const text = first(query, name);
+  const text = firstValue(query, name);
   if (text === undefined || text === "") {
     return undefined;
   }
@@ -80,17 +80,20 @@ const prefixMax = 200;
  * `GET /ui/runs/words`: suggestions for the filter bar: names, types, tags, metadata keys and values, and feedback
  * keys of the project's runs, sorted.
  */
-export async function listRunWords(store: RunStore, request: FastifyRequest): Promise<unknown> {
+export async function listRunSuggestions(
+  store: RunStore,
+  request: FastifyRequest,
+): Promise<unknown> {
   const query = request.query as QueryString;
-  const kind = kinds.find((candidate) => candidate === first(query, "kind"));
+  const kind = kinds.find((candidate) => candidate === firstValue(query, "kind"));
   if (kind === undefined) {
     throw new RequestError(422, `kind must be one of ${kinds.join(", ")}`);
   }
   const words = await store.read.runLists.words(request.tenantId, {
-    projectId: parseId(first(query, "session"), "session"),
+    projectId: parseId(firstValue(query, "session"), "session"),
     kind,
-    key: first(query, "key") ?? "",
-    prefix: (first(query, "prefix") ?? "").slice(0, prefixMax),
+    key: firstValue(query, "key") ?? "",
+    prefix: (firstValue(query, "prefix") ?? "").slice(0, prefixMax),
     limit: parseCount(query, "limit", { fallback: 50, min: 1, max: 200 }),
   });
   return { words };

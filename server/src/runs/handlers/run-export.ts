@@ -29,9 +29,9 @@ interface RequestedExport {
 
 /** Milliseconds for which the path of a requested export can be fetched. */
 const linkLifetimeMs = 60_000;
-/** Exports that were requested but not yet fetched, at most. */
+/** Maximum number of exports that were requested but not yet fetched. */
 const maxRequested = 100;
-/** Runs that are in memory at once. */
+/** Number of runs that an export reads at once and keeps in memory. */
 const pageSize = 50;
 /** Milliseconds that one search step may take, so that other requests are served between steps. */
 const stepMs = 50;
@@ -52,7 +52,7 @@ export class RunExports {
   }
 
   /** `POST /ui/runs/export`: returns the path from which the file can be fetched. */
-  order({ body, tenantId }: FastifyRequest<{ Body: RunExportBody }>): { readonly path: string } {
+  prepare({ body, tenantId }: FastifyRequest<{ Body: RunExportBody }>): { readonly path: string } {
     const { format, ...query } = body;
     const search = { ...parseSearch(query), limit: pageSize };
     const now = this.#now();
@@ -104,14 +104,17 @@ export class RunExports {
       );
       after = next;
       if (runs.length > 0) {
-        yield format === "csv" ? toCsv(runs) : toLines(runs);
+        yield format === "csv" ? toCsv(runs) : toJsonLines(runs);
       }
     } while (after !== undefined);
   }
 }
 
-/** JSON Lines. Line breaks between JSON tokens become spaces; within strings JSON has no raw line breaks. */
-const toLines = (runs: readonly StoredRun[]): Buffer =>
+/**
+ * Formats runs as JSON Lines. Line breaks between JSON tokens become spaces; strings in JSON contain no raw line
+ * breaks.
+ */
+const toJsonLines = (runs: readonly StoredRun[]): Buffer =>
   Buffer.concat(
     runs.flatMap((run) => [
       toRunJson(run).map((byte) => (byte === 0x0a || byte === 0x0d ? 0x20 : byte)) as Buffer,
@@ -149,7 +152,7 @@ const toCsv = (runs: readonly StoredRun[]): Buffer =>
     )}\r\n`,
   );
 
-/** Strings are written without quotes, all other values as JSON. */
+/** Formats a value for a CSV cell: strings without quotes, all other values as JSON. */
 function toCell(json: Buffer | undefined): string {
   const text = json?.toString("utf8") ?? "";
   if (text === "null") {

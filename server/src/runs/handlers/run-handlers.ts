@@ -1,4 +1,4 @@
-import type { Linked, SignedLinks } from "../../shares/signed-links.ts";
+import type { WithLinks, SignedLinks } from "../../shares/signed-links.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../../model/errors.ts";
 import { readToken } from "../../storage/share-token.ts";
@@ -21,7 +21,7 @@ export const linkRunFiles =
 
 /** `GET /runs/{id}`: returns a run. */
 export async function readRun(
-  { store, links }: Linked<RunStore>,
+  { store, links }: WithLinks<RunStore>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -35,7 +35,7 @@ export async function readRun(
 
 /** `POST /runs/query`: returns a page of the runs that match a filter. */
 export async function queryRuns(
-  { store, links }: Linked<RunStore>,
+  { store, links }: WithLinks<RunStore>,
   request: FastifyRequest<{ Body: RunQueryBody }>,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -92,7 +92,7 @@ export async function unshareRun(
 
 /** `GET /public/{share_token}/run`: returns a shared run; needs no key. */
 export async function readSharedRun(
-  { store, links }: Linked<RunStore>,
+  { store, links }: WithLinks<RunStore>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {

@@ -9,7 +9,7 @@ import type { RunStore } from "../run-store.ts";
 import { toIso } from "../../http/wire-text.ts";
 import { parseRunQuery, runQueryBody } from "./run-query-body.ts";
 
-/** Runs on one page of the list, at most. */
+/** Maximum number of runs on one page of the list. */
 const maxPageRuns = 200;
 
 /**
@@ -55,7 +55,7 @@ export async function searchRuns(
   const isIncomplete = next !== undefined && runs.length < search.limit;
   const tail = {
     cursors: { next: next === undefined ? null : toCursor(search, next) },
-    // If time ran out before the page was full: the start time down to which runs have been searched.
+    // The start time down to which runs have been searched, if time ran out before the page was full.
     searched_to: isIncomplete && search.sort === "start" ? toIso(next.micros) : null,
     is_short: isIncomplete,
   };

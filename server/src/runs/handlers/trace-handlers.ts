@@ -1,9 +1,9 @@
-import type { Linked } from "../../shares/signed-links.ts";
+import type { WithLinks } from "../../shares/signed-links.ts";
 import type { RunStore } from "../run-store.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../../model/errors.ts";
 import { toRunJson } from "../serializers/run-json.ts";
-import { first, parseCount, parseId } from "../../http/query-string.ts";
+import { firstValue, parseCount, parseId } from "../../http/query-string.ts";
 import type { QueryString } from "../../http/query-string.ts";
 import { linkRunFiles } from "./run-handlers.ts";
 
@@ -15,13 +15,13 @@ const pageRuns = 10_000;
  * counts.
  */
 export async function readTrace(
-  { store }: Linked<RunStore>,
+  { store }: WithLinks<RunStore>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const query = request.query as QueryString;
-  const after = first(query, "after");
-  const since = first(query, "since");
+  const after = firstValue(query, "after");
+  const since = firstValue(query, "since");
   const json = await store.read.runPages.trace(request.tenantId, {
     traceId: idOf(request),
     limit: parseCount(query, "limit", { fallback: pageRuns, min: 1, max: pageRuns }),
@@ -35,7 +35,7 @@ export async function readTrace(
 
 /** `GET /ui/trace-runs/{id}`: returns a run without the ids of its descendants, of which there may be many. */
 export async function readTraceRun(
-  { store, links }: Linked<RunStore>,
+  { store, links }: WithLinks<RunStore>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {

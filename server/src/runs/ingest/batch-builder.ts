@@ -28,7 +28,7 @@ export class BatchBuilder {
    * than is accepted.
    */
   constructor(expectedBytes = initialCapacity) {
-    this.#bodies = batchMemory.take(Math.min(expectedBytes, serverLimits.bodyBytesMax));
+    this.#bodies = batchMemory.acquire(Math.min(expectedBytes, serverLimits.bodyBytesMax));
   }
 
   /** Operations added so far, valid or not. */
@@ -132,9 +132,9 @@ export class BatchBuilder {
   #reserve(bytes: number): void {
     const needed = this.#size + bytes;
     if (needed > this.#bodies.length) {
-      const larger = batchMemory.take(Math.max(needed, this.#bodies.length * 2));
+      const larger = batchMemory.acquire(Math.max(needed, this.#bodies.length * 2));
       this.#bodies.copy(larger, 0, 0, this.#size);
-      batchMemory.give(this.#bodies.buffer);
+      batchMemory.release(this.#bodies.buffer);
       this.#bodies = larger;
     }
   }

@@ -14,8 +14,8 @@ import { parseFeedbackPart } from "./parse-feedback.ts";
 import { valueOf } from "./parse-run.ts";
 import type { ReceivedRun } from "./parse-run.ts";
 import type { Part } from "../../bodies/multipart-parser.ts";
-import { PieceReader } from "./piece-reader.ts";
-import type { TenantContent } from "./piece-reader.ts";
+import { ChunkReader } from "./chunk-reader.ts";
+import type { TenantContent } from "./chunk-reader.ts";
 import { readColumnValues } from "./run-members.ts";
 
 /** The main part of a run: either the JSON of its members or their parsed values. */
@@ -34,7 +34,7 @@ interface OpenRun {
 /** Assembles the parts of `POST /runs/multipart` into runs. */
 export class MultipartBatch {
   readonly #builder: BatchBuilder;
-  readonly #chunkReader: PieceReader;
+  readonly #chunkReader: ChunkReader;
   readonly #runs: OpenRun[] = [];
   /** Number of `#runs` that are parsed. */
   #parsedCount = 0;
@@ -44,7 +44,7 @@ export class MultipartBatch {
   /** `content` is what was received from the tenant before. Without it, no field may be sent in chunks. */
   constructor(expectedBytes?: number, content?: TenantContent) {
     this.#builder = new BatchBuilder(expectedBytes);
-    this.#chunkReader = new PieceReader(content);
+    this.#chunkReader = new ChunkReader(content);
   }
 
   /** @throws RequestError 413: more operations than one request may contain. */

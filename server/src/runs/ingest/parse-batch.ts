@@ -1,7 +1,7 @@
 import type { Operation } from "millrace/model";
 import { RequestError } from "../../model/errors.ts";
-import { joinPieces } from "../../bodies/read-body.ts";
-import { releasePieces } from "../../bodies/release-pieces.ts";
+import { joinChunks } from "../../bodies/read-body.ts";
+import { releaseChunks } from "../../bodies/release-chunks.ts";
 import { serverLimits } from "../../model/options.ts";
 import { BatchBuilder } from "./batch-builder.ts";
 import type { ParsedBatch } from "./batch-builder.ts";
@@ -20,7 +20,7 @@ import type { FindMembers } from "../run-measures.ts";
  * @throws RequestError the body is not a batch, or exceeds a limit.
  */
 export const takeBatch = (chunks: readonly Buffer[]): ParsedBatch =>
-  walkBatch(chunks) ?? parseBatch(joinPieces(chunks));
+  walkBatch(chunks) ?? parseBatch(joinChunks(chunks));
 
 /**
  * Like {@link takeBatch}, in the WebAssembly module only. Returns `undefined` and leaves the chunks as they are
@@ -32,7 +32,7 @@ export function walkBatch(chunks: readonly Buffer[]): ParsedBatch | undefined {
   if (walk === undefined || index === undefined) {
     return undefined;
   }
-  releasePieces(chunks); // The module has its own copy.
+  releaseChunks(chunks); // The module has its own copy.
   // The next walk overwrites the index, so it must be used up before other requests run.
   return parseRuns(index, (json) => walk.membersOf(json));
 }

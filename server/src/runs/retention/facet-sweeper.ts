@@ -26,7 +26,7 @@ export class FacetSweeper {
    *
    * @param beforeMicros - runs that began before this time have expired.
    */
-  remove(
+  removeFacets(
     run: Pick<RunRow, "projectId" | "startMicros" | "name" | "runType">,
     bodies: readonly Buffer[],
     beforeMicros: number,
@@ -46,11 +46,11 @@ export class FacetSweeper {
   }
 
   /**
-   * Called after a step, with the last run that it deleted. The block of that run may have remaining runs whose
-   * facets were deleted, so it gets the wildcard facet until the next step. That step may be late, or never come if
-   * the rule changes.
+   * Must be called after each step of a sweep, with the last run that the step deleted. The block of that run may have
+   * remaining runs whose facets were deleted, so it gets the wildcard facet until the next step. The next step may be
+   * late, or never come if the retention rule changes.
    */
-  end(run: Pick<RunRow, "projectId" | "startMicros">, beforeMicros: number): void {
+  finishStep(run: Pick<RunRow, "projectId" | "startMicros">, beforeMicros: number): void {
     const block = blockOf(run);
     const { projectId } = run;
     const hasRemaining = (): boolean =>

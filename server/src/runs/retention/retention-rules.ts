@@ -17,7 +17,7 @@ export class RetentionRules {
       .raw();
   }
 
-  /** The tenant's own rule comes first, if there is one. */
+  /** Lists the rules of a tenant. The rule for all of its projects comes first, if there is one. */
   list(tenantId: string): readonly RetentionRule[] {
     // '0' follows '/' in ASCII, so the range contains exactly the keys that begin with the prefix.
     return parseRows(this.#list.all([ruleKey(tenantId, null)])).map(([key, value]) => ({

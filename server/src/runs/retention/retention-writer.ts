@@ -79,7 +79,7 @@ export class RetentionWriter implements RetentionWrites {
 
   #deleteSome(tenantId: string, projectId: string, beforeMicros: number): number {
     const rows = parseRows(
-      this.#statements.findOld.all([projectId, beforeMicros, this.#steps.rowsOf(runsPerStep)]),
+      this.#statements.findOld.all([projectId, beforeMicros, this.#steps.limitRows(runsPerStep)]),
     );
     let deleted = 0;
     let bytes = 0;
@@ -99,7 +99,7 @@ export class RetentionWriter implements RetentionWrites {
       const [[files] = []] = parseRows(this.#statements.sizeOfFiles.all([row.traceId, row.id]));
       bytes += payloads.reduce((sum, { length }) => sum + length, Number(files));
       deleted += 1;
-      this.#facets.remove(row, payloads, beforeMicros);
+      this.#facets.removeFacets(row, payloads, beforeMicros);
       this.#statements.deleteFromRunTables.forEach((statement) =>
         statement.run([String(traceId), String(id)]),
       );
@@ -109,7 +109,7 @@ export class RetentionWriter implements RetentionWrites {
     }
     const last = rows[deleted - 1];
     if (last !== undefined) {
-      this.#facets.end({ projectId, startMicros: Number(last[2]) }, beforeMicros);
+      this.#facets.finishStep({ projectId, startMicros: Number(last[2]) }, beforeMicros);
       this.#endThreadShares(projectId);
     }
     return deleted;

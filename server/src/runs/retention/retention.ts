@@ -15,7 +15,7 @@ export interface SweepStep {
 }
 
 export interface RetentionReads {
-  /** The tenant's own rule comes first, if there is one. */
+  /** Lists the rules of a tenant. The rule for all of its projects comes first, if there is one. */
   list(tenantId: string): readonly RetentionRule[];
 }
 

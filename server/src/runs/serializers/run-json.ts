@@ -2,7 +2,7 @@ import type { FeedbackStats } from "../run-feedback.ts";
 import { mergePayloads } from "../payload.ts";
 import { readMeasures } from "../run-measures.ts";
 import type { RunFile, RunPart, StoredRun } from "../run-row.ts";
-import { JsonPieces } from "../../http/json-pieces.ts";
+import { JsonBuilder } from "../../http/json-builder.ts";
 import { measureMembers, rowMembers } from "./run-members.ts";
 import { readThreadId } from "./run-thread.ts";
 
@@ -34,15 +34,18 @@ export interface RunView {
  * JavaScript or SQLite could change numbers and strings.
  */
 export function toRunJson(run: StoredRun, view: RunView = {}): Buffer {
-  const builder = new JsonPieces();
+  const builder = new JsonBuilder();
   addRun(builder, run, view);
   return builder.toBuffer();
 }
 
-/** Reading the clock for every run would take as long as writing some of its members. */
+/**
+ * Number of runs after which the limits are checked. Reading the clock for every run would take as long as writing some
+ * of its members.
+ */
 const runsPerCheck = 8;
 
-/** How to serialize a page. */
+/** Options for serializing a page. */
 export interface PageOptions {
   readonly viewOf: (run: StoredRun) => RunView;
   /** The cursor of the next page. */
@@ -56,7 +59,7 @@ export function toPageJson(
   runs: readonly StoredRun[],
   { viewOf, next, checkLimit }: PageOptions,
 ): Buffer {
-  const builder = new JsonPieces();
+  const builder = new JsonBuilder();
   builder.add('{"runs":[');
   for (const [index, run] of runs.entries()) {
     builder.add(index === 0 ? "" : ",");
@@ -70,7 +73,7 @@ export function toPageJson(
   return builder.toBuffer();
 }
 
-function addRun(builder: JsonPieces, run: StoredRun, view: RunView): void {
+function addRun(builder: JsonBuilder, run: StoredRun, view: RunView): void {
   let isFirst = true;
   forEachMember(run, view, (name, json) => {
     builder.add(isFirst ? "{" : ",");
@@ -113,13 +116,13 @@ export function membersOf(run: StoredRun, view: RunView = {}): Map<string, Buffe
 }
 
 /**
- * Calls `put` once for each member, with bytes if it was received and with text if the server adds it. The id comes
- * first.
+ * Calls `onMember` once for each member, with bytes if it was received and with text if the server adds it. The id
+ * comes first.
  */
 function forEachMember(
   run: StoredRun,
   { select, feedbackStats, link }: RunView,
-  put: (name: string, json: Buffer | string) => void,
+  onMember: (name: string, json: Buffer | string) => void,
 ): void {
   const {
     fromRow,
@@ -131,26 +134,26 @@ function forEachMember(
   } = selectMembers(select);
   const received = mergePayloads(run.bodies, wanted);
   for (const [name, { toJson }] of fromRow) {
-    // Prefer the received name: SQLite's text type may have cut it off.
+    // Prefer the name in the payload: the column may contain only its beginning, up to a NUL.
     const asWritten = name === "name" ? received.get(name) : undefined;
-    put(name, asWritten ?? toJson(run));
+    onMember(name, asWritten ?? toJson(run));
   }
   if (fromMeasures.length > 0) {
     const measures = readMeasures(received);
     for (const [name, toJson] of fromMeasures) {
-      put(name, toJson(measures));
+      onMember(name, toJson(measures));
     }
   }
   for (const name of computed) {
-    put(name, JSON.stringify(computedMembers[name]({ run, received, feedbackStats, link })));
+    onMember(name, JSON.stringify(computedMembers[name]({ run, received, feedbackStats, link })));
   }
   for (const name of requestedMembers) {
-    put(name, received.get(name) ?? nullJson);
+    onMember(name, received.get(name) ?? nullJson);
   }
   for (const [name, json] of received) {
     // A received member never replaces one that the server sets.
     if (!knownMembers.has(name) && isSelected(name)) {
-      put(name, json);
+      onMember(name, json);
     }
   }
 }

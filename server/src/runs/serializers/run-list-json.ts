@@ -19,7 +19,7 @@ const shorteners: Readonly<Record<string, (json: Buffer) => unknown>> = {
   tags: (json) => toList(parseIfShort(json)).slice(0, maxEntries).map(toShort),
 };
 
-/** What a list shows of its runs. */
+/** Selects what a list contains of its runs. */
 export interface ListView {
   readonly select: ReadonlySet<string>;
   /** The members that are needed for the selected ones. */
@@ -28,7 +28,7 @@ export interface ListView {
   readonly parts: ReadonlySet<RunPart>;
 }
 
-/** Metadata is part of `extra`. */
+/** Creates the view for a selection. If metadata is selected, `extra` is needed, which contains it. */
 export function createListView(select: ReadonlySet<string>): ListView {
   const needed = select.has("metadata") ? new Set([...select, "extra"]) : select;
   return { select, needed, parts: partsOf(needed) };

@@ -1,6 +1,6 @@
 import type { RunMeasures } from "../run-measures.ts";
 import type { RunPart, RunRow, StoredRun } from "../run-row.ts";
-import { shownToken } from "../../storage/share-token.ts";
+import { visibleToken } from "../../storage/share-token.ts";
 import type { UsageName } from "../usage-sources.ts";
 import { toCostText, toIso } from "../../http/wire-text.ts";
 
@@ -52,7 +52,7 @@ export const rowMembers: readonly (readonly [string, RunMember])[] = Object.entr
   manifest_id: fromConstant("null"),
   share_token: {
     parts: ["shareToken"],
-    toJson: ({ shareToken }) => quoteOrNull(shownToken(shareToken)),
+    toJson: ({ shareToken }) => quoteOrNull(visibleToken(shareToken)),
   },
   app_path: {
     parts: ["tenantId", "projectId", "id"],

@@ -1,6 +1,6 @@
 import type { TracePage, TraceRun } from "../trace.ts";
 
-/** Names are cut off here, because they may have any length. */
+/** Number of characters after which names and types are cut off, because they may have any length. */
 const nameChars = 300;
 
 /**
@@ -21,7 +21,7 @@ export function toTraceJson({ runs, next, mark }: TracePage): Readonly<Record<st
       ? -1
       : (indexById.get(parentRunId) ?? runs.length + distantParents.indexOf(parentRunId)),
   );
-  const sparse = (read: (run: TraceRun) => number | null): Record<number, number> =>
+  const toSparseColumn = (read: (run: TraceRun) => number | null): Record<number, number> =>
     Object.fromEntries(
       runs.flatMap((run, index) => {
         const value = read(run);
@@ -43,9 +43,9 @@ export function toTraceJson({ runs, next, mark }: TracePage): Readonly<Record<st
     start: runs.map(({ startMicros }) => startMicros - baseMicros),
     end: runs.map(({ endMicros }) => (endMicros === null ? null : endMicros - baseMicros)),
     errors: runs.flatMap(({ hasError }, index) => (hasError ? [index] : [])),
-    tokens: sparse(({ totalTokens }) => totalTokens),
-    cost: sparse(({ totalCost }) => totalCost),
-    first_token: sparse(({ firstTokenMicros }) =>
+    tokens: toSparseColumn(({ totalTokens }) => totalTokens),
+    cost: toSparseColumn(({ totalCost }) => totalCost),
+    first_token: toSparseColumn(({ firstTokenMicros }) =>
       firstTokenMicros === null ? null : firstTokenMicros - baseMicros,
     ),
   };

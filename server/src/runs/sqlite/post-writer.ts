@@ -7,7 +7,7 @@ import { postColumns, postIndexes, unpackPost } from "./post-rows.ts";
 import type { PostRows } from "./post-rows.ts";
 import { postForms, PostStatements } from "./post-statements.ts";
 import type { PostForm } from "./post-statements.ts";
-import type { RunProjects } from "../run-writer-needs.ts";
+import type { RunProjects } from "../run-writer-dependencies.ts";
 import { measuresOf, unmeasured } from "./row.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 

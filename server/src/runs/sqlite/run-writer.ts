@@ -13,7 +13,7 @@ import { FacetWriter } from "./facet-writer.ts";
 import { MeasureWriter } from "./measure-writer.ts";
 import type { GroupedBatch } from "./post-rows.ts";
 import { PostWriter } from "./post-writer.ts";
-import type { RunFeedback, RunProjects } from "../run-writer-needs.ts";
+import type { RunFeedback, RunProjects } from "../run-writer-dependencies.ts";
 import {
   intoMeasuredRuns,
   intoRuns,

@@ -3,7 +3,7 @@ import { serverLimits } from "../../model/options.ts";
 import type { RunColumns, RunRecord, SpanRecord } from "../run-record.ts";
 import type { RunRow } from "../run-row.ts";
 import type { FacetWriter } from "./facet-writer.ts";
-import type { RunProjects } from "../run-writer-needs.ts";
+import type { RunProjects } from "../run-writer-dependencies.ts";
 import type { SpanRow, SpanRows } from "./span-rows.ts";
 import { idOf } from "../../storage/row-keys.ts";
 import type { TenantKeyWriter } from "../../storage/sqlite/tenant-keys.ts";

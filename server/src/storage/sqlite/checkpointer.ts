@@ -3,10 +3,10 @@ import { distFile } from "../dist-files.ts";
 import { threadOptions } from "../threads.ts";
 import { eraseLog, logPages, writeBack } from "./write-ahead-log.ts";
 import type { Connection } from "./connection.ts";
-import type { WrittenBack } from "./write-ahead-log.ts";
+import type { WriteBackResult } from "./write-ahead-log.ts";
 import { WordMerger } from "./word-merger.ts";
 
-/** Bytes of stored payloads after which the write-ahead log is written back to the database. */
+/** Number of bytes of payloads after whose commit the write-ahead log is written back to the database. */
 const checkpointBytes = 33_554_432;
 /** Milliseconds to wait after a deletion, so that successive deletions are erased together. */
 const eraseDelayMs = 500;
@@ -49,13 +49,13 @@ export class Checkpointer {
 
   /**
    * Must be called after a commit that deleted something. Within about a second, the files no longer contain the
-   * data.
+   * deleted data.
    *
-   * @param ofExamples - whether examples were deleted, whose words are in a full-text index.
+   * @param includesExamples - whether examples were deleted, whose words are in a full-text index.
    */
-  erase(ofExamples: boolean): void {
+  erase(includesExamples: boolean): void {
     this.#mustErase = true;
-    this.#mustMerge ||= ofExamples;
+    this.#mustMerge ||= includesExamples;
     this.#eraseTimer ??= setTimeout(() => this.#prepareErase(), eraseDelayMs);
   }
 
@@ -67,7 +67,7 @@ export class Checkpointer {
         this.#mustMerge = !this.#wordMerger.step();
       }
     } catch {
-      // For example, the disk is full. The words stay until the next deletion.
+      // The disk may be full. The words of deleted examples stay in the index until the next deletion.
       this.#mustMerge = false;
     }
     if (this.#mustMerge) {
@@ -107,7 +107,7 @@ export class Checkpointer {
       name: "millrace-checkpoint",
       workerData: this.#path,
     });
-    worker.on("message", (result: WrittenBack) => this.#onWrittenBack(result));
+    worker.on("message", (result: WriteBackResult) => this.#onWrittenBack(result));
     // An exit event follows each error.
     worker.on("error", () => undefined);
     worker.once("exit", () => {
@@ -119,10 +119,10 @@ export class Checkpointer {
   }
 
   /**
-   * The log is reused from its beginning only after all of it was written back, but commits have added to it
-   * meanwhile. That small rest is written back here, between two commits.
+   * SQLite reuses the log from its beginning only after all of it was written back. Commits have added to the log
+   * during the checkpoint, so the pages that they added are written back here, between two commits.
    */
-  #onWrittenBack({ pages, isFarBehind }: WrittenBack): void {
+  #onWrittenBack({ pages, isFarBehind }: WriteBackResult): void {
     this.#isRunning = false;
     if (this.#isClosed) {
       return; // The writer writes back the whole log when it closes.

@@ -63,7 +63,7 @@ export class DamageWatch {
         this.#report(fault);
       }
     });
-    // If the check can't run, damage is found later, as above.
+    // If the check can't run, reads and writes still detect damage that they encounter.
     checker.on("error", () => undefined);
     checker.once("exit", () => {
       this.#checker = undefined;
@@ -72,7 +72,10 @@ export class DamageWatch {
     checker.channel?.unref();
   }
 
-  /** Checks whether a write failed because of damage. */
+  /**
+   * Must be called with the error of a failed write. Records the damage if the error shows that the database is
+   * damaged.
+   */
   onFailure(cause: unknown): void {
     if (isSqliteError(cause, "corrupt") || isSqliteError(cause, "notDatabase")) {
       this.#report(cause instanceof Error ? cause.message : String(cause));

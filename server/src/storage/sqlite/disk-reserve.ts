@@ -13,7 +13,7 @@ import { isSqliteError } from "./connection.ts";
 
 const reserveFile = "millrace.reserve";
 const mebibyte = 1_048_576;
-/** With less free space than this, the disk counts as full. */
+/** Free space below which the disk counts as full. */
 const minFreeBytes = 65_536;
 
 /** Size and free space of a disk. */
@@ -36,7 +36,7 @@ export function readDiskUse(folder: string): DiskUse {
 export const reserveBytesOf = ({ totalBytes }: DiskUse): number =>
   Math.min(32 * mebibyte, Math.max(4 * mebibyte, Math.floor(totalBytes / 64)));
 
-/** Whether an operation failed because the disk is full, in the database or in another file. */
+/** Whether an operation failed because the disk is full, either in the database or in another file. */
 export function isDiskFull(cause: unknown, folder: string, readUse = readDiskUse): boolean {
   return (
     isSqliteError(cause, "full") ||

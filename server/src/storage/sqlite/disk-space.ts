@@ -16,7 +16,7 @@ const checkIntervalMs = 1_000;
 /** The reserve grows in steps, so that no write waits for it. */
 const growStepBytes = mebibyte;
 const growStepMs = 5;
-/** Reserve with which a small database can be emptied. */
+/** Size of the reserve that is enough for deleting all of a small database. */
 const smallReserveBytes = 4 * mebibyte;
 const retryAfterSeconds = 10;
 
@@ -39,8 +39,8 @@ export interface DiskSpaceOptions {
 
 interface SpaceMeasurement {
   /**
-   * Free bytes of the disk that remain after the log was written back, without the reserve. The database may grow
-   * by these.
+   * Free bytes of the disk after the log is written back, without the reserve: the bytes by which the database may
+   * grow.
    */
   readonly usableBytes: number;
   /** Bytes by which the database file grows when the log is written back. */
@@ -57,9 +57,10 @@ interface SpaceMeasurement {
  * deletions are accepted, which may use the reserve. After each deletion the log is written back, and the reserve
  * grows again.
  *
- * States: open -> full -> open. `r` is the size of the reserve (32 MiB, less on a small disk). The state becomes
- * full if less than r/4 is usable, or less than r together with the free pages of the database, or if a write did
- * not fit. It becomes open again with 3r/8 and 2r instead, if the write that did not fit then fits.
+ * States: open -> full -> open. `r` is the size of the reserve (32 MiB, less on a small disk). The state becomes full
+ * if fewer than r/4 bytes are usable, if these bytes and the free pages of the database are together smaller than r, or
+ * if a write did not fit. It becomes open again if at least 3r/8 bytes are usable, if these bytes and the free pages
+ * are together at least 2r, and if the write that did not fit now fits.
  */
 export class DiskSpace {
   readonly #db: Connection;
@@ -106,7 +107,7 @@ export class DiskSpace {
       this.#freeSomeReserve();
       this.#update();
     }
-    // The callback reports only changes after this point: the state so far is the initial one.
+    // Set the callback last, so that it reports only changes after construction.
     this.#onChange = onChange;
     this.#checkTimer = setInterval(() => this.#checkPeriodically(), checkIntervalMs).unref();
   }
@@ -116,8 +117,8 @@ export class DiskSpace {
     return this.#reason;
   }
 
-  /** Whether space is so short that each transaction should be small. */
-  get isShort(): boolean {
+  /** Whether so little space is free that each transaction should be small. */
+  get isLow(): boolean {
     return performance.now() >= this.#isAmpleUntilMs;
   }
 
@@ -127,8 +128,8 @@ export class DiskSpace {
     clearTimeout(this.#growTimer);
   }
 
-  /** Must be called before a write that adds something. Returns the error (503) if the disk is too full for it. */
-  refuse(load: AddedLoad): RequestError | undefined {
+  /** Must be called before a write that adds data. Returns the error (503) if the disk is too full for it. */
+  checkLoad(load: AddedLoad): RequestError | undefined {
     if (this.#reason === undefined) {
       this.#bytesSinceCheck += load.bytes;
       const isAmple = performance.now() < this.#isAmpleUntilMs;
@@ -147,7 +148,7 @@ export class DiskSpace {
   }
 
   /** Must be called after a complete or failed deletion. Fills up the reserve again, if it was released. */
-  takeReserve(): void {
+  restoreReserve(): void {
     this.#isReserveReleased = false;
     if (performance.now() >= this.#isAmpleUntilMs) {
       this.#writeBack();
@@ -179,10 +180,10 @@ export class DiskSpace {
   }
 
   /**
-   * Releases the reserve for a deletion that found no space, until {@link takeReserve}. Returns whether there was a
+   * Releases the reserve for a deletion that found no space, until {@link restoreReserve}. Returns whether there was a
    * reserve.
    */
-  giveReserve(): boolean {
+  releaseReserve(): boolean {
     this.#isReserveReleased = true;
     clearTimeout(this.#growTimer);
     const wasReleased = this.#reserve.release();
@@ -232,9 +233,10 @@ export class DiskSpace {
     if (this.#measure().growthBytes > 0) {
       this.#writeBack();
     }
-    // First reserve what deletions need, even if there is space for more.
+    // First grow the reserve to the half that deletions need.
     this.#growReserve(this.#reserveMax / 2);
-    // The other half is left for the log of writes that use free pages of the database.
+    // Give back the other half where free pages of the database are available, because writing to these pages needs
+    // space for the log.
     this.#reserve.shrink(this.#reserveTarget(this.#measure()));
     if (this.#canReopen(this.#measure())) {
       this.#reason = undefined;
@@ -258,8 +260,8 @@ export class DiskSpace {
   }
 
   #fits({ bytes, rows }: AddedLoad, { usableBytes, spareBytes }: SpaceMeasurement): boolean {
-    // The log contains each changed page as a whole: those of payloads, and about one page of an index for two
-    // rows.
+    // The log contains each changed page as a whole: the pages of payloads, and about one page of an index for every
+    // two rows.
     const logBytes = bytes * 1.25 + (rows * this.#pageBytes) / 2;
     const addedBytes = bytes * 1.1 + rows * 2_048;
     return (
@@ -319,11 +321,11 @@ export class DiskSpace {
     try {
       eraseLog(this.#db);
     } catch {
-      // There is no space for that either. The data stays in the log, where it is just as safe.
+      // Not even the checkpoint has enough space. The data stays in the log, where it is just as safe.
     }
   }
 
-  /** Target size of the reserve: no more than a deletion can need. */
+  /** Returns the target size of the reserve: at most what a deletion can need. */
   #reserveTarget({ spareBytes, growthBytes }: SpaceMeasurement): number {
     const databaseBytes = statSync(this.#path).size + growthBytes;
     const fullTarget = Math.min(this.#reserveMax, Math.max(smallReserveBytes, databaseBytes));

@@ -11,8 +11,8 @@ const lockFile = "millrace.lock";
 const waitMs = 250;
 
 /**
- * Locks a folder. The lock is one of the operating system, on an empty database next to the real one, so it ends
- * with the process in any case. A file with a process id would not.
+ * Locks a folder. The lock is held by the operating system, on an empty database next to the real one, so it ends
+ * whenever the process ends. A file that contains a process id would remain after a crash.
  *
  * @throws ServerError another server has locked the folder.
  */

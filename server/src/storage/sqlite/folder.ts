@@ -28,7 +28,7 @@ export function prepareFolder(folder: string): string {
       throw new Error("it is not a folder");
     }
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
-    narrowFolder(path);
+    restrictFolder(path);
     return path;
   } catch (cause) {
     throw new ServerError("DATA_DIR", `Failed to use ${path} as data folder: ${messageOf(cause)}`, {
@@ -53,12 +53,12 @@ function makeFolder(path: string): void {
  * Restricts the server's files in a data folder to their owner, regardless of the umask. SQLite gives its log the
  * same permissions as the database.
  */
-export function narrowFiles(path: string): void {
+export function restrictFiles(path: string): void {
   if (isWindows) {
     return;
   }
   for (const name of readdirSync(path).filter((entry) => serverFile.test(entry))) {
-    narrowFile(join(path, name));
+    restrictFile(join(path, name));
   }
 }
 
@@ -66,7 +66,7 @@ export function narrowFiles(path: string): void {
 const serverFile = /^(?:millrace\.|upload-|token\.key)/;
 const isWindows = process.platform === "win32";
 
-function narrowFolder(path: string): void {
+function restrictFolder(path: string): void {
   const permissions = statSync(path).mode & 0o777;
   if (isWindows || (permissions & othersPermissions) === 0) {
     return;
@@ -88,7 +88,7 @@ function narrowFolder(path: string): void {
   }
 }
 
-function narrowFile(path: string): void {
+function restrictFile(path: string): void {
   const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
   if ((mode & othersPermissions) !== 0) {
     chmodSync(path, mode & 0o700);

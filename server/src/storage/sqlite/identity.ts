@@ -1,20 +1,20 @@
 import type { Connection } from "./connection.ts";
 
-/** "MILL" in ASCII. It is in the header of each Millrace database, so that programs can recognize it. */
+/** The application id in the header of each Millrace database, by which programs recognize it: "MILL" in ASCII. */
 const applicationId = 0x4d_49_4c_4c;
 
-/** Tables that every version has. Databases from before the application id was written are recognized by them. */
+/** Tables that every version has. Databases of versions that wrote no application id are recognized by these tables. */
 const oldTables = ["settings", "projects", "runs", "payloads"];
 
 const readNumber = (db: Connection, pragma: string): number =>
   Number(db.prepare(`PRAGMA ${pragma}`).raw().all().flat()[0] ?? 0);
 
 /**
- * Must be called before anything is written.
+ * Checks that a database belongs to Millrace, or is new. Must be called before anything is written.
  *
  * @throws Error the database belongs to another program.
  */
-export function assertOurs(db: Connection): void {
+export function assertMillraceDatabase(db: Connection): void {
   const id = readNumber(db, "application_id");
   if (id === applicationId) {
     return;
@@ -33,7 +33,7 @@ export function assertOurs(db: Connection): void {
 }
 
 /** Sets the application id of a Millrace database, once. */
-export function markAsOurs(db: Connection): void {
+export function writeApplicationId(db: Connection): void {
   if (readNumber(db, "application_id") !== applicationId) {
     db.exec(`PRAGMA application_id = ${applicationId}`);
   }

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from "node:fs";
 
-/** State of the log of a server that did not close it. */
+/** State of the write-ahead log of a server that ended without closing the database. */
 export interface LogState {
   /** Whether there is no log, or nothing in it. */
   readonly isEmpty: boolean;
@@ -13,7 +13,7 @@ const frameHeaderBytes = 24;
 
 /**
  * Reads a write-ahead log as SQLite does for recovery: up to the first page whose checksum does not match all pages
- * before it. The pages after it that have the same salt were written, too, but SQLite will not read them.
+ * before it. Pages after it with the same salt were also written, but SQLite does not read them.
  */
 export function checkLog(databasePath: string): LogState {
   const file = openIfExists(`${databasePath}-wal`);
@@ -60,8 +60,8 @@ function readLog(file: number): LogState {
       checksum.add(frame, frameHeaderBytes, frame.length);
       isReadable = checksum.matches(frame.readUInt32BE(16), frame.readUInt32BE(20));
     }
-    // The frame of a commit's last page contains the size of the database. Pages without such a frame after them
-    // belong to no commit.
+    // The frame of a commit's last page contains the size of the database. Pages that no such frame follows belong to
+    // no commit.
     unreadablePages += isReadable ? 0 : 1;
     if (!isReadable && frame.readUInt32BE(4) > 0) {
       lostPages = unreadablePages;

@@ -6,7 +6,10 @@ export interface LogSyncOptions {
   readonly sync?: typeof fdatasync;
 }
 
-/** Half of the guaranteed time. The other half is left for a long commit and for the disk. */
+/**
+ * Half of the time within which commits are guaranteed to be on disk. The other half is left for a long commit and for
+ * the sync itself.
+ */
 const defaultDelayMs = 250;
 
 /**
@@ -14,8 +17,8 @@ const defaultDelayMs = 250;
  * them when the process ends, but not during a power failure. The sync runs on a thread of Node's pool, so that the
  * writer can continue.
  *
- * The log is opened with a descriptor of its own here. Closing it releases no lock of SQLite, because those are on
- * the other two files.
+ * This class opens the log with a file descriptor of its own. Closing it releases no lock of SQLite, because SQLite
+ * locks only the other two files.
  */
 export class LogSync {
   readonly #path: string;
@@ -66,7 +69,8 @@ export class LogSync {
     try {
       this.#fd ??= openSync(this.#path, "r+");
     } catch {
-      // There is no log, so nothing to sync; or no descriptor is available, and the next commit tries again.
+      // Either there is no log and so nothing to sync, or no file descriptor is available and the next commit tries
+      // again.
       this.#dirtySinceMs = undefined;
       return;
     }

@@ -12,24 +12,24 @@ export interface QueryLimit {
 }
 
 /**
- * Returns an SQL condition that is always true, and that ends its query beyond the limit. It belongs into a
- * statement that reads many rows; `rowNumber` must differ from row to row. The clock is read for one row in 64,
- * because the function costs 0.05 to 0.3 µs per call, and the test before it 0.03 µs. Rows are selected by a hash,
- * so that they are never all skipped by a regular pattern of rows.
+ * Returns an SQL condition that is always true, and that ends its query beyond the limit. Use it in statements that
+ * read many rows. `rowNumber` must differ from row to row. The clock is read for one row in 64, because calling the
+ * function costs 0.05 to 0.3 µs and deciding whether to call it 0.03 µs. A hash decides, so that no regular pattern of
+ * row numbers skips all calls.
  */
 export const withinDeadline = (rowNumber: string): string =>
   `(((${rowNumber}) * 40503 >> 7) & 63 OR within_deadline())`;
 
 /**
- * Like {@link withinDeadline}, but reads the clock for each row. For a statement that reads much data per row, such
+ * Like {@link withinDeadline}, but reads the clock for each row. Use it in statements that read much data per row, such
  * as payloads.
  */
 export const withinDeadlineEachTime = (rowNumber: string): string =>
   `(${rowNumber} IS NULL OR within_deadline())`;
 
 /**
- * Decides whether the query of a connection may continue. Deadlines of reads depend on it, because these engines
- * can't interrupt a query.
+ * Decides whether the query of a connection may continue. Deadlines of reads depend on this check, because the SQLite
+ * packages for Node can't interrupt a query.
  */
 export class QueryClock {
   #limit: QueryLimit | undefined;

@@ -1,4 +1,4 @@
-/** SQL that reads a text as bytes, because an engine may return a text only up to a NUL. */
+/** SQL that reads a text as bytes, because a SQLite package may return a text only up to its first NUL. */
 export const wholeText = (column: string): string => `CAST(${column} AS BLOB)`;
 
 /** The text of a column, also if it was read with {@link wholeText}. */
@@ -14,7 +14,7 @@ const isList = (value: unknown): value is readonly unknown[] => Array.isArray(va
 export const textOrNull = (value: unknown): string | null =>
   typeof value === "string" ? value : null;
 
-/** A placeholder of a statement for each value. */
+/** Returns the placeholders of a statement for a list of values. */
 export function marks(values: readonly unknown[]): string {
   return values.map(() => "?").join(", ");
 }

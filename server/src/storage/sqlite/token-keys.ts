@@ -13,7 +13,7 @@ import { join } from "node:path";
 import type { ShareToken } from "../share-token.ts";
 import type { Connection } from "./connection.ts";
 
-/** File in the data folder. The key in its first line encrypts, and the keys in all lines decrypt. */
+/** File in the data folder with one key per line. The first key encrypts, and every key can decrypt. */
 export const tokenKeyFile = "token.key";
 
 const algorithm = "aes-256-gcm";
@@ -29,8 +29,8 @@ export const digestToken = (token: string): string =>
   createHash("sha256").update(token).digest("base64url");
 
 /**
- * Encrypts the tokens of share links. A copy of the database then opens none of the links, while the server can
- * still show their URLs. Each token is bound to its row.
+ * Encrypts the tokens of share links. Someone with a copy of the database can then open none of the links, while the
+ * server can still show their URLs. A token can be decrypted only for the row that it was encrypted for.
  */
 export class TokenKeys {
   readonly #keys: readonly Buffer[];
@@ -39,12 +39,12 @@ export class TokenKeys {
     this.#keys = keys;
   }
 
-  /** For a database in memory: the key is lost with it. */
+  /** Creates a key for a database in memory, which is lost together with the database. */
   static random(): TokenKeys {
     return new TokenKeys([randomBytes(keyBytes)]);
   }
 
-  /** Reads the keys of a data folder. There are none if the file is missing. */
+  /** Reads the keys of a data folder. Without a key file, the result contains no key. */
   static read(folder: string): TokenKeys {
     return new TokenKeys(parseKeys(readKeyFile(folder)));
   }
@@ -53,14 +53,14 @@ export class TokenKeys {
   static prepare(folder: string): TokenKeys {
     const text = readKeyFile(folder);
     if (parseKeys(text).length === 0) {
-      // The existing text is not a key, but it may be of use, so it is kept below the new key.
+      // The existing text is not a key, but its owner may need it, so it is kept below the new key.
       writeKeyFile(folder, `${randomBytes(keyBytes).toString("base64url")}\n${text}`);
     }
     return TokenKeys.read(folder);
   }
 
   /** @param owner - identifies the row that contains the token. */
-  seal(token: string, owner: string): string {
+  encrypt(token: string, owner: string): string {
     const [key] = this.#keys;
     if (key === undefined) {
       throw new Error(`no key in ${tokenKeyFile}: restart the server, which creates one`);
@@ -71,8 +71,8 @@ export class TokenKeys {
     return Buffer.concat(parts).toString("base64url");
   }
 
-  /** Returns `undefined` if none of these keys sealed it for this row. */
-  open(sealed: string, owner: string): string | undefined {
+  /** Decrypts a token; `undefined` if none of the keys encrypted it for this row. */
+  decrypt(sealed: string, owner: string): string | undefined {
     const bytes = Buffer.from(sealed, "base64url");
     if (bytes.length < nonceBytes + tagBytes) {
       return undefined;
@@ -87,7 +87,7 @@ export class TokenKeys {
         const text = decipher.update(bytes.subarray(nonceBytes, -tagBytes));
         return Buffer.concat([text, decipher.final()]).toString();
       } catch {
-        // Sealed with another key: `final` rejects it.
+        // The token was encrypted with another key: `final` rejects it.
       }
     }
     return undefined;
@@ -124,11 +124,11 @@ function writeKeyFile(folder: string, text: string): void {
   renameSync(draft, path);
 }
 
-/** Defines SQL functions that seal and open tokens within a query. */
+/** Defines the SQL functions that hash, encrypt and decrypt tokens within a query. */
 export function defineTokenFunctions(db: Connection, keys: TokenKeys): void {
   db.define("token_digest", (token) => digestToken(String(token)));
-  db.define("seal_token", (token, owner) => keys.seal(String(token), String(owner)));
-  db.define("open_token", (sealed, owner) => keys.open(String(sealed), String(owner)) ?? "");
+  db.define("seal_token", (token, owner) => keys.encrypt(String(token), String(owner)));
+  db.define("open_token", (sealed, owner) => keys.decrypt(String(sealed), String(owner)) ?? "");
 }
 
 /**

@@ -1,7 +1,7 @@
 import { parseRows } from "./rows.ts";
 import type { Connection } from "./connection.ts";
 
-/** Pages that one step writes. It takes a few tens of milliseconds, during which other writes wait. */
+/** Number of pages that one step writes. A step takes a few tens of milliseconds, during which other writes wait. */
 const pagesPerStep = 64;
 
 /**

@@ -1,43 +1,45 @@
 import { lockTimeoutMs } from "./connection.ts";
 import type { Connection } from "./connection.ts";
 
-/** Milliseconds to wait for readers before the server ends. */
-const foldTimeoutMs = 1_000;
+/** Milliseconds that {@link checkpointAndTruncate} waits for readers. */
+const truncateTimeoutMs = 1_000;
 
 /** Pages after which the write-ahead log should be reused from its beginning: 64 MiB. */
 export const logPages = 4_096;
 
 /** Result of writing back a log. */
-export interface WrittenBack {
+export interface WriteBackResult {
   /** Number of pages in the log. */
   readonly pages: number;
   /** Whether all of them are in the database. */
-  readonly isWhole: boolean;
-  /** Whether many are missing, because a query still read an earlier state. */
+  readonly isComplete: boolean;
+  /** Whether many pages could not be written back, because a query was still reading an earlier state. */
   readonly isFarBehind?: boolean;
 }
 
 /**
- * Writes back what other connections are not using at the moment, without waiting for them. The rest stays in the
- * log.
+ * Writes back the pages that other connections are not using at the moment, without waiting for these connections. The
+ * remaining pages stay in the log.
  */
-export function writeBack(db: Connection): WrittenBack {
+export function writeBack(db: Connection): WriteBackResult {
   const rows = db.prepare("PRAGMA wal_checkpoint(PASSIVE)").raw().all() as readonly number[][];
   const [, pages = 0, written = 0] = rows[0] ?? [];
-  return { pages, isWhole: pages === written, isFarBehind: pages - written > fewPages };
+  return { pages, isComplete: pages === written, isFarBehind: pages - written > quickWritePages };
 }
 
 /**
- * Calls {@link writeBack} until few pages were added meanwhile. The log can then be reused after a moment between
- * two commits. Returns the last result.
+ * Calls `write` repeatedly, until only few pages were added to the log during the last call. The remaining pages can
+ * then be written back in a moment between two commits. Returns the last result.
  *
  * A log that was written back completely is left as it is: the next commit reuses it from its beginning.
  */
-export function catchUp(write: () => WrittenBack): WrittenBack {
+export function catchUp(write: () => WriteBackResult): WriteBackResult {
   let result = write();
   let previousPages = 0;
   const isBehind = (): boolean =>
-    !result.isWhole && result.pages >= logPages && result.pages - previousPages > fewPages;
+    !result.isComplete &&
+    result.pages >= logPages &&
+    result.pages - previousPages > quickWritePages;
   for (let attempt = 1; attempt < maxAttempts && isBehind(); attempt += 1) {
     previousPages = result.pages;
     result = write();
@@ -45,17 +47,17 @@ export function catchUp(write: () => WrittenBack): WrittenBack {
   return result;
 }
 
-/** Pages of 8 MiB. */
-const fewPages = 512;
+/** Number of pages that can be written back quickly: 8 MiB. */
+const quickWritePages = 512;
 
 const maxAttempts = 5;
 
 /**
- * Writes the log back and empties it. If other connections are still reading, does so as far as possible within a
- * second. For a connection that is closed next.
+ * Writes the log back and empties it, as far as other connections that still read allow it within a second. Call it
+ * before closing a connection.
  */
-export function foldLog(db: Connection): void {
-  db.exec(`PRAGMA busy_timeout = ${foldTimeoutMs}`);
+export function checkpointAndTruncate(db: Connection): void {
+  db.exec(`PRAGMA busy_timeout = ${truncateTimeoutMs}`);
   db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").raw().all();
 }
 

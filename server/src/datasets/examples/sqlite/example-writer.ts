@@ -12,7 +12,7 @@ import type {
 } from "../example.ts";
 import { LongWrite } from "../../../storage/long-write.ts";
 import type { DatasetWriteDependencies } from "../../dataset-writing.ts";
-import type { DatasetLedger } from "../../dataset-ledger.ts";
+import type { DatasetVersionTable } from "../../dataset-version-table.ts";
 import { changeExample } from "../example-change.ts";
 import type { ExampleIndex } from "./example-index.ts";
 import type { CurrentExample, ExampleTable } from "./example-table.ts";
@@ -22,15 +22,15 @@ import { VersionDraft } from "../../version-draft.ts";
 
 /** Writes examples. Each call creates one version of each dataset that it changes. */
 export class ExampleWriter implements ExampleWrites {
-  readonly #ledger: DatasetLedger;
+  readonly #ledger: DatasetVersionTable;
   readonly #keys: TenantKeyWriter;
   readonly #table: ExampleTable;
   readonly #index: ExampleIndex;
   readonly #schemas: SchemaProofs;
 
-  constructor({ ledger, table, index, schemas, keys }: DatasetWriteDependencies) {
+  constructor({ versions, table, index, schemas, keys }: DatasetWriteDependencies) {
     this.#keys = keys;
-    this.#ledger = ledger;
+    this.#ledger = versions;
     this.#table = table;
     this.#index = index;
     this.#schemas = schemas;
@@ -161,12 +161,8 @@ export class ExampleWriter implements ExampleWrites {
   }
 
   #beginVersion(dataset: Dataset, requestedMicros?: number): VersionDraft {
-    const { ledger, table, index } = {
-      ledger: this.#ledger,
-      table: this.#table,
-      index: this.#index,
-    };
-    return new VersionDraft({ dataset, ledger, table, index }, requestedMicros);
+    const tables = { versions: this.#ledger, table: this.#table, index: this.#index };
+    return new VersionDraft({ dataset, ...tables }, requestedMicros);
   }
 
   #finishVersions(

@@ -63,7 +63,7 @@ export class LargeExampleWriter implements LargeExampleWrites {
     datasetId: string,
     parts: readonly Packed<readonly ReceivedExample[]>[],
   ): LongWrite<ExamplesImported> {
-    const dataset = this.#dependencies.ledger.read(tenantId, datasetId);
+    const dataset = this.#dependencies.versions.read(tenantId, datasetId);
     return this.#begin((schemas, open) =>
       this.#import({ tenantId, dataset, parts, schemas, open }),
     );
@@ -89,7 +89,7 @@ export class LargeExampleWriter implements LargeExampleWrites {
     datasetId: string,
     { exampleIds, ...change }: SplitChange,
   ): LongWrite<readonly string[]> {
-    this.#dependencies.ledger.read(tenantId, datasetId);
+    this.#dependencies.versions.read(tenantId, datasetId);
     const parts = toParts([...new Set(exampleIds)]).map((ids) => () => {
       const current = this.#dependencies.table.findCurrent(tenantId, ids);
       return { current, changes: ids.map((id) => changeSplits(id, current.get(id), change)) };
@@ -109,7 +109,7 @@ export class LargeExampleWriter implements LargeExampleWrites {
     const dependencies = { tenantId, parts, datasetId: dataset.id, datasetUpdate };
     return this.#begin((schemas, open) =>
       withResult(this.#update({ ...dependencies, schemas, open }), () =>
-        this.#dependencies.ledger.read(tenantId, dataset.id),
+        this.#dependencies.versions.read(tenantId, dataset.id),
       ),
     );
   }
@@ -388,11 +388,11 @@ export class LargeExampleWriter implements LargeExampleWrites {
         `the examples belong to more than ${serverLimits.datasetsOfWrite} datasets; send fewer in one request`,
       );
     }
-    datasets.set(id, this.#dependencies.ledger.read(tenantId, id));
+    datasets.set(id, this.#dependencies.versions.read(tenantId, id));
   }
 
   #beginVersion(versions: Map<string, Version>, dataset: Dataset, requestedMicros?: number): void {
-    const micros = this.#dependencies.ledger.nextVersion(dataset, requestedMicros);
+    const micros = this.#dependencies.versions.nextVersion(dataset, requestedMicros);
     versions.set(dataset.id, { dataset, micros, added: 0 });
   }
 
@@ -402,7 +402,7 @@ export class LargeExampleWriter implements LargeExampleWrites {
     existing: Readonly<Record<string, ExampleTimes>>,
   ): Written {
     for (const { dataset, micros, added } of versions.values()) {
-      this.#dependencies.ledger.addVersion(dataset, micros, added);
+      this.#dependencies.versions.addVersion(dataset, micros, added);
     }
     const entries = [...datasets].map(([id, { name, versionMicros, createdMicros }]) => {
       const micros = versions.get(id)?.micros ?? versionMicros ?? createdMicros;

@@ -1,5 +1,5 @@
 import type { CheckedFilter } from "../../../filter/checker.ts";
-import { textsIn } from "../../../filter/compiler.ts";
+import { requiredTexts } from "../../../filter/compiler.ts";
 import type { Sql } from "../../../filter/sql.ts";
 import type { RunFilter } from "../../run-query.ts";
 import type { Conditions } from "../run-conditions.ts";
@@ -49,7 +49,7 @@ function lookupsOf(filter: CheckedFilter): readonly Sql[] {
     case "search":
       return [rowsThatMayContain(filter.text)].filter((rows) => rows !== undefined);
     case "comparison":
-      return textsIn([filter])
+      return requiredTexts([filter])
         .map((text) => rowsThatMayContain(text))
         .filter((rows) => rows !== undefined);
   }

@@ -10,7 +10,7 @@ import { openWriter } from "../../src/store/schema.ts";
 import { readDefaultTenantId } from "../../src/storage/sqlite/open-database.ts";
 import type { Connection } from "../../src/storage/sqlite/connection.ts";
 import { toRunJson } from "../../src/runs/serializers/run-json.ts";
-import type { WireObject } from "./store-desk.ts";
+import type { WireObject } from "./store-fixture.ts";
 
 /** Runs in an in-memory database on this thread: reader and writer of the engine without its threads. */
 export class FilterFixture {

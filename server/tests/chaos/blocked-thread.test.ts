@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { textOf } from "../support/dataset-desk.ts";
+import { textOf } from "../support/dataset-fixture.ts";
 import { hubTenants } from "../support/hub-tenants.ts";
 import type { HubTenants } from "../support/hub-tenants.ts";
 import { pollBeside, pollInfo, pollWrites } from "../support/info-poller.ts";

@@ -6,11 +6,14 @@ import { datasetSelection, parseDatasetRow } from "./dataset-row.ts";
 import { parseRows } from "../storage/sqlite/rows.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 
-/** How far a client may backdate a write, in microseconds: clients send the time at which they were called. */
-const backdateMicros = 60_000_000;
+/**
+ * Microseconds by which a client may backdate a write. Clients send the time at which they were called, which is before
+ * the request arrives.
+ */
+const maxBackdateMicros = 60_000_000;
 
 /** Finds datasets for the writers, and records their versions. */
-export class DatasetLedger {
+export class DatasetVersionTable {
   readonly #statements;
 
   constructor(db: Connection) {
@@ -63,7 +66,7 @@ export class DatasetLedger {
       requestedMicros !== undefined &&
       requestedMicros > last &&
       requestedMicros <= now &&
-      requestedMicros >= now - backdateMicros;
+      requestedMicros >= now - maxBackdateMicros;
     return canUseRequested ? requestedMicros : Math.max(now, last + 1);
   }
 

@@ -80,7 +80,7 @@ const defaultLimits: ContentLimits = {
  * full, so a cache miss loses nothing: a client that refers to evicted content receives an error and sends it
  * again.
  */
-export class ContentMemory {
+export class ContentCache {
   /** By tenant and trace, least recently used first. */
   readonly #traces = new Map<string, TraceContent>();
   readonly #limits: ContentLimits;

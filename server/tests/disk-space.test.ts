@@ -34,24 +34,24 @@ test.each([
   ["4 MiB on a small disk", 48 * mebibyte, 4],
   ["a 64th", gibibyte, 16],
   ["32 MiB at the most", 100 * gibibyte, 32],
-])("the reserve is %s", (_what, totalBytes, mebibytes) => {
+])("the reserve is %s", (_title, totalBytes, mebibytes) => {
   expect(reserveBytesOf({ totalBytes, freeBytes: 0 })).toBe(mebibytes * mebibyte);
 });
 
 test("a full disk accepts only deletions, reports that once, and accepts all writes again when space is free", async () => {
   const { disk, room, changes, warnings } = await openRoom(2 * gibibyte);
-  expect(room.refuse(small)).toBeUndefined();
+  expect(room.checkLoad(small)).toBeUndefined();
   disk.freeBytes = 20 * mebibyte;
   // A measurement of the free space is reused for a quarter of a second.
-  await expect.poll(() => room.refuse(small)?.status, { timeout: 5_000 }).toBe(503);
-  expect(room.refuse(small)).toMatchObject({
+  await expect.poll(() => room.checkLoad(small)?.status, { timeout: 5_000 }).toBe(503);
+  expect(room.checkLoad(small)).toMatchObject({
     retryAfterSeconds: 10,
     message: expect.stringContaining("20.0 MiB are free") as string,
   });
   expect(changes).toEqual([room.reason]);
   disk.freeBytes = 90 * mebibyte;
-  room.takeReserve();
-  expect(room.refuse(small)).toBeUndefined();
+  room.restoreReserve();
+  expect(room.checkLoad(small)).toBeUndefined();
   expect(changes).toEqual([expect.any(String), undefined]);
   expect(warnings).toHaveBeenCalledTimes(2);
 });
@@ -70,7 +70,7 @@ test("what the log will add to the database counts as used, and a checkpoint run
   db.exec("CREATE TABLE t (b BLOB); INSERT INTO t VALUES (zeroblob(20000000))");
   expect(statSync(path).size).toBe(sizeBefore);
   disk.freeBytes = 50 * mebibyte;
-  expect(room.refuse(noLoad)).toBeUndefined();
+  expect(room.checkLoad(noLoad)).toBeUndefined();
   expect(statSync(path).size).toBeGreaterThan(20_000_000);
 });
 
@@ -84,25 +84,25 @@ test("free pages in the database count as space: half of the reserve then serves
   disk.freeBytes = 0;
   await expect.poll(() => room.reason, { timeout: 5_000 }).toBeDefined();
   db.exec("DELETE FROM t");
-  room.takeReserve();
+  room.restoreReserve();
   expect(reserve.bytes).toBe(16 * mebibyte);
-  expect(room.refuse(small)?.status).toBe(503);
+  expect(room.checkLoad(small)?.status).toBe(503);
   // The space that the reserve released is free now.
   disk.freeBytes = 16 * mebibyte;
-  room.takeReserve();
-  expect(room.refuse(small)).toBeUndefined();
+  room.restoreReserve();
+  expect(room.checkLoad(small)).toBeUndefined();
   expect(statSync(path).size).toBeGreaterThan(100_000_000);
 });
 
 test("a write that is too large for the free space is refused, and so are all others until it would fit", async () => {
   const { disk, room } = await openRoom(200 * mebibyte);
   const large = { bytes: 150 * mebibyte, rows: 10 };
-  expect(room.refuse(small)).toBeUndefined();
-  expect(room.refuse(large)?.status).toBe(503);
-  expect(room.refuse(small)?.status).toBe(503);
+  expect(room.checkLoad(small)).toBeUndefined();
+  expect(room.checkLoad(large)?.status).toBe(503);
+  expect(room.checkLoad(small)?.status).toBe(503);
   disk.freeBytes = 500 * mebibyte;
-  room.takeReserve();
-  expect(room.refuse(large)).toBeUndefined();
+  room.restoreReserve();
+  expect(room.checkLoad(large)).toBeUndefined();
 });
 
 test("a disk-full error of SQLite makes the store read-only even if the disk reports free space", async () => {
@@ -122,10 +122,10 @@ test("a disk-full error of SQLite makes the store read-only even if the disk rep
   }
   expect(room.isFull(new Error("another"), small)).toBe(false);
   expect(room.isFull(failures[0], small)).toBe(true);
-  expect(room.refuse(small)?.status).toBe(503);
+  expect(room.checkLoad(small)?.status).toBe(503);
   expect(room.failure()).toMatchObject({ status: 503, retryAfterSeconds: 10 });
   // A deletion still gets the reserve.
-  expect([room.giveReserve(), room.giveReserve()]).toEqual([true, false]);
+  expect([room.releaseReserve(), room.releaseReserve()]).toEqual([true, false]);
 });
 
 test("the reserve can be released in parts, and can't be compressed by a file system", async () => {

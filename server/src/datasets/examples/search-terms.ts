@@ -1,5 +1,5 @@
-/** The search terms of a value: the distinct words of all strings and numbers in it, up to `limit`. */
-export function wordsOf(value: unknown, limit: number): readonly string[] {
+/** Returns the search terms of a value: the distinct words of all strings and numbers in it, up to `limit`. */
+export function extractSearchTerms(value: unknown, limit: number): readonly string[] {
   const words = new Set<string>();
   for (const text of leavesOf(value)) {
     for (const [word] of text.matchAll(/[\p{L}\p{N}\p{M}]+/gu)) {
@@ -29,5 +29,5 @@ function* leavesOf(value: unknown): Generator<string> {
   }
 }
 
-/** Number of members of one object or list to read. */
+/** Maximum number of members of one object or list that are read. */
 const maxMembers = 10_000;

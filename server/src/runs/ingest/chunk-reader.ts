@@ -10,13 +10,13 @@ import {
 } from "millrace/model";
 import { RequestError } from "../../model/errors.ts";
 import { serverLimits } from "../../model/options.ts";
-import { ChunkError } from "./content-memory.ts";
-import type { ContentMemory, ReceivedList, TraceContent } from "./content-memory.ts";
+import { ChunkError } from "./content-cache.ts";
+import type { ContentCache, ReceivedList, TraceContent } from "./content-cache.ts";
 import type { Part } from "../../bodies/multipart-parser.ts";
 
 /** The cache of received content, and the tenant whose content a request may refer to. */
 export interface TenantContent {
-  readonly content: ContentMemory;
+  readonly content: ContentCache;
   readonly tenantId: string;
 }
 
@@ -29,7 +29,7 @@ const openBracket = Buffer.from("[");
  * Joins the fields of one request that were sent in chunks (`model/options/content-deduplication`), within one size
  * limit for all of them.
  */
-export class PieceReader {
+export class ChunkReader {
   readonly #source: TenantContent | undefined;
   /** Bytes that the joined fields of this request may still have. */
   #remainingBytes: number = serverLimits.bodyBytesMax;

@@ -6,7 +6,7 @@ import type { MessagePort } from "node:worker_threads";
  * collector, arriving bodies would fill the memory until a full collection, several times a second. A chunk that
  * shares its memory with others is not released.
  */
-export function releasePieces(chunks: readonly Buffer[]): void {
+export function releaseChunks(chunks: readonly Buffer[]): void {
   for (const { buffer, length } of chunks) {
     if (buffer instanceof ArrayBuffer && length > 0 && buffer.byteLength === length) {
       try {

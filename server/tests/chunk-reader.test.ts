@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { listDigest, emptyListDigest, chunkCode, chunksType, textDigest } from "millrace/model";
 import { expect, test } from "vitest";
-import { ContentMemory } from "../src/runs/ingest/content-memory.ts";
-import { PieceReader } from "../src/runs/ingest/piece-reader.ts";
+import { ContentCache } from "../src/runs/ingest/content-cache.ts";
+import { ChunkReader } from "../src/runs/ingest/chunk-reader.ts";
 import { MultipartBatch } from "../src/runs/ingest/multipart-batch.ts";
 import type { Part } from "../src/bodies/multipart-parser.ts";
 import { RequestError } from "../src/model/errors.ts";
@@ -21,16 +21,16 @@ function text(code: number, content: string): Buffer {
 const named = (code: number, digest: string): Buffer =>
   Buffer.concat([Buffer.from([code]), Buffer.from(digest, "latin1")]);
 const digestOf = (content: string): string => textDigest(Buffer.from(content));
-const inPieces = (...pieces: readonly Buffer[]): Part => ({
+const inChunks = (...chunks: readonly Buffer[]): Part => ({
   name: "post.id.inputs",
   contentType: `${chunksType}; length=1`,
-  bytes: Buffer.concat(pieces),
+  bytes: Buffer.concat(chunks),
   fault: undefined,
 });
-const readerOf = (content = new ContentMemory()): PieceReader =>
-  new PieceReader({ content, tenantId: "t" });
-const joined = (reader: PieceReader, ...pieces: readonly Buffer[]): string => {
-  const { bytes, fault } = reader.joinPart(inPieces(...pieces), traceId);
+const readerOf = (content = new ContentCache()): ChunkReader =>
+  new ChunkReader({ content, tenantId: "t" });
+const joined = (reader: ChunkReader, ...chunks: readonly Buffer[]): string => {
+  const { bytes, fault } = reader.joinPart(inChunks(...chunks), traceId);
   return fault ?? bytes.toString();
 };
 
@@ -70,7 +70,7 @@ test.each([
     refers,
   ],
   ["an unknown code", [Buffer.from([7])], "has an unknown chunk code at byte 0"],
-  ["an item of no list", [text(chunkCode.item, "1")], "has an unknown chunk code at byte 0"],
+  ["an item outside of a list", [text(chunkCode.item, "1")], "has an unknown chunk code at byte 0"],
   ["a length without its text", [text(chunkCode.text, "12").subarray(0, 6)], "ends within a chunk"],
   ["half a length", [Buffer.from([chunkCode.text, 1, 0])], "ends within a chunk"],
   ["half a digest", [named(chunkCode.reference, "012345")], "ends within a chunk"],
@@ -79,29 +79,29 @@ test.each([
     [Buffer.from([chunkCode.text, 255, 255, 255, 255, 1])],
     "ends within a chunk",
   ],
-])("%s rejects only its part, with the reason", (_title, pieces, reason) => {
-  expect(joined(readerOf(), ...pieces)).toBe(reason);
+])("%s rejects only its part, with the reason", (_title, chunks, reason) => {
+  expect(joined(readerOf(), ...chunks)).toBe(reason);
 });
 
 test("chunks are rejected if their run names no trace, or nothing is cached", () => {
-  const part = inPieces(text(chunkCode.text, "{}"));
+  const part = inChunks(text(chunkCode.text, "{}"));
   const said = (id: unknown): string | undefined => readerOf().joinPart(part, () => id).fault;
   const reason = "is sent in chunks, but no earlier part has the run's trace_id";
   expect([null, 1, "no id", undefined].map(said)).toEqual([reason, reason, reason, reason]);
-  expect(new PieceReader(undefined).joinPart(part, traceId).fault).toBe(
+  expect(new ChunkReader(undefined).joinPart(part, traceId).fault).toBe(
     "is sent in chunks, which this endpoint does not accept",
   );
 });
 
 test("a run with invalid chunks is rejected, and its neighbors are stored", () => {
-  const content = new ContentMemory();
+  const content = new ContentCache();
   const batch = new MultipartBatch(undefined, { content, tenantId: "t" });
   const runs = [wireRun(), wireRun(), wireRun()];
   for (const [index, run] of runs.entries()) {
     const bytes = Buffer.from(JSON.stringify(run));
     batch.add({ name: `post.${run.id}`, contentType: "application/json", bytes, fault: undefined });
-    const pieces = index === 1 ? named(chunkCode.reference, "0123456789abcdef") : text(0x54, "{}");
-    batch.add({ ...inPieces(pieces), name: `post.${run.id}.inputs` });
+    const chunks = index === 1 ? named(chunkCode.reference, "0123456789abcdef") : text(0x54, "{}");
+    batch.add({ ...inChunks(chunks), name: `post.${run.id}.inputs` });
   }
   const { batch: taken, rejected } = batch.build();
   expect(taken.records.map(({ id }) => id)).toEqual([runs[0]!.id, runs[2]!.id]);
@@ -134,10 +134,10 @@ test("few bytes that expand to many are rejected early: all fields of a request 
 
 test("the cache is limited per trace and in total; the oldest content is dropped", () => {
   const kept = (letter: string): string => JSON.stringify(letter.repeat(1_000));
-  const content = new ContentMemory({ traceBytes: 3_000, allBytes: 5_000 });
+  const content = new ContentCache({ traceBytes: 3_000, allBytes: 5_000 });
   const [first, second, third] = [randomUUID(), randomUUID(), randomUUID()];
-  const send = (trace: string, ...pieces: readonly Buffer[]): string | undefined =>
-    readerOf(content).joinPart(inPieces(...pieces), () => trace).fault;
+  const send = (trace: string, ...chunks: readonly Buffer[]): string | undefined =>
+    readerOf(content).joinPart(inChunks(...chunks), () => trace).fault;
   const define = (letter: string): Buffer => text(chunkCode.remembered, kept(letter));
   const name = (letter: string): Buffer => named(chunkCode.reference, digestOf(kept(letter)));
   expect(send(first, define("a"), define("b"))).toBeUndefined();

@@ -1,7 +1,7 @@
 import type { Encoding } from "./decode.ts";
 import { rpcStatus, traceResponse } from "./proto-types.ts";
 
-/** A response has the content type of the request. */
+/** Content types by encoding. A response has the content type of its request. */
 export const contentTypes: Readonly<Record<Encoding, string>> = {
   json: "application/json",
   protobuf: "application/x-protobuf",

@@ -1,4 +1,4 @@
-/** Longer JSON is copied as bytes. */
+/** Maximum size of JSON that is concatenated as text. Longer JSON is copied as bytes. */
 const maxShortBytes = 1_024;
 
 const nullBytes = Buffer.from("null");
@@ -8,7 +8,7 @@ const nullJson = "null";
  * Builds JSON from texts, and from bytes that are JSON already. Short values are concatenated as text, which is
  * faster than copying many small buffers.
  */
-export class JsonPieces {
+export class JsonBuilder {
   readonly #buffers: Buffer[] = [];
   #text = "";
 

@@ -23,7 +23,7 @@ interface WriterSchema {
  * Writes the JSON of responses from the schemas that also describe them in /openapi.json. Each schema is compiled when
  * it is first needed: there are about a hundred, and the server needs none of them to start.
  */
-export function writeLazily(): FastifySerializerCompiler<FastifySchema> {
+export function createSerializerCompiler(): FastifySerializerCompiler<FastifySchema> {
   return ({ schema }) => {
     let write: ((value: unknown) => string) | undefined;
     return (value: unknown) => {
@@ -61,7 +61,7 @@ function toWriterSchema({ anyOf, ...schema }: JsonSchema): WriterSchema {
   }
 }
 
-/** Without `required`: rows of older versions may lack members, and a response without one must not fail. */
+/** Leaves out `required`: rows of older versions may lack members, and a response that lacks one must not fail. */
 function toWriterSchemaOfObject({ properties, additionalProperties }: JsonSchema): WriterSchema {
   if (properties === undefined) {
     return {};

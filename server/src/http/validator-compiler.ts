@@ -12,7 +12,7 @@ interface Check {
  * Validates bodies. Each schema is compiled when it is first needed: there are about a hundred, and the server
  * needs none of them to start. Query strings are documented by their schemas and parsed by the handlers.
  */
-export function checkLazily(): FastifySchemaCompiler<FastifySchema> {
+export function createValidatorCompiler(): FastifySchemaCompiler<FastifySchema> {
   // Values are not converted: null is not a string, and "5" is not a number.
   const ajv = new Ajv({ coerceTypes: false, removeAdditional: false, addUsedSchema: false });
   return ({ schema, httpPart }) => {

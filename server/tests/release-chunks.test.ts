@@ -1,6 +1,6 @@
 import { markAsUntransferable } from "node:worker_threads";
 import { describe, expect, test } from "vitest";
-import { releasePieces } from "../src/bodies/release-pieces.ts";
+import { releaseChunks } from "../src/bodies/release-chunks.ts";
 import { takeBatch } from "../src/runs/ingest/parse-batch.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
@@ -16,18 +16,18 @@ describe("the memory of a body's chunks", () => {
     const pieces = [pieceOf("a".repeat(70_000)), pieceOf("b"), Buffer.from(new ArrayBuffer(0))];
     const memory = new ArrayBuffer(100);
     const parts = [Buffer.from(memory, 0, 99), Buffer.from(memory, 1)];
-    releasePieces([...pieces, ...parts]);
+    releaseChunks([...pieces, ...parts]);
     expect(pieces.map(({ length }) => length)).toEqual([0, 0, 0]);
     expect(pieces.map(({ buffer }) => buffer.byteLength)).toEqual([0, 0, 0]);
     expect(parts.map(({ length }) => length)).toEqual([99, 99]);
-    releasePieces(pieces);
+    releaseChunks(pieces);
   });
 
   test("stays if it can't be transferred, and that of the others is freed", () => {
     const piece = pieceOf("kept");
     markAsUntransferable(piece.buffer);
     const other = pieceOf("gone");
-    releasePieces([piece, other]);
+    releaseChunks([piece, other]);
     expect([piece.toString(), other.length]).toEqual(["kept", 0]);
   });
 

@@ -2,10 +2,10 @@ import { Type } from "typebox";
 import type { TSchema } from "typebox";
 import { expect, test } from "vitest";
 import { AnyObject, Id, List, Members, Nullable, OneOf } from "../src/http/schema-parts.ts";
-import { writeLazily } from "../src/http/write-lazily.ts";
+import { createSerializerCompiler } from "../src/http/serializer-compiler.ts";
 
 const write = (schema: TSchema, value: unknown): string =>
-  writeLazily()({ schema, method: "GET", url: "/" })(value);
+  createSerializerCompiler()({ schema, method: "GET", url: "/" })(value);
 
 const names = ["line\nbreak", "__proto__", 'quote"', "\u2028", ""];
 const anyMembers = Object.fromEntries(names.map((name) => [name, 1]));

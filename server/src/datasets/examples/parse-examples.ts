@@ -77,7 +77,7 @@ export function parseExamplesTask(task: ExamplesTask, body: Buffer): ParsedExamp
   if (operation === "update") {
     const changes = readChanges(parsedBody);
     const sizeOf = ({ inputs, outputs, metadata, attachments }: ExampleChange): number =>
-      sizesOf([inputs, outputs, metadata]) + filesOf(attachments);
+      charsOf([inputs, outputs, metadata]) + fileBytesOf(attachments);
     return { parts: toParts(changes, sizeOf), count: changes.length, needsRun: false };
   }
   const received = readExamples(parsedBody);
@@ -109,7 +109,7 @@ export function parseImport(datasetId: string, body: Buffer): ParsedImport {
   return { parts: toParts(received, sizeOfReceived), rows, rejected };
 }
 
-/** Drops ids, so that each import creates new examples: the same file may be imported twice. */
+/** Parses a row without its ids, so that each import creates new examples: the same file may be imported twice. */
 function parseRow(json: Buffer, datasetId: string): ReceivedExample {
   const members = new Map(readMembers(json, "the row"));
   for (const name of ["id", "dataset_id", "source_run_id", "use_source_run_io"]) {
@@ -119,16 +119,16 @@ function parseRow(json: Buffer, datasetId: string): ReceivedExample {
 }
 
 const sizeOfReceived = ({ draft }: ReceivedExample): number =>
-  sizesOf([draft.inputs, draft.outputs, draft.metadata]) + filesOf(draft.attachments);
+  charsOf([draft.inputs, draft.outputs, draft.metadata]) + fileBytesOf(draft.attachments);
 
 /** Whether content of an example must be copied from a run. */
 export const needsRun = ({ draft, useSourceRunIo }: ReceivedExample): boolean =>
   useSourceRunIo || draft.runAttachments !== undefined;
 
-const sizesOf = (texts: readonly (string | null | undefined)[]): number =>
+const charsOf = (texts: readonly (string | null | undefined)[]): number =>
   texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
 
-const filesOf = (files: ExampleDraft["attachments"] = []): number =>
+const fileBytesOf = (files: ExampleDraft["attachments"] = []): number =>
   files.reduce((sum, { bytes }) => sum + bytes.length, 0);
 
 function toParts<Item>(
@@ -151,9 +151,9 @@ function toParts<Item>(
 }
 
 /** Serializes the response to a large write. */
-export function serializeResponse({ form, parts, written }: ExampleResponseTask): Buffer {
+export function serializeResponse({ responseForm, parts, written }: ExampleResponseTask): Buffer {
   const result = unpack(written);
-  if (form === "list") {
+  if (responseForm === "list") {
     const drafts = parts.flatMap((part) => unpack(part as Packed<readonly ReceivedExample[]>));
     return toListJson(
       drafts.map(({ draft }) => draft),
@@ -163,7 +163,7 @@ export function serializeResponse({ form, parts, written }: ExampleResponseTask)
   const ids = parts.flatMap((part: Packed<readonly (ReceivedExample | ExampleChange)[]>) =>
     unpack(part).map((item) => ("draft" in item ? item.draft : item).id),
   );
-  const response = form === "created" ? toCreated(ids, result) : toWritten(ids, result);
+  const response = responseForm === "created" ? toCreated(ids, result) : toWritten(ids, result);
   return Buffer.from(JSON.stringify(response));
 }
 
@@ -181,7 +181,7 @@ export function toListJson(
   return toJsonList(drafts.map((draft) => toExampleJson(toExample(draft), view)));
 }
 
-/** What was written, and the version that contains it. */
+/** Serializes the ids of written examples, and the time of the version that contains them. */
 export function toWritten(
   ids: readonly string[],
   { datasets }: ExamplesWritten,
@@ -191,8 +191,8 @@ export function toWritten(
 }
 
 /**
- * As {@link toWritten}, plus `existing_count`, a member of this server: it tells a client that repeats a request how
- * many of the examples already existed.
+ * Like {@link toWritten}, with `existing_count`, a member that only this server returns: when a client repeats a
+ * request, it is the number of examples that already existed.
  */
 export function toCreated(
   ids: readonly string[],

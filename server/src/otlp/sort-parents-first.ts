@@ -1,7 +1,7 @@
 import type { Span } from "./span.ts";
 
 /** Sorts spans so that parents precede their children. Clients send spans in the order in which they ended. */
-export function parentsFirst(spans: readonly Span[]): readonly Span[] {
+export function sortParentsFirst(spans: readonly Span[]): readonly Span[] {
   const byId = new Map(spans.map((span) => [keyOf(span.traceId, span.spanId), span]));
   const sorted = new Set<Span>();
   for (const span of spans) {

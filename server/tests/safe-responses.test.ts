@@ -6,7 +6,7 @@ import { gzipSync } from "node:zlib";
 import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 import { startServer } from "@millrace/server";
-import { answerBrokenRequest } from "../src/http/safe-headers.ts";
+import { sendParserError } from "../src/http/safe-headers.ts";
 import { JsonBoundsCheck } from "../src/bodies/json-bounds.ts";
 import { call, runOwnServer, runServer, textOf } from "./support/running-server.ts";
 
@@ -40,16 +40,16 @@ test("every response has the headers that keep browsers from guessing, storing a
   expect([refused.status, Object.fromEntries(refused.headers)]).toMatchObject([403, safe]);
 });
 
-test("responses of Node's parser, or of Node itself, have them too", async () => {
+test("responses of Node's parser, or of Node itself, have the same headers", async () => {
   const server = await runOwnServer();
   const refusals: readonly (readonly [what: string, status: number, bytes: string])[] = [
-    ["no request of HTTP", 400, "NONSENSE\r\n\r\n"],
+    ["bytes that are not HTTP", 400, "NONSENSE\r\n\r\n"],
     ["without a Host", 400, "GET /info HTTP/1.1\r\nconnection: close\r\n\r\n"],
     ["of headers that are too long", 431, `GET /info HTTP/1.1\r\nx: ${"x".repeat(40_000)}\r\n\r\n`],
     ["of two lengths", 400, "GET /info HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n"],
     ["of an unknown version", 400, "GET /info HTTP/3.9\r\nhost: localhost\r\n\r\n"],
     [
-      "that expects the unknown",
+      "with an unknown expectation",
       417,
       "GET /info HTTP/1.1\r\nhost: localhost\r\nexpect: wonders\r\n\r\n",
     ],
@@ -62,9 +62,9 @@ test("responses of Node's parser, or of Node itself, have them too", async () =>
   }
 });
 
-test("a response to headers that arrive too slowly has them too", () => {
+test("a response to request headers that arrive too slowly has the same headers", () => {
   const socket = new PassThrough();
-  answerBrokenRequest(
+  sendParserError(
     Object.assign(new Error("late"), { code: "ERR_HTTP_REQUEST_TIMEOUT" }),
     socket as unknown as Socket,
   );
@@ -73,7 +73,7 @@ test("a response to headers that arrive too slowly has them too", () => {
   expectSafe(response);
 });
 
-test("a response while the server closes has them too", async () => {
+test("a response while the server closes has the same headers", async () => {
   const server = await startServer({ port: 0, dataDir: ":memory:" });
   const bytes = "GET /sessions HTTP/1.1\r\nhost: localhost\r\n";
   const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
@@ -92,8 +92,8 @@ test("a response while the server closes has them too", async () => {
     );
   await expect.poll(refuses, { interval: 5 }).toBe(true);
   let answer = "";
-  socket.setEncoding("utf8").on("data", (piece: string) => {
-    answer += piece;
+  socket.setEncoding("utf8").on("data", (chunk: string) => {
+    answer += chunk;
   });
   socket.write("\r\n");
   await once(socket, "end");
@@ -103,7 +103,7 @@ test("a response while the server closes has them too", async () => {
   expectSafe(answer);
 });
 
-test("the live feed has them, and files of the UI and 404 responses set how long they are cached", async () => {
+test("the live feed has the same headers, and files of the UI and 404 responses set how long they are cached", async () => {
   const server = await runServer();
   const ended = new AbortController();
   onTestFinished(() => ended.abort());
@@ -147,8 +147,8 @@ test("a body with too large a Content-Length is rejected at once, and the connec
     `POST /runs/batch HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${size}\r\n\r\n{"post":[`,
   );
   let text = "";
-  socket.setEncoding("utf8").on("data", (piece: string) => {
-    text += piece;
+  socket.setEncoding("utf8").on("data", (chunk: string) => {
+    text += chunk;
   });
   // The server ends its side although most of the body was never sent.
   await once(socket, "end");
@@ -215,8 +215,8 @@ async function exchange(url: string, bytes: string): Promise<string> {
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   onTestFinished(() => void socket.destroy());
   let text = "";
-  socket.setEncoding("utf8").on("data", (piece: string) => {
-    text += piece;
+  socket.setEncoding("utf8").on("data", (chunk: string) => {
+    text += chunk;
   });
   socket.write(bytes);
   await once(socket, "end");

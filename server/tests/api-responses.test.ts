@@ -5,7 +5,7 @@ import { openTemporaryStore } from "../dist/store/sqlite-store.js";
 import { DescribedApi } from "./support/described-api.ts";
 import type { ApiDocument } from "./support/described-api.ts";
 import { call } from "./support/running-server.ts";
-import { makeNames, tell } from "./support/tenant-story.ts";
+import { createNames, createResources } from "./support/tenant-story.ts";
 import type { SendRequest } from "./support/tenant-story.ts";
 import { callEverything } from "./support/whole-api-story.ts";
 
@@ -54,7 +54,7 @@ async function callAll() {
     }
     return answer;
   };
-  const names = await tell(ask, { ...makeNames(), owner: "-" }, "mark");
+  const names = await createResources(ask, { ...createNames(), owner: "-" }, "mark");
   await callEverything(ask, names);
   return { api, faults, changed };
 }

@@ -36,7 +36,7 @@ const functions: readonly FilterFunction[] = [
  * The functions, and the fields of a table, as data for completion in the UI. Their descriptions are also in the
  * documentation.
  */
-export const filterWords = (fields: FieldTable): FilterLanguage => ({
+export const describeFilterLanguage = (fields: FieldTable): FilterLanguage => ({
   functions,
   fields: [...fields.values()].map(({ name, type, choices = [], nullable, words = null, doc }) => ({
     name,

@@ -1,0 +1,11 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { serverLimits } from "../model/options.ts";
+
+/**
+ * Disables the idle timeout of the connection until the response is sent. Handlers that work for a long time without
+ * sending anything call it.
+ */
+export function disableIdleTimeout({ raw: { socket } }: FastifyRequest, reply: FastifyReply): void {
+  socket.setTimeout(0);
+  reply.raw.once("close", () => socket.setTimeout(serverLimits.idleSocketMs));
+}
