@@ -28,10 +28,7 @@ const slowest = [
   "tests/workers/pool.test.ts",
 ];
 
-/**
- * Starts the slowest files of each project first, and components last: a process that loads imports once is replaced when
- * the next file needs another environment. The others keep vitest's order, by size or by the time that they took before.
- */
+/** Starts the slowest files of each project first. The others keep vitest's order, by size or by the time they last took. */
 class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     // oxlint-disable-next-line unicorn/no-array-sort -- it is the sequencer's method
@@ -45,12 +42,8 @@ class SlowestFirst extends BaseSequencer {
   }
 }
 
-const placeOf = ({ moduleId }: TestSpecification): number => {
-  if (moduleId.endsWith(".tsx")) {
-    return 2;
-  }
-  return slowest.some((path) => moduleId.endsWith(path)) ? 0 : 1;
-};
+const placeOf = ({ moduleId }: TestSpecification): number =>
+  slowest.some((path) => moduleId.endsWith(path)) ? 0 : 1;
 
 /**
  * For test files that share a process, which loads imports once: for most files that takes longer than the tests. A setup
@@ -96,8 +89,8 @@ export default defineConfig({
       : ["default"],
     projects: [
       project("unit", { ...shared, include: unit }),
+      // Isolated: the client counts and warns once per process.
       project("integration", {
-        ...shared,
         include: ["tests/**/*.test.ts", "web/tests/**/*.test.tsx"],
         exclude: [...configDefaults.exclude, ...unit, ...chaos, ...consumer],
       }),

@@ -7,10 +7,7 @@ import { afterAll, beforeAll, expect, vi } from "vitest";
  */
 const readSharedState = () => ({
   variables: { ...process.env },
-  // React's test library sets that flag around each of its calls, and the same in every file.
-  globals: Object.getOwnPropertyNames(globalThis)
-    .filter((name) => name !== "IS_REACT_ACT_ENVIRONMENT")
-    .toSorted(),
+  globals: Object.getOwnPropertyNames(globalThis).toSorted(),
   folder: process.cwd(),
   umask: process.umask(),
   hasFakeTimers: vi.isFakeTimers(),

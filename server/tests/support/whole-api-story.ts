@@ -172,8 +172,8 @@ async function readProjects(send: SendRequest, { experiment, project }: Names): 
 
 async function callViews(send: SendRequest, path: string): Promise<void> {
   const body = { display_name: "v", description: "d", filter_string: 'eq(name, "x")' };
-  const { json } = await send(`POST ${path}`, { body });
-  const view = `${path}/${textOf(json["id"])}`;
+  const created = await send(`POST ${path}`, { body });
+  const view = `${path}/${textOf(created.json["id"])}`;
   await send(`GET ${path}`);
   await send(`GET ${view}`);
   await send(`PATCH ${view}`, { body: { filter_string: "" } });
