@@ -3,7 +3,8 @@ import type { MessagePort } from "node:worker_threads";
 import { openCheckpointer } from "./storage/sqlite/open-database.ts";
 import { catchUp, writeBack } from "./storage/sqlite/write-ahead-log.ts";
 
-// Runs a checkpoint of the write-ahead log when the writer thread requests it, on its own connection.
+// A thread that runs a checkpoint of the write-ahead log on its own connection, each time the writer thread requests
+// one.
 
 if (parentPort !== null) {
   start(parentPort, String(workerData));

@@ -52,9 +52,9 @@ export const readInfo = ({
     gzip_body_enabled: true,
     zstd_compression_enabled: hasZstd,
     dataset_examples_multipart_enabled: true,
-    // Millrace only: SDK clients may report their counters.
+    // Only Millrace servers have this flag: SDK clients may report their counters.
     millrace_sender_stats: true,
-    // Millrace only: payload fields may be sent as deduplicated chunks.
+    // Only Millrace servers have this flag: payload fields may be sent as deduplicated chunks.
     millrace_repeated_content: true,
     examples_check_enabled: true,
     examples_after_enabled: true,

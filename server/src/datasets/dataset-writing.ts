@@ -6,7 +6,8 @@ import type { Connection } from "../storage/sqlite/connection.ts";
 import type { TenantKeyWriter } from "../storage/sqlite/tenant-keys.ts";
 
 /**
- * Shared dependencies of the classes that write datasets and examples. One per connection, because it allocates keys.
+ * Shared dependencies of the classes that write datasets and examples. Create one instance per connection, because it
+ * assigns the keys of new rows.
  */
 export interface DatasetWriteDependencies {
   readonly db: Connection;

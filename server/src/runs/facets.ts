@@ -11,7 +11,7 @@ export const anyFacet = "*";
 /** Microseconds of one block of time. */
 export const blockMicros = 100_000;
 
-/** Longer names, types, tags, keys and values have no facet. */
+/** Maximum length of a name, type, tag, key or value that has a facet. */
 const maxFacetChars = 200;
 
 /** A run with more facets gets {@link anyFacet} instead. */

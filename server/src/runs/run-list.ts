@@ -26,7 +26,7 @@ export interface RunSearch {
   readonly parts?: ReadonlySet<RunPart>;
 }
 
-/** The runs that one search step found, in some form, and the position that it reached. */
+/** The runs that one search step found, as the type parameter defines, and the position that the step reached. */
 export interface SearchSlice<Run> {
   readonly runs: readonly Run[];
   /** Where the next step continues; absent at the end of the list. */

@@ -19,7 +19,7 @@ const Name = Type.String({ maxLength: 200 });
 export const keyBody = Type.Object({ name: Name, tenant_id: Maybe(Type.String()) });
 export type KeyBody = Static<typeof keyBody>;
 
-/** Body of `POST /ui/tenants`: creates a tenant. */
+/** Body of `POST /ui/tenants`. */
 export const tenantBody = Type.Object({
   handle: Type.String({ maxLength: 64 }),
   display_name: Maybe(Name),
@@ -110,7 +110,7 @@ export async function listTenants(
   return found.filter(({ id }) => seesAllTenants || id === request.tenantId).map(toTenantJson);
 }
 
-/** `POST /ui/tenants`. */
+/** `POST /ui/tenants`: creates a tenant. */
 export async function createTenant(
   dependencies: SettingsDependencies,
   request: FastifyRequest<{ Body: TenantBody }>,

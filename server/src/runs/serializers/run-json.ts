@@ -50,7 +50,7 @@ export interface PageOptions {
   readonly viewOf: (run: StoredRun) => RunView;
   /** The cursor of the next page. */
   readonly next: string | null;
-  /** Called every few runs. It throws to end the work. */
+  /** Called every few runs. It throws if the query has exceeded its limits. */
   readonly checkLimit: () => void;
 }
 
