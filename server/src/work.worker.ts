@@ -4,7 +4,7 @@ import { serialize } from "node:v8";
 import { SchemaCheck } from "./datasets/examples/schema-check.ts";
 import { messageOf, RequestError } from "./model/errors.ts";
 import type { ParsedBatch } from "./runs/ingest/batch-builder.ts";
-import { parseOneRun, takeBatch } from "./runs/ingest/parse-batch.ts";
+import { parseOneRun, decodeBatch } from "./runs/ingest/parse-batch.ts";
 import { decodeSpans } from "./otlp/decode.ts";
 import { toBatch } from "./otlp/to-batch.ts";
 import { packPosts } from "./runs/sqlite/post-rows.ts";
@@ -119,7 +119,7 @@ function parseRuns(task: RunsTask): DecodedRuns {
   );
   switch (task.kind) {
     case "batch":
-      return pack(takeBatch(chunks), []);
+      return pack(decodeBatch(chunks), []);
     case "run": {
       const { operation, pathId } = task;
       const rules = { place: "optional", ...(pathId !== undefined && { pathId }) } as const;

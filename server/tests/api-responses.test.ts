@@ -41,7 +41,7 @@ async function callAll() {
   const api = new DescribedApi(json as unknown as ApiDocument);
   const faults: string[] = [];
   const changed: unknown[] = [];
-  const ask: SendRequest = async (target, init = {}) => {
+  const send: SendRequest = async (target, init = {}) => {
     server.takeReturned();
     const answer = await call(server, target, init);
     faults.push(...api.check(target, init, answer));
@@ -54,8 +54,8 @@ async function callAll() {
     }
     return answer;
   };
-  const names = await createResources(ask, { ...createNames(), owner: "-" }, "mark");
-  await callEverything(ask, names);
+  const names = await createResources(send, { ...createNames(), owner: "-" }, "mark");
+  await callEverything(send, names);
   return { api, faults, changed };
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { parseBatch, takeBatch, walkBatch } from "../src/runs/ingest/parse-batch.ts";
+import { parseBatch, decodeBatch, walkBatch } from "../src/runs/ingest/parse-batch.ts";
 import { limit } from "../src/runs/ingest/walk-layout.ts";
 import { usageSources } from "../src/runs/usage-sources.ts";
 import { expectAsParsed } from "./support/batch-oracle.ts";
@@ -25,7 +25,7 @@ const bodyOf = (post: readonly unknown[], patch?: readonly unknown[]): string =>
 
 /** The measures of the only run of a body. */
 const measuresOf = (body: string): unknown =>
-  takeBatch([Buffer.from(body)]).batch.records[0]?.measures;
+  decodeBatch([Buffer.from(body)]).batch.records[0]?.measures;
 
 /** Whether the WebAssembly module indexes a body. */
 const isWalked = (body: string): boolean => walkBatch([Buffer.from(body)]) !== undefined;
@@ -93,7 +93,7 @@ describe("a post", () => {
     const lists = [undefined, ["a"], ["b"], ["a"], [], undefined];
     const body = bodyOf(lists.map((tags) => usual({ tags })));
     expectAsParsed(body);
-    const { records } = takeBatch([Buffer.from(body)]).batch;
+    const { records } = decodeBatch([Buffer.from(body)]).batch;
     expect(records.map(({ facets }) => facets.includes("ta"))).toEqual([
       false,
       true,
@@ -185,7 +185,7 @@ test("a body with more runs, members or bytes than the module can handle is stil
 });
 
 test("a short body after a long one is not read beyond its end", () => {
-  takeBatch([Buffer.from(bodyOf([usual({ inputs: "1".repeat(4_000) })]))]);
+  decodeBatch([Buffer.from(bodyOf([usual({ inputs: "1".repeat(4_000) })]))]);
   expectAsParsed('{"post":[{"a":1');
   expectAsParsed("{");
 });

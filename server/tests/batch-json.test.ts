@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseBatch, takeBatch } from "../src/runs/ingest/parse-batch.ts";
+import { parseBatch, decodeBatch } from "../src/runs/ingest/parse-batch.ts";
 import { expectAsParsed } from "./support/batch-oracle.ts";
 import { batchText, mutatedBatch } from "./support/batch-texts.ts";
 
@@ -80,6 +80,6 @@ test("a batch with bytes replaced, cut or doubled is understood as JSON.parse do
 
 test("the values of a run may be nested as deeply as JSON may be", () => {
   const body = Buffer.from(`{"post":[{"a":${"[".repeat(9_999)}${"]".repeat(9_999)}}]}`);
-  const reasons = [parseBatch(body), takeBatch([body])].map(({ rejected }) => rejected);
+  const reasons = [parseBatch(body), decodeBatch([body])].map(({ rejected }) => rejected);
   expect(reasons.flat().map(({ reason }) => reason)).toEqual(["id is missing", "id is missing"]);
 });

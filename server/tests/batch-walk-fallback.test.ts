@@ -7,12 +7,12 @@ const distUrl = pathToFileURL(`${import.meta.dirname}/../dist/`).href;
 
 /** Parses the same body twice; prints whether the WebAssembly module indexed it, and the result. */
 const script = `
-  const { takeBatch, walkBatch } = await import("${distUrl}runs/ingest/parse-batch.js");
+  const { decodeBatch, walkBatch } = await import("${distUrl}runs/ingest/parse-batch.js");
   const { getBatchWalk } = await import("${distUrl}runs/ingest/batch-walk.js");
   const body = Buffer.concat(await process.stdin.toArray());
   const parse = () => {
     const isWalked = walkBatch([Buffer.from(body)]) !== undefined;
-    const { batch, rejected } = takeBatch([Buffer.from(body)]);
+    const { batch, rejected } = decodeBatch([Buffer.from(body)]);
     const payloads = Buffer.from(batch.bodies).toString();
     return { isWalked, records: batch.records, payloads, rejected };
   };

@@ -1,7 +1,7 @@
 import { markAsUntransferable } from "node:worker_threads";
 import { describe, expect, test } from "vitest";
 import { releaseChunks } from "../src/bodies/release-chunks.ts";
-import { takeBatch } from "../src/runs/ingest/parse-batch.ts";
+import { decodeBatch } from "../src/runs/ingest/parse-batch.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
 /** A chunk as the socket delivers it: in a buffer of its own. */
@@ -35,7 +35,7 @@ describe("the memory of a body's chunks", () => {
     const run = { ...wireRun(), inputs: { text: "x".repeat(1_000) } };
     const text = JSON.stringify({ post: [run] });
     const pieces = [pieceOf(text.slice(0, 500)), pieceOf(text.slice(500))];
-    const { batch } = takeBatch(pieces);
+    const { batch } = decodeBatch(pieces);
     expect(pieces.map(({ length }) => length)).toEqual([0, 0]);
     expect(JSON.parse(Buffer.from(batch.bodies).toString())).toEqual({
       inputs: run.inputs,
@@ -44,7 +44,7 @@ describe("the memory of a body's chunks", () => {
 
   test("stays if a body is no batch, so that the error can be reported", () => {
     const piece = pieceOf('{"post":[{"a":1');
-    expect(() => takeBatch([piece])).toThrow("the body is");
+    expect(() => decodeBatch([piece])).toThrow("the body is");
     expect(piece.length).toBe(15);
   });
 });

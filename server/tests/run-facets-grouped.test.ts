@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { microsToStamp } from "millrace/model";
 import { expect, test } from "vitest";
 import { RequestError } from "../src/model/errors.ts";
-import { parseBatch, parseOneRun, takeBatch } from "../src/runs/ingest/parse-batch.ts";
+import { parseBatch, parseOneRun, decodeBatch } from "../src/runs/ingest/parse-batch.ts";
 import { toBatch } from "../src/otlp/to-batch.ts";
 import type { RunBatch } from "../src/runs/run-record.ts";
 import { createWriters } from "../src/store/repositories.ts";
@@ -245,7 +245,7 @@ test("the index does not depend on how batches and transactions arrive, and cove
   await fc.assert(
     fc.asyncProperty(groups, async (received) => {
       const alone = new WriterFixture((body) => parseBatch(body).batch);
-      const grouped = new WriterFixture((body) => takeBatch([body]).batch);
+      const grouped = new WriterFixture((body) => decodeBatch([body]).batch);
       for (const { steps, mishap } of received) {
         if (typeof mishap === "number") {
           await grouped.transact(steps.slice(0, mishap), "ROLLBACK");

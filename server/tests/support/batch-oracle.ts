@@ -5,7 +5,7 @@ import { RequestError } from "../../src/model/errors.ts";
 import { serverLimits } from "../../src/model/options.ts";
 import { BatchBuilder } from "../../src/runs/ingest/batch-builder.ts";
 import type { ParsedBatch } from "../../src/runs/ingest/batch-builder.ts";
-import { parseBatch, takeBatch } from "../../src/runs/ingest/parse-batch.ts";
+import { parseBatch, decodeBatch } from "../../src/runs/ingest/parse-batch.ts";
 import { isObject } from "./oracle-values.ts";
 
 /** The parsed runs, with their payloads as values; or the status and the beginning of the error's message. */
@@ -18,7 +18,7 @@ type Result = { readonly runs: unknown; readonly rejected: unknown } | { readonl
 export function expectAsParsed(body: Buffer | string): void {
   const bytes = Buffer.from(body);
   const expected = expectedResult(bytes);
-  expect(resultOf(() => takeBatch(inChunks(bytes)))).toEqual(expected);
+  expect(resultOf(() => decodeBatch(inChunks(bytes)))).toEqual(expected);
   expect(resultOf(() => parseBatch(bytes))).toEqual(expected);
 }
 

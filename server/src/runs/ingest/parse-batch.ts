@@ -19,11 +19,11 @@ import type { FindMembers } from "../run-measures.ts";
  *
  * @throws RequestError the body is not a batch, or exceeds a limit.
  */
-export const takeBatch = (chunks: readonly Buffer[]): ParsedBatch =>
+export const decodeBatch = (chunks: readonly Buffer[]): ParsedBatch =>
   walkBatch(chunks) ?? parseBatch(joinChunks(chunks));
 
 /**
- * Like {@link takeBatch}, in the WebAssembly module only. Returns `undefined` and leaves the chunks as they are
+ * Like {@link decodeBatch}, in the WebAssembly module only. Returns `undefined` and leaves the chunks as they are
  * where the module can't index the body.
  */
 export function walkBatch(chunks: readonly Buffer[]): ParsedBatch | undefined {
@@ -37,7 +37,7 @@ export function walkBatch(chunks: readonly Buffer[]): ParsedBatch | undefined {
   return parseRuns(index, (json) => walk.membersOf(json));
 }
 
-/** Parses the body of `POST /runs/batch` in TypeScript only. @throws RequestError see {@link takeBatch}. */
+/** Parses the body of `POST /runs/batch` in TypeScript only. @throws RequestError see {@link decodeBatch}. */
 export function parseBatch(body: Buffer): ParsedBatch {
   const index = indexBatch(body);
   const count = index.lists.post.count + index.lists.patch.count;
