@@ -2,7 +2,7 @@ import { AnnotationQueueReader } from "../queues/annotation-queue-reader.ts";
 import { AnnotationQueueWriter } from "../queues/annotation-queue-writer.ts";
 import { ComparativeReader } from "../experiments/comparative-reader.ts";
 import { ComparativeWriter } from "../experiments/comparative-writer.ts";
-import { ExperimentReader } from "../experiments/experiment-reader.ts";
+import { ExperimentReader } from "../experiments/sqlite/experiment-reader.ts";
 import { FeedbackReader } from "../feedback/feedback-reader.ts";
 import { FeedbackTrend } from "../feedback/feedback-trend.ts";
 import { FeedbackWriter } from "../feedback/feedback-writer.ts";
@@ -135,7 +135,7 @@ export function createReaders(db: Connection): Readers {
     examples: new ExampleReader(db),
     experiments: new ExperimentReader(db),
     annotationQueues: new AnnotationQueueReader(database),
-    comparatives: new ComparativeReader(db),
+    comparatives: new ComparativeReader(database),
     feedback: new FeedbackReader(db),
     feedbackTrend: new FeedbackTrend(db),
     projects: new ProjectReader(database),
@@ -169,7 +169,7 @@ export function createWriters(db: Connection) {
   const largeExamples = new LargeExampleWriter(datasetDependencies, examples);
   const scoped = {
     annotationQueues: new AnnotationQueueWriter(database),
-    comparatives: new ComparativeWriter(db),
+    comparatives: new ComparativeWriter(database),
     feedback,
     projects: new ProjectWriter(database, keys, runProjects),
     prompts: new PromptWriter(database),

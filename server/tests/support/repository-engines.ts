@@ -112,6 +112,8 @@ const translated = [
   "annotation_queue_reviews",
   "datasets",
   "runs",
+  "comparatives",
+  "comparative_experiments",
 ];
 
 /** The trigger of SQLite's table, as PostgreSQL writes it. */
