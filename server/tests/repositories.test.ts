@@ -19,6 +19,9 @@ import type { PromptDraft, PromptQuery } from "../src/prompts/prompt.ts";
 import { promptQueries } from "../src/prompts/prompt-queries.ts";
 import { PromptReader } from "../src/prompts/prompt-reader.ts";
 import { PromptWriter } from "../src/prompts/prompt-writer.ts";
+import { tenantQueries } from "../src/tenants/tenant-queries.ts";
+import { TenantReader } from "../src/tenants/tenant-reader.ts";
+import { TenantWriter } from "../src/tenants/tenant-writer.ts";
 import { LongWrite } from "../src/storage/long-write.ts";
 import { openPostgres, openSqlite } from "./support/repository-engines.ts";
 import type { RepositoryEngine } from "./support/repository-engines.ts";
@@ -54,6 +57,7 @@ describe.each(engines)("on %s", (_engine, open) => {
       DELETE FROM prompt_tags; DELETE FROM prompt_likes; DELETE FROM tenants; DELETE FROM runs;
       DELETE FROM datasets; DELETE FROM annotation_queue_runs; DELETE FROM annotation_queues;
       DELETE FROM comparatives; DELETE FROM comparative_experiments;
+      DELETE FROM api_keys;
       INSERT INTO tenants (id, handle, display_name_json, created_us) VALUES
         ('${tenantId}', 'mill', '"mill"', 1), ('${otherId}', NULL, '"other"', 2)`);
   });
@@ -661,6 +665,60 @@ describe.each(engines)("on %s", (_engine, open) => {
       expect(await names({ datasetId: randomUUID() })).toEqual([]);
     });
   });
+
+  describe("tenants", () => {
+    let reader: TenantReader;
+    let writer: TenantWriter;
+    beforeEach(() => {
+      reader = new TenantReader(engine.db);
+      writer = new TenantWriter(engine.db);
+    });
+
+    test("are created, found and listed; a handle belongs to one of them", async () => {
+      const create = (handle: string | null) =>
+        write(() => writer.create({ handle, displayName: strangeText }));
+      const created = await create("acme");
+      expect(created).toMatchObject({ handle: "acme", displayName: strangeText });
+      expect(await reader.find(created.id)).toEqual(created);
+      expect(await reader.findByHandle("acme")).toEqual(created);
+      expect(await reader.find(randomUUID())).toBeUndefined();
+      expect(await reader.findByHandle("none")).toBeUndefined();
+      await expect(create("acme")).rejects.toMatchObject({ status: 409 });
+      await expect(create("A b")).rejects.toMatchObject({ status: 422 });
+      const nameless = await create(null);
+      const setHandle = (id: string, handle: string) => write(() => writer.setHandle(id, handle));
+      expect(await setHandle(nameless.id, "set")).toEqual({ ...nameless, handle: "set" });
+      expect(await setHandle(nameless.id, "set")).toEqual({ ...nameless, handle: "set" });
+      await expect(setHandle(nameless.id, "mill")).rejects.toMatchObject({ status: 409 });
+      await expect(setHandle(randomUUID(), "free")).rejects.toMatchObject({ status: 404 });
+      const ids = (await reader.list()).map(({ id }) => id);
+      expect(ids.slice(0, 2)).toEqual([tenantId, otherId]);
+      expect(ids).toHaveLength(4);
+    });
+
+    test("have keys, which give access until they are revoked", async () => {
+      const create = (tenant: string) =>
+        write(() => writer.createKey(tenant, { name: strangeText }));
+      await expect(create(randomUUID())).rejects.toMatchObject({ status: 404 });
+      expect(await reader.hasKeys()).toBe(false);
+      const { id, key } = await create(tenantId);
+      const other = await create(otherId);
+      expect(await reader.hasKeys()).toBe(true);
+      expect(await reader.findByKey(key)).toBe(tenantId);
+      expect(await reader.findByKey(other.key)).toBe(otherId);
+      const revoke = (keyId: string) => write(() => writer.revokeKey(keyId));
+      const revoked = await revoke(id);
+      expect(revoked).toMatchObject({ id, tenantId, name: strangeText, hint: key.slice(-4) });
+      expect(revoked.revokedMicros).not.toBeNull();
+      expect(await revoke(id)).toEqual(revoked);
+      await expect(revoke(randomUUID())).rejects.toMatchObject({ status: 404 });
+      expect(await reader.findByKey(key)).toBeUndefined();
+      expect(await reader.listKeys(tenantId)).toEqual([revoked]);
+      expect((await reader.listKeys()).map((listed) => listed.id).toSorted()).toEqual(
+        [id, other.id].toSorted(),
+      );
+    });
+  });
 });
 
 test("each query of the repositories has run on PostgreSQL", () => {
@@ -670,6 +728,7 @@ test("each query of the repositories has run on PostgreSQL", () => {
     annotationQueueQueries,
     queueReviewQueries,
     comparativeQueries,
+    tenantQueries,
   }).flatMap(([resource, queries]) =>
     Object.entries<unknown>(queries).flatMap(([query, built]) =>
       queriesRun.has(built) ? [] : [`${resource}.${query}`],

@@ -146,7 +146,7 @@ export function createReaders(db: Connection): Readers {
     retention: new RetentionRules(db),
     shares: new ShareReader(db),
     storage: new StorageReader(db),
-    tenants: new TenantReader(db),
+    tenants: new TenantReader(database),
     traces: new TraceReader(db),
     views: new ViewRepository(database),
   };
@@ -176,7 +176,7 @@ export function createWriters(db: Connection) {
     queueReviews: new QueueReviewWriter(database),
     retention: new RetentionWriter(db, steps),
     shares: new ShareWriter(db),
-    tenants: new TenantWriter(db),
+    tenants: new TenantWriter(database),
     views: new ViewRepository(database),
     datasets: new DatasetWriter(datasetDependencies, largeExamples),
     examples,

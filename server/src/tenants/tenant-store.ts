@@ -8,12 +8,10 @@ export interface TenantStore {
   readonly read: Promised<{
     readonly retention: RetentionReads;
     readonly storage: StorageReads;
-    readonly tenants: TenantReads;
-  }>;
+  }> & { readonly tenants: TenantReads };
   readonly write: Promised<{
     readonly retention: RetentionWrites;
-    readonly tenants: TenantWrites;
-  }>;
+  }> & { readonly tenants: TenantWrites };
   /** The tenant of requests without a key. */
   readonly defaultTenantId: string;
 }

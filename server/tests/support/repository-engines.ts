@@ -107,6 +107,7 @@ const translated = [
   "prompt_tags",
   "prompt_likes",
   "tenants",
+  "api_keys",
   "annotation_queues",
   "annotation_queue_runs",
   "annotation_queue_reviews",
