@@ -19,6 +19,9 @@ import type { PromptDraft, PromptQuery } from "../src/prompts/prompt.ts";
 import { promptQueries } from "../src/prompts/prompt-queries.ts";
 import { PromptReader } from "../src/prompts/prompt-reader.ts";
 import { PromptWriter } from "../src/prompts/prompt-writer.ts";
+import { retentionQueries } from "../src/runs/retention/retention-queries.ts";
+import { RetentionRules } from "../src/runs/retention/retention-rules.ts";
+import { RetentionWriter } from "../src/runs/retention/retention-writer.ts";
 import { tenantQueries } from "../src/tenants/tenant-queries.ts";
 import { TenantReader } from "../src/tenants/tenant-reader.ts";
 import { TenantWriter } from "../src/tenants/tenant-writer.ts";
@@ -57,7 +60,7 @@ describe.each(engines)("on %s", (_engine, open) => {
       DELETE FROM prompt_tags; DELETE FROM prompt_likes; DELETE FROM tenants; DELETE FROM runs;
       DELETE FROM datasets; DELETE FROM annotation_queue_runs; DELETE FROM annotation_queues;
       DELETE FROM comparatives; DELETE FROM comparative_experiments;
-      DELETE FROM api_keys;
+      DELETE FROM api_keys; DELETE FROM settings;
       INSERT INTO tenants (id, handle, display_name_json, created_us) VALUES
         ('${tenantId}', 'mill', '"mill"', 1), ('${otherId}', NULL, '"other"', 2)`);
   });
@@ -719,6 +722,49 @@ describe.each(engines)("on %s", (_engine, open) => {
       );
     });
   });
+
+  test("retention rules apply to the projects of their tenant, and are replaced and removed", async () => {
+    const day = 86_400_000_000;
+    const [first, second, foreign] = [randomUUID(), randomUUID(), randomUUID()].toSorted();
+    await engine.exec(`INSERT INTO projects (id, tenant_id, name_json, start_us) VALUES
+      ('${first}', '${tenantId}', '"a"', 1), ('${second}', '${tenantId}', '"b"', 1),
+      ('${foreign}', '${otherId}', '"a"', 1)`);
+    const deletions: unknown[][] = [];
+    let runsLeft = 0;
+    const writer = new RetentionWriter(engine.db, {
+      deleteSome: (...args) => {
+        deletions.push(args);
+        return runsLeft;
+      },
+    });
+    const rules = (tenant = tenantId) => new RetentionRules(engine.db).list(tenant);
+    const set = (projectId: string | null, days: number | null) =>
+      write(() => writer.set(tenantId, { projectId, days }));
+    const sweep = async (from: string | null = null) => {
+      const step = await write(() => writer.sweep(100 * day, from));
+      return [step, deletions.splice(0).map(([, project, before]) => [project, before])];
+    };
+    const end = { deleted: 0, next: null };
+    await set(first ?? "", null);
+    expect(await sweep()).toEqual([end, []]);
+    await set(null, 7);
+    await set(second ?? "", 5);
+    await set(second ?? "", 30);
+    await expect(set(foreign ?? "", 1)).rejects.toMatchObject({ status: 404 });
+    expect(await rules()).toEqual([
+      { projectId: null, days: 7 },
+      { projectId: first, days: null },
+      { projectId: second, days: 30 },
+    ]);
+    expect(await rules(otherId)).toEqual([]);
+    expect(await sweep()).toEqual([end, [[second, 70 * day]]]);
+    await write(() => writer.clear(tenantId, first ?? ""));
+    runsLeft = 3;
+    expect(await sweep()).toEqual([{ deleted: 3, next: first }, [[first, 93 * day]]]);
+    expect(await sweep(second)).toEqual([{ deleted: 3, next: second }, [[second, 70 * day]]]);
+    await write(() => writer.clear(tenantId, null));
+    expect(await rules()).toEqual([{ projectId: second, days: 30 }]);
+  });
 });
 
 test("each query of the repositories has run on PostgreSQL", () => {
@@ -729,6 +775,7 @@ test("each query of the repositories has run on PostgreSQL", () => {
     queueReviewQueries,
     comparativeQueries,
     tenantQueries,
+    retentionQueries,
   }).flatMap(([resource, queries]) =>
     Object.entries<unknown>(queries).flatMap(([query, built]) =>
       queriesRun.has(built) ? [] : [`${resource}.${query}`],

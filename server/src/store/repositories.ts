@@ -42,6 +42,7 @@ import { RunListReader } from "../runs/sqlite/run-list-reader.ts";
 import { RunPageReader } from "../runs/serializers/run-page-reader.ts";
 import { RetentionRules } from "../runs/retention/retention-rules.ts";
 import { RetentionWriter } from "../runs/retention/retention-writer.ts";
+import { SqliteExpiredRuns } from "../runs/retention/sqlite/expired-runs.ts";
 import { RunReader } from "../runs/sqlite/run-reader.ts";
 import { RunWriter } from "../runs/sqlite/run-writer.ts";
 import { QueueReviewReader } from "../queues/queue-review-reader.ts";
@@ -143,7 +144,7 @@ export function createReaders(db: Connection): Readers {
     queueReviews: new QueueReviewReader(database),
     runs,
     runLists: new RunListReader(db, runs),
-    retention: new RetentionRules(db),
+    retention: new RetentionRules(database),
     shares: new ShareReader(db),
     storage: new StorageReader(db),
     tenants: new TenantReader(database),
@@ -174,7 +175,7 @@ export function createWriters(db: Connection) {
     projects: new ProjectWriter(database, keys, runProjects),
     prompts: new PromptWriter(database),
     queueReviews: new QueueReviewWriter(database),
-    retention: new RetentionWriter(db, steps),
+    retention: new RetentionWriter(database, new SqliteExpiredRuns(db, steps)),
     shares: new ShareWriter(db),
     tenants: new TenantWriter(database),
     views: new ViewRepository(database),

@@ -108,6 +108,7 @@ const translated = [
   "prompt_likes",
   "tenants",
   "api_keys",
+  "settings",
   "annotation_queues",
   "annotation_queue_runs",
   "annotation_queue_reviews",
