@@ -216,13 +216,13 @@ test("members of the wrong type match nothing, and cause no error", () => {
   expect(fixture.find('search(error, "code")')).toEqual(["odd"]);
 });
 
-test("the root filter and the tree filter apply to the trace, within the tenant", () => {
+test("the root filter and the tree filter apply to the trace, within the tenant", async () => {
   const fixture = new FilterFixture();
   const root = wireRun({ name: "root", tags: ["a"], micros: someMicros });
   const child = wireRun({ name: "child", parent: root, run_type: "llm", micros: someMicros + 1 });
   const other = wireRun({ name: "other", micros: someMicros + 2 });
   fixture.send({ post: [root, child, other] });
-  const { id: stranger } = fixture.writers.tenants.create({ handle: "b", displayName: "b" });
+  const { id: stranger } = await fixture.writers.tenants.create({ handle: "b", displayName: "b" });
   const foreign = wireRun({ name: "foreign", parent: other, tags: ["secret"], run_type: "llm" });
   fixture.send({ post: [foreign] }, stranger);
   const at = (name: "rootFilter" | "treeFilter", filter: string): string[] =>

@@ -257,8 +257,11 @@ describe("the project", () => {
   });
 });
 
-test("a trace that two tenants send is separate for each of them", () => {
-  const { id: other } = fixture.writers.tenants.create({ handle: "other", displayName: "Other" });
+test("a trace that two tenants send is separate for each of them", async () => {
+  const { id: other } = await fixture.writers.tenants.create({
+    handle: "other",
+    displayName: "Other",
+  });
   const spans = [{ id: 2, parent: 1 }, { id: 1 }];
   fixture.send(spans);
   expect(fixture.send(spans, other)).toMatchObject({ accepted: 2, rejected: [] });

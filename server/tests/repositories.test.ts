@@ -1,5 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { QueueDraft, QueueQuery } from "../src/queues/annotation-queue.ts";
+import { AnnotationQueueReader } from "../src/queues/annotation-queue-reader.ts";
+import { AnnotationQueueWriter } from "../src/queues/annotation-queue-writer.ts";
+import { annotationQueueQueries } from "../src/queues/annotation-queue-queries.ts";
+import { QueueReviewReader } from "../src/queues/queue-review-reader.ts";
+import { QueueReviewWriter } from "../src/queues/queue-review-writer.ts";
+import { queueReviewQueries } from "../src/queues/queue-review-queries.ts";
+import type { ComparativeDraft, ComparativeQuery } from "../src/experiments/comparative.ts";
+import { comparativeQueries } from "../src/experiments/comparative-queries.ts";
+import { ComparativeReader } from "../src/experiments/comparative-reader.ts";
+import { ComparativeWriter } from "../src/experiments/comparative-writer.ts";
 import type { ProjectDraft, ProjectQuery } from "../src/projects/project.ts";
 import { ProjectReader } from "../src/projects/project-reader.ts";
 import { projectQueries } from "../src/projects/project-queries.ts";
@@ -8,6 +19,12 @@ import type { PromptDraft, PromptQuery } from "../src/prompts/prompt.ts";
 import { promptQueries } from "../src/prompts/prompt-queries.ts";
 import { PromptReader } from "../src/prompts/prompt-reader.ts";
 import { PromptWriter } from "../src/prompts/prompt-writer.ts";
+import { retentionQueries } from "../src/runs/retention/retention-queries.ts";
+import { RetentionRules } from "../src/runs/retention/retention-rules.ts";
+import { RetentionWriter } from "../src/runs/retention/retention-writer.ts";
+import { tenantQueries } from "../src/tenants/tenant-queries.ts";
+import { TenantReader } from "../src/tenants/tenant-reader.ts";
+import { TenantWriter } from "../src/tenants/tenant-writer.ts";
 import { LongWrite } from "../src/storage/long-write.ts";
 import { openPostgres, openSqlite } from "./support/repository-engines.ts";
 import type { RepositoryEngine } from "./support/repository-engines.ts";
@@ -17,6 +34,9 @@ import type { RepositoryEngine } from "./support/repository-engines.ts";
 
 /** NUL and half of a surrogate pair, which a text column can't store, and a backslash before what looks like an escape. */
 const strangeText = `<b>'; DROP TABLE projects; --\u0000\ud800"\\u0000 \u00e9`;
+
+/** A text that a text column can store. */
+const strangeName = `<b>'; DROP TABLE runs; -- \u00e9`;
 
 const [tenantId, otherId] = [randomUUID(), randomUUID()];
 
@@ -37,7 +57,10 @@ describe.each(engines)("on %s", (_engine, open) => {
 
   beforeEach(async () => {
     await engine.exec(`DELETE FROM projects; DELETE FROM prompts; DELETE FROM prompt_commits;
-      DELETE FROM prompt_tags; DELETE FROM prompt_likes; DELETE FROM tenants;
+      DELETE FROM prompt_tags; DELETE FROM prompt_likes; DELETE FROM tenants; DELETE FROM runs;
+      DELETE FROM datasets; DELETE FROM annotation_queue_runs; DELETE FROM annotation_queues;
+      DELETE FROM comparatives; DELETE FROM comparative_experiments;
+      DELETE FROM api_keys; DELETE FROM settings;
       INSERT INTO tenants (id, handle, display_name_json, created_us) VALUES
         ('${tenantId}', 'mill', '"mill"', 1), ('${otherId}', NULL, '"other"', 2)`);
   });
@@ -343,10 +366,417 @@ describe.each(engines)("on %s", (_engine, open) => {
       });
     });
   });
+
+  describe("annotation queues", () => {
+    const minute = 60_000_000;
+    const datasetId = randomUUID();
+    const unchanged = {
+      name: undefined,
+      description: undefined,
+      defaultDatasetId: undefined,
+      rubricInstructions: undefined,
+      rubricItems: undefined,
+      metadata: undefined,
+      reviewers: {},
+    };
+    const draft = (rest: Partial<QueueDraft> = {}): QueueDraft => ({
+      id: randomUUID(),
+      name: "q",
+      description: null,
+      defaultDatasetId: null,
+      rubricInstructions: null,
+      rubricItems: null,
+      metadata: null,
+      reviewers: {},
+      createdMicros: null,
+      ...rest,
+    });
+    let nowMicros: number;
+    const clock = (): number => nowMicros;
+    let reader: AnnotationQueueReader;
+    let reviewReader: QueueReviewReader;
+    let writer: AnnotationQueueWriter;
+    let reviews: QueueReviewWriter;
+    beforeEach(async () => {
+      nowMicros = 1_000 * minute;
+      reader = new AnnotationQueueReader(engine.db, clock);
+      reviewReader = new QueueReviewReader(engine.db, clock);
+      writer = new AnnotationQueueWriter(engine.db, clock);
+      reviews = new QueueReviewWriter(engine.db, clock);
+      await engine.exec(`
+        INSERT INTO datasets (id, tenant_id, name_json, created_us, modified_us, example_count, is_ready, body)
+          VALUES ('${datasetId}', '${tenantId}', '"d"', 1, 1, 0, 1, '{}');
+        INSERT INTO projects (id, tenant_id, name_json, start_us) VALUES ('p', '${tenantId}', '"p"', 1)`);
+    });
+    const create = (rest: Partial<QueueDraft> = {}) =>
+      write(() => writer.create(tenantId, draft(rest)));
+    const addRuns = async (queueId: string, runIds: readonly string[]) => {
+      const values = runIds.map(
+        (id, index) => `('t', '${id}', 'p', '${id}', 'llm', ${index}, NULL, 0, '', 1, 0)`,
+      );
+      await engine.exec(`INSERT INTO runs (trace_id, id, project_id, name, run_type, start_us, end_us, has_error,
+        dotted_order, posted, patched) VALUES ${values.join()} ON CONFLICT DO NOTHING`);
+      const keys = runIds.map((runId) => ({ runId, projectId: "p" }));
+      return write(() => writer.addRuns(tenantId, queueId, keys));
+    };
+    const list = async (query: Partial<QueueQuery> = {}): Promise<string[]> => {
+      const found = await reader.list(tenantId, {
+        sortBy: "name",
+        isDescending: false,
+        limit: 100,
+        offset: 0,
+        ...query,
+      });
+      return found.map(({ name }) => name);
+    };
+
+    test("are created, updated and deleted", async () => {
+      const first = draft({
+        name: strangeText,
+        description: strangeText,
+        defaultDatasetId: datasetId,
+        metadata: { [strangeText]: 1 },
+        reviewers: { num_reviewers_per_item: 2 },
+      });
+      const created = await create(first);
+      expect(created).toMatchObject({ tenantId, name: strangeText, size: 0 });
+      expect(await create(first)).toEqual(created);
+      await expect(create({ ...first, name: "r" })).rejects.toMatchObject({ status: 409 });
+      await expect(create({ defaultDatasetId: randomUUID() })).rejects.toMatchObject({
+        status: 404,
+      });
+      const update = (tenant: string) =>
+        write(() => writer.update(tenant, created.id, { ...unchanged, name: "r" }));
+      await expect(update(otherId)).rejects.toMatchObject({ status: 404 });
+      const updatedMicros = created.updatedMicros + 1;
+      expect(await update(tenantId)).toEqual({ ...created, name: "r", updatedMicros });
+      expect(await reader.find(tenantId, created.id)).toMatchObject({ name: "r", updatedMicros });
+      const remove = (tenant: string) =>
+        write(() => writer.delete(tenant, [created.id, randomUUID()]));
+      expect(await remove(otherId)).toEqual([]);
+      expect(await remove(tenantId)).toEqual([created.id]);
+      expect(await reader.find(tenantId, created.id)).toBeUndefined();
+    });
+
+    test("are listed by filter, in order and in pages", async () => {
+      const { id } = await create({ name: "b", createdMicros: 1, defaultDatasetId: datasetId });
+      await create({ name: "a", createdMicros: 2 });
+      await create({ name: strangeText, createdMicros: 3 });
+      await write(() => writer.create(otherId, draft({ name: "foreign" })));
+      await addRuns(id, ["run"]);
+      expect(await list()).toEqual([strangeText, "a", "b"]);
+      expect(await list({ isDescending: true, limit: 1, offset: 1 })).toEqual(["a"]);
+      expect(await list({ sortBy: "created_at" })).toEqual(["b", "a", strangeText]);
+      expect(await list({ ids: [id, randomUUID()] })).toEqual(["b"]);
+      expect(await list({ name: strangeText })).toEqual([strangeText]);
+      expect(await list({ nameContains: "B" })).toEqual([strangeText, "b"]);
+      expect(await list({ defaultDatasetId: datasetId })).toEqual(["b"]);
+      expect(await list({ runId: "run" })).toEqual(["b"]);
+    });
+
+    test("keep their runs in order, each once", async () => {
+      const { id: queueId } = await create();
+      await expect(
+        write(() => writer.addRuns(tenantId, queueId, [{ runId: "none", projectId: null }])),
+      ).rejects.toMatchObject({ status: 404, message: "Runs not found: none" });
+      const [first, second] = await addRuns(queueId, ["r1", "r2"]);
+      const [firstId = "", secondId = ""] = [first?.id, second?.id];
+      nowMicros += 1;
+      expect(await addRuns(queueId, ["r2", "r3", "r3"])).toMatchObject([
+        { id: secondId, addedMicros: nowMicros - 1 },
+        { runId: "r3", addedMicros: nowMicros },
+      ]);
+      expect(await reader.lastAdded(tenantId, ["r1", "r3", "r4"])).toEqual(
+        new Map([
+          ["r1", nowMicros - 1],
+          ["r3", nowMicros],
+        ]),
+      );
+      const key = { queueId, entryId: firstId };
+      const move = { addedMicros: nowMicros + 1, reviewedMicros: undefined };
+      await write(() => writer.updateRun(tenantId, key, move));
+      const runs = async () => {
+        const query = { queueId, status: undefined, limit: 2, offset: 0 };
+        return (await reader.listEntries(tenantId, query)).map(({ runId }) => runId);
+      };
+      expect(await runs()).toEqual(["r2", "r3"]);
+      await write(() => writer.removeRun(tenantId, { queueId, entryId: secondId }));
+      expect(await runs()).toEqual(["r3", "r1"]);
+      await expect(write(() => writer.removeRun(otherId, key))).rejects.toMatchObject({
+        status: 404,
+      });
+      expect(await reader.size(tenantId, { queueId, status: undefined })).toBe(2);
+    });
+
+    test("show the status of runs to API callers, and complete runs with enough reviewers", async () => {
+      const { id: queueId } = await create({ reviewers: { num_reviewers_per_item: 2 } });
+      const [first] = await addRuns(queueId, ["r1", "r2"]);
+      const key = { queueId, entryId: first?.id ?? "" };
+      const review = (reviewedMicros: number | null) =>
+        write(() => writer.updateRun(tenantId, key, { reviewedMicros, addedMicros: undefined }));
+      const runs = async (status: "needs_my_review" | "needs_others_review" | "completed") => {
+        const query = { queueId, status, limit: 10, offset: 0 };
+        const found = await reviewReader.listRuns(tenantId, query);
+        expect(await reader.size(tenantId, query)).toBe(found.length);
+        return found.map(({ name }) => name);
+      };
+      expect(await runs("needs_my_review")).toEqual(["r1", "r2"]);
+      expect(await review(5)).toMatchObject({
+        reviewedMicros: 5,
+        completedMicros: null,
+        reviews: [{ reviewer: "", untilMicros: null, doneMicros: 5 }],
+      });
+      expect(await review(7)).toMatchObject({ reviewedMicros: 7 });
+      expect(await runs("needs_others_review")).toEqual(["r1"]);
+      const reviewers = { num_reviewers_per_item: 1 };
+      await write(() => writer.update(tenantId, queueId, { ...unchanged, reviewers }));
+      expect(await runs("completed")).toEqual(["r1"]);
+      expect(await review(null)).toMatchObject({ reviewedMicros: null, reviews: [] });
+      expect(await runs("needs_my_review")).toEqual(["r1", "r2"]);
+    });
+
+    test("are reviewed by one reviewer after the other", async () => {
+      const { id: queueId } = await create();
+      const entries = await addRuns(queueId, ["r1", "r2", "r3"]);
+      const ids = entries.map(({ id }) => id);
+      const claim = async (reviewer: string, kind: "next" | "after" | "before", place = 0) => {
+        const pick = kind === "next" ? { kind } : { kind, entryId: ids[place] ?? "" };
+        const request = { queueId, reviewer, pick };
+        return (await write(() => reviews.claim(tenantId, request)))?.index;
+      };
+      const keyOf = (reviewer: string, place: number) => ({
+        queueId,
+        entryId: ids[place] ?? "",
+        reviewer,
+      });
+      expect([await claim("ann", "next"), await claim(strangeName, "next")]).toEqual([0, 1]);
+      expect([await claim("cy", "after", 0), await claim("cy", "before", 2)]).toEqual([
+        2,
+        undefined,
+      ]);
+      await write(() => reviews.release(tenantId, keyOf("cy", 2), false));
+      await write(() => reviews.release(tenantId, keyOf("ann", 0), true));
+      expect([await claim("ann", "next"), await claim("cy", "before", 1)]).toEqual([2, 0]);
+      await write(() => reviews.release(tenantId, keyOf("cy", 0), false));
+      await write(() => reviews.finish(tenantId, keyOf("ann", 2)));
+      expect(await claim("ann", "next")).toBe(0);
+      await expect(write(() => reviews.finish(tenantId, keyOf("ann", 1)))).rejects.toMatchObject({
+        status: 409,
+      });
+      expect(await reviewReader.progress(tenantId, queueId, "ann")).toEqual({
+        total: 3,
+        completed: 1,
+        reviewers: [
+          { name: strangeName, done: 0, claimed: 1 },
+          { name: "ann", done: 1, claimed: 1 },
+          { name: "cy", done: 0, claimed: 0 },
+        ],
+        lastDone: ids[2],
+      });
+      expect(await write(() => reviews.reopen(tenantId, keyOf("ann", 2)))).toMatchObject({
+        index: 2,
+        untilMicros: nowMicros + minute,
+        reviewedMicros: null,
+        completedMicros: null,
+      });
+      await write(() => writer.removeRun(tenantId, keyOf("ann", 0)));
+      await write(() => writer.delete(tenantId, [queueId]));
+      expect(await reviewReader.progress(tenantId, queueId, "ann")).toEqual({
+        total: 0,
+        completed: 0,
+        reviewers: [],
+        lastDone: null,
+      });
+    });
+  });
+
+  describe("comparative experiments", () => {
+    const dataset = randomUUID();
+    beforeEach(() =>
+      engine.exec(`INSERT INTO projects (id, tenant_id, name_json, start_us, reference_dataset_id) VALUES
+        ('a', '${tenantId}', '"a \\u0000"', 1, '${dataset}'), ('b', '${tenantId}', '"b"', 1, '${dataset}'),
+        ('other', '${tenantId}', '"o"', 1, '${randomUUID()}'), ('none', '${tenantId}', '"n"', 1, NULL)`),
+    );
+    const draft = (rest: Partial<ComparativeDraft> = {}): ComparativeDraft => ({
+      id: randomUUID(),
+      name: null,
+      description: null,
+      experimentIds: ["b", "a"],
+      datasetId: null,
+      extra: null,
+      createdMicros: null,
+      ...rest,
+    });
+    const create = (rest: Partial<ComparativeDraft> = {}, tenant = tenantId) =>
+      write(() => new ComparativeWriter(engine.db).create(tenant, draft(rest)));
+    const list = (query: Partial<ComparativeQuery> = {}) =>
+      new ComparativeReader(engine.db).list(tenantId, {
+        datasetId: dataset,
+        sortBy: "name",
+        isDescending: false,
+        limit: 100,
+        offset: 0,
+        ...query,
+      });
+
+    test("are created once, on one dataset", async () => {
+      const first = draft({
+        name: strangeText,
+        description: strangeText,
+        extra: { [strangeText]: 1 },
+        createdMicros: 5,
+      });
+      const created = await create(first);
+      const { experimentIds: _ids, ...kept } = first;
+      expect(created).toEqual({
+        ...kept,
+        tenantId,
+        datasetId: dataset,
+        modifiedMicros: 5,
+        experiments: [
+          { id: "b", name: "b" },
+          { id: "a", name: "a \u0000" },
+        ],
+      });
+      expect(await create(first)).toEqual(created);
+      await expect(create({ ...first, extra: null })).rejects.toMatchObject({ status: 409 });
+      const refused = [
+        [["a", "x"], 404, "Experiments not found: x"],
+        [["a", "other"], 422, `Experiments are not on dataset ${dataset}: other`],
+        [["none"], 422, "A reference dataset is required"],
+      ] as const;
+      for (const [experimentIds, status, message] of refused) {
+        await expect(create({ experimentIds })).rejects.toMatchObject({ status, message });
+      }
+      await expect(create({}, otherId)).rejects.toMatchObject({ status: 404 });
+      await engine.exec("DELETE FROM projects WHERE id = 'b'");
+      expect((await list()).map(({ experiments }) => experiments.length)).toEqual([1]);
+    });
+
+    test("are listed by filter, in order and in pages", async () => {
+      const names = async (query: Partial<ComparativeQuery> = {}) =>
+        (await list(query)).map(({ name }) => name);
+      const { id } = await create({ name: "b", createdMicros: 1 });
+      await create({ name: "A", createdMicros: 2 });
+      await create({ createdMicros: 3 });
+      expect(await names()).toEqual([null, "A", "b"]);
+      expect(await names({ isDescending: true, limit: 2, offset: 1 })).toEqual(["A", null]);
+      expect(await names({ sortBy: "created_at" })).toEqual(["b", "A", null]);
+      expect(await names({ ids: [id, randomUUID()] })).toEqual(["b"]);
+      expect(await names({ name: "A" })).toEqual(["A"]);
+      expect(await names({ nameContains: "a" })).toEqual(["A"]);
+      expect(await names({ datasetId: randomUUID() })).toEqual([]);
+    });
+  });
+
+  describe("tenants", () => {
+    let reader: TenantReader;
+    let writer: TenantWriter;
+    beforeEach(() => {
+      reader = new TenantReader(engine.db);
+      writer = new TenantWriter(engine.db);
+    });
+
+    test("are created, found and listed; a handle belongs to one of them", async () => {
+      const create = (handle: string | null) =>
+        write(() => writer.create({ handle, displayName: strangeText }));
+      const created = await create("acme");
+      expect(created).toMatchObject({ handle: "acme", displayName: strangeText });
+      expect(await reader.find(created.id)).toEqual(created);
+      expect(await reader.findByHandle("acme")).toEqual(created);
+      expect(await reader.find(randomUUID())).toBeUndefined();
+      expect(await reader.findByHandle("none")).toBeUndefined();
+      await expect(create("acme")).rejects.toMatchObject({ status: 409 });
+      await expect(create("A b")).rejects.toMatchObject({ status: 422 });
+      const nameless = await create(null);
+      const setHandle = (id: string, handle: string) => write(() => writer.setHandle(id, handle));
+      expect(await setHandle(nameless.id, "set")).toEqual({ ...nameless, handle: "set" });
+      expect(await setHandle(nameless.id, "set")).toEqual({ ...nameless, handle: "set" });
+      await expect(setHandle(nameless.id, "mill")).rejects.toMatchObject({ status: 409 });
+      await expect(setHandle(randomUUID(), "free")).rejects.toMatchObject({ status: 404 });
+      const ids = (await reader.list()).map(({ id }) => id);
+      expect(ids.slice(0, 2)).toEqual([tenantId, otherId]);
+      expect(ids).toHaveLength(4);
+    });
+
+    test("have keys, which give access until they are revoked", async () => {
+      const create = (tenant: string) =>
+        write(() => writer.createKey(tenant, { name: strangeText }));
+      await expect(create(randomUUID())).rejects.toMatchObject({ status: 404 });
+      expect(await reader.hasKeys()).toBe(false);
+      const { id, key } = await create(tenantId);
+      const other = await create(otherId);
+      expect(await reader.hasKeys()).toBe(true);
+      expect(await reader.findByKey(key)).toBe(tenantId);
+      expect(await reader.findByKey(other.key)).toBe(otherId);
+      const revoke = (keyId: string) => write(() => writer.revokeKey(keyId));
+      const revoked = await revoke(id);
+      expect(revoked).toMatchObject({ id, tenantId, name: strangeText, hint: key.slice(-4) });
+      expect(revoked.revokedMicros).not.toBeNull();
+      expect(await revoke(id)).toEqual(revoked);
+      await expect(revoke(randomUUID())).rejects.toMatchObject({ status: 404 });
+      expect(await reader.findByKey(key)).toBeUndefined();
+      expect(await reader.listKeys(tenantId)).toEqual([revoked]);
+      expect((await reader.listKeys()).map((listed) => listed.id).toSorted()).toEqual(
+        [id, other.id].toSorted(),
+      );
+    });
+  });
+
+  test("retention rules apply to the projects of their tenant, and are replaced and removed", async () => {
+    const day = 86_400_000_000;
+    const [first, second, foreign] = [randomUUID(), randomUUID(), randomUUID()].toSorted();
+    await engine.exec(`INSERT INTO projects (id, tenant_id, name_json, start_us) VALUES
+      ('${first}', '${tenantId}', '"a"', 1), ('${second}', '${tenantId}', '"b"', 1),
+      ('${foreign}', '${otherId}', '"a"', 1)`);
+    const deletions: unknown[][] = [];
+    let runsLeft = 0;
+    const writer = new RetentionWriter(engine.db, {
+      deleteSome: (...args) => {
+        deletions.push(args);
+        return runsLeft;
+      },
+    });
+    const rules = (tenant = tenantId) => new RetentionRules(engine.db).list(tenant);
+    const set = (projectId: string | null, days: number | null) =>
+      write(() => writer.set(tenantId, { projectId, days }));
+    const sweep = async (from: string | null = null) => {
+      const step = await write(() => writer.sweep(100 * day, from));
+      return [step, deletions.splice(0).map(([, project, before]) => [project, before])];
+    };
+    const end = { deleted: 0, next: null };
+    await set(first ?? "", null);
+    expect(await sweep()).toEqual([end, []]);
+    await set(null, 7);
+    await set(second ?? "", 5);
+    await set(second ?? "", 30);
+    await expect(set(foreign ?? "", 1)).rejects.toMatchObject({ status: 404 });
+    expect(await rules()).toEqual([
+      { projectId: null, days: 7 },
+      { projectId: first, days: null },
+      { projectId: second, days: 30 },
+    ]);
+    expect(await rules(otherId)).toEqual([]);
+    expect(await sweep()).toEqual([end, [[second, 70 * day]]]);
+    await write(() => writer.clear(tenantId, first ?? ""));
+    runsLeft = 3;
+    expect(await sweep()).toEqual([{ deleted: 3, next: first }, [[first, 93 * day]]]);
+    expect(await sweep(second)).toEqual([{ deleted: 3, next: second }, [[second, 70 * day]]]);
+    await write(() => writer.clear(tenantId, null));
+    expect(await rules()).toEqual([{ projectId: second, days: 30 }]);
+  });
 });
 
 test("each query of the repositories has run on PostgreSQL", () => {
-  const missing = Object.entries({ projectQueries, promptQueries }).flatMap(([resource, queries]) =>
+  const missing = Object.entries({
+    projectQueries,
+    promptQueries,
+    annotationQueueQueries,
+    queueReviewQueries,
+    comparativeQueries,
+    tenantQueries,
+    retentionQueries,
+  }).flatMap(([resource, queries]) =>
     Object.entries<unknown>(queries).flatMap(([query, built]) =>
       queriesRun.has(built) ? [] : [`${resource}.${query}`],
     ),

@@ -82,7 +82,7 @@ test("a patch whose dotted order alone names another trace is rejected, and noth
   expect(fixture.db.prepare("SELECT body FROM payloads").raw().all()).toHaveLength(1);
 });
 
-test("runs of a block are found by their tags while it is half deleted", () => {
+test("runs of a block are found by their tags while it is half deleted", async () => {
   const fixture = new FilterFixture();
   const start = someMicros - (someMicros % 100_000);
   const runs = Array.from({ length: 150 }, (_, index) =>
@@ -90,13 +90,13 @@ test("runs of a block are found by their tags while it is half deleted", () => {
   );
   fixture.send({ post: runs });
   const { retention } = fixture.writers;
-  const sweep = () => retention.sweep(start + 2 * dayMicros, null).deleted;
-  retention.set(fixture.tenantId, { projectId: null, days: 1 });
-  expect(sweep()).toBe(100);
-  retention.clear(fixture.tenantId, null);
+  const sweep = async () => (await retention.sweep(start + 2 * dayMicros, null)).deleted;
+  await retention.set(fixture.tenantId, { projectId: null, days: 1 });
+  expect(await sweep()).toBe(100);
+  await retention.clear(fixture.tenantId, null);
   expect(fixture.find('has(tags, "a")')).toHaveLength(50);
-  retention.set(fixture.tenantId, { projectId: null, days: 1 });
-  expect([sweep(), sweep()]).toEqual([50, 0]);
+  await retention.set(fixture.tenantId, { projectId: null, days: 1 });
+  expect([await sweep(), await sweep()]).toEqual([50, 0]);
   expect(fixture.db.prepare("SELECT * FROM run_facets").raw().all()).toEqual([]);
 });
 

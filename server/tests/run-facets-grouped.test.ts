@@ -173,12 +173,12 @@ class WriterFixture {
       }
       case "sweep": {
         const { retention } = this.#writers;
-        retention.set(one.tenant, { projectId: null, days: 1 });
+        await retention.set(one.tenant, { projectId: null, days: 1 });
         let deleted = 1;
         while (deleted > 0) {
-          ({ deleted } = retention.sweep(one.before + dayMicros, null));
+          ({ deleted } = await retention.sweep(one.before + dayMicros, null));
         }
-        retention.clear(one.tenant, null);
+        await retention.clear(one.tenant, null);
         return "swept";
       }
       default:

@@ -67,9 +67,9 @@ describe("the latest runs of several projects", () => {
     expect(pages(fixture, filter, "desc").flat()).toEqual(expected(fixture, "desc", where));
   });
 
-  test("exclude those of other tenants", () => {
+  test("exclude those of other tenants", async () => {
     const fixture = fill();
-    const other = fixture.writers.tenants.create({ handle: "other", displayName: "Other" });
+    const other = await fixture.writers.tenants.create({ handle: "other", displayName: "Other" });
     fixture.send(
       { post: [wireRun({ session_name: "a" }), wireRun({ session_name: "b" })] },
       other.id,

@@ -52,11 +52,14 @@ export function addKeys(program: Command): void {
     });
 }
 
-async function withKeys<Result>(data: string, work: (store: KeyStore) => Result): Promise<Result> {
+async function withKeys<Result>(
+  data: string,
+  work: (store: KeyStore) => Promise<Result>,
+): Promise<Result> {
   const { KeyStore } = await import("@millrace/server");
   const store = new KeyStore(data);
   try {
-    return work(store);
+    return await work(store);
   } finally {
     store.close();
   }

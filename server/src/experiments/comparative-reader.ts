@@ -1,38 +1,42 @@
 import type { Comparative, ComparativeQuery, ComparativeReads } from "./comparative.ts";
-import { comparativeSelection, parseComparativeRow } from "./comparative-row.ts";
-import { parseRows } from "../storage/sqlite/rows.ts";
-import type { Connection } from "../storage/sqlite/connection.ts";
+import { parseComparativeRow, selectComparatives } from "./comparative-queries.ts";
+import { containsIgnoringCase, isInList } from "../storage/dialect.ts";
+import type { Database } from "../storage/query.ts";
 
 const columns = { name: "c.name_json", created_at: "c.created_us" } as const;
 
 /** Queries comparative experiments. */
 export class ComparativeReader implements ComparativeReads {
-  readonly #db: Connection;
+  readonly #db: Database;
 
-  constructor(db: Connection) {
+  constructor(db: Database) {
     this.#db = db;
   }
 
-  list(tenantId: string, query: ComparativeQuery): readonly Comparative[] {
-    const { datasetId, ids, name, nameContains, limit, offset } = query;
-    const direction = query.isDescending ? "DESC" : "ASC";
-    const rows = this.#db
-      .prepare(
-        `${comparativeSelection} WHERE c.dataset_id = ?2 AND c.tenant_id = ?1
-           AND (?3 IS NULL OR c.id IN (SELECT value FROM json_each(?3)))
-           AND (?4 IS NULL OR c.name_json = ?4) AND (?5 IS NULL OR instr(lower(c.name_json), lower(?5)) > 0)
-         ORDER BY ${columns[query.sortBy]} ${direction}, c.id ${direction} LIMIT ?6 OFFSET ?7`,
-      )
-      .raw()
-      .all([
-        tenantId,
-        datasetId,
-        ids === undefined ? null : JSON.stringify(ids),
-        name === undefined ? null : JSON.stringify(name),
-        nameContains === undefined ? null : JSON.stringify(nameContains).slice(1, -1),
-        limit,
-        offset,
-      ]);
-    return parseRows(rows).map(parseComparativeRow);
+  async list(tenantId: string, query: ComparativeQuery): Promise<readonly Comparative[]> {
+    return (await this.#db.all(buildList(tenantId, query))).map(parseComparativeRow);
   }
+}
+
+function buildList(tenantId: string, query: ComparativeQuery) {
+  const { datasetId, ids, name, nameContains, sortBy, isDescending } = query;
+  let list = selectComparatives(tenantId).where("c.dataset_id", "=", datasetId);
+  if (ids !== undefined) {
+    list = list.where((eb) => isInList(eb.ref("c.id"), ids));
+  }
+  if (name !== undefined) {
+    list = list.where("c.name_json", "=", JSON.stringify(name));
+  }
+  if (nameContains !== undefined) {
+    const part = JSON.stringify(nameContains).slice(1, -1);
+    list = list.where((eb) => containsIgnoringCase(eb.ref("c.name_json"), part));
+  }
+  // A comparison without a name sorts before all others, which is not the default of every engine.
+  return list
+    .orderBy(columns[sortBy], (order) =>
+      isDescending ? order.desc().nullsLast() : order.asc().nullsFirst(),
+    )
+    .orderBy("c.id", isDescending ? "desc" : "asc")
+    .limit(query.limit)
+    .offset(query.offset);
 }

@@ -1,71 +1,61 @@
 import { createHash } from "node:crypto";
 import { RequestError } from "../model/errors.ts";
 import type { Comparative, ComparativeDraft, ComparativeWrites } from "./comparative.ts";
-import { comparativeSelection, parseComparativeRow } from "./comparative-row.ts";
-import { toJson } from "../feedback/feedback-row.ts";
-import { parseRows } from "../storage/sqlite/rows.ts";
-import type { Connection } from "../storage/sqlite/connection.ts";
+import { comparativeQueries, parseComparativeRow } from "./comparative-queries.ts";
+import type { Database } from "../storage/query.ts";
 import { toIds } from "../storage/row-keys.ts";
 
 /** Writes comparative experiments. */
 export class ComparativeWriter implements ComparativeWrites {
-  readonly #statements;
+  readonly #db: Database;
 
-  constructor(db: Connection) {
-    this.#statements = {
-      find: db.prepare(`${comparativeSelection} WHERE c.tenant_id = ? AND c.id = ?`).raw(),
-      readDigest: db
-        .prepare("SELECT digest FROM comparatives WHERE tenant_id = ? AND id = ?")
-        .raw(),
-      insert: db.prepare(
-        `INSERT INTO comparatives (tenant_id, id, dataset_id, name_json, description_json, extra_json,
-           created_us, modified_us, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ),
-      insertExperiment: db.prepare(
-        `INSERT INTO comparative_experiments (tenant_id, comparative_id, position, project_id)
-         VALUES (?, ?, ?, ?)`,
-      ),
-      datasetOfProject: db
-        .prepare("SELECT reference_dataset_id FROM projects WHERE tenant_id = ? AND id = ?")
-        .raw(),
-    };
+  constructor(db: Database) {
+    this.#db = db;
   }
 
-  create(tenantId: string, draft: ComparativeDraft): Comparative {
+  async create(tenantId: string, draft: ComparativeDraft): Promise<Comparative> {
+    const key = { tenantId, id: draft.id };
     const digest = createHash("sha256")
       .update(JSON.stringify(toIds(tenantId, draft)))
       .digest("base64url");
-    const [existing] = parseRows(this.#statements.readDigest.all([tenantId, draft.id]));
-    if (existing !== undefined && existing[0] !== digest) {
+    const existing = await this.#db.first(comparativeQueries.readDigest, key);
+    if (existing !== undefined && existing.digest !== digest) {
       throw new RequestError(
         409,
         `Comparative experiment ${draft.id} already exists with different content.`,
       );
     }
     if (existing === undefined) {
-      this.#insert(tenantId, draft, digest);
+      await this.#insert(tenantId, draft, digest);
     }
-    const [values = []] = parseRows(this.#statements.find.all([tenantId, draft.id]));
-    return parseComparativeRow(values);
+    const row = await this.#db.first(comparativeQueries.find, key);
+    if (row === undefined) {
+      throw new Error(`comparative experiment ${draft.id} was not stored`);
+    }
+    return parseComparativeRow(row);
   }
 
-  #insert(tenantId: string, draft: ComparativeDraft, digest: string): void {
-    const datasetId = this.#resolveDataset(tenantId, draft);
+  async #insert(tenantId: string, draft: ComparativeDraft, digest: string): Promise<void> {
     const createdMicros = draft.createdMicros ?? Date.now() * 1_000;
-    this.#statements.insert.run([
-      tenantId,
-      draft.id,
-      datasetId,
-      toJson(draft.name),
-      toJson(draft.description),
-      toJson(draft.extra),
-      createdMicros,
-      createdMicros,
+    await this.#db.run(comparativeQueries.insert, {
+      tenant_id: tenantId,
+      id: draft.id,
+      dataset_id: await this.#resolveDataset(tenantId, draft),
+      name_json: toJson(draft.name),
+      description_json: toJson(draft.description),
+      extra_json: toJson(draft.extra),
+      created_us: createdMicros,
+      modified_us: createdMicros,
       digest,
-    ]);
-    draft.experimentIds.forEach((projectId, position) => {
-      this.#statements.insertExperiment.run([tenantId, draft.id, position, projectId]);
     });
+    for (const [position, projectId] of draft.experimentIds.entries()) {
+      await this.#db.run(comparativeQueries.insertExperiment, {
+        tenant_id: tenantId,
+        comparative_id: draft.id,
+        position,
+        project_id: projectId,
+      });
+    }
   }
 
   /**
@@ -73,11 +63,19 @@ export class ComparativeWriter implements ComparativeWrites {
    *
    * @throws RequestError 404: an experiment does not exist. 422: an experiment is not on that dataset.
    */
-  #resolveDataset(tenantId: string, { experimentIds, datasetId }: ComparativeDraft): string {
-    const datasets = new Map(
-      experimentIds.map((id) => [id, this.#datasetOf(tenantId, id)] as const),
-    );
-    const missing = experimentIds.filter((id) => datasets.get(id) === undefined);
+  async #resolveDataset(
+    tenantId: string,
+    { experimentIds, datasetId }: ComparativeDraft,
+  ): Promise<string> {
+    /** By experiment; `null` for a project that is no experiment. */
+    const datasets = new Map<string, string | null>();
+    for (const id of experimentIds) {
+      const project = await this.#db.first(comparativeQueries.datasetOfProject, { tenantId, id });
+      if (project !== undefined) {
+        datasets.set(id, project.reference_dataset_id);
+      }
+    }
+    const missing = experimentIds.filter((id) => !datasets.has(id));
     if (missing.length > 0) {
       throw new RequestError(404, `Experiments not found: ${missing.join(", ")}`);
     }
@@ -95,13 +93,6 @@ export class ComparativeWriter implements ComparativeWrites {
     }
     return referenceDatasetId;
   }
-
-  /** The dataset of an experiment; `null` if the project is no experiment, `undefined` if it does not exist. */
-  #datasetOf(tenantId: string, projectId: string): string | null | undefined {
-    const [values] = parseRows(this.#statements.datasetOfProject.all([tenantId, projectId]));
-    if (values === undefined) {
-      return undefined;
-    }
-    return typeof values[0] === "string" ? values[0] : null;
-  }
 }
+
+const toJson = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));

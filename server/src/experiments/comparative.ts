@@ -41,7 +41,7 @@ export interface ComparativeQuery extends PageRange {
 }
 
 export interface ComparativeReads {
-  list(tenantId: string, query: ComparativeQuery): readonly Comparative[];
+  list(tenantId: string, query: ComparativeQuery): Promise<readonly Comparative[]>;
 }
 
 export interface ComparativeWrites {
@@ -51,5 +51,5 @@ export interface ComparativeWrites {
    * @throws RequestError 404: experiments do not exist; the message lists them. 422: an experiment is on another
    * dataset, or on none. 409: another comparison has the id.
    */
-  create(tenantId: string, draft: ComparativeDraft): Comparative;
+  create(tenantId: string, draft: ComparativeDraft): Promise<Comparative>;
 }

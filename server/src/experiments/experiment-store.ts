@@ -10,15 +10,14 @@ import type { Promised } from "../storage/promised.ts";
 /** The part of the store that the handlers of experiments use. */
 export interface ExperimentStore {
   readonly read: Promised<{
-    readonly comparatives: ComparativeReads;
     readonly datasets: DatasetReads;
     readonly examples: ExampleReads;
     readonly experiments: ExperimentReads;
     readonly feedback: FeedbackReads;
-    readonly projects: ProjectReads;
     readonly runs: RunReads;
-  }>;
-  readonly write: Promised<{
-    readonly comparatives: ComparativeWrites;
-  }>;
+  }> & {
+    readonly comparatives: ComparativeReads;
+    readonly projects: ProjectReads;
+  };
+  readonly write: { readonly comparatives: ComparativeWrites };
 }

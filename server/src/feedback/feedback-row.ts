@@ -94,7 +94,6 @@ export function parseTokenRow(token: string, values: readonly unknown[]): Feedba
 export const toJson = (value: unknown): string | null =>
   value === null || value === undefined ? null : JSON.stringify(value);
 
-export const parseJson = (json: unknown): unknown =>
-  typeof json === "string" ? JSON.parse(json) : null;
+const parseJson = (json: unknown): unknown => (typeof json === "string" ? JSON.parse(json) : null);
 
 const textOrNull = (value: unknown): string | null => (typeof value === "string" ? value : null);

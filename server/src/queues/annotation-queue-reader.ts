@@ -6,16 +6,17 @@ import type {
   QueueQuery,
 } from "./annotation-queue.ts";
 import {
-  entrySelection,
-  parseEntryRow,
-  parseQueueRow,
-  queueSelection,
-} from "./annotation-queue-row.ts";
-import { namelessReviewer } from "./queue-review.ts";
-import { microsNow } from "../storage/sqlite/clock.ts";
-import type { Clock } from "../storage/sqlite/clock.ts";
-import { parseRows } from "../storage/sqlite/rows.ts";
-import type { Connection } from "../storage/sqlite/connection.ts";
+  annotationQueueQueries,
+  queueBuilder,
+  selectQueues,
+  selectWithStatus,
+  withEntryColumns,
+} from "./annotation-queue-queries.ts";
+import { parseEntryRow, parseQueueRow } from "./annotation-queue-row.ts";
+import { microsNow } from "../storage/clock.ts";
+import type { Clock } from "../storage/clock.ts";
+import { containsIgnoringCase, isInList } from "../storage/dialect.ts";
+import type { Database } from "../storage/query.ts";
 
 const columns = {
   name: "q.name_json",
@@ -23,92 +24,82 @@ const columns = {
   updated_at: "q.updated_us",
 } as const;
 
-/**
- * SQL condition on entries `e` of a queue: `?1` is the tenant, `?2` the queue, `?3` a status or null. API callers
- * count as the reviewer without a name.
- */
-export const entryCondition = `e.tenant_id = ?1 AND e.queue_id = ?2 AND (?3 IS NULL OR ?3 = CASE
-  WHEN e.completed_us IS NOT NULL THEN 'completed'
-  WHEN EXISTS (SELECT 1 FROM annotation_queue_reviews v
-    WHERE v.place = e.place AND v.reviewer = '${namelessReviewer}' AND v.done_us IS NOT NULL) THEN 'needs_others_review'
-  ELSE 'needs_my_review' END)`;
-
 /** Queries annotation queues. */
 export class AnnotationQueueReader implements AnnotationQueueReads {
-  readonly #db: Connection;
+  readonly #db: Database;
   readonly #clock: Clock;
-  readonly #statements;
 
-  constructor(db: Connection, clock: Clock = microsNow) {
+  constructor(db: Database, clock: Clock = microsNow) {
     this.#db = db;
     this.#clock = clock;
-    this.#statements = {
-      find: db.prepare(`${queueSelection} WHERE q.tenant_id = ? AND q.id = ?`).raw(),
-      listEntries: db
-        .prepare(
-          `${entrySelection} WHERE ${entryCondition} ORDER BY e.added_us, e.place LIMIT ?4 OFFSET ?5`,
-        )
-        .raw(),
-      lastAdded: db
-        .prepare(
-          `SELECT run_id, max(added_us) FROM annotation_queue_runs
-           WHERE tenant_id = ? AND run_id IN (SELECT value FROM json_each(?)) GROUP BY run_id`,
-        )
-        .raw(),
-      size: db
-        .prepare(`SELECT count(*) FROM annotation_queue_runs e WHERE ${entryCondition}`)
-        .raw(),
-    };
   }
 
-  find(tenantId: string, id: string): AnnotationQueue | undefined {
-    const [values] = parseRows(this.#statements.find.all([tenantId, id]));
-    return values === undefined ? undefined : parseQueueRow(values);
+  async find(tenantId: string, id: string): Promise<AnnotationQueue | undefined> {
+    const row = await this.#db.first(annotationQueueQueries.find, { tenantId, id });
+    return row === undefined ? undefined : parseQueueRow(row);
   }
 
-  list(tenantId: string, query: QueueQuery): readonly AnnotationQueue[] {
-    const { ids, name, nameContains, defaultDatasetId, runId, limit, offset } = query;
-    const direction = query.isDescending ? "DESC" : "ASC";
-    const rows = this.#db
-      .prepare(
-        `${queueSelection} WHERE q.tenant_id = ?1 AND (?2 IS NULL OR q.id IN (SELECT value FROM json_each(?2)))
-           AND (?3 IS NULL OR q.name_json = ?3) AND (?4 IS NULL OR instr(lower(q.name_json), lower(?4)) > 0)
-           AND (?5 IS NULL OR q.default_dataset_id = ?5)
-           AND (?6 IS NULL OR q.id IN (SELECT queue_id FROM annotation_queue_runs WHERE tenant_id = ?1 AND run_id = ?6))
-         ORDER BY ${columns[query.sortBy]} ${direction}, q.id ${direction} LIMIT ?7 OFFSET ?8`,
-      )
-      .raw()
-      .all([
-        tenantId,
-        ids === undefined ? null : JSON.stringify(ids),
-        name === undefined ? null : JSON.stringify(name),
-        nameContains === undefined ? null : JSON.stringify(nameContains).slice(1, -1),
-        defaultDatasetId ?? null,
-        runId ?? null,
-        limit,
-        offset,
-      ]);
-    return parseRows(rows).map(parseQueueRow);
+  async list(tenantId: string, query: QueueQuery): Promise<readonly AnnotationQueue[]> {
+    return (await this.#db.all(buildList(tenantId, query))).map(parseQueueRow);
   }
 
-  listEntries(
-    tenantId: string,
-    { queueId, status, limit, offset }: EntryQuery,
-  ): readonly QueueEntry[] {
-    const values = [tenantId, queueId, status ?? null, limit, offset];
+  async listEntries(tenantId: string, query: EntryQuery): Promise<readonly QueueEntry[]> {
     const nowMicros = this.#clock();
-    return parseRows(this.#statements.listEntries.all(values)).map((row) =>
-      parseEntryRow(row, nowMicros),
+    const rows = await this.#db.all(
+      withEntryColumns(selectWithStatus(tenantId, query))
+        .orderBy("e.added_us")
+        .orderBy("e.place")
+        .limit(query.limit)
+        .offset(query.offset),
     );
+    return rows.map((row) => parseEntryRow(row, nowMicros));
   }
 
-  size(tenantId: string, { queueId, status }: Pick<EntryQuery, "queueId" | "status">): number {
-    const rows = this.#statements.size.all([tenantId, queueId, status ?? null]);
-    return Number(parseRows(rows)[0]?.[0]);
+  async size(tenantId: string, query: Pick<EntryQuery, "queueId" | "status">): Promise<number> {
+    const row = await this.#db.first(
+      selectWithStatus(tenantId, query).select((eb) => eb.fn.countAll<number>().as("count")),
+    );
+    return row?.count ?? 0;
   }
 
-  lastAdded(tenantId: string, runIds: readonly string[]): ReadonlyMap<string, number> {
-    const rows = parseRows(this.#statements.lastAdded.all([tenantId, JSON.stringify(runIds)]));
-    return new Map(rows.map(([id, micros]) => [String(id), Number(micros)]));
+  async lastAdded(
+    tenantId: string,
+    runIds: readonly string[],
+  ): Promise<ReadonlyMap<string, number>> {
+    const ids = JSON.stringify(runIds);
+    const rows = await this.#db.all(annotationQueueQueries.lastAdded, { tenantId, ids });
+    return new Map(rows.map(({ run_id: id, added_us: micros }) => [id, micros]));
   }
+}
+
+function buildList(tenantId: string, query: QueueQuery) {
+  const { ids, name, nameContains, defaultDatasetId, runId } = query;
+  let list = selectQueues(tenantId);
+  if (ids !== undefined) {
+    list = list.where((eb) => isInList(eb.ref("q.id"), ids));
+  }
+  if (name !== undefined) {
+    list = list.where("q.name_json", "=", JSON.stringify(name));
+  }
+  if (nameContains !== undefined) {
+    const part = JSON.stringify(nameContains).slice(1, -1);
+    list = list.where((eb) => containsIgnoringCase(eb.ref("q.name_json"), part));
+  }
+  if (defaultDatasetId !== undefined) {
+    list = list.where("q.default_dataset_id", "=", defaultDatasetId);
+  }
+  if (runId !== undefined) {
+    const queueIds = queueBuilder
+      .selectFrom("annotation_queue_runs")
+      .select("queue_id")
+      .where("tenant_id", "=", tenantId)
+      .where("run_id", "=", runId);
+    list = list.where("q.id", "in", queueIds);
+  }
+  const direction = query.isDescending ? "desc" : "asc";
+  return list
+    .orderBy(columns[query.sortBy], direction)
+    .orderBy("q.id", direction)
+    .limit(query.limit)
+    .offset(query.offset);
 }

@@ -12,11 +12,11 @@ import type {
 } from "./annotation-queue.ts";
 import { namelessReviewer, toReviewRules } from "./queue-review.ts";
 import { AnnotationQueueAccess } from "./annotation-queue-access.ts";
-import { toBody } from "./annotation-queue-row.ts";
-import { microsNow } from "../storage/sqlite/clock.ts";
-import type { Clock } from "../storage/sqlite/clock.ts";
-import { parseRows } from "../storage/sqlite/rows.ts";
-import type { Connection } from "../storage/sqlite/connection.ts";
+import { annotationQueueQueries } from "./annotation-queue-queries.ts";
+import { parseEntryRow, toBody } from "./annotation-queue-row.ts";
+import { microsNow } from "../storage/clock.ts";
+import type { Clock } from "../storage/clock.ts";
+import type { Database } from "../storage/query.ts";
 import { toIds } from "../storage/row-keys.ts";
 
 /** Number of unknown runs that an error message lists. */
@@ -24,163 +24,157 @@ const maxListedRuns = 20;
 
 /** Writes annotation queues and their entries. */
 export class AnnotationQueueWriter implements AnnotationQueueWrites {
+  readonly #db: Database;
   readonly #access: AnnotationQueueAccess;
   readonly #clock: Clock;
-  readonly #statements: ReturnType<typeof prepareStatements>;
 
-  constructor(db: Connection, clock: Clock = microsNow) {
+  constructor(db: Database, clock: Clock = microsNow) {
+    this.#db = db;
     this.#access = new AnnotationQueueAccess(db, clock);
     this.#clock = clock;
-    this.#statements = prepareStatements(db);
   }
 
-  create(tenantId: string, draft: QueueDraft): AnnotationQueue {
+  async create(tenantId: string, draft: QueueDraft): Promise<AnnotationQueue> {
+    const { id } = draft;
     const digest = createHash("sha256")
       .update(JSON.stringify(toIds(tenantId, draft)))
       .digest("base64url");
-    const [existing] = parseRows(this.#statements.readDigest.all([tenantId, draft.id]));
+    const existing = await this.#db.first(annotationQueueQueries.readDigest, { tenantId, id });
     if (existing !== undefined) {
-      if (existing[0] !== digest) {
+      if (existing.digest !== digest) {
         throw new RequestError(
           409,
-          `Annotation queue ${draft.id} already exists with different content.`,
+          `Annotation queue ${id} already exists with different content.`,
         );
       }
-      return this.#access.read(tenantId, draft.id);
+      return this.#access.read(tenantId, id);
     }
-    this.#checkDataset(tenantId, draft.defaultDatasetId);
+    await this.#checkDataset(tenantId, draft.defaultDatasetId);
     const createdMicros = draft.createdMicros ?? this.#clock();
-    this.#statements.insert.run([
-      tenantId,
-      draft.id,
-      JSON.stringify(draft.name),
-      draft.defaultDatasetId,
-      toBody(draft),
-      createdMicros,
-      createdMicros,
+    await this.#db.run(annotationQueueQueries.insert, {
+      tenant_id: tenantId,
+      id,
+      name_json: JSON.stringify(draft.name),
+      default_dataset_id: draft.defaultDatasetId,
+      body: toBody(draft),
+      created_us: createdMicros,
+      updated_us: createdMicros,
       digest,
-    ]);
-    return this.#access.read(tenantId, draft.id);
+    });
+    return this.#access.read(tenantId, id);
   }
 
-  update(tenantId: string, id: string, changes: QueueChanges): AnnotationQueue {
-    const current = this.#access.read(tenantId, id);
+  async update(tenantId: string, id: string, changes: QueueChanges): Promise<AnnotationQueue> {
+    const current = await this.#access.read(tenantId, id);
     const definedChanges = Object.entries(changes).filter(([, value]) => value !== undefined);
     const reviewers = { ...current.reviewers, ...changes.reviewers };
     const queue: AnnotationQueue = { ...current, ...Object.fromEntries(definedChanges), reviewers };
-    this.#checkDataset(tenantId, changes.defaultDatasetId ?? null);
+    await this.#checkDataset(tenantId, changes.defaultDatasetId ?? null);
     // Never go back, even if the clock was set back.
     const updatedMicros = Math.max(this.#clock(), current.updatedMicros + 1);
-    const { name, defaultDatasetId } = queue;
-    const values = [JSON.stringify(name), defaultDatasetId, toBody(queue), updatedMicros];
-    this.#statements.update.run([...values, tenantId, id]);
+    await this.#db.run(annotationQueueQueries.update, {
+      tenant_id: tenantId,
+      id,
+      name_json: JSON.stringify(queue.name),
+      default_dataset_id: queue.defaultDatasetId,
+      body: toBody(queue),
+      updated_us: updatedMicros,
+    });
     const { reviewersPerRun } = toReviewRules(queue);
     if (reviewersPerRun !== toReviewRules(current).reviewersPerRun) {
-      this.#access.updateCompletion(tenantId, id, { reviewersPerRun });
+      await this.#access.updateCompletion(tenantId, id, { reviewersPerRun });
     }
     return { ...queue, updatedMicros };
   }
 
-  delete(tenantId: string, ids: readonly string[]): readonly string[] {
-    return ids.filter((id) => {
-      this.#statements.deleteEntries.run([tenantId, id]);
-      return this.#statements.delete.run([tenantId, id]).changes > 0;
-    });
+  async delete(tenantId: string, ids: readonly string[]): Promise<readonly string[]> {
+    const deleted: string[] = [];
+    for (const id of ids) {
+      await this.#db.run(annotationQueueQueries.deleteEntries, { tenantId, queueId: id });
+      if ((await this.#db.run(annotationQueueQueries.delete, { tenantId, id })) > 0) {
+        deleted.push(id);
+      }
+    }
+    return deleted;
   }
 
-  addRuns(tenantId: string, id: string, keys: readonly RunKey[]): readonly QueueEntry[] {
-    this.#access.read(tenantId, id);
-    this.#checkRuns(tenantId, keys);
-    const runIds = [...new Set(keys.map(({ runId }) => runId))];
-    const [last] = parseRows(this.#statements.readLast.all([tenantId, id]));
+  async addRuns(
+    tenantId: string,
+    queueId: string,
+    keys: readonly RunKey[],
+  ): Promise<readonly QueueEntry[]> {
+    await this.#access.read(tenantId, queueId);
+    await this.#checkRuns(tenantId, keys);
+    const last = await this.#db.first(annotationQueueQueries.readLast, { tenantId, queueId });
+    const nowMicros = this.#clock();
     // Stay at the end of the queue, even if the clock was set back.
-    const addedMicros = Math.max(this.#clock(), Number(last?.[0] ?? 0));
-    return runIds.map((runId) => {
-      this.#statements.insertEntry.run([tenantId, id, randomUUID(), runId, addedMicros]);
-      return this.#access.readEntryOfRun(tenantId, id, runId);
-    });
+    const addedMicros = Math.max(nowMicros, last?.added_us ?? 0);
+    const entries: QueueEntry[] = [];
+    for (const runId of new Set(keys.map((key) => key.runId))) {
+      await this.#db.run(annotationQueueQueries.insertEntry, {
+        tenant_id: tenantId,
+        queue_id: queueId,
+        id: randomUUID(),
+        run_id: runId,
+        added_us: addedMicros,
+      });
+      const key = { tenantId, queueId, runId };
+      const rows = await this.#db.all(annotationQueueQueries.findEntryOfRun, key);
+      entries.push(...rows.map((row) => parseEntryRow(row, nowMicros)));
+    }
+    return entries;
   }
 
-  updateRun(tenantId: string, key: EntryKey, changes: EntryChanges): QueueEntry {
-    const current = this.#access.readEntry(tenantId, key);
+  async updateRun(tenantId: string, key: EntryKey, changes: EntryChanges): Promise<QueueEntry> {
+    const current = await this.#access.readEntry(tenantId, key);
     const { queueId, entryId } = key;
-    const entryValues = [tenantId, queueId, entryId];
-    this.#statements.updateEntry.run([changes.addedMicros ?? current.addedMicros, ...entryValues]);
+    const values = { tenantId, queueId, entryId };
+    await this.#db.run(annotationQueueQueries.updateEntry, {
+      ...values,
+      addedMicros: changes.addedMicros ?? current.addedMicros,
+    });
     if (changes.reviewedMicros !== undefined) {
       const { reviewedMicros } = changes;
       if (reviewedMicros === null) {
-        this.#statements.clearDone.run(entryValues);
+        await this.#db.run(annotationQueueQueries.clearDone, values);
       } else {
-        this.#statements.setDone.run([namelessReviewer, reviewedMicros, ...entryValues]);
+        const done = { ...values, reviewer: namelessReviewer, doneMicros: reviewedMicros };
+        await this.#db.run(annotationQueueQueries.writeDone, done);
       }
-      const { reviewersPerRun } = toReviewRules(this.#access.read(tenantId, queueId));
-      this.#access.updateCompletion(tenantId, queueId, { reviewersPerRun, entryId });
+      const { reviewersPerRun } = toReviewRules(await this.#access.read(tenantId, queueId));
+      await this.#access.updateCompletion(tenantId, queueId, { reviewersPerRun, entryId });
     }
     return this.#access.readEntry(tenantId, key);
   }
 
-  removeRun(tenantId: string, key: EntryKey): void {
-    this.#access.readEntry(tenantId, key);
-    this.#statements.deleteEntry.run([tenantId, key.queueId, key.entryId]);
+  async removeRun(tenantId: string, key: EntryKey): Promise<void> {
+    await this.#access.readEntry(tenantId, key);
+    const { queueId, entryId } = key;
+    await this.#db.run(annotationQueueQueries.deleteEntry, { tenantId, queueId, entryId });
   }
 
-  #checkRuns(tenantId: string, keys: readonly RunKey[]): void {
-    const unknown = keys.filter(({ runId, projectId }) => {
-      const [values] = parseRows(this.#statements.projectOfRun.all([runId, tenantId]));
-      return values === undefined || (projectId !== null && values[0] !== projectId);
-    });
+  async #checkRuns(tenantId: string, keys: readonly RunKey[]): Promise<void> {
+    const unknown: string[] = [];
+    for (const { runId, projectId } of keys) {
+      const found = await this.#db.first(annotationQueueQueries.projectOfRun, { runId, tenantId });
+      if (found === undefined || (projectId !== null && found.project_id !== projectId)) {
+        unknown.push(runId);
+      }
+    }
     if (unknown.length > 0) {
-      const ids = unknown.slice(0, maxListedRuns).map(({ runId }) => runId);
+      const ids = unknown.slice(0, maxListedRuns);
       const more =
         unknown.length > maxListedRuns ? ` and ${unknown.length - maxListedRuns} more` : "";
       throw new RequestError(404, `Runs not found: ${ids.join(", ")}${more}`);
     }
   }
 
-  #checkDataset(tenantId: string, id: string | null): void {
-    if (id !== null && this.#statements.findDataset.all([tenantId, id]).length === 0) {
+  async #checkDataset(tenantId: string, id: string | null): Promise<void> {
+    if (
+      id !== null &&
+      (await this.#db.first(annotationQueueQueries.findDataset, { tenantId, id })) === undefined
+    ) {
       throw new RequestError(404, "Dataset not found");
     }
   }
-}
-
-function prepareStatements(db: Connection) {
-  const byId = "tenant_id = ? AND id = ?";
-  const inQueue = "tenant_id = ? AND queue_id = ?";
-  return {
-    readDigest: db.prepare(`SELECT digest FROM annotation_queues WHERE ${byId}`).raw(),
-    insert: db.prepare(
-      `INSERT INTO annotation_queues (tenant_id, id, name_json, default_dataset_id, body, created_us, updated_us, digest)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    ),
-    update: db.prepare(
-      `UPDATE annotation_queues SET name_json = ?, default_dataset_id = ?, body = ?, updated_us = ? WHERE ${byId}`,
-    ),
-    delete: db.prepare(`DELETE FROM annotation_queues WHERE ${byId}`),
-    deleteEntries: db.prepare(`DELETE FROM annotation_queue_runs WHERE ${inQueue}`),
-    readLast: db.prepare(`SELECT max(added_us) FROM annotation_queue_runs WHERE ${inQueue}`).raw(),
-    insertEntry: db.prepare(
-      `INSERT OR IGNORE INTO annotation_queue_runs (tenant_id, queue_id, id, run_id, added_us)
-       VALUES (?, ?, ?, ?, ?)`,
-    ),
-    updateEntry: db.prepare(
-      `UPDATE annotation_queue_runs SET added_us = ? WHERE ${inQueue} AND id = ?`,
-    ),
-    setDone: db.prepare(
-      `INSERT INTO annotation_queue_reviews (place, reviewer, tenant_id, queue_id, done_us)
-       SELECT place, ?, tenant_id, queue_id, ? FROM annotation_queue_runs WHERE ${inQueue} AND id = ?
-       ON CONFLICT DO UPDATE SET done_us = excluded.done_us, until_us = NULL`,
-    ),
-    clearDone: db.prepare(
-      `UPDATE annotation_queue_reviews SET done_us = NULL
-       WHERE place = (SELECT place FROM annotation_queue_runs WHERE ${inQueue} AND id = ?)`,
-    ),
-    deleteEntry: db.prepare(`DELETE FROM annotation_queue_runs WHERE ${inQueue} AND id = ?`),
-    projectOfRun: db
-      .prepare(
-        "SELECT r.project_id FROM runs r JOIN projects p ON p.id = r.project_id WHERE r.id = ? AND p.tenant_id = ?",
-      )
-      .raw(),
-    findDataset: db.prepare("SELECT 1 FROM datasets WHERE tenant_id = ? AND id = ?").raw(),
-  };
 }

@@ -100,13 +100,13 @@ export interface EntryQuery extends PageRange {
 }
 
 export interface AnnotationQueueReads {
-  find(tenantId: string, id: string): AnnotationQueue | undefined;
-  list(tenantId: string, query: QueueQuery): readonly AnnotationQueue[];
+  find(tenantId: string, id: string): Promise<AnnotationQueue | undefined>;
+  list(tenantId: string, query: QueueQuery): Promise<readonly AnnotationQueue[]>;
   /** In the order of the queue. */
-  listEntries(tenantId: string, query: EntryQuery): readonly QueueEntry[];
-  size(tenantId: string, query: Pick<EntryQuery, "queueId" | "status">): number;
+  listEntries(tenantId: string, query: EntryQuery): Promise<readonly QueueEntry[]>;
+  size(tenantId: string, query: Pick<EntryQuery, "queueId" | "status">): Promise<number>;
   /** For each of the runs that is in a queue: when it was last added to one, in microseconds. */
-  lastAdded(tenantId: string, runIds: readonly string[]): ReadonlyMap<string, number>;
+  lastAdded(tenantId: string, runIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
 }
 
 export interface AnnotationQueueWrites {
@@ -115,26 +115,26 @@ export interface AnnotationQueueWrites {
    *
    * @throws RequestError 404: no such dataset. 409: another queue has the id.
    */
-  create(tenantId: string, draft: QueueDraft): AnnotationQueue;
+  create(tenantId: string, draft: QueueDraft): Promise<AnnotationQueue>;
   /**
    * Updates a queue; the members of `reviewers` are merged with the stored ones.
    *
    * @throws RequestError 404: no such queue, or no such dataset.
    */
-  update(tenantId: string, id: string, changes: QueueChanges): AnnotationQueue;
+  update(tenantId: string, id: string, changes: QueueChanges): Promise<AnnotationQueue>;
   /** Deletes the queues that exist and returns their ids. Their runs stay. */
-  delete(tenantId: string, ids: readonly string[]): readonly string[];
+  delete(tenantId: string, ids: readonly string[]): Promise<readonly string[]>;
   /**
    * Adds runs at the end, in the given order: all of them, or none. A run that is already in the queue keeps its
    * position.
    *
    * @throws RequestError 404: there is no such queue, or runs do not exist; the message lists them.
    */
-  addRuns(tenantId: string, id: string, keys: readonly RunKey[]): readonly QueueEntry[];
+  addRuns(tenantId: string, id: string, keys: readonly RunKey[]): Promise<readonly QueueEntry[]>;
   /** @throws RequestError 404: no such queue, or no such entry in it. */
-  updateRun(tenantId: string, key: EntryKey, changes: EntryChanges): QueueEntry;
+  updateRun(tenantId: string, key: EntryKey, changes: EntryChanges): Promise<QueueEntry>;
   /** @throws RequestError 404: no such queue, or no such entry in it. */
-  removeRun(tenantId: string, key: EntryKey): void;
+  removeRun(tenantId: string, key: EntryKey): Promise<void>;
 }
 
 /** The message text is defined by the specification (section 8). */

@@ -1,86 +1,55 @@
 import type { EntryQuery } from "./annotation-queue.ts";
+import { selectWithStatus, withEntryColumns } from "./annotation-queue-queries.ts";
+import { parseEntryRow } from "./annotation-queue-row.ts";
 import type { QueueProgress, QueueReviewReads, ReviewedRun } from "./queue-review.ts";
-import { entryCondition } from "./annotation-queue-reader.ts";
-import { entryColumns, parseEntryRow } from "./annotation-queue-row.ts";
-import { microsNow } from "../storage/sqlite/clock.ts";
-import type { Clock } from "../storage/sqlite/clock.ts";
-import { parseRows } from "../storage/sqlite/rows.ts";
-import type { Connection } from "../storage/sqlite/connection.ts";
-
-/** Number of columns of the run, which follow those of its entry. */
-const runColumnCount = 5;
-
-/** Maximum number of reviewers in a response. */
-const maxReviewers = 100;
+import { queueReviewQueries } from "./queue-review-queries.ts";
+import { microsNow } from "../storage/clock.ts";
+import type { Clock } from "../storage/clock.ts";
+import type { Database } from "../storage/query.ts";
 
 /** Queries the reviews and the progress of queues. */
 export class QueueReviewReader implements QueueReviewReads {
+  readonly #db: Database;
   readonly #clock: Clock;
-  readonly #statements;
 
-  constructor(db: Connection, clock: Clock = microsNow) {
+  constructor(db: Database, clock: Clock = microsNow) {
+    this.#db = db;
     this.#clock = clock;
-    const inQueue = "tenant_id = ?1 AND queue_id = ?2";
-    const size = `SELECT count(*) FROM annotation_queue_runs WHERE ${inQueue}`;
-    this.#statements = {
-      sizes: db.prepare(`SELECT (${size}), (${size} AND completed_us IS NULL)`).raw(),
-      reviewers: db
-        .prepare(
-          `SELECT reviewer, count(done_us), count(CASE WHEN done_us IS NULL AND until_us > ?3 THEN 1 END)
-           FROM annotation_queue_reviews WHERE ${inQueue} GROUP BY reviewer ORDER BY reviewer LIMIT ${maxReviewers}`,
-        )
-        .raw(),
-      runs: db
-        .prepare(
-          `SELECT ${entryColumns}, r.name, r.run_type, r.has_error, r.start_us, r.end_us
-           FROM annotation_queue_runs e JOIN runs r ON r.id = e.run_id
-           WHERE ${entryCondition} ORDER BY e.added_us, e.place LIMIT ?4 OFFSET ?5`,
-        )
-        .raw(),
-      lastDone: db
-        .prepare(
-          `SELECT e.id FROM annotation_queue_reviews v JOIN annotation_queue_runs e ON e.place = v.place
-           WHERE v.tenant_id = ?1 AND v.queue_id = ?2 AND v.reviewer = ?3 AND v.done_us IS NOT NULL
-           ORDER BY v.done_us DESC LIMIT 1`,
-        )
-        .raw(),
-    };
   }
 
-  listRuns(
-    tenantId: string,
-    { queueId, status, limit, offset }: EntryQuery,
-  ): readonly ReviewedRun[] {
+  async listRuns(tenantId: string, query: EntryQuery): Promise<readonly ReviewedRun[]> {
     const nowMicros = this.#clock();
-    const values = [tenantId, queueId, status ?? null, limit, offset];
-    return parseRows(this.#statements.runs.all(values)).map((row) => {
-      const [name, runType, hasError, start, end] = row.slice(-runColumnCount);
-      return {
-        ...parseEntryRow(row, nowMicros),
-        name: String(name),
-        runType: String(runType),
-        hasError: hasError === 1,
-        startMicros: Number(start),
-        endMicros: typeof end === "number" ? end : null,
-      };
-    });
+    const rows = await this.#db.all(
+      withEntryColumns(selectWithStatus(tenantId, query))
+        .innerJoin("runs as r", "r.id", "e.run_id")
+        .select(["r.name", "r.run_type", "r.has_error", "r.start_us", "r.end_us"])
+        .orderBy("e.added_us")
+        .orderBy("e.place")
+        .limit(query.limit)
+        .offset(query.offset),
+    );
+    return rows.map((row) => ({
+      ...parseEntryRow(row, nowMicros),
+      name: row.name,
+      runType: row.run_type,
+      hasError: row.has_error === 1,
+      startMicros: row.start_us,
+      endMicros: row.end_us,
+    }));
   }
 
-  progress(tenantId: string, queueId: string, reviewer: string): QueueProgress {
-    const queueKey = [tenantId, queueId];
-    const [sizes = []] = parseRows(this.#statements.sizes.all(queueKey));
-    const [last] = parseRows(this.#statements.lastDone.all([...queueKey, reviewer]));
+  async progress(tenantId: string, queueId: string, reviewer: string): Promise<QueueProgress> {
+    const queue = { tenantId, queueId };
+    const sizes = await this.#db.first(queueReviewQueries.sizes, queue);
+    const last = await this.#db.first(queueReviewQueries.lastDone, { ...queue, reviewer });
+    const nowMicros = this.#clock();
+    const reviewers = await this.#db.all(queueReviewQueries.reviewers, { ...queue, nowMicros });
+    const total = sizes?.total ?? 0;
     return {
-      total: Number(sizes[0]),
-      completed: Number(sizes[0]) - Number(sizes[1]),
-      reviewers: parseRows(this.#statements.reviewers.all([...queueKey, this.#clock()])).map(
-        ([name, done, claimed]) => ({
-          name: String(name),
-          done: Number(done),
-          claimed: Number(claimed),
-        }),
-      ),
-      lastDone: last === undefined ? null : String(last[0]),
+      total,
+      completed: total - (sizes?.open ?? 0),
+      reviewers: reviewers.map(({ reviewer: name, done, claimed }) => ({ name, done, claimed })),
+      lastDone: last?.id ?? null,
     };
   }
 }

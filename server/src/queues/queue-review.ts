@@ -104,8 +104,8 @@ export interface ReviewedRun extends QueueEntry {
 
 export interface QueueReviewReads {
   /** In the order of the queue. */
-  listRuns(tenantId: string, query: EntryQuery): readonly ReviewedRun[];
-  progress(tenantId: string, queueId: string, reviewer: string): QueueProgress;
+  listRuns(tenantId: string, query: EntryQuery): Promise<readonly ReviewedRun[]>;
+  progress(tenantId: string, queueId: string, reviewer: string): Promise<QueueProgress>;
 }
 
 /** Each method throws RequestError 404: no such queue, or no such entry in it. */
@@ -115,15 +115,15 @@ export interface QueueReviewWrites {
    *
    * @throws RequestError 409: other reviewers have claimed or finished the entry.
    */
-  claim(tenantId: string, request: ReviewRequest): ClaimedRun | undefined;
+  claim(tenantId: string, request: ReviewRequest): Promise<ClaimedRun | undefined>;
   /** Releases a claim; repeating the call changes nothing. */
-  release(tenantId: string, key: ReviewKey, isSkipped: boolean): void;
+  release(tenantId: string, key: ReviewKey, isSkipped: boolean): Promise<void>;
   /**
    * Marks the entry as done by the reviewer; repeating the call changes nothing.
    *
    * @throws RequestError 409: other reviewers have claimed or finished the entry.
    */
-  finish(tenantId: string, key: ReviewKey): QueueEntry;
+  finish(tenantId: string, key: ReviewKey): Promise<QueueEntry>;
   /** Undoes the reviewer's done mark and claims the entry again. */
-  reopen(tenantId: string, key: ReviewKey): ClaimedRun;
+  reopen(tenantId: string, key: ReviewKey): Promise<ClaimedRun>;
 }

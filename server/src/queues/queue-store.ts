@@ -7,13 +7,14 @@ import type { Promised } from "../storage/promised.ts";
 /** The part of the store that the handlers of annotation queues use. */
 export interface QueueStore {
   readonly read: Promised<{
-    readonly annotationQueues: AnnotationQueueReads;
     readonly feedback: FeedbackReads;
-    readonly queueReviews: QueueReviewReads;
     readonly runs: RunReads;
-  }>;
-  readonly write: Promised<{
+  }> & {
+    readonly annotationQueues: AnnotationQueueReads;
+    readonly queueReviews: QueueReviewReads;
+  };
+  readonly write: {
     readonly annotationQueues: AnnotationQueueWrites;
     readonly queueReviews: QueueReviewWrites;
-  }>;
+  };
 }

@@ -18,10 +18,7 @@ export interface RunReaders {
 /** The part of the store that the handlers of runs need. */
 export interface RunStore {
   readonly read: Promised<RunReaders & { readonly runPages: RunPageReads }>;
-  readonly write: Promised<{
-    readonly retention: RetentionWrites;
-    readonly runs: RunWrites;
-  }>;
+  readonly write: Promised<{ readonly runs: RunWrites }> & { readonly retention: RetentionWrites };
   /** Resolves once the batch is durable, that is, survives the end of the process. */
   ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult>;
 }

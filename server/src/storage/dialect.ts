@@ -127,6 +127,16 @@ export const aggregateToJson = (text: Text): EngineExpression<string> =>
     postgres: sql`coalesce(json_agg(${text} ORDER BY ${text}), '[]')::text`,
   });
 
+/** Aggregates the values of each row to a JSON list of lists; an empty list if there is no row. */
+export const aggregateListsToJson = (
+  values: readonly Expression<unknown>[],
+  order: Expression<unknown>,
+): EngineExpression<string> =>
+  perEngine<string>({
+    sqlite: sql`json_group_array(json_array(${sql.join(values)}) ORDER BY ${order})`,
+    postgres: sql`coalesce(json_agg(json_build_array(${sql.join(values)}) ORDER BY ${order}), '[]')::text`,
+  });
+
 /**
  * Parses JSON in PostgreSQL, whose texts can't contain the characters that these escapes stand for: NUL and half of a
  * surrogate pair. They are replaced by U+FFFD, so a comparison does not find texts that contain them.

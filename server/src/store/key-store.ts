@@ -6,9 +6,10 @@ import type { FolderLock } from "../storage/sqlite/folder-lock.ts";
 import { openSecondWriter, openWriter } from "./schema.ts";
 import { databaseFile, readDefaultTenantId } from "../storage/sqlite/open-database.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
+import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
 import { TenantReader } from "../tenants/tenant-reader.ts";
 import { TenantWriter } from "../tenants/tenant-writer.ts";
-import type { ApiKey, NewKey, Tenant } from "../tenants/tenant.ts";
+import type { ApiKey, NewKey } from "../tenants/tenant.ts";
 
 /** An API key with the handle of its tenant. The secret itself is not stored. */
 export interface ListedKey extends ApiKey {
@@ -35,6 +36,8 @@ export class KeyStore {
   readonly #lock: FolderLock | undefined;
   readonly #reader: TenantReader;
   readonly #writer: TenantWriter;
+  /** Ends after the last change: one transaction is open at a time. */
+  #lastChange: Promise<unknown> = Promise.resolve();
 
   /**
    * @param dataDir - the data folder; created if it does not exist
@@ -51,8 +54,9 @@ export class KeyStore {
       throw new ServerError("DATA_DIR", `Failed to open ${file}: ${messageOf(cause)}`, { cause });
     }
     restrictFiles(path);
-    this.#reader = new TenantReader(this.#db);
-    this.#writer = new TenantWriter(this.#db);
+    const database = new SqliteDatabase(this.#db);
+    this.#reader = new TenantReader(database);
+    this.#writer = new TenantWriter(database);
   }
 
   /**
@@ -61,16 +65,16 @@ export class KeyStore {
    *
    * @throws {@link ServerError} the handle is malformed.
    */
-  create({ name = "", tenant }: KeyDraft = {}): NewKey {
-    return this.#write(() => this.#writer.createKey(this.#tenantId(tenant), { name }));
+  create({ name = "", tenant }: KeyDraft = {}): Promise<NewKey> {
+    return this.#write(async () => this.#writer.createKey(await this.#tenantId(tenant), { name }));
   }
 
   /** Lists all keys, including revoked ones, in the order of creation. */
-  list(): readonly ListedKey[] {
-    const handles = new Map(this.#reader.list().map(({ id, handle }) => [id, handle]));
-    return this.#reader
-      .listKeys()
-      .map((key) => ({ ...key, tenantHandle: handles.get(key.tenantId) ?? null }));
+  async list(): Promise<readonly ListedKey[]> {
+    const tenants = await this.#reader.list();
+    const handles = new Map(tenants.map(({ id, handle }) => [id, handle]));
+    const keys = await this.#reader.listKeys();
+    return keys.map((key) => ({ ...key, tenantHandle: handles.get(key.tenantId) ?? null }));
   }
 
   /**
@@ -78,27 +82,34 @@ export class KeyStore {
    *
    * @throws {@link ServerError} there is no such key.
    */
-  revoke(id: string): ApiKey {
+  revoke(id: string): Promise<ApiKey> {
     return this.#write(() => this.#writer.revokeKey(id));
   }
 
+  /** Call it when the promises of all changes are settled. */
   close(): void {
     this.#db.close();
     this.#lock?.release();
   }
 
-  #tenantId(handle: string | undefined): string {
+  async #tenantId(handle: string | undefined): Promise<string> {
     if (handle === undefined) {
       return readDefaultTenantId(this.#db);
     }
-    const existing: Tenant | undefined = this.#reader.findByHandle(handle);
-    return (existing ?? this.#writer.create({ handle, displayName: handle })).id;
+    const existing = await this.#reader.findByHandle(handle);
+    return (existing ?? (await this.#writer.create({ handle, displayName: handle }))).id;
   }
 
-  #write<Result>(change: () => Result): Result {
+  #write<Result>(change: () => Promise<Result>): Promise<Result> {
+    const result = this.#lastChange.then(() => this.#transact(change));
+    this.#lastChange = result.catch(() => undefined);
+    return result;
+  }
+
+  async #transact<Result>(change: () => Promise<Result>): Promise<Result> {
     this.#db.exec("BEGIN IMMEDIATE");
     try {
-      const result = change();
+      const result = await change();
       this.#db.exec("COMMIT");
       return result;
     } catch (cause) {

@@ -2,7 +2,7 @@ import { AnnotationQueueReader } from "../queues/annotation-queue-reader.ts";
 import { AnnotationQueueWriter } from "../queues/annotation-queue-writer.ts";
 import { ComparativeReader } from "../experiments/comparative-reader.ts";
 import { ComparativeWriter } from "../experiments/comparative-writer.ts";
-import { ExperimentReader } from "../experiments/experiment-reader.ts";
+import { ExperimentReader } from "../experiments/sqlite/experiment-reader.ts";
 import { FeedbackReader } from "../feedback/feedback-reader.ts";
 import { FeedbackTrend } from "../feedback/feedback-trend.ts";
 import { FeedbackWriter } from "../feedback/feedback-writer.ts";
@@ -42,6 +42,7 @@ import { RunListReader } from "../runs/sqlite/run-list-reader.ts";
 import { RunPageReader } from "../runs/serializers/run-page-reader.ts";
 import { RetentionRules } from "../runs/retention/retention-rules.ts";
 import { RetentionWriter } from "../runs/retention/retention-writer.ts";
+import { SqliteExpiredRuns } from "../runs/retention/sqlite/expired-runs.ts";
 import { RunReader } from "../runs/sqlite/run-reader.ts";
 import { RunWriter } from "../runs/sqlite/run-writer.ts";
 import { QueueReviewReader } from "../queues/queue-review-reader.ts";
@@ -134,19 +135,19 @@ export function createReaders(db: Connection): Readers {
     datasets: new DatasetReader(db),
     examples: new ExampleReader(db),
     experiments: new ExperimentReader(db),
-    annotationQueues: new AnnotationQueueReader(db),
-    comparatives: new ComparativeReader(db),
+    annotationQueues: new AnnotationQueueReader(database),
+    comparatives: new ComparativeReader(database),
     feedback: new FeedbackReader(db),
     feedbackTrend: new FeedbackTrend(db),
     projects: new ProjectReader(database),
     prompts: new PromptReader(database),
-    queueReviews: new QueueReviewReader(db),
+    queueReviews: new QueueReviewReader(database),
     runs,
     runLists: new RunListReader(db, runs),
-    retention: new RetentionRules(db),
+    retention: new RetentionRules(database),
     shares: new ShareReader(db),
     storage: new StorageReader(db),
-    tenants: new TenantReader(db),
+    tenants: new TenantReader(database),
     traces: new TraceReader(db),
     views: new ViewRepository(database),
   };
@@ -168,15 +169,15 @@ export function createWriters(db: Connection) {
   const examples = new ExampleWriter(datasetDependencies);
   const largeExamples = new LargeExampleWriter(datasetDependencies, examples);
   const scoped = {
-    annotationQueues: new AnnotationQueueWriter(db),
-    comparatives: new ComparativeWriter(db),
+    annotationQueues: new AnnotationQueueWriter(database),
+    comparatives: new ComparativeWriter(database),
     feedback,
     projects: new ProjectWriter(database, keys, runProjects),
     prompts: new PromptWriter(database),
-    queueReviews: new QueueReviewWriter(db),
-    retention: new RetentionWriter(db, steps),
+    queueReviews: new QueueReviewWriter(database),
+    retention: new RetentionWriter(database, new SqliteExpiredRuns(db, steps)),
     shares: new ShareWriter(db),
-    tenants: new TenantWriter(db),
+    tenants: new TenantWriter(database),
     views: new ViewRepository(database),
     datasets: new DatasetWriter(datasetDependencies, largeExamples),
     examples,

@@ -19,6 +19,7 @@ import { ReaderThread } from "./reader-thread.ts";
 import { databaseFile, openReader, readDefaultTenantId } from "../storage/sqlite/open-database.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 import { TenantReader } from "../tenants/tenant-reader.ts";
+import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
 import { invokeMethod } from "../storage/thread-reply.ts";
 import { prepareTextIndex, removeTextIndex } from "../runs/sqlite/text-index/text-index.ts";
 import { TextIndexThread } from "../runs/sqlite/text-index/text-index-thread.ts";
@@ -151,7 +152,7 @@ class SqliteStore implements Store {
     const { connection, writer, pool } = parts;
     this.#parts = parts;
     this.defaultTenantId = readDefaultTenantId(connection);
-    const readers = { tenants: new TenantReader(connection) };
+    const readers = { tenants: new TenantReader(new SqliteDatabase(connection)) };
     this.read = createProxy<Readers>(async (resource, method, args) =>
       isImmediate(resource, method)
         ? invokeMethod(readers, { resource, method, args })

@@ -1,56 +1,42 @@
 import type { ApiKey, Tenant, TenantReads } from "./tenant.ts";
-import { parseRows } from "../storage/sqlite/rows.ts";
-import type { Connection } from "../storage/sqlite/connection.ts";
-import { digestOf, keyColumns, parseKeyRow, parseTenantRow, tenantColumns } from "./tenant-row.ts";
+import { digestOf, parseKeyRow, parseTenantRow, tenantQueries } from "./tenant-queries.ts";
+import type { Database } from "../storage/query.ts";
 
 /** Queries tenants and their keys. */
 export class TenantReader implements TenantReads {
-  readonly #statements;
+  readonly #db: Database;
 
-  constructor(db: Connection) {
-    const tenants = `SELECT ${tenantColumns} FROM tenants`;
-    const keys = `SELECT ${keyColumns} FROM api_keys`;
-    this.#statements = {
-      find: db.prepare(`${tenants} WHERE id = ?`).raw(),
-      findByHandle: db.prepare(`${tenants} WHERE handle = ?`).raw(),
-      list: db.prepare(`${tenants} ORDER BY created_us, id`).raw(),
-      findByKey: db
-        .prepare("SELECT tenant_id FROM api_keys WHERE digest = ? AND revoked_us IS NULL")
-        .raw(),
-      anyKey: db.prepare("SELECT 1 FROM api_keys LIMIT 1").raw(),
-      listKeys: db
-        .prepare(`${keys} WHERE ?1 IS NULL OR tenant_id = ?1 ORDER BY created_us, id`)
-        .raw(),
-    };
+  constructor(db: Database) {
+    this.#db = db;
   }
 
-  find(id: string): Tenant | undefined {
-    return this.#parseFirst(this.#statements.find.all([id]));
+  async find(id: string): Promise<Tenant | undefined> {
+    const row = await this.#db.first(tenantQueries.find, { id });
+    return row === undefined ? undefined : parseTenantRow(row);
   }
 
-  findByHandle(handle: string): Tenant | undefined {
-    return this.#parseFirst(this.#statements.findByHandle.all([handle]));
+  async findByHandle(handle: string): Promise<Tenant | undefined> {
+    const row = await this.#db.first(tenantQueries.findByHandle, { handle });
+    return row === undefined ? undefined : parseTenantRow(row);
   }
 
-  list(): readonly Tenant[] {
-    return parseRows(this.#statements.list.all()).map(parseTenantRow);
+  async list(): Promise<readonly Tenant[]> {
+    return (await this.#db.all(tenantQueries.list, {})).map(parseTenantRow);
   }
 
-  findByKey(key: string): string | undefined {
-    const [values] = parseRows(this.#statements.findByKey.all([digestOf(key)]));
-    return values === undefined ? undefined : String(values[0]);
+  async findByKey(key: string): Promise<string | undefined> {
+    const row = await this.#db.first(tenantQueries.findByKey, { digest: digestOf(key) });
+    return row?.tenant_id;
   }
 
-  hasKeys(): boolean {
-    return this.#statements.anyKey.all().length > 0;
+  async hasKeys(): Promise<boolean> {
+    return (await this.#db.first(tenantQueries.anyKey, {})) !== undefined;
   }
 
-  listKeys(tenantId?: string): readonly ApiKey[] {
-    return parseRows(this.#statements.listKeys.all([tenantId ?? null])).map(parseKeyRow);
-  }
-
-  #parseFirst(rows: readonly unknown[]): Tenant | undefined {
-    const [values] = parseRows(rows);
-    return values === undefined ? undefined : parseTenantRow(values);
+  async listKeys(tenantId?: string): Promise<readonly ApiKey[]> {
+    const rows = await (tenantId === undefined
+      ? this.#db.all(tenantQueries.listKeys, {})
+      : this.#db.all(tenantQueries.listKeysOf, { tenantId }));
+    return rows.map(parseKeyRow);
   }
 }

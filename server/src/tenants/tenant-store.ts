@@ -5,15 +5,14 @@ import type { Promised } from "../storage/promised.ts";
 
 /** The part of the store that the handlers of tenants and settings use. */
 export interface TenantStore {
-  readonly read: Promised<{
+  readonly read: Promised<{ readonly storage: StorageReads }> & {
     readonly retention: RetentionReads;
-    readonly storage: StorageReads;
     readonly tenants: TenantReads;
-  }>;
-  readonly write: Promised<{
+  };
+  readonly write: {
     readonly retention: RetentionWrites;
     readonly tenants: TenantWrites;
-  }>;
+  };
   /** The tenant of requests without a key. */
   readonly defaultTenantId: string;
 }

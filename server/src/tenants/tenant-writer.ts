@@ -1,83 +1,81 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { RequestError } from "../model/errors.ts";
 import type { ApiKey, NewKey, Tenant, TenantDraft, TenantWrites } from "./tenant.ts";
-import { parseRows } from "../storage/sqlite/rows.ts";
-import type { Connection } from "../storage/sqlite/connection.ts";
-import { digestOf, keyColumns, parseKeyRow, parseTenantRow, tenantColumns } from "./tenant-row.ts";
+import { digestOf, parseKeyRow, parseTenantRow, tenantQueries } from "./tenant-queries.ts";
+import type { Database } from "../storage/query.ts";
 
 const handlePattern = /^[a-z](?:[a-z0-9_-]{0,62}[a-z0-9])?$/;
 
 /** Creates tenants, and creates and revokes keys. */
 export class TenantWriter implements TenantWrites {
-  readonly #statements;
+  readonly #db: Database;
 
-  constructor(db: Connection) {
-    this.#statements = {
-      find: db.prepare(`SELECT ${tenantColumns} FROM tenants WHERE id = ?`).raw(),
-      findByHandle: db.prepare("SELECT id FROM tenants WHERE handle = ?").raw(),
-      insert: db.prepare(`INSERT INTO tenants (${tenantColumns}) VALUES (?, ?, ?, ?)`),
-      setHandle: db.prepare("UPDATE tenants SET handle = ? WHERE id = ?"),
-      findKey: db.prepare(`SELECT ${keyColumns} FROM api_keys WHERE id = ?`).raw(),
-      insertKey: db.prepare(
-        "INSERT INTO api_keys (digest, id, tenant_id, name_json, hint, created_us) VALUES (?, ?, ?, ?, ?, ?)",
-      ),
-      revokeKey: db.prepare(
-        "UPDATE api_keys SET revoked_us = ? WHERE id = ? AND revoked_us IS NULL",
-      ),
-    };
+  constructor(db: Database) {
+    this.#db = db;
   }
 
-  create({ handle, displayName }: TenantDraft): Tenant {
+  async create({ handle, displayName }: TenantDraft): Promise<Tenant> {
     const id = randomUUID();
     if (handle !== null) {
-      this.#assertFree(handle, id);
+      await this.#assertFree(handle, id);
     }
     const createdMicros = Date.now() * 1_000;
-    this.#statements.insert.run([id, handle, JSON.stringify(displayName), createdMicros]);
+    await this.#db.run(tenantQueries.insert, {
+      id,
+      handle,
+      display_name_json: JSON.stringify(displayName),
+      created_us: createdMicros,
+    });
     return { id, handle, displayName, createdMicros };
   }
 
-  setHandle(id: string, handle: string): Tenant {
-    this.#assertFree(handle, id);
-    this.#statements.setHandle.run([handle, id]);
+  async setHandle(id: string, handle: string): Promise<Tenant> {
+    await this.#assertFree(handle, id);
+    await this.#db.run(tenantQueries.setHandle, { id, handle });
     return this.#read(id);
   }
 
-  createKey(tenantId: string, { name }: { readonly name: string }): NewKey {
-    this.#read(tenantId);
+  async createKey(tenantId: string, { name }: { readonly name: string }): Promise<NewKey> {
+    await this.#read(tenantId);
     const id = randomUUID();
     const key = `mr_${randomBytes(32).toString("base64url")}`;
-    const values = [digestOf(key), id, tenantId, JSON.stringify(name), key.slice(-4)];
-    this.#statements.insertKey.run([...values, Date.now() * 1_000]);
+    await this.#db.run(tenantQueries.insertKey, {
+      digest: digestOf(key),
+      id,
+      tenant_id: tenantId,
+      name_json: JSON.stringify(name),
+      hint: key.slice(-4),
+      created_us: Date.now() * 1_000,
+    });
     return { id, key };
   }
 
-  revokeKey(id: string): ApiKey {
-    this.#statements.revokeKey.run([Date.now() * 1_000, id]);
-    const [values] = parseRows(this.#statements.findKey.all([id]));
-    if (values === undefined) {
+  async revokeKey(id: string): Promise<ApiKey> {
+    await this.#db.run(tenantQueries.revokeKey, { id, nowMicros: Date.now() * 1_000 });
+    const row = await this.#db.first(tenantQueries.findKey, { id });
+    if (row === undefined) {
       throw new RequestError(404, "API key not found");
     }
-    return parseKeyRow(values);
+    return parseKeyRow(row);
   }
 
-  #read(id: string): Tenant {
-    const [values] = parseRows(this.#statements.find.all([id]));
-    if (values === undefined) {
+  async #read(id: string): Promise<Tenant> {
+    const row = await this.#db.first(tenantQueries.find, { id });
+    if (row === undefined) {
       throw new RequestError(404, "Tenant not found");
     }
-    return parseTenantRow(values);
+    return parseTenantRow(row);
   }
 
-  #assertFree(handle: string, id: string): void {
+  async #assertFree(handle: string, id: string): Promise<void> {
     if (!handlePattern.test(handle)) {
       throw new RequestError(
         422,
         `a handle must have 1 to 64 lower-case letters, digits, - and _, begin with a letter and end with a letter or digit, not ${JSON.stringify(handle).slice(0, 80)}`,
       );
     }
-    const [values] = parseRows(this.#statements.findByHandle.all([handle]));
-    if (values !== undefined && values[0] !== id) {
+    const other = await this.#db.first(tenantQueries.findByHandle, { handle });
+    if (other !== undefined && other.id !== id) {
       throw new RequestError(409, `The handle ${handle} belongs to another tenant.`);
     }
   }

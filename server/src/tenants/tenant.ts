@@ -32,29 +32,29 @@ export interface NewKey {
 }
 
 export interface TenantReads {
-  find(id: string): Tenant | undefined;
-  findByHandle(handle: string): Tenant | undefined;
+  find(id: string): Promise<Tenant | undefined>;
+  findByHandle(handle: string): Promise<Tenant | undefined>;
   /** Lists all tenants in the order of creation. */
-  list(): readonly Tenant[];
+  list(): Promise<readonly Tenant[]>;
   /** Finds the tenant that a key gives access to; `undefined` if the key does not exist or was revoked. */
-  findByKey(key: string): string | undefined;
+  findByKey(key: string): Promise<string | undefined>;
   /** Whether a key was ever created. From then on requests need one, even if all keys were revoked. */
-  hasKeys(): boolean;
+  hasKeys(): Promise<boolean>;
   /** Lists the keys of a tenant, or of all tenants, in the order of creation, including revoked keys. */
-  listKeys(tenantId?: string): readonly ApiKey[];
+  listKeys(tenantId?: string): Promise<readonly ApiKey[]>;
 }
 
 export interface TenantWrites {
   /** @throws RequestError 422: the handle is malformed. 409: another tenant has it. */
-  create(draft: TenantDraft): Tenant;
+  create(draft: TenantDraft): Promise<Tenant>;
   /** @throws RequestError as {@link TenantWrites.create}. */
-  setHandle(id: string, handle: string): Tenant;
+  setHandle(id: string, handle: string): Promise<Tenant>;
   /** @throws RequestError 404: no such tenant. */
-  createKey(tenantId: string, draft: { readonly name: string }): NewKey;
+  createKey(tenantId: string, draft: { readonly name: string }): Promise<NewKey>;
   /**
    * Revokes a key; repeating the call changes nothing.
    *
    * @throws RequestError 404: no such key.
    */
-  revokeKey(id: string): ApiKey;
+  revokeKey(id: string): Promise<ApiKey>;
 }

@@ -60,7 +60,7 @@ test("no query blocks the HTTP thread or another tenant's write, and a server wi
   const folder = join(await temporaryFolder(), "data");
   await mkdir(folder, { mode: 0o700 });
   const db = openWriter(join(folder, "millrace.db"));
-  const other = createWriters(db).tenants.create({ handle: "other", displayName: "other" });
+  const other = await createWriters(db).tenants.create({ handle: "other", displayName: "other" });
   fillStore(db, { tenantId: readDefaultTenantId(db), ...sizes });
   db.close();
   const server = await startServer({ port: 0, dataDir: folder, queryTimeoutMs });

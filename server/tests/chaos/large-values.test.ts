@@ -185,7 +185,7 @@ test("no large value blocks the HTTP thread or another tenant's write", async ({
   const folder = join(await temporaryFolder(), "data");
   await mkdir(folder, { mode: 0o700 });
   const db = openWriter(join(folder, "millrace.db"));
-  const other = createWriters(db).tenants.create({ handle: "other", displayName: "other" });
+  const other = await createWriters(db).tenants.create({ handle: "other", displayName: "other" });
   const tenantId = readDefaultTenantId(db);
   fillStore(db, { tenantId, runs: large.count, examples: large.count });
   enlarge(db);

@@ -107,14 +107,33 @@ const translated = [
   "prompt_tags",
   "prompt_likes",
   "tenants",
+  "api_keys",
+  "settings",
+  "annotation_queues",
+  "annotation_queue_runs",
+  "annotation_queue_reviews",
+  "datasets",
+  "runs",
+  "comparatives",
+  "comparative_experiments",
 ];
+
+/** The trigger of SQLite's table, as PostgreSQL writes it. */
+const entryTrigger = `
+  CREATE FUNCTION delete_reviews() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    DELETE FROM annotation_queue_reviews WHERE place = OLD.place;
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER annotation_queue_reviews_gone AFTER DELETE ON annotation_queue_runs
+    FOR EACH ROW EXECUTE FUNCTION delete_reviews()`;
 
 /** The tables and indexes of SQLite, as PostgreSQL writes them. Texts are compared by bytes in both. */
 function translateTables(tables: readonly string[]): string {
   const db = openWriter(":memory:");
+  // No query of these repositories needs the indexes of runs, some of which PostgreSQL writes differently.
   const rows = db
     .prepare(
-      `SELECT sql FROM sqlite_master WHERE type IN ('table', 'index') AND sql IS NOT NULL
+      `SELECT sql FROM sqlite_master WHERE type IN ('table', 'index') AND sql IS NOT NULL AND name NOT LIKE 'runs_by_%'
        AND tbl_name IN (SELECT value FROM json_each(?)) ORDER BY type DESC`,
     )
     .raw()
@@ -125,9 +144,11 @@ function translateTables(tables: readonly string[]): string {
     .map((sql) =>
       String(sql)
         .replace(/\) WITHOUT ROWID$/, ")")
+        .replace("INTEGER PRIMARY KEY AUTOINCREMENT", "BIGSERIAL PRIMARY KEY")
         .replaceAll(/\bTEXT\b/g, 'TEXT COLLATE "C"')
         .replaceAll(/\bINTEGER\b/g, "BIGINT")
         .replaceAll(/\bBLOB\b/g, "BYTEA"),
     )
+    .concat(tables.includes("annotation_queue_runs") ? entryTrigger : [])
     .join(";\n");
 }

@@ -34,7 +34,7 @@ export async function runServer(options?: ServerOptions): Promise<RunningServer>
     return runOwnServer(options);
   }
   keys ??= new KeyStore(shared.dataDir);
-  const { key } = keys.create({ tenant: `t${randomUUID()}` });
+  const { key } = await keys.create({ tenant: `t${randomUUID()}` });
   const proxy = await startTenantProxy(shared.url, key);
   onTestFinished(() => proxy.close());
   return proxy;

@@ -1,27 +1,26 @@
-import type { RetentionRule } from "./retention.ts";
-import { parseRows } from "../../storage/sqlite/rows.ts";
-import type { Connection } from "../../storage/sqlite/connection.ts";
+import type { RetentionReads, RetentionRule } from "./retention.ts";
+import { retentionQueries } from "./retention-queries.ts";
+import type { Database } from "../../storage/query.ts";
 import { idOf } from "../../storage/row-keys.ts";
 
-/** Rules are stored as settings with the keys `retention/{tenant id}` and `retention/{tenant id}/{project id}`. */
+/** The key of the setting that stores a rule. */
 export const ruleKey = (tenantId: string, projectId: string | null): string =>
   projectId === null ? `retention/${tenantId}` : `retention/${tenantId}/${idOf(projectId)}`;
 
 /** Reads rules from `settings`. */
-export class RetentionRules {
-  readonly #list;
+export class RetentionRules implements RetentionReads {
+  readonly #db: Database;
 
-  constructor(db: Connection) {
-    this.#list = db
-      .prepare("SELECT key, value FROM settings WHERE key >= ?1 AND key < ?1 || '0' ORDER BY key")
-      .raw();
+  constructor(db: Database) {
+    this.#db = db;
   }
 
-  /** Lists the rules of a tenant. The rule for all of its projects comes first, if there is one. */
-  list(tenantId: string): readonly RetentionRule[] {
+  async list(tenantId: string): Promise<readonly RetentionRule[]> {
+    const from = ruleKey(tenantId, null);
     // '0' follows '/' in ASCII, so the range contains exactly the keys that begin with the prefix.
-    return parseRows(this.#list.all([ruleKey(tenantId, null)])).map(([key, value]) => ({
-      projectId: String(key).split("/")[2] ?? null,
+    const rows = await this.#db.all(retentionQueries.list, { from, to: `${from}0` });
+    return rows.map(({ key, value }) => ({
+      projectId: key.split("/")[2] ?? null,
       days: value === "" ? null : Number(value),
     }));
   }

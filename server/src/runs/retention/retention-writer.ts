@@ -1,134 +1,74 @@
 import { RequestError } from "../../model/errors.ts";
-import { threadKeys } from "../run-filter-source.ts";
-import { serverLimits } from "../../model/options.ts";
-import type { RetentionRule, RetentionWrites, SweepStep } from "./retention.ts";
-import { FacetSweeper } from "./facet-sweeper.ts";
-import { anyFacet, blockMicros, pairFacet } from "../facets.ts";
-import { PayloadReader } from "../sqlite/payload-reader.ts";
+import type { ExpiredRuns, RetentionRule, RetentionWrites, SweepStep } from "./retention.ts";
+import { retentionQueries } from "./retention-queries.ts";
 import { ruleKey, RetentionRules } from "./retention-rules.ts";
-import { parseRows, textOf, wholeText } from "../../storage/sqlite/rows.ts";
-import type { Connection } from "../../storage/sqlite/connection.ts";
-import { StepSize } from "../../storage/sqlite/step-size.ts";
+import type { Database } from "../../storage/query.ts";
 import { idOf } from "../../storage/row-keys.ts";
 
-/** Runs that one step deletes, and projects that it checks, at most. */
-const runsPerStep = 100;
+/** Projects that one step checks at most. */
 const projectsPerStep = 200;
 const dayMicros = 86_400_000_000;
 
 /** Stores the retention rules, and deletes the runs that they no longer keep. */
 export class RetentionWriter implements RetentionWrites {
-  readonly #steps: StepSize;
+  readonly #db: Database;
   readonly #rules: RetentionRules;
-  readonly #payloads: PayloadReader;
-  readonly #facets: FacetSweeper;
-  readonly #statements: ReturnType<typeof prepareStatements>;
+  readonly #runs: ExpiredRuns;
 
-  constructor(db: Connection, steps = new StepSize()) {
-    this.#steps = steps;
+  constructor(db: Database, runs: ExpiredRuns) {
+    this.#db = db;
     this.#rules = new RetentionRules(db);
-    this.#payloads = new PayloadReader(db);
-    this.#facets = new FacetSweeper(db);
-    this.#statements = prepareStatements(db);
+    this.#runs = runs;
   }
 
-  set(tenantId: string, { projectId, days }: RetentionRule): void {
-    const { findProject, set } = this.#statements;
-    if (projectId !== null && findProject.all([projectId, tenantId]).length === 0) {
-      throw new RequestError(404, "Session not found");
+  async set(tenantId: string, { projectId, days }: RetentionRule): Promise<void> {
+    if (projectId !== null) {
+      const project = { id: projectId, tenantId };
+      if ((await this.#db.first(retentionQueries.findProject, project)) === undefined) {
+        throw new RequestError(404, "Session not found");
+      }
     }
-    set.run([ruleKey(tenantId, projectId), days === null ? "" : String(days)]);
+    await this.#db.run(retentionQueries.set, {
+      key: ruleKey(tenantId, projectId),
+      value: days === null ? "" : String(days),
+    });
   }
 
-  clear(tenantId: string, projectId: string | null): void {
-    this.#statements.clear.run([ruleKey(tenantId, projectId)]);
+  async clear(tenantId: string, projectId: string | null): Promise<void> {
+    await this.#db.run(retentionQueries.clear, { key: ruleKey(tenantId, projectId) });
   }
 
-  sweep(nowMicros: number, from: string | null): SweepStep {
-    if (this.#statements.anyRule.all().length === 0) {
+  async sweep(nowMicros: number, from: string | null): Promise<SweepStep> {
+    if ((await this.#db.first(retentionQueries.anyRule, {})) === undefined) {
       return { deleted: 0, next: null };
     }
     const daysOf = this.#createRuleLookup();
-    const projects = parseRows(this.#statements.listProjects.all([from ?? "", projectsPerStep]));
-    for (const [id, tenantId] of projects) {
-      const days = daysOf(String(tenantId), String(id));
+    const page = { from: from ?? "", limit: projectsPerStep };
+    const projects = await this.#db.all(retentionQueries.listProjects, page);
+    for (const { id, tenant_id: tenantId } of projects) {
+      const days = await daysOf(tenantId, id);
       const beforeMicros = days === null ? null : nowMicros - days * dayMicros;
       const deleted =
-        beforeMicros === null ? 0 : this.#deleteSome(String(tenantId), String(id), beforeMicros);
+        beforeMicros === null ? 0 : await this.#runs.deleteSome(tenantId, id, beforeMicros);
       if (deleted > 0) {
         // The next step continues with this project, which may have more expired runs.
-        return { deleted, next: String(id) };
+        return { deleted, next: id };
       }
     }
     const last = projects.length < projectsPerStep ? undefined : projects.at(-1);
-    return { deleted: 0, next: last === undefined ? null : `${String(last[0])}${afterKey}` };
+    return { deleted: 0, next: last === undefined ? null : `${last.id}${afterKey}` };
   }
 
-  #createRuleLookup(): (tenantId: string, projectKey: string) => number | null {
+  #createRuleLookup(): (tenantId: string, projectKey: string) => Promise<number | null> {
     const byTenant = new Map<string, ReadonlyMap<string | null, number | null>>();
-    return (tenantId, key) => {
+    return async (tenantId, key) => {
       const projectId = idOf(key);
-      const cached = byTenant.get(tenantId);
       const rules =
-        cached ??
-        new Map(this.#rules.list(tenantId).map((rule) => [rule.projectId, rule.days] as const));
+        byTenant.get(tenantId) ??
+        new Map((await this.#rules.list(tenantId)).map((rule) => [rule.projectId, rule.days]));
       byTenant.set(tenantId, rules);
       return rules.get(projectId) ?? (rules.has(projectId) ? null : (rules.get(null) ?? null));
     };
-  }
-
-  #deleteSome(tenantId: string, projectId: string, beforeMicros: number): number {
-    const rows = parseRows(
-      this.#statements.findOld.all([projectId, beforeMicros, this.#steps.limitRows(runsPerStep)]),
-    );
-    let deleted = 0;
-    let bytes = 0;
-    for (const [traceId, id, startMicros, name, runType] of rows) {
-      if (bytes > serverLimits.erasedBytes) {
-        break; // Payloads may be large: other requests get a turn, and the next step continues here.
-      }
-      const row = {
-        traceId: String(traceId),
-        id: String(id),
-        projectId,
-        startMicros: Number(startMicros),
-        name: textOf(name),
-        runType: textOf(runType),
-      };
-      const payloads = this.#payloads.read(row);
-      const [[files] = []] = parseRows(this.#statements.sizeOfFiles.all([row.traceId, row.id]));
-      bytes += payloads.reduce((sum, { length }) => sum + length, Number(files));
-      deleted += 1;
-      this.#facets.removeFacets(row, payloads, beforeMicros);
-      this.#statements.deleteFromRunTables.forEach((statement) =>
-        statement.run([String(traceId), String(id)]),
-      );
-      this.#statements.deleteFromTenantTables.forEach((statement) =>
-        statement.run([String(id), tenantId]),
-      );
-    }
-    const last = rows[deleted - 1];
-    if (last !== undefined) {
-      this.#facets.finishStep({ projectId, startMicros: Number(last[2]) }, beforeMicros);
-      this.#endThreadShares(projectId);
-    }
-    return deleted;
-  }
-
-  /** Ends the shares of threads that have no runs left. */
-  #endThreadShares(projectId: string): void {
-    const { listThreads, mayHaveRuns, endThread } = this.#statements;
-    for (const [json] of parseRows(listThreads.all([projectId]))) {
-      const thread = String(JSON.parse(String(json)));
-      const facets = threadKeys.map((key) => pairFacet(key, thread));
-      // A long thread id has no facet, so any run may belong to the thread.
-      const candidateFacets = facets.includes(undefined)
-        ? null
-        : JSON.stringify([anyFacet, ...facets]);
-      if (mayHaveRuns.all([projectId, candidateFacets]).length === 0) {
-        endThread.run([projectId, String(json)]);
-      }
-    }
   }
 }
 
@@ -137,46 +77,3 @@ export class RetentionWriter implements RetentionWrites {
  * key `<id>/<tenant id>`.
  */
 const afterKey = "!";
-
-function prepareStatements(db: Connection) {
-  return {
-    findProject: db.prepare("SELECT 1 FROM projects WHERE id = ? AND tenant_id = ?").raw(),
-    set: db.prepare("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)"),
-    clear: db.prepare("DELETE FROM settings WHERE key = ?"),
-    anyRule: db
-      .prepare(
-        "SELECT 1 FROM settings WHERE key >= 'retention/' AND key < 'retention0' AND value <> '' LIMIT 1",
-      )
-      .raw(),
-    listProjects: db
-      .prepare("SELECT id, tenant_id FROM projects WHERE id >= ? ORDER BY id LIMIT ?")
-      .raw(),
-    findOld: db
-      .prepare(
-        `SELECT trace_id, id, start_us, ${wholeText("name")}, ${wholeText("run_type")}
-          FROM runs WHERE project_id = ? AND start_us < ? ORDER BY start_us LIMIT ?`,
-      )
-      .raw(),
-    sizeOfFiles: db
-      .prepare("SELECT total(length(bytes)) FROM attachments WHERE trace_id = ? AND id = ?")
-      .raw(),
-    deleteFromRunTables: ["payloads", "attachments", "shares", "trace_shares", "runs"].map(
-      (table) => db.prepare(`DELETE FROM ${table} WHERE trace_id = ? AND id = ?`),
-    ),
-    listThreads: db.prepare("SELECT thread_json FROM thread_shares WHERE project_id = ?").raw(),
-    mayHaveRuns: db
-      .prepare(
-        `SELECT 1 FROM run_facets f WHERE f.project_id = ?1
-           AND (?2 IS NULL OR f.facet IN (SELECT value FROM json_each(?2)))
-           AND EXISTS (SELECT 1 FROM runs r WHERE r.project_id = ?1
-             AND r.start_us >= f.block * ${blockMicros} AND r.start_us < (f.block + 1) * ${blockMicros})
-         LIMIT 1`,
-      )
-      .raw(),
-    endThread: db.prepare("DELETE FROM thread_shares WHERE project_id = ? AND thread_json = ?"),
-    // Rows of another tenant may refer to the same run id. They stay.
-    deleteFromTenantTables: ["feedback", "feedback_tokens", "annotation_queue_runs"].map((table) =>
-      db.prepare(`DELETE FROM ${table} WHERE run_id = ? AND tenant_id = ?`),
-    ),
-  };
-}

@@ -16,17 +16,26 @@ export interface SweepStep {
 
 export interface RetentionReads {
   /** Lists the rules of a tenant. The rule for all of its projects comes first, if there is one. */
-  list(tenantId: string): readonly RetentionRule[];
+  list(tenantId: string): Promise<readonly RetentionRule[]>;
 }
 
 export interface RetentionWrites {
   /** @throws RequestError 404: no such project. */
-  set(tenantId: string, rule: RetentionRule): void;
+  set(tenantId: string, rule: RetentionRule): Promise<void>;
   /** Removes a rule. Repeating the call has no effect. */
-  clear(tenantId: string, projectId: string | null): void;
+  clear(tenantId: string, projectId: string | null): Promise<void>;
   /**
    * Deletes some of the runs that no rule keeps any more, with everything that belongs to them. One step is small
    * enough that other writes hardly wait. `from` is the `next` of the previous step, or `null` to begin a sweep.
    */
-  sweep(nowMicros: number, from: string | null): SweepStep;
+  sweep(nowMicros: number, from: string | null): Promise<SweepStep>;
+}
+
+/** Deletes runs with everything that belongs to them. */
+export interface ExpiredRuns {
+  /**
+   * Deletes some of the project's runs that began before a time, the oldest first, and returns their number. An engine
+   * may answer at once or later.
+   */
+  deleteSome(tenantId: string, projectId: string, beforeMicros: number): number | Promise<number>;
 }

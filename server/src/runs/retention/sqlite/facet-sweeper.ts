@@ -1,7 +1,7 @@
-import { anyFacet, blockMicros, facetsOf, facetsOfRow } from "../facets.ts";
-import { mergePayloads } from "../payload.ts";
-import type { RunRow } from "../run-row.ts";
-import type { Connection } from "../../storage/sqlite/connection.ts";
+import { anyFacet, blockMicros, facetsOf, facetsOfRow } from "../../facets.ts";
+import { mergePayloads } from "../../payload.ts";
+import type { RunRow } from "../../run-row.ts";
+import type { Connection } from "../../../storage/sqlite/connection.ts";
 
 /** Deletes the facets of expired runs, so that their names and tags are no longer suggested. */
 export class FacetSweeper {

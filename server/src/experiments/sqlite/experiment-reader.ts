@@ -1,4 +1,4 @@
-import { compare } from "./comparison.ts";
+import { compare } from "../comparison.ts";
 import type {
   ComparisonPage,
   ComparisonRequest,
@@ -8,10 +8,10 @@ import type {
   ExperimentReads,
   ExperimentTotals,
   TraceUsage,
-} from "./experiment.ts";
-import { withinDeadline } from "../storage/sqlite/query-clock.ts";
-import { parseRows } from "../storage/sqlite/rows.ts";
-import type { Connection } from "../storage/sqlite/connection.ts";
+} from "../experiment.ts";
+import { withinDeadline } from "../../storage/sqlite/query-clock.ts";
+import { parseRows } from "../../storage/sqlite/rows.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
 
 const inOwnProject =
   "r.project_id = ?2 AND EXISTS (SELECT 1 FROM projects p WHERE p.id = ?2 AND p.tenant_id = ?1)";

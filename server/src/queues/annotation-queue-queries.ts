@@ -1,0 +1,319 @@
+import { sql } from "kysely";
+import type { Expression, Generated } from "kysely";
+import { aggregateListsToJson, isInList } from "../storage/dialect.ts";
+import { createQueryBuilder, Query } from "../storage/query.ts";
+import type { Parameters, RowOf } from "../storage/query.ts";
+import { namelessReviewer } from "./queue-review.ts";
+import type { EntryKey, EntryQuery } from "./annotation-queue.ts";
+
+interface QueueTable {
+  readonly tenant_id: string;
+  readonly id: string;
+  readonly name_json: string;
+  readonly default_dataset_id: string | null;
+  readonly body: string;
+  readonly created_us: number;
+  readonly updated_us: number;
+  readonly digest: string;
+}
+
+interface EntryTable {
+  /** Assigned by the engine, ascending. */
+  readonly place: Generated<number>;
+  readonly tenant_id: string;
+  readonly queue_id: string;
+  readonly id: string;
+  readonly run_id: string;
+  readonly added_us: number;
+  readonly reviewed_us: number | null;
+  readonly completed_us: number | null;
+}
+
+interface ReviewTable {
+  readonly place: number;
+  readonly reviewer: string;
+  readonly tenant_id: string;
+  readonly queue_id: string;
+  readonly until_us: number | null;
+  readonly skipped_us: number | null;
+  readonly done_us: number | null;
+}
+
+/** Tables of queues, and the columns of other tables that their queries use. */
+interface QueueTables {
+  readonly annotation_queues: QueueTable;
+  readonly annotation_queue_runs: EntryTable;
+  readonly annotation_queue_reviews: ReviewTable;
+  readonly datasets: { readonly id: string; readonly tenant_id: string };
+  readonly projects: { readonly id: string; readonly tenant_id: string };
+  readonly runs: {
+    readonly id: string;
+    readonly project_id: string;
+    readonly name: string;
+    readonly run_type: string;
+    readonly has_error: number;
+    readonly start_us: number;
+    readonly end_us: number | null;
+  };
+}
+
+export const queueBuilder = createQueryBuilder<QueueTables>();
+
+type Id = Expression<string> | string;
+type TenantEntryKey = EntryKey & { readonly tenantId: string };
+type QueueKey = Omit<TenantEntryKey, "entryId">;
+type NewEntry = Pick<EntryTable, "tenant_id" | "queue_id" | "id" | "run_id" | "added_us">;
+
+/** Queues `q` with their size. */
+export const selectQueues = (tenantId: Id) =>
+  queueBuilder
+    .selectFrom("annotation_queues as q")
+    .select([
+      "q.id",
+      "q.tenant_id",
+      "q.name_json",
+      "q.default_dataset_id",
+      "q.body",
+      "q.created_us",
+      "q.updated_us",
+    ])
+    .select((eb) =>
+      eb
+        .selectFrom("annotation_queue_runs as e")
+        .select(eb.fn.countAll<number>().as("count"))
+        .whereRef("e.tenant_id", "=", "q.tenant_id")
+        .whereRef("e.queue_id", "=", "q.id")
+        .as("size"),
+    )
+    .where("q.tenant_id", "=", tenantId);
+
+/** Entries `e` of a queue. */
+export const selectFromEntries = ({ tenantId, queueId }: Readonly<Record<keyof QueueKey, Id>>) =>
+  queueBuilder
+    .selectFrom("annotation_queue_runs as e")
+    .where("e.tenant_id", "=", tenantId)
+    .where("e.queue_id", "=", queueId);
+
+type Entries = ReturnType<typeof selectFromEntries>;
+
+/** Selects what {@link parseEntryRow} parses. */
+export const withEntryColumns = (entries: Entries) =>
+  entries
+    .select(["e.id", "e.queue_id", "e.run_id", "e.added_us", "e.reviewed_us", "e.completed_us"])
+    .select((eb) =>
+      eb
+        .selectFrom("annotation_queue_reviews as v")
+        .select((review) =>
+          aggregateListsToJson(
+            [review.ref("v.reviewer"), review.ref("v.until_us"), review.ref("v.done_us")],
+            review.ref("v.reviewer"),
+          ).as("reviews"),
+        )
+        .whereRef("v.place", "=", "e.place")
+        .as("reviews_json"),
+    );
+
+/** Entries of a queue with a status. API callers count as the reviewer without a name. */
+export function selectWithStatus(
+  tenantId: string,
+  { queueId, status }: Pick<EntryQuery, "queueId" | "status">,
+): Entries {
+  const entries = selectFromEntries({ tenantId, queueId });
+  if (status === undefined) {
+    return entries;
+  }
+  if (status === "completed") {
+    return entries.where("e.completed_us", "is not", null);
+  }
+  return entries.where("e.completed_us", "is", null).where((eb) => {
+    const isReviewed = eb.exists(
+      eb
+        .selectFrom("annotation_queue_reviews as v")
+        .select("v.place")
+        .whereRef("v.place", "=", "e.place")
+        .where("v.reviewer", "=", namelessReviewer)
+        .where("v.done_us", "is not", null),
+    );
+    return status === "needs_others_review" ? isReviewed : eb.not(isReviewed);
+  });
+}
+
+/** The place of an entry in its queue. */
+export const selectPlace = ({ tenantId, queueId, entryId }: Parameters<TenantEntryKey>) =>
+  queueBuilder
+    .selectFrom("annotation_queue_runs")
+    .select("place")
+    .where("tenant_id", "=", tenantId)
+    .where("queue_id", "=", queueId)
+    .where("id", "=", entryId);
+
+/** Updates which entries of a queue are completed: those with which enough reviewers are done. */
+const updateCompletion = ({
+  tenantId,
+  queueId,
+  reviewersPerRun,
+}: Parameters<QueueKey & { reviewersPerRun: number }>) =>
+  queueBuilder
+    .updateTable("annotation_queue_runs")
+    .set((eb) => {
+      const doneReviews = eb
+        .selectFrom("annotation_queue_reviews as v")
+        .whereRef("v.place", "=", "annotation_queue_runs.place")
+        .where("v.done_us", "is not", null);
+      const lastDone = doneReviews.select((review) => review.fn.max("v.done_us").as("done_us"));
+      const count = doneReviews.select((review) => review.fn.countAll<number>().as("count"));
+      return {
+        reviewed_us: lastDone,
+        completed_us: sql<number | null>`CASE WHEN ${count} >= ${reviewersPerRun}
+          THEN coalesce(${eb.ref("completed_us")}, ${lastDone}) END`,
+      };
+    })
+    .where("tenant_id", "=", tenantId)
+    .where("queue_id", "=", queueId);
+
+export const annotationQueueQueries = {
+  find: new Query(({ tenantId, id }: Parameters<{ tenantId: string; id: string }>) =>
+    selectQueues(tenantId).where("q.id", "=", id),
+  ),
+  readDigest: new Query(({ tenantId, id }: Parameters<{ tenantId: string; id: string }>) =>
+    queueBuilder
+      .selectFrom("annotation_queues")
+      .select("digest")
+      .where("tenant_id", "=", tenantId)
+      .where("id", "=", id),
+  ),
+  insert: new Query((row: Parameters<QueueTable>) =>
+    queueBuilder.insertInto("annotation_queues").values({
+      tenant_id: row.tenant_id,
+      id: row.id,
+      name_json: row.name_json,
+      default_dataset_id: row.default_dataset_id,
+      body: row.body,
+      created_us: row.created_us,
+      updated_us: row.updated_us,
+      digest: row.digest,
+    }),
+  ),
+  update: new Query((row: Parameters<Omit<QueueTable, "created_us" | "digest">>) =>
+    queueBuilder
+      .updateTable("annotation_queues")
+      .set({
+        name_json: row.name_json,
+        default_dataset_id: row.default_dataset_id,
+        body: row.body,
+        updated_us: row.updated_us,
+      })
+      .where("tenant_id", "=", row.tenant_id)
+      .where("id", "=", row.id),
+  ),
+  delete: new Query(({ tenantId, id }: Parameters<{ tenantId: string; id: string }>) =>
+    queueBuilder
+      .deleteFrom("annotation_queues")
+      .where("tenant_id", "=", tenantId)
+      .where("id", "=", id),
+  ),
+  deleteEntries: new Query(({ tenantId, queueId }: Parameters<QueueKey>) =>
+    queueBuilder
+      .deleteFrom("annotation_queue_runs")
+      .where("tenant_id", "=", tenantId)
+      .where("queue_id", "=", queueId),
+  ),
+  findEntry: new Query((key: Parameters<TenantEntryKey>) =>
+    withEntryColumns(selectFromEntries(key)).where("e.id", "=", key.entryId),
+  ),
+  findEntryOfRun: new Query((key: Parameters<QueueKey & { runId: string }>) =>
+    withEntryColumns(selectFromEntries(key)).where("e.run_id", "=", key.runId),
+  ),
+  readLast: new Query((queue: Parameters<QueueKey>) =>
+    selectFromEntries(queue).select((eb) => eb.fn.max<number | null>("e.added_us").as("added_us")),
+  ),
+  lastAdded: new Query(({ tenantId, ids }: Parameters<{ tenantId: string; ids: string }>) =>
+    queueBuilder
+      .selectFrom("annotation_queue_runs")
+      .select((eb) => ["run_id", eb.fn.max<number>("added_us").as("added_us")])
+      .where("tenant_id", "=", tenantId)
+      .where((eb) => isInList(eb.ref("run_id"), ids))
+      .groupBy("run_id"),
+  ),
+  insertEntry: new Query((row: Parameters<NewEntry>) =>
+    queueBuilder
+      .insertInto("annotation_queue_runs")
+      .values({
+        tenant_id: row.tenant_id,
+        queue_id: row.queue_id,
+        id: row.id,
+        run_id: row.run_id,
+        added_us: row.added_us,
+      })
+      .onConflict((conflict) => conflict.columns(["tenant_id", "queue_id", "run_id"]).doNothing()),
+  ),
+  updateEntry: new Query(
+    ({
+      tenantId,
+      queueId,
+      entryId,
+      addedMicros,
+    }: Parameters<TenantEntryKey & { addedMicros: number }>) =>
+      queueBuilder
+        .updateTable("annotation_queue_runs")
+        .set({ added_us: addedMicros })
+        .where("tenant_id", "=", tenantId)
+        .where("queue_id", "=", queueId)
+        .where("id", "=", entryId),
+  ),
+  deleteEntry: new Query(({ tenantId, queueId, entryId }: Parameters<TenantEntryKey>) =>
+    queueBuilder
+      .deleteFrom("annotation_queue_runs")
+      .where("tenant_id", "=", tenantId)
+      .where("queue_id", "=", queueId)
+      .where("id", "=", entryId),
+  ),
+  writeDone: new Query(
+    (review: Parameters<TenantEntryKey & { reviewer: string; doneMicros: number }>) =>
+      queueBuilder
+        .insertInto("annotation_queue_reviews")
+        .columns(["place", "reviewer", "tenant_id", "queue_id", "done_us"])
+        .expression(
+          selectPlace(review).select([
+            sql<string>`${review.reviewer}`.as("reviewer"),
+            "tenant_id",
+            "queue_id",
+            sql<number>`${review.doneMicros}`.as("done_us"),
+          ]),
+        )
+        .onConflict((conflict) =>
+          conflict
+            .columns(["place", "reviewer"])
+            .doUpdateSet((eb) => ({ done_us: eb.ref("excluded.done_us"), until_us: null })),
+        ),
+  ),
+  clearDone: new Query((entry: Parameters<TenantEntryKey>) =>
+    queueBuilder
+      .updateTable("annotation_queue_reviews")
+      .set({ done_us: null })
+      .where("place", "=", selectPlace(entry)),
+  ),
+  updateCompletion: new Query(updateCompletion),
+  updateCompletionOfEntry: new Query(
+    (key: Parameters<TenantEntryKey & { reviewersPerRun: number }>) =>
+      updateCompletion(key).where("id", "=", key.entryId),
+  ),
+  projectOfRun: new Query(({ runId, tenantId }: Parameters<{ runId: string; tenantId: string }>) =>
+    queueBuilder
+      .selectFrom("runs as r")
+      .innerJoin("projects as p", "p.id", "r.project_id")
+      .select("r.project_id")
+      .where("r.id", "=", runId)
+      .where("p.tenant_id", "=", tenantId),
+  ),
+  findDataset: new Query(({ tenantId, id }: Parameters<{ tenantId: string; id: string }>) =>
+    queueBuilder
+      .selectFrom("datasets")
+      .select("id")
+      .where("tenant_id", "=", tenantId)
+      .where("id", "=", id),
+  ),
+};
+
+export type QueueRow = RowOf<typeof annotationQueueQueries.find>;
+export type EntryRow = RowOf<typeof annotationQueueQueries.findEntry>;

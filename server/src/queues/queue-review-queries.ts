@@ -1,0 +1,186 @@
+import { sql } from "kysely";
+import { Query } from "../storage/query.ts";
+import type { Parameters } from "../storage/query.ts";
+import { queueBuilder, selectFromEntries, selectPlace } from "./annotation-queue-queries.ts";
+
+/** Maximum number of reviewers in a response. */
+const maxReviewers = 100;
+
+interface QueueKey {
+  readonly tenantId: string;
+  readonly queueId: string;
+}
+
+interface ReviewKey extends QueueKey {
+  readonly entryId: string;
+  readonly reviewer: string;
+}
+
+interface ReviewState extends ReviewKey {
+  readonly untilMicros: number | null;
+  readonly skippedMicros: number | null;
+}
+
+/** Selects the entries that wait for a reviewer. */
+interface Waiting extends QueueKey {
+  readonly reviewer: string;
+  readonly reviewersPerRun: number;
+  /** Claims until this time have expired. */
+  readonly nowMicros: number;
+}
+
+/** Entries `e` that the reviewer has not finished, and that have room for one more reviewer. */
+const selectWaiting = (waiting: Parameters<Waiting>) =>
+  selectFromEntries(waiting)
+    .select("e.id")
+    .where("e.completed_us", "is", null)
+    .where((eb) => {
+      const reviews = eb
+        .selectFrom("annotation_queue_reviews as v")
+        .whereRef("v.place", "=", "e.place");
+      const others = reviews
+        .select((review) => review.fn.countAll<number>().as("count"))
+        .where("v.reviewer", "<>", waiting.reviewer)
+        .where((review) =>
+          review.or([
+            review("v.done_us", "is not", null),
+            review("v.until_us", ">", waiting.nowMicros),
+          ]),
+        );
+      const ownDone = reviews
+        .select("v.place")
+        .where("v.reviewer", "=", waiting.reviewer)
+        .where("v.done_us", "is not", null);
+      return eb.and([eb(others, "<", waiting.reviewersPerRun), eb.not(eb.exists(ownDone))]);
+    });
+
+/**
+ * Compares the position of an entry `e` with that of another. Row values are compared with a subquery: SQLite then
+ * seeks in the index of the order instead of scanning it.
+ */
+const comparePosition = (
+  sign: "<" | ">",
+  { tenantId, queueId, entryId }: Parameters<QueueKey & { entryId: string }>,
+) =>
+  sql<boolean>`(e.added_us, e.place) ${sql.raw(sign)} (${queueBuilder
+    .selectFrom("annotation_queue_runs")
+    .select(["added_us", "place"])
+    .where("tenant_id", "=", tenantId)
+    .where("queue_id", "=", queueId)
+    .where("id", "=", entryId)})`;
+
+/** The nearest waiting entry after or before another one. */
+const selectNearest = (sign: "<" | ">", waiting: Parameters<Waiting & { entryId: string }>) => {
+  const direction = sign === ">" ? "asc" : "desc";
+  return selectWaiting(waiting)
+    .where(comparePosition(sign, waiting))
+    .orderBy("e.added_us", direction)
+    .orderBy("e.place", direction)
+    .limit(1);
+};
+
+/** Claims an entry, or releases it: a claim keeps the mark that the reviewer skipped the entry. */
+const writeReview = (review: Parameters<ReviewState>, kind: "claim" | "release") =>
+  queueBuilder
+    .insertInto("annotation_queue_reviews")
+    .columns(["place", "reviewer", "until_us", "skipped_us", "tenant_id", "queue_id"])
+    .expression(
+      selectPlace(review).select([
+        sql<string>`${review.reviewer}`.as("reviewer"),
+        sql<number | null>`${review.untilMicros}`.as("until_us"),
+        sql<number | null>`${review.skippedMicros}`.as("skipped_us"),
+        "tenant_id",
+        "queue_id",
+      ]),
+    )
+    .onConflict((conflict) =>
+      conflict.columns(["place", "reviewer"]).doUpdateSet((eb) => ({
+        until_us: eb.ref("excluded.until_us"),
+        ...(kind === "release" && { skipped_us: eb.ref("excluded.skipped_us") }),
+      })),
+    );
+
+export const queueReviewQueries = {
+  sizes: new Query((queue: Parameters<QueueKey>) => {
+    const size = selectFromEntries(queue).select((eb) => eb.fn.countAll<number>().as("count"));
+    return queueBuilder.selectNoFrom([
+      size.as("total"),
+      size.where("e.completed_us", "is", null).as("open"),
+    ]);
+  }),
+  reviewers: new Query(
+    ({ tenantId, queueId, nowMicros }: Parameters<QueueKey & { nowMicros: number }>) =>
+      queueBuilder
+        .selectFrom("annotation_queue_reviews")
+        .select((eb) => [
+          "reviewer",
+          eb.fn.count<number>("done_us").as("done"),
+          sql<number>`count(CASE WHEN done_us IS NULL AND until_us > ${nowMicros} THEN 1 END)`.as(
+            "claimed",
+          ),
+        ])
+        .where("tenant_id", "=", tenantId)
+        .where("queue_id", "=", queueId)
+        .groupBy("reviewer")
+        .orderBy("reviewer")
+        .limit(maxReviewers),
+  ),
+  lastDone: new Query(
+    ({ tenantId, queueId, reviewer }: Parameters<QueueKey & { reviewer: string }>) =>
+      queueBuilder
+        .selectFrom("annotation_queue_reviews as v")
+        .innerJoin("annotation_queue_runs as e", "e.place", "v.place")
+        .select("e.id")
+        .where("v.tenant_id", "=", tenantId)
+        .where("v.queue_id", "=", queueId)
+        .where("v.reviewer", "=", reviewer)
+        .where("v.done_us", "is not", null)
+        .orderBy("v.done_us", "desc")
+        .limit(1),
+  ),
+  next: new Query((waiting: Parameters<Waiting>) =>
+    selectWaiting(waiting)
+      .where((eb) => {
+        const skipped = eb
+          .selectFrom("annotation_queue_reviews as v")
+          .select("v.place")
+          .whereRef("v.place", "=", "e.place")
+          .where("v.reviewer", "=", waiting.reviewer)
+          .where("v.skipped_us", "is not", null);
+        return eb.not(eb.exists(skipped));
+      })
+      .orderBy("e.added_us")
+      .orderBy("e.place")
+      .limit(1),
+  ),
+  skipped: new Query((waiting: Parameters<Waiting>) =>
+    selectWaiting(waiting)
+      .innerJoin("annotation_queue_reviews as s", (join) =>
+        join.onRef("s.place", "=", "e.place").on("s.reviewer", "=", waiting.reviewer),
+      )
+      .where("s.skipped_us", "is not", null)
+      .orderBy("s.skipped_us")
+      .orderBy("e.place")
+      .limit(1),
+  ),
+  after: new Query((waiting: Parameters<Waiting & { entryId: string }>) =>
+    selectNearest(">", waiting),
+  ),
+  before: new Query((waiting: Parameters<Waiting & { entryId: string }>) =>
+    selectNearest("<", waiting),
+  ),
+  index: new Query((entry: Parameters<QueueKey & { entryId: string }>) =>
+    selectFromEntries(entry)
+      .select((eb) => eb.fn.countAll<number>().as("count"))
+      .where(comparePosition("<", entry)),
+  ),
+  claim: new Query((review: Parameters<ReviewState>) => writeReview(review, "claim")),
+  release: new Query((review: Parameters<ReviewState>) => writeReview(review, "release")),
+  setDone: new Query((review: Parameters<ReviewKey & { doneMicros: number | null }>) =>
+    queueBuilder
+      .updateTable("annotation_queue_reviews")
+      .set({ done_us: review.doneMicros })
+      .where("reviewer", "=", review.reviewer)
+      .where("place", "=", selectPlace(review)),
+  ),
+};

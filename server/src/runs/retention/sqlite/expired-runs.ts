@@ -1,0 +1,113 @@
+import { threadKeys } from "../../run-filter-source.ts";
+import { serverLimits } from "../../../model/options.ts";
+import type { ExpiredRuns } from "../retention.ts";
+import { FacetSweeper } from "./facet-sweeper.ts";
+import { anyFacet, blockMicros, pairFacet } from "../../facets.ts";
+import { PayloadReader } from "../../sqlite/payload-reader.ts";
+import { parseRows, textOf, wholeText } from "../../../storage/sqlite/rows.ts";
+import type { Connection } from "../../../storage/sqlite/connection.ts";
+import { StepSize } from "../../../storage/sqlite/step-size.ts";
+
+/** Runs that one step deletes at most. */
+const runsPerStep = 100;
+
+/** Deletes expired runs in SQLite, with everything that belongs to them. */
+export class SqliteExpiredRuns implements ExpiredRuns {
+  readonly #steps: StepSize;
+  readonly #payloads: PayloadReader;
+  readonly #facets: FacetSweeper;
+  readonly #statements: ReturnType<typeof prepareStatements>;
+
+  constructor(db: Connection, steps = new StepSize()) {
+    this.#steps = steps;
+    this.#payloads = new PayloadReader(db);
+    this.#facets = new FacetSweeper(db);
+    this.#statements = prepareStatements(db);
+  }
+
+  deleteSome(tenantId: string, projectId: string, beforeMicros: number): number {
+    const rows = parseRows(
+      this.#statements.findOld.all([projectId, beforeMicros, this.#steps.limitRows(runsPerStep)]),
+    );
+    let deleted = 0;
+    let bytes = 0;
+    for (const [traceId, id, startMicros, name, runType] of rows) {
+      if (bytes > serverLimits.erasedBytes) {
+        break; // Payloads may be large: other requests get a turn, and the next step continues here.
+      }
+      const row = {
+        traceId: String(traceId),
+        id: String(id),
+        projectId,
+        startMicros: Number(startMicros),
+        name: textOf(name),
+        runType: textOf(runType),
+      };
+      const payloads = this.#payloads.read(row);
+      const [[files] = []] = parseRows(this.#statements.sizeOfFiles.all([row.traceId, row.id]));
+      bytes += payloads.reduce((sum, { length }) => sum + length, Number(files));
+      deleted += 1;
+      this.#facets.removeFacets(row, payloads, beforeMicros);
+      this.#statements.deleteFromRunTables.forEach((statement) =>
+        statement.run([String(traceId), String(id)]),
+      );
+      this.#statements.deleteFromTenantTables.forEach((statement) =>
+        statement.run([String(id), tenantId]),
+      );
+    }
+    const last = rows[deleted - 1];
+    if (last !== undefined) {
+      this.#facets.finishStep({ projectId, startMicros: Number(last[2]) }, beforeMicros);
+      this.#endThreadShares(projectId);
+    }
+    return deleted;
+  }
+
+  /** Ends the shares of threads that have no runs left. */
+  #endThreadShares(projectId: string): void {
+    const { listThreads, mayHaveRuns, endThread } = this.#statements;
+    for (const [json] of parseRows(listThreads.all([projectId]))) {
+      const thread = String(JSON.parse(String(json)));
+      const facets = threadKeys.map((key) => pairFacet(key, thread));
+      // A long thread id has no facet, so any run may belong to the thread.
+      const candidateFacets = facets.includes(undefined)
+        ? null
+        : JSON.stringify([anyFacet, ...facets]);
+      if (mayHaveRuns.all([projectId, candidateFacets]).length === 0) {
+        endThread.run([projectId, String(json)]);
+      }
+    }
+  }
+}
+
+function prepareStatements(db: Connection) {
+  return {
+    findOld: db
+      .prepare(
+        `SELECT trace_id, id, start_us, ${wholeText("name")}, ${wholeText("run_type")}
+          FROM runs WHERE project_id = ? AND start_us < ? ORDER BY start_us LIMIT ?`,
+      )
+      .raw(),
+    sizeOfFiles: db
+      .prepare("SELECT total(length(bytes)) FROM attachments WHERE trace_id = ? AND id = ?")
+      .raw(),
+    deleteFromRunTables: ["payloads", "attachments", "shares", "trace_shares", "runs"].map(
+      (table) => db.prepare(`DELETE FROM ${table} WHERE trace_id = ? AND id = ?`),
+    ),
+    listThreads: db.prepare("SELECT thread_json FROM thread_shares WHERE project_id = ?").raw(),
+    mayHaveRuns: db
+      .prepare(
+        `SELECT 1 FROM run_facets f WHERE f.project_id = ?1
+           AND (?2 IS NULL OR f.facet IN (SELECT value FROM json_each(?2)))
+           AND EXISTS (SELECT 1 FROM runs r WHERE r.project_id = ?1
+             AND r.start_us >= f.block * ${blockMicros} AND r.start_us < (f.block + 1) * ${blockMicros})
+         LIMIT 1`,
+      )
+      .raw(),
+    endThread: db.prepare("DELETE FROM thread_shares WHERE project_id = ? AND thread_json = ?"),
+    // Rows of another tenant may refer to the same run id. They stay.
+    deleteFromTenantTables: ["feedback", "feedback_tokens", "annotation_queue_runs"].map((table) =>
+      db.prepare(`DELETE FROM ${table} WHERE run_id = ? AND tenant_id = ?`),
+    ),
+  };
+}
