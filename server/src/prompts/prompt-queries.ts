@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Expression } from "kysely";
 import { aggregateToJson } from "../storage/dialect.ts";
 import { createQueryBuilder, Query } from "../storage/query.ts";
-import type { Parameters } from "../storage/query.ts";
+import type { Parameters, RowOf } from "../storage/query.ts";
 
 interface PromptTable {
   readonly id: string;
@@ -345,8 +345,6 @@ export const promptQueries = {
   countView: viewCounts.prompt,
   countCommitView: viewCounts.commit,
 };
-
-type RowOf<Selected> = Selected extends Query<infer Row, infer _Values> ? Row : never;
 
 export type PromptRow = RowOf<typeof promptQueries.read>;
 export type CommitRow = RowOf<typeof promptQueries.latestCommit>;

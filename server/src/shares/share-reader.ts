@@ -1,10 +1,10 @@
 import type { ShareReads, SharedScope, SharedThread } from "./share.ts";
+import { digestToken } from "../storage/share-token.ts";
 import type { ShareToken } from "../storage/share-token.ts";
 import { parseRows } from "../storage/sqlite/rows.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 import { idIn } from "../storage/sqlite/tenant-keys.ts";
 import {
-  digestToken,
   openedToken,
   tokenOwners,
   toShareToken,

@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { RequestError } from "../model/errors.ts";
 import type { SharedThread, ShareWrites } from "./share.ts";
-import { readToken } from "../storage/share-token.ts";
+import { digestToken, readToken } from "../storage/share-token.ts";
 import { parseRows } from "../storage/sqlite/rows.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 import { idIn } from "../storage/sqlite/tenant-keys.ts";
 import {
-  digestToken,
   openedToken,
   tokenOwners,
   toShareToken,

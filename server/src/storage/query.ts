@@ -68,6 +68,9 @@ export class Query<Row, Values> {
   }
 }
 
+/** The rows of a query. */
+export type RowOf<Selected> = Selected extends Query<infer Row, infer _Values> ? Row : never;
+
 /** Creates a parameter for each name that the builder of a query reads. */
 const createParameters = <Values>(): Parameters<Values> =>
   new Proxy(

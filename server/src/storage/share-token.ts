@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { RequestError } from "../model/errors.ts";
 
 /**
@@ -23,3 +24,27 @@ export function readToken(token: ShareToken): string | null {
   }
   return token;
 }
+
+/** Encrypts the tokens of share links, each of them bound to its row. */
+export interface TokenSealer {
+  /** @param owner - identifies the row that contains the token. */
+  seal(token: string, owner: string): string;
+  /** Returns `undefined` if none of the keys sealed it for this row. */
+  open(sealed: string, owner: string): string | undefined;
+}
+
+/**
+ * The digest under which a token is stored. A token has at least 122 random bits and can't be guessed, so it needs
+ * no salt.
+ */
+export const digestToken = (token: string): string =>
+  createHash("sha256").update(token).digest("base64url");
+
+/** Identifies the row to which a token is bound. */
+export const tokenOwner = {
+  feedback: (id: string): string => `feedback ${id}`,
+} as const;
+
+/** Decrypts the token of a row. */
+export const openToken = (tokens: TokenSealer, sealed: string, owner: string): ShareToken =>
+  tokens.open(sealed, owner) ?? { isHidden: true };

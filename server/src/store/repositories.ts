@@ -6,6 +6,8 @@ import { ExperimentReader } from "../experiments/experiment-reader.ts";
 import { FeedbackReader } from "../feedback/feedback-reader.ts";
 import { FeedbackTrend } from "../feedback/feedback-trend.ts";
 import { FeedbackWriter } from "../feedback/feedback-writer.ts";
+import { SqliteFilteredFeedback } from "../feedback/sqlite/filtered-feedback.ts";
+import { SqliteRunFeedback } from "../feedback/sqlite/run-feedback.ts";
 import type { AnnotationQueueReads, AnnotationQueueWrites } from "../queues/annotation-queue.ts";
 import type { ComparativeReads, ComparativeWrites } from "../experiments/comparative.ts";
 import type { ExperimentReads } from "../experiments/experiment.ts";
@@ -53,6 +55,7 @@ import { ShareWriter } from "../shares/share-writer.ts";
 import { StepSize } from "../storage/sqlite/step-size.ts";
 import { StorageReader } from "../storage/sqlite/storage-reader.ts";
 import { TenantKeys, TenantKeyWriter } from "../storage/sqlite/tenant-keys.ts";
+import { tokenKeysOf } from "../storage/sqlite/token-keys.ts";
 import { TenantReader } from "../tenants/tenant-reader.ts";
 import {
   scopeToTenants,
@@ -136,8 +139,8 @@ export function createReaders(db: Connection): Readers {
     experiments: new ExperimentReader(db),
     annotationQueues: new AnnotationQueueReader(db),
     comparatives: new ComparativeReader(db),
-    feedback: new FeedbackReader(db),
-    feedbackTrend: new FeedbackTrend(db),
+    feedback: new FeedbackReader(database, tokenKeysOf(db), new SqliteFilteredFeedback(db)),
+    feedbackTrend: new FeedbackTrend(database),
     projects: new ProjectReader(database),
     prompts: new PromptReader(database),
     queueReviews: new QueueReviewReader(db),
@@ -163,14 +166,13 @@ export function createWriters(db: Connection) {
   const keys = new TenantKeyWriter(db);
   const steps = new StepSize();
   const runProjects = new SqliteRunProjects(db, keys, steps);
-  const feedback = new FeedbackWriter(db, keys);
   const datasetDependencies = createDatasetWriteDependencies(db, keys);
   const examples = new ExampleWriter(datasetDependencies);
   const largeExamples = new LargeExampleWriter(datasetDependencies, examples);
   const scoped = {
     annotationQueues: new AnnotationQueueWriter(db),
     comparatives: new ComparativeWriter(db),
-    feedback,
+    feedback: new FeedbackWriter(database, keys, tokenKeysOf(db)),
     projects: new ProjectWriter(database, keys, runProjects),
     prompts: new PromptWriter(database),
     queueReviews: new QueueReviewWriter(db),
@@ -185,7 +187,11 @@ export function createWriters(db: Connection) {
   };
   const requestable = {
     ...scopeToTenants(scoped, keys, writeArguments),
-    runs: new RunWriter(db, { projects: runProjects, feedback, keys }),
+    runs: new RunWriter(db, {
+      projects: runProjects,
+      feedback: new SqliteRunFeedback(db, keys),
+      keys,
+    }),
   } satisfies WriteSteps;
   // The others are internal: no request can call them.
   return {
@@ -389,7 +395,7 @@ const writeArguments: ArgumentTable<ScopedWriters> = {
       replaceMembers(draft, { experimentIds: projects, datasetId: dataset }),
     ],
   },
-  // Feedback also arrives in batches of runs, so its writer maps the ids itself.
+  // Feedback also arrives in batches of runs, so the ids are mapped where it is added.
   feedback: { create: unchanged, update: unchanged, delete: unchanged, createTokens: unchanged },
   datasets: {
     create: unchanged,

@@ -107,18 +107,24 @@ const translated = [
   "prompt_tags",
   "prompt_likes",
   "tenants",
+  "feedback",
+  "feedback_tokens",
 ];
+
+/** Tables of other resources, of which these repositories read columns: they need no indexes. */
+const onlyRead = ["comparatives", "runs"];
 
 /** The tables and indexes of SQLite, as PostgreSQL writes them. Texts are compared by bytes in both. */
 function translateTables(tables: readonly string[]): string {
   const db = openWriter(":memory:");
   const rows = db
     .prepare(
-      `SELECT sql FROM sqlite_master WHERE type IN ('table', 'index') AND sql IS NOT NULL
-       AND tbl_name IN (SELECT value FROM json_each(?)) ORDER BY type DESC`,
+      `SELECT sql FROM sqlite_master WHERE sql IS NOT NULL
+       AND (type IN ('table', 'index') AND tbl_name IN (SELECT value FROM json_each(?1))
+         OR type = 'table' AND name IN (SELECT value FROM json_each(?2))) ORDER BY type DESC`,
     )
     .raw()
-    .all([JSON.stringify(tables)]);
+    .all([JSON.stringify(tables), JSON.stringify(onlyRead)]);
   db.close();
   return rows
     .flat()
@@ -127,6 +133,7 @@ function translateTables(tables: readonly string[]): string {
         .replace(/\) WITHOUT ROWID$/, ")")
         .replaceAll(/\bTEXT\b/g, 'TEXT COLLATE "C"')
         .replaceAll(/\bINTEGER\b/g, "BIGINT")
+        .replaceAll(/\bREAL\b/g, "DOUBLE PRECISION")
         .replaceAll(/\bBLOB\b/g, "BYTEA"),
     )
     .join(";\n");

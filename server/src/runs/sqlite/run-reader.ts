@@ -32,7 +32,7 @@ import type { Connection } from "../../storage/sqlite/connection.ts";
 import { hasTextIndex } from "./text-index/text-index.ts";
 import type { TenantKeys } from "../../storage/sqlite/tenant-keys.ts";
 import { rootOfShare } from "../../shares/share-reader.ts";
-import { digestToken } from "../../storage/sqlite/token-keys.ts";
+import { digestToken } from "../../storage/share-token.ts";
 import { listTextLookups } from "./index-lookups/text-lookups.ts";
 import { isOfOneTrace, TraceOrder } from "./trace-order.ts";
 import type { TraceRows } from "./trace-order.ts";

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import {
   closeSync,
   existsSync,
@@ -10,7 +10,8 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { ShareToken } from "../share-token.ts";
+import { digestToken } from "../share-token.ts";
+import type { ShareToken, TokenSealer } from "../share-token.ts";
 import type { Connection } from "./connection.ts";
 
 /** File in the data folder. The key in its first line encrypts, and the keys in all lines decrypt. */
@@ -22,17 +23,10 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /**
- * The digest under which a token is stored. A token has at least 122 random bits and can't be guessed, so it needs
- * no salt.
- */
-export const digestToken = (token: string): string =>
-  createHash("sha256").update(token).digest("base64url");
-
-/**
  * Encrypts the tokens of share links. A copy of the database then opens none of the links, while the server can
  * still show their URLs. Each token is bound to its row.
  */
-export class TokenKeys {
+export class TokenKeys implements TokenSealer {
   readonly #keys: readonly Buffer[];
 
   private constructor(keys: readonly Buffer[]) {
@@ -59,7 +53,6 @@ export class TokenKeys {
     return TokenKeys.read(folder);
   }
 
-  /** @param owner - identifies the row that contains the token. */
   seal(token: string, owner: string): string {
     const [key] = this.#keys;
     if (key === undefined) {
@@ -71,7 +64,6 @@ export class TokenKeys {
     return Buffer.concat(parts).toString("base64url");
   }
 
-  /** Returns `undefined` if none of these keys sealed it for this row. */
   open(sealed: string, owner: string): string | undefined {
     const bytes = Buffer.from(sealed, "base64url");
     if (bytes.length < nonceBytes + tagBytes) {
@@ -124,8 +116,20 @@ function writeKeyFile(folder: string, text: string): void {
   renameSync(draft, path);
 }
 
-/** Defines SQL functions that seal and open tokens within a query. */
+const keysOfConnections = new WeakMap<Connection, TokenKeys>();
+
+/** The keys of a connection's database. Repositories seal and open tokens with them. */
+export function tokenKeysOf(db: Connection): TokenKeys {
+  const keys = keysOfConnections.get(db);
+  if (keys === undefined) {
+    throw new Error("the connection has no token keys: open it with openReader or openWriter");
+  }
+  return keys;
+}
+
+/** Defines SQL functions that seal and open tokens within a query, and keeps the keys for {@link tokenKeysOf}. */
 export function defineTokenFunctions(db: Connection, keys: TokenKeys): void {
+  keysOfConnections.set(db, keys);
   db.define("token_digest", (token) => digestToken(String(token)));
   db.define("seal_token", (token, owner) => keys.seal(String(token), String(owner)));
   db.define("open_token", (sealed, owner) => keys.open(String(sealed), String(owner)) ?? "");
