@@ -14,7 +14,11 @@ import { promptQueries } from "../src/prompts/prompt-queries.ts";
 import { PromptReader } from "../src/prompts/prompt-reader.ts";
 import { PromptWriter } from "../src/prompts/prompt-writer.ts";
 import type { FeedbackDraft } from "../src/runs/run-feedback.ts";
+import { shareQueries } from "../src/shares/share-queries.ts";
+import { ShareReader } from "../src/shares/share-reader.ts";
+import { ShareWriter } from "../src/shares/share-writer.ts";
 import { LongWrite } from "../src/storage/long-write.ts";
+import { digestToken } from "../src/storage/share-token.ts";
 import { TokenKeys } from "../src/storage/sqlite/token-keys.ts";
 import { openPostgres, openSqlite } from "./support/repository-engines.ts";
 import type { RepositoryEngine } from "./support/repository-engines.ts";
@@ -46,6 +50,7 @@ describe.each(engines)("on %s", (_engine, open) => {
     await engine.exec(`DELETE FROM projects; DELETE FROM prompts; DELETE FROM prompt_commits;
       DELETE FROM prompt_tags; DELETE FROM prompt_likes; DELETE FROM tenants;
       DELETE FROM feedback; DELETE FROM feedback_tokens; DELETE FROM runs; DELETE FROM comparatives;
+      DELETE FROM shares; DELETE FROM trace_shares; DELETE FROM thread_shares;
       INSERT INTO tenants (id, handle, display_name_json, created_us) VALUES
         ('${tenantId}', 'mill', '"mill"', 1), ('${otherId}', NULL, '"other"', 2)`);
   });
@@ -54,6 +59,25 @@ describe.each(engines)("on %s", (_engine, open) => {
 
   /** Calls a write as the writer thread does. */
   const write = <Result>(call: () => Promise<Result>): Promise<Result> => engine.transact(call);
+
+  const insertProject = async (owner = tenantId) => {
+    const id = randomUUID();
+    await engine.exec(`INSERT INTO projects (id, tenant_id, name_json, start_us)
+      VALUES ('${id}', '${owner}', '"${id}"', 1)`);
+    return id;
+  };
+
+  const insertRun = async (
+    projectId: string,
+    rest: { readonly id?: string; readonly traceId?: string; readonly parentId?: string } = {},
+  ) => {
+    const { id = randomUUID(), traceId = "trace", parentId = "" } = rest;
+    const parent = parentId === "" ? "NULL" : `'${parentId}'`;
+    await engine.exec(`INSERT INTO runs (trace_id, id, project_id, name, run_type, start_us, has_error,
+        parent_run_id, dotted_order, posted, patched)
+      VALUES ('${traceId}', '${id}', '${projectId}', 'r', 'llm', 7, 0, ${parent}, '', 1, 0)`);
+    return id;
+  };
 
   describe("projects", () => {
     const draft = (rest: Partial<ProjectDraft> = {}): ProjectDraft => ({
@@ -385,19 +409,6 @@ describe.each(engines)("on %s", (_engine, open) => {
       const found = await createReader().list(tenantId, { limit: 100, offset: 0, ...query });
       return found.map(({ key }) => key);
     };
-    const insertProject = async (owner = tenantId) => {
-      const id = randomUUID();
-      await engine.exec(`INSERT INTO projects (id, tenant_id, name_json, start_us)
-        VALUES ('${id}', '${owner}', '"${id}"', 1)`);
-      return id;
-    };
-    const insertRun = async (projectId: string, parentId: string | null = null) => {
-      const id = randomUUID();
-      await engine.exec(`INSERT INTO runs (trace_id, id, project_id, name, run_type, start_us, has_error,
-          parent_run_id, dotted_order, posted, patched)
-        VALUES ('trace', '${id}', '${projectId}', 'r', 'llm', 7, 0, ${parentId === null ? "NULL" : `'${parentId}'`}, '', 1, 0)`);
-      return id;
-    };
     const insertComparative = async () => {
       const id = randomUUID();
       await engine.exec(`INSERT INTO comparatives
@@ -433,7 +444,7 @@ describe.each(engines)("on %s", (_engine, open) => {
       const runId = await insertRun(projectId);
       const run = { traceId: "trace", startMicros: 7, isRoot: true };
       expect(await create({ runId })).toMatchObject({ runId, projectId, run });
-      const childId = await insertRun(projectId, runId);
+      const childId = await insertRun(projectId, { parentId: runId });
       expect(await create({ runId: childId })).toMatchObject({ run: { ...run, isRoot: false } });
       expect(await create({ runId }, otherId)).toMatchObject({ projectId: null, run: null });
       expect(await create({ runId: null, projectId })).toMatchObject({ projectId, run: null });
@@ -571,14 +582,94 @@ describe.each(engines)("on %s", (_engine, open) => {
       });
     });
   });
+
+  describe("shares", () => {
+    const sealer = TokenKeys.random();
+    const createReader = (keys = sealer) => new ShareReader(engine.db, keys);
+    const createWriter = (keys = sealer) => new ShareWriter(engine.db, keys);
+    const insertRoot = (projectId: string, id: string = randomUUID()) =>
+      insertRun(projectId, { id, traceId: id.slice(0, 36) });
+    const stranger = TokenKeys.random();
+    const [missing, hidden] = [{ status: 404 }, { status: 409 }];
+
+    test("of a single run are found by their token", async () => {
+      const runId = await insertRun(await insertProject());
+      const token = randomUUID();
+      await engine.exec(`INSERT INTO shares (digest, sealed, trace_id, id)
+        VALUES ('${digestToken(token)}', 'x', 'trace', '${runId}')`);
+      expect(await createReader().find(token)).toEqual({ kind: "run", tenantId, runId });
+      expect(await createReader().find(randomUUID())).toBeUndefined();
+    });
+
+    test("of a trace keep their token, and give access while the run is its root", async () => {
+      const projectId = await insertProject();
+      const id = await insertRoot(projectId);
+      const childId = await insertRun(projectId, { traceId: id, parentId: id });
+      // Another tenant's trace with the same id.
+      const longId = await insertRoot(await insertProject(otherId), `${id}/${otherId}`);
+      const share = (rootId: string, tenant = tenantId, keys = sealer) =>
+        write(() => createWriter(keys).shareTrace(tenant, rootId));
+      const token = await share(id);
+      const otherToken = await share(longId, otherId);
+      expect(await share(id)).toBe(token);
+      await expect(share(id, otherId)).rejects.toMatchObject(missing);
+      await expect(share(childId)).rejects.toMatchObject(missing);
+      await expect(share(id, tenantId, stranger)).rejects.toMatchObject(hidden);
+      expect(await createReader().find(token)).toEqual({ kind: "trace", tenantId, traceId: id });
+      expect(await createReader().find(otherToken)).toMatchObject({ tenantId: otherId });
+      const list = (tenant: string, ids: readonly string[], keys = sealer) =>
+        createReader(keys).findTraceTokens(tenant, ids);
+      expect(await list(tenantId, [id, randomUUID()])).toEqual(new Map([[id, token]]));
+      expect(await list(tenantId, [longId])).toEqual(new Map());
+      expect(await list(otherId, [id])).toEqual(new Map());
+      expect(await list(otherId, [longId])).toEqual(new Map([[longId, otherToken]]));
+      expect(await list(tenantId, [id], stranger)).toEqual(new Map([[id, { isHidden: true }]]));
+      await engine.exec(`UPDATE runs SET parent_run_id = 'x' WHERE id = '${id}'`);
+      expect(await createReader().find(token)).toBeUndefined();
+      expect(await list(tenantId, [id])).toEqual(new Map());
+      await engine.exec(`UPDATE runs SET parent_run_id = NULL WHERE id = '${id}'`);
+      await write(() => createWriter().unshareTrace(otherId, id));
+      expect(await createReader().find(token)).toBeDefined();
+      await write(() => createWriter().unshareTrace(tenantId, id));
+      expect(await createReader().find(token)).toBeUndefined();
+    });
+
+    test("of a thread keep their token until they are deleted", async () => {
+      const projectId = await insertProject();
+      const thread = { projectId, threadId: strangeText };
+      const share = (tenant: string, keys = sealer) =>
+        write(() => createWriter(keys).shareThread(tenant, thread));
+      const token = await share(tenantId);
+      expect(await share(tenantId)).toBe(token);
+      await expect(share(otherId)).rejects.toMatchObject(missing);
+      await expect(share(tenantId, stranger)).rejects.toMatchObject(hidden);
+      const found = { kind: "thread", tenantId, ...thread };
+      expect(await createReader().find(token)).toEqual(found);
+      expect(await createReader().findThreadToken(tenantId, thread)).toBe(token);
+      expect(await createReader().findThreadToken(otherId, thread)).toBeNull();
+      const otherThread = { ...thread, threadId: "t" };
+      expect(await createReader().findThreadToken(tenantId, otherThread)).toBeNull();
+      expect(await createReader(stranger).findThreadToken(tenantId, thread)).toEqual({
+        isHidden: true,
+      });
+      await write(() => createWriter().unshareThread(otherId, thread));
+      expect(await createReader().find(token)).toEqual(found);
+      await write(() => createWriter().unshareThread(tenantId, thread));
+      expect(await createReader().find(token)).toBeUndefined();
+    });
+  });
 });
 
 test("each query of the repositories has run on PostgreSQL", () => {
-  const missing = Object.entries({ feedbackQueries, projectQueries, promptQueries }).flatMap(
-    ([resource, queries]) =>
-      Object.entries<unknown>(queries).flatMap(([query, built]) =>
-        queriesRun.has(built) ? [] : [`${resource}.${query}`],
-      ),
+  const missing = Object.entries({
+    feedbackQueries,
+    projectQueries,
+    promptQueries,
+    shareQueries,
+  }).flatMap(([resource, queries]) =>
+    Object.entries<unknown>(queries).flatMap(([query, built]) =>
+      queriesRun.has(built) ? [] : [`${resource}.${query}`],
+    ),
   );
   expect(missing).toEqual([]);
 });

@@ -4,7 +4,7 @@ import type { RunFilter } from "../runs/run-query.ts";
 import { isInList, withoutIndex } from "../storage/dialect.ts";
 import type { Database } from "../storage/query.ts";
 import { digestToken, openToken, readToken, tokenOwner } from "../storage/share-token.ts";
-import type { ShareToken, TokenSealer } from "../storage/share-token.ts";
+import type { TokenSealer } from "../storage/share-token.ts";
 import type {
   Feedback,
   FeedbackQuery,
@@ -94,7 +94,7 @@ export class FeedbackReader implements FeedbackReads {
     return rows
       .filter((row) => row.expires_us > now || typeof this.#open(row) === "string")
       .slice(offset, offset + limit)
-      .map((row) => parseTokenRow(readToken(this.#open(row)) ?? "", row));
+      .map((row) => parseTokenRow(readToken(this.#open(row)), row));
   }
 
   async #sum(
@@ -105,7 +105,7 @@ export class FeedbackReader implements FeedbackReads {
     return foldStats(await this.#db.all(query, { tenantId, ids: JSON.stringify(ids) }));
   }
 
-  #open({ id, sealed }: TokenRow): ShareToken {
+  #open({ id, sealed }: TokenRow) {
     return openToken(this.#tokens, sealed, tokenOwner.feedback(id));
   }
 }

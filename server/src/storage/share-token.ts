@@ -15,6 +15,8 @@ export const shownToken = (token: ShareToken): string | null =>
  * The token for showing a link. @throws RequestError 409: there is a token, but the key for decrypting it is
  * missing.
  */
+export function readToken(token: Exclude<ShareToken, null>): string;
+export function readToken(token: ShareToken): string | null;
 export function readToken(token: ShareToken): string | null {
   if (token !== null && typeof token === "object") {
     throw new RequestError(
@@ -42,9 +44,14 @@ export const digestToken = (token: string): string =>
 
 /** Identifies the row to which a token is bound. */
 export const tokenOwner = {
+  trace: (rootId: string): string => `trace ${rootId}`,
+  thread: (projectId: string, threadJson: string): string => `thread ${projectId} ${threadJson}`,
   feedback: (id: string): string => `feedback ${id}`,
 } as const;
 
 /** Decrypts the token of a row. */
-export const openToken = (tokens: TokenSealer, sealed: string, owner: string): ShareToken =>
-  tokens.open(sealed, owner) ?? { isHidden: true };
+export const openToken = (
+  tokens: TokenSealer,
+  sealed: string,
+  owner: string,
+): Exclude<ShareToken, null> => tokens.open(sealed, owner) ?? { isHidden: true };

@@ -109,6 +109,9 @@ const translated = [
   "tenants",
   "feedback",
   "feedback_tokens",
+  "shares",
+  "trace_shares",
+  "thread_shares",
 ];
 
 /** Tables of other resources, of which these repositories read columns: they need no indexes. */
