@@ -314,7 +314,7 @@ test("a database of format 11 is migrated without copying its rows", async () =>
       .raw()
       .all();
   const whereBefore = inFile((db) => {
-    db.exec(`DROP TABLE trace_shares; DROP TABLE thread_shares; DROP INDEX examples_by_source;
+    db.exec(`DROP TRIGGER views_of_projects; DROP TABLE views; DROP TABLE trace_shares; DROP TABLE thread_shares; DROP INDEX examples_by_source;
       DROP TABLE tenant_keys; PRAGMA user_version = 11`);
     return roots(db);
   });

@@ -135,7 +135,7 @@ test("links from before traces could be shared give access to one run", async ()
   const ofRun = tokenOf(await call(before, `PUT /runs/${root.id}/share`));
   await before.close();
   const db = openDatabase(join(dataDir, "millrace.db"));
-  db.exec(`DROP TABLE trace_shares; DROP TABLE thread_shares; DROP INDEX examples_by_source;
+  db.exec(`DROP TRIGGER views_of_projects; DROP TABLE views; DROP TABLE trace_shares; DROP TABLE thread_shares; DROP INDEX examples_by_source;
     PRAGMA user_version = 12`);
   db.close();
   const server = await runServer({ dataDir });

@@ -236,7 +236,7 @@ test("an invalid attachment is replaced by a marker, counted and logged; the run
     expect(text.toString()).toMatch(/^\[left out: .+\]$/);
   }
   expect(markers["with_dot"]?.[1].toString()).toContain("no dot");
-  expect(markers["large"]?.[1].toString()).toContain("5000 bytes, where");
+  expect(markers["large"]?.[1].toString()).toContain("its 5000 bytes exceed the limit of");
   expect(Object.keys(markers)).toHaveLength(15);
   expect(await client.runs.read(run.id)).toMatchObject({ outputs: { fine: true } });
   expect(client.stats()).toMatchObject({ accepted: 2, delivered: 2, truncated: 15 });

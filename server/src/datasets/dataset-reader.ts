@@ -15,7 +15,7 @@ import { keysOfId } from "./examples/sqlite/example-places.ts";
 import { withinDeadline } from "../storage/sqlite/query-clock.ts";
 import { parseRows } from "../storage/sqlite/rows.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
-import { digestToken } from "../storage/sqlite/token-keys.ts";
+import { digestToken } from "../storage/share-token.ts";
 
 const orderColumns = {
   name: "d.name_json",

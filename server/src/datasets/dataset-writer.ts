@@ -11,13 +11,13 @@ import type {
 } from "./dataset.ts";
 import type { AsOf, DatasetVersion } from "./dataset-version.ts";
 import type { LongWrite } from "../storage/long-write.ts";
-import { readToken } from "../storage/share-token.ts";
+import { digestToken, readToken } from "../storage/share-token.ts";
 import type { DatasetWriteDependencies } from "./dataset-writing.ts";
 import { DatasetTable } from "./dataset-table.ts";
 import type { LargeExampleWriter } from "./examples/sqlite/large-example-writer.ts";
 import { parseRows } from "../storage/sqlite/rows.ts";
 import { toIds } from "../storage/row-keys.ts";
-import { digestToken, tokenOwners } from "../storage/sqlite/token-keys.ts";
+import { tokenOwners } from "../storage/sqlite/token-keys.ts";
 
 /** Rows that one slice of indexing processes. */
 const indexStep = 1_000;

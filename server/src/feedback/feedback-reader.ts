@@ -1,203 +1,158 @@
+import { sql } from "kysely";
+import type { FeedbackStats } from "../runs/run-feedback.ts";
+import type { RunFilter } from "../runs/run-query.ts";
+import { isInList, withoutIndex } from "../storage/dialect.ts";
+import type { Database } from "../storage/query.ts";
+import { digestToken, openToken, readToken, tokenOwner } from "../storage/share-token.ts";
+import type { TokenCipher } from "../storage/share-token.ts";
 import type {
   Feedback,
   FeedbackQuery,
   FeedbackReads,
   FeedbackToken,
+  FilteredFeedback,
   PageRange,
 } from "./feedback.ts";
-import type { FeedbackStats } from "../runs/run-feedback.ts";
-import type { RunFilter } from "../runs/run-query.ts";
-import { readToken } from "../storage/share-token.ts";
-import {
-  feedbackSelection,
-  parseFeedbackRow,
-  parseTokenRow,
-  tokenColumns,
-} from "./feedback-row.ts";
-import { foldStats, statsColumns } from "./feedback-stats.ts";
-import { withinDeadline } from "../storage/sqlite/query-clock.ts";
-import { parseRows } from "../storage/sqlite/rows.ts";
-import { toConditions } from "../runs/sqlite/run-conditions.ts";
-import type { Connection } from "../storage/sqlite/connection.ts";
-import { hasTextIndex } from "../runs/sqlite/text-index/text-index.ts";
-import {
-  digestToken,
-  openedToken,
-  tokenOwners,
-  toShareToken,
-} from "../storage/sqlite/token-keys.ts";
+import { feedbackQueries, feedbackSelection } from "./feedback-queries.ts";
+import type { TokenRow } from "./feedback-queries.ts";
+import { parseFeedbackRow, parseTokenRow } from "./feedback-row.ts";
+import { foldStats } from "./feedback-stats.ts";
 
-/**
- * Joins feedback to its runs in this order, since there is less feedback; CROSS JOIN keeps SQLite from reordering
- * them.
- */
-const feedbackWithRuns = "feedback f CROSS JOIN runs r ON r.id = f.run_id";
+type StatsByGroup = ReadonlyMap<string, FeedbackStats>;
 
 /** Queries feedback. Ids are bound as one JSON list, however many they are. */
 export class FeedbackReader implements FeedbackReads {
-  readonly #db: Connection;
-  readonly #hasTextIndex: boolean;
-  readonly #statements;
+  readonly #db: Database;
+  readonly #tokens: TokenCipher;
+  readonly #filtered: FilteredFeedback;
 
-  constructor(db: Connection) {
+  constructor(db: Database, tokens: TokenCipher, filtered: FilteredFeedback) {
     this.#db = db;
-    this.#hasTextIndex = hasTextIndex(db);
-    const statsBy = (column: string, source: string) =>
-      db
-        .prepare(
-          `SELECT ${column}, ${statsColumns} FROM ${source}
-           WHERE ${column} IN (SELECT value FROM json_each(?2)) AND +f.tenant_id = ?1 GROUP BY 1, 2, 3`,
-        )
-        .raw();
-    this.#statements = {
-      find: db.prepare(`${feedbackSelection} WHERE f.tenant_id = ? AND f.id = ?`).raw(),
-      ofRuns: statsBy("f.run_id", "feedback f"),
-      ofComparedRuns: db
-        .prepare(
-          `SELECT f.run_id, ${statsColumns} FROM feedback f
-           WHERE f.run_id IN (SELECT value FROM json_each(?2)) AND +f.tenant_id = ?1
-             AND +f.comparative_id = ?3 GROUP BY 1, 2, 3`,
-        )
-        .raw(),
-      ofProjectRuns: db
-        .prepare(
-          `SELECT r.project_id, ${statsColumns} FROM ${feedbackWithRuns} JOIN projects p ON p.id = r.project_id
-           WHERE f.tenant_id = ?1 AND ${withinDeadline("f.created_us")} AND p.tenant_id = ?1 AND p.id IN (SELECT value FROM json_each(?2))
-           GROUP BY 1, 2, 3`,
-        )
-        .raw(),
-      ofProjects: statsBy("f.project_id", "(SELECT * FROM feedback WHERE run_id IS NULL) f"),
-      ofComparatives: statsBy("f.comparative_id", "feedback f"),
-      findToken: db.prepare(`SELECT ${tokenColumns} FROM feedback_tokens WHERE digest = ?`).raw(),
-      listTokens: db
-        .prepare(
-          // Expired tokens are listed only if they can be decrypted: without its key an expired token is useless.
-          `SELECT ${openedFeedbackToken}, ${tokenColumns} FROM feedback_tokens
-           WHERE tenant_id = ?1 AND run_id = ?2 AND (expires_us > ?3 OR ${openedFeedbackToken} <> '')
-           ORDER BY created_us, id LIMIT ?4 OFFSET ?5`,
-        )
-        .raw(),
-    };
+    this.#tokens = tokens;
+    this.#filtered = filtered;
   }
 
-  find(tenantId: string, id: string): Feedback | undefined {
-    const [values] = parseRows(this.#statements.find.all([tenantId, id]));
-    return values === undefined ? undefined : parseFeedbackRow(values);
+  async find(tenantId: string, id: string): Promise<Feedback | undefined> {
+    const row = await this.#db.first(feedbackQueries.find, { tenantId, id });
+    return row === undefined ? undefined : parseFeedbackRow(row);
   }
 
-  list(tenantId: string, query: FeedbackQuery): readonly Feedback[] {
-    const { sql, values } = conditionsOf(tenantId, query);
-    const rows = this.#db
-      .prepareRaw(
-        `${feedbackSelection} WHERE ${sql} ORDER BY f.created_us DESC, f.id DESC LIMIT ? OFFSET ?`,
-      )
-      .all([...values, query.limit, query.offset]);
-    return parseRows(rows).map(parseFeedbackRow);
+  async list(tenantId: string, query: FeedbackQuery): Promise<readonly Feedback[]> {
+    const rows = await this.#db.all(
+      buildList(tenantId, query)
+        .orderBy("f.created_us", "desc")
+        .orderBy("f.id", "desc")
+        .limit(query.limit)
+        .offset(query.offset),
+    );
+    return rows.map(parseFeedbackRow);
   }
 
-  statsOfRuns(
+  async statsOfRuns(
     tenantId: string,
     runIds: readonly string[],
     comparativeId?: string,
-  ): ReadonlyMap<string, FeedbackStats> {
-    const { ofRuns, ofComparedRuns } = this.#statements;
-    const ids = JSON.stringify(runIds);
+  ): Promise<StatsByGroup> {
+    const { sumByRun, sumByComparedRun } = feedbackQueries;
+    const list = { tenantId, ids: JSON.stringify(runIds) };
     return foldStats(
       comparativeId === undefined
-        ? ofRuns.all([tenantId, ids])
-        : ofComparedRuns.all([tenantId, ids, comparativeId]),
+        ? await this.#db.all(sumByRun, list)
+        : await this.#db.all(sumByComparedRun, { ...list, comparativeId }),
     );
   }
 
-  statsOfFilter(tenantId: string, filter: RunFilter): FeedbackStats {
-    const { sql, values } = toConditions(tenantId, filter, { hasTextIndex: this.#hasTextIndex });
-    const rows = this.#db
-      .prepareRaw(
-        `SELECT '', ${statsColumns} FROM ${feedbackWithRuns} WHERE f.tenant_id = ? AND ${sql} GROUP BY 1, 2, 3`,
-      )
-      .all([tenantId, ...values]);
-    return foldStats(rows).get("") ?? {};
+  async statsOfFilter(tenantId: string, filter: RunFilter): Promise<FeedbackStats> {
+    return this.#filtered.stats(tenantId, filter);
   }
 
-  statsOfProjectRuns(tenantId: string, ids: readonly string[]): ReadonlyMap<string, FeedbackStats> {
-    return foldStats(this.#statements.ofProjectRuns.all([tenantId, JSON.stringify(ids)]));
+  statsOfProjectRuns(tenantId: string, ids: readonly string[]): Promise<StatsByGroup> {
+    return this.#sum(feedbackQueries.sumByProjectOfRun, tenantId, ids);
   }
 
-  statsOfProjects(tenantId: string, ids: readonly string[]): ReadonlyMap<string, FeedbackStats> {
-    return foldStats(this.#statements.ofProjects.all([tenantId, JSON.stringify(ids)]));
+  statsOfProjects(tenantId: string, ids: readonly string[]): Promise<StatsByGroup> {
+    return this.#sum(feedbackQueries.sumByProject, tenantId, ids);
   }
 
-  statsOfComparatives(
-    tenantId: string,
-    ids: readonly string[],
-  ): ReadonlyMap<string, FeedbackStats> {
-    return foldStats(this.#statements.ofComparatives.all([tenantId, JSON.stringify(ids)]));
+  statsOfComparatives(tenantId: string, ids: readonly string[]): Promise<StatsByGroup> {
+    return this.#sum(feedbackQueries.sumByComparative, tenantId, ids);
   }
 
-  findToken(token: string): FeedbackToken | undefined {
-    const [values] = parseRows(this.#statements.findToken.all([digestToken(token)]));
-    return values === undefined ? undefined : parseTokenRow(token, values);
+  async findToken(token: string): Promise<FeedbackToken | undefined> {
+    const row = await this.#db.first(feedbackQueries.findToken, { digest: digestToken(token) });
+    return row === undefined ? undefined : parseTokenRow(token, row);
   }
 
-  listTokens(
+  async listTokens(
     tenantId: string,
     runId: string,
     { limit, offset }: PageRange,
-  ): readonly FeedbackToken[] {
+  ): Promise<readonly FeedbackToken[]> {
     const now = Date.now() * 1_000;
-    const rows = this.#statements.listTokens.all([tenantId, runId, now, limit, offset]);
-    return parseRows(rows).map(([token, ...values]) =>
-      parseTokenRow(readToken(toShareToken(token)) ?? "", values),
-    );
+    const rows = await this.#db.all(feedbackQueries.listTokens, { tenantId, runId });
+    // Expired tokens are listed only if they can be decrypted: without its key an expired token is useless.
+    return rows
+      .filter((row) => row.expires_us > now || typeof this.#open(row) === "string")
+      .slice(offset, offset + limit)
+      .map((row) => parseTokenRow(readToken(this.#open(row)), row));
+  }
+
+  async #sum(
+    query: typeof feedbackQueries.sumByProject,
+    tenantId: string,
+    ids: readonly string[],
+  ): Promise<StatsByGroup> {
+    return foldStats(await this.#db.all(query, { tenantId, ids: JSON.stringify(ids) }));
+  }
+
+  #open({ id, sealed }: TokenRow) {
+    return openToken(this.#tokens, sealed, tokenOwner.feedback(id));
   }
 }
 
-const openedFeedbackToken = openedToken("sealed", tokenOwners.feedback("id"));
+const isPresent = (flag: boolean) => (flag ? "is not" : "is");
 
-type Value = string | number;
+const toJsonTexts = (texts: readonly string[]) => texts.map((text) => JSON.stringify(text));
 
-/** The conditions of a query, within a tenant. Values are bound. */
-function conditionsOf(
-  tenantId: string,
-  query: FeedbackQuery,
-): { readonly sql: string; readonly values: readonly Value[] } {
-  const parts: { readonly sql: string; readonly values: readonly Value[] }[] = [];
-  const add = (sql: string, ...values: Value[]): unknown => parts.push({ sql, values });
-  const addList = (column: string, list: readonly string[] | undefined): unknown =>
-    list !== undefined &&
-    add(`${column} IN (SELECT value FROM json_each(?))`, JSON.stringify(list));
-  const addPresence = (column: string, isPresent: boolean | undefined): unknown =>
-    isPresent !== undefined && add(`${column} IS ${isPresent ? "NOT " : ""}NULL`);
-
-  // If the query names runs or a comparison, their index selects fewer rows than the tenant's; the unary plus
-  // disables the latter.
-  const hasBetterIndex = query.runIds !== undefined || query.comparativeId !== undefined;
-  add(`${hasBetterIndex ? "+" : ""}f.tenant_id = ?`, tenantId);
-  addList("f.run_id", query.runIds);
-  // The project of the run if the run was received, otherwise the project that the caller named.
-  addList("coalesce(p.id, f.project_id)", query.projectIds);
-  addList(
-    "f.key_json",
-    query.keys?.map((key) => JSON.stringify(key)),
+/** Selects the feedback of a tenant that meets all filters that are set. */
+function buildList(tenantId: string, query: FeedbackQuery) {
+  const { runIds, projectIds, keys, sourceTypes, comparativeId } = query;
+  const { level, hasScore, hasComment, minCreatedMicros, maxCreatedMicros } = query;
+  // If the query names runs or a comparison, their index selects fewer rows than the tenant's.
+  const hasBetterIndex = runIds !== undefined || comparativeId !== undefined;
+  let list = feedbackSelection.where((eb) =>
+    eb(hasBetterIndex ? withoutIndex(eb.ref("f.tenant_id")) : eb.ref("f.tenant_id"), "=", tenantId),
   );
-  addList(
-    "f.source_type_json",
-    query.sourceTypes?.map((type) => JSON.stringify(type)),
-  );
-  addPresence("f.run_id", query.level === undefined ? undefined : query.level === "run");
-  addPresence("f.score_json", query.hasScore);
-  addPresence("f.comment_json", query.hasComment);
-  if (query.comparativeId !== undefined) {
-    add("f.comparative_id = ?", query.comparativeId);
+  if (runIds !== undefined) {
+    list = list.where((eb) => isInList(eb.ref("f.run_id"), runIds));
   }
-  if (query.minCreatedMicros !== undefined) {
-    add("f.created_us >= ?", query.minCreatedMicros);
+  if (projectIds !== undefined) {
+    // The project of the run if the run was received, otherwise the project that the caller named.
+    list = list.where(isInList(sql<string | null>`coalesce(p.id, f.project_id)`, projectIds));
   }
-  if (query.maxCreatedMicros !== undefined) {
-    add("f.created_us <= ?", query.maxCreatedMicros);
+  if (keys !== undefined) {
+    list = list.where((eb) => isInList(eb.ref("f.key_json"), toJsonTexts(keys)));
   }
-  return {
-    sql: parts.map(({ sql }) => sql).join(" AND "),
-    values: parts.flatMap(({ values }) => values),
-  };
+  if (sourceTypes !== undefined) {
+    list = list.where((eb) => isInList(eb.ref("f.source_type_json"), toJsonTexts(sourceTypes)));
+  }
+  if (level !== undefined) {
+    list = list.where("f.run_id", isPresent(level === "run"), null);
+  }
+  if (hasScore !== undefined) {
+    list = list.where("f.score_json", isPresent(hasScore), null);
+  }
+  if (hasComment !== undefined) {
+    list = list.where("f.comment_json", isPresent(hasComment), null);
+  }
+  if (comparativeId !== undefined) {
+    list = list.where("f.comparative_id", "=", comparativeId);
+  }
+  if (minCreatedMicros !== undefined) {
+    list = list.where("f.created_us", ">=", minCreatedMicros);
+  }
+  if (maxCreatedMicros !== undefined) {
+    list = list.where("f.created_us", "<=", maxCreatedMicros);
+  }
+  return list;
 }

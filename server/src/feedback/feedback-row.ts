@@ -1,99 +1,118 @@
+import { createHash } from "node:crypto";
+import { RequestError } from "../model/errors.ts";
+import type { FeedbackDraft, Judgement } from "../runs/run-feedback.ts";
 import type { Feedback, FeedbackToken } from "./feedback.ts";
-import type { Judgement } from "../runs/run-feedback.ts";
+import type { FeedbackRow, FeedbackTable, JudgementColumns, TokenRow } from "./feedback-queries.ts";
 
-type Value = string | number | null;
+export function parseFeedbackRow(row: FeedbackRow): Feedback {
+  const run =
+    row.run_project_id !== null && row.trace_id !== null && row.start_us !== null
+      ? {
+          traceId: row.trace_id,
+          startMicros: row.start_us,
+          isRoot: row.parent_run_id === null,
+        }
+      : null;
+  return {
+    id: row.id,
+    runId: row.run_id,
+    projectId: row.run_project_id ?? row.project_id,
+    comparativeId: row.comparative_id,
+    key: String(parseJson(row.key_json)),
+    score: parseJson(row.score_json) as Feedback["score"],
+    value: parseJson(row.value_json),
+    comment: parseJson(row.comment_json) as string | null,
+    correction: parseJson(row.correction_json) as Feedback["correction"],
+    config: parseJson(row.config_json) as Feedback["config"],
+    extra: parseJson(row.extra_json) as Feedback["extra"],
+    sourceType: String(parseJson(row.source_type_json)),
+    sourceMetadata: parseJson(row.source_metadata_json) as Feedback["sourceMetadata"],
+    createdMicros: row.created_us,
+    modifiedMicros: row.modified_us,
+    run,
+  };
+}
 
-/** The columns of `feedback f`, in the order of {@link parseFeedbackRow}. */
-const feedbackColumns = [
-  "id",
-  "run_id",
-  "project_id",
-  "comparative_id",
-  "key_json",
-  "score_json",
-  "value_json",
-  "comment_json",
-  "correction_json",
-  "config_json",
-  "extra_json",
-  "source_type_json",
-  "source_metadata_json",
-  "created_us",
-  "modified_us",
-];
+/** The digest of submitted feedback. It distinguishes a repetition from other feedback with the same id. */
+export const digestDraft = (draft: FeedbackDraft): string =>
+  createHash("sha256").update(JSON.stringify(draft)).digest("base64url");
+
+/** @throws RequestError 409: other feedback has the id of the draft. */
+export function assertRepeated(draft: FeedbackDraft, digest: string, storedDigest: string): void {
+  if (storedDigest !== digest) {
+    throw new RequestError(409, `Feedback ${draft.id} already exists with different content.`);
+  }
+}
+
+/** @throws RequestError 404: the tenant has no such project or comparison. */
+export function assertTargets({
+  hasProject,
+  hasComparative,
+}: {
+  readonly hasProject: boolean;
+  readonly hasComparative: boolean;
+}): void {
+  if (!hasProject) {
+    throw new RequestError(404, "Session not found");
+  }
+  if (!hasComparative) {
+    throw new RequestError(404, "Comparative experiment not found");
+  }
+}
 
 /**
- * Feedback joined with its run, if the run was received and belongs to the same tenant; `p` is the project of the
- * run.
+ * The project that must exist before feedback is stored. A run need not exist, because it may arrive later, and its
+ * project with it; runs of other tenants with the same id are irrelevant.
  */
-const feedbackSource = `feedback f LEFT JOIN runs r ON r.id = f.run_id
-  LEFT JOIN projects p ON p.id = r.project_id AND p.tenant_id = f.tenant_id`;
+export const requiredProject = (runId: string | null, projectId: string | null): string | null =>
+  runId === null ? projectId : null;
 
-export const feedbackSelection = `SELECT ${feedbackColumns.map((name) => `f.${name}`).join(", ")},
-  p.id, r.trace_id, r.start_us, r.parent_run_id IS NULL FROM ${feedbackSource}`;
-
-/** Parses a row of {@link feedbackSelection}. */
-export function parseFeedbackRow(values: readonly unknown[]): Feedback {
-  const [id, runId, projectId, comparativeId, key, score, value, comment, ...others] = values;
-  const [correction, config, extra, sourceType, sourceMetadata, created, modified, ...run] = others;
-  const [runProjectId, traceId, start, isRoot] = run;
-  const isReceived = typeof runProjectId === "string";
+/** The row of new feedback, under the keys of its run and its project. */
+export function toFeedbackRow(
+  tenantId: string,
+  draft: FeedbackDraft,
+  { runId, projectId, digest }: Pick<FeedbackDraft, "runId" | "projectId"> & { digest: string },
+): FeedbackTable {
+  const createdMicros = draft.createdMicros ?? Date.now() * 1_000;
   return {
-    id: String(id),
-    runId: textOrNull(runId),
-    projectId: isReceived ? runProjectId : textOrNull(projectId),
-    comparativeId: textOrNull(comparativeId),
-    key: String(parseJson(key)),
-    score: parseJson(score) as Feedback["score"],
-    value: parseJson(value),
-    comment: parseJson(comment) as string | null,
-    correction: parseJson(correction) as Feedback["correction"],
-    config: parseJson(config) as Feedback["config"],
-    extra: parseJson(extra) as Feedback["extra"],
-    sourceType: String(parseJson(sourceType)),
-    sourceMetadata: parseJson(sourceMetadata) as Feedback["sourceMetadata"],
-    createdMicros: Number(created),
-    modifiedMicros: Number(modified),
-    run: isReceived
-      ? { traceId: String(traceId), startMicros: Number(start), isRoot: isRoot === 1 }
-      : null,
+    tenant_id: tenantId,
+    id: draft.id,
+    run_id: runId,
+    project_id: projectId,
+    comparative_id: draft.comparativeId,
+    key_json: JSON.stringify(draft.key),
+    ...toJudgementColumns(draft),
+    extra_json: toJson(draft.extra),
+    source_type_json: JSON.stringify(draft.sourceType),
+    source_metadata_json: toJson(draft.sourceMetadata),
+    created_us: createdMicros,
+    modified_us: createdMicros,
+    digest,
   };
 }
 
-/** The columns that {@link judgementToValues} fills. */
-export const judgementColumns =
-  "score, score_json, value_json, comment_json, correction_json, config_json";
+export const toJudgementColumns = (judgement: Judgement): JudgementColumns => ({
+  score: judgement.score === null ? null : Number(judgement.score),
+  score_json: toJson(judgement.score),
+  value_json: toJson(judgement.value),
+  comment_json: toJson(judgement.comment),
+  correction_json: toJson(judgement.correction),
+  config_json: toJson(judgement.config),
+});
 
-/** The values of {@link judgementColumns}. */
-export const judgementToValues = (judgement: Judgement): Value[] => [
-  judgement.score === null ? null : Number(judgement.score),
-  toJson(judgement.score),
-  toJson(judgement.value),
-  toJson(judgement.comment),
-  toJson(judgement.correction),
-  toJson(judgement.config),
-];
-
-export const tokenColumns = "tenant_id, id, run_id, key_json, config_json, expires_us, created_us";
-
-/** Parses a row of {@link tokenColumns}; the token itself is not in the row. */
-export function parseTokenRow(token: string, values: readonly unknown[]): FeedbackToken {
-  const [tenantId, id, runId, key, config, expires] = values;
-  return {
-    token,
-    tenantId: String(tenantId),
-    id: String(id),
-    runId: String(runId),
-    key: String(parseJson(key)),
-    config: parseJson(config) as FeedbackToken["config"],
-    expiresMicros: Number(expires),
-  };
-}
+export const parseTokenRow = (token: string, row: TokenRow): FeedbackToken => ({
+  token,
+  tenantId: row.tenant_id,
+  id: row.id,
+  runId: row.run_id,
+  key: String(parseJson(row.key_json)),
+  config: parseJson(row.config_json) as FeedbackToken["config"],
+  expiresMicros: row.expires_us,
+});
 
 /** `null` if there is no value. */
 export const toJson = (value: unknown): string | null =>
   value === null || value === undefined ? null : JSON.stringify(value);
 
-const parseJson = (json: unknown): unknown => (typeof json === "string" ? JSON.parse(json) : null);
-
-const textOrNull = (value: unknown): string | null => (typeof value === "string" ? value : null);
+export const parseJson = (json: unknown): unknown =>
+  typeof json === "string" ? JSON.parse(json) : null;

@@ -1,15 +1,8 @@
 import type { KeyStats, FeedbackStats } from "../runs/run-feedback.ts";
-import { parseRows } from "../storage/sqlite/rows.ts";
+import type { SumRow } from "./feedback-queries.ts";
 
-/** Maximum length of a value's JSON text to be counted as a category; longer ones are prose. */
-const maxValueChars = 256;
 /** Maximum number of values per key in the statistics. */
 const maxValues = 100;
-
-/** The columns after the column to group by: key, value and their sums. Group by the first three columns. */
-export const statsColumns = `f.key_json,
-  CASE WHEN length(f.value_json) <= ${maxValueChars} THEN f.value_json END,
-  count(*), count(f.score), sum(f.score)`;
 
 interface Sums {
   n: number;
@@ -19,20 +12,20 @@ interface Sums {
 }
 
 /** Computes statistics for each group. */
-export function foldStats(rows: readonly unknown[]): ReadonlyMap<string, FeedbackStats> {
+export function foldStats(rows: readonly SumRow[]): ReadonlyMap<string, FeedbackStats> {
   const groups = new Map<string, Map<string, Sums>>();
-  for (const [group, keyJson, valueJson, n, scored, sum] of parseRows(rows)) {
-    const keys = groups.get(String(group)) ?? new Map<string, Sums>();
-    groups.set(String(group), keys);
-    const key = String(JSON.parse(String(keyJson)));
+  for (const row of rows) {
+    const keys = groups.get(row.group_id) ?? new Map<string, Sums>();
+    groups.set(row.group_id, keys);
+    const key = String(JSON.parse(row.key_json));
     const sums = keys.get(key) ?? { n: 0, scored: 0, sum: 0, values: [] };
     keys.set(key, sums);
-    sums.n += Number(n);
-    sums.scored += Number(scored);
-    sums.sum += Number(sum ?? 0);
-    const value = toCategory(valueJson);
+    sums.n += row.n;
+    sums.scored += row.scored;
+    sums.sum += row.sum ?? 0;
+    const value = parseCategory(row.category);
     if (value !== undefined) {
-      sums.values.push([value, Number(n)]);
+      sums.values.push([value, row.n]);
     }
   }
   return new Map(
@@ -52,8 +45,8 @@ const toKeyStats = ({ n, scored, sum, values }: Sums): KeyStats => ({
 });
 
 /** A string as it is, a number or boolean as JSON; `undefined` for lists and objects, which are not counted. */
-function toCategory(json: unknown): string | undefined {
-  if (typeof json !== "string" || json.startsWith("{") || json.startsWith("[")) {
+export function parseCategory(json: string | null): string | undefined {
+  if (json === null || json.startsWith("{") || json.startsWith("[")) {
     return undefined;
   }
   return json.startsWith('"') ? String(JSON.parse(json)) : json;

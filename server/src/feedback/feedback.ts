@@ -5,6 +5,7 @@ import type {
   RunFeedbackReads,
   JsonObject,
 } from "../runs/run-feedback.ts";
+import type { RunFilter } from "../runs/run-query.ts";
 
 /** Fields that are `undefined` keep their value. */
 export type JudgementChanges = { readonly [Name in keyof Judgement]: Judgement[Name] | undefined };
@@ -57,19 +58,33 @@ export interface PageRange {
 }
 
 export interface FeedbackReads extends RunFeedbackReads {
-  find(tenantId: string, id: string): Feedback | undefined;
+  find(tenantId: string, id: string): Promise<Feedback | undefined>;
   /** Latest first. */
-  list(tenantId: string, query: FeedbackQuery): readonly Feedback[];
+  list(tenantId: string, query: FeedbackQuery): Promise<readonly Feedback[]>;
   /** Statistics over the runs of each project; projects without feedback have no entry. */
-  statsOfProjectRuns(tenantId: string, ids: readonly string[]): ReadonlyMap<string, FeedbackStats>;
+  statsOfProjectRuns(
+    tenantId: string,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, FeedbackStats>>;
   /** Statistics of feedback on the projects themselves; projects without feedback have no entry. */
-  statsOfProjects(tenantId: string, ids: readonly string[]): ReadonlyMap<string, FeedbackStats>;
+  statsOfProjects(
+    tenantId: string,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, FeedbackStats>>;
   /** Statistics of each comparison; comparisons without feedback have no entry. */
-  statsOfComparatives(tenantId: string, ids: readonly string[]): ReadonlyMap<string, FeedbackStats>;
+  statsOfComparatives(
+    tenantId: string,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, FeedbackStats>>;
   /** Finds a token. Takes no tenant: the token authorizes its holder. */
-  findToken(token: string): FeedbackToken | undefined;
+  findToken(token: string): Promise<FeedbackToken | undefined>;
   /** In the order of creation, including expired tokens. */
-  listTokens(tenantId: string, runId: string, range: PageRange): readonly FeedbackToken[];
+  listTokens(tenantId: string, runId: string, range: PageRange): Promise<readonly FeedbackToken[]>;
+}
+
+/** The statistics over runs that a filter matches. Each engine has its own filters of runs. */
+export interface FilteredFeedback {
+  stats(tenantId: string, filter: RunFilter): FeedbackStats | Promise<FeedbackStats>;
 }
 
 export interface FeedbackWrites {
@@ -78,11 +93,14 @@ export interface FeedbackWrites {
    *
    * @throws RequestError 404: the tenant has no such project or comparison. 409: different feedback has the id.
    */
-  create(tenantId: string, draft: FeedbackDraft): Feedback;
+  create(tenantId: string, draft: FeedbackDraft): Promise<Feedback>;
   /** @throws RequestError 404: no such feedback. */
-  update(tenantId: string, id: string, changes: JudgementChanges): Feedback;
+  update(tenantId: string, id: string, changes: JudgementChanges): Promise<Feedback>;
   /** @throws RequestError 404: no such feedback. */
-  delete(tenantId: string, id: string): void;
+  delete(tenantId: string, id: string): Promise<void>;
   /** Creates all of the tokens, or none. */
-  createTokens(tenantId: string, drafts: readonly FeedbackTokenDraft[]): readonly FeedbackToken[];
+  createTokens(
+    tenantId: string,
+    drafts: readonly FeedbackTokenDraft[],
+  ): Promise<readonly FeedbackToken[]>;
 }

@@ -22,7 +22,7 @@ export interface FeedbackTrendReads {
   read(
     tenantId: string,
     query: TrendQuery,
-  ): { readonly points: readonly FeedbackPoint[]; readonly isComplete: boolean };
+  ): Promise<{ readonly points: readonly FeedbackPoint[]; readonly isComplete: boolean }>;
 }
 
 /** Statistics of one key's feedback within one time interval. */

@@ -47,7 +47,7 @@ export interface RunFeedbackReads {
     tenantId: string,
     runIds: readonly string[],
     comparativeId?: string,
-  ): ReadonlyMap<string, FeedbackStats>;
+  ): Promise<ReadonlyMap<string, FeedbackStats>>;
   /** Combined statistics of all runs that a filter matches. */
-  statsOfFilter(tenantId: string, filter: RunFilter): FeedbackStats;
+  statsOfFilter(tenantId: string, filter: RunFilter): Promise<FeedbackStats>;
 }

@@ -17,9 +17,13 @@ export interface PageView {
  */
 export interface RunPageReads {
   /** The response to `POST /runs/query`. */
-  query(tenantId: string, query: RunQuery, view: PageView): Uint8Array;
+  query(tenantId: string, query: RunQuery, view: PageView): Promise<Uint8Array>;
   /** Like `RunListReads.search`, with a list item in JSON for each run. */
-  search(tenantId: string, search: RunSearch, select: ReadonlySet<string>): SearchSlice<string>;
+  search(
+    tenantId: string,
+    search: RunSearch,
+    select: ReadonlySet<string>,
+  ): Promise<SearchSlice<string>>;
   /** The response to `GET /ui/traces/{id}`. */
   trace(tenantId: string, query: TraceQuery): Uint8Array;
 }

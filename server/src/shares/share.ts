@@ -22,11 +22,14 @@ export interface SharedThread {
 
 export interface ShareReads {
   /** Finds what a token gives access to; `undefined` if nothing is shared under it. */
-  find(token: string): SharedScope | undefined;
+  find(token: string): Promise<SharedScope | undefined>;
   /** Finds the tokens of whole traces, by the id of their root run. */
-  findTraceTokens(tenantId: string, rootIds: readonly string[]): ReadonlyMap<string, ShareToken>;
+  findTraceTokens(
+    tenantId: string,
+    rootIds: readonly string[],
+  ): Promise<ReadonlyMap<string, ShareToken>>;
   /** Finds the token of a whole thread. */
-  findThreadToken(tenantId: string, thread: SharedThread): ShareToken;
+  findThreadToken(tenantId: string, thread: SharedThread): Promise<ShareToken>;
 }
 
 /**
@@ -38,14 +41,14 @@ export interface ShareWrites {
    *
    * @throws RequestError 404: the root run does not exist.
    */
-  shareTrace(tenantId: string, rootId: string): string;
-  unshareTrace(tenantId: string, rootId: string): void;
+  shareTrace(tenantId: string, rootId: string): Promise<string>;
+  unshareTrace(tenantId: string, rootId: string): Promise<void>;
   /**
    * Shares a thread: anyone who has the token can read all runs of its traces, including future ones. Returns the
    * same token when repeated.
    *
    * @throws RequestError 404: no such project.
    */
-  shareThread(tenantId: string, thread: SharedThread): string;
-  unshareThread(tenantId: string, thread: SharedThread): void;
+  shareThread(tenantId: string, thread: SharedThread): Promise<string>;
+  unshareThread(tenantId: string, thread: SharedThread): Promise<void>;
 }

@@ -7,6 +7,7 @@ import {
   sql,
 } from "kysely";
 import type { Expression, OperationNode, OperationNodeSource, RootOperationNode } from "kysely";
+import { withinDeadline } from "./sqlite/query-clock.ts";
 
 // The SQL that differs between the engines. Everything else is written once, with the query builder.
 
@@ -137,9 +138,23 @@ export const aggregateListsToJson = (
     postgres: sql`coalesce(json_agg(json_build_array(${sql.join(values)}) ORDER BY ${order}), '[]')::text`,
   });
 
+/** A column, in a condition for which SQLite must not use an index. */
+export const withoutIndex = <Value>(column: Expression<Value>): EngineExpression<Value> =>
+  perEngine<Value>({ sqlite: sql`+${column}`, postgres: column });
+
+/**
+ * A condition that is always true, and that ends its query beyond the time limit of the connection. PostgreSQL ends
+ * queries itself.
+ *
+ * @param column - differs from row to row
+ */
+export const withinTimeLimit = (column: string): EngineExpression<boolean> =>
+  perEngine<boolean>({ sqlite: sql.raw(withinDeadline(column)), postgres: sql`true` });
+
 /**
  * Parses JSON in PostgreSQL, whose texts can't contain the characters that these escapes stand for: NUL and half of a
- * surrogate pair. They are replaced by U+FFFD, so a comparison does not find texts that contain them.
+ * surrogate pair. They are replaced by U+FFFD, so a comparison does not find texts that contain them. A backslash that
+ * another one escapes begins no escape.
  */
 const toReadableJson = (json: Text): Expression<string> =>
-  sql`regexp_replace(${json}, '\\\\u(0000|d[89a-f][0-9a-f]{2})', '\\\\ufffd', 'gi')::jsonb`;
+  sql`regexp_replace(${json}, '(?<!\\\\)((\\\\\\\\)*)\\\\u(0000|d[89a-f][0-9a-f]{2})', '\\1\\\\ufffd', 'gi')::jsonb`;

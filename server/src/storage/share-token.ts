@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { RequestError } from "../model/errors.ts";
 
 /**
@@ -14,6 +15,8 @@ export const visibleToken = (token: ShareToken): string | null =>
  * Returns the token for a response that must contain it; `null` if there is no share. @throws RequestError 409: there
  * is a token, but the key for decrypting it is missing.
  */
+export function readToken(token: Exclude<ShareToken, null>): string;
+export function readToken(token: ShareToken): string | null;
 export function readToken(token: ShareToken): string | null {
   if (token !== null && typeof token === "object") {
     throw new RequestError(
@@ -23,3 +26,32 @@ export function readToken(token: ShareToken): string | null {
   }
   return token;
 }
+
+/** Encrypts the tokens of share links, each of them bound to its row. */
+export interface TokenCipher {
+  /** @param owner - identifies the row that contains the token. */
+  encrypt(token: string, owner: string): string;
+  /** Returns `undefined` if none of the keys encrypted it for this row. */
+  decrypt(encrypted: string, owner: string): string | undefined;
+}
+
+/**
+ * The digest under which a token is stored. A token has at least 122 random bits and can't be guessed, so it needs
+ * no salt.
+ */
+export const digestToken = (token: string): string =>
+  createHash("sha256").update(token).digest("base64url");
+
+/** Identifies the row to which a token is bound. */
+export const tokenOwner = {
+  trace: (rootId: string): string => `trace ${rootId}`,
+  thread: (projectId: string, threadJson: string): string => `thread ${projectId} ${threadJson}`,
+  feedback: (id: string): string => `feedback ${id}`,
+} as const;
+
+/** Decrypts the token of a row. */
+export const openToken = (
+  tokens: TokenCipher,
+  sealed: string,
+  owner: string,
+): Exclude<ShareToken, null> => tokens.decrypt(sealed, owner) ?? { isHidden: true };

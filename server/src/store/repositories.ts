@@ -6,6 +6,8 @@ import { ExperimentReader } from "../experiments/sqlite/experiment-reader.ts";
 import { FeedbackReader } from "../feedback/feedback-reader.ts";
 import { FeedbackTrend } from "../feedback/feedback-trend.ts";
 import { FeedbackWriter } from "../feedback/feedback-writer.ts";
+import { SqliteFilteredFeedback } from "../feedback/sqlite/filtered-feedback.ts";
+import { SqliteRunFeedback } from "../feedback/sqlite/run-feedback.ts";
 import type { AnnotationQueueReads, AnnotationQueueWrites } from "../queues/annotation-queue.ts";
 import type { ComparativeReads, ComparativeWrites } from "../experiments/comparative.ts";
 import type { ExperimentReads } from "../experiments/experiment.ts";
@@ -54,6 +56,7 @@ import { ShareWriter } from "../shares/share-writer.ts";
 import { StepSize } from "../storage/sqlite/step-size.ts";
 import { StorageReader } from "../storage/sqlite/storage-reader.ts";
 import { TenantKeys, TenantKeyWriter } from "../storage/sqlite/tenant-keys.ts";
+import { tokenKeysOf } from "../storage/sqlite/token-keys.ts";
 import { TenantReader } from "../tenants/tenant-reader.ts";
 import {
   scopeToTenants,
@@ -137,15 +140,15 @@ export function createReaders(db: Connection): Readers {
     experiments: new ExperimentReader(db),
     annotationQueues: new AnnotationQueueReader(database),
     comparatives: new ComparativeReader(database),
-    feedback: new FeedbackReader(db),
-    feedbackTrend: new FeedbackTrend(db),
+    feedback: new FeedbackReader(database, tokenKeysOf(db), new SqliteFilteredFeedback(db)),
+    feedbackTrend: new FeedbackTrend(database),
     projects: new ProjectReader(database),
     prompts: new PromptReader(database),
     queueReviews: new QueueReviewReader(database),
     runs,
     runLists: new RunListReader(db, runs),
     retention: new RetentionRules(database),
-    shares: new ShareReader(db),
+    shares: new ShareReader(database, tokenKeysOf(db)),
     storage: new StorageReader(db),
     tenants: new TenantReader(database),
     traces: new TraceReader(db),
@@ -164,19 +167,18 @@ export function createWriters(db: Connection) {
   const keys = new TenantKeyWriter(db);
   const steps = new StepSize();
   const runProjects = new SqliteRunProjects(db, keys, steps);
-  const feedback = new FeedbackWriter(db, keys);
   const datasetDependencies = createDatasetWriteDependencies(db, keys);
   const examples = new ExampleWriter(datasetDependencies);
   const largeExamples = new LargeExampleWriter(datasetDependencies, examples);
   const scoped = {
     annotationQueues: new AnnotationQueueWriter(database),
     comparatives: new ComparativeWriter(database),
-    feedback,
+    feedback: new FeedbackWriter(database, keys, tokenKeysOf(db)),
     projects: new ProjectWriter(database, keys, runProjects),
     prompts: new PromptWriter(database),
     queueReviews: new QueueReviewWriter(database),
     retention: new RetentionWriter(database, new SqliteExpiredRuns(db, steps)),
-    shares: new ShareWriter(db),
+    shares: new ShareWriter(database, tokenKeysOf(db)),
     tenants: new TenantWriter(database),
     views: new ViewRepository(database),
     datasets: new DatasetWriter(datasetDependencies, largeExamples),
@@ -186,7 +188,11 @@ export function createWriters(db: Connection) {
   };
   const requestable = {
     ...scopeToTenants(scoped, keys, writeArguments),
-    runs: new RunWriter(db, { projects: runProjects, feedback, keys }),
+    runs: new RunWriter(db, {
+      projects: runProjects,
+      feedback: new SqliteRunFeedback(db, keys),
+      keys,
+    }),
   } satisfies WriteSteps;
   // The others are internal: no request can call them.
   return {
@@ -390,7 +396,7 @@ const writeArguments: ArgumentTable<ScopedWriters> = {
       replaceMembers(draft, { experimentIds: projects, datasetId: dataset }),
     ],
   },
-  // Feedback also arrives in batches of runs, so its writer maps the ids itself.
+  // Feedback also arrives in batches of runs, so the ids are mapped where it is added.
   feedback: { create: unchanged, update: unchanged, delete: unchanged, createTokens: unchanged },
   datasets: {
     create: unchanged,

@@ -116,6 +116,11 @@ const translated = [
   "runs",
   "comparatives",
   "comparative_experiments",
+  "feedback",
+  "feedback_tokens",
+  "shares",
+  "trace_shares",
+  "thread_shares",
 ];
 
 /** The trigger of SQLite's table, as PostgreSQL writes it. */
@@ -126,7 +131,6 @@ const entryTrigger = `
   END $$;
   CREATE TRIGGER annotation_queue_reviews_gone AFTER DELETE ON annotation_queue_runs
     FOR EACH ROW EXECUTE FUNCTION delete_reviews()`;
-
 /** The tables and indexes of SQLite, as PostgreSQL writes them. Texts are compared by bytes in both. */
 function translateTables(tables: readonly string[]): string {
   const db = openWriter(":memory:");
@@ -147,6 +151,7 @@ function translateTables(tables: readonly string[]): string {
         .replace("INTEGER PRIMARY KEY AUTOINCREMENT", "BIGSERIAL PRIMARY KEY")
         .replaceAll(/\bTEXT\b/g, 'TEXT COLLATE "C"')
         .replaceAll(/\bINTEGER\b/g, "BIGINT")
+        .replaceAll(/\bREAL\b/g, "DOUBLE PRECISION")
         .replaceAll(/\bBLOB\b/g, "BYTEA"),
     )
     .concat(tables.includes("annotation_queue_runs") ? entryTrigger : [])

@@ -26,6 +26,7 @@ export interface Names {
   readonly owner: string;
   /** The following ids are chosen by the server. */
   readonly entry: string;
+  readonly view: string;
   readonly promptId: string;
   readonly keyId: string;
 }
@@ -46,6 +47,7 @@ export const createNames = (): Names => ({
   prompt: `p-${randomUUID()}`,
   owner: "me",
   entry: randomUUID(),
+  view: randomUUID(),
   promptId: randomUUID(),
   keyId: randomUUID(),
 });
@@ -128,6 +130,8 @@ export async function createResources(
       body: { ...project, ...(id === experiment && { reference_dataset_id: dataset }) },
     });
   }
+  const filter = { display_name: mark, filter_string: 'eq(name, "x")' };
+  const view = await must(`POST /sessions/${experiment}/views`, { body: filter });
   const parts = multipart([
     { name: `post.${root.id}`, body: JSON.stringify(root) },
     { name: `post.${child.id}`, body: JSON.stringify(child) },
@@ -164,6 +168,7 @@ export async function createResources(
   return {
     ...names,
     entry: textOf(added.json[0]?.["id"]),
+    view: textOf(view.json["id"]),
     promptId: textOf(created.json["repo"]?.["id"]),
   };
 }
@@ -220,6 +225,7 @@ export function listProbes(names: Names): Readonly<Record<string, readonly Probe
     { session: [experiment], query: "answers" },
   ];
   const one = (path: string, body?: unknown): readonly Probe[] => [{ path, body }];
+  const ofView = `/sessions/${experiment}/views/${names.view}`;
   const ofDataset = `/datasets/${dataset}`;
   const ofQueue = `/annotation-queues/${queue}`;
   const ofPrompt = `/repos/${owner}/${prompt}`;
@@ -270,6 +276,11 @@ export function listProbes(names: Names): Readonly<Record<string, readonly Probe
     }),
     "PATCH /sessions/:id": one(`/sessions/${experiment}`, { description: "x" }),
     "DELETE /sessions/:id": one(`/sessions/${experiment}`),
+    "GET /sessions/:id/views": one(`/sessions/${experiment}/views`),
+    "POST /sessions/:id/views": one(`/sessions/${experiment}/views`, { display_name: "v" }),
+    "GET /sessions/:id/views/:viewId": one(ofView),
+    "PATCH /sessions/:id/views/:viewId": one(ofView, { filter_string: 'eq(name, "x")' }),
+    "DELETE /sessions/:id/views/:viewId": one(ofView),
     "DELETE /sessions": one(`/sessions?ids=${experiment}&ids=${names.project}`),
     "GET /datasets": one(`/datasets?id=${dataset}`),
     "POST /datasets": one("/datasets", { id: dataset, name: "n" }),

@@ -167,17 +167,6 @@ async function readProjects(send: SendRequest, { experiment, project }: Names): 
   await send("POST /sessions", { body });
   await send("POST /sessions", { body });
   await send("POST /sessions?upsert=true", { body });
-  await callViews(send, `/sessions/${project}/views`);
-}
-
-async function callViews(send: SendRequest, path: string): Promise<void> {
-  const body = { display_name: "v", description: "d", filter_string: 'eq(name, "x")' };
-  const created = await send(`POST ${path}`, { body });
-  const view = `${path}/${textOf(created.json["id"])}`;
-  await send(`GET ${path}`);
-  await send(`GET ${view}`);
-  await send(`PATCH ${view}`, { body: { filter_string: "" } });
-  await send(`DELETE ${view}`);
 }
 
 const form = (fields: Readonly<Record<string, string | Blob>>): FormData => {

@@ -25,14 +25,18 @@ export class RunPageReader implements RunPageReads {
     this.#checkLimit = checkLimit;
   }
 
-  query(tenantId: string, query: RunQuery, { select, signer }: PageView): Uint8Array {
+  async query(
+    tenantId: string,
+    query: RunQuery,
+    { select, signer }: PageView,
+  ): Promise<Uint8Array> {
     const { runs, next } = this.#readers.runs.query(tenantId, {
       ...query,
       ...(select === undefined ? {} : { parts: partsOf(select) }),
     });
     const stats =
       select === undefined || select.has("feedback_stats")
-        ? this.#statsOf(tenantId, runs)
+        ? await this.#statsOf(tenantId, runs)
         : noStats;
     const view = {
       select,
@@ -48,11 +52,15 @@ export class RunPageReader implements RunPageReads {
     });
   }
 
-  search(tenantId: string, search: RunSearch, select: ReadonlySet<string>): SearchSlice<string> {
+  async search(
+    tenantId: string,
+    search: RunSearch,
+    select: ReadonlySet<string>,
+  ): Promise<SearchSlice<string>> {
     const view = createListView(select);
     const { parts } = view;
     const { runs, ...rest } = this.#readers.runLists.search(tenantId, { ...search, parts });
-    const stats = select.has("feedback_stats") ? this.#statsOf(tenantId, runs) : noStats;
+    const stats = select.has("feedback_stats") ? await this.#statsOf(tenantId, runs) : noStats;
     const items = runs.map((run) => {
       this.#checkLimit();
       return JSON.stringify(toListItem(run, view, stats.get(run.row.id)));
@@ -67,7 +75,7 @@ export class RunPageReader implements RunPageReads {
   #statsOf(
     tenantId: string,
     runs: readonly { readonly row: { readonly id: string } }[],
-  ): ReadonlyMap<string, FeedbackStats> {
+  ): Promise<ReadonlyMap<string, FeedbackStats>> {
     return this.#readers.feedback.statsOfRuns(
       tenantId,
       runs.map(({ row }) => row.id),

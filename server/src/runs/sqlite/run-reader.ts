@@ -30,9 +30,9 @@ import type { Conditions } from "./run-conditions.ts";
 import { readStatistics } from "./run-statistics.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import { hasTextIndex } from "./text-index/text-index.ts";
+import { idIn } from "../../storage/sqlite/tenant-keys.ts";
 import type { TenantKeys } from "../../storage/sqlite/tenant-keys.ts";
-import { rootOfShare } from "../../shares/share-reader.ts";
-import { digestToken } from "../../storage/sqlite/token-keys.ts";
+import { digestToken } from "../../storage/share-token.ts";
 import { listTextLookups } from "./index-lookups/text-lookups.ts";
 import { isOfOneTrace, TraceOrder } from "./trace-order.ts";
 import type { TraceRows } from "./trace-order.ts";
@@ -42,6 +42,13 @@ const fullShape = shapeOf();
 
 const selectRuns = ({ columns, joins }: RunShape, condition: string): string =>
   `SELECT ${columns.join(", ")} FROM runs r ${joins} WHERE ${condition}`;
+
+/**
+ * The run `r` of a share `s` of a whole trace, as long as the run is the trace's root. If the run was later moved
+ * below another run, its token must not give access to the trace that it is part of now.
+ */
+const rootOfShare = `trace_shares s JOIN runs r ON r.trace_id = s.trace_id AND r.id = s.id
+  AND r.parent_run_id IS NULL AND r.trace_id = ${idIn("r.id")}`;
 
 /** A filter as conditions, with the indexes that serve it. */
 interface ResolvedFilter {

@@ -6,7 +6,7 @@ import type { AttachmentRecord, IngestResult, Rejection, RunRecord } from "../ru
 import type { FeedbackDraft } from "../run-feedback.ts";
 import type { RunWrites } from "../run-query.ts";
 import type { RunRow } from "../run-row.ts";
-import { readToken } from "../../storage/share-token.ts";
+import { digestToken, readToken } from "../../storage/share-token.ts";
 import { ActivityCounter } from "./activity-counter.ts";
 import { checksumOf } from "../../storage/sqlite/checksum.ts";
 import { FacetWriter } from "./facet-writer.ts";
@@ -31,12 +31,7 @@ import { SpanWriter } from "./span-writer.ts";
 import type { SpanRunRecord } from "./span-writer.ts";
 import { idOf } from "../../storage/row-keys.ts";
 import type { TenantKeyWriter } from "../../storage/sqlite/tenant-keys.ts";
-import {
-  digestToken,
-  openedToken,
-  tokenOwners,
-  toShareToken,
-} from "../../storage/sqlite/token-keys.ts";
+import { openedToken, tokenOwners, toShareToken } from "../../storage/sqlite/token-keys.ts";
 
 type ApplyResult = "accepted" | "duplicate" | { readonly reason: string };
 

@@ -74,3 +74,16 @@ export class SqliteDatabase implements Database {
     return statement;
   }
 }
+
+/** Prepares a query for code that is synchronous, such as ingest. */
+export function prepareQuery<Row, Values extends object>(
+  db: Pick<Connection, "prepare">,
+  query: Query<Row, Values>,
+): { readonly all: (values: Values) => Row[]; readonly run: (values: Values) => number } {
+  const { sql, parameters } = query.compileFor("sqlite");
+  const statement = db.prepare(sql);
+  return {
+    all: (values) => statement.all(bindValues(parameters, values)) as Row[],
+    run: (values) => statement.run(bindValues(parameters, values)).changes,
+  };
+}

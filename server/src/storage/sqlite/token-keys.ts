@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import {
   closeSync,
   existsSync,
@@ -10,7 +10,8 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { ShareToken } from "../share-token.ts";
+import { digestToken } from "../share-token.ts";
+import type { ShareToken, TokenCipher } from "../share-token.ts";
 import type { Connection } from "./connection.ts";
 
 /** File in the data folder with one key per line. The first key encrypts, and every key can decrypt. */
@@ -22,17 +23,10 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /**
- * The digest under which a token is stored. A token has at least 122 random bits and can't be guessed, so it needs
- * no salt.
- */
-export const digestToken = (token: string): string =>
-  createHash("sha256").update(token).digest("base64url");
-
-/**
  * Encrypts the tokens of share links. Someone with a copy of the database can then open none of the links, while the
  * server can still show their URLs. A token can be decrypted only for the row that it was encrypted for.
  */
-export class TokenKeys {
+export class TokenKeys implements TokenCipher {
   readonly #keys: readonly Buffer[];
 
   private constructor(keys: readonly Buffer[]) {
@@ -124,8 +118,20 @@ function writeKeyFile(folder: string, text: string): void {
   renameSync(draft, path);
 }
 
-/** Defines the SQL functions that hash, encrypt and decrypt tokens within a query. */
+const keysOfConnections = new WeakMap<Connection, TokenKeys>();
+
+/** The keys of a connection's database. Repositories encrypt and decrypt tokens with them. */
+export function tokenKeysOf(db: Connection): TokenKeys {
+  const keys = keysOfConnections.get(db);
+  if (keys === undefined) {
+    throw new Error("the connection has no token keys: open it with openReader or openWriter");
+  }
+  return keys;
+}
+
+/** Defines SQL functions that hash, encrypt and decrypt tokens within a query, and keeps the keys for {@link tokenKeysOf}. */
 export function defineTokenFunctions(db: Connection, keys: TokenKeys): void {
+  keysOfConnections.set(db, keys);
   db.define("token_digest", (token) => digestToken(String(token)));
   db.define("seal_token", (token, owner) => keys.encrypt(String(token), String(owner)));
   db.define("open_token", (sealed, owner) => keys.decrypt(String(sealed), String(owner)) ?? "");

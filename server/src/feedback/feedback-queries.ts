@@ -1,0 +1,279 @@
+import { sql } from "kysely";
+import { isInList, withinTimeLimit, withoutIndex } from "../storage/dialect.ts";
+import { createQueryBuilder, Query } from "../storage/query.ts";
+import type { Parameters, RowOf } from "../storage/query.ts";
+
+/** Columns that a submitted judgement fills. */
+export interface JudgementColumns {
+  /** The number for statistics: 1 and 0 for true and false. */
+  readonly score: number | null;
+  readonly score_json: string | null;
+  readonly value_json: string | null;
+  readonly comment_json: string | null;
+  readonly correction_json: string | null;
+  readonly config_json: string | null;
+}
+
+export interface FeedbackTable extends JudgementColumns {
+  readonly tenant_id: string;
+  readonly id: string;
+  readonly run_id: string | null;
+  readonly project_id: string | null;
+  readonly comparative_id: string | null;
+  readonly key_json: string;
+  readonly extra_json: string | null;
+  readonly source_type_json: string;
+  readonly source_metadata_json: string | null;
+  readonly created_us: number;
+  readonly modified_us: number;
+  readonly digest: string;
+}
+
+interface FeedbackTokenTable {
+  readonly digest: string;
+  readonly sealed: string;
+  readonly tenant_id: string;
+  readonly id: string;
+  readonly run_id: string;
+  readonly key_json: string;
+  readonly config_json: string | null;
+  readonly created_us: number;
+  readonly expires_us: number;
+}
+
+interface FeedbackTables {
+  readonly feedback: FeedbackTable;
+  readonly feedback_tokens: FeedbackTokenTable;
+  /** The columns of other tables that queries of feedback use. */
+  readonly projects: { readonly id: string; readonly tenant_id: string };
+  readonly comparatives: { readonly id: string; readonly tenant_id: string };
+  readonly runs: {
+    readonly id: string;
+    readonly project_id: string;
+    readonly trace_id: string;
+    readonly parent_run_id: string | null;
+    readonly start_us: number;
+  };
+}
+
+const builder = createQueryBuilder<FeedbackTables>();
+
+/**
+ * Feedback `f` joined with its run `r`, if the run was received and belongs to the same tenant; `p` is the project of
+ * the run.
+ */
+const joinedFeedback = builder
+  .selectFrom("feedback as f")
+  .leftJoin("runs as r", "r.id", "f.run_id")
+  .leftJoin("projects as p", (join) =>
+    join.onRef("p.id", "=", "r.project_id").onRef("p.tenant_id", "=", "f.tenant_id"),
+  );
+
+/** Selects what {@link parseFeedbackRow} parses. */
+export const feedbackSelection = joinedFeedback.select([
+  "f.id",
+  "f.run_id",
+  "f.project_id",
+  "f.comparative_id",
+  "f.key_json",
+  "f.score_json",
+  "f.value_json",
+  "f.comment_json",
+  "f.correction_json",
+  "f.config_json",
+  "f.extra_json",
+  "f.source_type_json",
+  "f.source_metadata_json",
+  "f.created_us",
+  "f.modified_us",
+  "p.id as run_project_id",
+  "r.trace_id",
+  "r.start_us",
+  "r.parent_run_id",
+]);
+
+/** Maximum length of a value's JSON text to be counted as a category; longer ones are prose. */
+const maxValueChars = 256;
+
+/** The value of feedback, unless it is too long for a category. */
+export const categoryColumn = `CASE WHEN length(f.value_json) <= ${maxValueChars} THEN f.value_json END`;
+
+/** Selects what {@link foldStats} adds up: the sums of each group, key and category. */
+const selectSums = (group: string) =>
+  [
+    sql.ref<string>(group).as("group_id"),
+    sql.ref<string>("f.key_json").as("key_json"),
+    sql.raw<string | null>(categoryColumn).as("category"),
+    sql<number>`count(*)`.as("n"),
+    sql<number>`count(f.score)`.as("scored"),
+    sql<number | null>`sum(f.score)`.as("sum"),
+  ] as const;
+const sumGroup = sql`1, 2, 3`;
+
+type TenantList = { readonly tenantId: string; readonly ids: string };
+
+const sumByColumn = (
+  column: "f.run_id" | "f.project_id" | "f.comparative_id",
+  { tenantId, ids }: Parameters<TenantList>,
+) =>
+  builder
+    .selectFrom("feedback as f")
+    .select(selectSums(column))
+    .where((eb) => isInList(eb.ref(column), ids))
+    .where((eb) => eb(withoutIndex(eb.ref("f.tenant_id")), "=", tenantId))
+    .groupBy(sumGroup)
+    .orderBy(sumGroup);
+
+interface TrendValues {
+  readonly tenantId: string;
+  readonly projectId: string;
+  readonly fromMicros: number;
+  readonly toMicros: number;
+  readonly limit: number;
+}
+
+export const feedbackQueries = {
+  find: new Query(({ tenantId, id }: Parameters<{ tenantId: string; id: string }>) =>
+    feedbackSelection.where("f.tenant_id", "=", tenantId).where("f.id", "=", id),
+  ),
+  readDigest: new Query(({ tenantId, id }: Parameters<{ tenantId: string; id: string }>) =>
+    builder
+      .selectFrom("feedback")
+      .select("digest")
+      .where("tenant_id", "=", tenantId)
+      .where("id", "=", id),
+  ),
+  insert: new Query((row: Parameters<FeedbackTable>) =>
+    builder.insertInto("feedback").values({
+      tenant_id: row.tenant_id,
+      id: row.id,
+      run_id: row.run_id,
+      project_id: row.project_id,
+      comparative_id: row.comparative_id,
+      key_json: row.key_json,
+      ...judgementColumns(row),
+      extra_json: row.extra_json,
+      source_type_json: row.source_type_json,
+      source_metadata_json: row.source_metadata_json,
+      created_us: row.created_us,
+      modified_us: row.modified_us,
+      digest: row.digest,
+    }),
+  ),
+  update: new Query(
+    (row: Parameters<JudgementColumns & Pick<FeedbackTable, "tenant_id" | "id" | "modified_us">>) =>
+      builder
+        .updateTable("feedback")
+        .set({ ...judgementColumns(row), modified_us: row.modified_us })
+        .where("tenant_id", "=", row.tenant_id)
+        .where("id", "=", row.id),
+  ),
+  delete: new Query(({ tenantId, id }: Parameters<{ tenantId: string; id: string }>) =>
+    builder.deleteFrom("feedback").where("tenant_id", "=", tenantId).where("id", "=", id),
+  ),
+  findProject: new Query(({ tenantId, id }: Parameters<{ tenantId: string; id: string }>) =>
+    builder
+      .selectFrom("projects")
+      .select("id")
+      .where("tenant_id", "=", tenantId)
+      .where("id", "=", id),
+  ),
+  findComparative: new Query(({ tenantId, id }: Parameters<{ tenantId: string; id: string }>) =>
+    builder
+      .selectFrom("comparatives")
+      .select("id")
+      .where("tenant_id", "=", tenantId)
+      .where("id", "=", id),
+  ),
+  sumByRun: new Query((list: Parameters<TenantList>) => sumByColumn("f.run_id", list)),
+  sumByComparedRun: new Query(
+    (values: Parameters<TenantList & { readonly comparativeId: string }>) =>
+      sumByColumn("f.run_id", values).where((eb) =>
+        eb(withoutIndex(eb.ref("f.comparative_id")), "=", values.comparativeId),
+      ),
+  ),
+  sumByProject: new Query((list: Parameters<TenantList>) =>
+    sumByColumn("f.project_id", list).where("f.run_id", "is", null),
+  ),
+  sumByComparative: new Query((list: Parameters<TenantList>) =>
+    sumByColumn("f.comparative_id", list),
+  ),
+  // A cross join makes SQLite read the tables in this order: there is less feedback than runs.
+  sumByProjectOfRun: new Query(({ tenantId, ids }: Parameters<TenantList>) =>
+    builder
+      .selectFrom("feedback as f")
+      .crossJoin("runs as r")
+      .innerJoin("projects as p", "p.id", "r.project_id")
+      .select(selectSums("r.project_id"))
+      .whereRef("r.id", "=", "f.run_id")
+      .where("f.tenant_id", "=", tenantId)
+      .where(withinTimeLimit("f.created_us"))
+      .where("p.tenant_id", "=", tenantId)
+      .where((eb) => isInList(eb.ref("p.id"), ids))
+      .groupBy(sumGroup)
+      .orderBy(sumGroup),
+  ),
+  // The limit is about the tenant's feedback, of which the project's is flagged: it bounds the work.
+  trend: new Query(
+    ({ tenantId, projectId, fromMicros, toMicros, limit }: Parameters<TrendValues>) =>
+      joinedFeedback
+        .select([
+          "f.key_json",
+          "f.created_us",
+          "f.score",
+          sql.raw<string | null>(categoryColumn).as("category"),
+          sql<number>`CASE WHEN coalesce(p.id, f.project_id) = ${projectId} THEN 1 ELSE 0 END`.as(
+            "is_of_project",
+          ),
+        ])
+        .where("f.tenant_id", "=", tenantId)
+        .where(withinTimeLimit("f.created_us"))
+        .where("f.created_us", ">=", fromMicros)
+        .where("f.created_us", "<", toMicros)
+        .orderBy("f.created_us", "desc")
+        .orderBy("f.id", "desc")
+        .limit(limit),
+  ),
+  insertToken: new Query((row: Parameters<FeedbackTokenTable>) =>
+    builder.insertInto("feedback_tokens").values({
+      digest: row.digest,
+      sealed: row.sealed,
+      tenant_id: row.tenant_id,
+      id: row.id,
+      run_id: row.run_id,
+      key_json: row.key_json,
+      config_json: row.config_json,
+      created_us: row.created_us,
+      expires_us: row.expires_us,
+    }),
+  ),
+  findToken: new Query(({ digest }: Parameters<{ digest: string }>) =>
+    selectTokens().where("digest", "=", digest),
+  ),
+  listTokens: new Query(({ tenantId, runId }: Parameters<{ tenantId: string; runId: string }>) =>
+    selectTokens()
+      .where("tenant_id", "=", tenantId)
+      .where("run_id", "=", runId)
+      .orderBy("created_us")
+      .orderBy("id"),
+  ),
+};
+
+const selectTokens = () =>
+  builder
+    .selectFrom("feedback_tokens")
+    .select(["sealed", "tenant_id", "id", "run_id", "key_json", "config_json", "expires_us"]);
+
+/** Lists the columns, because a parameter exists only for a name that is read. */
+const judgementColumns = (row: Parameters<JudgementColumns>) => ({
+  score: row.score,
+  score_json: row.score_json,
+  value_json: row.value_json,
+  comment_json: row.comment_json,
+  correction_json: row.correction_json,
+  config_json: row.config_json,
+});
+
+export type FeedbackRow = RowOf<typeof feedbackQueries.find>;
+export type SumRow = RowOf<typeof feedbackQueries.sumByRun>;
+export type TokenRow = RowOf<typeof feedbackQueries.findToken>;

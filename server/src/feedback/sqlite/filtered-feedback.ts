@@ -1,0 +1,45 @@
+import type { FeedbackStats } from "../../runs/run-feedback.ts";
+import type { RunFilter } from "../../runs/run-query.ts";
+import { toConditions } from "../../runs/sqlite/run-conditions.ts";
+import { hasTextIndex } from "../../runs/sqlite/text-index/text-index.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
+import type { FilteredFeedback } from "../feedback.ts";
+import { categoryColumn } from "../feedback-queries.ts";
+import { foldStats } from "../feedback-stats.ts";
+
+/** Statistics over the runs that a filter matches. Filters of runs are SQL of this engine. */
+export class SqliteFilteredFeedback implements FilteredFeedback {
+  readonly #db: Connection;
+  readonly #hasTextIndex: boolean;
+
+  constructor(db: Connection) {
+    this.#db = db;
+    this.#hasTextIndex = hasTextIndex(db);
+  }
+
+  stats(tenantId: string, filter: RunFilter): FeedbackStats {
+    const { sql, values } = toConditions(tenantId, filter, { hasTextIndex: this.#hasTextIndex });
+    const rows = this.#db
+      .prepareRaw(
+        // CROSS JOIN keeps SQLite from reordering the tables: there is less feedback than runs.
+        `SELECT f.key_json, ${categoryColumn}, count(*), count(f.score), sum(f.score)
+         FROM feedback f CROSS JOIN runs r ON r.id = f.run_id WHERE f.tenant_id = ? AND ${sql} GROUP BY 1, 2`,
+      )
+      .all([tenantId, ...values]) as readonly [
+      string,
+      string | null,
+      number,
+      number,
+      number | null,
+    ][];
+    const sums = rows.map(([key_json, category, n, scored, sum]) => ({
+      group_id: "",
+      key_json,
+      category,
+      n,
+      scored,
+      sum,
+    }));
+    return foldStats(sums).get("") ?? {};
+  }
+}

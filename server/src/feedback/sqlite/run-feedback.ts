@@ -1,0 +1,52 @@
+import type { FeedbackDraft } from "../../runs/run-feedback.ts";
+import type { RunFeedback } from "../../runs/run-writer-dependencies.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
+import { prepareQuery } from "../../storage/sqlite/sqlite-database.ts";
+import type { TenantKeyWriter } from "../../storage/sqlite/tenant-keys.ts";
+import { feedbackQueries } from "../feedback-queries.ts";
+import {
+  assertRepeated,
+  assertTargets,
+  digestDraft,
+  requiredProject,
+  toFeedbackRow,
+} from "../feedback-row.ts";
+
+/** Adds the feedback that arrives with runs. It is synchronous, because ingest is. */
+export class SqliteRunFeedback implements RunFeedback {
+  readonly #keys: TenantKeyWriter;
+  readonly #queries;
+
+  constructor(db: Connection, keys: TenantKeyWriter) {
+    const { readDigest, insert, findProject, findComparative } = feedbackQueries;
+    this.#keys = keys;
+    this.#queries = {
+      readDigest: prepareQuery(db, readDigest),
+      insert: prepareQuery(db, insert),
+      findProject: prepareQuery(db, findProject),
+      findComparative: prepareQuery(db, findComparative),
+    };
+  }
+
+  /** Everything is checked before the write, so a failure needs no savepoint. */
+  add(tenantId: string, draft: FeedbackDraft): { readonly isNew: boolean } {
+    const digest = digestDraft(draft);
+    const [stored] = this.#queries.readDigest.all({ tenantId, id: draft.id });
+    if (stored !== undefined) {
+      assertRepeated(draft, digest, stored.digest);
+      return { isNew: false };
+    }
+    const { runId, projectId, comparativeId } = draft;
+    const runKey = runId && this.#keys.keyOf("run", tenantId, runId);
+    const projectKey = projectId && this.#keys.keyOf("project", tenantId, projectId);
+    const { findProject, findComparative, insert } = this.#queries;
+    const exists = (query: typeof findProject, id: string | null): boolean =>
+      id === null || query.all({ tenantId, id }).length > 0;
+    assertTargets({
+      hasProject: exists(findProject, requiredProject(runKey, projectKey)),
+      hasComparative: exists(findComparative, comparativeId),
+    });
+    insert.run(toFeedbackRow(tenantId, draft, { runId: runKey, projectId: projectKey, digest }));
+    return { isNew: true };
+  }
+}

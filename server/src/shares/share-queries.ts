@@ -1,0 +1,158 @@
+import { sql } from "kysely";
+import type { Expression } from "kysely";
+import { isInList, withoutIndex } from "../storage/dialect.ts";
+import { createQueryBuilder, Query } from "../storage/query.ts";
+import type { Parameters } from "../storage/query.ts";
+import { idLength } from "../storage/row-keys.ts";
+
+interface TraceShareTable {
+  readonly digest: string;
+  readonly sealed: string;
+  readonly trace_id: string;
+  readonly id: string;
+}
+
+interface ThreadShareTable {
+  readonly digest: string;
+  readonly sealed: string;
+  readonly project_id: string;
+  readonly thread_json: string;
+}
+
+interface ShareTables {
+  readonly trace_shares: TraceShareTable;
+  readonly thread_shares: ThreadShareTable;
+  /** Shares of a single run, which the writer of runs creates. */
+  readonly shares: TraceShareTable;
+  /** The columns of other tables that queries of shares use. */
+  readonly projects: { readonly id: string; readonly tenant_id: string };
+  readonly runs: {
+    readonly id: string;
+    readonly project_id: string;
+    readonly trace_id: string;
+    readonly parent_run_id: string | null;
+  };
+}
+
+const builder = createQueryBuilder<ShareTables>();
+
+/** Like `idOf`, in a query. */
+const selectId = (key: Expression<string>): Expression<string> =>
+  sql`substr(${key}, 1, ${sql.lit(idLength)})`;
+
+/**
+ * The run `r` of a share `s` of a whole trace, as long as the run is the trace's root. If the run was later moved
+ * below another run, its token must not give access to the trace that it is part of now.
+ */
+const selectFromTraceShares = () =>
+  builder
+    .selectFrom("trace_shares as s")
+    .innerJoin("runs as r", (join) =>
+      join
+        .onRef("r.trace_id", "=", "s.trace_id")
+        .onRef("r.id", "=", "s.id")
+        .on("r.parent_run_id", "is", null)
+        .on((eb) => eb("r.trace_id", "=", selectId(eb.ref("r.id")))),
+    )
+    .innerJoin("projects as p", "p.id", "r.project_id");
+
+const noThread = sql<string | null>`NULL`.as("thread_json");
+
+type Kind = "run" | "trace" | "thread";
+type Trace = { readonly traceId: string; readonly id: string };
+type Thread = { readonly projectId: string; readonly threadJson: string };
+
+export const shareQueries = {
+  find: new Query(({ digest }: Parameters<{ digest: string }>) =>
+    builder
+      .selectFrom("shares as s")
+      .innerJoin("runs as r", (join) =>
+        join.onRef("r.trace_id", "=", "s.trace_id").onRef("r.id", "=", "s.id"),
+      )
+      .innerJoin("projects as p", "p.id", "r.project_id")
+      .select([sql<Kind>`'run'`.as("kind"), "p.tenant_id", "r.id", noThread])
+      .where("s.digest", "=", digest)
+      .unionAll(
+        selectFromTraceShares()
+          .select([sql<Kind>`'trace'`.as("kind"), "p.tenant_id", "r.trace_id as id", noThread])
+          .where("s.digest", "=", digest),
+      )
+      .unionAll(
+        builder
+          .selectFrom("thread_shares as s")
+          .innerJoin("projects as p", "p.id", "s.project_id")
+          .select([sql<Kind>`'thread'`.as("kind"), "p.tenant_id", "p.id", "s.thread_json"])
+          .where("s.digest", "=", digest),
+      ),
+  ),
+  // Begins with the shares, which an index finds by trace id: a tenant has many runs. Traces of several tenants may have
+  // the same id, so the keys decide.
+  listTraces: new Query(
+    ({
+      tenantId,
+      traceIds,
+      ids,
+    }: Parameters<{ tenantId: string; traceIds: string; ids: string }>) =>
+      selectFromTraceShares()
+        .select(["s.id", "s.sealed"])
+        .where((eb) => eb(withoutIndex(eb.ref("p.tenant_id")), "=", tenantId))
+        .where((eb) => isInList(eb.ref("s.trace_id"), traceIds))
+        .where((eb) => isInList(withoutIndex(eb.ref("s.id")), ids)),
+  ),
+  findRoot: new Query(({ id, tenantId }: Parameters<{ id: string; tenantId: string }>) =>
+    builder
+      .selectFrom("runs as r")
+      .innerJoin("projects as p", "p.id", "r.project_id")
+      .select(["r.trace_id", "r.id"])
+      .where("r.id", "=", id)
+      .where("r.parent_run_id", "is", null)
+      .where((eb) => eb("r.trace_id", "=", selectId(eb.ref("r.id"))))
+      .where("p.tenant_id", "=", tenantId),
+  ),
+  findTrace: new Query(({ traceId, id }: Parameters<Trace>) =>
+    builder
+      .selectFrom("trace_shares")
+      .select("sealed")
+      .where("trace_id", "=", traceId)
+      .where("id", "=", id),
+  ),
+  insertTrace: new Query((row: Parameters<TraceShareTable>) =>
+    builder.insertInto("trace_shares").values({
+      digest: row.digest,
+      sealed: row.sealed,
+      trace_id: row.trace_id,
+      id: row.id,
+    }),
+  ),
+  deleteTrace: new Query(({ traceId, id }: Parameters<Trace>) =>
+    builder.deleteFrom("trace_shares").where("trace_id", "=", traceId).where("id", "=", id),
+  ),
+  findProject: new Query(({ id, tenantId }: Parameters<{ id: string; tenantId: string }>) =>
+    builder
+      .selectFrom("projects")
+      .select("id")
+      .where("id", "=", id)
+      .where("tenant_id", "=", tenantId),
+  ),
+  findThread: new Query(({ projectId, threadJson }: Parameters<Thread>) =>
+    builder
+      .selectFrom("thread_shares")
+      .select("sealed")
+      .where("project_id", "=", projectId)
+      .where("thread_json", "=", threadJson),
+  ),
+  insertThread: new Query((row: Parameters<ThreadShareTable>) =>
+    builder.insertInto("thread_shares").values({
+      digest: row.digest,
+      sealed: row.sealed,
+      project_id: row.project_id,
+      thread_json: row.thread_json,
+    }),
+  ),
+  deleteThread: new Query(({ projectId, threadJson }: Parameters<Thread>) =>
+    builder
+      .deleteFrom("thread_shares")
+      .where("project_id", "=", projectId)
+      .where("thread_json", "=", threadJson),
+  ),
+};
