@@ -42,7 +42,7 @@ const reads: ReadonlySet<string> = new Set([
 
 /** Everything that a tenant reads under its names, one text per request. */
 async function readAll(send: SendRequest, names: Names, mark: string) {
-  const chosen = new Set([names.entry, names.promptId]);
+  const chosen = new Set([names.entry, names.view, names.promptId]);
   const kept = new Set(Object.values<string>({ ...names }).filter((name) => !chosen.has(name)));
   const asked = Object.entries(listProbes({ ...names, owner: "-" })).flatMap(([route, probes]) =>
     route.startsWith("GET ") || reads.has(route)
@@ -59,7 +59,10 @@ async function readAll(send: SendRequest, names: Names, mark: string) {
         .replaceAll(/[\da-f]{64}|[\da-f]{40}/g, "<hash>")
         // These counts cover the whole database, or count how often a prompt was read.
         .replaceAll(/"(mark|num_downloads|num_views)":\d+/g, '"$1":0');
-      return [name.replace(names.promptId, "<prompt>"), [status, shown]] as const;
+      return [
+        name.replace(names.promptId, "<prompt>").replace(names.view, "<view>"),
+        [status, shown],
+      ] as const;
     }),
   );
   return Object.fromEntries(responses);

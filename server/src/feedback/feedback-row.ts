@@ -114,5 +114,4 @@ export const parseTokenRow = (token: string, row: TokenRow): FeedbackToken => ({
 export const toJson = (value: unknown): string | null =>
   value === null || value === undefined ? null : JSON.stringify(value);
 
-export const parseJson = (json: unknown): unknown =>
-  typeof json === "string" ? JSON.parse(json) : null;
+const parseJson = (json: unknown): unknown => (typeof json === "string" ? JSON.parse(json) : null);

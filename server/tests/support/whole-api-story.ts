@@ -370,6 +370,7 @@ async function deleteAll(send: SendRequest, names: Names): Promise<void> {
   await send(`DELETE /datasets/${dataset}/share`);
   await send(`GET /runs/${root}/share`);
   await send(`GET /api/v2/threads/thread-1/share?project_id=${experiment}`);
+  await send(`DELETE /sessions/${experiment}/views/${names.view}`);
   await send(`DELETE /feedback/${feedback}`);
   await send(`DELETE /annotation-queues/${queue}/runs/${entry}`);
   const [one, other] = [
