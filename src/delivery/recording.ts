@@ -71,7 +71,7 @@ export class Recording implements Recorder, Endable {
     this.#isSampledTrace = createSampler(options.samplingRate);
     this.#failures = new DeliveryFailures(this.#traffic, options);
     this.#reporter = new Reporter(logger, Date.now, {
-      level: options.logLevel,
+      options,
       lastFailure: () => this.#failures.text,
     });
     this.#maySend = sendsNothing(options) === undefined;

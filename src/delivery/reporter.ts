@@ -4,6 +4,7 @@ import type { EnvironmentFault } from "../model/options/environment.ts";
 import { isLogged } from "../model/options/log-level.ts";
 import type { LogLevel, MessageLevel } from "../model/options/log-level.ts";
 import { toPrintable } from "../model/printable-text.ts";
+import { resolveOptions } from "../model/options/options.ts";
 import type { PlainOptions } from "../model/options/option-table.ts";
 import type { ShipReport } from "../model/records/shipping.ts";
 import { lossTexts } from "../model/stats.ts";
@@ -34,9 +35,12 @@ export const cutTexts: Readonly<Record<CutReason, string>> = {
 
 type RecordingTarget = Pick<PlainOptions, "enabled" | "endpoint" | "projectName" | "spoolDir">;
 
+/** The options of a client that decide what it logs. */
+type LogOptions = Pick<PlainOptions, "logLevel">;
+
 export interface ReporterOptions {
-  /** @defaultValue `warn` */
-  readonly level?: LogLevel;
+  /** @defaultValue those of a client without options */
+  readonly options?: LogOptions;
   /** Describes the last failure of a request. It is appended to each message about lost records. */
   readonly lastFailure?: () => string | undefined;
 }
@@ -47,7 +51,7 @@ export interface ReporterOptions {
  */
 export class Reporter {
   readonly #logger: Logger;
-  readonly #level: LogLevel;
+  readonly #options: LogOptions;
   readonly #now: () => number;
   readonly #lastFailure: () => string | undefined;
   readonly #silentUntil = new Map<string, number>();
@@ -63,10 +67,10 @@ export class Reporter {
   constructor(
     logger: Logger,
     now: () => number,
-    { level = "warn", lastFailure = () => undefined }: ReporterOptions = {},
+    { options = resolveOptions({}, {}), lastFailure = () => undefined }: ReporterOptions = {},
   ) {
     this.#logger = logger;
-    this.#level = level;
+    this.#options = options;
     this.#now = now;
     this.#lastFailure = lastFailure;
   }
@@ -167,7 +171,7 @@ export class Reporter {
 
   /** Logs unless `kind` was logged within the last minute. A recording call uses {@link logLater}. */
   log(kind: string, message: () => string, level: MessageLevel = "warn"): void {
-    if (!isLogged(level, this.#level)) {
+    if (!isLogged(level, this.#options.logLevel)) {
       return;
     }
     const now = this.#now();
@@ -194,7 +198,7 @@ export class Reporter {
         "info",
       );
     }
-    if (this.#level === "debug") {
+    if (this.#options.logLevel === "debug") {
       const suffix = reason === undefined ? "" : `: ${reason}`;
       const text = `Delivered ${delivered} records in ${requests} requests, ${retries} of them retries${suffix}`;
       logThrough(this.#logger, "debug", text);
