@@ -12,9 +12,6 @@ import type { Logger, LossReason } from "../model/stats.ts";
 import type { CutReason } from "../tracing/queue/ledger.ts";
 import { NextTurn } from "../model/next-turn.ts";
 
-/** Milliseconds before the same kind of message is logged again. */
-const repeatAfterMs = 60_000;
-
 /** Outcomes, by the names of the diagnostics channels: `millrace:<name>`. */
 export type EventName = "delivered" | "rejected" | "dropped" | "spooled" | "retried";
 
@@ -36,7 +33,7 @@ export const cutTexts: Readonly<Record<CutReason, string>> = {
 type RecordingTarget = Pick<PlainOptions, "enabled" | "endpoint" | "projectName" | "spoolDir">;
 
 /** The options of a client that decide what it logs. */
-type LogOptions = Pick<PlainOptions, "logLevel">;
+type LogOptions = Pick<PlainOptions, "logLevel" | "logRepeatMs">;
 
 export interface ReporterOptions {
   /** @defaultValue those of a client without options */
@@ -46,7 +43,7 @@ export interface ReporterOptions {
 }
 
 /**
- * Reports what happens: in the log, at most once a minute for each kind of message, and always in
+ * Reports what happens: in the log, at most once per `logRepeatMs` for each kind of message, and always in
  * the diagnostics channels.
  */
 export class Reporter {
@@ -94,7 +91,7 @@ export class Reporter {
 
   /**
    * Reports a loss in the next turn of the event loop, together with others for the same reason. It
-   * is logged then, or after a minute.
+   * is logged then, or after `logRepeatMs`.
    *
    * Not in this call, because a recording call may report a loss when the program's stack is
    * exhausted. Standard error or a subscriber of a channel, interrupted there, could be left broken
@@ -140,7 +137,7 @@ export class Reporter {
       }
     }
     if (this.#unreported.size > 0 && this.#timer === undefined) {
-      this.#timer = setTimeout(() => this.logRemaining(), repeatAfterMs);
+      this.#timer = setTimeout(() => this.logRemaining(), this.#options.logRepeatMs);
       // Unref'd: if the process ends earlier, the remaining losses are logged when the client
       // closes.
       this.#timer.unref();
@@ -169,7 +166,7 @@ export class Reporter {
     ].join(". ");
   }
 
-  /** Logs unless `kind` was logged within the last minute. A recording call uses {@link logLater}. */
+  /** Logs unless `kind` was logged within the last `logRepeatMs`. A recording call uses {@link logLater}. */
   log(kind: string, message: () => string, level: MessageLevel = "warn"): void {
     if (!isLogged(level, this.#options.logLevel)) {
       return;
@@ -178,7 +175,7 @@ export class Reporter {
     if (now < (this.#silentUntil.get(kind) ?? Number.NEGATIVE_INFINITY)) {
       return;
     }
-    this.#silentUntil.set(kind, now + repeatAfterMs);
+    this.#silentUntil.set(kind, now + this.#options.logRepeatMs);
     logThrough(this.#logger, level, message());
   }
 

@@ -43,6 +43,20 @@ test("each kind of loss is logged at most once a minute, with the losses since t
   ]);
 });
 
+test("the option logRepeatMs says how often a kind is logged", () => {
+  const lines: string[] = [];
+  let now = 0;
+  const warn = (message: string): number => lines.push(message);
+  const options = { logLevel: "warn", logRepeatMs: 5_000 } as const;
+  const reporter = new Reporter({ warn }, () => now, { options });
+  reporter.log("kind", () => "first");
+  now = 4_999;
+  reporter.log("kind", () => "too early");
+  now = 5_000;
+  reporter.log("kind", () => "second");
+  expect(lines).toEqual(["[millrace] first", "[millrace] second"]);
+});
+
 test("losses that were not logged yet are logged when the client closes", () => {
   const { lines, reporter } = reporting();
   reporter.reportLoss("queueFull", 1);

@@ -48,6 +48,7 @@ export interface PlainOptions extends KeepingOptions, AttachmentOptions, Connect
   readonly samplingRate: number;
   readonly reportStats: boolean;
   readonly logLevel: LogLevel;
+  readonly logRepeatMs: number;
   readonly hideInputs: Hide;
   readonly hideOutputs: Hide;
   readonly hideMetadata: Hide;
@@ -246,6 +247,14 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     choices: logLevels,
     env: millraceVariable("LOG_LEVEL"),
     doc: "What is logged: nothing (silent), lost data and failures that stop sending (error), also problems that may need attention (warn), actions of the client (info), each delivery (debug). See delivery.md.",
+  },
+  logRepeatMs: {
+    kind: "number",
+    fallback: 60_000,
+    min: 0,
+    max: 86_400_000,
+    env: millraceVariable("LOG_REPEAT_MS"),
+    doc: "Milliseconds before the same kind of message is logged again; its counts include what happened in between. 0 logs each one.",
   },
   hideInputs: {
     kind: "hide",
