@@ -64,8 +64,8 @@ export function compileFilter(filter: CheckedFilter, source: FilterSource): Sql 
 }
 
 /**
- * Restricts a condition to the rows that may meet it. The cheap condition comes first, because SQLite evaluates it
- * first.
+ * Puts a cheap test in front of an expensive condition: whether the row may contain the texts at all. SQLite then
+ * evaluates the condition only for the few rows that pass the test.
  */
 function withCandidates(
   texts: readonly string[],

@@ -39,7 +39,7 @@ export interface Field {
   /** Whether it may be compared with `null`. */
   readonly nullable: boolean;
   readonly group?: Group;
-  /** The allowed values, for the type choice. */
+  /** The allowed values of a field whose type is `choice`. */
   readonly choices?: readonly string[];
   /** The kind of suggestions for its values. */
   readonly words?: ValueKind;

@@ -61,7 +61,10 @@ export function microsOf(
   return micros;
 }
 
-/** The last second that was parsed, and its microseconds. Times of one request are close together. */
+/**
+ * Caches the last second that was parsed, as text and in microseconds since the Unix epoch: times of one request are
+ * close together, so most of them share a second with the one before.
+ */
 let cachedSecond = "";
 let cachedMicros = 0;
 

@@ -98,8 +98,8 @@ export class Batcher {
         this.#lose(reason, encode, subject);
       }
     } catch {
-      // The program called this when its stack was exhausted. The record is neither on a tape nor counted yet, and
-      // the bytes that were written of it are overwritten by the next record.
+      // Only an exhausted stack of the program causes this. The record is neither on a tape nor counted yet, and the
+      // next record overwrites whatever was written of it.
       localUncounted.records += 1;
     }
   }

@@ -12,7 +12,10 @@ export const runSymbol = Symbol.for("millrace.run");
 /** How many ancestors are searched for a Millrace run. Chains of runs of another library are rarely this long. */
 const ancestorLimit = 64;
 
-/** The run created for each store of another library, so that a store is always converted to the same run. */
+/**
+ * The Millrace run created for each run object that another library keeps in its `AsyncLocalStorage`, so that the same
+ * object always gives the same run.
+ */
 const runsByStore = new WeakMap<object, RunTree>();
 
 /** The Millrace run that a store represents. */

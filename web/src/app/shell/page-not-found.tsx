@@ -18,7 +18,7 @@ export const PageNotFound = () => {
           <code>{toVisibleText(pathname.slice(0, pathChars))}</code>
         </p>
         <p>The URL may be incomplete.</p>
-        <Link to="/">Go to Home</Link>
+        <Link to="/">Go to the home page</Link>
       </Empty>
     </div>
   );

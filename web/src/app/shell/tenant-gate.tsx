@@ -40,7 +40,7 @@ const TenantNotFound = () => (
     <Empty title="This server has no tenant with this ID, or your key has no access to it.">
       <p>The URL may be incomplete, or belong to another server.</p>
       {/* A plain link reloads the page, so that no data of one tenant stays in memory for another. */}
-      <a href="/">Go to Home</a>
+      <a href="/">Go to the home page</a>
     </Empty>
   </div>
 );

@@ -121,7 +121,7 @@ const QueueFormFields = ({
           onChange={(value) => change({ reviewersPerRun: Number(value) })}
         />
         <NumberInput
-          label="Claim timeout (min)"
+          label="Claim timeout (minutes)"
           min={1}
           max={1_440}
           allowDecimal={false}
