@@ -61,7 +61,10 @@ const parsePage = (query: QueryString): { readonly limit: number; readonly offse
   offset: parseCount(query, "offset", { fallback: 0, max: Number.MAX_SAFE_INTEGER }),
 });
 
-/** `undefined` selects both. By default archived prompts are excluded. */
+/**
+ * Whether to select archived prompts (`true`), the others (`false`, also if the parameter is absent), or both
+ * (`undefined`).
+ */
 const parseArchived = (query: QueryString): boolean | undefined =>
   text(query, "is_archived") === "allow"
     ? undefined

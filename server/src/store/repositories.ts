@@ -275,7 +275,7 @@ const readArguments: ArgumentTable<ScopedReaders> = {
       replaceMembers(query, { datasetId: dataset }),
     ],
     findDatasetId: unchanged,
-    // Rows store the id of the source run, not its key.
+    // Takes ids of source runs. Rows of examples store these ids, not keys, so nothing is mapped.
     listSources: unchanged,
     listSplits: withDatasetKey,
     search: ([tenantId, query], { dataset }) => [

@@ -94,7 +94,7 @@ export interface PushedPrompt {
   readonly isCommitted: boolean;
 }
 
-/** Arguments of the calls that name a tag. */
+/** Arguments of the calls that take a tag. */
 export interface TagPrompt extends CallOptions {
   readonly tag: string;
 }

@@ -43,7 +43,7 @@ export type WarningKind =
   | "workerStuck"
   | "unknownOption";
 
-/** Records the start and the end of runs. No method throws, and none waits. */
+/** Records the start and the end of runs. No method throws or blocks. */
 export interface Recorder {
   /** The project of runs that name none. */
   readonly projectName: string;

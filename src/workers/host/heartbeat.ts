@@ -43,7 +43,7 @@ export class Heartbeats {
     this.#numbers = new Int32Array(memory);
   }
 
-  /** Number of threads that ever started. */
+  /** Number of threads that have started so far. */
   get startedCount(): number {
     return Atomics.load(this.#numbers, 0);
   }

@@ -18,7 +18,7 @@ import {
 export const fieldNumbers = 2 * fieldCodes;
 const numbersPerRecord = fieldNumbers;
 
-/** An outcome that a record's head can have. */
+/** What became of a record: whether it was delivered. The head of the record stores it as a number. */
 export type RecordOutcome = keyof typeof outcomeCode;
 
 /** Finds the records of one tape in one pass, and reads them in place. */

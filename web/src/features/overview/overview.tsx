@@ -67,7 +67,7 @@ export const LiveTiles = ({ live }: { readonly live: LiveReport }) => {
   const { runsPerSecond, errorRate, p50Ms, p99Ms, tokens, cost } = summarize(live, 60);
   const isBad = (errorRate ?? 0) > 0;
   return (
-    <dl className="tiles" aria-label="Last minute">
+    <dl className="tiles" aria-label="In the last minute">
       <Tile name="Runs/s" value={formatCount(runsPerSecond)} />
       <Tile
         name="Error rate"

@@ -46,7 +46,7 @@ const isValidAt = (moment: Moment): Sql =>
     : sql`e.from_us <= ${bind(moment)} AND (e.to_us IS NULL OR e.to_us > ${bind(moment)})`;
 
 /** The splits of the row `e`, as the JSON text of a list; NULL if it has none. */
-export const splitList = `(${objectIn("e.metadata")} -> '$.dataset_split')`;
+export const splitsSql = `(${objectIn("e.metadata")} -> '$.dataset_split')`;
 
 /**
  * Searches for each name as JSON text in the list as JSON text, after a bracket or a comma; inside another name its
@@ -56,7 +56,7 @@ export const splitList = `(${objectIn("e.metadata")} -> '$.dataset_split')`;
 function isInSplit(names: readonly string[]): Sql {
   const texts = JSON.stringify(names.map((name) => JSON.stringify(name)));
   return sql`EXISTS (SELECT 1 FROM json_each(${bind(texts)}) n
-    WHERE instr(${splitList}, '[' || n.value) > 0 OR instr(${splitList}, ',' || n.value) > 0)`;
+    WHERE instr(${splitsSql}, '[' || n.value) > 0 OR instr(${splitsSql}, ',' || n.value) > 0)`;
 }
 
 function hasText(text: string): Sql {

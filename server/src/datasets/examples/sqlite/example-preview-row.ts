@@ -1,6 +1,6 @@
 import { splitsOf } from "../splits.ts";
 import type { ExamplePreview, TextPreview } from "../example.ts";
-import { splitList } from "./example-conditions.ts";
+import { splitsSql } from "./example-conditions.ts";
 
 const begin = (column: string): string => `substr(${column}, 1, ?), length(${column})`;
 
@@ -9,7 +9,7 @@ const begin = (column: string): string => `substr(${column}, 1, ?), length(${col
  * parsePreviewRow}.
  */
 export const previewSelection = `SELECT e.id, e.created_us, e.from_us, e.source_run_id,
-  ${begin("e.inputs")}, ${begin("e.outputs")}, ${begin("e.metadata")}, ${splitList},
+  ${begin("e.inputs")}, ${begin("e.outputs")}, ${begin("e.metadata")}, ${splitsSql},
   coalesce(json_array_length(e.attachments), 0)
   FROM examples e JOIN datasets d ON d.id = e.dataset_id AND d.is_ready = 1`;
 

@@ -14,7 +14,7 @@ import type {
 } from "../example.ts";
 import { failDamaged, isSound } from "../../../storage/sqlite/checksum.ts";
 import { DatasetVersionTable } from "../../dataset-version-table.ts";
-import { splitList, toExampleConditions } from "./example-conditions.ts";
+import { splitsSql, toExampleConditions } from "./example-conditions.ts";
 import { keysOfId } from "./example-places.ts";
 import { parsePreviewRow, previewSelection } from "./example-preview-row.ts";
 import { exampleSelection, parseExampleRow } from "./example-row.ts";
@@ -152,7 +152,7 @@ export class ExampleReader implements ExampleReads {
   listSplits(tenantId: string, datasetId: string, moment: Moment): readonly string[] {
     const { sql, values } = toExampleConditions(tenantId, { datasetId, moment });
     const rows = this.#db
-      .prepare(`SELECT DISTINCT ${splitList} FROM examples e WHERE ${sql}`)
+      .prepare(`SELECT DISTINCT ${splitsSql} FROM examples e WHERE ${sql}`)
       .raw()
       .all([...values]);
     const names = parseRows(rows).flatMap(([list]) =>
