@@ -144,7 +144,7 @@ export class Client implements TracingClient {
    * Sends everything recorded before the call, and waits for the outcomes until the time limit. The client stays open.
    */
   flush({ timeoutMs, ...rest }: TimeLimit = {}): Promise<FlushResult> {
-    return refuseExtraArguments("flush", rest) ?? this.#recording.flush(timeoutMs);
+    return rejectUnknownOptions("flush", rest) ?? this.#recording.flush(timeoutMs);
   }
 
   /**
@@ -158,13 +158,13 @@ export class Client implements TracingClient {
     ...rest
   }: TimeLimit = {}): Promise<boolean> {
     return (
-      refuseExtraArguments("waitForCapacity", rest) ?? this.#recording.waitForCapacity(timeoutMs)
+      rejectUnknownOptions("waitForCapacity", rest) ?? this.#recording.waitForCapacity(timeoutMs)
     );
   }
 
   /** Refuses new records, which are then counted as lost with the reason `closed`, and flushes. */
   drain({ timeoutMs, ...rest }: TimeLimit = {}): Promise<FlushResult> {
-    return refuseExtraArguments("drain", rest) ?? this.#recording.drain(timeoutMs);
+    return rejectUnknownOptions("drain", rest) ?? this.#recording.drain(timeoutMs);
   }
 
   /**
@@ -173,7 +173,7 @@ export class Client implements TracingClient {
    * spooled, or counted as lost with the reason `closed` if there is no spool.
    */
   close({ timeoutMs, ...rest }: TimeLimit = {}): Promise<FlushResult> {
-    const refused = refuseExtraArguments("close", rest);
+    const refused = rejectUnknownOptions("close", rest);
     if (refused !== undefined) {
       return refused;
     }
@@ -209,7 +209,7 @@ const done = Promise.resolve();
 const clientKeys: KeyTable<ClientOptions> = { ...optionTable, headers: true, logger: true };
 
 /** Returns a rejected promise if a call has unknown options, and `undefined` otherwise. */
-function refuseExtraArguments(call: string, rest: object): Promise<never> | undefined {
+function rejectUnknownOptions(call: string, rest: object): Promise<never> | undefined {
   const [unknown] = unknownKeysOf(rest, ["timeoutMs"]);
   return unknown === undefined
     ? undefined

@@ -133,7 +133,8 @@ export class CheckpointFile {
 const newline = Buffer.from("\n");
 
 /**
- * Size of a slot, bytes. It is the same for all records of a file: members of varying length are part of the reserve.
+ * Size in bytes of one of the two slots of a checkpoint file. It must not change from record to record, so members whose
+ * length varies are not measured: `variableBytes` is reserved for them.
  */
 function slotBytes({ source = "" }: Checkpoint, target: string): number {
   const fixed = Buffer.byteLength(JSON.stringify({ target, source })) + variableBytes;

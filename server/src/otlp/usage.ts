@@ -2,9 +2,10 @@ import { toJson } from "./json-text.ts";
 import type { AttributeBag } from "./attribute-bag.ts";
 import type { AttributeValue } from "./span.ts";
 
-type Names = readonly string[];
+/** Names of attributes that may contain the same number; the first one present is used. */
+type AttributeNames = readonly string[];
 
-const counts: Readonly<Record<string, Names>> = {
+const countAttributes: Readonly<Record<string, AttributeNames>> = {
   input_tokens: [
     "gen_ai.usage.input_tokens",
     "gen_ai.usage.prompt_tokens",
@@ -20,7 +21,7 @@ const counts: Readonly<Record<string, Names>> = {
   total_tokens: ["gen_ai.usage.total_tokens", "llm.token_count.total", "llm.usage.total_tokens"],
 };
 
-const details: Readonly<Record<string, Readonly<Record<string, Names>>>> = {
+const detailAttributes: Readonly<Record<string, Readonly<Record<string, AttributeNames>>>> = {
   input_token_details: {
     cache_read: [
       "gen_ai.usage.cache_read.input_tokens",
@@ -48,14 +49,14 @@ const details: Readonly<Record<string, Readonly<Record<string, Names>>>> = {
 /** Takes the token counts that a span reports, under the names that runs use; `undefined` if there are none. */
 export function takeUsage(bag: AttributeBag): Readonly<Record<string, unknown>> | undefined {
   const usage: Record<string, unknown> = { ...bag.takeObject("langsmith.usage_metadata") };
-  for (const [name, sources] of Object.entries(counts)) {
+  for (const [name, sources] of Object.entries(countAttributes)) {
     usage[name] ??= takeCount(bag, sources);
   }
   const [input, output] = [usage["input_tokens"], usage["output_tokens"]];
   if (input !== undefined && output !== undefined) {
     usage["total_tokens"] ??= Number(toJson(input)) + Number(toJson(output));
   }
-  for (const [name, parts] of Object.entries(details)) {
+  for (const [name, parts] of Object.entries(detailAttributes)) {
     usage[name] ??= takeDetails(bag, name, parts);
   }
   const reported = Object.entries(usage).filter(([, value]) => value !== undefined);
@@ -65,7 +66,7 @@ export function takeUsage(bag: AttributeBag): Readonly<Record<string, unknown>> 
 function takeDetails(
   bag: AttributeBag,
   name: string,
-  parts: Readonly<Record<string, Names>>,
+  parts: Readonly<Record<string, AttributeNames>>,
 ): unknown {
   const reportedDetails = bag.takeObject(`gen_ai.usage.${name}`);
   if (reportedDetails !== undefined) {
@@ -78,7 +79,7 @@ function takeDetails(
 }
 
 /** Takes the first count that one of the attributes has. Other attributes with the same count are removed, too. */
-function takeCount(bag: AttributeBag, sources: Names): number | undefined {
+function takeCount(bag: AttributeBag, sources: AttributeNames): number | undefined {
   const found = sources.map((name) => toCount(bag.peek(name)));
   const count = found.find((value) => value !== undefined);
   sources

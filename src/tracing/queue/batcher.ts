@@ -69,7 +69,8 @@ export class Batcher {
       options.fieldBytes,
     );
     this.#encoder = new RecordEncoder(this.#writer, options);
-    // Requested here for the first time, so that the code is compiled before a program's stack may be exhausted.
+    // A first call, only so that the engine compiles `requestTurn` now. To compile takes stack, and a later call may come
+    // from a program that has almost none left.
     this.#cutTimer.requestTurn();
   }
 

@@ -59,8 +59,9 @@ export const NewComparison = ({
         }}
       >
         <p className="form-about">
-          To compare the outputs of these experiments, call <code>evaluateComparative</code>, or
-          submit feedback with the ID of this comparison.
+          A comparison starts empty. Submit feedback with its ID to score the outputs of these
+          experiments, or call <code>evaluateComparative</code> in your program instead: it creates
+          and scores a comparison.
         </p>
         <ul className="new-comparison">
           {experiments.map((experiment) => (
