@@ -16,6 +16,16 @@ const alsoAnswered: Readonly<Partial<Record<EndpointName, string>>> = {
   setTenantHandle: "@app__hub__crud__tenants__Tenant",
 };
 
+/** A view, of which the platform's description has nothing. */
+function sampleView(kind: SampleKind) {
+  const text = kind === "nulls" ? null : "text";
+  const id = sampleOf("uuid", kind);
+  const time = sampleOf("date-time", kind);
+  const filters = { filter_string: text, trace_filter_string: text, tree_filter_string: text };
+  const times = { created_at: time, updated_at: time };
+  return { id, session_id: id, display_name: "view", description: text, ...filters, ...times };
+}
+
 /** The response of a server that stores nothing: a sample of the platform's type, or a value that a client requires. */
 export function sampleResponse(
   row: Row,
@@ -47,6 +57,12 @@ export function sampleResponse(
       return jsonResponse(200, query.get("name") === "cloned" ? [] : sample);
     case "readPrompt":
       return path.endsWith("/fresh") ? notFound : jsonResponse(200, sample);
+    case "listViews":
+      return jsonResponse(200, [sampleView(kind)]);
+    case "createView":
+    case "readView":
+    case "updateView":
+      return jsonResponse(200, sampleView(kind));
     default:
       return jsonResponse(200, sample);
   }
