@@ -121,7 +121,7 @@ const globalEffects = {
     shows: (page) => dialogCount(page).toBe(0),
     undo: noUndo,
   },
-  "Go to the home page": leadsTo("/"),
+  "Go to Home": leadsTo("/"),
   "Go to Projects": leadsTo("/projects"),
   "Go to Datasets": leadsTo("/datasets"),
   "Go to Annotation queues": leadsTo("/annotation-queues"),
