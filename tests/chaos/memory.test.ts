@@ -21,7 +21,8 @@ test("a run on which a worker runs out of memory is quarantined; the program and
     entry: copy.addressOf("main/index"),
   });
   expect(code).toBe(0);
-  expect(JSON.parse(output.slice(output.indexOf("{")))).toMatchObject({
+  const [json = ""] = output.split("\n").filter((line) => line.startsWith("{"));
+  expect(JSON.parse(json)).toMatchObject({
     delivered: 4,
     lost: { quarantined: 2, workerLost: 0 },
   });
