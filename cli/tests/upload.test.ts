@@ -218,7 +218,7 @@ describe("feedback and runs", () => {
     const runs = await fixture.run(
       "upload",
       fixture.path("runs.jsonl"),
-      "--noun",
+      "--resource",
       "runs",
       "--project",
       "moved",
@@ -229,7 +229,7 @@ describe("feedback and runs", () => {
       fixture.path("f.csv"),
       `run_id,key,score,comment\n${id},good,0.5,\n${id},bad,1,so\n`,
     );
-    const feedback = await fixture.run("upload", fixture.path("f.csv"), "--noun", "feedback");
+    const feedback = await fixture.run("upload", fixture.path("f.csv"), "--resource", "feedback");
     expect(feedback).toMatchObject({ code: 0, errors: "" });
     const given = await fixture.client.feedback.list({ runIds: [id] }).toArray();
     expect(given.map(({ key, score, comment }) => ({ key, score, comment }))).toEqual(
@@ -256,7 +256,10 @@ test(
         [fixture.path("a.csv"), "--types", "score:float"],
         "the type of a column must be one of text, number",
       ],
-      [[fixture.path("a.csv"), "--noun", "cats"], "--noun must be one of examples, feedback, runs"],
+      [
+        [fixture.path("a.csv"), "--resource", "cats"],
+        "--resource must be one of examples, feedback, runs",
+      ],
       [[fixture.path("a.csv"), "--map", fixture.path("none.json")], "can't be read"],
     ];
     for (const [args, message] of wrong) {

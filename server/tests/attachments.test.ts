@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { SignedLinks } from "../src/shares/signed-links.ts";
+import { SignedLinks } from "../src/http/signed-links.ts";
 import { serverLimits } from "../src/model/options.ts";
 import { DatasetFixture, textOf } from "./support/dataset-fixture.ts";
 import { containing } from "./support/matchers.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ActivityHistory } from "../src/live/activity-history.ts";
-import { Senders } from "../src/live/senders.ts";
+import { SdkClients } from "../src/live/sdk-clients.ts";
 import type { Activity } from "../src/runs/activity.ts";
 import { bucketGrowth, latencyBucket } from "../src/runs/activity.ts";
 import { call, runOwnServer, runServer, textOf } from "./support/running-server.ts";
@@ -159,7 +159,7 @@ test("the counts of an SDK client are sent to connected UIs; an invalid report i
 
 test("a client is removed after a minute without reports, and the oldest of too many at once", () => {
   let now = 0;
-  const senders = new Senders(() => now);
+  const senders = new SdkClients(() => now);
   senders.report("t", report);
   now = 60_000;
   expect(senders.list("t")).toHaveLength(1);

@@ -28,7 +28,7 @@ import { PendingStore } from "./pending-store.ts";
 import { isUnreached, waitForTapes, waitWhileReachable } from "./reach.ts";
 import { Replay } from "./replay.ts";
 import { cutTexts, logFaults, Reporter } from "./reporter.ts";
-import { SenderReports } from "./sender-reports.ts";
+import { StatsReports } from "./stats-reports.ts";
 import { shippingOf, workerEnvironment } from "./shipping-options.ts";
 
 export interface RecordingExtras {
@@ -51,7 +51,7 @@ export class Recording implements Recorder, Endable {
   readonly #batcher: Batcher;
   readonly #delivery: Delivery;
   readonly #pool: WorkerPool;
-  readonly #reports: SenderReports;
+  readonly #reports: StatsReports;
   readonly #storage: Storage | undefined;
   readonly #replay: Replay | undefined;
   readonly #replayTurn = new NextTurn(() => this.#replay?.wake());
@@ -99,7 +99,7 @@ export class Recording implements Recorder, Endable {
         );
       },
     });
-    this.#reports = new SenderReports({
+    this.#reports = new StatsReports({
       projectName: options.projectName,
       stats: () => this.stats(),
       send: (report) => this.#pool.report(report),

@@ -62,7 +62,7 @@ export type {
   WirePatch,
   WireRun,
 } from "./run.ts";
-export type { SenderReport } from "./records/sender-report.ts";
+export type { StatsReport } from "./records/stats-report.ts";
 export { defaultServerInfo, parseServerInfo } from "./resources/server-info.ts";
 export type { ServerInfo } from "./resources/server-info.ts";
 export { checkKeys, unknownKeysOf, unknownKeyText } from "./unknown-keys.ts";

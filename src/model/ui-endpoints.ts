@@ -33,7 +33,7 @@ export const uiEndpoints = {
   },
   exportRuns: { method: "POST", path: "/ui/runs/export", action: "export runs" },
   readLive: { method: "GET", path: "/ui/live", action: "watch arriving runs" },
-  reportSender: { method: "POST", path: "/ui/senders", action: "report client statistics" },
+  reportStats: { method: "POST", path: "/ui/senders", action: "report client statistics" },
   readServerFacts: { method: "GET", path: "/ui/server", action: "read server information" },
   readStorage: { method: "GET", path: "/ui/storage", action: "read storage usage" },
   listKeys: { method: "GET", path: "/ui/keys", action: "list keys" },

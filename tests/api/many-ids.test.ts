@@ -14,9 +14,9 @@ const distinct = Array.from({ length: 250 }, () => randomUUID());
 // Contains duplicates that fall into different requests.
 const ids = [...distinct, ...distinct.slice(0, 20)];
 
-type Ask = (nouns: DatasetResources) => Promise<unknown>;
+type SendIds = (resources: DatasetResources) => Promise<unknown>;
 
-const lists: readonly (readonly [what: string, parameter: string, ask: Ask])[] = [
+const lists: readonly (readonly [what: string, parameter: string, send: SendIds])[] = [
   ["projects", "id", ({ projects }) => projects.list({ projectIds: ids }).toArray()],
   ["datasets", "id", ({ datasets }) => datasets.list({ datasetIds: ids }).toArray()],
   ["examples", "id", ({ examples }) => examples.list({ datasetId, ids }).toArray()],

@@ -11,7 +11,7 @@ export function addUpload(program: Command, onPartial: () => void): void {
     .argument("<file...>", "paths, glob patterns, or - for standard input")
     .option("--dataset <name>", "name or id of the dataset")
     .option("--create", "create the dataset if there is none of that name")
-    .option("--noun <noun>", "what the rows are: examples, feedback or runs", "examples")
+    .option("--resource <resource>", "what the rows are: examples, feedback or runs", "examples")
     .option("--project <name>", "project of runs that don't name one")
     .option("--format <format>", "csv, jsonl or parquet (default: from the file's extension)")
     .option("--delimiter <text>", "delimiter of a CSV (default: a comma, or a tab for .tsv)")
@@ -42,7 +42,7 @@ export function addUpload(program: Command, onPartial: () => void): void {
     "millrace upload 'parts/*.parquet' --dataset questions --map mapping.json",
     "millrace upload rows.jsonl.gz --dataset questions --dry-run",
     "gzip -dc rows.jsonl.gz | millrace upload - --format jsonl --dataset questions",
-    "millrace upload runs.jsonl --noun runs --project imported",
+    "millrace upload runs.jsonl --resource runs --project imported",
   ]);
   addServerFlags(command).action(async (files: readonly string[], flags: UploadFlags) => {
     // Loaded on demand: only this command needs the file readers and the uploader.

@@ -75,11 +75,11 @@ async function assertDataset(
 const rowKinds: readonly RowKind[] = ["examples", "feedback", "runs"];
 
 async function createPlan(flags: UploadFlags): Promise<UploadPlan> {
-  const rowKind = rowKinds.find((kind) => kind === flags.noun);
+  const rowKind = rowKinds.find((kind) => kind === flags.resource);
   const { dataset, project, format, dryRun = false, create = false, json } = flags;
   if (rowKind === undefined) {
     throw new UsageError(
-      `--noun must be one of ${rowKinds.join(", ")}, not ${JSON.stringify(flags.noun)}`,
+      `--resource must be one of ${rowKinds.join(", ")}, not ${JSON.stringify(flags.resource)}`,
     );
   }
   if ((rowKind === "examples") !== (dataset !== undefined)) {
@@ -143,7 +143,7 @@ function parseWholeNumber(text: string | undefined, flag: string): number | unde
 }
 
 export interface UploadFlags extends MappingFlags, ServerFlags {
-  readonly noun: string;
+  readonly resource: string;
   readonly dataset?: string;
   readonly project?: string;
   readonly format?: string;

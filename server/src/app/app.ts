@@ -49,7 +49,7 @@ import { closeUnread } from "../http/close-unread.ts";
 import { JsonBoundsCheck } from "../bodies/json-bounds.ts";
 import { KeyGuard } from "../tenants/key-guard.ts";
 import { joinChunks, readChunks } from "../bodies/read-body.ts";
-import { SignedLinks } from "../shares/signed-links.ts";
+import { SignedLinks } from "../http/signed-links.ts";
 import { addSafeHeaders, addProtocolErrorHandlers, sendParserError } from "../http/safe-headers.ts";
 import { SourceGuard } from "../http/source-guard.ts";
 import { createSerializerCompiler } from "../http/serializer-compiler.ts";

@@ -1,4 +1,4 @@
-import type { WithLinks } from "../shares/signed-links.ts";
+import type { WithLinks } from "../http/signed-links.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";

@@ -4,14 +4,14 @@ import { safeHeaders } from "../http/safe-headers.ts";
 import type { Activity } from "../runs/activity.ts";
 import { ActivityHistory } from "./activity-history.ts";
 import type { LiveSecond } from "./activity-history.ts";
-import type { Sender, Senders } from "./senders.ts";
+import type { SdkClient, SdkClients } from "./sdk-clients.ts";
 
 /** What a connected UI receives: first all of the last minutes, then an update each second. */
 export interface LiveEvent {
   /** Seconds since the epoch. Everything before this second is complete. */
   readonly now: number;
   readonly seconds: readonly LiveSecond[];
-  readonly senders: readonly Sender[];
+  readonly senders: readonly SdkClient[];
 }
 
 /** Length of the history: five minutes. */
@@ -34,13 +34,13 @@ interface Listener {
 /** Sends what was stored recently to the connected UIs, once a second. No timer runs without connections. */
 export class LiveFeed {
   readonly #history = new ActivityHistory(historySeconds);
-  readonly #senders: Senders;
+  readonly #clients: SdkClients;
   readonly #now: () => number;
   readonly #listeners = new Set<Listener>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(senders: Senders, now: () => number = Date.now) {
-    this.#senders = senders;
+  constructor(clients: SdkClients, now: () => number = Date.now) {
+    this.#clients = clients;
     this.#now = now;
   }
 
@@ -114,7 +114,7 @@ export class LiveFeed {
     const event: LiveEvent = {
       now,
       seconds: this.#history.read(tenantId, nextSecond, now),
-      senders: this.#senders.list(tenantId),
+      senders: this.#clients.list(tenantId),
     };
     listener.nextSecond = now;
     response.write(`data: ${JSON.stringify(event)}\n\n`);

@@ -1,19 +1,19 @@
 import type { FastifyInstance } from "fastify";
 import { uiEndpoints } from "millrace/model";
-import { reportSender, senderBody } from "./sender-handlers.ts";
-import type { SenderBody } from "./sender-handlers.ts";
+import { reportSdkClient, sdkClientBody } from "./sdk-client-handlers.ts";
+import type { SdkClientBody } from "./sdk-client-handlers.ts";
 import type { KeyGuard } from "../tenants/key-guard.ts";
 import { route } from "../http/route.ts";
 import { LiveFeed } from "./live-feed.ts";
-import { Senders } from "./senders.ts";
+import { SdkClients } from "./sdk-clients.ts";
 import type { Store } from "../store/store.ts";
 
 const tag = "server";
 
 /** Routes of the live feed, and of the reports that SDK clients send about themselves. */
 export function addLiveRoutes(app: FastifyInstance, store: Store, keys: KeyGuard): void {
-  const senders = new Senders();
-  const feed = new LiveFeed(senders);
+  const clients = new SdkClients();
+  const feed = new LiveFeed(clients);
   store.onActivity((activity) => feed.record(activity));
   // Close the feed first: the server waits for open connections when it closes.
   app.addHook("preClose", async () => feed.close());
@@ -29,12 +29,12 @@ export function addLiveRoutes(app: FastifyInstance, store: Store, keys: KeyGuard
       reply.hijack();
     },
   });
-  app.route<{ Body: SenderBody }>({
-    ...route(uiEndpoints.reportSender, {
+  app.route<{ Body: SdkClientBody }>({
+    ...route(uiEndpoints.reportStats, {
       tag,
       summary: "Receives the counts of an SDK client.",
-      body: senderBody,
+      body: sdkClientBody,
     }),
-    handler: (request, reply) => reportSender(senders, request, reply),
+    handler: (request, reply) => reportSdkClient(clients, request, reply),
   });
 }

@@ -1,4 +1,4 @@
-import type { LinkSigner } from "../shares/signed-links.ts";
+import type { LinkSigner } from "../http/signed-links.ts";
 import type { RunSearch, SearchSlice } from "./run-list.ts";
 import type { RunQuery } from "./run-query.ts";
 import type { TraceQuery } from "./trace.ts";

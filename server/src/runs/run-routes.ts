@@ -1,6 +1,6 @@
 import { readAttachment } from "./handlers/attachment-handlers.ts";
 import type { FileStore } from "./handlers/attachment-handlers.ts";
-import type { WithLinks } from "../shares/signed-links.ts";
+import type { WithLinks } from "../http/signed-links.ts";
 import type { RunStore } from "./run-store.ts";
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "millrace/model";

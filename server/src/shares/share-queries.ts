@@ -127,13 +127,6 @@ export const shareQueries = {
   deleteTrace: new Query(({ traceId, id }: Parameters<Trace>) =>
     builder.deleteFrom("trace_shares").where("trace_id", "=", traceId).where("id", "=", id),
   ),
-  findProject: new Query(({ id, tenantId }: Parameters<{ id: string; tenantId: string }>) =>
-    builder
-      .selectFrom("projects")
-      .select("id")
-      .where("id", "=", id)
-      .where("tenant_id", "=", tenantId),
-  ),
   findThread: new Query(({ projectId, threadJson }: Parameters<Thread>) =>
     builder
       .selectFrom("thread_shares")

@@ -1,3 +1,4 @@
+import { projectQueries } from "../projects/project-queries.ts";
 import type { Database, RowOf } from "../storage/query.ts";
 import { idOf } from "../storage/row-keys.ts";
 import { digestToken, openToken, tokenOwner } from "../storage/share-token.ts";
@@ -39,7 +40,7 @@ export class ShareReader implements ShareReads {
     { projectId, threadId }: SharedThread,
   ): Promise<ShareToken> {
     const threadJson = JSON.stringify(threadId);
-    const project = await this.#db.first(shareQueries.findProject, { id: projectId, tenantId });
+    const project = await this.#db.first(projectQueries.find, { id: projectId, tenantId });
     const row =
       project && (await this.#db.first(shareQueries.findThread, { projectId, threadJson }));
     return row === undefined

@@ -1,3 +1,4 @@
+import { projectQueries } from "../projects/project-queries.ts";
 import { randomUUID } from "node:crypto";
 import { RequestError } from "../model/errors.ts";
 import type { Database } from "../storage/query.ts";
@@ -66,7 +67,7 @@ export class ShareWriter implements ShareWrites {
   }
 
   async #ownsProject(tenantId: string, id: string): Promise<boolean> {
-    return (await this.#db.first(shareQueries.findProject, { id, tenantId })) !== undefined;
+    return (await this.#db.first(projectQueries.find, { id, tenantId })) !== undefined;
   }
 
   /** @throws RequestError 409: the token of a share can't be decrypted. */

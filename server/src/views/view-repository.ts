@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { RequestError } from "../model/errors.ts";
+import { projectQueries } from "../projects/project-queries.ts";
 import { createQueryBuilder, Query } from "../storage/query.ts";
 import type { Database, Parameters } from "../storage/query.ts";
 
@@ -87,10 +88,7 @@ interface StoredKey extends ViewKey {
   readonly tenantId: string;
 }
 
-const builder = createQueryBuilder<{
-  readonly views: ViewRow;
-  readonly projects: { readonly id: string; readonly tenant_id: string };
-}>();
+const builder = createQueryBuilder<{ readonly views: ViewRow }>();
 
 export const viewQueries = {
   find: new Query(({ tenantId, projectId, id }: Parameters<StoredKey>) =>
@@ -100,13 +98,6 @@ export const viewQueries = {
       .where("tenant_id", "=", tenantId)
       .where("project_id", "=", projectId)
       .where("id", "=", id),
-  ),
-  findProject: new Query(({ tenantId, projectId }: Parameters<Omit<StoredKey, "id">>) =>
-    builder
-      .selectFrom("projects")
-      .select("id")
-      .where("id", "=", projectId)
-      .where("tenant_id", "=", tenantId),
   ),
   list: new Query(
     ({ tenantId, projectId, limit, offset }: Parameters<Omit<StoredKey, "id"> & ViewPage>) =>
@@ -201,7 +192,7 @@ export class ViewRepository implements ViewReads, ViewWrites {
   }
 
   async #assertProject(tenantId: string, projectId: string): Promise<void> {
-    const project = await this.#db.first(viewQueries.findProject, { tenantId, projectId });
+    const project = await this.#db.first(projectQueries.find, { tenantId, id: projectId });
     if (project === undefined) {
       throw new RequestError(404, "Session not found");
     }

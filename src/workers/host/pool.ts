@@ -1,5 +1,5 @@
 import { Piscina } from "piscina";
-import type { SenderReport } from "../../model/records/sender-report.ts";
+import type { StatsReport } from "../../model/records/stats-report.ts";
 import type {
   FailureNotice,
   ShippingOptions,
@@ -36,7 +36,7 @@ export interface PoolOptions {
 /**
  * Each task type has its own function in the worker. Only the function for tapes returns a report.
  */
-type Pool = Piscina<ShipTask | SenderReport, ShipReport>;
+type Pool = Piscina<ShipTask | StatsReport, ShipReport>;
 
 /** Sends tapes in worker threads, or on this thread if no worker can run. */
 export interface TapeShipper {
@@ -157,7 +157,7 @@ export class WorkerPool implements TapeShipper {
    * Makes a worker report counts to the server. Skipped if no worker runs, to spare the main thread
    * the work.
    */
-  async report(report: SenderReport): Promise<void> {
+  async report(report: StatsReport): Promise<void> {
     const pool = this.#closed || !this.threaded ? undefined : this.#piscina;
     if (pool !== undefined && pool.threads.length > 0) {
       const sent = pool.run(report, { name: "report" });
@@ -200,7 +200,7 @@ export class WorkerPool implements TapeShipper {
   #start(): Pool {
     const { threads, shipping, env, stallMs } = this.#options;
     const heartbeat = { memory: this.#heartbeatMemory, intervalMs: toCheckIntervalMs(stallMs) };
-    const pool = new Piscina<ShipTask | SenderReport, ShipReport>({
+    const pool = new Piscina<ShipTask | StatsReport, ShipReport>({
       filename: findWorkerFile(),
       minThreads: threads,
       maxThreads: threads,

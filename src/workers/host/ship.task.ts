@@ -1,5 +1,5 @@
 import { parentPort, threadId, workerData } from "node:worker_threads";
-import type { SenderReport } from "../../model/records/sender-report.ts";
+import type { StatsReport } from "../../model/records/stats-report.ts";
 import type {
   FailureNotice,
   ShippingOptions,
@@ -31,4 +31,4 @@ export default function ship(task: ShipTask): Promise<ShipReport> {
 }
 
 /** The worker's second task: reports the client's counts to the server. */
-export const report = (counts: SenderReport): Promise<void> => shipper.report(counts);
+export const report = (counts: StatsReport): Promise<void> => shipper.report(counts);

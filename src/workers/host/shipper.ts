@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { setTimeout as timer } from "node:timers/promises";
 import { createDispatcher } from "../../transport/dispatcher.ts";
 import { retryPace } from "../../transport/retry.ts";
-import type { SenderReport } from "../../model/records/sender-report.ts";
+import type { StatsReport } from "../../model/records/stats-report.ts";
 import { defaultServerInfo } from "../../model/resources/server-info.ts";
 import { SharedTraffic } from "../../model/records/shared-traffic.ts";
 import type {
@@ -198,7 +198,7 @@ export class Shipper {
   }
 
   /** Sends the client's counts to the server, once. Rejects if there is no response. */
-  report(report: SenderReport): Promise<void> {
+  report(report: StatsReport): Promise<void> {
     return this.#http.report(report, this.#stop.signal);
   }
 

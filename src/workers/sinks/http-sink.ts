@@ -8,7 +8,7 @@ import { hasVersion, parseServerInfo } from "../../model/resources/server-info.t
 import type { SharedTraffic } from "../../model/records/shared-traffic.ts";
 import { totalAttachmentBytes, createStreamedBody } from "../json/attachment-parts.ts";
 import type { AttachmentInsert } from "../json/attachment-parts.ts";
-import type { SenderReport } from "../../model/records/sender-report.ts";
+import type { StatsReport } from "../../model/records/stats-report.ts";
 import { uiEndpoints } from "../../model/ui-endpoints.ts";
 import { isWebPage, classifyFailure, classifyBatch, parseJson } from "./classify-response.ts";
 import { compress } from "./compression.ts";
@@ -154,8 +154,8 @@ export class HttpSink implements Sink {
    *
    * @throws the reason why there is no response.
    */
-  async report(report: SenderReport, signal: AbortSignal): Promise<void> {
-    const { method, path } = uiEndpoints.reportSender;
+  async report(report: StatsReport, signal: AbortSignal): Promise<void> {
+    const { method, path } = uiEndpoints.reportStats;
     const body = Buffer.from(JSON.stringify(report));
     const headers = { "content-type": "application/json" };
     await this.#requester.request({ method, path, body, headers }, signal);

@@ -1,4 +1,4 @@
-import type { WithLinks } from "../../shares/signed-links.ts";
+import type { WithLinks } from "../../http/signed-links.ts";
 import type { DatasetStore } from "../dataset-store.ts";
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "millrace/model";

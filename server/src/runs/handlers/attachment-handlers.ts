@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../../model/errors.ts";
-import type { FileTarget, WithLinks } from "../../shares/signed-links.ts";
+import type { FileTarget, WithLinks } from "../../http/signed-links.ts";
 import type { Promised } from "../../storage/promised.ts";
 import type { RunReads } from "../run-query.ts";
 import { firstValue } from "../../http/query-string.ts";

@@ -1,4 +1,4 @@
-import type { WithLinks, SignedLinks } from "../../shares/signed-links.ts";
+import type { WithLinks, SignedLinks } from "../../http/signed-links.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../../model/errors.ts";
 import { readToken } from "../../storage/share-token.ts";

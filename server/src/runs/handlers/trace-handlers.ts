@@ -1,4 +1,4 @@
-import type { WithLinks } from "../../shares/signed-links.ts";
+import type { WithLinks } from "../../http/signed-links.ts";
 import type { RunStore } from "../run-store.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../../model/errors.ts";

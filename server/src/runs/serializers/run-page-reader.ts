@@ -6,7 +6,7 @@ import type { RunReaders } from "../run-store.ts";
 import type { TraceQuery } from "../trace.ts";
 import { toCursor } from "../run-cursor.ts";
 import type { FeedbackStats } from "../run-feedback.ts";
-import { createLink } from "../../shares/signed-links.ts";
+import { createLink } from "../../http/signed-links.ts";
 import { partsOf, toPageJson } from "./run-json.ts";
 import { createListView, toListItem } from "./run-list-json.ts";
 import { toTraceJson } from "./trace-json.ts";

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { SenderReports } from "../../src/delivery/sender-reports.ts";
+import { StatsReports } from "../../src/delivery/stats-reports.ts";
 import { resolveOptions } from "../../src/model/options/options.ts";
 import { Recording } from "../../src/delivery/recording.ts";
-import type { SenderReport } from "../../src/model/records/sender-report.ts";
+import type { StatsReport } from "../../src/model/records/stats-report.ts";
 import type { ClientStats } from "../../src/model/stats.ts";
 
 beforeEach(() => {
@@ -21,10 +21,10 @@ const noStats = (): ClientStats =>
     {},
   ).stats();
 
-function reporting(send = async (_report: SenderReport): Promise<void> => undefined) {
+function reporting(send = async (_report: StatsReport): Promise<void> => undefined) {
   let stats = noStats();
-  const sent: SenderReport[] = [];
-  const reports = new SenderReports({
+  const sent: StatsReport[] = [];
+  const reports = new StatsReports({
     projectName: "p",
     stats: () => stats,
     send: async (report) => {

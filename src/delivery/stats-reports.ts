@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { SenderReport } from "../model/records/sender-report.ts";
+import type { StatsReport } from "../model/records/stats-report.ts";
 import type { ClientStats } from "../model/stats.ts";
 import { version } from "../model/version.ts";
 
@@ -11,25 +11,25 @@ const firstMs = 500;
 /** Milliseconds between two reports, if a count has changed. */
 const pauseMs = 5_000;
 
-export interface SenderReportsOptions {
+export interface StatsReportsOptions {
   readonly projectName: string;
   readonly stats: () => ClientStats;
   /** Sends a report. Its outcome is ignored. */
-  readonly send: (report: SenderReport) => Promise<void>;
+  readonly send: (report: StatsReport) => Promise<void>;
 }
 
 /**
  * Reports the counts of this client to the server, for its UI: at most every five seconds, and only after changes. The timers
  * are unref'd. A failed report is not repeated: the next one has the newer counts.
  */
-export class SenderReports {
-  readonly #options: SenderReportsOptions;
+export class StatsReports {
+  readonly #options: StatsReportsOptions;
   readonly #id = randomUUID();
   #timer: NodeJS.Timeout | undefined;
   #lastSerialized = "";
   #ended = false;
 
-  constructor(options: SenderReportsOptions) {
+  constructor(options: StatsReportsOptions) {
     this.#options = options;
   }
 

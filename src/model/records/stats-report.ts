@@ -1,7 +1,7 @@
 /**
  * Counts of records, as in `stats()`, that a client reports to a server that shows them in its UI.
  */
-export interface SenderReport {
+export interface StatsReport {
   /** A random id, created for each client. */
   readonly id: string;
   /** Default project of its runs. */

@@ -2,12 +2,12 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { parseId } from "../http/query-string.ts";
-import type { Senders } from "./senders.ts";
+import type { SdkClients } from "./sdk-clients.ts";
 
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
 /** Body of `POST /ui/senders`. */
-export const senderBody = Type.Object({
+export const sdkClientBody = Type.Object({
   id: Type.String({ maxLength: 64 }),
   project: Type.String({ maxLength: 1_024 }),
   pid: Count,
@@ -20,17 +20,17 @@ export const senderBody = Type.Object({
   pending: Count,
 });
 
-export type SenderBody = Static<typeof senderBody>;
+export type SdkClientBody = Static<typeof sdkClientBody>;
 
 /** `POST /ui/senders`: stores the counts that an SDK client reports. */
-export async function reportSender(
-  senders: Senders,
-  { tenantId, body }: FastifyRequest<{ Body: SenderBody }>,
+export async function reportSdkClient(
+  clients: SdkClients,
+  { tenantId, body }: FastifyRequest<{ Body: SdkClientBody }>,
   reply: FastifyReply,
 ): Promise<unknown> {
   const id = parseId(body.id, "id");
   const { project, pid, version, accepted, delivered, rejected, dropped, spooled, pending } = body;
   const counts = { accepted, delivered, rejected, dropped, spooled, pending };
-  senders.report(tenantId, { id, project, pid, version, ...counts });
+  clients.report(tenantId, { id, project, pid, version, ...counts });
   return reply.code(202).send({});
 }
