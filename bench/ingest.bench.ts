@@ -65,7 +65,7 @@ publish({
   body: `${table(
     ["size", "runs", "runs/s", "client: CPU µs/run", "server: CPU µs/run", "kB/run on disk"],
     rows,
-  )}\n\nMedian (lowest–highest) of ${rounds} rounds, each with a new server and an empty data folder. Server and client (the SDK with its defaults) are separate processes on measurement machine; CPU is that of measurements threads of a process. The time ends when the last run is acknowledged; the server acknowledges a run once it is stored. Afterwards the server must count measurements runs, and in each round ${sampleCount} runs are read from it and compared with the recorded ones.`,
+  )}\n\nMedian (lowest–highest) of ${rounds} rounds, each with a new server and an empty data folder. Server and client (the SDK with its defaults) are separate processes on one machine; CPU is that of all threads of a process. The time ends when the last run is acknowledged; the server acknowledges a run once it is stored. Afterwards the server must count all runs, and in each round ${sampleCount} runs are read from it and compared with the recorded ones.`,
 });
 
 async function measure(size: WorkloadName): Promise<IngestMeasurement> {

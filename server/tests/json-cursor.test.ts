@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { JsonCursor, JsonError } from "../src/bodies/json-cursor.ts";
+import type { NameCache } from "../src/bodies/json-cursor.ts";
 import { decodeText } from "../src/bodies/json-text.ts";
 
 const accepts = (text: string): boolean => {
@@ -77,6 +78,22 @@ test("members are returned as the bytes of the text", () => {
 test("of two members with the same name the last one counts", () => {
   const members = new JsonCursor(Buffer.from('{"a":1,"a":2}')).readMembers();
   expect([...members].map(([name, raw]) => [name, raw.toString()])).toEqual([["a", "2"]]);
+});
+
+test("texts that share a cache of names have their own members", () => {
+  const name = fc.constantFrom("a", "ab", "b", "\\", "é", '"');
+  const objects = fc.array(fc.dictionary(name, fc.nat(9)), { maxLength: 8 });
+  fc.assert(
+    fc.property(objects, (list) => {
+      const names: NameCache = [];
+      for (const object of list) {
+        const text = Buffer.from(JSON.stringify(object));
+        const members = new JsonCursor(text, undefined, names).readMembers();
+        const found = [...members].map(([key, json]) => [key, Number(json.toString())]);
+        expect(Object.fromEntries(found)).toEqual(object);
+      }
+    }),
+  );
 });
 
 test("numbers and escapes stay as they were written", () => {

@@ -27,12 +27,19 @@ const closeBracket = 0x5d;
 type OnMember = (name: string, from: number, nameAt: number) => number;
 type OnItem = (from: number) => number;
 
-/** A member's name and the position of its text, quotes included. */
+/** A member's name and where its text is, quotes included. */
 interface CachedName {
+  readonly bytes: Buffer;
   readonly from: number;
   readonly length: number;
   readonly name: string;
 }
+
+/**
+ * The names of members by their index in an object. Objects of one list mostly have the same members in the same order,
+ * and comparing a name with the one before takes less time than decoding it. It refers to the texts that the names come from.
+ */
+export type NameCache = CachedName[];
 
 /** Number of members of an object whose names are cached. Further names are decoded each time. */
 const maxCachedNames = 64;
@@ -43,12 +50,13 @@ const maxCachedNames = 64;
  */
 export class JsonCursor {
   readonly #text: JsonText;
-  /** Names by their index in an object: objects of one list mostly have the same members in the same order. */
-  readonly #cachedNames: CachedName[] = [];
+  readonly #names: NameCache;
 
-  constructor(bytes: Buffer, depthMax: number = serverLimits.jsonDepth) {
+  /** @param names - a cache that several texts with similar objects share. */
+  constructor(bytes: Buffer, depthMax: number = serverLimits.jsonDepth, names: NameCache = []) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     this.#text = { bytes, view, depthMax };
+    this.#names = names;
   }
 
   /** Checks that the text is exactly one value. @throws JsonError it is not. */
@@ -153,7 +161,7 @@ export class JsonCursor {
 
   #nameAt(at: number, index: number): CachedName {
     const { bytes } = this.#text;
-    const cached = this.#cachedNames[index];
+    const cached = this.#names[index];
     if (cached !== undefined && matchesAt(bytes, cached, at)) {
       return cached;
     }
@@ -161,9 +169,10 @@ export class JsonCursor {
       fail(this.#text, at, "a name in quotes");
     }
     const end = skipString(this.#text, at);
-    const read = { from: at, length: end - at, name: decodeText(bytes.subarray(at, end)) };
+    const name = decodeText(bytes.subarray(at, end));
+    const read = { bytes, from: at, length: end - at, name };
     if (index < maxCachedNames) {
-      this.#cachedNames[index] = read;
+      this.#names[index] = read;
     }
     return read;
   }
@@ -172,9 +181,10 @@ export class JsonCursor {
 /**
  * Whether the text contains the cached name at a position. The name ends with a quote, so a longer name does not match.
  */
-function matchesAt(bytes: Buffer, { from, length }: CachedName, at: number): boolean {
+function matchesAt(bytes: Buffer, cached: CachedName, at: number): boolean {
+  const { bytes: cachedBytes, from, length } = cached;
   let index = 0;
-  while (index < length && bytes[from + index] === bytes[at + index]) {
+  while (index < length && cachedBytes[from + index] === bytes[at + index]) {
     index += 1;
   }
   return index === length;

@@ -1,4 +1,5 @@
 import type { FeedbackStats } from "../run-feedback.ts";
+import type { NameCache } from "../../bodies/json-cursor.ts";
 import { mergePayloads } from "../payload.ts";
 import { readMeasures } from "../run-measures.ts";
 import type { RunFile, RunPart, StoredRun } from "../run-row.ts";
@@ -27,6 +28,8 @@ export interface RunView {
   readonly feedbackStats?: FeedbackStats | undefined;
   /** Creates the URL of an attachment. Without it, attachments are not shown. */
   readonly link?: ((file: RunFile) => string) | undefined;
+  /** The names of the payloads' members, which are the same in most runs of a page. */
+  readonly names?: NameCache | undefined;
 }
 
 /**
@@ -74,12 +77,11 @@ export function toPageJson(
 }
 
 function addRun(builder: JsonBuilder, run: StoredRun, view: RunView): void {
-  let isFirst = true;
+  let start = "{";
   forEachMember(run, view, (name, json) => {
-    builder.add(isFirst ? "{" : ",");
-    builder.add(keyOf(name));
+    builder.add(start + keyOf(name));
     builder.addJson(json);
-    isFirst = false;
+    start = ",";
   });
   builder.add("}");
 }
@@ -121,7 +123,7 @@ export function membersOf(run: StoredRun, view: RunView = {}): Map<string, Buffe
  */
 function forEachMember(
   run: StoredRun,
-  { select, feedbackStats, link }: RunView,
+  { select, feedbackStats, link, names }: RunView,
   onMember: (name: string, json: Buffer | string) => void,
 ): void {
   const {
@@ -132,7 +134,7 @@ function forEachMember(
     isSelected,
     wanted,
   } = selectMembers(select);
-  const received = mergePayloads(run.bodies, wanted);
+  const received = mergePayloads(run.bodies, wanted, names);
   for (const [name, { toJson }] of fromRow) {
     // Prefer the name in the payload: the column may contain only its beginning, up to a NUL.
     const asWritten = name === "name" ? received.get(name) : undefined;

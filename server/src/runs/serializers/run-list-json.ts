@@ -1,3 +1,4 @@
+import type { NameCache } from "../../bodies/json-cursor.ts";
 import type { FeedbackStats } from "../run-feedback.ts";
 import type { RunPart, StoredRun } from "../run-row.ts";
 import { membersOf, partsOf } from "./run-json.ts";
@@ -26,12 +27,14 @@ export interface ListView {
   readonly needed: ReadonlySet<string>;
   /** The parts of a run that must be read. */
   readonly parts: ReadonlySet<RunPart>;
+  /** The names of the payloads' members, which are the same in most runs of a list. */
+  readonly names: NameCache;
 }
 
 /** Creates the view for a selection. If metadata is selected, `extra` is needed, which contains it. */
 export function createListView(select: ReadonlySet<string>): ListView {
   const needed = select.has("metadata") ? new Set([...select, "extra"]) : select;
-  return { select, needed, parts: partsOf(needed) };
+  return { select, needed, parts: partsOf(needed), names: [] };
 }
 
 /**
@@ -40,10 +43,10 @@ export function createListView(select: ReadonlySet<string>): ListView {
  */
 export function toListItem(
   run: StoredRun,
-  { select, needed }: ListView,
+  { select, needed, names }: ListView,
   feedbackStats: FeedbackStats | undefined,
 ): object {
-  const members = membersOf(run, { select: needed, feedbackStats });
+  const members = membersOf(run, { select: needed, feedbackStats, names });
   const item: Record<string, unknown> = { id: run.row.id };
   for (const name of select) {
     const json = members.get(name);

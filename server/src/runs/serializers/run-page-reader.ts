@@ -40,6 +40,7 @@ export class RunPageReader implements RunPageReads {
         : noStats;
     const view = {
       select,
+      names: [],
       link: (file: RunFile) => createLink(signer, { kind: "run", tenantId, ...file }),
     };
     return toPageJson(runs, {
