@@ -119,6 +119,7 @@ export default defineConfig({
     coverage: {
       provider: "v8",
       include: ["src/**/*.ts", "server/src/**/*.ts", "cli/src/**/*.ts"],
+      exclude: ["server/src/**/tests/**"],
       reporter: ["text-summary", "html", "json-summary"],
       reportsDirectory: "coverage",
     },

@@ -21,7 +21,7 @@ const sourceFiles = () =>
     encoding: "utf8",
   })
     .split("\n")
-    .filter((path) => /\.tsx?$/.test(path) && !path.endsWith("-module.ts"));
+    .filter((path) => /\.tsx?$/.test(path) && !/-module\.ts$|\/tests\//.test(path));
 
 /** All samples of one file, by kind. */
 const samplesIn = (path) => {

@@ -14,7 +14,7 @@ const cellsOf = (row: string): readonly string[] =>
 
 /** Paths of all test files, and their names without the folder: a row may name its second file that way. */
 async function testNames(): Promise<ReadonlySet<string>> {
-  const folders = ["tests", "server/tests", "cli/tests", "web/tests"];
+  const folders = ["tests", "server/src", "server/tests", "cli/tests", "web/tests"];
   const names = await Promise.all(
     folders.map(async (folder) => {
       const found = await readdir(join(repositoryRoot, folder), { recursive: true });

@@ -22,7 +22,7 @@ const languages: ReadonlySet<string> = new Set([
   "json", // parsed by this test
   "text", // output of a program, compared by this test, unless `unrun` gives a reason
   "sh", // doc-commands.test.ts
-  "filter", // server/tests/filter-docs.test.ts
+  "filter", // server/src/filter/tests/filter-docs.test.ts
 ]);
 
 const pages = await documentedPages();

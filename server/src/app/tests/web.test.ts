@@ -1,0 +1,142 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fastify from "fastify";
+import type { FastifyInstance } from "fastify";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { addWeb } from "../web-pages.ts";
+
+const html = "text/html,application/xhtml+xml,*/*;q=0.8";
+let folder: string;
+let app: FastifyInstance;
+
+const withApi = (webFolder: string): FastifyInstance => {
+  const server = fastify();
+  const sendNoPage = addWeb(server, webFolder);
+  server.setNotFoundHandler(
+    (request, reply) => sendNoPage(request, reply) || reply.code(404).send({ detail: "nothing" }),
+  );
+  server.get("/", async () => ({ name: "millrace" }));
+  server.get("/feedback/tokens/:token", async () => ({ id: "given" }));
+  server.get("/runs/:id", async () => ({ id: "a run" }));
+  return server;
+};
+
+const get = async (url: string, accept: string, server = app) =>
+  server.inject({ method: "GET", url, headers: { accept } });
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "millrace-web-"));
+  mkdirSync(join(folder, "assets"));
+  writeFileSync(join(folder, "index.html"), "<!doctype html><title>page</title>");
+  writeFileSync(join(folder, "assets", "index-abc.js"), "console.log(1)");
+  writeFileSync(join(folder, "secret.env"), "not a file of the page");
+  app = withApi(folder);
+});
+
+afterAll(async () => {
+  await app.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe("a browser", () => {
+  test.each([
+    "/",
+    "/?x=1",
+    "/o/tenant/projects/p/project?trace=1",
+    "/prompts",
+    "/prompts/greeting/0123abcd?organizationId=tenant",
+    "/hub/owner/greeting",
+    "/public/token/d",
+    "/public/token/r",
+    "/feedback/tokens/token",
+  ])("that opens %s gets the UI", async (url) => {
+    const { statusCode, headers, body } = await get(url, html);
+    expect({ statusCode, type: headers["content-type"] }).toEqual({
+      statusCode: 200,
+      type: "text/html; charset=utf-8",
+    });
+    expect(body).toContain("<title>page</title>");
+  });
+
+  test("may run files of this server only, and must not guess types", async () => {
+    const { headers } = await get("/", html);
+    expect(headers["content-security-policy"]).toContain("default-src 'self'");
+    expect(headers["content-security-policy"]).not.toContain("unsafe");
+    expect(headers).toMatchObject({
+      "x-content-type-options": "nosniff",
+      "x-frame-options": "DENY",
+      "referrer-policy": "no-referrer",
+      "cache-control": "no-cache",
+    });
+  });
+
+  test("caches files with a digest in their name, and revalidates the page by its etag", async () => {
+    const asset = await get("/assets/index-abc.js", "*/*");
+    expect(asset.headers["cache-control"]).toContain("immutable");
+    const { etag } = (await get("/", html)).headers;
+    const again = await app.inject({
+      url: "/",
+      headers: { accept: html, "if-none-match": String(etag) },
+    });
+    expect({ status: again.statusCode, body: again.body }).toEqual({ status: 304, body: "" });
+  });
+
+  test("that opens a URL of the API gets the response of the API", async () => {
+    expect((await get("/runs/5", html)).json()).toEqual({ id: "a run" });
+  });
+});
+
+test("a feedback link opens the form in a browser, unless it contains feedback", async () => {
+  const opened = await get("/feedback/tokens/token?from=mail", html);
+  expect(opened.headers["content-type"]).toContain("text/html");
+  const judged = await get("/feedback/tokens/token?from=mail&score=1", html);
+  expect(judged.json()).toEqual({ id: "given" });
+  expect((await get("/feedback/tokens/token", "*/*")).json()).toEqual({ id: "given" });
+});
+
+test("a client that does not accept HTML gets the API at every path", async () => {
+  expect((await get("/", "*/*")).json()).toEqual({ name: "millrace" });
+  expect((await get("/o/tenant/projects/p/project", "application/json")).statusCode).toBe(404);
+});
+
+test.each(["/secret.env", "/../web.test.ts", "/assets/..%2fsecret.env", "/assets/"])(
+  "%s is not a file of the UI",
+  async (url) => {
+    expect((await get(url, html)).statusCode).toBe(404);
+  },
+);
+
+test("an unknown path returns a page to browsers, and JSON to programs", async () => {
+  const opened = await get("/nowhere", html);
+  expect(opened.statusCode).toBe(404);
+  expect(opened.headers).toMatchObject({
+    "content-type": "text/html; charset=utf-8",
+    vary: "accept",
+  });
+  expect(opened.body).toContain("<title>page</title>");
+  const again = await app.inject({
+    url: "/nowhere",
+    headers: { accept: html, "if-none-match": String(opened.headers.etag) },
+  });
+  expect(again.statusCode).toBe(404);
+  for (const accept of ["*/*", "application/json"]) {
+    const asked = await get("/nowhere", accept);
+    expect([asked.statusCode, asked.json()]).toEqual([404, { detail: "nothing" }]);
+  }
+});
+
+test("a POST never returns the page", async () => {
+  const { statusCode, headers } = await app.inject({
+    method: "POST",
+    url: "/o/tenant",
+    headers: { accept: html },
+  });
+  expect([statusCode, headers["content-type"]]).toEqual([404, "application/json; charset=utf-8"]);
+});
+
+test("without a build of the UI the API responds, to browsers as well", async () => {
+  const alone = withApi(join(folder, "missing"));
+  expect((await get("/", html, alone)).json()).toEqual({ name: "millrace" });
+  await alone.close();
+});

@@ -1,0 +1,265 @@
+import { randomUUID } from "node:crypto";
+import * as fc from "fast-check";
+import { beforeAll, describe, expect, test } from "vitest";
+import { printFilter } from "../ast.ts";
+import { parseFilter } from "../parser.ts";
+import { toConditions } from "../../runs/sqlite/run-conditions.ts";
+import { anyFilter } from "../../../tests/support/any-filter.ts";
+import { exampleId, fillFixture } from "../../../tests/support/filter-corpus.ts";
+import { FilterFixture } from "../../../tests/support/filter-fixture.ts";
+import { matches } from "../../../tests/support/filter-oracle.ts";
+import type { EvaluatedRun } from "../../../tests/support/filter-oracle.ts";
+import { someMicros, wireRun } from "../../../tests/support/wire-runs.ts";
+
+describe("over a corpus of runs", () => {
+  let fixture: FilterFixture;
+  let corpus: readonly EvaluatedRun[];
+
+  beforeAll(() => {
+    fixture = new FilterFixture();
+    corpus = fillFixture(fixture);
+  });
+
+  const expected = (filter: string): string[] =>
+    corpus
+      .filter((judged) => matches(parseFilter(filter), judged))
+      .map(({ run }) => String(run["name"]))
+      .toSorted();
+
+  test.each<[string, readonly string[]]>([
+    ['eq(run_type, "llm")', ["chat", "chat 2", "pending"]],
+    ['and(eq(run_type, "llm"), gt(latency, "5s"))', ["chat 2"]],
+    ["and(gt(latency, 1), lt(latency, 5))", ["chat"]],
+    ['has(tags, "prod")', ["chat", "root"]],
+    ['not(has(tags, "prod"))', ["chat 2", "odd", "patched", "pending", "tool"]],
+    ['neq(tags, "prod")', ["chat 2", "odd", "patched", "pending", "tool"]],
+    ['and(eq(metadata_key, "user"), eq(metadata_value, "u1"))', ["chat"]],
+    ['and(eq(metadata_key, "user"), eq(metadata_value, "prod"))', []],
+    ['and(eq(metadata_key, "user"), neq(metadata_value, "u1"))', ["chat 2"]],
+    [
+      'and(eq(metadata_key, "user"), or(eq(metadata_value, "u1"), eq(metadata_value, "u2")))',
+      ["chat", "chat 2"],
+    ],
+    [
+      'and(eq(metadata_key, "user"), eq(metadata_value, "u1"), eq(metadata_key, "env"), eq(metadata_value, "prod"))',
+      ["chat"],
+    ],
+    ['not(eq(metadata_key, "user"))', ["odd", "patched", "pending", "root", "tool"]],
+    ['neq(metadata_key, "user")', ["odd", "patched", "pending", "root", "tool"]],
+    ['eq(metadata_key, "new")', ["patched"]],
+    ['eq(metadata_key, "old")', []],
+    ['has(tags, "replaced")', ["patched"]],
+    ['has(tags, "before")', []],
+    [`has(metadata, '{"env": "prod"}')`, ["chat"]],
+    [`has(metadata, '{"deep": {"list": [{"b": 2}, 1]}}')`, ["chat 2"]],
+    [`has(metadata, '{"deep": {"list": [3]}}')`, []],
+    ["has(metadata, '{}')", ["chat", "chat 2", "odd", "patched", "root"]],
+    ['exists(metadata, "deep.list")', ["chat 2"]],
+    ['eq(metadata_key, "deep.list.b")', ["chat 2"]],
+    ['and(eq(metadata_key, "score"), gte(metadata_value, 0.7))', ["chat"]],
+    ['and(eq(metadata_key, "score"), eq(metadata_value, "0.7"))', ["chat"]],
+    ['eq(metadata.user, "u1")', ["chat"]],
+    ['neq(metadata.user, "u1")', ["chat 2", "odd", "patched", "pending", "root", "tool"]],
+    [
+      'and(neq(metadata.deep.list.b, 2), neq(metadata.user, "u1"))',
+      ["odd", "patched", "pending", "root", "tool"],
+    ],
+    ['or(eq(metadata.user, "u1"), eq(metadata.user, "u2"))', ["chat", "chat 2"]],
+    ['and(eq(metadata.user, "u1"), eq(metadata.env, "prod"), eq(metadata_value, 0.7))', ["chat"]],
+    ['and(eq(metadata.user, "prod"), eq(metadata.env, "prod"))', []],
+    ["and(gt(metadata.score, 0.1), lt(metadata.score, 0.5))", ["chat 2"]],
+    ['in(metadata.score, [0.7, "0.2"])', ["chat", "chat 2"]],
+    ["gte(metadata.user, 0)", []],
+    ["eq(metadata.cached, true)", ["chat 2"]],
+    ["eq(metadata.deep.list, 1)", ["chat 2"]],
+    ["eq(metadata.deep.list.c, null)", ["chat 2"]],
+    ["exists(metadata.deep.list.c)", ["chat 2"]],
+    ['exists(metadata.deep, "list.c")', ["chat 2"]],
+    ["exists(metadata.new)", ["patched"]],
+    ["exists(metadata.old)", []],
+    [`has(metadata.deep, '{"list": [{"b": 2}, 1]}')`, ["chat 2"]],
+    [`has(metadata.deep.list, '{"b": 2}')`, ["chat 2"]],
+    [`has(metadata.user, '{}')`, []],
+    ["eq(inputs.a.b, 1)", ["odd"]],
+    ['like(inputs.messages.content, "%World")', ["chat"]],
+    ['search(outputs.text, "HI")', ["chat"]],
+    ["eq(outputs.zero, 0)", ["odd"]],
+    ["eq(metadata_value, true)", ["chat 2"]],
+    ['eq(metadata_value, "true")', ["chat 2"]],
+    ['in(name, ["chat", "tool"])', ["chat", "tool"]],
+    ["neq(error, null)", ["tool"]],
+    ["eq(error, true)", ["tool"]],
+    ['eq(error, "Timeout: no answer")', ["tool"]],
+    ['search(error, "timeout")', ["tool"]],
+    ['neq(error, "Timeout: no answer")', ["chat", "chat 2", "odd", "patched", "pending", "root"]],
+    ['eq(status, "pending")', ["odd", "patched", "pending"]],
+    ['in(status, ["error", "success"])', ["chat", "chat 2", "root", "tool"]],
+    ['gt(start_time, "2026-11-21T10:11:12.345680Z")', ["odd", "patched", "pending", "tool"]],
+    ["eq(end_time, null)", ["odd", "patched", "pending"]],
+    ["eq(is_root, true)", ["odd", "patched", "root"]],
+    ["neq(is_root, true)", ["chat", "chat 2", "pending", "tool"]],
+    ["eq(execution_order, 1)", ["odd", "patched", "root"]],
+    ["eq(parent_run_id, null)", ["odd", "patched", "root"]],
+    ["gt(total_tokens, 10)", ["chat"]],
+    ["eq(prompt_tokens, 7)", ["chat 2"]],
+    ["neq(first_token_time, null)", ["chat"]],
+    ['lt(first_token_time, "2026-11-21T10:11:13Z")', ["chat"]],
+    [`eq(reference_example_id, "${exampleId.toUpperCase()}")`, ["root"]],
+    ['eq(thread_id, "t-1")', ["chat 2", "root"]],
+    ['search("WORLD")', ["chat", "odd"]],
+    ['search(inputs, "world")', ["chat"]],
+    ['and(eq(input_key, "messages.content"), like(input_value, "%World%"))', ["chat"]],
+    ['and(eq(input_key, "messages.content"), like(input_value, "%world%"))', []],
+    ['like(name, "chat%")', ["chat", "chat 2"]],
+    ['like(name, "c_at _")', ["chat 2"]],
+    ['like(name, "%oo%")', ["root", "tool"]],
+    ['like(output_value, "%*[?]")', ["chat 2"]],
+    ['has(tags, "nul\\u0000inside")', ["odd"]],
+    ['has(tags, "nul")', []],
+    ['eq(metadata_value, "\\ud800")', ["odd"]],
+    ['eq(metadata_key, "lone\\udfff")', ["odd"]],
+    ['eq(metadata_value, "\\ufffd")', []],
+    [`has(metadata, '{"lone\\udfff": "\\ud800"}')`, ["odd"]],
+    ['eq(metadata_key, "quoted\\"key")', ["odd"]],
+    ['eq(input_value, "<b>&amp;</b>")', ["odd"]],
+    ['eq(output_value, "\'; DROP TABLE runs; --")', ["odd"]],
+    ['and(eq(feedback_key, "helpful"), gte(feedback_score, 0.5))', ["chat"]],
+    ['and(eq(feedback_key, "helpful"), lt(feedback_score, 0.5))', ["chat 2"]],
+    ['and(eq(feedback_key, "helpful"), eq(feedback_value, "good"))', []],
+    ['and(eq(feedback_key, "correct"), eq(feedback_value, "good"))', ["chat"]],
+    ["neq(feedback_score, null)", ["chat 2", "odd", "patched", "pending", "root", "tool"]],
+    ['like(feedback_comment, "%well%")', ["chat"]],
+  ])("%s", (filter, names) => {
+    expect(fixture.find(filter)).toEqual(names);
+    expect(expected(filter)).toEqual(names);
+  });
+
+  test("any filter finds the runs that the oracle selects", () => {
+    fc.assert(
+      fc.property(anyFilter().map(printFilter), (text) => {
+        expect(fixture.find(text)).toEqual(expected(text));
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  test("no text of a filter becomes part of the SQL", () => {
+    const attempts = [
+      "'; DROP TABLE runs; --",
+      '") OR 1=1 --',
+      "' OR '1'='1",
+      "?1",
+      "%s",
+      "$x",
+      "*/ x /*",
+    ];
+    const shapes = [
+      (text: string) => `eq(name, ${text})`,
+      (text: string) => `in(run_type, [${text}, "a"])`,
+      (text: string) => `has(tags, ${text})`,
+      (text: string) => `and(eq(metadata_key, ${text}), like(metadata_value, ${text}))`,
+      (text: string) => `exists(inputs, ${text})`,
+      (text: string) => `or(eq(outputs.sql, ${text}), exists(inputs.html, ${text}))`,
+      (text: string) => `has(metadata.deep, ${JSON.stringify(`{${text}: ${text}}`)})`,
+      (text: string) => `search(${text})`,
+      (text: string) => `and(eq(feedback_key, ${text}), eq(feedback_value, ${text}))`,
+      (text: string) => `has(metadata, ${JSON.stringify(`{${text}: ${text}}`)})`,
+    ];
+    for (const attempt of attempts.map((text) => JSON.stringify(text))) {
+      for (const shape of shapes) {
+        const filter = shape(attempt);
+        expect(fixture.find(filter)).toEqual(expected(filter));
+      }
+    }
+    expect(fixture.runs()).toHaveLength(corpus.length);
+    for (const path of ["--DROP", "runs.--DROP.0", "_DROP-"]) {
+      const { sql, values } = toConditions(fixture.tenantId, {
+        runFilters: [fixture.check(`eq(metadata.${path}, "x")`)],
+      });
+      expect(sql).not.toContain("DROP");
+      expect(values).toContain(path);
+      expect(fixture.find(`eq(metadata.${path}, "x")`)).toEqual([]);
+    }
+  });
+});
+
+test("a payload that SQLite can't parse does not fail the query for other runs", () => {
+  const fixture = new FilterFixture();
+  const deep = `${'{"a":'.repeat(1_500)}1${"}".repeat(1_500)}`;
+  const [odd, fine] = [wireRun({ name: "odd" }), wireRun({ name: "fine", tags: ["x"] })];
+  const text = JSON.stringify(odd).replace(/\}$/, `,"tags":["x"],"inputs":${deep}}`);
+  fixture.sendText(`{"post":[${text},${JSON.stringify(fine)}]}`);
+  expect(fixture.find('has(tags, "x")')).toEqual(["fine"]);
+  expect(fixture.find('search("x")')).toEqual(["fine"]);
+  expect(fixture.find('and(eq(input_key, "a"), not(gt(latency, 1)))')).toEqual([]);
+  expect(fixture.find('like(name, "%")')).toEqual(["fine", "odd"]);
+});
+
+test("members of the wrong type match nothing, and cause no error", () => {
+  const fixture = new FilterFixture();
+  const odd = { tags: "x", extra: 5, inputs: ["a"], outputs: "b", error: { code: 1 }, events: {} };
+  fixture.send({
+    post: [wireRun({ name: "odd", ...odd }), wireRun({ name: "half", extra: { metadata: [] } })],
+  });
+  for (const filter of [
+    'has(tags, "x")',
+    'eq(metadata_key, "a")',
+    "has(metadata, '{}')",
+    'exists(inputs, "a")',
+    'search(outputs, "b")',
+    "gt(total_tokens, 0)",
+    "neq(first_token_time, null)",
+    'eq(thread_id, "a")',
+  ]) {
+    expect(fixture.find(filter)).toEqual([]);
+  }
+  expect(fixture.find('search(error, "code")')).toEqual(["odd"]);
+});
+
+test("the root filter and the tree filter apply to the trace, within the tenant", async () => {
+  const fixture = new FilterFixture();
+  const root = wireRun({ name: "root", tags: ["a"], micros: someMicros });
+  const child = wireRun({ name: "child", parent: root, run_type: "llm", micros: someMicros + 1 });
+  const other = wireRun({ name: "other", micros: someMicros + 2 });
+  fixture.send({ post: [root, child, other] });
+  const { id: stranger } = await fixture.writers.tenants.create({ handle: "b", displayName: "b" });
+  const foreign = wireRun({ name: "foreign", parent: other, tags: ["secret"], run_type: "llm" });
+  fixture.send({ post: [foreign] }, stranger);
+  const at = (name: "rootFilter" | "treeFilter", filter: string): string[] =>
+    fixture.query({ [name]: fixture.check(filter) });
+  expect(at("rootFilter", 'has(tags, "a")')).toEqual(["child", "root"]);
+  expect(at("rootFilter", 'eq(run_type, "llm")')).toEqual([]);
+  expect(at("treeFilter", 'eq(run_type, "llm")')).toEqual(["child", "root"]);
+  expect(at("treeFilter", 'has(tags, "secret")')).toEqual([]);
+  expect(
+    fixture.query({
+      runFilters: [fixture.check("eq(is_root, false)"), fixture.check('eq(name, "child")')],
+      rootFilter: fixture.check('has(tags, "a")'),
+    }),
+  ).toEqual(["child"]);
+});
+
+test("statistics cover the runs that match the filters", () => {
+  const fixture = new FilterFixture();
+  fixture.send({
+    post: [wireRun({ tags: ["a"], error: "x" }), wireRun({ tags: ["a"] }), wireRun()],
+  });
+  const filter = { runFilters: [fixture.check('has(tags, "a")')] };
+  expect(fixture.readers.runs.statistics(fixture.tenantId, filter)).toMatchObject({
+    runCount: 2,
+    errorCount: 1,
+  });
+});
+
+test("payloads are found by their key, and start times by their index", () => {
+  const fixture = new FilterFixture();
+  const plan = fixture.explain(
+    'and(has(tags, "a"), eq(metadata_key, "b"), gt(start_time, "2026-01-01"))',
+    {
+      projectIds: [randomUUID()],
+    },
+  );
+  expect(plan).toContain("SEARCH p USING INDEX sqlite_autoindex_payloads_1 (trace_id=? AND id=?)");
+  expect(plan).toMatch(/SEARCH r USING INDEX runs_by_start \(project_id=\? AND start_us>\?/);
+  expect(plan).not.toMatch(/SCAN (?:r|p)\b/);
+});

@@ -1,0 +1,191 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { parseBatch, decodeBatch, walkBatch } from "../parse-batch.ts";
+import { limit } from "../walk-layout.ts";
+import { usageSources } from "../../usage-sources.ts";
+import { expectAsParsed } from "../../../../tests/support/batch-oracle.ts";
+import { someMicros, wireRun } from "../../../../tests/support/wire-runs.ts";
+
+const root = wireRun({ id: "01a20177-2565-737a-8327-bc822f53273d" });
+
+/** The members of a run that the SDK sends. */
+const usual = (over: Readonly<Record<string, unknown>> = {}) => ({
+  ...wireRun({ parent: root, micros: someMicros + 1_000 }),
+  start_time: "2026-11-21T10:11:12.346678Z",
+  end_time: "2026-11-21T10:11:13.000001Z",
+  session_name: "a project",
+  inputs: { messages: [{ role: "user", content: 'say "hi"\n\\ 日本語 😀' }], none: null },
+  outputs: { text: "grüße", list: [1, -0.5e3, true, false, [], {}] },
+  extra: { metadata: { release: "1", list: ["a", ["b"]] }, runtime: { sdk: "test" } },
+  ...over,
+});
+
+const bodyOf = (post: readonly unknown[], patch?: readonly unknown[]): string =>
+  JSON.stringify({ post, patch });
+
+/** The measures of the only run of a body. */
+const measuresOf = (body: string): unknown =>
+  decodeBatch([Buffer.from(body)]).batch.records[0]?.measures;
+
+/** Whether the WebAssembly module indexes a body. */
+const isWalked = (body: string): boolean => walkBatch([Buffer.from(body)]) !== undefined;
+
+describe("a post", () => {
+  test.each<[string, unknown]>([
+    ["of a child", usual()],
+    ["of a root", { ...root, inputs: {} }],
+    ["without anything to keep", root],
+    ["without name, type, project and times", { ...root, name: null, run_type: undefined }],
+    ["with an error", usual({ error: "it broke" })],
+    ["with an error that says nothing", usual({ error: "" })],
+    ["with an error that is null", usual({ error: null })],
+    ["with tags and events", usual({ tags: ["a", "b"], events: [{ name: "new_token" }] })],
+    ["with members that nobody foresaw", usual({ one: 1, two: 2 })],
+    ["with a name that is no ASCII", usual({ name: "grüße 日本語", session_name: "ä" })],
+    ["that is not ended", usual({ end_time: null })],
+    ["of a leap day", usual({ start_time: "2028-02-29T23:59:59.999999Z" })],
+    ["of a time long ahead", usual({ end_time: "2254-12-31T23:59:59.999999Z" })],
+    ["with nulls in place of ids", usual({ session_id: null, reference_example_id: null })],
+  ])("%s is accepted", (_title, run) => {
+    const body = bodyOf([run, run]);
+    expectAsParsed(body);
+    expect(parseBatch(Buffer.from(body)).batch.records).toHaveLength(2);
+  });
+
+  test.each(usageSources)(
+    "that reports usage in $root at $steps is counted",
+    ({ root: at, steps, names }) => {
+      const numbers = Object.fromEntries(
+        Object.values(names).map((name, index) => [name, index + 1]),
+      );
+      const value = steps
+        .toReversed()
+        .reduce<unknown>(
+          (inner, step) => (typeof step === "number" ? [inner] : { [step]: inner }),
+          numbers,
+        );
+      const run = at === "outputs" ? { outputs: value } : { extra: { metadata: value } };
+      const body = bodyOf([usual(run)]);
+      expectAsParsed(body);
+      expect(measuresOf(body)).toMatchObject(
+        Object.fromEntries(Object.keys(names).map((name, index) => [name, index + 1])),
+      );
+    },
+  );
+
+  test("that reports usage in an escaped member is counted if the payload contains the marker somewhere", () => {
+    const members = `"a":"_metadata","usage\\u005fmetadata":{"input_tokens":3}`;
+    const body = bodyOf([usual({ outputs: 1 })]).replace('"outputs":1', `"outputs":{${members}}`);
+    expectAsParsed(body);
+    expect(measuresOf(body)).toMatchObject({ prompt_tokens: 3 });
+  });
+
+  test("that reports usage among more members than the module can handle is counted", () => {
+    const wide = Object.fromEntries(
+      Array.from({ length: limit.members }, (_, at) => [`m${at}`, 1]),
+    );
+    const body = bodyOf([usual({ outputs: { ...wide, usage_metadata: { input_tokens: 3 } } })]);
+    expectAsParsed(body);
+    expect(measuresOf(body)).toMatchObject({ prompt_tokens: 3 });
+  });
+
+  test("has its own tags, even if another run has the same metadata", () => {
+    const lists = [undefined, ["a"], ["b"], ["a"], [], undefined];
+    const body = bodyOf(lists.map((tags) => usual({ tags })));
+    expectAsParsed(body);
+    const { records } = decodeBatch([Buffer.from(body)]).batch;
+    expect(records.map(({ facets }) => facets.includes("ta"))).toEqual([
+      false,
+      true,
+      false,
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  test("that streams has the time of its first token", () => {
+    const events = [{ name: "start" }, { name: "new_token", time: "2026-11-21T10:11:12.5Z" }];
+    expectAsParsed(bodyOf([usual({ events }), usual({ events: [] }), usual({ events: null })]));
+  });
+});
+
+const bad = "01A20177-2565-737a-8327-bc822f53273d";
+
+describe("a run of a rare form is parsed in its position", () => {
+  test.each<[string, unknown]>([
+    ["an escaped name", `"name":"\\u0061"`],
+    ["an escaped type", `"run_type":"l\\u006cm"`],
+    ["an escaped member", `"in\\u0070uts":1`],
+    ["a member twice", `"inputs":1,"inputs":2`],
+    ["an unforeseen member twice", `"one":1,"one":2`],
+    ["many unforeseen members", Array.from({ length: 9 }, (_, at) => `"m${at}":1`).join(",")],
+    ["a name twice", `"name":"a","name":"b"`],
+    ["a name that is a number", `"name":5`],
+    ["a type that is a list", `"run_type":["llm"]`],
+    ["a project's id", `"session_id":"${randomUUID()}"`],
+    ["a reference", `"reference_example_id":"${randomUUID()}"`],
+    ["a start in milliseconds", `"start_time":1763719872345`],
+    ["a start without a zone", `"start_time":"2026-11-21T10:11:12"`],
+    ["a day that does not exist", `"end_time":"2026-02-30T10:11:12.345678Z"`],
+    ["an end long ahead", `"end_time":"9999-12-31T23:59:59.999999Z"`],
+    ["an end before 1970", `"end_time":"1969-12-31T23:59:59.999999Z"`],
+    ["members that are not side by side", `"inputs":1,"run_type":"llm","outputs":2`],
+  ])("with %s", (_title, members) => {
+    const text = JSON.stringify({ ...root, name: undefined, run_type: undefined, ids: 1 }).replace(
+      `"ids":1`,
+      String(members),
+    );
+    const body = `{"post":[${JSON.stringify(usual())},${text},${JSON.stringify(usual())}]}`;
+    expectAsParsed(body);
+  });
+
+  test.each<[string, Readonly<Record<string, unknown>>]>([
+    ["id", { id: bad }],
+    ["trace_id", { trace_id: bad }],
+    ["parent_run_id", { parent_run_id: bad }],
+    ["a parent that is no other's", { parent_run_id: randomUUID() }],
+    ["no parent", { parent_run_id: null }],
+    ["no trace", { trace_id: undefined }],
+    ["no dotted order", { dotted_order: undefined }],
+    ["another trace", { trace_id: randomUUID() }],
+    ["a dotted order that is cut", { dotted_order: root.dotted_order.slice(1) }],
+    ["a dotted order that is another's", { dotted_order: root.dotted_order }],
+    ["a parent above a root", { ...root, parent_run_id: randomUUID() }],
+    ["a dotted order without dots", { dotted_order: usual().dotted_order.replace(".", "_") }],
+    ["ids that are numbers", { id: 5, trace_id: 6 }],
+  ])("with %s", (_title, over) => {
+    const body = bodyOf([usual(), usual(over), usual()], [usual(over)]);
+    expectAsParsed(body);
+  });
+
+  test("and so is each later post of the same run", () => {
+    const [first, second] = [usual(), usual()];
+    const unplaced = { ...first, session_id: randomUUID() };
+    expectAsParsed(bodyOf([first, unplaced, first, second, first], [first, second]));
+  });
+});
+
+test("bytes that are not UTF-8 are rejected", () => {
+  const body = Buffer.from(bodyOf([usual({ name: "é" })]));
+  body[body.indexOf("é") + 1] = 0x28;
+  expectAsParsed(body);
+});
+
+test("a body with more runs, members or bytes than the module can handle is still accepted", () => {
+  const many = Array.from({ length: limit.runs + 1 }, () => usual({ inputs: {}, outputs: {} }));
+  expect(isWalked(bodyOf(many))).toBe(false);
+  expectAsParsed(bodyOf(many));
+  const wide = Object.fromEntries(Array.from({ length: limit.members }, (_, at) => [`m${at}`, 1]));
+  expect(isWalked(bodyOf([usual(wide)]))).toBe(false);
+  expectAsParsed(bodyOf([usual(wide)]));
+  const large = bodyOf([usual({ inputs: { text: "a".repeat(5_000_000) } })]);
+  expect(isWalked(large)).toBe(false);
+  expectAsParsed(large);
+});
+
+test("a short body after a long one is not read beyond its end", () => {
+  decodeBatch([Buffer.from(bodyOf([usual({ inputs: "1".repeat(4_000) })]))]);
+  expectAsParsed('{"post":[{"a":1');
+  expectAsParsed("{");
+});

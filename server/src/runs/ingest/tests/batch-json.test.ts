@@ -1,0 +1,85 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { parseBatch, decodeBatch } from "../parse-batch.ts";
+import { expectAsParsed } from "../../../../tests/support/batch-oracle.ts";
+import { batchText, mutatedBatch } from "../../../../tests/support/batch-texts.ts";
+
+const oddBodies: readonly string[] = [
+  "",
+  " ",
+  "{}",
+  " { } ",
+  "[]",
+  "null",
+  "5",
+  "{",
+  '{"post"}',
+  '{"post":}',
+  '{"post":[}',
+  '{"post":[],}',
+  '{"post":[]}x',
+  '{"post":[]} ',
+  '{"post":[],"patch":null}',
+  '{"post":7}',
+  '{"post":{}}',
+  '{"post":"[]"}',
+  '{"post":[1,"a",null,[],{}]}',
+  '{"patch":[1,{},[]],"post":[{}]}',
+  '{"p\\u006fst":[{}]}',
+  '{"post":[{}],"post":[]}',
+  '{"post":[],"post":[{}]}',
+  '{"post":null,"post":[{}]}',
+  '{"post":[{}],"post":null}',
+  '{"post":[{}],"post":5}',
+  '{"post":[{"a":01}]}',
+  '{"post":[{"a":-}]}',
+  '{"post":[{"a":1.}]}',
+  '{"post":[{"a":1e}]}',
+  '{"post":[{"a":+1}]}',
+  '{"post":[{"a":1E+5,"b":-0,"c":0.5e-7}]}',
+  '{"post":[{"a":tru}]}',
+  '{"post":[{"a":nul}]}',
+  '{"post":[{"a":fals3}]}',
+  '{"post":[{"a":nullx}]}',
+  '{"post":[{"a":"\\x"}]}',
+  '{"post":[{"a":"\\u12g4"}]}',
+  '{"post":[{"a":"\n"}]}',
+  '{"post":[{"a":"\0"}]}',
+  '{"post":[{"a":"}]}',
+  '{"post":[{"":1," ":2}]}',
+  '{"other":{"deep":[[[{}]]]},"post":[{}]}',
+  '{"post":[{"__proto__":{},"constructor":1}]}',
+  '{"post":[{}{}]}',
+  '{"post":[{},]}',
+  '{"post":[,{}]}',
+  "\ufeff{}",
+  `{"post":[${"[".repeat(9_998)}${"]".repeat(9_998)}]}`,
+  `{"post":[${"[".repeat(9_999)}${"]".repeat(9_999)}]}`,
+  `{"post":[${"[".repeat(10_000)}${"]".repeat(10_000)}]}`,
+  `{"post":[{"a":${"[".repeat(10_000)}${"]".repeat(10_000)}}]}`,
+  `{"a":${'{"a":'.repeat(10_001)}1${"}".repeat(10_001)}}`,
+  `{"post":[${"{},".repeat(2_100)}{}]}`,
+  `{"post":[${"0,".repeat(10_000)}0]}`,
+  `{"post":[${"0,".repeat(9_999)}0],"patch":[0]}`,
+];
+
+test.each(oddBodies.map((body) => [body.slice(0, 60), body]))(
+  "%j is understood as JSON.parse does",
+  (_title, body) => {
+    expectAsParsed(body);
+  },
+);
+
+test("any batch is understood as JSON.parse does", () => {
+  fc.assert(fc.property(batchText, expectAsParsed), { numRuns: 500 });
+});
+
+test("a batch with bytes replaced, cut or doubled is understood as JSON.parse does", () => {
+  fc.assert(fc.property(mutatedBatch, expectAsParsed), { numRuns: 1_000 });
+});
+
+test("the values of a run may be nested as deeply as JSON may be", () => {
+  const body = Buffer.from(`{"post":[{"a":${"[".repeat(9_999)}${"]".repeat(9_999)}}]}`);
+  const reasons = [parseBatch(body), decodeBatch([body])].map(({ rejected }) => rejected);
+  expect(reasons.flat().map(({ reason }) => reason)).toEqual(["id is missing", "id is missing"]);
+});

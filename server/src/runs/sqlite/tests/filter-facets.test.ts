@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { checkFilter } from "../../../filter/checker.ts";
+import { runFields } from "../../../filter/fields.ts";
+import { requiredFacets } from "../index-lookups/required-facets.ts";
+
+const facetsOf = (filter: string) => requiredFacets(checkFilter(filter, runFields));
+
+test.each([
+  ['eq(metadata.k, "v")', 'and(eq(metadata_key, "k"), eq(metadata_value, "v"))'],
+  [
+    'and(eq(metadata.k, "v"), gt(latency, 1))',
+    'and(eq(metadata_key, "k"), eq(metadata_value, "v"))',
+  ],
+  ["exists(metadata.k)", 'eq(metadata_key, "k")'],
+])("%s queries the same facets as %s", (path, pair) => {
+  expect(facetsOf(path)).toEqual(facetsOf(pair));
+  expect(facetsOf(path)).not.toEqual([]);
+});
+
+test.each<[string, readonly (readonly string[])[]]>([
+  ['in(metadata.k, ["v", "w"])', [["kk"]]],
+  ["gt(metadata.k, 1)", [["kk"]]],
+  [`has(metadata.k, '{"a": "b"}')`, [["kk"]]],
+  ['or(eq(metadata.k, "v"), eq(metadata.l, 1))', [["kk", "kl"]]],
+  ['neq(metadata.k, "v")', []],
+  ['not(eq(metadata.k, "v"))', []],
+  ['or(eq(metadata.k, "v"), neq(metadata.l, 1))', []],
+  ['eq(metadata.k.l, "v")', []],
+  ['eq(inputs.k, "v")', []],
+])("the facets that %s queries", (filter, facets) => {
+  expect(facetsOf(filter)).toEqual(facets);
+});

@@ -1,0 +1,119 @@
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { hubTenants } from "../../../tests/support/hub-tenants.ts";
+import { call, runServer } from "../../../tests/support/running-server.ts";
+import type { CallResult } from "../../../tests/support/running-server.ts";
+import { someMicros, wireRun } from "../../../tests/support/wire-runs.ts";
+
+const at = (offset: number): string =>
+  new Date(Date.parse("2026-11-21T10:11:12Z") + offset).toISOString().replace("Z", "000Z");
+
+/** Ids in a fixed order, because pages are ordered by id. */
+const idAt = (place: number): string =>
+  `00000000-0000-4000-8000-${String(place).padStart(12, "0")}`;
+
+const namesOf = ({ json }: CallResult): string[] =>
+  (json["name"] as unknown as number[]).map(
+    (place) => (json["names"] as unknown as string[])[place] ?? "",
+  );
+
+function family() {
+  const root = wireRun({ id: idAt(1), name: "root", start_time: at(0), end_time: at(90) });
+  const usage = { usage_metadata: { input_tokens: 3, output_tokens: 4, total_tokens: 7 } };
+  const child = wireRun({
+    id: idAt(2),
+    parent: root,
+    micros: someMicros + 1,
+    name: "child",
+    run_type: "llm",
+    start_time: at(10),
+    end_time: at(40),
+    outputs: usage,
+    error: "boom",
+  });
+  const open = wireRun({ id: idAt(3), parent: child, name: "child", start_time: at(20) });
+  return { root, child, open };
+}
+
+test("a trace is returned as columns: positions, distinct names, times relative to the first start", async () => {
+  const server = await runServer();
+  const { root, child, open } = family();
+  await call(server, "POST /runs/batch", { body: { post: [root, child, open] } });
+  const { json, status } = await call(server, `GET /ui/traces/${root.id}`);
+  expect(status).toBe(200);
+  expect(json).toMatchObject({
+    count: 3,
+    next: null,
+    ids: root.id + child.id + open.id,
+    parents: [-1, 0, 1],
+    far: "",
+    names: ["root", "child"],
+    name: [0, 1, 1],
+    types: ["chain", "llm"],
+    type: [0, 1, 0],
+    start: [0, 10_000, 20_000],
+    end: [90_000, 40_000, null],
+    errors: [1],
+    tokens: { 1: 7 },
+  });
+});
+
+test("a trace is returned in pages, with parents on other pages named by their id", async () => {
+  const server = await runServer();
+  const { root, child, open } = family();
+  await call(server, "POST /runs/batch", { body: { post: [root, child, open] } });
+  const first = await call(server, `GET /ui/traces/${root.id}?limit=2`);
+  expect(namesOf(first)).toEqual(["root", "child"]);
+  expect(first.json["next"]).toBe(child.id);
+  const second = await call(server, `GET /ui/traces/${root.id}?limit=2&after=${child.id}`);
+  expect(second.json).toMatchObject({ count: 1, next: null, parents: [1], far: child.id });
+});
+
+test("with the mark of an earlier response only new and changed runs are returned", async () => {
+  const server = await runServer();
+  const { root, child, open } = family();
+  await call(server, "POST /runs/batch", { body: { post: [root, child, open] } });
+  const { json } = await call(server, `GET /ui/traces/${root.id}`);
+  const since = `GET /ui/traces/${root.id}?since=${Number(json["mark"])}`;
+  expect((await call(server, since)).json).toMatchObject({ count: 0, ids: "" });
+  const { id, trace_id, dotted_order, parent_run_id } = open as Record<string, unknown>;
+  const patch = { id, trace_id, dotted_order, parent_run_id, end_time: at(30) };
+  const late = wireRun({ id: idAt(4), parent: root, name: "late", start_time: at(50) });
+  const elsewhere = wireRun({ name: "elsewhere" });
+  await call(server, "POST /runs/batch", { body: { post: [late, elsewhere], patch: [patch] } });
+  const changed = await call(server, since);
+  expect(namesOf(changed)).toEqual(["child", "late"]);
+  expect(changed.json["end"]).toEqual([10_000, null]);
+});
+
+test("another tenant's runs are in no trace, whatever trace they name", async () => {
+  const { me, you, server } = await hubTenants();
+  const root = wireRun({ id: idAt(1), name: "root", start_time: at(0) });
+  const guest = wireRun({ id: idAt(2), parent: root, name: "guest", start_time: at(1) });
+  await me("POST /runs/batch", { post: [root] });
+  await you("POST /runs/batch", { post: [guest] });
+  expect(namesOf(await me(`GET /ui/traces/${root.id}`))).toEqual(["root"]);
+  expect((await you(`GET /ui/trace-runs/${root.id}`)).status).toBe(404);
+  expect((await call(server, `GET /ui/traces/${root.id}`)).status).toBe(401);
+});
+
+test("a run of a trace is returned without the ids of its descendants", async () => {
+  const server = await runServer();
+  const { root, child } = family();
+  await call(server, "POST /runs/batch", { body: { post: [root, child] } });
+  const { json } = await call(server, `GET /ui/trace-runs/${root.id}`);
+  expect(json).toMatchObject({ id: root.id, name: "root", child_run_ids: null });
+  expect((await call(server, `GET /ui/trace-runs/${randomUUID()}`)).status).toBe(404);
+});
+
+test("malformed ids, marks and limits are rejected", async () => {
+  const server = await runServer();
+  for (const path of [
+    "/no-id",
+    `/${idAt(1)}?after=x`,
+    `/${idAt(1)}?since=-1`,
+    `/${idAt(1)}?limit=10001`,
+  ]) {
+    expect((await call(server, `GET /ui/traces${path}`)).status).toBe(422);
+  }
+});

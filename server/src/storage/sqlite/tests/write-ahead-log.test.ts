@@ -1,0 +1,92 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { openSecondWriter, openWriter } from "../../../store/schema.ts";
+import { databaseFile } from "../open-database.ts";
+import { openDatabase } from "../connection.ts";
+import { catchUp, checkpointAndTruncate, writeBack } from "../write-ahead-log.ts";
+import { temporaryFolder } from "../../../../tests/support/running-server.ts";
+
+describe("the log is checkpointed", () => {
+  test.each([
+    ["once if the log is still short", [4_095], 1],
+    [
+      "repeatedly while many pages are added during each checkpoint",
+      [5_000, 7_000, 7_600, 7_700, 9_999],
+      4,
+    ],
+    ["until the log was reused from its beginning", [9_000, 100, 9_999], 2],
+    ["at most five times", [5_000, 7_000, 9_000, 11_000, 13_000, 15_000], 5],
+  ])("%s", (_title, pages, count) => {
+    let turn = 0;
+    const write = () => ({ pages: pages[(turn += 1) - 1] ?? 0, isComplete: false });
+    expect(catchUp(write).pages).toBe(pages[count - 1]);
+    expect(turn).toBe(count);
+  });
+
+  test("only until all of it is in the database, however long the log is, because the next commit reuses it", () => {
+    let turn = 0;
+    const write = () => ({ pages: 5_000 + 1_000 * turn, isComplete: (turn += 1) === 2 });
+    expect(catchUp(write).pages).toBe(6_000);
+    expect(turn).toBe(2);
+  });
+
+  test("and the checkpoint returns whether pages are left", async () => {
+    const file = join(await temporaryFolder(), databaseFile);
+    const db = openWriter(file);
+    const reader = openDatabase(file);
+    const insert = db.prepare("INSERT INTO settings VALUES (?, 'x')");
+    insert.run(["one"]);
+    reader.exec("BEGIN");
+    reader.prepare("SELECT count(*) FROM settings").raw().all();
+    insert.run(["two"]);
+    expect(writeBack(db).isComplete).toBe(false);
+    reader.exec("COMMIT");
+    const { pages, isComplete } = writeBack(db);
+    expect([pages > 0, isComplete]).toEqual([true, true]);
+    reader.close();
+    db.close();
+  });
+
+  test("never by a connection of a command that runs next to the server", async () => {
+    const file = join(await temporaryFolder(), databaseFile);
+    const db = openWriter(file);
+    const second = openSecondWriter(file);
+    expect(second.prepare("PRAGMA wal_autocheckpoint").raw().all()).toEqual([[0]]);
+    second.close();
+    db.close();
+  });
+});
+
+describe("a log that is moved into the database", () => {
+  const insert = "INSERT INTO settings VALUES (?, 'x')";
+
+  test("is empty, and all of it is in the database", async () => {
+    const file = join(await temporaryFolder(), databaseFile);
+    const db = openWriter(file);
+    db.prepare(insert).run(["one"]);
+    checkpointAndTruncate(db);
+    expect(statSync(`${file}-wal`).size).toBe(0);
+    db.close();
+  });
+
+  test("waits at most a second for another reader, and loses nothing", async () => {
+    const file = join(await temporaryFolder(), databaseFile);
+    const db = openWriter(file);
+    const reader = openDatabase(file);
+    const count = (): unknown =>
+      reader.prepare("SELECT count(*) FROM settings WHERE value = 'x'").raw().all().flat()[0];
+    db.prepare(insert).run(["one"]);
+    reader.exec("BEGIN");
+    expect(count()).toBe(1);
+    db.prepare(insert).run(["two"]);
+    checkpointAndTruncate(db);
+    expect(db.prepare("PRAGMA busy_timeout").raw().all().flat()).toEqual([1_000]);
+    expect(statSync(`${file}-wal`).size).toBeGreaterThan(0);
+    db.close();
+    expect(count()).toBe(1);
+    reader.exec("COMMIT");
+    expect(count()).toBe(2);
+    reader.close();
+  });
+});
