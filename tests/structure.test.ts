@@ -9,6 +9,8 @@ const packages = ["src", "server/src", "cli/src", "web/src"] as const;
 const maxFiles = 25;
 /** File names that do not describe their content. */
 const vagueNames = /^(?:utils?|helpers?|common|misc|types)\.tsx?$/;
+/** The features of the UI that other features may import. */
+const sharedFeatures = ["projects", "runs", "trace", "datasets"];
 /** Matches `import` and `export … from`, including types, and `import()`. */
 const specifiers = /\b(?:from|import)\s*\(?\s*"(\.{1,2}\/[^"]+)"/g;
 
@@ -96,6 +98,18 @@ test("a cycle of folders is found, also through types, but none between a folder
 
 test.each(packages)("%s: folders import one another in one direction only", (folder) => {
   expect(cycleIn(folderImports(filesOf(folder)))).toBeUndefined();
+});
+
+test("a feature of the UI imports no other feature, except those that are shared", () => {
+  const featureOf = (path: string): string => /^features\/([^/]+)/.exec(path)?.[1] ?? "";
+  const forbidden = filesOf("web/src")
+    .filter(({ path }) => featureOf(path) !== "")
+    .flatMap(({ path, imports }) =>
+      imports
+        .filter((target) => ![featureOf(path), "", ...sharedFeatures].includes(featureOf(target)))
+        .map((target) => `${path} imports ${target}`),
+    );
+  expect(forbidden).toEqual([]);
 });
 
 test.each(packages)(

@@ -1,5 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
+import { routeTree } from "../../src/app/routes.ts";
+import { listPages } from "../../src/components/page/pages.ts";
 
 /** How a test verifies what a keyboard shortcut does in a newly opened view. */
 export interface Effect {
@@ -49,8 +51,8 @@ const pressFor = async (page: Page, key: string, name: string): Promise<void> =>
 const noUndo = (): Promise<void> => Promise.resolve();
 
 /** Opens another screen; the browser's back button returns. */
-const leadsTo = (end: string): Effect => ({
-  shows: (page) => until(() => new URL(page.url()).pathname).toMatch(new RegExp(`${end}$`)),
+const leadsTo = (pattern: string): Effect => ({
+  shows: (page) => until(() => new URL(page.url()).pathname).toMatch(new RegExp(`^${pattern}$`)),
   undo: (page, before) => (page.url() === before.href ? noUndo() : page.goBack()),
 });
 
@@ -102,6 +104,13 @@ const moves: Effect = {
   },
 };
 
+/** By description: the shortcuts of pages, each of which opens an address of its path. */
+const pageEffects: Readonly<Record<string, Effect>> = Object.fromEntries(
+  listPages(routeTree.children)
+    .filter(({ keys }) => keys !== undefined)
+    .map(({ title, path }) => [`Go to ${title}`, leadsTo(path.replaceAll(/\$\w+/g, "[^/]+"))]),
+);
+
 const globalEffects = {
   "Go to a screen, project, dataset, queue or prompt": {
     shows: (page) => page.getByRole("dialog").getByRole("combobox").waitFor(),
@@ -121,14 +130,6 @@ const globalEffects = {
     shows: (page) => dialogCount(page).toBe(0),
     undo: noUndo,
   },
-  "Go to Home": leadsTo("/"),
-  "Go to Projects": leadsTo("/projects"),
-  "Go to Datasets": leadsTo("/datasets"),
-  "Go to Annotation queues": leadsTo("/annotation-queues"),
-  "Go to Feedback": leadsTo("/feedback"),
-  "Go to Settings": leadsTo("/settings"),
-  "Go to Prompts": leadsTo("/prompts"),
-  "Go to Public prompts": leadsTo("/hub"),
 } satisfies Readonly<Record<string, Effect>>;
 
 const field = "input[type=search]";
@@ -284,6 +285,7 @@ const reviewEffects = {
 
 /** By the descriptions in the shortcut list. */
 export const effects: Readonly<Record<string, Effect>> = {
+  ...pageEffects,
   ...globalEffects,
   ...listEffects,
   ...traceEffects,

@@ -1,10 +1,10 @@
 import { useMantineColorScheme } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useEffectEvent, useRef, useState, useSyncExternalStore, useMemo } from "react";
-import { useTenantId } from "../../api/tenant.ts";
 import { onActions, readActions } from "../../components/keyboard/commands.ts";
 import type { Command } from "../../components/keyboard/commands.ts";
 import { KeySequence, acceptsText, toStroke } from "../../components/keyboard/shortcut.ts";
+import { usePages } from "../../components/page/pages.ts";
 import { Palette } from "./palette.tsx";
 import { ShortcutList, paletteKeys } from "./shortcut-list.tsx";
 
@@ -64,54 +64,29 @@ export const Keyboard = () => {
   );
 };
 
-/** The commands that are available in every view: going to a screen and changing the theme. */
+/** The commands that are available in every view: opening a page and changing the theme. */
 function useGlobalCommands(): readonly Command[] {
   const navigate = useNavigate();
-  const tenantId = useTenantId();
+  const pages = usePages();
   const { setColorScheme } = useMantineColorScheme();
   return useMemo(() => {
-    const screenCommand = (label: string, keys: string, run: () => unknown): Command => ({
-      id: `screen ${label}`,
-      label,
-      group: "Screens",
-      keys,
-      run,
-    });
     const themeCommand = (label: string, value: "light" | "dark" | "auto"): Command => ({
       id: `theme ${value}`,
       label,
       group: "Theme",
       run: () => setColorScheme(value),
     });
-    const params = { tenantId: tenantId ?? "" };
-    const tenantScreens: readonly Command[] =
-      tenantId === undefined
-        ? []
-        : [
-            screenCommand("Projects", "g p", () =>
-              navigate({ to: "/o/$tenantId/projects", params }),
-            ),
-            screenCommand("Datasets", "g d", () =>
-              navigate({ to: "/o/$tenantId/datasets", params }),
-            ),
-            screenCommand("Annotation queues", "g q", () =>
-              navigate({ to: "/o/$tenantId/annotation-queues", params }),
-            ),
-            screenCommand("Feedback", "g f", () =>
-              navigate({ to: "/o/$tenantId/feedback", params }),
-            ),
-            screenCommand("Settings", "g s", () =>
-              navigate({ to: "/o/$tenantId/settings", params }),
-            ),
-          ];
     return [
-      screenCommand("Home", "g h", () => navigate({ to: "/" })),
-      ...tenantScreens,
-      screenCommand("Prompts", "g m", () => navigate({ to: "/prompts" })),
-      screenCommand("Public prompts", "g u", () => navigate({ to: "/hub" })),
+      ...pages.map(({ title, keys, path, params }): Command => ({
+        id: `screen ${title}`,
+        label: title,
+        group: "Screens",
+        ...(keys === undefined ? {} : { keys }),
+        run: () => navigate({ to: path, params }),
+      })),
       themeCommand("Light theme", "light"),
       themeCommand("Dark theme", "dark"),
       themeCommand("System theme", "auto"),
     ];
-  }, [navigate, tenantId, setColorScheme]);
+  }, [navigate, pages, setColorScheme]);
 }

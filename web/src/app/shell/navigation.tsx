@@ -1,6 +1,7 @@
 import { Link, useLocation } from "@tanstack/react-router";
 import { useState } from "react";
 import { useTenantId } from "../../api/tenant.ts";
+import { usePages } from "../../components/page/pages.ts";
 
 /** The links to the screens. On narrow screens a button shows and hides them. */
 export const Navigation = () => {
@@ -25,46 +26,24 @@ export const Navigation = () => {
 };
 
 const Screens = () => {
-  const tenantId = useTenantId();
+  const hasTenant = useTenantId() !== undefined;
+  // Before the tenant is known, only the home page is listed: the others would be added one by one.
+  const pages = usePages().filter(
+    ({ label, path }) => label !== undefined && (hasTenant || path === "/"),
+  );
   return (
     <ul className="nav-screens" id="screens">
-      <li>
-        <Link to="/" activeOptions={{ exact: true, includeSearch: false }}>
-          Home
-        </Link>
-      </li>
-      {tenantId !== undefined && (
-        <>
-          <li>
-            <Link to="/o/$tenantId/projects" params={{ tenantId }}>
-              Projects
-            </Link>
-          </li>
-          <li>
-            <Link to="/o/$tenantId/datasets" params={{ tenantId }}>
-              Datasets
-            </Link>
-          </li>
-          <li>
-            <Link to="/o/$tenantId/annotation-queues" params={{ tenantId }}>
-              Queues
-            </Link>
-          </li>
-          <li>
-            <Link to="/prompts">Prompts</Link>
-          </li>
-          <li>
-            <Link to="/o/$tenantId/feedback" params={{ tenantId }}>
-              Feedback
-            </Link>
-          </li>
-          <li>
-            <Link to="/o/$tenantId/settings" params={{ tenantId }}>
-              Settings
-            </Link>
-          </li>
-        </>
-      )}
+      {pages.map(({ path, params, label }) => (
+        <li key={path}>
+          <Link
+            to={path}
+            params={params}
+            activeOptions={{ exact: path === "/", includeSearch: false }}
+          >
+            {label}
+          </Link>
+        </li>
+      ))}
     </ul>
   );
 };

@@ -9,6 +9,7 @@ export const datasetsRoutes = [
   createRoute({
     getParentRoute,
     path: "/o/$tenantId/datasets",
+    staticData: { page: { title: "Datasets", label: "Datasets", keys: "g d" } },
     validateSearch: parseDatasetsSearch,
     component: lazyView(async () => import("./datasets.tsx"), "Datasets"),
   }),

@@ -9,6 +9,7 @@ export const feedbackRoutes = [
   createRoute({
     getParentRoute,
     path: "/o/$tenantId/feedback",
+    staticData: { page: { title: "Feedback", label: "Feedback", keys: "g f" } },
     validateSearch: parseFeedbackSearch,
     component: lazyView(async () => import("./feedback-page.tsx"), "FeedbackPage"),
   }),

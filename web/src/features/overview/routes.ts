@@ -8,6 +8,7 @@ export const overviewRoutes = [
   createRoute({
     getParentRoute,
     path: "/",
+    staticData: { page: { title: "Home", label: "Home", keys: "g h" } },
     component: lazyView(async () => import("./overview.tsx"), "Overview"),
   }),
 ] as const;

@@ -8,6 +8,7 @@ export const projectsRoutes = [
   createRoute({
     getParentRoute,
     path: "/o/$tenantId/projects",
+    staticData: { page: { title: "Projects", label: "Projects", keys: "g p" } },
     validateSearch: parseProjectsSearch,
     component: lazyView(async () => import("./projects.tsx"), "Projects"),
   }),

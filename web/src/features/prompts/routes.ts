@@ -10,10 +10,18 @@ const listOptions = { getParentRoute, validateSearch: parsePromptsSearch, compon
 const pageOptions = { getParentRoute, validateSearch: parsePromptSearch, component: prompt };
 
 export const promptsRoutes = [
-  createRoute({ ...listOptions, path: "/prompts" }),
+  createRoute({
+    ...listOptions,
+    path: "/prompts",
+    staticData: { page: { title: "Prompts", label: "Prompts", keys: "g m" } },
+  }),
   createRoute({ ...pageOptions, path: "/prompts/$repo" }),
   createRoute({ ...pageOptions, path: "/prompts/$repo/$commit" }),
-  createRoute({ ...listOptions, path: "/hub" }),
+  createRoute({
+    ...listOptions,
+    path: "/hub",
+    staticData: { page: { title: "Public prompts", keys: "g u" } },
+  }),
   createRoute({ ...pageOptions, path: "/hub/$owner/$repo" }),
   createRoute({ ...pageOptions, path: "/hub/$owner/$repo/$commit" }),
 ] as const;

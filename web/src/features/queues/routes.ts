@@ -9,6 +9,7 @@ export const queuesRoutes = [
   createRoute({
     getParentRoute,
     path: "/o/$tenantId/annotation-queues",
+    staticData: { page: { title: "Annotation queues", label: "Queues", keys: "g q" } },
     validateSearch: parseQueuesSearch,
     component: lazyView(async () => import("./queues.tsx"), "Queues"),
   }),

@@ -8,6 +8,7 @@ export const settingsRoutes = [
   createRoute({
     getParentRoute,
     path: "/o/$tenantId/settings",
+    staticData: { page: { title: "Settings", label: "Settings", keys: "g s" } },
     component: lazyView(async () => import("./settings.tsx"), "Settings"),
   }),
 ] as const;

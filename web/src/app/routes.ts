@@ -1,0 +1,27 @@
+import { rootRoute } from "../components/page/root-route.ts";
+import { datasetsRoutes } from "../features/datasets/routes.ts";
+import { experimentsRoutes } from "../features/experiments/routes.ts";
+import { feedbackRoutes } from "../features/feedback/routes.ts";
+import { overviewRoutes } from "../features/overview/routes.ts";
+import { projectsRoutes } from "../features/projects/routes.ts";
+import { promptsRoutes } from "../features/prompts/routes.ts";
+import { queuesRoutes } from "../features/queues/routes.ts";
+import { settingsRoutes } from "../features/settings/routes.ts";
+import { sharedRoutes } from "../features/shared/routes.ts";
+import { traceRoutes } from "../features/trace/routes.ts";
+import { sharedPageRoutes } from "./pages/routes.ts";
+
+/** All routes. The navigation bar and the command palette list their pages in this order. */
+export const routeTree = rootRoute.addChildren([
+  ...overviewRoutes,
+  ...projectsRoutes,
+  ...sharedPageRoutes,
+  ...traceRoutes,
+  ...datasetsRoutes,
+  ...experimentsRoutes,
+  ...queuesRoutes,
+  ...promptsRoutes,
+  ...feedbackRoutes,
+  ...sharedRoutes,
+  ...settingsRoutes,
+]);
