@@ -1,7 +1,8 @@
 import { sql } from "kysely";
 import { isInList, withinTimeLimit, withoutIndex } from "../storage/dialect.ts";
-import { createQueryBuilder, Query } from "../storage/query.ts";
+import { createQueryBuilder, Query, QueryForms } from "../storage/query.ts";
 import type { Parameters, RowOf } from "../storage/query.ts";
+import type { FeedbackQuery } from "./feedback.ts";
 
 /** Columns that a submitted judgement fills. */
 export interface JudgementColumns {
@@ -70,7 +71,7 @@ const joinedFeedback = builder
   );
 
 /** Selects what {@link parseFeedbackRow} parses. */
-export const feedbackSelection = joinedFeedback.select([
+const feedbackSelection = joinedFeedback.select([
   "f.id",
   "f.run_id",
   "f.project_id",
@@ -258,6 +259,80 @@ export const feedbackQueries = {
       .orderBy("id"),
   ),
 };
+
+interface ListValues {
+  readonly tenantId: string;
+  readonly limit: number;
+  readonly offset: number;
+  /** Lists are JSON. */
+  readonly runIds?: string | undefined;
+  readonly projectIds?: string | undefined;
+  readonly keys?: string | undefined;
+  readonly sourceTypes?: string | undefined;
+  readonly comparativeId?: string | undefined;
+  readonly minCreatedMicros?: number | undefined;
+  readonly maxCreatedMicros?: number | undefined;
+}
+
+type ListOptions = {
+  readonly [Name in "level" | "hasScore" | "hasComment"]: FeedbackQuery[Name] | undefined;
+};
+
+/** Lists the feedback of a tenant that meets all filters that are set, the latest first. */
+export const feedbackLists = new QueryForms(
+  (values: Parameters<ListValues>, options: ListOptions) => {
+    const { runIds, projectIds, keys, sourceTypes, comparativeId } = values;
+    const { minCreatedMicros, maxCreatedMicros } = values;
+    const { level, hasScore, hasComment } = options;
+    // If the query names runs or a comparison, their index selects fewer rows than the tenant's.
+    const hasBetterIndex = runIds !== undefined || comparativeId !== undefined;
+    let list = feedbackSelection.where((eb) =>
+      eb(
+        hasBetterIndex ? withoutIndex(eb.ref("f.tenant_id")) : eb.ref("f.tenant_id"),
+        "=",
+        values.tenantId,
+      ),
+    );
+    if (runIds !== undefined) {
+      list = list.where((eb) => isInList(eb.ref("f.run_id"), runIds));
+    }
+    if (projectIds !== undefined) {
+      // The project of the run if the run was received, otherwise the project that the caller named.
+      list = list.where(isInList(sql<string | null>`coalesce(p.id, f.project_id)`, projectIds));
+    }
+    if (keys !== undefined) {
+      list = list.where((eb) => isInList(eb.ref("f.key_json"), keys));
+    }
+    if (sourceTypes !== undefined) {
+      list = list.where((eb) => isInList(eb.ref("f.source_type_json"), sourceTypes));
+    }
+    if (level !== undefined) {
+      list = list.where("f.run_id", isPresent(level === "run"), null);
+    }
+    if (hasScore !== undefined) {
+      list = list.where("f.score_json", isPresent(hasScore), null);
+    }
+    if (hasComment !== undefined) {
+      list = list.where("f.comment_json", isPresent(hasComment), null);
+    }
+    if (comparativeId !== undefined) {
+      list = list.where("f.comparative_id", "=", comparativeId);
+    }
+    if (minCreatedMicros !== undefined) {
+      list = list.where("f.created_us", ">=", minCreatedMicros);
+    }
+    if (maxCreatedMicros !== undefined) {
+      list = list.where("f.created_us", "<=", maxCreatedMicros);
+    }
+    return list
+      .orderBy("f.created_us", "desc")
+      .orderBy("f.id", "desc")
+      .limit(values.limit)
+      .offset(values.offset);
+  },
+);
+
+const isPresent = (flag: boolean) => (flag ? "is not" : "is");
 
 const selectTokens = () =>
   builder

@@ -1,7 +1,5 @@
-import { sql } from "kysely";
 import type { FeedbackStats } from "../runs/run-feedback.ts";
 import type { RunFilter } from "../runs/run-query.ts";
-import { isInList, withoutIndex } from "../storage/dialect.ts";
 import type { Database } from "../storage/query.ts";
 import { digestToken, openToken, readToken, tokenOwner } from "../storage/share-token.ts";
 import type { TokenCipher } from "../storage/share-token.ts";
@@ -13,9 +11,9 @@ import type {
   FilteredFeedback,
   PageRange,
 } from "./feedback.ts";
-import { feedbackQueries, feedbackSelection } from "./feedback-queries.ts";
+import { feedbackLists, feedbackQueries } from "./feedback-queries.ts";
 import type { TokenRow } from "./feedback-queries.ts";
-import { parseFeedbackRow, parseTokenRow } from "./feedback-row.ts";
+import { parseFeedbackRow, parseTokenRow, toJson } from "./feedback-row.ts";
 import { foldStats } from "./feedback-stats.ts";
 
 type StatsByGroup = ReadonlyMap<string, FeedbackStats>;
@@ -38,14 +36,17 @@ export class FeedbackReader implements FeedbackReads {
   }
 
   async list(tenantId: string, query: FeedbackQuery): Promise<readonly Feedback[]> {
-    const rows = await this.#db.all(
-      buildList(tenantId, query)
-        .orderBy("f.created_us", "desc")
-        .orderBy("f.id", "desc")
-        .limit(query.limit)
-        .offset(query.offset),
-    );
-    return rows.map(parseFeedbackRow);
+    const { runIds, projectIds, keys, sourceTypes, level, hasScore, hasComment, ...rest } = query;
+    const values = {
+      ...rest,
+      tenantId,
+      runIds: runIds && JSON.stringify(runIds),
+      projectIds: projectIds && JSON.stringify(projectIds),
+      keys: keys && JSON.stringify(keys.map(toJson)),
+      sourceTypes: sourceTypes && JSON.stringify(sourceTypes.map(toJson)),
+    };
+    const list = feedbackLists.select(values, { level, hasScore, hasComment });
+    return (await this.#db.all(list, values)).map(parseFeedbackRow);
   }
 
   async statsOfRuns(
@@ -108,51 +109,4 @@ export class FeedbackReader implements FeedbackReads {
   #open({ id, sealed }: TokenRow) {
     return openToken(this.#tokens, sealed, tokenOwner.feedback(id));
   }
-}
-
-const isPresent = (flag: boolean) => (flag ? "is not" : "is");
-
-const toJsonTexts = (texts: readonly string[]) => texts.map((text) => JSON.stringify(text));
-
-/** Selects the feedback of a tenant that meets all filters that are set. */
-function buildList(tenantId: string, query: FeedbackQuery) {
-  const { runIds, projectIds, keys, sourceTypes, comparativeId } = query;
-  const { level, hasScore, hasComment, minCreatedMicros, maxCreatedMicros } = query;
-  // If the query names runs or a comparison, their index selects fewer rows than the tenant's.
-  const hasBetterIndex = runIds !== undefined || comparativeId !== undefined;
-  let list = feedbackSelection.where((eb) =>
-    eb(hasBetterIndex ? withoutIndex(eb.ref("f.tenant_id")) : eb.ref("f.tenant_id"), "=", tenantId),
-  );
-  if (runIds !== undefined) {
-    list = list.where((eb) => isInList(eb.ref("f.run_id"), runIds));
-  }
-  if (projectIds !== undefined) {
-    // The project of the run if the run was received, otherwise the project that the caller named.
-    list = list.where(isInList(sql<string | null>`coalesce(p.id, f.project_id)`, projectIds));
-  }
-  if (keys !== undefined) {
-    list = list.where((eb) => isInList(eb.ref("f.key_json"), toJsonTexts(keys)));
-  }
-  if (sourceTypes !== undefined) {
-    list = list.where((eb) => isInList(eb.ref("f.source_type_json"), toJsonTexts(sourceTypes)));
-  }
-  if (level !== undefined) {
-    list = list.where("f.run_id", isPresent(level === "run"), null);
-  }
-  if (hasScore !== undefined) {
-    list = list.where("f.score_json", isPresent(hasScore), null);
-  }
-  if (hasComment !== undefined) {
-    list = list.where("f.comment_json", isPresent(hasComment), null);
-  }
-  if (comparativeId !== undefined) {
-    list = list.where("f.comparative_id", "=", comparativeId);
-  }
-  if (minCreatedMicros !== undefined) {
-    list = list.where("f.created_us", ">=", minCreatedMicros);
-  }
-  if (maxCreatedMicros !== undefined) {
-    list = list.where("f.created_us", "<=", maxCreatedMicros);
-  }
-  return list;
 }

@@ -13,8 +13,10 @@ import type { EngineName } from "./dialect.ts";
 /** A query that the query builder has created, whose rows have this type. */
 export type BuiltQuery<Row> = Compilable<Row> & OperationNodeSource;
 
-/** The parameters of a query while it is built. */
-export type Parameters<Values> = { readonly [Name in keyof Values]: Expression<Values[Name]> };
+/** The parameters of a query while it is built. An optional value that was not given has none. */
+export type Parameters<Values> = {
+  readonly [Name in keyof Values]: Expression<Exclude<Values[Name], undefined>>;
+};
 
 /** SQL of one engine and its parameters in their order. */
 export interface CompiledQuery {
@@ -47,7 +49,7 @@ class ParameterName {
 
 /**
  * A query with named parameters. It is built when it first runs and compiled once per engine, because building costs
- * more than a small query itself. A query whose form depends on its values is built for each call instead.
+ * more than a small query itself. {@link QueryForms} are for a query whose form depends on its values.
  */
 export class Query<Row, Values> {
   readonly #build: (parameters: Parameters<Values>) => BuiltQuery<Row>;
@@ -71,20 +73,67 @@ export class Query<Row, Values> {
 /** The rows of a query. */
 export type RowOf<Selected> = Selected extends Query<infer Row, infer _Values> ? Row : never;
 
-/** Creates a parameter for each name that the builder of a query reads. */
-const createParameters = <Values>(): Parameters<Values> =>
+/**
+ * A query whose form depends on which of its optional values are given, and on options such as the order: a list with
+ * filters. Each form is built once and then runs with other values, as a {@link Query} of its own. The forms that were
+ * used least recently are dropped.
+ */
+export class QueryForms<Row, Values extends object, Options = void> {
+  readonly #build: (parameters: Parameters<Values>, options: Options) => BuiltQuery<Row>;
+  readonly #forms = new Map<string, Query<Row, Values>>();
+
+  constructor(build: (parameters: Parameters<Values>, options: Options) => BuiltQuery<Row>) {
+    this.#build = build;
+  }
+
+  /** Selects the query for these values. Run it with the same values. */
+  select(values: Values, options: Options): Query<Row, Values> {
+    const given: string[] = [];
+    for (const [name, value] of Object.entries(values)) {
+      if (value !== undefined) {
+        given.push(name);
+      }
+    }
+    const form = `${given.join()} ${JSON.stringify(options)}`;
+    const query =
+      this.#forms.get(form) ??
+      new Query<Row, Values>(() => this.#build(createParameters<Values>(given), options));
+    this.#forms.delete(form);
+    this.#forms.set(form, query);
+    if (this.#forms.size > maxForms) {
+      const [oldest] = this.#forms.keys();
+      this.#forms.delete(String(oldest));
+    }
+    return query;
+  }
+}
+
+/** Each form takes some kilobytes, and so does its statement on each connection. */
+const maxForms = 100;
+
+/**
+ * Creates a parameter for each name that the builder of a query reads.
+ *
+ * @param given - the names that have a parameter; all if omitted
+ */
+const createParameters = <Values>(given?: readonly string[]): Parameters<Values> =>
   new Proxy(
     {},
-    { get: (_target, name) => sql`${new ParameterName(String(name))}` },
+    {
+      get: (_target, name) =>
+        given === undefined || given.includes(String(name))
+          ? sql`${new ParameterName(String(name))}`
+          : undefined,
+    },
   ) as Parameters<Values>;
 
 /** The parameters of a compiled query, with values in place of names. */
-export const bindValues = (parameters: readonly unknown[], values: object): unknown[] =>
-  parameters.map((parameter) =>
-    parameter instanceof ParameterName
-      ? (Reflect.get(values, parameter.name) as unknown)
-      : parameter,
+export function bindValues(parameters: readonly unknown[], values: object): unknown[] {
+  const byName = values as Readonly<Record<string, unknown>>;
+  return parameters.map((parameter) =>
+    parameter instanceof ParameterName ? byName[parameter.name] : parameter,
   );
+}
 
 /**
  * Runs queries, in the transaction of the caller. Integers are numbers in every engine. Each method rejects if its

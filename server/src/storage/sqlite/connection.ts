@@ -11,6 +11,8 @@ export interface Statement {
   /** From now on, rows are lists of values in the order of the columns instead of objects. */
   raw(): Statement;
   all(values?: readonly unknown[]): readonly unknown[];
+  /** The names of the columns of its rows, in their order. */
+  columns(): readonly string[];
   run(values?: readonly unknown[]): StatementResult;
 }
 
@@ -75,6 +77,7 @@ interface EngineStatement {
   all(...values: readonly unknown[]): unknown[];
   run(...values: readonly unknown[]): { changes: number; lastInsertRowid: number };
   setReturnArrays(isOn: boolean): void;
+  columns(): readonly { readonly name: string }[];
 }
 
 /**
@@ -194,6 +197,10 @@ class EngineStatementOf implements Statement {
     return cutsTexts && values.some(hasNul)
       ? this.#castNuls(values).all(...values.map(toBytes))
       : this.#statement.all(...values);
+  }
+
+  columns(): readonly string[] {
+    return this.#statement.columns().map(({ name }) => name);
   }
 
   run(values: readonly unknown[] = []): StatementResult {

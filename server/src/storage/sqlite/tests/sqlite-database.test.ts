@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { isInList } from "../../dialect.ts";
-import { createQueryBuilder, Query } from "../../query.ts";
+import { createQueryBuilder, Query, QueryForms } from "../../query.ts";
 import type { Parameters } from "../../query.ts";
 import { openDatabase } from "../connection.ts";
 import type { Connection, Statement } from "../connection.ts";
@@ -60,6 +60,52 @@ test("a query that is built for each call is prepared once per form, within a li
   }
   await readWords([4]);
   expect(prepared).toHaveLength(102);
+});
+
+test("a query with optional values is built once per form, and the oldest forms are dropped", async () => {
+  const { db, prepared } = openCounting();
+  await db.run(insert, { id: 1, word: "a" });
+  await db.run(insert, { id: 2, word: "b" });
+  prepared.length = 0;
+  let builtCount = 0;
+  type Values = { readonly limit: number; readonly minId?: number; readonly word?: string };
+  const forms = new QueryForms(
+    ({ limit, minId, word }: Parameters<Values>, { order }: { readonly order: "asc" | "desc" }) => {
+      builtCount += 1;
+      let list = builder.selectFrom("words").select("word").orderBy("id", order).limit(limit);
+      list = minId === undefined ? list : list.where("id", ">=", minId);
+      return word === undefined ? list : list.where("word", "=", word);
+    },
+  );
+  const listWords = async (values: Values, order: "asc" | "desc" = "asc") => {
+    const rows = await db.all(forms.select(values, { order }), values);
+    return rows.map(({ word }) => word);
+  };
+  expect(await listWords({ limit: 5 })).toEqual(["a", "b"]);
+  expect(await listWords({ limit: 1 })).toEqual(["a"]);
+  expect(await listWords({ limit: 1 }, "desc")).toEqual(["b"]);
+  expect(await listWords({ limit: 5, minId: 2 })).toEqual(["b"]);
+  expect(await listWords({ limit: 5, minId: 1, word: "a" })).toEqual(["a"]);
+  expect(await listWords({ limit: 5, minId: 2, word: "a" })).toEqual([]);
+  expect({ builtCount, preparedCount: prepared.length }).toEqual({
+    builtCount: 4,
+    preparedCount: 4,
+  });
+  const manyForms = new QueryForms(
+    (_values: Parameters<object>, { at }: { readonly at: number }) => {
+      builtCount += 1;
+      return builder.selectFrom("words").select(`word as w${at}`);
+    },
+  );
+  const buildForm = (at: number) => manyForms.select({}, { at }).compileFor("sqlite");
+  builtCount = 0;
+  for (let at = 0; at <= 100; at += 1) {
+    buildForm(at);
+  }
+  buildForm(100);
+  expect(builtCount).toBe(101);
+  buildForm(0);
+  expect(builtCount).toBe(102);
 });
 
 test("a statement that fails rejects and does not throw", async () => {
