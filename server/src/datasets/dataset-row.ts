@@ -1,38 +1,51 @@
+import { openToken, tokenOwner } from "../storage/share-token.ts";
+import type { TokenCipher } from "../storage/share-token.ts";
 import type { Dataset, DatasetFields, DatasetIndex } from "./dataset.ts";
-import { openedToken, tokenOwners, toShareToken } from "../storage/sqlite/token-keys.ts";
+import type { DatasetRow } from "./dataset-queries.ts";
 
-/**
- * Selects complete datasets (not those being uploaded or deleted) with their number of experiments; columns in the
- * order of {@link parseDatasetRow}.
- */
-export const datasetSelection = `SELECT d.id, d.tenant_id, d.name_json, d.created_us, d.modified_us, d.version_us,
-  d.example_count, ${openedToken("d.share_sealed", tokenOwners.dataset("d.id"))}, d.index_json, d.body, count(p.id) AS session_count, max(p.start_us) AS last_session_us
-  FROM datasets d LEFT JOIN projects p ON p.reference_dataset_id = d.id AND p.tenant_id = d.tenant_id
-  WHERE d.is_ready = 1`;
+/** The columns that contain the fields of a dataset. An object with more members than these fields may be passed. */
+export const toWrittenColumns = ({
+  name,
+  description,
+  dataType,
+  inputsSchema,
+  outputsSchema,
+  extra,
+  transformations,
+  externallyManaged,
+  baselineExperimentId,
+}: DatasetFields): { readonly name_json: string; readonly body: string } => ({
+  name_json: JSON.stringify(name),
+  body: JSON.stringify({
+    description,
+    dataType,
+    inputsSchema,
+    outputsSchema,
+    extra,
+    transformations,
+    externallyManaged,
+    baselineExperimentId,
+  } satisfies Omit<DatasetFields, "name">),
+});
 
-/**
- * Serializes the fields that the column `body` stores: all of {@link DatasetFields} but the name, which has a column.
- */
-export const toBody = ({ name: _name, ...rest }: DatasetFields): string => JSON.stringify(rest);
-
+/** Parses the column `body`, which contains all fields but the name. */
 export const parseBody = (body: string): Omit<DatasetFields, "name"> =>
   JSON.parse(body) as Omit<DatasetFields, "name">;
 
-export function parseDatasetRow(values: readonly unknown[]): Dataset {
-  const [id, tenantId, name, created, modified, version, count, token, index, body, ...sessions] =
-    values;
-  return {
-    ...parseBody(String(body)),
-    id: String(id),
-    tenantId: String(tenantId),
-    name: String(JSON.parse(String(name))),
-    createdMicros: Number(created),
-    modifiedMicros: Number(modified),
-    versionMicros: version === null ? null : Number(version),
-    exampleCount: Number(count),
-    sessionCount: Number(sessions[0]),
-    lastSessionMicros: sessions[1] === null ? null : Number(sessions[1]),
-    shareToken: toShareToken(token),
-    index: typeof index === "string" ? (JSON.parse(index) as DatasetIndex) : null,
-  };
-}
+export const parseDatasetRow = (row: DatasetRow, tokens: TokenCipher): Dataset => ({
+  ...parseBody(row.body),
+  id: row.id,
+  tenantId: row.tenant_id,
+  name: String(JSON.parse(row.name_json)),
+  createdMicros: row.created_us,
+  modifiedMicros: row.modified_us,
+  versionMicros: row.version_us,
+  exampleCount: row.example_count,
+  sessionCount: row.session_count,
+  lastSessionMicros: row.last_session_us,
+  shareToken:
+    row.share_sealed === null
+      ? null
+      : openToken(tokens, row.share_sealed, tokenOwner.dataset(row.id)),
+  index: row.index_json === null ? null : (JSON.parse(row.index_json) as DatasetIndex),
+});

@@ -8,14 +8,11 @@ import type { Promised } from "../storage/promised.ts";
 /** The part of the store that the handlers of datasets and examples use. */
 export interface DatasetStore {
   readonly read: Promised<{
-    readonly datasets: DatasetReads;
     readonly examples: ExampleReads;
     readonly runs: RunReads;
-  }>;
+  }> & { readonly datasets: DatasetReads };
   readonly write: Promised<{
-    readonly datasets: DatasetWrites;
     readonly examples: ExampleWrites;
     readonly largeExamples: LargeExampleWrites;
-    readonly uploads: UploadWrites;
-  }>;
+  }> & { readonly datasets: DatasetWrites; readonly uploads: UploadWrites };
 }

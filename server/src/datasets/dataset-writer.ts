@@ -1,155 +1,158 @@
 import { randomUUID } from "node:crypto";
 import { RequestError } from "../model/errors.ts";
-import { serverLimits } from "../model/options.ts";
-import { latestTag } from "./dataset-version.ts";
+import type { LongWrite, WithLongWrites } from "../storage/long-write.ts";
+import type { Database } from "../storage/query.ts";
+import { toIds } from "../storage/row-keys.ts";
+import type { RowKeys } from "../storage/row-keys.ts";
+import { digestToken, readToken, tokenOwner } from "../storage/share-token.ts";
+import type { TokenCipher } from "../storage/share-token.ts";
 import type {
   Dataset,
   DatasetChanges,
   DatasetDraft,
+  DatasetExamples,
   DatasetWrites,
+  ExampleTextIndex,
   IndexPosition,
 } from "./dataset.ts";
+import { datasetDeletions, datasetQueries } from "./dataset-queries.ts";
+import { DatasetRows } from "./dataset-rows.ts";
+import { latestTag } from "./dataset-version.ts";
 import type { AsOf, DatasetVersion } from "./dataset-version.ts";
-import type { LongWrite } from "../storage/long-write.ts";
-import { digestToken, readToken } from "../storage/share-token.ts";
-import type { DatasetWriteDependencies } from "./dataset-writing.ts";
-import { DatasetTable } from "./dataset-table.ts";
-import type { LargeExampleWriter } from "./examples/sqlite/large-example-writer.ts";
-import { parseRows } from "../storage/sqlite/rows.ts";
-import { toIds } from "../storage/row-keys.ts";
-import { tokenOwners } from "../storage/sqlite/token-keys.ts";
+import { DatasetVersions } from "./dataset-versions.ts";
+import type { SchemaProofs } from "./examples/schema-proofs.ts";
 
 /** Rows that one slice of indexing processes. */
 const indexStep = 1_000;
 
+/** What the writer thread calls: an update is performed in slices. */
+export type DatasetWriteSteps = WithLongWrites<DatasetWrites, "update">;
+
+interface DatasetWriterParts {
+  readonly keys: RowKeys;
+  readonly tokens: TokenCipher;
+  readonly schemas: SchemaProofs;
+  readonly examples: DatasetExamples;
+  readonly index: ExampleTextIndex;
+}
+
 /** Writes datasets, their shares, tags and search indexes. */
-export class DatasetWriter implements DatasetWrites {
-  readonly #dependencies: DatasetWriteDependencies;
-  readonly #table: DatasetTable;
-  readonly #examples: LargeExampleWriter;
-  readonly #statements;
+export class DatasetWriter implements DatasetWriteSteps {
+  readonly #db: Database;
+  readonly #parts: DatasetWriterParts;
+  readonly #rows: DatasetRows;
+  readonly #versions: DatasetVersions;
 
-  constructor(dependencies: DatasetWriteDependencies, examples: LargeExampleWriter) {
-    const { db } = dependencies;
-    this.#dependencies = dependencies;
-    this.#table = new DatasetTable(dependencies);
-    this.#examples = examples;
-    this.#statements = {
-      setToken: db.prepare(
-        `UPDATE datasets SET share_digest = ?1, share_sealed = seal_token(?2, ${tokenOwners.dataset("id")})
-         WHERE id = ?3`,
-      ),
-      dropToken: db.prepare(
-        "UPDATE datasets SET share_digest = NULL, share_sealed = NULL WHERE id = ?",
-      ),
-      setTag: db.prepare(
-        "INSERT OR REPLACE INTO dataset_tags (tenant_id, dataset_id, tag_json, at_us) VALUES (?, ?, ?, ?)",
-      ),
-      lastKey: db.prepare("SELECT coalesce(max(key), 0) FROM examples").raw(),
-    };
+  constructor(db: Database, parts: DatasetWriterParts) {
+    this.#db = db;
+    this.#parts = parts;
+    this.#rows = new DatasetRows(db, parts.keys);
+    this.#versions = new DatasetVersions(db, parts.tokens);
   }
 
-  create(tenantId: string, draft: DatasetDraft): Dataset {
-    this.#dependencies.schemas.assertSchemas(draft);
-    const key = this.#table.insert(tenantId, draft, "ready");
-    return toIds(tenantId, this.#dependencies.versions.read(tenantId, key));
+  async create(tenantId: string, draft: DatasetDraft): Promise<Dataset> {
+    this.#parts.schemas.assertSchemas(draft);
+    const key = await this.#rows.insert(tenantId, draft, "ready");
+    return toIds(tenantId, await this.#versions.read(tenantId, key));
   }
 
-  update(
+  async update(
     tenantId: string,
     id: string,
     { fields, examples: changes }: DatasetChanges,
-  ): LongWrite<Dataset> {
-    const dataset = { ...this.#dependencies.versions.read(tenantId, id), ...fields };
-    this.#table.assertNameUnused(tenantId, id, dataset.name);
-    return this.#examples.updateWith(tenantId, {
+  ): Promise<LongWrite<Dataset>> {
+    const dataset = { ...(await this.#versions.read(tenantId, id)), ...fields };
+    await this.#rows.assertNameUnused(tenantId, id, dataset.name);
+    return this.#parts.examples.updateDataset(tenantId, {
       dataset,
       changes,
       mustCheck: fields.inputsSchema !== undefined || fields.outputsSchema !== undefined,
-      store: () => this.#table.update(id, dataset),
     });
   }
 
-  deleteMany(tenantId: string, ids: readonly string[]): readonly string[] {
-    const found = [...new Set(ids)].filter((id) => this.#dependencies.versions.find(tenantId, id));
-    if (found.length === 0) {
+  async deleteMany(tenantId: string, ids: readonly string[]): Promise<readonly string[]> {
+    const deleted: string[] = [];
+    for (const id of new Set(ids)) {
+      if ((await this.#versions.find(tenantId, id)) !== undefined) {
+        await this.#rows.retire(id);
+        deleted.push(id);
+      }
+    }
+    if (deleted.length === 0) {
       throw new RequestError(404, "Dataset not found");
     }
-    found.forEach((id) => this.#table.retire(id));
-    return found;
+    return deleted;
   }
 
-  sweep(): boolean {
-    const id = this.#table.findRetired();
-    if (id === undefined) {
+  async sweep(): Promise<boolean> {
+    const retired = await this.#db.first(datasetQueries.findRetired, {});
+    if (retired === undefined) {
       return false;
     }
-    const end = performance.now() + serverLimits.writeSliceMs;
-    let keys: readonly number[];
-    do {
-      keys = this.#dependencies.table.listKeys(id, serverLimits.erasedPart);
-      this.#dependencies.index.remove(keys);
-      this.#dependencies.table.erase(keys, id);
-    } while (keys.length > 0 && performance.now() < end);
-    if (keys.length === 0) {
-      this.#table.delete(id);
+    if (await this.#parts.examples.eraseSome(retired.id)) {
+      for (const deletion of Object.values(datasetDeletions)) {
+        await this.#db.run(deletion, retired);
+      }
     }
     return true;
   }
 
-  share(tenantId: string, id: string): string {
-    const existing = readToken(this.#dependencies.versions.read(tenantId, id).shareToken);
+  async share(tenantId: string, id: string): Promise<string> {
+    const existing = readToken((await this.#versions.read(tenantId, id)).shareToken);
     if (existing !== null) {
       return existing;
     }
     const token = randomUUID();
-    this.#statements.setToken.run([digestToken(token), token, id]);
+    await this.#db.run(datasetQueries.setShare, {
+      id,
+      share_digest: digestToken(token),
+      share_sealed: this.#parts.tokens.encrypt(token, tokenOwner.dataset(id)),
+    });
     return token;
   }
 
-  unshare(tenantId: string, id: string): void {
-    this.#dependencies.versions.read(tenantId, id);
-    this.#statements.dropToken.run([id]);
+  async unshare(tenantId: string, id: string): Promise<void> {
+    await this.#versions.read(tenantId, id);
+    await this.#db.run(datasetQueries.setShare, { id, share_digest: null, share_sealed: null });
   }
 
-  tag(tenantId: string, id: string, { asOf, tag }: { asOf: AsOf; tag: string }): DatasetVersion {
-    const { versions } = this.#dependencies;
-    const dataset = versions.read(tenantId, id);
-    const version = this.#readVersion(dataset, asOf);
-    this.#statements.setTag.run([tenantId, id, JSON.stringify(tag), version.micros]);
-    return { micros: version.micros, tags: versions.tagsAt(dataset, version.micros) };
+  async tag(
+    tenantId: string,
+    id: string,
+    { asOf, tag }: { asOf: AsOf; tag: string },
+  ): Promise<DatasetVersion> {
+    const dataset = await this.#versions.read(tenantId, id);
+    const { micros } = await this.#versions.readVersion(dataset, asOf);
+    await this.#db.run(datasetQueries.setTag, {
+      tenant_id: tenantId,
+      dataset_id: id,
+      tag_json: JSON.stringify(tag),
+      at_us: micros,
+    });
+    return this.#versions.readVersionAt(dataset, micros);
   }
 
-  beginIndex(tenantId: string, id: string, tag: string): IndexPosition {
-    const dataset = this.#dependencies.versions.read(tenantId, id);
+  async beginIndex(tenantId: string, id: string, tag: string): Promise<IndexPosition> {
+    const dataset = await this.#versions.read(tenantId, id);
     const micros =
-      tag === latestTag ? null : this.#readVersion(dataset, { kind: "tag", tag }).micros;
-    this.#dependencies.index.begin(dataset, tag, micros);
-    const lastKey = Number(parseRows(this.#statements.lastKey.all())[0]?.[0]);
+      tag === latestTag
+        ? null
+        : (await this.#versions.readVersion(dataset, { kind: "tag", tag })).micros;
+    const lastKey = await this.#parts.index.begin(id);
+    const index = JSON.stringify({ tag, micros });
+    await this.#db.run(datasetQueries.setIndex, { id, index_json: index });
     return { after: 0, lastKey };
   }
 
-  extendIndex(
+  async extendIndex(
     tenantId: string,
     id: string,
     { after, lastKey }: IndexPosition,
-  ): IndexPosition | undefined {
-    const dataset = this.#dependencies.versions.read(tenantId, id);
+  ): Promise<IndexPosition | undefined> {
+    const dataset = await this.#versions.read(tenantId, id);
     const moment = dataset.index?.micros ?? null;
-    const next = this.#dependencies.index.extend(dataset, {
-      after,
-      lastKey,
-      moment,
-      limit: indexStep,
-    });
+    const range = { after, lastKey, moment, limit: indexStep };
+    const next = await this.#parts.index.extend(id, range);
     return next === undefined ? undefined : { after: next, lastKey };
-  }
-
-  #readVersion(dataset: Dataset, asOf: AsOf): DatasetVersion {
-    const version = this.#dependencies.versions.findVersion(dataset, asOf);
-    if (version === undefined) {
-      throw new RequestError(404, "Dataset version not found");
-    }
-    return version;
   }
 }

@@ -117,17 +117,21 @@ export interface VersionQuery {
 }
 
 export interface DatasetReads {
-  find(tenantId: string, id: string): Dataset | undefined;
-  list(tenantId: string, query: DatasetQuery): readonly Dataset[];
+  find(tenantId: string, id: string): Promise<Dataset | undefined>;
+  list(tenantId: string, query: DatasetQuery): Promise<readonly Dataset[]>;
   /** Finds the dataset that is shared under the token. */
-  findShared(token: string): Dataset | undefined;
+  findShared(token: string): Promise<Dataset | undefined>;
   /** Finds the version of a tag, or the newest version at or before a time, of a dataset of the tenant. */
-  findVersion(tenantId: string, id: string, asOf: AsOf): DatasetVersion | undefined;
+  findVersion(tenantId: string, id: string, asOf: AsOf): Promise<DatasetVersion | undefined>;
   /** Lists the versions, the newest first. */
-  listVersions(tenantId: string, id: string, query: VersionQuery): readonly DatasetVersion[];
-  diff(tenantId: string, id: string, moments: { from: Moment; to: Moment }): DatasetDiff;
+  listVersions(
+    tenantId: string,
+    id: string,
+    query: VersionQuery,
+  ): Promise<readonly DatasetVersion[]>;
+  diff(tenantId: string, id: string, moments: { from: Moment; to: Moment }): Promise<DatasetDiff>;
   /** Returns the number of differences of each kind, and one page of them. */
-  diffPage(tenantId: string, id: string, query: DiffPageQuery): DatasetDiffPage;
+  diffPage(tenantId: string, id: string, query: DiffPageQuery): Promise<DatasetDiffPage>;
 }
 
 /** The position at which building a search index continues. */
@@ -140,40 +144,71 @@ export interface IndexPosition {
 
 export interface DatasetWrites {
   /** @throws RequestError 409: name or id is taken. 422: a schema is malformed. */
-  create(tenantId: string, draft: DatasetDraft): Dataset;
+  create(tenantId: string, draft: DatasetDraft): Promise<Dataset>;
   /** @throws RequestError 404: no such dataset. 409: the name is taken. 422: examples do not match a schema. */
-  update(tenantId: string, id: string, changes: DatasetChanges): LongWrite<Dataset>;
+  update(tenantId: string, id: string, changes: DatasetChanges): Promise<Dataset>;
   /**
    * Hides the datasets at once and returns their ids; {@link DatasetWrites.sweep} erases their contents later.
    *
    * @throws RequestError 404: none of them exists.
    */
-  deleteMany(tenantId: string, ids: readonly string[]): readonly string[];
+  deleteMany(tenantId: string, ids: readonly string[]): Promise<readonly string[]>;
   /**
    * Deletes a part of the contents of deleted datasets, so that other writes can run in between. Returns `false` when
    * nothing is left.
    */
-  sweep(): boolean;
+  sweep(): Promise<boolean>;
   /**
    * Returns the share token; the same one when repeated.
    *
    * @throws RequestError 404: no such dataset.
    */
-  share(tenantId: string, id: string): string;
+  share(tenantId: string, id: string): Promise<string>;
   /** @throws RequestError 404: no such dataset. */
-  unshare(tenantId: string, id: string): void;
+  unshare(tenantId: string, id: string): Promise<void>;
   /**
    * Tags a version.
    *
    * @throws RequestError 404: no such dataset or version.
    */
-  tag(tenantId: string, id: string, at: { asOf: AsOf; tag: string }): DatasetVersion;
+  tag(tenantId: string, id: string, at: { asOf: AsOf; tag: string }): Promise<DatasetVersion>;
   /**
    * Begins to build the search index.
    *
    * @throws RequestError 404: no such dataset or version.
    */
-  beginIndex(tenantId: string, id: string, tag: string): IndexPosition;
+  beginIndex(tenantId: string, id: string, tag: string): Promise<IndexPosition>;
   /** Indexes some rows; returns where to continue, or `undefined` at the end. */
-  extendIndex(tenantId: string, id: string, from: IndexPosition): IndexPosition | undefined;
+  extendIndex(
+    tenantId: string,
+    id: string,
+    from: IndexPosition,
+  ): Promise<IndexPosition | undefined>;
+}
+
+/** A change of a dataset and of some of its examples. */
+export interface DatasetUpdate {
+  /** The dataset after the change. */
+  readonly dataset: Dataset;
+  readonly changes: readonly ExampleChange[];
+  /** Whether all examples must be checked, because the schemas changed. */
+  readonly mustCheck: boolean;
+}
+
+/** The examples of datasets, as an engine stores them. It may return its results at once or later. */
+export interface DatasetExamples {
+  updateDataset(tenantId: string, update: DatasetUpdate): LongWrite<Dataset>;
+  /** Erases some examples of a dataset; returns whether none is left. */
+  eraseSome(datasetId: string): boolean | Promise<boolean>;
+}
+
+/** The index of words that a search of examples uses. An engine may return its results at once or later. */
+export interface ExampleTextIndex {
+  /** Empties the index of a dataset and returns the key of the last row that has to be indexed. */
+  begin(datasetId: string): number | Promise<number>;
+  /** Indexes some rows; returns the key of the last one, or `undefined` at the end. */
+  extend(
+    datasetId: string,
+    range: IndexPosition & { readonly moment: Moment; readonly limit: number },
+  ): number | undefined | Promise<number | undefined>;
 }

@@ -53,7 +53,11 @@ export function compileFor(
 
 type EngineExpression<Value> = ExpressionWrapper<never, never, Value>;
 
-function perEngine<Value>(
+/**
+ * An expression that each engine writes in its own way. Helpers of this file use it; elsewhere it is for columns and
+ * tables that only one engine has.
+ */
+export function perEngine<Value>(
   byEngine: Readonly<Record<EngineName, Expression<Value>>>,
 ): EngineExpression<Value> {
   const node: EngineNode = {
@@ -65,6 +69,17 @@ function perEngine<Value>(
   };
   return new ExpressionWrapper(node);
 }
+
+/**
+ * SQL in which each `?` stands for a value or an expression, in their order; it contains no other question mark.
+ */
+export const fillPlaceholders = <Value>(
+  text: string,
+  operands: readonly unknown[],
+): Expression<Value> => {
+  const parts: readonly string[] = text.split("?");
+  return sql<Value>(Object.assign([...parts], { raw: parts }), ...operands);
+};
 
 type Text = Expression<string> | Expression<string | null>;
 
@@ -94,7 +109,10 @@ export const findPosition = (text: Text, part: Text | string): EngineExpression<
   });
 
 /** Whether a text contains a part. Letters of ASCII match in both cases. */
-export const containsIgnoringCase = (text: Text, part: string): EngineExpression<boolean> =>
+export const containsIgnoringCase = (
+  text: Text,
+  part: Expression<string> | string,
+): EngineExpression<boolean> =>
   perEngine<boolean>({
     sqlite: sql`instr(lower(${text}), lower(${part})) > 0`,
     postgres: sql`strpos(lower(${text} COLLATE "C"), lower(${part} COLLATE "C")) > 0`,

@@ -70,6 +70,16 @@ export class Query<Row, Values> {
   }
 }
 
+/**
+ * The parameters of the named columns, for an insertion or an update. A parameter exists only for a name that is read,
+ * so the names are listed.
+ */
+export const columnsOf = <Row, Name extends keyof Row>(
+  row: Parameters<Row>,
+  names: readonly Name[],
+): Pick<Parameters<Row>, Name> =>
+  Object.fromEntries(names.map((name) => [name, row[name]])) as Pick<Parameters<Row>, Name>;
+
 /** The rows of a query. */
 export type RowOf<Selected> = Selected extends Query<infer Row, infer _Values> ? Row : never;
 

@@ -46,6 +46,7 @@ export const digestToken = (token: string): string =>
 export const tokenOwner = {
   trace: (rootId: string): string => `trace ${rootId}`,
   thread: (projectId: string, threadJson: string): string => `thread ${projectId} ${threadJson}`,
+  dataset: (id: string): string => `dataset ${id}`,
   feedback: (id: string): string => `feedback ${id}`,
 } as const;
 

@@ -28,9 +28,11 @@ import type { StorageReads } from "../storage/storage-use.ts";
 import type { TenantReads, TenantWrites } from "../tenants/tenant.ts";
 import type { TraceReads } from "../runs/trace.ts";
 import type { UploadWrites } from "../datasets/imports/upload.ts";
-import { createDatasetWriteDependencies } from "../datasets/dataset-writing.ts";
+import { createDatasetWriteDependencies } from "../datasets/sqlite/dataset-writing.ts";
 import { DatasetReader } from "../datasets/dataset-reader.ts";
 import { DatasetWriter } from "../datasets/dataset-writer.ts";
+import type { DatasetWriteSteps } from "../datasets/dataset-writer.ts";
+import { SqliteDatasetExamples } from "../datasets/sqlite/dataset-examples.ts";
 import { ExampleReader } from "../datasets/examples/sqlite/example-reader.ts";
 import { ExampleWriter } from "../datasets/examples/sqlite/example-writer.ts";
 import { LargeExampleWriter } from "../datasets/examples/sqlite/large-example-writer.ts";
@@ -135,7 +137,7 @@ export function createReaders(db: Connection): Readers {
   const keys = new TenantKeys(db);
   const runs = new RunReader(db, keys);
   const readers = {
-    datasets: new DatasetReader(db),
+    datasets: new DatasetReader(database, tokenKeysOf(db)),
     examples: new ExampleReader(db),
     experiments: new ExperimentReader(db),
     annotationQueues: new AnnotationQueueReader(database),
@@ -159,7 +161,10 @@ export function createReaders(db: Connection): Readers {
 }
 
 /** The writers as the writer thread calls them: some methods return a long write. */
-type WriteSteps = Omit<Writers, "projects"> & { readonly projects: ProjectWriteSteps };
+type WriteSteps = Omit<Writers, "datasets" | "projects"> & {
+  readonly datasets: DatasetWriteSteps;
+  readonly projects: ProjectWriteSteps;
+};
 
 /** Creates the writers of all resources, on the only connection that writes. The caller manages transactions. */
 export function createWriters(db: Connection) {
@@ -181,10 +186,16 @@ export function createWriters(db: Connection) {
     shares: new ShareWriter(database, tokenKeysOf(db)),
     tenants: new TenantWriter(database),
     views: new ViewRepository(database),
-    datasets: new DatasetWriter(datasetDependencies, largeExamples),
+    datasets: new DatasetWriter(database, {
+      keys,
+      tokens: tokenKeysOf(db),
+      schemas: datasetDependencies.schemas,
+      examples: new SqliteDatasetExamples(datasetDependencies, largeExamples),
+      index: datasetDependencies.index,
+    }),
     examples,
     largeExamples,
-    uploads: new UploadWriter(datasetDependencies),
+    uploads: new UploadWriter(database, datasetDependencies, tokenKeysOf(db)),
   };
   const requestable = {
     ...scopeToTenants(scoped, keys, writeArguments),

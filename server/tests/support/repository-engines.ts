@@ -1,4 +1,5 @@
 import { PGlite } from "@electric-sql/pglite";
+import { placeOf } from "../../src/datasets/examples/sqlite/example-place-tables.ts";
 import { compileFor } from "../../src/storage/dialect.ts";
 import { bindValues, Query } from "../../src/storage/query.ts";
 import type { BuiltQuery, Database } from "../../src/storage/query.ts";
@@ -13,6 +14,8 @@ export interface RepositoryEngine {
   transact<Result>(call: () => Promise<Result>): Promise<Result>;
   /** Executes SQL that every engine knows. */
   exec(sql: string): Promise<void>;
+  /** Makes examples that were inserted with `exec` findable by their ids. */
+  indexExamples(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -32,7 +35,33 @@ export async function openSqlite(): Promise<RepositoryEngine> {
       }
     },
     exec: async (sql) => connection.exec(sql),
+    indexExamples: async () =>
+      connection.exec(`DELETE FROM example_places;
+        INSERT INTO example_places SELECT ${placeOf("id")}, key FROM examples ORDER BY 1, 2`),
     close: async () => connection.close(),
+  };
+}
+
+/** The engines on which the tests of a file run, by name. */
+export type Engines = readonly (readonly [string, () => Promise<RepositoryEngine>])[];
+
+/** Both engines, for `describe.each`. `findUnused` names the queries of tables that did not run on PostgreSQL. */
+export function createEngines(): {
+  readonly engines: Engines;
+  readonly findUnused: (tables: Readonly<Record<string, object>>) => readonly string[];
+} {
+  const queriesRun = new Set<unknown>();
+  return {
+    engines: [
+      ["SQLite", openSqlite],
+      ["PostgreSQL", () => openPostgres((query) => queriesRun.add(query))],
+    ],
+    findUnused: (tables) =>
+      Object.entries(tables).flatMap(([table, queries]) =>
+        Object.entries<unknown>({ ...queries }).flatMap(([name, query]) =>
+          queriesRun.has(query) ? [] : [`${table}.${name}`],
+        ),
+      ),
   };
 }
 
@@ -95,6 +124,7 @@ export async function openPostgres(
       }
     },
     exec,
+    indexExamples: async () => undefined,
     close: () => engine.close(),
   };
 }
@@ -113,6 +143,10 @@ const translated = [
   "annotation_queue_runs",
   "annotation_queue_reviews",
   "datasets",
+  "dataset_versions",
+  "dataset_tags",
+  "examples",
+  "example_blobs",
   "runs",
   "comparatives",
   "comparative_experiments",

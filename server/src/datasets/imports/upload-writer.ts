@@ -1,34 +1,39 @@
 import { randomUUID } from "node:crypto";
 import { RequestError } from "../../model/errors.ts";
+import type { Database } from "../../storage/query.ts";
+import type { TokenCipher } from "../../storage/share-token.ts";
 import type { DatasetDraft } from "../dataset.ts";
+import { datasetQueries } from "../dataset-queries.ts";
+import { parseBody } from "../dataset-row.ts";
+import { DatasetRows } from "../dataset-rows.ts";
+import { DatasetVersions } from "../dataset-versions.ts";
+import type { DatasetWriteDependencies } from "../sqlite/dataset-writing.ts";
 import type { UploadRow, UploadWrites } from "./upload.ts";
-import type { DatasetWriteDependencies } from "../dataset-writing.ts";
-import { DatasetTable } from "../dataset-table.ts";
 
 /**
  * Writes datasets that are uploaded in parts; all rows belong to the version of the time at which the upload began.
  * Incomplete uploads are deleted at the next start.
  */
 export class UploadWriter implements UploadWrites {
+  readonly #db: Database;
   readonly #dependencies: DatasetWriteDependencies;
-  readonly #table: DatasetTable;
+  readonly #rows: DatasetRows;
+  readonly #versions: DatasetVersions;
 
-  constructor(dependencies: DatasetWriteDependencies) {
+  constructor(db: Database, dependencies: DatasetWriteDependencies, tokens: TokenCipher) {
+    this.#db = db;
     this.#dependencies = dependencies;
-    this.#table = new DatasetTable(dependencies);
-    for (const id of this.#table.listUnready()) {
-      dependencies.index.clear(id);
-      this.#table.delete(id);
-    }
+    this.#rows = new DatasetRows(db, dependencies.keys);
+    this.#versions = new DatasetVersions(db, tokens);
   }
 
-  begin(tenantId: string, draft: DatasetDraft): void {
+  async begin(tenantId: string, draft: DatasetDraft): Promise<void> {
     this.#dependencies.schemas.assertSchemas(draft);
-    this.#table.insert(tenantId, draft, "unready");
+    await this.#rows.insert(tenantId, draft, "unready");
   }
 
-  extend(tenantId: string, datasetId: string, rows: readonly UploadRow[]): void {
-    const upload = this.#read(tenantId, datasetId);
+  async extend(tenantId: string, datasetId: string, rows: readonly UploadRow[]): Promise<void> {
+    const upload = await this.#read(tenantId, datasetId);
     const examples = rows.map((row) => ({ ...row, id: randomUUID() }));
     this.#dependencies.schemas.assertFit(upload, examples);
     for (const example of examples) {
@@ -45,27 +50,24 @@ export class UploadWriter implements UploadWrites {
     this.#dependencies.table.indexNewIds();
   }
 
-  end(tenantId: string, datasetId: string): void {
-    const { createdMicros } = this.#read(tenantId, datasetId);
-    this.#table.setReady(datasetId);
-    const dataset = this.#dependencies.versions.read(tenantId, datasetId);
-    this.#dependencies.versions.addVersion(
-      dataset,
-      createdMicros,
-      this.#dependencies.table.count(datasetId),
-    );
+  async end(tenantId: string, datasetId: string): Promise<void> {
+    const { createdMicros } = await this.#read(tenantId, datasetId);
+    await this.#db.run(datasetQueries.setReady, { id: datasetId });
+    const dataset = await this.#versions.read(tenantId, datasetId);
+    const count = this.#dependencies.table.count(datasetId);
+    await this.#versions.addVersion(dataset, createdMicros, count);
   }
 
-  drop(tenantId: string, datasetId: string): void {
-    this.#read(tenantId, datasetId);
-    this.#table.retire(datasetId);
+  async drop(tenantId: string, datasetId: string): Promise<void> {
+    await this.#read(tenantId, datasetId);
+    await this.#rows.retire(datasetId);
   }
 
-  #read(tenantId: string, datasetId: string): Omit<DatasetDraft, "name"> {
-    const upload = this.#table.findUnready(tenantId, datasetId);
-    if (upload === undefined) {
+  async #read(tenantId: string, id: string): Promise<Omit<DatasetDraft, "name">> {
+    const row = await this.#db.first(datasetQueries.findUnready, { tenantId, id });
+    if (row === undefined) {
       throw new RequestError(404, "Dataset not found");
     }
-    return upload;
+    return { ...parseBody(row.body), id, createdMicros: row.created_us };
   }
 }

@@ -37,7 +37,7 @@ import { tenantQueries } from "../../tenants/tenant-queries.ts";
 import { TenantReader } from "../../tenants/tenant-reader.ts";
 import { TenantWriter } from "../../tenants/tenant-writer.ts";
 import { LongWrite } from "../../storage/long-write.ts";
-import { openPostgres, openSqlite } from "../../../tests/support/repository-engines.ts";
+import { createEngines } from "../../../tests/support/repository-engines.ts";
 import type { RepositoryEngine } from "../../../tests/support/repository-engines.ts";
 
 // The repositories of small resources are written once. The same tests run on SQLite and on PostgreSQL, compiled to
@@ -51,13 +51,7 @@ const strangeName = `<b>'; DROP TABLE runs; -- \u00e9`;
 
 const [tenantId, otherId] = [randomUUID(), randomUUID()];
 
-/** The queries that ran on PostgreSQL. */
-const queriesRun = new Set<unknown>();
-
-const engines: readonly (readonly [string, () => Promise<RepositoryEngine>])[] = [
-  ["SQLite", openSqlite],
-  ["PostgreSQL", () => openPostgres((query) => queriesRun.add(query))],
-];
+const { engines, findUnused } = createEngines();
 
 describe.each(engines)("on %s", (_engine, open) => {
   let engine: RepositoryEngine;
@@ -1082,7 +1076,7 @@ describe.each(engines)("on %s", (_engine, open) => {
 });
 
 test("each query of the repositories has run on PostgreSQL", () => {
-  const missing = Object.entries({
+  const unused = findUnused({
     projectQueries,
     promptQueries,
     annotationQueueQueries,
@@ -1092,10 +1086,6 @@ test("each query of the repositories has run on PostgreSQL", () => {
     retentionQueries,
     feedbackQueries,
     shareQueries,
-  }).flatMap(([resource, queries]) =>
-    Object.entries<unknown>(queries).flatMap(([query, built]) =>
-      queriesRun.has(built) ? [] : [`${resource}.${query}`],
-    ),
-  );
-  expect(missing).toEqual([]);
+  });
+  expect(unused).toEqual([]);
 });

@@ -1,11 +1,11 @@
-import type { Dataset } from "../../dataset.ts";
 import type { Moment } from "../../dataset-version.ts";
+import type { Dataset, ExampleTextIndex, IndexPosition } from "../../dataset.ts";
 import { keysOfId } from "./example-places.ts";
 import { parseRows } from "../../../storage/sqlite/rows.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
 
 /** The full-text index of `search`: the strings and numbers in the inputs of indexed datasets. */
-export class ExampleIndex {
+export class ExampleIndex implements ExampleTextIndex {
   readonly #statements;
 
   constructor(db: Connection) {
@@ -33,27 +33,20 @@ export class ExampleIndex {
            ORDER BY e.key LIMIT ?5`,
         )
         .raw(),
-      setIndex: db.prepare("UPDATE datasets SET index_json = ? WHERE id = ?"),
+      lastKey: db.prepare("SELECT coalesce(max(key), 0) FROM examples").raw(),
     };
   }
 
-  /** Marks a dataset as indexed, with an empty index; {@link ExampleIndex.extend} fills it. */
-  begin({ id }: Dataset, tag: string, micros: Moment): void {
-    this.#statements.clear.run([id]);
-    this.#statements.setIndex.run([JSON.stringify({ tag, micros }), id]);
+  begin(datasetId: string): number {
+    this.#statements.clear.run([datasetId]);
+    return Number(parseRows(this.#statements.lastKey.all())[0]?.[0]);
   }
 
-  /** Indexes up to `limit` rows after a key; returns the key of the last one, or `undefined` at the end. */
   extend(
-    { id }: Dataset,
-    {
-      after,
-      lastKey,
-      moment,
-      limit,
-    }: { after: number; lastKey: number; moment: Moment; limit: number },
+    datasetId: string,
+    { after, lastKey, moment, limit }: IndexPosition & { moment: Moment; limit: number },
   ): number | undefined {
-    const rows = this.#statements.keys.all([id, after, lastKey, moment, limit]);
+    const rows = this.#statements.keys.all([datasetId, after, lastKey, moment, limit]);
     const keys = parseRows(rows).map(([key]) => Number(key));
     this.#statements.add.run([JSON.stringify(keys)]);
     return keys.length < limit ? undefined : keys.at(-1);

@@ -13,7 +13,7 @@ import type {
   ExampleSearch,
 } from "../example.ts";
 import { failDamaged, isSound } from "../../../storage/sqlite/checksum.ts";
-import { DatasetVersionTable } from "../../dataset-version-table.ts";
+import { SqliteDatasetVersions } from "../../sqlite/dataset-versions.ts";
 import { splitsSql, toExampleConditions } from "./example-conditions.ts";
 import { keysOfId } from "./example-places.ts";
 import { parsePreviewRow, previewSelection } from "./example-preview-row.ts";
@@ -50,12 +50,12 @@ const isPublished = `(to_us IS NULL OR to_us <> ${stagedMicros})`;
 /** Queries examples. */
 export class ExampleReader implements ExampleReads {
   readonly #db: Connection;
-  readonly #ledger: DatasetVersionTable;
+  readonly #ledger: SqliteDatasetVersions;
   readonly #statements;
 
   constructor(db: Connection) {
     this.#db = db;
-    this.#ledger = new DatasetVersionTable(db);
+    this.#ledger = new SqliteDatasetVersions(db);
     this.#statements = {
       listSources: db
         .prepare(

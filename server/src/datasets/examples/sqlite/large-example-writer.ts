@@ -1,7 +1,10 @@
 import { createHash } from "node:crypto";
 import { RequestError } from "../../../model/errors.ts";
 import { serverLimits } from "../../../model/options.ts";
-import type { Dataset } from "../../dataset.ts";
+import type { Dataset, DatasetUpdate } from "../../dataset.ts";
+import { datasetQueries } from "../../dataset-queries.ts";
+import { toWrittenColumns } from "../../dataset-row.ts";
+import { chooseVersionTime } from "../../dataset-version.ts";
 import { splitsOf } from "../splits.ts";
 import type {
   ExampleChange,
@@ -14,14 +17,15 @@ import type {
 import { pack, unpack } from "../large-examples.ts";
 import type { LargeExampleWrites, Packed, ReceivedExample } from "../large-examples.ts";
 import { LongWrite } from "../../../storage/long-write.ts";
-import type { DatasetWriteDependencies } from "../../dataset-writing.ts";
+import { prepareQuery } from "../../../storage/sqlite/sqlite-database.ts";
+import type { DatasetWriteDependencies } from "../../sqlite/dataset-writing.ts";
 import { changeExample, planChange } from "../example-change.ts";
 import { ExampleStages } from "./example-stage.ts";
 import type { ExampleStage } from "./example-stage.ts";
 import type { CurrentExample } from "./example-table.ts";
 import type { ExampleWriter } from "./example-writer.ts";
 import { nameIds } from "./example-writer.ts";
-import type { SchemaProofs } from "./schema-proofs.ts";
+import type { SchemaProofs } from "../schema-proofs.ts";
 import { idOf } from "../../../storage/row-keys.ts";
 
 type Written = Packed<ExamplesWritten>;
@@ -42,11 +46,13 @@ export class LargeExampleWriter implements LargeExampleWrites {
   readonly #dependencies: DatasetWriteDependencies;
   readonly #examples: ExampleWriter;
   readonly #stages: ExampleStages;
+  readonly #updateDataset;
 
   constructor(dependencies: DatasetWriteDependencies, examples: ExampleWriter) {
     this.#dependencies = dependencies;
     this.#examples = examples;
     this.#stages = new ExampleStages(dependencies);
+    this.#updateDataset = prepareQuery(dependencies.db, datasetQueries.update);
   }
 
   create(
@@ -351,7 +357,11 @@ export class LargeExampleWriter implements LargeExampleWrites {
       this.#endPart(stage, keys);
       yield;
     }
-    datasetUpdate?.store();
+    if (datasetUpdate !== undefined) {
+      const { dataset } = datasetUpdate;
+      const columns = { ...toWrittenColumns(dataset), modified_us: Date.now() * 1_000 };
+      this.#updateDataset.run({ id: dataset.id, ...columns });
+    }
     ended.forEach((keys, { micros }) => this.#dependencies.table.endAll(keys, micros));
     stage.publish();
     const written = this.#finish(datasets, versions, {});
@@ -392,7 +402,7 @@ export class LargeExampleWriter implements LargeExampleWrites {
   }
 
   #beginVersion(versions: Map<string, Version>, dataset: Dataset, requestedMicros?: number): void {
-    const micros = this.#dependencies.versions.nextVersion(dataset, requestedMicros);
+    const micros = chooseVersionTime(dataset.versionMicros, requestedMicros);
     versions.set(dataset.id, { dataset, micros, added: 0 });
   }
 
@@ -445,17 +455,6 @@ interface UpdateContext extends Omit<CreateContext, "drafts"> {
 interface Changes {
   readonly changes: readonly ExampleChange[];
   readonly current: ReadonlyMap<string, CurrentExample>;
-}
-
-/** A change of a dataset and of some of its examples. */
-interface DatasetUpdate {
-  /** The dataset after the change. */
-  readonly dataset: Dataset;
-  readonly changes: readonly ExampleChange[];
-  /** Whether all examples must be checked, because the schemas changed. */
-  readonly mustCheck: boolean;
-  /** Writes the dataset; called in the step that publishes the examples. */
-  readonly store: () => void;
 }
 
 interface ClassifiedDrafts {

@@ -1,11 +1,12 @@
-import type { Dataset } from "./dataset.ts";
-import type { DatasetVersionTable } from "./dataset-version-table.ts";
-import type { ExampleIndex } from "./examples/sqlite/example-index.ts";
-import type { CurrentExample, ExampleRow, ExampleTable } from "./examples/sqlite/example-table.ts";
+import type { Dataset } from "../dataset.ts";
+import { chooseVersionTime } from "../dataset-version.ts";
+import type { SqliteDatasetVersions } from "./dataset-versions.ts";
+import type { ExampleIndex } from "../examples/sqlite/example-index.ts";
+import type { CurrentExample, ExampleRow, ExampleTable } from "../examples/sqlite/example-table.ts";
 
 interface VersionDraftTables {
   readonly dataset: Dataset;
-  readonly versions: DatasetVersionTable;
+  readonly versions: SqliteDatasetVersions;
   readonly table: ExampleTable;
   readonly index: ExampleIndex;
 }
@@ -22,7 +23,7 @@ export class VersionDraft {
 
   constructor(dependencies: VersionDraftTables, requestedMicros?: number) {
     this.#dependencies = dependencies;
-    this.micros = dependencies.versions.nextVersion(dependencies.dataset, requestedMicros);
+    this.micros = chooseVersionTime(dependencies.dataset.versionMicros, requestedMicros);
   }
 
   /** Adds a row that is valid from this version on. */

@@ -1,0 +1,425 @@
+import { sql } from "kysely";
+import type { Expression } from "kysely";
+import {
+  containsIgnoringCase,
+  isInList,
+  readJsonMember,
+  withinTimeLimit,
+  withoutIndex,
+} from "../storage/dialect.ts";
+import { columnsOf, createQueryBuilder, Query, QueryForms } from "../storage/query.ts";
+import type { Parameters, RowOf } from "../storage/query.ts";
+import type { DatasetOrder } from "./dataset.ts";
+import { rowsOfExample } from "./examples/example-ids.ts";
+import type { ExampleTables } from "./examples/example-ids.ts";
+
+/** The columns that a caller's request fills. */
+interface WrittenColumns {
+  readonly name_json: string;
+  /** All other fields of a dataset, as JSON. */
+  readonly body: string;
+}
+
+interface DatasetTable extends WrittenColumns {
+  readonly id: string;
+  readonly tenant_id: string;
+  readonly created_us: number;
+  readonly modified_us: number;
+  readonly version_us: number | null;
+  readonly example_count: number;
+  /** One of {@link datasetStates}. */
+  readonly is_ready: number;
+  readonly share_digest: string | null;
+  readonly share_sealed: string | null;
+  readonly index_json: string | null;
+}
+
+/** States of a dataset, as its column `is_ready` stores them. Only complete datasets are visible. */
+export const datasetStates = { unready: 0, ready: 1, retired: 2 } as const;
+
+interface DatasetTables extends ExampleTables {
+  readonly datasets: DatasetTable;
+  readonly dataset_versions: {
+    readonly tenant_id: string;
+    readonly dataset_id: string;
+    readonly at_us: number;
+  };
+  readonly dataset_tags: {
+    readonly tenant_id: string;
+    readonly dataset_id: string;
+    readonly tag_json: string;
+    readonly at_us: number;
+  };
+  /** The columns of other tables that queries of datasets use. */
+  readonly projects: {
+    readonly id: string;
+    readonly tenant_id: string;
+    readonly start_us: number;
+    readonly reference_dataset_id: string | null;
+  };
+  readonly comparatives: {
+    readonly id: string;
+    readonly tenant_id: string;
+    readonly dataset_id: string;
+  };
+  readonly comparative_experiments: {
+    readonly tenant_id: string;
+    readonly comparative_id: string;
+  };
+  readonly annotation_queues: {
+    readonly tenant_id: string;
+    readonly default_dataset_id: string | null;
+  };
+}
+
+const builder = createQueryBuilder<DatasetTables>();
+
+/** Selects complete datasets with their number of experiments, for {@link parseDatasetRow}. */
+const selectDatasets = () =>
+  builder
+    .selectFrom("datasets as d")
+    .leftJoin("projects as p", (join) =>
+      join.onRef("p.reference_dataset_id", "=", "d.id").onRef("p.tenant_id", "=", "d.tenant_id"),
+    )
+    .select([
+      "d.id",
+      "d.tenant_id",
+      "d.name_json",
+      "d.created_us",
+      "d.modified_us",
+      "d.version_us",
+      "d.example_count",
+      "d.share_sealed",
+      "d.index_json",
+      "d.body",
+      sql<number>`count(p.id)`.as("session_count"),
+      sql<number | null>`max(p.start_us)`.as("last_session_us"),
+    ])
+    .where("d.is_ready", "=", sql.lit(datasetStates.ready))
+    .groupBy("d.id");
+
+/** Whether the row `e` of an example is valid at a time, as a number. */
+const isValidAt = (micros: Expression<number>) =>
+  sql<number>`CASE WHEN e.from_us <= ${micros} AND (e.to_us IS NULL OR e.to_us > ${micros}) THEN 1 ELSE 0 END`;
+
+type DatasetKey = { readonly tenantId: string; readonly id: string };
+
+export const datasetQueries = {
+  find: new Query(({ tenantId, id }: Parameters<DatasetKey>) =>
+    selectDatasets().where("d.id", "=", id).where("d.tenant_id", "=", tenantId),
+  ),
+  findShared: new Query(({ digest }: Parameters<{ digest: string }>) =>
+    selectDatasets().where("d.share_digest", "=", digest),
+  ),
+  findByName: new Query(
+    ({ tenantId, nameJson }: Parameters<{ tenantId: string; nameJson: string }>) =>
+      builder
+        .selectFrom("datasets")
+        .select("id")
+        .where("tenant_id", "=", tenantId)
+        .where("name_json", "=", nameJson),
+  ),
+  findTenant: new Query(({ id }: Parameters<{ id: string }>) =>
+    builder.selectFrom("datasets").select("tenant_id").where("id", "=", id),
+  ),
+  insert: new Query(
+    (
+      row: Parameters<
+        Pick<DatasetTable, "id" | "tenant_id" | "created_us" | "is_ready"> & WrittenColumns
+      >,
+    ) =>
+      builder.insertInto("datasets").values({
+        ...columnsOf(row, ["id", "tenant_id", "created_us", "is_ready", "name_json", "body"]),
+        modified_us: row.created_us,
+        example_count: sql.lit(0),
+      }),
+  ),
+  // The time never goes back, even if the clock was set back.
+  update: new Query((row: Parameters<Pick<DatasetTable, "id" | "modified_us"> & WrittenColumns>) =>
+    builder
+      .updateTable("datasets")
+      .set({
+        ...columnsOf(row, ["name_json", "body"]),
+        modified_us: sql`CASE WHEN modified_us < ${row.modified_us} THEN ${row.modified_us} ELSE modified_us + 1 END`,
+      })
+      .where("id", "=", row.id),
+  ),
+  setShare: new Query(
+    (row: Parameters<Pick<DatasetTable, "id" | "share_digest" | "share_sealed">>) =>
+      builder
+        .updateTable("datasets")
+        .set(columnsOf(row, ["share_digest", "share_sealed"]))
+        .where("id", "=", row.id),
+  ),
+  setIndex: new Query((row: Parameters<Pick<DatasetTable, "id" | "index_json">>) =>
+    builder.updateTable("datasets").set({ index_json: row.index_json }).where("id", "=", row.id),
+  ),
+  setReady: new Query(({ id }: Parameters<{ id: string }>) =>
+    builder
+      .updateTable("datasets")
+      .set({ is_ready: sql.lit(datasetStates.ready) })
+      .where("id", "=", id),
+  ),
+  retire: new Query((row: Parameters<Pick<DatasetTable, "id" | "name_json">>) =>
+    builder
+      .updateTable("datasets")
+      .set({
+        is_ready: sql.lit(datasetStates.retired),
+        name_json: row.name_json,
+        share_digest: null,
+        share_sealed: null,
+      })
+      .where("id", "=", row.id),
+  ),
+  findRetired: new Query(() =>
+    builder
+      .selectFrom("datasets")
+      .select("id")
+      .where("is_ready", "=", sql.lit(datasetStates.retired))
+      .limit(sql.lit(1)),
+  ),
+  listIncomplete: new Query(() =>
+    builder
+      .selectFrom("datasets")
+      .select("id")
+      .where("is_ready", "<>", sql.lit(datasetStates.ready)),
+  ),
+  findUnready: new Query(({ tenantId, id }: Parameters<DatasetKey>) =>
+    builder
+      .selectFrom("datasets")
+      .select(["created_us", "body"])
+      .where("id", "=", id)
+      .where("tenant_id", "=", tenantId)
+      .where("is_ready", "=", sql.lit(datasetStates.unready)),
+  ),
+  insertVersion: new Query((row: Parameters<DatasetTables["dataset_versions"]>) =>
+    builder
+      .insertInto("dataset_versions")
+      .values(columnsOf(row, ["tenant_id", "dataset_id", "at_us"])),
+  ),
+  setVersion: new Query(
+    ({ id, micros, added }: Parameters<{ id: string; micros: number; added: number }>) =>
+      builder
+        .updateTable("datasets")
+        .set({
+          version_us: micros,
+          modified_us: micros,
+          example_count: sql`example_count + ${added}`,
+        })
+        .where("id", "=", id),
+  ),
+  findVersionAt: new Query(({ id, micros }: Parameters<{ id: string; micros: number }>) =>
+    builder
+      .selectFrom("dataset_versions")
+      .select("at_us")
+      .where("dataset_id", "=", id)
+      .where("at_us", "<=", micros)
+      .orderBy("at_us", "desc")
+      .limit(sql.lit(1)),
+  ),
+  findTagged: new Query(({ id, tagJson }: Parameters<{ id: string; tagJson: string }>) =>
+    builder
+      .selectFrom("dataset_tags")
+      .select("at_us")
+      .where("dataset_id", "=", id)
+      .where("tag_json", "=", tagJson),
+  ),
+  listTags: new Query(({ id, micros }: Parameters<{ id: string; micros: number }>) =>
+    builder
+      .selectFrom("dataset_tags")
+      .select("tag_json")
+      .where("dataset_id", "=", id)
+      .where("at_us", "=", micros)
+      .orderBy("tag_json"),
+  ),
+  setTag: new Query((row: Parameters<DatasetTables["dataset_tags"]>) =>
+    builder
+      .insertInto("dataset_tags")
+      .values(columnsOf(row, ["tenant_id", "dataset_id", "tag_json", "at_us"]))
+      .onConflict((conflict) =>
+        conflict.columns(["dataset_id", "tag_json"]).doUpdateSet({ at_us: row.at_us }),
+      ),
+  ),
+  diff: new Query(({ id, from, to }: Parameters<{ id: string; from: number; to: number }>) =>
+    builder
+      .selectFrom((eb) =>
+        eb
+          .selectFrom("examples as e")
+          .select([
+            "e.id",
+            sql<number>`max(${isValidAt(from)})`.as("was_present"),
+            sql<number>`max(${isValidAt(to)})`.as("is_present"),
+            sql<number>`max(${isValidAt(from)} * ${isValidAt(to)})`.as("is_same"),
+            sql<number>`min(e.position)`.as("position"),
+          ])
+          .where("e.dataset_id", "=", id)
+          .where(withinTimeLimit("e.key"))
+          .groupBy("e.id")
+          .as("d"),
+      )
+      .select(["d.id", "d.was_present", "d.is_present"])
+      .where("d.is_same", "=", sql.lit(0))
+      .where(sql<boolean>`d.was_present + d.is_present > 0`)
+      .orderBy("d.position"),
+  ),
+};
+
+/** Deletions of all that belongs to a dataset, in an order that keeps references valid. */
+export const datasetDeletions = {
+  versions: new Query(({ id }: Parameters<{ id: string }>) =>
+    builder.deleteFrom("dataset_versions").where("dataset_id", "=", id),
+  ),
+  tags: new Query(({ id }: Parameters<{ id: string }>) =>
+    builder.deleteFrom("dataset_tags").where("dataset_id", "=", id),
+  ),
+  files: new Query(({ id }: Parameters<{ id: string }>) =>
+    builder.deleteFrom("example_blobs").where("dataset_id", "=", id),
+  ),
+  examples: new Query(({ id }: Parameters<{ id: string }>) =>
+    builder.deleteFrom("examples").where("dataset_id", "=", id),
+  ),
+  // Rows of another tenant may refer to the same id. They must stay.
+  comparedExperiments: new Query(({ id }: Parameters<{ id: string }>) =>
+    builder.deleteFrom("comparative_experiments").where((eb) =>
+      eb(
+        eb.refTuple("tenant_id", "comparative_id"),
+        "in",
+        eb
+          .selectFrom("comparatives as c")
+          .innerJoin("datasets as d", (join) =>
+            join.onRef("d.id", "=", "c.dataset_id").onRef("d.tenant_id", "=", "c.tenant_id"),
+          )
+          .select(["c.tenant_id", "c.id"])
+          .where("d.id", "=", id)
+          .$asTuple("tenant_id", "id"),
+      ),
+    ),
+  ),
+  comparatives: new Query(({ id }: Parameters<{ id: string }>) =>
+    builder
+      .deleteFrom("comparatives")
+      .where("dataset_id", "=", id)
+      .where("tenant_id", "=", selectTenant(id)),
+  ),
+  queueDefaults: new Query(({ id }: Parameters<{ id: string }>) =>
+    builder
+      .updateTable("annotation_queues")
+      .set({ default_dataset_id: null })
+      .where("default_dataset_id", "=", id)
+      .where("tenant_id", "=", selectTenant(id)),
+  ),
+  dataset: new Query(({ id }: Parameters<{ id: string }>) =>
+    builder.deleteFrom("datasets").where("id", "=", id),
+  ),
+};
+
+const selectTenant = (id: Expression<string>) =>
+  builder.selectFrom("datasets").select("tenant_id").where("id", "=", id);
+
+interface ListValues {
+  readonly tenantId: string;
+  readonly nameJson?: string | undefined;
+  /** Part of a name, as the JSON text contains it. */
+  readonly namePart?: string | undefined;
+  /** Lists are JSON. */
+  readonly ids?: string | undefined;
+  readonly dataTypes?: string | undefined;
+  /** The whole list if omitted. */
+  readonly limit?: number | undefined;
+  readonly offset?: number | undefined;
+}
+
+interface ListOptions {
+  readonly order: DatasetOrder;
+  readonly isDescending: boolean;
+}
+
+const orderColumns = {
+  name: "d.name_json",
+  created_at: "d.created_us",
+  last_session_start_time: "last_session_us",
+  example_count: "d.example_count",
+  session_count: "session_count",
+  modified_at: "d.modified_us",
+} as const;
+
+/** Lists the datasets of a tenant that meet all conditions that are set. */
+export const datasetLists = new QueryForms(
+  (values: Parameters<ListValues>, { order, isDescending }: ListOptions) => {
+    const { nameJson, namePart, ids, dataTypes, limit, offset } = values;
+    let list = selectDatasets().where("d.tenant_id", "=", values.tenantId);
+    if (nameJson !== undefined) {
+      list = list.where("d.name_json", "=", nameJson);
+    }
+    if (namePart !== undefined) {
+      list = list.where((eb) => containsIgnoringCase(eb.ref("d.name_json"), namePart));
+    }
+    if (ids !== undefined) {
+      list = list.where((eb) => isInList(eb.ref("d.id"), ids));
+    }
+    if (dataTypes !== undefined) {
+      list = list.where((eb) => isInList(readJsonMember(eb.ref("d.body"), "dataType"), dataTypes));
+    }
+    list = list
+      .orderBy(orderColumns[order], (column) =>
+        (isDescending ? column.desc() : column.asc()).nullsLast(),
+      )
+      .orderBy("d.created_us", "desc")
+      .orderBy("d.id");
+    return limit === undefined || offset === undefined ? list : list.limit(limit).offset(offset);
+  },
+);
+
+interface VersionListValues {
+  readonly datasetId: string;
+  /** Part of a tag, as the JSON text contains it. */
+  readonly tagPart?: string | undefined;
+  /** The time of the newest version, if the part is one of its implied tag. */
+  readonly latestMicros?: number | undefined;
+  readonly exampleId?: string | undefined;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** Lists versions of a dataset, the newest first. */
+export const datasetVersionLists = new QueryForms(
+  ({
+    datasetId,
+    tagPart,
+    latestMicros,
+    exampleId,
+    limit,
+    offset,
+  }: Parameters<VersionListValues>) => {
+    let list = builder
+      .selectFrom("dataset_versions as v")
+      .select("v.at_us")
+      .where("v.dataset_id", "=", datasetId);
+    if (tagPart !== undefined) {
+      const tagged = builder
+        .selectFrom("dataset_tags as t")
+        .select("t.at_us")
+        .where("t.dataset_id", "=", datasetId)
+        .where((eb) => containsIgnoringCase(eb.ref("t.tag_json"), tagPart));
+      list = list.where((eb) =>
+        eb.or([
+          eb("v.at_us", "in", tagged),
+          ...(latestMicros === undefined ? [] : [eb("v.at_us", "=", latestMicros)]),
+        ]),
+      );
+    }
+    if (exampleId !== undefined) {
+      const rows = rowsOfExample(exampleId).where((eb) =>
+        eb(withoutIndex(eb.ref("e.dataset_id")), "=", datasetId),
+      );
+      list = list.where(
+        "v.at_us",
+        "in",
+        rows.select("e.from_us as at_us").union(rows.select(sql<number>`e.to_us`.as("at_us"))),
+      );
+    }
+    return list.orderBy("v.at_us", "desc").limit(limit).offset(offset);
+  },
+);
+
+export type DatasetRow = RowOf<typeof datasetQueries.find>;

@@ -1,0 +1,62 @@
+import { RequestError } from "../model/errors.ts";
+import type { Database } from "../storage/query.ts";
+import type { RowKeys } from "../storage/row-keys.ts";
+import type { DatasetDraft } from "./dataset.ts";
+import { datasetQueries, datasetStates } from "./dataset-queries.ts";
+import { toWrittenColumns } from "./dataset-row.ts";
+
+/** Writes the rows of datasets, also of those that are uploaded in parts. */
+export class DatasetRows {
+  readonly #db: Database;
+  readonly #keys: RowKeys;
+
+  constructor(db: Database, keys: RowKeys) {
+    this.#db = db;
+    this.#keys = keys;
+  }
+
+  /**
+   * Inserts a dataset and returns its key.
+   *
+   * @throws RequestError 409: the name or id is taken.
+   */
+  async insert(
+    tenantId: string,
+    draft: DatasetDraft,
+    state: keyof typeof datasetStates,
+  ): Promise<string> {
+    const key = await this.#keys.keyOf("dataset", tenantId, draft.id);
+    await this.assertNameUnused(tenantId, key, draft.name);
+    const owner = await this.#db.first(datasetQueries.findTenant, { id: key });
+    if (owner?.tenant_id === tenantId) {
+      throw new RequestError(409, "Dataset with this id already exists.");
+    }
+    const id = owner === undefined ? key : await this.#keys.lengthen("dataset", tenantId, draft.id);
+    await this.#db.run(datasetQueries.insert, {
+      ...toWrittenColumns(draft),
+      id,
+      tenant_id: tenantId,
+      created_us: draft.createdMicros,
+      is_ready: datasetStates[state],
+    });
+    return id;
+  }
+
+  /**
+   * Checks that the name is unused.
+   *
+   * @throws RequestError 409: another dataset has the name.
+   */
+  async assertNameUnused(tenantId: string, id: string, name: string): Promise<void> {
+    const nameJson = JSON.stringify(name);
+    const other = await this.#db.first(datasetQueries.findByName, { tenantId, nameJson });
+    if (other !== undefined && other.id !== id) {
+      throw new RequestError(409, "Dataset with this name already exists.");
+    }
+  }
+
+  /** Hides the dataset and frees its name at once; its contents are deleted in slices later. */
+  async retire(id: string): Promise<void> {
+    await this.#db.run(datasetQueries.retire, { id, name_json: JSON.stringify(`deleted ${id}`) });
+  }
+}

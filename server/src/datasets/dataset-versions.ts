@@ -1,0 +1,76 @@
+import { RequestError } from "../model/errors.ts";
+import type { Database } from "../storage/query.ts";
+import type { TokenCipher } from "../storage/share-token.ts";
+import type { Dataset } from "./dataset.ts";
+import { datasetQueries } from "./dataset-queries.ts";
+import { parseDatasetRow } from "./dataset-row.ts";
+import { latestTag } from "./dataset-version.ts";
+import type { AsOf, DatasetVersion } from "./dataset-version.ts";
+
+/** Finds datasets and their versions, and records new versions. */
+export class DatasetVersions {
+  readonly #db: Database;
+  readonly #tokens: TokenCipher;
+
+  constructor(db: Database, tokens: TokenCipher) {
+    this.#db = db;
+    this.#tokens = tokens;
+  }
+
+  async find(tenantId: string, id: string): Promise<Dataset | undefined> {
+    const row = await this.#db.first(datasetQueries.find, { tenantId, id });
+    return row === undefined ? undefined : parseDatasetRow(row, this.#tokens);
+  }
+
+  /** @throws RequestError 404: no such dataset. */
+  async read(tenantId: string, id: string): Promise<Dataset> {
+    const dataset = await this.find(tenantId, id);
+    if (dataset === undefined) {
+      throw new RequestError(404, "Dataset not found");
+    }
+    return dataset;
+  }
+
+  /** Adds a version. `added` is the change in the number of examples; it may be negative. */
+  async addVersion({ id, tenantId }: Dataset, micros: number, added: number): Promise<void> {
+    const version = { tenant_id: tenantId, dataset_id: id, at_us: micros };
+    await this.#db.run(datasetQueries.insertVersion, version);
+    await this.#db.run(datasetQueries.setVersion, { id, micros, added });
+  }
+
+  async findVersion(dataset: Dataset, asOf: AsOf): Promise<DatasetVersion | undefined> {
+    const micros = await this.#findMicros(dataset, asOf);
+    return micros === undefined ? undefined : this.readVersionAt(dataset, micros);
+  }
+
+  /** @throws RequestError 404: no such version. */
+  async readVersion(dataset: Dataset, asOf: AsOf): Promise<DatasetVersion> {
+    const version = await this.findVersion(dataset, asOf);
+    if (version === undefined) {
+      throw new RequestError(404, "Dataset version not found");
+    }
+    return version;
+  }
+
+  /** Reads the version of a time at which there is one. */
+  async readVersionAt(
+    { id, versionMicros }: Pick<Dataset, "id" | "versionMicros">,
+    micros: number,
+  ): Promise<DatasetVersion> {
+    const rows = await this.#db.all(datasetQueries.listTags, { id, micros });
+    const tags = rows.map(({ tag_json: tag }) => String(JSON.parse(tag)));
+    return { micros, tags: micros === versionMicros ? [latestTag, ...tags] : tags };
+  }
+
+  async #findMicros({ id, versionMicros }: Dataset, asOf: AsOf): Promise<number | undefined> {
+    if (asOf.kind === "tag" && asOf.tag === latestTag) {
+      return versionMicros ?? undefined;
+    }
+    const { findTagged, findVersionAt } = datasetQueries;
+    const row =
+      asOf.kind === "tag"
+        ? await this.#db.first(findTagged, { id, tagJson: JSON.stringify(asOf.tag) })
+        : await this.#db.first(findVersionAt, { id, micros: asOf.micros });
+    return row?.at_us;
+  }
+}

@@ -1,0 +1,46 @@
+import { serverLimits } from "../../model/options.ts";
+import type { LongWrite } from "../../storage/long-write.ts";
+import { prepareQuery } from "../../storage/sqlite/sqlite-database.ts";
+import type { Dataset, DatasetExamples, DatasetUpdate } from "../dataset.ts";
+import { datasetDeletions, datasetQueries } from "../dataset-queries.ts";
+import type { LargeExampleWriter } from "../examples/sqlite/large-example-writer.ts";
+import type { DatasetWriteDependencies } from "./dataset-writing.ts";
+
+/** The examples of datasets in SQLite. */
+export class SqliteDatasetExamples implements DatasetExamples {
+  readonly #dependencies: DatasetWriteDependencies;
+  readonly #examples: LargeExampleWriter;
+
+  constructor(dependencies: DatasetWriteDependencies, examples: LargeExampleWriter) {
+    this.#dependencies = dependencies;
+    this.#examples = examples;
+    this.#eraseIncomplete();
+  }
+
+  updateDataset(tenantId: string, update: DatasetUpdate): LongWrite<Dataset> {
+    return this.#examples.updateWith(tenantId, update);
+  }
+
+  /** One call takes about as long as a slice of a long write. */
+  eraseSome(datasetId: string): boolean {
+    const { table, index } = this.#dependencies;
+    const end = performance.now() + serverLimits.writeSliceMs;
+    let keys: readonly number[];
+    do {
+      keys = table.listKeys(datasetId, serverLimits.erasedPart);
+      index.remove(keys);
+      table.erase(keys, datasetId);
+    } while (keys.length > 0 && performance.now() < end);
+    return keys.length === 0;
+  }
+
+  /** Erases the datasets whose upload or deletion was under way when the process ended. */
+  #eraseIncomplete(): void {
+    const { db, index } = this.#dependencies;
+    const deletions = Object.values(datasetDeletions).map((query) => prepareQuery(db, query));
+    for (const { id } of prepareQuery(db, datasetQueries.listIncomplete).all({})) {
+      index.clear(id);
+      deletions.forEach((deletion) => deletion.run({ id }));
+    }
+  }
+}

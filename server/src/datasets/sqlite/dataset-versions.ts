@@ -1,0 +1,43 @@
+import { RequestError } from "../../model/errors.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
+import { prepareQuery } from "../../storage/sqlite/sqlite-database.ts";
+import { tokenKeysOf } from "../../storage/sqlite/token-keys.ts";
+import type { Dataset } from "../dataset.ts";
+import { datasetQueries } from "../dataset-queries.ts";
+import { parseDatasetRow } from "../dataset-row.ts";
+
+/** What long writes need of {@link DatasetVersions}. It is synchronous, because their slices are. */
+export class SqliteDatasetVersions {
+  readonly #tokens;
+  readonly #queries;
+
+  constructor(db: Connection) {
+    const { find, insertVersion, setVersion } = datasetQueries;
+    this.#tokens = tokenKeysOf(db);
+    this.#queries = {
+      find: prepareQuery(db, find),
+      insertVersion: prepareQuery(db, insertVersion),
+      setVersion: prepareQuery(db, setVersion),
+    };
+  }
+
+  find(tenantId: string, id: string): Dataset | undefined {
+    const [row] = this.#queries.find.all({ tenantId, id });
+    return row === undefined ? undefined : parseDatasetRow(row, this.#tokens);
+  }
+
+  /** @throws RequestError 404: no such dataset. */
+  read(tenantId: string, id: string): Dataset {
+    const dataset = this.find(tenantId, id);
+    if (dataset === undefined) {
+      throw new RequestError(404, "Dataset not found");
+    }
+    return dataset;
+  }
+
+  /** Adds a version. `added` is the change in the number of examples; it may be negative. */
+  addVersion({ id, tenantId }: Dataset, micros: number, added: number): void {
+    this.#queries.insertVersion.run({ tenant_id: tenantId, dataset_id: id, at_us: micros });
+    this.#queries.setVersion.run({ id, micros, added });
+  }
+}

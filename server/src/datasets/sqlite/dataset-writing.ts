@@ -1,0 +1,31 @@
+import { SqliteDatasetVersions } from "./dataset-versions.ts";
+import { ExampleIndex } from "../examples/sqlite/example-index.ts";
+import { ExampleTable } from "../examples/sqlite/example-table.ts";
+import { SchemaProofs } from "../examples/schema-proofs.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
+import type { TenantKeyWriter } from "../../storage/sqlite/tenant-keys.ts";
+
+/**
+ * Shared dependencies of the classes that write examples. Create one instance per connection, because it
+ * assigns the keys of new rows.
+ */
+export interface DatasetWriteDependencies {
+  readonly db: Connection;
+  readonly keys: TenantKeyWriter;
+  readonly versions: SqliteDatasetVersions;
+  readonly table: ExampleTable;
+  readonly index: ExampleIndex;
+  readonly schemas: SchemaProofs;
+}
+
+export const createDatasetWriteDependencies = (
+  db: Connection,
+  keys: TenantKeyWriter,
+): DatasetWriteDependencies => ({
+  db,
+  keys,
+  versions: new SqliteDatasetVersions(db),
+  table: new ExampleTable(db),
+  index: new ExampleIndex(db),
+  schemas: new SchemaProofs(),
+});
