@@ -39,7 +39,7 @@ function createVariant(size: SizeName, isOnDisk: boolean): Variant {
       tape.journal?.discard();
       return Promise.resolve({ delivered: tape.records, lost: 0 });
     },
-    isOnDisk ? { journal: () => spool.journal() } : {},
+    isOnDisk ? { openJournal: () => spool.journal() } : {},
   );
   return {
     group: `start and end of a run, ${size}`,

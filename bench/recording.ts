@@ -15,11 +15,11 @@ import type { Payload, SizeName } from "./workload.ts";
 const tapeBytes = 1_048_576;
 const noFilters = { hideInputs: false, hideOutputs: false, hideMetadata: false };
 
-/** A client that only records. It passes its tapes to `ship`. */
+/** A client that only records. It passes its tapes to `sendTape`. */
 export class RecordingOnly implements TracingClient {
   readonly [recorder]: TracingClient[typeof recorder];
 
-  constructor(ship: BatcherOptions["ship"], overrides: Partial<BatcherOptions> = {}) {
+  constructor(sendTape: BatcherOptions["sendTape"], overrides: Partial<BatcherOptions> = {}) {
     const batcher = new Batcher({
       tapeBytes,
       maxQueueBytes: 64 * tapeBytes,
@@ -33,8 +33,8 @@ export class RecordingOnly implements TracingClient {
       attachments: { attachmentBytes: 32 * tapeBytes, dangerouslyAllowFilesystem: false },
       ledger: new Ledger(() => undefined),
       overflow: "drop-newest",
-      spill: (tape) => ({ delivered: 0, lost: tape.records }),
-      ship,
+      spoolTape: (tape) => ({ delivered: 0, lost: tape.records }),
+      sendTape,
       ...overrides,
     });
     this[recorder] = {
@@ -44,7 +44,7 @@ export class RecordingOnly implements TracingClient {
       isSampled: () => true,
       recordStart: (run) => batcher.record(encodeStart, run),
       recordEnd: (run) => batcher.record(encodeEnd, run),
-      truncated: () => undefined,
+      countTruncated: () => undefined,
       warn: () => undefined,
     };
   }
@@ -62,7 +62,7 @@ export class RecordingOnly implements TracingClient {
     const { name, inputs, metadata } = payload;
     const runType: RunType = payload.runType;
     const run = new RunTree(
-      { client: this, parent, recorded: true },
+      { client: this, parent, isRecorded: true },
       { name, runType, inputs, metadata },
     );
     this[recorder].recordStart(run);

@@ -1,16 +1,16 @@
-import type { Redacted } from "../model/records/shipping.ts";
+import type { RedactionCounts } from "../model/records/shipping.ts";
 import type { Ledger } from "../tracing/queue/ledger.ts";
 import type { Reporter } from "./reporter.ts";
 
 /** Counts masked matches, and warns of records on which a rule failed. */
 export function countRedacted(
-  { masked, failed }: Redacted,
+  { masked, failed }: RedactionCounts,
   ledger: Ledger,
   reporter: Reporter,
 ): void {
   ledger.redacted += masked;
   for (let record = 0; record < failed; record++) {
-    ledger.warn("redactionFailure");
+    ledger.countWarning("redactionFailure");
   }
   if (failed > 0) {
     reporter.logLater(

@@ -1,13 +1,17 @@
 import type { ShipReport } from "../model/records/shipping.ts";
 import { headOffset, outcomeCode } from "../model/records/tape-format.ts";
-import { findMiddleRecord, clearWritingMarks, recordsBeingWritten } from "../tracing/tape/tally.ts";
+import {
+  findMiddleRecord,
+  clearWritingMarks,
+  findRecordsBeingWritten,
+} from "../tracing/tape/tally.ts";
 import type { Tape } from "../tracing/tape/tape.ts";
 import type { TapeShipper } from "../workers/host/pool.ts";
 
 /** A run is quarantined after this many workers crashed while they wrote it. */
 const maxCrashesOfRun = 2;
 /** After this many unexplained crashes the tape is halved. */
-const maxCrashesOfPart = 2;
+const maxCrashesOfRange = 2;
 /**
  * After this many unexplained crashes the tape is dropped: perhaps no worker can run on this
  * machine.
@@ -27,7 +31,7 @@ export interface CrashIsolationOptions {
 }
 
 /** A range of bytes on the tape. */
-interface Part {
+interface ByteRange {
   readonly from: number;
   readonly to: number;
 }
@@ -42,7 +46,7 @@ export class CrashIsolation {
   readonly #tape: Tape;
   readonly #options: CrashIsolationOptions;
   readonly #crashesByRecord = new Map<number, number>();
-  #unexplained = 0;
+  #unexplainedCrashes = 0;
   /** Whether a worker crashed with the tape. The reports are then incomplete. */
   hasSeenCrash = false;
 
@@ -58,7 +62,7 @@ export class CrashIsolation {
     return this.#send({ from: 0, to: this.#tape.used });
   }
 
-  async #send(part: Part): Promise<ShipReport | undefined> {
+  async #send(part: ByteRange): Promise<ShipReport | undefined> {
     const { shipper, tapeId, pause, hasEnded } = this.#options;
     const { memory } = this.#tape;
     let crashes = 0;
@@ -81,27 +85,27 @@ export class CrashIsolation {
       }
       if (!this.#recordCrash() && !this.#isExplainedByOtherTape()) {
         crashes += 1;
-        this.#unexplained += 1;
+        this.#unexplainedCrashes += 1;
       }
       await pause();
       clearWritingMarks(this.#tape);
-      if (hasEnded() || this.#unexplained >= maxCrashesOfTape) {
+      if (hasEnded() || this.#unexplainedCrashes >= maxCrashesOfTape) {
         return undefined;
       }
-      if (crashes >= maxCrashesOfPart) {
+      if (crashes >= maxCrashesOfRange) {
         return this.#sendHalves(part);
       }
     }
   }
 
-  async #sendHalves({ from, to }: Part): Promise<ShipReport | undefined> {
+  async #sendHalves({ from, to }: ByteRange): Promise<ShipReport | undefined> {
     const middle = findMiddleRecord(this.#tape, from, to);
     if (middle === to) {
       return undefined;
     }
     const first = await this.#send({ from, to: middle });
     const second = this.#options.hasEnded() ? undefined : await this.#send({ from: middle, to });
-    return first === undefined || second === undefined ? undefined : combineReports(first, second);
+    return first === undefined || second === undefined ? undefined : mergeReports(first, second);
   }
 
   /**
@@ -110,7 +114,7 @@ export class CrashIsolation {
    */
   #recordCrash(): boolean {
     const { bytes } = this.#tape;
-    const suspectOffsets = recordsBeingWritten(this.#tape);
+    const suspectOffsets = findRecordsBeingWritten(this.#tape);
     for (const at of suspectOffsets) {
       const crashes = (this.#crashesByRecord.get(at) ?? 0) + 1;
       this.#crashesByRecord.set(at, crashes);
@@ -125,13 +129,13 @@ export class CrashIsolation {
   /** Whether the worker was writing a run of another tape. Those marks stay until that tape is sent again. */
   #isExplainedByOtherTape(): boolean {
     return [...this.#options.inFlight].some(
-      (tape) => tape !== this.#tape && recordsBeingWritten(tape).length > 0,
+      (tape) => tape !== this.#tape && findRecordsBeingWritten(tape).length > 0,
     );
   }
 }
 
 /** Combines the reports of two parts of a tape. */
-function combineReports(first: ShipReport, second: ShipReport): ShipReport {
+function mergeReports(first: ShipReport, second: ShipReport): ShipReport {
   const reason = second.reason ?? first.reason;
   return {
     ...second,

@@ -6,35 +6,35 @@ import type { DeliveryFailure } from "../model/stats.ts";
 import type { Ledger } from "../tracing/queue/ledger.ts";
 import type { Reporter } from "./reporter.ts";
 
-type Target = Pick<ResolvedOptions, "endpoint" | "socketPath" | "spoolDir" | "sources">;
+type FailureContext = Pick<ResolvedOptions, "endpoint" | "socketPath" | "spoolDir" | "sources">;
 
 /** Reports why records can't be sent, as soon as it is known, and what to do about it. */
 export class DeliveryFailures {
   readonly #traffic: SharedTraffic;
-  readonly #target: Target;
+  readonly #context: FailureContext;
   #hasReportedUnknownServer = false;
 
-  constructor(traffic: SharedTraffic, target: Target) {
+  constructor(traffic: SharedTraffic, target: FailureContext) {
     this.#traffic = traffic;
-    this.#target = target;
+    this.#context = target;
   }
 
   /** The last failure; `undefined` if there was none. */
-  get last(): DeliveryFailure | undefined {
+  get lastFailure(): DeliveryFailure | undefined {
     const failure = this.#traffic.lastFailure;
     if (failure === undefined) {
       return undefined;
     }
     const { isFinal: _isFinal, ...facts } = failure;
-    return { ...facts, endpoint: this.#target.endpoint };
+    return { ...facts, endpoint: this.#context.endpoint };
   }
 
   /** The last failure as text, for messages about lost records. */
-  get text(): string | undefined {
-    const { last } = this;
-    return last === undefined
+  get lastFailureText(): string | undefined {
+    const { lastFailure } = this;
+    return lastFailure === undefined
       ? undefined
-      : `Last failure, at ${new Date(last.at).toISOString()}: ${last.cause} (${last.endpoint})`;
+      : `Last failure, at ${new Date(lastFailure.at).toISOString()}: ${lastFailure.cause} (${lastFailure.endpoint})`;
   }
 
   /**
@@ -47,17 +47,17 @@ export class DeliveryFailures {
       return;
     }
     const { isFinal, cause, code, status } = failure;
-    const sentences = [cause, adviceFor(failure, this.#target)];
+    const sentences = [cause, chooseAdvice(failure, this.#context)];
     if (isFinal) {
       reporter.log(`rejected ${code} ${status ?? ""}`, () => joinSentences(sentences));
       return;
     }
-    const { endpoint, spoolDir } = this.#target;
+    const { endpoint, spoolDir } = this.#context;
     const location = spoolDir === undefined ? "in memory" : `in memory and in ${spoolDir}`;
     if (!isEnd) {
       sentences.push(`Records are kept ${location} and sent when ${endpoint} accepts them`);
     }
-    reporter.log("away", () => joinSentences(sentences));
+    reporter.log("serverUnavailable", () => joinSentences(sentences));
   }
 
   /**
@@ -67,12 +67,12 @@ export class DeliveryFailures {
   reportUnknownServer(ledger: Ledger, reporter: Reporter): void {
     if (this.#traffic.isServerVersionless && !this.#hasReportedUnknownServer) {
       this.#hasReportedUnknownServer = true;
-      const { endpoint } = this.#target;
-      ledger.warn("unknownServer");
+      const { endpoint } = this.#context;
+      ledger.countWarning("unknownServer");
       reporter.log(
         "unknownServer",
         () =>
-          `${endpoint} responds to /info without a version, so it may not be a tracing server. Records count as delivered if it responds with 2xx; check ${endpointSetting(this.#target)}`,
+          `${endpoint} responds to /info without a version, so it may not be a tracing server. Records count as delivered if it responds with 2xx; check ${nameEndpointSetting(this.#context)}`,
       );
     }
   }
@@ -95,7 +95,7 @@ const joinSentences = (sentences: readonly string[]): string =>
  * Advice for the user about a failure; empty if the cause already contains it, or waiting is
  * enough.
  */
-function adviceFor({ cause, code, status }: RequestFailure, target: Target): string {
+function chooseAdvice({ cause, code, status }: RequestFailure, target: FailureContext): string {
   if (status === 401 || status === 403) {
     return "Check the key: MILLRACE_API_KEY, or the option apiKey";
   }
@@ -108,7 +108,7 @@ function adviceFor({ cause, code, status }: RequestFailure, target: Target): str
   if (target.socketPath !== undefined) {
     return "Check that a server listens at the option socketPath";
   }
-  const setting = endpointSetting(target);
+  const setting = nameEndpointSetting(target);
   const url = new URL(target.endpoint);
   const isConnectionRefused = /ECONNREFUSED|no connection/.test(cause);
   if (isConnectionRefused && isLoopback(url.hostname) && url.protocol === "http:") {
@@ -123,7 +123,7 @@ function adviceFor({ cause, code, status }: RequestFailure, target: Target): str
 const defaultEndpoint = String(optionTable.endpoint.fallback);
 
 /** The environment variable that set the endpoint, or else the settings that can change it. */
-function endpointSetting({ sources }: Target): string {
+function nameEndpointSetting({ sources }: FailureContext): string {
   const source = sources.get("endpoint") ?? "option";
   return source === "option" ? "MILLRACE_ENDPOINT (or the option endpoint)" : source;
 }

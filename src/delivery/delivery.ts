@@ -21,7 +21,7 @@ export interface DeliveryOptions {
    * Whether sending is allowed. If not, records are lost or spooled.
    * @defaultValue true
    */
-  readonly maySend?: boolean;
+  readonly isSendingAllowed?: boolean;
   readonly shipper: TapeShipper;
   readonly ledger: Ledger;
   readonly reporter: Reporter;
@@ -36,19 +36,19 @@ export interface DeliveryOptions {
   readonly onServer?: (server: ServerInfo) => void;
 }
 
-interface UndeliveredDetails {
+interface RefusalDetails {
   /** The runs of the tape that the server refused, in all rounds. */
   readonly refused: readonly RefusedRun[];
   /** The last failure's message. */
   readonly detail?: string | undefined;
 }
 
-interface FinishDetails extends UndeliveredDetails {
-  /** Present if one round was enough, so that the report is complete. */
+interface CompletionDetails extends RefusalDetails {
+  /** The report of the worker; only present if it covers the whole tape, because the first attempt settled each record. */
   readonly report: ShipReport | undefined;
 }
 
-/** Final outcomes of records. */
+/** How many records have each outcome. */
 interface OutcomeCounts {
   readonly delivered: number;
   readonly rejected: number;
@@ -77,53 +77,53 @@ const maxPauseMs = 30_000;
  */
 export class Delivery {
   readonly #options: DeliveryOptions;
-  readonly #histogram = createHistogram({ figures: 2, highest: maxLatencyMicros });
+  readonly #latencyHistogram = createHistogram({ figures: 2, highest: maxLatencyMicros });
   #server: ServerInfo | undefined;
-  #ended = false;
-  readonly #inFlight = new Set<Tape>();
-  readonly #byId = new Map<number, Tape>();
-  readonly #failing = new Set<Tape>();
+  #hasEnded = false;
+  readonly #tapesInFlight = new Set<Tape>();
+  readonly #tapesById = new Map<number, Tape>();
+  readonly #failingTapes = new Set<Tape>();
   #lastId = 0;
-  readonly #wake = new AbortController();
+  readonly #endSignal = new AbortController();
 
   constructor(options: DeliveryOptions) {
     this.#options = options;
     // Each tape that waits for the server adds a listener to this signal.
-    setMaxListeners(0, this.#wake.signal);
+    setMaxListeners(0, this.#endSignal.signal);
   }
 
   /** Sends a tape until the outcome of all its records is known. Never rejects. */
   async ship(tape: Tape): Promise<TapeResult> {
-    if (this.#options.maySend === false) {
+    if (this.#options.isSendingAllowed === false) {
       return this.settleNow(tape, "misconfigured");
     }
     const tapeId = ++this.#lastId;
-    this.#inFlight.add(tape);
-    this.#byId.set(tapeId, tape);
+    this.#tapesInFlight.add(tape);
+    this.#tapesById.set(tapeId, tape);
     try {
       return await this.#ship(tape, tapeId);
     } finally {
-      this.#inFlight.delete(tape);
-      this.#byId.delete(tapeId);
-      this.#failing.delete(tape);
+      this.#tapesInFlight.delete(tape);
+      this.#tapesById.delete(tapeId);
+      this.#failingTapes.delete(tape);
     }
   }
 
   /** Tapes whose outcome is not known yet. */
-  get inFlight(): ReadonlySet<Tape> {
-    return this.#inFlight;
+  get tapesInFlight(): ReadonlySet<Tape> {
+    return this.#tapesInFlight;
   }
 
   /** Tapes in flight for which an attempt failed. */
-  get failing(): ReadonlySet<Tape> {
-    return this.#failing;
+  get failingTapes(): ReadonlySet<Tape> {
+    return this.#failingTapes;
   }
 
   /** Marks a tape after an attempt to send its records failed. */
   markFailing(tapeId: number): void {
-    const tape = this.#byId.get(tapeId);
+    const tape = this.#tapesById.get(tapeId);
     if (tape !== undefined) {
-      this.#failing.add(tape);
+      this.#failingTapes.add(tape);
     }
   }
 
@@ -131,16 +131,16 @@ export class Delivery {
     const shipment = new CrashIsolation(tape, {
       shipper: this.#options.shipper,
       tapeId,
-      inFlight: this.#inFlight,
+      inFlight: this.#tapesInFlight,
       pause: () => this.#pause(firstPauseMs),
-      hasEnded: () => this.#ended,
+      hasEnded: () => this.#hasEnded,
     });
     const refused: RefusedRun[] = [];
     let rounds = 0;
     for (;;) {
       const report = await shipment.send();
-      if (this.#ended) {
-        // `settleNow` counted the records when the client ended.
+      if (this.#hasEnded) {
+        // The client ended while the tape was being sent, and `settleNow` has counted its records.
         return { delivered: 0, lost: 0 };
       }
       if (report === undefined) {
@@ -151,14 +151,17 @@ export class Delivery {
       if (report.undelivered === 0) {
         const isReportComplete =
           rounds === 0 && !shipment.hasSeenCrash && report.quarantined === undefined;
-        return this.#finish(tape, { report: isReportComplete ? report : undefined, refused });
+        return this.#settleComplete(tape, {
+          report: isReportComplete ? report : undefined,
+          refused,
+        });
       }
       if (!report.isServerUnavailable) {
         return this.#settleUndelivered(tape, "expired", { detail: report.reason, refused });
       }
       const { undelivered, reason = "" } = report;
       this.#options.reporter.log(
-        "away",
+        "serverUnavailable",
         () => `Keeping ${undelivered} undelivered records: ${reason}`,
       );
       rounds += 1;
@@ -168,8 +171,8 @@ export class Delivery {
 
   /** Ends sending. From now on only {@link settleNow} counts tapes. */
   end(): void {
-    this.#ended = true;
-    this.#wake.abort();
+    this.#hasEnded = true;
+    this.#endSignal.abort();
   }
 
   /**
@@ -187,15 +190,15 @@ export class Delivery {
 
   /** Time from the completion of a tape until its last response. */
   get latency(): Quantiles {
-    const histogram = this.#histogram;
-    const quantileMs = (percentile: number): number =>
+    const histogram = this.#latencyHistogram;
+    const readQuantileMs = (percentile: number): number =>
       histogram.count === 0 ? 0 : histogram.percentile(percentile) / 1_000;
     const max = histogram.count === 0 ? 0 : histogram.max / 1_000;
     return {
       count: histogram.count,
-      p50: quantileMs(50),
-      p90: quantileMs(90),
-      p99: quantileMs(99),
+      p50: readQuantileMs(50),
+      p90: readQuantileMs(90),
+      p99: readQuantileMs(99),
       max,
     };
   }
@@ -219,27 +222,27 @@ export class Delivery {
     }
   }
 
-  #finish(tape: Tape, { report, refused }: FinishDetails): TapeResult {
+  #settleComplete(tape: Tape, { report, refused }: CompletionDetails): TapeResult {
     const micros = Math.round((performance.now() - tape.cutAt) * 1_000);
-    this.#histogram.record(Math.min(Math.max(1, micros), maxLatencyMicros));
+    this.#latencyHistogram.record(Math.min(Math.max(1, micros), maxLatencyMicros));
     if (report === undefined) {
       return this.#settleUndelivered(tape, "expired", { refused });
     }
     const rejected = refused.reduce((sum, { records }) => sum + records, 0);
     this.#writeDeadLetter(tape, rejected, refused);
     tape.journal?.discard();
-    return this.#count({ ...report, rejected });
+    return this.#countOutcomes({ ...report, rejected });
   }
 
   #settleUndelivered(
     tape: Tape,
     reason: LossReason,
-    { detail, refused }: UndeliveredDetails,
+    { detail, refused }: RefusalDetails,
   ): TapeResult {
     const tally = countOutcomes(tape);
     this.#writeDeadLetter(tape, tally.rejected, refused);
     this.#writeQuarantined(tape, tally.quarantined);
-    const counted = this.#count(tally);
+    const counted = this.#countOutcomes(tally);
     if (tally.pending === 0) {
       tape.journal?.discard();
       return counted;
@@ -247,11 +250,11 @@ export class Delivery {
     const result = { delivered: counted.delivered, lost: counted.lost + tally.pending };
     // The records are counted in the last step: if a recording call evicts the tape when the program's stack is exhausted,
     // and a step before it fails, the tape stays in the queue.
-    if (!this.#spool(tape, tally.pending)) {
+    if (!this.#spoolPending(tape, tally.pending)) {
       if (detail !== undefined) {
         this.#options.reporter.log(`${reason} detail`, () => detail);
       }
-      this.#options.ledger.lose(reason, tally.pending);
+      this.#options.ledger.countLost(reason, tally.pending);
     }
     return result;
   }
@@ -277,22 +280,28 @@ export class Delivery {
     }
   }
 
-  #count({ delivered, rejected, quarantined = 0, truncated = 0 }: OutcomeCounts): TapeResult {
+  #countOutcomes({
+    delivered,
+    rejected,
+    quarantined = 0,
+    truncated = 0,
+  }: OutcomeCounts): TapeResult {
     this.#options.ledger.delivered += delivered;
-    this.#options.ledger.cut("run", truncated);
-    this.#options.ledger.lose("rejected", rejected);
-    this.#options.ledger.lose("quarantined", quarantined);
+    this.#options.ledger.countTruncated("run", truncated);
+    this.#options.ledger.countLost("rejected", rejected);
+    this.#options.ledger.countLost("quarantined", quarantined);
     return { delivered, lost: rejected + quarantined };
   }
 
-  #spool(tape: Tape, records: number): boolean {
+  #spoolPending(tape: Tape, records: number): boolean {
     const { ledger, reporter, onSpooled } = this.#options;
     if (tape.isReplayed) {
-      // Its records are in the spool already, and stay there.
+      // The records were read from the spool, and their files stay there.
       ledger.spooled += records;
       return true;
     }
-    const isOnDisk = tape.journal?.keep(records) === true || this.#append(tape, records);
+    const isOnDisk =
+      tape.journal?.keepSpooled(records) === true || this.#appendToSpool(tape, records);
     if (isOnDisk) {
       onSpooled?.();
       reporter.reportSpooled(records);
@@ -301,14 +310,14 @@ export class Delivery {
     return isOnDisk;
   }
 
-  #append(tape: Tape, records: number): boolean {
+  #appendToSpool(tape: Tape, records: number): boolean {
     const { spool, ledger, reporter } = this.#options;
     try {
       spool?.append(copyPendingRecords(tape), records);
       return spool !== undefined;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      ledger.warn("spoolUnwritable");
+      ledger.countWarning("spoolUnwritable");
       reporter.logLater("spoolUnwritable", `The spool can't be written: ${reason}`);
       return false;
     } finally {
@@ -319,7 +328,7 @@ export class Delivery {
 
   /** Waits without keeping the process alive. Ends early when the client ends. */
   async #pause(delayMs: number): Promise<void> {
-    const { signal } = this.#wake;
+    const { signal } = this.#endSignal;
     if (signal.aborted) {
       return;
     }

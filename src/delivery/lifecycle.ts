@@ -1,7 +1,7 @@
 import { isMainThread } from "node:worker_threads";
 
 /** Actions of a client when the process ends. */
-export interface Endable {
+export interface EndListener {
   /** Whether records are still undelivered. */
   hasPending(): boolean;
   /** Called when the event loop is empty: waits for pending records, at most `drainTimeoutMs`. */
@@ -15,23 +15,23 @@ export interface Endable {
 
 const signals = ["SIGTERM", "SIGINT"] as const;
 
-const clients = new Set<Endable>();
+const endListeners = new Set<EndListener>();
 /** Clients that still had pending records after the wait. They are not waited for again. */
-const waitedFor = new WeakSet<Endable>();
+const clientsWaitedFor = new WeakSet<EndListener>();
 
 /**
  * Calls a client when the process ends. Returns a function that removes it again, which may be
  * called twice.
  */
-export function watchEnd(client: Endable): () => void {
-  if (clients.size === 0) {
+export function watchEnd(client: EndListener): () => void {
+  if (endListeners.size === 0) {
     process.on("beforeExit", onBeforeExit);
     process.on("exit", onExit);
     addSignalListeners();
   }
-  clients.add(client);
+  endListeners.add(client);
   return () => {
-    if (clients.delete(client) && clients.size === 0) {
+    if (endListeners.delete(client) && endListeners.size === 0) {
       process.off("beforeExit", onBeforeExit);
       process.off("exit", onExit);
       for (const signal of signals) {
@@ -59,22 +59,22 @@ function addSignalListeners(): void {
  * each client.
  */
 function onBeforeExit(): void {
-  for (const client of clients) {
-    if (client.hasPending() && !waitedFor.has(client)) {
-      void waitFor(client);
+  for (const client of endListeners) {
+    if (client.hasPending() && !clientsWaitedFor.has(client)) {
+      void waitForClient(client);
     }
   }
 }
 
-async function waitFor(client: Endable): Promise<void> {
+async function waitForClient(client: EndListener): Promise<void> {
   await client.onNaturalEnd();
   if (client.hasPending()) {
-    waitedFor.add(client);
+    clientsWaitedFor.add(client);
   }
 }
 
 function onExit(): void {
-  for (const client of clients) {
+  for (const client of endListeners) {
     client.onForcedEnd();
   }
 }

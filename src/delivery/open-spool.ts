@@ -9,7 +9,7 @@ import type { Reporter } from "./reporter.ts";
 import { createRedactionPlan } from "./shipping-options.ts";
 
 /** The files of a client on disk. */
-export interface Storage {
+export interface ClientStorage {
   readonly spool: Spool;
   readonly deadLetters: DeadLetters;
 }
@@ -28,7 +28,7 @@ export function openSpool(
   options: StorageOptions,
   ledger: Ledger,
   reporter: Reporter,
-): Storage | undefined {
+): ClientStorage | undefined {
   const { spoolDir, spoolQuotaBytes, spoolSyncMs } = options;
   if (spoolDir === undefined) {
     return undefined;
@@ -41,7 +41,7 @@ export function openSpool(
     syncMs: spoolSyncMs,
     onLost: (loss) => countLoss(loss, ledger),
     onTrouble: (kind, message) => {
-      ledger.warn(kind);
+      ledger.countWarning(kind);
       reporter.logLater(kind, `The spool: ${message}`);
     },
     // A worker has masked most records already. Those are not searched again.
@@ -62,6 +62,6 @@ export function openSpool(
 function countLoss({ why, own, inherited }: SpoolLoss, ledger: Ledger): void {
   // Records of an earlier process are counted here for the first time: as accepted and as lost.
   ledger.accepted += inherited;
-  ledger.unspool(own);
-  ledger.lose(why === "evicted" ? "spoolFull" : "spoolLost", own + inherited);
+  ledger.subtractSpooled(own);
+  ledger.countLost(why === "evicted" ? "spoolFull" : "spoolLost", own + inherited);
 }

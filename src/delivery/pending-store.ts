@@ -7,24 +7,24 @@ import type { Delivery } from "./delivery.ts";
 
 export interface PendingStoreOptions {
   /** Creates a journal for a tape. */
-  readonly journal: () => Journal;
+  readonly openJournal: () => Journal;
   /** Tapes that workers are sending. */
-  readonly inFlight: () => ReadonlySet<Tape>;
+  readonly listInFlight: () => ReadonlySet<Tape>;
   /** Tapes in flight for which an attempt failed. */
-  readonly failing: () => ReadonlySet<Tape>;
+  readonly listFailing: () => ReadonlySet<Tape>;
   /** Tapes that are still queued. */
-  readonly waiting: () => readonly Tape[];
+  readonly listWaiting: () => readonly Tape[];
 }
 
 /**
  * Milliseconds from a failed attempt until its records are written to disk. If a second attempt
  * succeeds in that time, no write is needed.
  */
-const delayMs = 500;
+const writeDelayMs = 500;
 /**
  * Approximate bytes that are written in one turn of the event loop, which takes a few milliseconds.
  */
-const turnBytes = 4_194_304;
+const bytesPerTurn = 4_194_304;
 
 /**
  * Writes records that wait in memory for a failing server to disk. They stay pending and are sent
@@ -37,21 +37,21 @@ const turnBytes = 4_194_304;
 export class PendingStore {
   readonly #options: PendingStoreOptions;
   #timer: NodeJS.Timeout | undefined;
-  #ended = false;
+  #hasEnded = false;
 
   /** Creates the store for a client's pending records; `undefined` if it has no spool. */
   static create(
     spool: Pick<Spool, "journal"> | undefined,
-    delivery: Pick<Delivery, "inFlight" | "failing">,
+    delivery: Pick<Delivery, "tapesInFlight" | "failingTapes">,
     batcher: Pick<Batcher, "waitingTapes">,
   ): PendingStore | undefined {
     return spool === undefined
       ? undefined
       : new PendingStore({
-          journal: () => spool.journal(),
-          inFlight: () => delivery.inFlight,
-          failing: () => delivery.failing,
-          waiting: () => batcher.waitingTapes,
+          openJournal: () => spool.journal(),
+          listInFlight: () => delivery.tapesInFlight,
+          listFailing: () => delivery.failingTapes,
+          listWaiting: () => batcher.waitingTapes,
         });
   }
 
@@ -64,51 +64,51 @@ export class PendingStore {
    * written.
    */
   scheduleWrite(): void {
-    if (this.#timer === undefined && !this.#ended) {
-      this.#timer = setTimeout(() => void this.#run(), delayMs);
+    if (this.#timer === undefined && !this.#hasEnded) {
+      this.#timer = setTimeout(() => void this.#writeFailing(), writeDelayMs);
       // Unref'd, because a process that ends writes the remaining records anyway.
       this.#timer.unref();
     }
   }
 
   /** Writes all pending records. Never rejects: the spool reports what can't be written. */
-  storeAll(): Promise<void> {
-    const { inFlight, waiting } = this.#options;
-    return this.#store(() => [...inFlight(), ...waiting()]);
+  writeAll(): Promise<void> {
+    const { listInFlight, listWaiting } = this.#options;
+    return this.#writeTapes(() => [...listInFlight(), ...listWaiting()]);
   }
 
   end(): void {
-    this.#ended = true;
+    this.#hasEnded = true;
     clearTimeout(this.#timer);
   }
 
-  async #run(): Promise<void> {
-    const { inFlight, failing, waiting } = this.#options;
-    await this.#store(() => {
-      const isAway = failing().size === inFlight().size;
-      return isAway ? [...failing(), ...waiting()] : [...failing()];
+  async #writeFailing(): Promise<void> {
+    const { listInFlight, listFailing, listWaiting } = this.#options;
+    await this.#writeTapes(() => {
+      const isServerUnavailable = listFailing().size === listInFlight().size;
+      return isServerUnavailable ? [...listFailing(), ...listWaiting()] : [...listFailing()];
     });
     this.#timer = undefined;
-    if (failing().size > 0) {
+    if (listFailing().size > 0) {
       this.scheduleWrite();
     }
   }
 
   /**
-   * Requests the tapes again after each turn: a tape that was delivered meanwhile contains other
-   * records.
+   * Writes the tapes that `listTapes` returns. It is called again before each write, because a tape that was delivered
+   * meanwhile is reused for other records.
    */
-  async #store(tapes: () => readonly Tape[]): Promise<void> {
-    const tried = new Set<Tape>();
+  async #writeTapes(listTapes: () => readonly Tape[]): Promise<void> {
+    const triedTapes = new Set<Tape>();
     let bytes = 0;
-    while (!this.#ended) {
-      const next = tapes().find((tape) => !tried.has(tape) && needsWrite(tape));
+    while (!this.#hasEnded) {
+      const next = listTapes().find((tape) => !triedTapes.has(tape) && needsWrite(tape));
       if (next === undefined) {
         return;
       }
-      tried.add(next);
-      bytes += this.#storeTape(next);
-      if (bytes >= turnBytes) {
+      triedTapes.add(next);
+      bytes += this.#writeTape(next);
+      if (bytes >= bytesPerTurn) {
         bytes = 0;
         await setImmediate();
       }
@@ -116,23 +116,23 @@ export class PendingStore {
   }
 
   /** Writes the unwritten records of a tape and returns their number of bytes. */
-  #storeTape(tape: Tape): number {
-    if (tape.journal?.isWhole === false) {
+  #writeTape(tape: Tape): number {
+    if (tape.journal?.isComplete === false) {
       // An earlier write failed, for example because the disk was full.
       tape.journal.discard();
       tape.journal = undefined;
-      tape.stored = 0;
+      tape.journaledBytes = 0;
     }
-    const isCopy = this.#options.inFlight().has(tape);
+    const isCopy = this.#options.listInFlight().has(tape);
     // A worker writes outcomes into its tape and masks it. So the records that a worker has are
     // copied first.
     const body = isCopy
-      ? copyUndeliveredRecords(tape, tape.stored)
-      : tape.bytes.subarray(tape.stored, tape.used);
-    tape.stored = tape.used;
+      ? copyUndeliveredRecords(tape, tape.journaledBytes)
+      : tape.bytes.subarray(tape.journaledBytes, tape.used);
+    tape.journaledBytes = tape.used;
     if (body.length > 0) {
-      tape.journal ??= this.#options.journal();
-      tape.journal.store({ body, count: countRecords(body), isCopy });
+      tape.journal ??= this.#options.openJournal();
+      tape.journal.appendAll({ body, count: countRecords(body), isCopy });
       if (tape.cutAt > 0) {
         tape.journal.seal();
       }
@@ -146,4 +146,4 @@ export class PendingStore {
  * already.
  */
 const needsWrite = (tape: Tape): boolean =>
-  !tape.isReplayed && (tape.stored < tape.used || tape.journal?.isWhole === false);
+  !tape.isReplayed && (tape.journaledBytes < tape.used || tape.journal?.isComplete === false);

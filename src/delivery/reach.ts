@@ -3,7 +3,7 @@ import { hasAllOutcomes } from "../tracing/tape/tally.ts";
 import type { Tape } from "../tracing/tape/tape.ts";
 
 /** Milliseconds for which a process end waits for a server that this process never reached. */
-const unreachedMs = 1_000;
+const unreachedLimitMs = 1_000;
 const checkIntervalMs = 25;
 
 /**
@@ -32,7 +32,7 @@ export async function waitWhileReachable<T>(
       if (traffic.requests > 0) {
         triedAt ??= performance.now();
       }
-      const isTimeUp = triedAt !== undefined && performance.now() - triedAt >= unreachedMs;
+      const isTimeUp = triedAt !== undefined && performance.now() - triedAt >= unreachedLimitMs;
       if (isTimeUp && isUnreached(traffic)) {
         resolve();
       }
@@ -58,11 +58,11 @@ export function waitForTapes(
 ): void {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
-    const seen = traffic.finished;
+    const finishedBefore = traffic.finished;
     const remainingMs = deadline - performance.now();
     if (remainingMs <= 0 || tapes.every(hasAllOutcomes)) {
       return;
     }
-    traffic.waitForTape(seen, remainingMs);
+    traffic.waitForTape(finishedBefore, remainingMs);
   }
 }

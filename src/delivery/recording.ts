@@ -12,8 +12,8 @@ import { Ledger } from "../tracing/queue/ledger.ts";
 import { encodeEnd, encodeStart, encodeWire } from "../tracing/tape/record-encoder.ts";
 import type { RecordedRun, Recorder, WarningKind } from "../tracing/tape/recorder.ts";
 import { NextTurn } from "../model/next-turn.ts";
-import { sumOfResults } from "../tracing/queue/flush-counts.ts";
-import { createSampler, traceIdOf } from "../tracing/runs/sampling.ts";
+import { sumResults } from "../tracing/queue/flush-counts.ts";
+import { createSampler, readTraceId } from "../tracing/runs/sampling.ts";
 import type { Journal, Tape } from "../tracing/tape/tape.ts";
 import { warnOfUnknown } from "../tracing/runs/unknown-options.ts";
 import { WorkerPool } from "../workers/host/pool.ts";
@@ -21,23 +21,23 @@ import type { Spool } from "../workers/spool/spool.ts";
 import { collectStats } from "./client-stats.ts";
 import { DeliveryFailures } from "./delivery-failures.ts";
 import { Delivery } from "./delivery.ts";
-import type { Endable } from "./lifecycle.ts";
+import type { EndListener } from "./lifecycle.ts";
 import { openSpool } from "./open-spool.ts";
-import type { Storage } from "./open-spool.ts";
+import type { ClientStorage } from "./open-spool.ts";
 import { PendingStore } from "./pending-store.ts";
 import { isUnreached, waitForTapes, waitWhileReachable } from "./reach.ts";
 import { Replay } from "./replay.ts";
-import { cutTexts, logFaults, Reporter } from "./reporter.ts";
+import { truncationTexts, logFaults, Reporter } from "./reporter.ts";
 import { StatsReports } from "./stats-reports.ts";
-import { shippingOf, workerEnvironment } from "./shipping-options.ts";
+import { selectShippingOptions, createWorkerEnvironment } from "./shipping-options.ts";
 
-export interface RecordingExtras {
+export interface RecordingContext {
   readonly headers: Readonly<Record<string, string>>;
   readonly logger: Logger;
 }
 
-/** The recording half of a client: composes the queue, the workers, the spool and the counters. */
-export class Recording implements Recorder, Endable {
+/** The part of a client that records and delivers runs. It creates and connects queue, workers, spool and counters. */
+export class Recording implements Recorder, EndListener {
   readonly projectName: string;
   readonly recursionLimit: number;
   readonly attachmentBytes: number;
@@ -45,25 +45,25 @@ export class Recording implements Recorder, Endable {
   /**
    * Whether sending is allowed: the variables with the server's address and credentials are valid.
    */
-  readonly #maySend: boolean;
+  readonly #isSendingAllowed: boolean;
   readonly #reporter: Reporter;
   readonly #ledger: Ledger;
   readonly #batcher: Batcher;
   readonly #delivery: Delivery;
-  readonly #pool: WorkerPool;
-  readonly #reports: StatsReports;
-  readonly #storage: Storage | undefined;
+  readonly #workerPool: WorkerPool;
+  readonly #statsReports: StatsReports;
+  readonly #storage: ClientStorage | undefined;
   readonly #replay: Replay | undefined;
-  readonly #replayTurn = new NextTurn(() => this.#replay?.wake());
+  readonly #replayWakeTurn = new NextTurn(() => this.#replay?.checkSpool());
   readonly #traffic = new SharedTraffic();
   readonly #failures: DeliveryFailures;
   readonly #pendingStore: PendingStore | undefined;
   readonly #isSampledTrace: (traceId: string) => boolean;
-  /** Whether the event loop was empty and pending records were waited for. */
-  #isEndingNaturally = false;
-  #ended = false;
+  /** Whether the client has already waited for pending records, because the process's event loop was empty. */
+  #hasWaitedAtEnd = false;
+  #hasEnded = false;
 
-  constructor(options: ResolvedOptions, { headers, logger }: RecordingExtras, env: Environment) {
+  constructor(options: ResolvedOptions, { headers, logger }: RecordingContext, env: Environment) {
     this.#options = options;
     this.projectName = options.projectName;
     this.recursionLimit = options.recursionLimit;
@@ -72,19 +72,19 @@ export class Recording implements Recorder, Endable {
     this.#failures = new DeliveryFailures(this.#traffic, options);
     this.#reporter = new Reporter(logger, Date.now, {
       options,
-      lastFailure: () => this.#failures.text,
+      describeLastFailure: () => this.#failures.lastFailureText,
     });
-    this.#maySend = sendsNothing(options) === undefined;
+    this.#isSendingAllowed = sendsNothing(options) === undefined;
     this.#ledger = new Ledger(
       (reason, records) => this.#reporter.reportLoss(reason, records),
-      (reason) => this.#reporter.logLater(`cut ${reason}`, cutTexts[reason]),
+      (reason) => this.#reporter.logLater(`cut ${reason}`, truncationTexts[reason]),
     );
     this.#storage = openSpool(options, this.#ledger, this.#reporter);
-    this.#pool = new WorkerPool({
+    this.#workerPool = new WorkerPool({
       threads: options.workers,
-      shipping: shippingOf(options, headers, this.#traffic),
+      shipping: selectShippingOptions(options, headers, this.#traffic),
       stallMs: options.workerStallMs,
-      env: workerEnvironment(env),
+      env: createWorkerEnvironment(env),
       onFailure: (tapeId) => this.#onFailure(tapeId),
       onStuck: () => {
         this.warn(
@@ -99,24 +99,24 @@ export class Recording implements Recorder, Endable {
         );
       },
     });
-    this.#reports = new StatsReports({
+    this.#statsReports = new StatsReports({
       projectName: options.projectName,
-      stats: () => this.stats(),
-      send: (report) => this.#pool.report(report),
+      readStats: () => this.stats(),
+      send: (report) => this.#workerPool.report(report),
     });
     this.#delivery = new Delivery({
-      maySend: this.#maySend,
-      shipper: this.#pool,
+      isSendingAllowed: this.#isSendingAllowed,
+      shipper: this.#workerPool,
       ledger: this.#ledger,
       reporter: this.#reporter,
       spool: this.#storage?.spool,
       deadLetters: this.#storage?.deadLetters,
       // The worker's message about the refusal may arrive after its report.
       onRefused: () => this.#failures.log(this.#reporter),
-      onSpooled: () => this.#replayTurn.request(),
+      onSpooled: () => this.#replayWakeTurn.request(),
       onServer: ({ senderStats }) => {
         if (senderStats && options.reportStats) {
-          this.#reports.start();
+          this.#statsReports.start();
         }
       },
     });
@@ -130,12 +130,12 @@ export class Recording implements Recorder, Endable {
         attachmentBytes: this.attachmentBytes,
         dangerouslyAllowFilesystem: options.dangerouslyAllowFilesystem,
         checkKeys: (attachment) => warnOfUnknown(attachment, attachmentKeys, this),
-        onLeftOut: (message) => this.warn("attachmentLeftOut", message),
+        onOmitted: (message) => this.warn("attachmentLeftOut", message),
       },
       ledger: this.#ledger,
-      ship: (tape) => this.#ship(tape),
+      sendTape: (tape) => this.#sendTape(tape),
       ...(options.durability === "spool-first" ? toJournalOption(this.#storage?.spool) : {}),
-      spill: (tape) => this.#delivery.settleNow(tape, "queueFull"),
+      spoolTape: (tape) => this.#delivery.settleNow(tape, "queueFull"),
     });
     this.#pendingStore = PendingStore.create(this.#storage?.spool, this.#delivery, this.#batcher);
     this.#replay = this.#storage === undefined ? undefined : this.#createReplay(this.#storage);
@@ -147,10 +147,10 @@ export class Recording implements Recorder, Endable {
     const { faults, logLevel, enabled } = this.#options;
     logFaults(faults, logger, logLevel);
     for (const _ of faults) {
-      this.#ledger.warn("badVariable");
+      this.#ledger.countWarning("badVariable");
     }
     this.#reporter.logStart(this.#options);
-    if (enabled && this.#maySend) {
+    if (enabled && this.#isSendingAllowed) {
       this.#replay?.start();
     }
   }
@@ -174,17 +174,17 @@ export class Recording implements Recorder, Endable {
 
   /** Records a run in the wire format. A malformed run is counted as `invalid`. */
   recordWire(operation: Operation, id: unknown, run: unknown): void {
-    if (this.#options.enabled && this.#isSampledTrace(traceIdOf(id, run))) {
+    if (this.#options.enabled && this.#isSampledTrace(readTraceId(id, run))) {
       this.#batcher.record(encodeWire, { operation, id, run, projectName: this.projectName });
     }
   }
 
-  truncated(): void {
-    this.#ledger.cut("field", 1);
+  countTruncated(): void {
+    this.#ledger.countTruncated("field", 1);
   }
 
   warn(kind: WarningKind, message: string): void {
-    this.#ledger.warn(kind);
+    this.#ledger.countWarning(kind);
     // Each unknown option is logged separately, even if several occur within a minute.
     this.#reporter.logLater(kind === "unknownOption" ? message : kind, message);
   }
@@ -194,20 +194,20 @@ export class Recording implements Recorder, Endable {
    * reached.
    */
   async flush(timeoutMs?: number): Promise<FlushResult> {
-    const result = await this.#flush(timeoutMs);
+    const result = await this.#flushTapes(timeoutMs);
     if (result.pending > 0) {
-      await this.#pendingStore?.storeAll();
+      await this.#pendingStore?.writeAll();
     }
     return result;
   }
 
-  #flush(timeoutMs?: number, which: "all" | "recorded" = "all"): Promise<FlushResult> {
+  #flushTapes(timeoutMs?: number, which: "all" | "recorded" = "all"): Promise<FlushResult> {
     const { drainTimeoutMs, sources } = this.#options;
     if (timeoutMs !== undefined || sources.has("drainTimeoutMs")) {
       return this.#batcher.flush(timeoutMs ?? drainTimeoutMs, { which });
     }
     return waitWhileReachable(this.#traffic, (unreachable) =>
-      this.#batcher.flush(drainTimeoutMs, { which, hopeless: unreachable }),
+      this.#batcher.flush(drainTimeoutMs, { which, unreachable }),
     );
   }
 
@@ -221,27 +221,27 @@ export class Recording implements Recorder, Endable {
   }
 
   drain(timeoutMs?: number): Promise<FlushResult> {
-    this.#batcher.refuse();
+    this.#batcher.refuseRecords();
     return this.flush(timeoutMs);
   }
 
   async close(timeoutMs?: number): Promise<FlushResult> {
     const { delivered, lost, runs } = await this.drain(timeoutMs);
     this.#settleAll([]);
-    await this.#pool.close();
+    await this.#workerPool.close();
     const inTime = { delivered, lost, pending: 0, runs: { ...runs, pending: 0 } };
-    return sumOfResults([inTime, this.#batcher.takeResult()]);
+    return sumResults([inTime, this.#batcher.takeResult()]);
   }
 
   stats(): ClientStats {
-    this.#ledger.flushUncounted();
+    this.#ledger.countUncountedLosses();
     return collectStats({
       ledger: this.#ledger,
       traffic: this.#traffic,
       pending: this.#batcher.pending,
       deliveryMs: this.#delivery.latency,
       server: this.#delivery.server,
-      lastFailure: this.#failures.last,
+      lastFailure: this.#failures.lastFailure,
     });
   }
 
@@ -251,16 +251,16 @@ export class Recording implements Recorder, Endable {
 
   async onNaturalEnd(): Promise<void> {
     const { drainTimeoutMs, exitTimeoutMs } = this.#options;
-    const recorded = await this.#flush(undefined, "recorded");
+    const recorded = await this.#flushTapes(undefined, "recorded");
     const isUnreachable = recorded.pending > 0 && this.#isUnreached;
     // Records from the spool are safe on disk, so they get no more time than at a forced end.
     const { pending } = await this.#batcher.flush(
       isUnreachable ? 0 : Math.min(exitTimeoutMs, drainTimeoutMs),
     );
-    this.#isEndingNaturally = true;
-    if (pending > 0 && !this.#pool.threaded) {
+    this.#hasWaitedAtEnd = true;
+    if (pending > 0 && !this.#workerPool.threaded) {
       // Sockets of this thread would keep the process alive longer than allowed.
-      await this.#pool.close();
+      await this.#workerPool.close();
     }
   }
 
@@ -276,11 +276,11 @@ export class Recording implements Recorder, Endable {
     }
     const { inFlight, waiting } = this.#batcher.takeAll();
     const shipments = [...inFlight, ...waiting];
-    const wasWaitedFor = this.#isEndingNaturally && this.#isUnreached;
-    if (this.#pool.threaded && this.#maySend && !wasWaitedFor) {
+    const wasWaitedFor = this.#hasWaitedAtEnd && this.#isUnreached;
+    if (this.#workerPool.threaded && this.#isSendingAllowed && !wasWaitedFor) {
       for (const { tape } of waiting) {
-        // Its outcome is read from the tape below.
-        this.#pool.ship({ memory: tape.memory, used: tape.used }).catch(() => undefined);
+        // The worker's report is not needed: the outcomes are read from the tape itself.
+        this.#workerPool.ship({ memory: tape.memory, used: tape.used }).catch(() => undefined);
       }
       const tapes = shipments.map(({ tape }) => tape);
       waitForTapes(tapes, this.#traffic, this.#options.exitTimeoutMs);
@@ -290,14 +290,14 @@ export class Recording implements Recorder, Endable {
 
   /** Counts all remaining records. Later records are not counted. */
   #settleAll(shipments: readonly Shipment[]): void {
-    if (this.#ended) {
+    if (this.#hasEnded) {
       return;
     }
-    this.#ended = true;
+    this.#hasEnded = true;
     this.#failures.reportUnknownServer(this.#ledger, this.#reporter);
     this.#pendingStore?.end();
     this.#delivery.end();
-    this.#reports.end();
+    this.#statsReports.end();
     this.#replay?.end();
     const { inFlight, waiting } = this.#batcher.takeAll();
     const remaining = [...shipments, ...inFlight, ...waiting];
@@ -306,23 +306,23 @@ export class Recording implements Recorder, Endable {
       this.#failures.log(this.#reporter, { isEnd: true });
     }
     for (const shipment of remaining) {
-      const reason = this.#maySend ? "closed" : "misconfigured";
-      this.#batcher.settle(shipment, this.#delivery.settleNow(shipment.tape, reason));
+      const reason = this.#isSendingAllowed ? "closed" : "misconfigured";
+      this.#batcher.countTakenTape(shipment, this.#delivery.settleNow(shipment.tape, reason));
     }
-    this.#ledger.flushUncounted();
+    this.#ledger.countUncountedLosses();
     this.#storage?.spool.close();
     this.#storage?.deadLetters.close();
     this.#reporter.logRemaining();
   }
 
-  async #ship(tape: Tape): Promise<TapeResult> {
+  async #sendTape(tape: Tape): Promise<TapeResult> {
     const result = await this.#delivery.ship(tape);
     this.#failures.reportUnknownServer(this.#ledger, this.#reporter);
     return result;
   }
 
   #onFailure(tapeId: number): void {
-    if (!this.#ended) {
+    if (!this.#hasEnded) {
       this.#delivery.markFailing(tapeId);
       this.#failures.log(this.#reporter);
       this.#pendingStore?.scheduleWrite();
@@ -334,7 +334,7 @@ export class Recording implements Recorder, Endable {
     return this.#replay?.caughtUp;
   }
 
-  #createReplay(storage: Storage): Replay {
+  #createReplay(storage: ClientStorage): Replay {
     const { maxQueueBytes, maxQueueRecords, replayBytesPerSecond } = this.#options;
     return new Replay({
       ...storage,
@@ -374,5 +374,5 @@ const minTapeBytes = 4_096;
 const computeAttachmentBytes = ({ maxAttachmentBytes, maxQueueBytes }: ResolvedOptions): number =>
   Math.min(maxAttachmentBytes, Math.floor(maxQueueBytes / 2));
 
-const toJournalOption = (spool: Spool | undefined): { readonly journal?: () => Journal } =>
-  spool === undefined ? {} : { journal: () => spool.journal() };
+const toJournalOption = (spool: Spool | undefined): { readonly openJournal?: () => Journal } =>
+  spool === undefined ? {} : { openJournal: () => spool.journal() };

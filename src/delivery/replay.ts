@@ -30,21 +30,21 @@ const capacityCheckMs = 100;
  * After this many failed rounds a tape becomes a dead letter, so that later tapes do not wait any
  * longer.
  */
-const roundLimit = 5;
+const maxRounds = 5;
 /** Milliseconds to wait after a failed round: doubles from the first to the longest. */
 const firstPauseMs = 30_000;
 const maxPauseMs = 600_000;
 
 /**
- * Sends spooled tapes in order, one at a time, and not faster than allowed. While the server is
- * unavailable, the current tape waits for it like any other. It stays on disk until it was
+ * Sends spooled tapes in order, one at a time, and not faster than `bytesPerSecond`. While the server is
+ * unavailable, the current tape waits for it like a newly recorded one. A tape stays on disk until its records were
  * delivered.
  */
 export class Replay {
   readonly #options: ReplayOptions;
   readonly #caughtUp = new Deferred<void>();
-  #ended = false;
-  #wake: (() => void) | undefined;
+  #hasEnded = false;
+  #endWait: (() => void) | undefined;
 
   constructor(options: ReplayOptions) {
     this.#options = options;
@@ -61,20 +61,20 @@ export class Replay {
   }
 
   /** Call it when records were spooled. */
-  wake(): void {
-    this.#wake?.();
+  checkSpool(): void {
+    this.#endWait?.();
   }
 
   /** Stops sending. Records on disk stay there. */
   end(): void {
-    this.#ended = true;
-    this.#wake?.();
+    this.#hasEnded = true;
+    this.#endWait?.();
   }
 
   async #run(): Promise<void> {
     const { spool, bytesPerSecond } = this.#options;
     await spool.claim();
-    while (!this.#ended) {
+    while (!this.#hasEnded) {
       const tape = await spool.next();
       if (tape === undefined) {
         this.#caughtUp.resolve();
@@ -83,7 +83,7 @@ export class Replay {
       }
       await this.#waitForCapacity();
       await this.#send(tape);
-      if (!this.#ended) {
+      if (!this.#hasEnded) {
         spool.done();
         await this.#sleep((tape.body.length / bytesPerSecond) * 1_000);
       }
@@ -91,24 +91,24 @@ export class Replay {
   }
 
   async #waitForRecords(): Promise<void> {
-    if (!this.#ended) {
+    if (!this.#hasEnded) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, claimIntervalMs);
         timer.unref();
-        this.#wake = () => {
+        this.#endWait = () => {
           clearTimeout(timer);
           resolve();
         };
       });
-      this.#wake = undefined;
+      this.#endWait = undefined;
     }
-    if (!this.#ended) {
+    if (!this.#hasEnded) {
       await this.#options.spool.claim();
     }
   }
 
   async #waitForCapacity(): Promise<void> {
-    while (!this.#ended && !this.#options.hasCapacity()) {
+    while (!this.#hasEnded && !this.#options.hasCapacity()) {
       await this.#sleep(capacityCheckMs);
     }
   }
@@ -118,14 +118,14 @@ export class Replay {
     const { ledger, enqueueReplayed } = this.#options;
     let tape = this.#createTape(body);
     if (tape === undefined) {
-      ledger.unspool(own ? records : 0);
-      ledger.lose("spoolLost", own ? records : 0);
+      ledger.subtractSpooled(own ? records : 0);
+      ledger.countLost("spoolLost", own ? records : 0);
       return;
     }
     let isCountedAsSpooled = own;
-    for (let round = 0; !this.#ended; round++) {
+    for (let round = 0; !this.#hasEnded; round++) {
       if (isCountedAsSpooled) {
-        ledger.unspool(tape.records);
+        ledger.subtractSpooled(tape.records);
       } else {
         ledger.accepted += tape.records;
       }
@@ -136,8 +136,8 @@ export class Replay {
       }
       // The remaining records were counted as spooled again, because they are still on disk.
       isCountedAsSpooled = true;
-      tape = Tape.of(remaining);
-      if (round + 1 >= roundLimit && !this.#ended) {
+      tape = Tape.fromRecords(remaining);
+      if (round + 1 >= maxRounds && !this.#hasEnded) {
         this.#writeDeadLetter(tape, remaining);
         return;
       }
@@ -147,17 +147,17 @@ export class Replay {
 
   #writeDeadLetter({ records }: Tape, body: Uint8Array): void {
     const { ledger, deadLetters } = this.#options;
-    const reason = `the server failed on them in ${roundLimit} rounds`;
+    const reason = `the server failed on them in ${maxRounds} rounds`;
     deadLetters.write(body, records, { at: Date.now(), refused: [], reason });
-    ledger.unspool(records);
-    ledger.lose("expired", records);
+    ledger.subtractSpooled(records);
+    ledger.countLost("expired", records);
   }
 
   #createTape(body: Uint8Array): Tape | undefined {
     try {
-      return Tape.of(body);
+      return Tape.fromRecords(body);
     } catch (error) {
-      this.#options.ledger.warn("spoolDamaged");
+      this.#options.ledger.countWarning("spoolDamaged");
       const reason = error instanceof Error ? error.message : String(error);
       this.#options.reporter.log("spoolDamaged", () => `The spool: ${reason}`);
       return undefined;
@@ -166,19 +166,19 @@ export class Replay {
 
   /** Waits without keeping the process alive. Ends early when the client ends. */
   async #sleep(delayMs: number): Promise<void> {
-    if (this.#ended) {
+    if (this.#hasEnded) {
       return;
     }
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, delayMs);
       timer.unref();
-      this.#wake = () => {
-        if (this.#ended) {
+      this.#endWait = () => {
+        if (this.#hasEnded) {
           clearTimeout(timer);
           resolve();
         }
       };
     });
-    this.#wake = undefined;
+    this.#endWait = undefined;
   }
 }

@@ -9,14 +9,14 @@ import type { PlainOptions } from "../model/options/option-table.ts";
 import type { ShipReport } from "../model/records/shipping.ts";
 import { lossTexts } from "../model/stats.ts";
 import type { Logger, LossReason } from "../model/stats.ts";
-import type { CutReason } from "../tracing/queue/ledger.ts";
+import type { TruncationReason } from "../tracing/queue/ledger.ts";
 import { NextTurn } from "../model/next-turn.ts";
 
 /** Outcomes, by the names of the diagnostics channels: `millrace:<name>`. */
-export type EventName = "delivered" | "rejected" | "dropped" | "spooled" | "retried";
+export type OutcomeChannel = "delivered" | "rejected" | "dropped" | "spooled" | "retried";
 
 /** Subscribe with node:diagnostics_channel to receive each outcome. */
-const channels: Readonly<Record<EventName, Channel>> = {
+const channels: Readonly<Record<OutcomeChannel, Channel>> = {
   delivered: channel("millrace:delivered"),
   rejected: channel("millrace:rejected"),
   dropped: channel("millrace:dropped"),
@@ -25,7 +25,7 @@ const channels: Readonly<Record<EventName, Channel>> = {
 };
 
 /** Descriptions of the reasons for truncated fields, which are counted in `truncated`. */
-export const cutTexts: Readonly<Record<CutReason, string>> = {
+export const truncationTexts: Readonly<Record<TruncationReason, string>> = {
   field: "A field was truncated at its limit (maxFieldBytes); the rest of the run is sent",
   run: "Fields of a run that exceeded the server's size limit were left out; the rest of the run was delivered",
 };
@@ -39,37 +39,40 @@ export interface ReporterOptions {
   /** @defaultValue those of a client without options */
   readonly options?: LogOptions;
   /** Describes the last failure of a request. It is appended to each message about lost records. */
-  readonly lastFailure?: () => string | undefined;
+  readonly describeLastFailure?: () => string | undefined;
 }
 
 /**
- * Reports what happens: in the log, at most once per `logRepeatMs` for each kind of message, and always in
- * the diagnostics channels.
+ * Reports outcomes of records and problems: in the log, at most once per `logRepeatMs` for each kind of message, and
+ * always in the diagnostics channels.
  */
 export class Reporter {
   readonly #logger: Logger;
   readonly #options: LogOptions;
-  readonly #now: () => number;
-  readonly #lastFailure: () => string | undefined;
-  readonly #silentUntil = new Map<string, number>();
-  readonly #unreported = new Map<LossReason, number>();
-  /** Losses, spooled records and messages that the next turn reports. */
-  readonly #unpublished = new Map<LossReason, number>();
-  #spooled = 0;
-  readonly #postponed = new Map<string, string>();
-  readonly #turn = new NextTurn(() => this.#reportPostponed());
+  readonly #readClock: () => number;
+  readonly #describeLastFailure: () => string | undefined;
+  readonly #nextLogTimes = new Map<string, number>();
+  readonly #unloggedLosses = new Map<LossReason, number>();
+  /** Numbers of lost records that the next turn of the event loop publishes and logs. */
+  readonly #unpublishedLosses = new Map<LossReason, number>();
+  #unreportedSpooled = 0;
+  readonly #postponedMessages = new Map<string, string>();
+  readonly #reportTurn = new NextTurn(() => this.#reportPostponed());
   #timer: NodeJS.Timeout | undefined;
-  #hasServer = false;
+  #hasLoggedServer = false;
 
   constructor(
     logger: Logger,
     now: () => number,
-    { options = resolveOptions({}, {}), lastFailure = () => undefined }: ReporterOptions = {},
+    {
+      options = resolveOptions({}, {}),
+      describeLastFailure = () => undefined,
+    }: ReporterOptions = {},
   ) {
     this.#logger = logger;
     this.#options = options;
-    this.#now = now;
-    this.#lastFailure = lastFailure;
+    this.#readClock = now;
+    this.#describeLastFailure = describeLastFailure;
   }
 
   /** Logs where runs are sent, at the level `info`. */
@@ -82,7 +85,7 @@ export class Reporter {
   }
 
   /** Publishes an outcome. `facts` must not contain inputs or outputs. */
-  publish(name: EventName, facts: Readonly<Record<string, unknown>>): void {
+  publish(name: OutcomeChannel, facts: Readonly<Record<string, unknown>>): void {
     const target = channels[name];
     if (target.hasSubscribers) {
       target.publish(facts);
@@ -98,45 +101,45 @@ export class Reporter {
    * or end the process.
    */
   reportLoss(reason: LossReason, records: number): void {
-    this.#turn.request();
-    this.#unpublished.set(reason, (this.#unpublished.get(reason) ?? 0) + records);
+    this.#reportTurn.request();
+    this.#unpublishedLosses.set(reason, (this.#unpublishedLosses.get(reason) ?? 0) + records);
   }
 
   /** Reports that records were written to the spool, as {@link reportLoss} does. */
   reportSpooled(records: number): void {
-    this.#turn.request();
-    this.#spooled += records;
+    this.#reportTurn.request();
+    this.#unreportedSpooled += records;
   }
 
   /** Logs in the next turn of the event loop, as {@link reportLoss} does. */
   logLater(kind: string, message: string): void {
-    this.#turn.request();
-    this.#postponed.set(kind, message);
+    this.#reportTurn.request();
+    this.#postponedMessages.set(kind, message);
   }
 
   /** Publishes and logs what was reported in recording calls. */
   #reportPostponed(): void {
-    for (const [kind, message] of this.#postponed) {
+    for (const [kind, message] of this.#postponedMessages) {
       this.log(kind, () => message);
     }
-    this.#postponed.clear();
-    if (this.#spooled > 0) {
-      const records = this.#spooled;
-      this.#spooled = 0;
+    this.#postponedMessages.clear();
+    if (this.#unreportedSpooled > 0) {
+      const records = this.#unreportedSpooled;
+      this.#unreportedSpooled = 0;
       this.publish("spooled", { records });
       this.log("spooled", () => `${records} records were written to the spool`, "info");
     }
-    const losses = [...this.#unpublished];
-    this.#unpublished.clear();
+    const losses = [...this.#unpublishedLosses];
+    this.#unpublishedLosses.clear();
     for (const [reason, records] of losses) {
       this.publish("dropped", { reason, records });
       // For the reason `misconfigured`, the invalid variable was logged when the client was created.
       if (reason !== "misconfigured") {
-        this.#unreported.set(reason, (this.#unreported.get(reason) ?? 0) + records);
-        this.log(reason, () => this.#lossText(reason), "error");
+        this.#unloggedLosses.set(reason, (this.#unloggedLosses.get(reason) ?? 0) + records);
+        this.log(reason, () => this.#takeLossText(reason), "error");
       }
     }
-    if (this.#unreported.size > 0 && this.#timer === undefined) {
+    if (this.#unloggedLosses.size > 0 && this.#timer === undefined) {
       this.#timer = setTimeout(() => this.logRemaining(), this.#options.logRepeatMs);
       // Unref'd: if the process ends earlier, the remaining losses are logged when the client
       // closes.
@@ -146,20 +149,20 @@ export class Reporter {
 
   /** Logs everything that was not logged yet. */
   logRemaining(): void {
-    this.#turn.cancel();
+    this.#reportTurn.cancel();
     this.#reportPostponed();
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    for (const reason of this.#unreported.keys()) {
-      this.#silentUntil.delete(reason);
-      this.log(reason, () => this.#lossText(reason), "error");
+    for (const reason of this.#unloggedLosses.keys()) {
+      this.#nextLogTimes.delete(reason);
+      this.log(reason, () => this.#takeLossText(reason), "error");
     }
   }
 
-  #lossText(reason: LossReason): string {
-    const records = this.#unreported.get(reason) ?? 0;
-    this.#unreported.delete(reason);
-    const failure = this.#lastFailure();
+  #takeLossText(reason: LossReason): string {
+    const records = this.#unloggedLosses.get(reason) ?? 0;
+    this.#unloggedLosses.delete(reason);
+    const failure = this.#describeLastFailure();
     return [
       `Lost ${records} record${records === 1 ? "" : "s"} (${reason}): ${lossTexts[reason]}`,
       ...(failure === undefined ? [] : [failure]),
@@ -171,11 +174,11 @@ export class Reporter {
     if (!isLogged(level, this.#options.logLevel)) {
       return;
     }
-    const now = this.#now();
-    if (now < (this.#silentUntil.get(kind) ?? Number.NEGATIVE_INFINITY)) {
+    const now = this.#readClock();
+    if (now < (this.#nextLogTimes.get(kind) ?? Number.NEGATIVE_INFINITY)) {
       return;
     }
-    this.#silentUntil.set(kind, now + this.#options.logRepeatMs);
+    this.#nextLogTimes.set(kind, now + this.#options.logRepeatMs);
     logThrough(this.#logger, level, message());
   }
 
@@ -187,8 +190,8 @@ export class Reporter {
     if (retries > 0) {
       this.publish("retried", { retries, reason });
     }
-    if (server !== undefined && !this.#hasServer) {
-      this.#hasServer = true;
+    if (server !== undefined && !this.#hasLoggedServer) {
+      this.#hasLoggedServer = true;
       this.log(
         "server",
         () => `Connected to the server, version ${server.version ?? "unknown"}`,

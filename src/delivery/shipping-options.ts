@@ -10,14 +10,14 @@ import type { ShippingOptions } from "../model/records/shipping.ts";
 import { version } from "../model/version.ts";
 
 /** Selects the options that the workers need. */
-export function shippingOf(
+export function selectShippingOptions(
   options: ResolvedOptions,
   headers: Readonly<Record<string, string>>,
   traffic: SharedTraffic,
 ): ShippingOptions {
   const redaction = createRedactionPlan(options);
   return {
-    connection: connectionOf(options, headers, requestsPerWorker(options)),
+    connection: selectConnection(options, headers, computeRequestsPerWorker(options)),
     attempts: options.attempts,
     retryAfterLimitMs: options.retryAfterLimitMs,
     maxResponseBytes: options.maxResponseBytes,
@@ -46,11 +46,11 @@ export const createRedactionPlan = (
   masksEverything(options) ? maskEverything : planRedaction(options.redact, options.apiKey);
 
 /** Maximum number of requests in flight for one worker. */
-const requestsPerWorker = ({ workers, requestsInFlight }: PlainOptions): number =>
+const computeRequestsPerWorker = ({ workers, requestsInFlight }: PlainOptions): number =>
   Math.ceil(requestsInFlight / Math.max(1, workers));
 
 /** Selects the options for connecting to the server. */
-export function connectionOf(
+export function selectConnection(
   options: ResolvedOptions,
   headers: Readonly<Record<string, string>>,
   requestsInFlight: number,
@@ -81,7 +81,7 @@ export function connectionOf(
  * The program's environment without `NODE_OPTIONS`, whose preloaded modules would also run in our
  * workers.
  */
-export function workerEnvironment(env: Environment): Readonly<Record<string, string>> {
+export function createWorkerEnvironment(env: Environment): Readonly<Record<string, string>> {
   const entries = Object.entries(env).filter(
     (entry): entry is [string, string] => entry[0] !== "NODE_OPTIONS" && entry[1] !== undefined,
   );

@@ -7,13 +7,13 @@ import { version } from "../model/version.ts";
  * Milliseconds from the server's first response to the first report, so that the report contains
  * the records just sent.
  */
-const firstMs = 500;
+const firstDelayMs = 500;
 /** Milliseconds between two reports, if a count has changed. */
-const pauseMs = 5_000;
+const reportIntervalMs = 5_000;
 
 export interface StatsReportsOptions {
   readonly projectName: string;
-  readonly stats: () => ClientStats;
+  readonly readStats: () => ClientStats;
   /** Sends a report. Its outcome is ignored. */
   readonly send: (report: StatsReport) => Promise<void>;
 }
@@ -24,38 +24,38 @@ export interface StatsReportsOptions {
  */
 export class StatsReports {
   readonly #options: StatsReportsOptions;
-  readonly #id = randomUUID();
+  readonly #clientId = randomUUID();
   #timer: NodeJS.Timeout | undefined;
   #lastSerialized = "";
-  #ended = false;
+  #hasEnded = false;
 
   constructor(options: StatsReportsOptions) {
     this.#options = options;
   }
 
-  /** Starts reporting, because the server accepts reports. Repeated calls have no effect. */
+  /** Starts reporting. Call it once it is known that the server accepts reports; repeated calls have no effect. */
   start(): void {
-    if (this.#timer === undefined && !this.#ended) {
-      this.#scheduleReport(firstMs);
+    if (this.#timer === undefined && !this.#hasEnded) {
+      this.#scheduleReport(firstDelayMs);
     }
   }
 
   /** Stops reporting. */
   end(): void {
-    this.#ended = true;
+    this.#hasEnded = true;
     clearTimeout(this.#timer);
   }
 
   #scheduleReport(delayMs: number): void {
     this.#timer = setTimeout(() => {
       this.#sendReport();
-      this.#scheduleReport(pauseMs);
+      this.#scheduleReport(reportIntervalMs);
     }, delayMs);
     this.#timer.unref();
   }
 
   #sendReport(): void {
-    const { accepted, delivered, rejected, dropped, spooled, pending } = this.#options.stats();
+    const { accepted, delivered, rejected, dropped, spooled, pending } = this.#options.readStats();
     const counts = { accepted, delivered, rejected, dropped, spooled, pending };
     const serialized = JSON.stringify(counts);
     if (serialized === this.#lastSerialized) {
@@ -64,7 +64,7 @@ export class StatsReports {
     this.#lastSerialized = serialized;
     const { projectName, send } = this.#options;
     const project = projectName.slice(0, 1_024);
-    const report = { id: this.#id, project, pid: process.pid, version };
+    const report = { id: this.#clientId, project, pid: process.pid, version };
     // A report is not a record, so its failure is not counted.
     send({ ...report, ...counts }).catch(() => undefined);
   }

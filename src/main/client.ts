@@ -16,13 +16,13 @@ import { startRun } from "../tracing/runs/context.ts";
 import type { StartOptions } from "../tracing/runs/context.ts";
 import { noopRun } from "../tracing/runs/run-tree.ts";
 import type { RunTree } from "../tracing/runs/run-tree.ts";
-import { uncounted } from "../tracing/queue/ledger.ts";
+import { uncountedLosses } from "../tracing/queue/ledger.ts";
 import { createApi } from "./resources.ts";
 import type { Api, Resources } from "./resources.ts";
 import { watchEnd } from "../delivery/lifecycle.ts";
 import { consoleLogger, logFaults, logThrough } from "../delivery/reporter.ts";
 import { Recording } from "../delivery/recording.ts";
-import { workerEnvironment } from "../delivery/shipping-options.ts";
+import { createWorkerEnvironment } from "../delivery/shipping-options.ts";
 import { Sync } from "./sync.ts";
 import type { SyncResources } from "./sync.ts";
 
@@ -83,7 +83,7 @@ export class Client implements TracingClient {
     this.#api = createApi(this.#options, headers, {
       warn,
       uploadThreads: this.#options.workers,
-      env: workerEnvironment(process.env),
+      env: createWorkerEnvironment(process.env),
     });
     const { resources } = this.#api;
     Object.assign(this, resources);
@@ -202,7 +202,7 @@ export class Client implements TracingClient {
 export const flush = ({ timeoutMs }: TimeLimit = {}): Promise<FlushResult> => flushAll(timeoutMs);
 
 /** Local copies: after bundling, an import may be a getter, and calling it would overflow an exhausted stack. */
-const [localUncounted, localNoopRun] = [uncounted, noopRun];
+const [localUncounted, localNoopRun] = [uncountedLosses, noopRun];
 const done = Promise.resolve();
 
 /** The names of all client options: those of the option table, and two that have no environment variable. */

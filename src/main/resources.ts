@@ -20,7 +20,7 @@ import { sendsNothing } from "../model/options/options.ts";
 import type { ResolvedOptions } from "../model/options/options.ts";
 import { Uploads } from "../uploads/uploads.ts";
 import { SharedTraffic } from "../model/records/shared-traffic.ts";
-import { connectionOf, shippingOf } from "../delivery/shipping-options.ts";
+import { selectConnection, selectShippingOptions } from "../delivery/shipping-options.ts";
 import { UploadPool } from "../uploads/upload-pool.ts";
 
 // To add a resource, add it to `Resources`, `callTables` and `createApi`. `client`, `client.sync` and the checks of
@@ -87,7 +87,7 @@ export function createApi(
   { ambientSignal, warn, uploadThreads, env }: ApiContext,
 ): Api {
   const { attempts, retryAfterLimitMs, maxResponseBytes, requestsInFlight } = options;
-  const connection = connectionOf(options, headers, requestsInFlight);
+  const connection = selectConnection(options, headers, requestsInFlight);
   const http = new Http({
     connection,
     attempts,
@@ -100,7 +100,7 @@ export function createApi(
   const projects = new Projects(http.call, host);
   const tenant = new Tenant(http.call);
   const pool = new UploadPool({
-    shipping: shippingOf(options, headers, new SharedTraffic()),
+    shipping: selectShippingOptions(options, headers, new SharedTraffic()),
     threads: uploadThreads,
     env,
   });

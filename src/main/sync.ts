@@ -9,7 +9,7 @@ import type { BlockingResources } from "../api/sync/sync-facade.ts";
 import type { Outcome } from "../api/sync/protocol.ts";
 import { isHandlingRequest, watchRequests } from "../api/sync/request-context.ts";
 import type { Resources } from "./resources.ts";
-import { workerEnvironment } from "../delivery/shipping-options.ts";
+import { createWorkerEnvironment } from "../delivery/shipping-options.ts";
 
 /** Every resource of the client, with methods that block until the result is available. */
 export type SyncResources = BlockingResources<Resources>;
@@ -91,7 +91,7 @@ export class Sync {
     return new BlockingWorker({
       path: createRequire(import.meta.url).resolve("#main/sync.worker"),
       data: { options: cloneableOptions, headers } satisfies SyncData,
-      env: workerEnvironment(process.env),
+      env: createWorkerEnvironment(process.env),
       warn: this.#init.warn,
     });
   }

@@ -119,7 +119,7 @@ export const createRunEncoder =
       attachments: {
         attachmentBytes,
         dangerouslyAllowFilesystem: false,
-        onLeftOut: refuse,
+        onOmitted: refuse,
         checkKeys: (attachment) => {
           const [unknown] = unknownKeysOf(attachment, Object.keys(attachmentKeys));
           return unknown && unknownKeyText("member", unknown);
@@ -130,7 +130,7 @@ export const createRunEncoder =
       const run = toRun === undefined ? (item as WirePost) : toRun(item as Row, row);
       const id: unknown = typeof run === "object" && run !== null ? run.id : undefined;
       assertUuid(id, "run id");
-      encoder.wire({ operation: "post", id, run, projectName });
+      encoder.encodeWire({ operation: "post", id, run, projectName });
       // Delete first, so that an id that occurs again moves to the end and the map stays ordered by row number.
       rowNumbersById.delete(id);
       rowNumbersById.set(id, row);

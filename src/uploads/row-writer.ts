@@ -54,7 +54,7 @@ export class RowWriter {
 
   /** Writes one row. If the encoder throws, nothing of the row is left on the tape. */
   add(item: unknown, row: number): void {
-    this.#writer.use(this.#tape);
+    this.#writer.continueOn(this.#tape);
     try {
       this.#encode(item, row);
       this.#writer.endRecord();
@@ -133,12 +133,12 @@ export class RowFields {
   /** Writes a field of ASCII text. */
   raw(code: number, text: string | undefined): void {
     if (text !== undefined) {
-      this.#out.asciiField(code, text);
+      this.#out.writeAsciiField(code, text);
     }
   }
 
   double(code: number, value: number): void {
-    this.#out.doubleField(code, value);
+    this.#out.writeDoubleField(code, value);
   }
 
   attachment(name: string, mimeType: string, data: Uint8Array): void {

@@ -15,13 +15,17 @@ test("a tape that was stored before it was full is stored completely after it is
   const { spool } = openSpool({ syncMs: 10 });
   const { record, batcher, inFlight } = createTestBatcher({ slots: 1, tapeBytes: 4_096 });
   const waiting = (): readonly Tape[] => batcher.waitingTapes;
-  const store = PendingStore.create(spool, { inFlight: new Set(), failing: new Set() }, batcher);
+  const store = PendingStore.create(
+    spool,
+    { tapesInFlight: new Set(), failingTapes: new Set() },
+    batcher,
+  );
   record(1_000);
   await Promise.race([batcher.flush(0), wait(10)]);
   expect(inFlight, "the one slot is taken").toHaveLength(1);
 
   record(1_000);
-  await store?.storeAll();
+  await store?.writeAll();
   // The third run fills the tape, and the fourth starts a new one.
   record(1_000);
   record(1_000);
@@ -31,9 +35,9 @@ test("a tape that was stored before it was full is stored completely after it is
   // Takes the file number that the closed file released.
   const other = spool.journal();
   other.append(Buffer.from("another file"));
-  await store?.storeAll();
+  await store?.writeAll();
 
-  expect(cut?.journal?.keep(cut.records)).toBe(true);
+  expect(cut?.journal?.keepSpooled(cut.records)).toBe(true);
   const tape = await spool.next();
   expect(tape?.records).toBe(1);
   let stored = 0;
@@ -42,7 +46,7 @@ test("a tape that was stored before it was full is stored completely after it is
     spool.done();
   }
   expect(stored).toBe(cut?.records);
-  expect(other.keep(1)).toBe(true);
+  expect(other.keepSpooled(1)).toBe(true);
   const remaining = await spool.next();
   expect(Buffer.from(remaining?.body ?? []).toString()).toBe("another file");
 });

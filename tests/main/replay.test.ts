@@ -142,7 +142,7 @@ test("sends the tapes that this client spooled when it is notified, and counts t
   const ids = spoolTape(bench, 4);
   expect(bench.ledger.spooled).toBe(4);
   await waitUntil(() => {
-    bench.replay.wake();
+    bench.replay.checkSpool();
     expect(bench.enqueued).toEqual([ids]);
   });
   expect(bench.ledger).toMatchObject({ accepted: 4, delivered: 4, spooled: 0 });

@@ -26,7 +26,7 @@ function reporting(send = async (_report: StatsReport): Promise<void> => undefin
   const sent: StatsReport[] = [];
   const reports = new StatsReports({
     projectName: "p",
-    stats: () => stats,
+    readStats: () => stats,
     send: async (report) => {
       sent.push(report);
       await send(report);

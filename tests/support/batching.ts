@@ -54,12 +54,12 @@ export function createTestBatcher(options: Partial<BatcherOptions> = {}): TestBa
     ),
     attachments: { attachmentBytes: 16_384, dangerouslyAllowFilesystem: false },
     ledger,
-    spill: (tape) => {
+    spoolTape: (tape) => {
       spilled.push(tape.records);
       ledger.spooled += tape.records;
       return { delivered: 0, lost: tape.records };
     },
-    ship: (tape) => {
+    sendTape: (tape) => {
       inFlight.push(tape);
       return new Promise((resolve) => {
         settle.push(resolve);

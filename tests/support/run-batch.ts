@@ -43,7 +43,7 @@ export function tapeOf(records: readonly TestRecord[]): Tape {
     const position = withoutDottedOrder
       ? {}
       : { dotted_order: `${microsToStamp(1_800_000_000_000_000)}${id}` };
-    encoder.wire({
+    encoder.encodeWire({
       operation,
       id,
       run: { id, name: "run", ...position, ...run },

@@ -182,7 +182,7 @@ describe("records that misbehave", () => {
 
   test("after refuse every record is counted as closed", () => {
     const { record, batcher, ledger } = createTestBatcher();
-    batcher.refuse();
+    batcher.refuseRecords();
     record();
     expect(ledger.lost.closed).toBe(1);
     expect(batcher.pending).toBe(0);

@@ -1,19 +1,19 @@
 import { expect, test } from "vitest";
-import { errorText } from "../../src/tracing/tape/error-text.ts";
+import { formatError } from "../../src/tracing/tape/error-text.ts";
 
 const never = (): void => {
   throw new Error("nothing is cut");
 };
 
 test("an error is its name, message and stack", () => {
-  expect(errorText(new TypeError("bad"), never)).toMatch(/^TypeError: bad\n {4}at /);
+  expect(formatError(new TypeError("bad"), never)).toMatch(/^TypeError: bad\n {4}at /);
 });
 
 test("causes follow, each once, also in a cycle", () => {
   const inner: Error & { cause?: unknown } = new Error("inner");
   const outer = new Error("outer", { cause: inner });
   inner.cause = outer;
-  const text = errorText(outer, never);
+  const text = formatError(outer, never);
   expect(text.match(/Error: outer/g)).toHaveLength(1);
   expect(text).toContain("Caused by: Error: inner");
 });
@@ -21,7 +21,7 @@ test("causes follow, each once, also in a cycle", () => {
 test("a message that changed after the stack was captured is included", () => {
   const error = new Error("before");
   error.message = "after";
-  expect(errorText(error, never)).toMatch(/^Error: after\n/);
+  expect(formatError(error, never)).toMatch(/^Error: after\n/);
 });
 
 test.each([
@@ -32,7 +32,7 @@ test.each([
   [{ code: 7 }, '{"code":7}'],
   ["", "[an empty string was thrown]"],
 ])("a thrown value that is no error is recorded as it is: %j", (thrown, text) => {
-  expect(errorText(thrown, never)).toBe(text);
+  expect(formatError(thrown, never)).toBe(text);
 });
 
 test("a hostile error is recorded as far as it can be read", () => {
@@ -43,7 +43,7 @@ test("a hostile error is recorded as far as it can be read", () => {
       },
     },
   });
-  expect(errorText(hostile, never)).toBe("Error: still told");
+  expect(formatError(hostile, never)).toBe("Error: still told");
   const refuses = new Proxy(
     {},
     {
@@ -52,7 +52,7 @@ test("a hostile error is recorded as far as it can be read", () => {
       },
     },
   );
-  expect(errorText(refuses, never)).toBe("[a thrown value that can't be converted to text]");
+  expect(formatError(refuses, never)).toBe("[a thrown value that can't be converted to text]");
 });
 
 test("a message beyond 65,536 characters is truncated with a marker, and reported once", () => {
@@ -60,7 +60,7 @@ test("a message beyond 65,536 characters is truncated with a marker, and reporte
   const error = new Error(`${"x".repeat(65_528)}🌊${"y".repeat(500)}`, {
     cause: new Error("z".repeat(100_000)),
   });
-  const text = errorText(error, () => {
+  const text = formatError(error, () => {
     cuts += 1;
   });
   expect(text).toMatch(/^Error: x+…\[truncated: \d+ more characters\]\nCaused by: Error: z+…/);
@@ -74,7 +74,7 @@ test("messages that together exceed the maximum string length are recorded in pa
   const longest = "x".repeat(2 ** 29 - 100);
   Object.assign(error, { message: longest, stack: longest });
   Object.assign(error.cause as Error, { message: longest, stack: longest });
-  expect(errorText(error, () => undefined)).toMatch(/\[truncated: \d{9} more characters\]$/);
+  expect(formatError(error, () => undefined)).toMatch(/\[truncated: \d{9} more characters\]$/);
 });
 
 test("a thrown object that is a graph of 2 ** 40 paths is not walked to its end", () => {
@@ -82,5 +82,5 @@ test("a thrown object that is a graph of 2 ** 40 paths is not walked to its end"
   for (let i = 0; i < 40; i++) {
     graph = [graph, graph];
   }
-  expect(errorText(graph, never)).toBe("[a thrown value that can't be converted to text]");
+  expect(formatError(graph, never)).toBe("[a thrown value that can't be converted to text]");
 });

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { formatDottedOrder, microsToStamp } from "../../src/model/dotted-order.ts";
 import { createUuid7 } from "../../src/model/uuid7.ts";
-import { OrderBytes, orderLength, writeOrder } from "../../src/tracing/tape/order-bytes.ts";
+import { OrderBytes, measureOrder, writeOrder } from "../../src/tracing/tape/order-bytes.ts";
 import type { TracePosition } from "../../src/tracing/tape/order-bytes.ts";
 
 /** Times up to the largest exact number of microseconds, including whole seconds and the last moments of seconds. */
@@ -49,7 +49,7 @@ test("a dotted order is written at the given offset, without overwriting bytes b
     const bytes = Buffer.alloc(200, "~");
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     writeOrder({ bytes, view }, from, position);
-    const end = from + orderLength(position);
+    const end = from + measureOrder(position);
     expect(bytes.toString("latin1")).toBe(
       `${"~".repeat(from)}${OrderBytes.fromPosition(position).text}${"~".repeat(200 - end)}`,
     );

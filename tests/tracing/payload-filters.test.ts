@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { PayloadFilters, hiddenMarker } from "../../src/tracing/tape/payload-filters.ts";
+import { PayloadFilters, createFailureMarker } from "../../src/tracing/tape/payload-filters.ts";
 import type { FilterOptions } from "../../src/tracing/tape/payload-filters.ts";
 
 function hiding(options: Partial<FilterOptions>): { hiding: PayloadFilters; failures: string[] } {
@@ -13,8 +13,8 @@ function hiding(options: Partial<FilterOptions>): { hiding: PayloadFilters; fail
 
 test("true hides all of it; false none", () => {
   const { hiding: hide } = hiding({ hideInputs: true });
-  expect(hide.inputs({ secret: 1 })).toEqual({});
-  expect(hide.outputs({ shown: 1 })).toEqual({ shown: 1 });
+  expect(hide.filterInputs({ secret: 1 })).toEqual({});
+  expect(hide.filterOutputs({ shown: 1 })).toEqual({ shown: 1 });
 });
 
 test("a function is called once per value, and what it returns is recorded", () => {
@@ -25,7 +25,7 @@ test("a function is called once per value, and what it returns is recorded", () 
       return { n: Object.keys(value).length };
     },
   });
-  expect(hide.outputs({ a: 1, b: 2 })).toEqual({ n: 2 });
+  expect(hide.filterOutputs({ a: 1, b: 2 })).toEqual({ n: 2 });
   expect(collector).toEqual([{ a: 1, b: 2 }]);
 });
 
@@ -35,21 +35,21 @@ test("a function that throws hides all of it; neither value nor message is logge
       throw new Error("secret-7");
     },
   });
-  expect(hide.inputs({ secret: "secret-7" })).toEqual(hiddenMarker("inputs"));
+  expect(hide.filterInputs({ secret: "secret-7" })).toEqual(createFailureMarker("inputs"));
   expect(failures).toEqual(["Hiding inputs failed: the function threw."]);
 });
 
 test("a function that returns a promise, or nothing, hides all of it", () => {
   for (const returned of [Promise.resolve({ secret: 1 }), undefined, "text"]) {
     const { hiding: hide, failures } = hiding({ hideMetadata: () => returned as never });
-    expect(hide.metadata({ secret: 1 })).toEqual(hiddenMarker("metadata"));
+    expect(hide.filterMetadata({ secret: 1 })).toEqual(createFailureMarker("metadata"));
     expect(failures).toHaveLength(1);
   }
 });
 
 test("metadata inside a whole extra is hidden too", () => {
   const { hiding: hide } = hiding({ hideMetadata: true });
-  expect(hide.extra({ metadata: { secret: 1 }, runtime: { sdk: "x" } })).toEqual({
+  expect(hide.filterExtra({ metadata: { secret: 1 }, runtime: { sdk: "x" } })).toEqual({
     metadata: {},
     runtime: { sdk: "x" },
   });

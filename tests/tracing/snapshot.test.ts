@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { RunTree } from "../../src/tracing/runs/run-tree.ts";
-import { snapshotOf } from "../../src/tracing/tape/snapshot.ts";
+import { createSnapshot } from "../../src/tracing/tape/snapshot.ts";
 import { CollectingClient } from "./collecting-client.ts";
 
 test("a later change of the original does not affect the copy, at any level", () => {
   const inner = { a: [1, { b: 2 }] };
-  const copy = snapshotOf({ inner });
+  const copy = createSnapshot({ inner });
   inner.a.push(3);
   Object.assign(inner.a[1] as object, { b: 9 });
   expect(copy).toEqual({ inner: { a: [1, { b: 2 }] } });
@@ -20,7 +20,7 @@ test("a later change of a Map, a Set, a Date or binary data does not affect the 
     buffer: Buffer.from("a"),
     floats: new Float64Array([1]),
   };
-  const copy = snapshotOf(value);
+  const copy = createSnapshot(value);
   inner.k = 2;
   value.map.set("b", 2);
   value.set.clear();
@@ -39,7 +39,7 @@ test("a later change of a Map, a Set, a Date or binary data does not affect the 
 test("instances of classes, and what has a toJSON, are kept as they are", () => {
   const url = new URL("http://h");
   const own = { toJSON: () => "x", a: 1 };
-  const copy = snapshotOf([url, own]) as readonly unknown[];
+  const copy = createSnapshot([url, own]) as readonly unknown[];
   expect(copy[0]).toBe(url);
   expect(copy[1]).toBe(own);
 });
@@ -50,19 +50,19 @@ test("a graph of 2 ** 31 paths is not copied to its end", () => {
     graph = { a: graph, b: graph };
   }
   const began = performance.now();
-  snapshotOf(graph);
+  createSnapshot(graph);
   expect(performance.now() - began).toBeLessThan(5_000);
 });
 
 test("a cycle is handled", () => {
   const cyclic: Record<string, unknown> = {};
   cyclic["self"] = cyclic;
-  expect(snapshotOf(cyclic)).toHaveProperty("self.self.self");
+  expect(createSnapshot(cyclic)).toHaveProperty("self.self.self");
 });
 
 test("P8: events and metadata are recorded as they were when they were added", () => {
   const client = new CollectingClient();
-  const run = RunTree.start({ client, recorded: true }, { name: "r" });
+  const run = RunTree.start({ client, isRecorded: true }, { name: "r" });
   const kwargs = { token: "a" };
   const metadata = { nested: { k: 1 } };
   run.addEvent({ name: "new_token", kwargs });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { currentRun, startRun, withRun } from "../../src/tracing/runs/context.ts";
-import { uncounted } from "../../src/tracing/queue/ledger.ts";
+import { uncountedLosses } from "../../src/tracing/queue/ledger.ts";
 import { recorder } from "../../src/tracing/tape/recorder.ts";
 import { traceable } from "../../src/tracing/runs/traceable.ts";
 import { CollectingClient } from "./collecting-client.ts";
@@ -224,7 +224,7 @@ describe("a failure to record", () => {
   });
 
   test("at the end of a run is counted and never reaches the caller", async () => {
-    const { records } = uncounted;
+    const { records } = uncountedLosses;
     const collector = client();
     Object.assign(collector[recorder], {
       recordEnd: () => {
@@ -233,7 +233,7 @@ describe("a failure to record", () => {
     });
     expect(traceable((n: number) => n + 1, { client: collector })(1)).toBe(2);
     await expect(traceable(async () => 7, { client: collector })()).resolves.toBe(7);
-    expect(uncounted.records).toBe(records + 2);
+    expect(uncountedLosses.records).toBe(records + 2);
   });
 
   test("without a client does not affect the call", () => {

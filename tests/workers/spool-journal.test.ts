@@ -26,7 +26,7 @@ test("records are on disk when the call returns, and are one tape when they are 
   write(journal, "one,", "two,", "three");
   expect(segmentPaths()).toHaveLength(1);
   journal.seal();
-  expect(journal.keep(3)).toBe(true);
+  expect(journal.keepSpooled(3)).toBe(true);
   await expect(spool.next()).resolves.toMatchObject({ records: 3, own: true });
   expect(await takeAll(spool)).toEqual(["one,two,three"]);
   spool.close();
@@ -37,7 +37,7 @@ test("records of many megabytes are read as tapes of about one megabyte", async 
   const { spool } = openSpool();
   const journal = spool.journal();
   write(journal, ...Array.from({ length: 7 }, (_, i) => String(i).repeat(400_000)));
-  journal.keep(7);
+  journal.keepSpooled(7);
   expect((await takeAll(spool)).map((body) => body.length)).toEqual([
     1_200_000, 1_200_000, 400_000,
   ]);
@@ -56,11 +56,11 @@ test("delivered records are removed, files and bytes", () => {
 test("an incomplete journal is not kept, and neither is one whose file was removed", () => {
   const { spool } = openSpool();
   const journal = spool.journal();
-  expect(journal.keep(0)).toBe(false);
+  expect(journal.keepSpooled(0)).toBe(false);
   write(journal, "one", "two");
-  expect(journal.keep(1)).toBe(false);
+  expect(journal.keepSpooled(1)).toBe(false);
   rmSync(testSpool.folder, { recursive: true });
-  expect(journal.keep(2)).toBe(false);
+  expect(journal.keepSpooled(2)).toBe(false);
 });
 
 test("after a failed write a journal is abandoned and its spool continues, with one warning", async () => {
@@ -79,7 +79,7 @@ test("after a failed write a journal is abandoned and its spool continues, with 
   write(journal, "one", "two");
   full = false;
   write(journal, "three");
-  expect(journal.keep(3)).toBe(false);
+  expect(journal.keepSpooled(3)).toBe(false);
   journal.discard();
   expect(troubles).toEqual(["spoolUnwritable: ENOSPC: no space left on device"]);
   appendBodies(spool, "four");
@@ -94,10 +94,10 @@ test("nothing is written after a journal is sealed, because its file may be clos
   const other = spool.journal();
   write(other, "another file");
   write(journal, "two");
-  expect(journal.isWhole).toBe(false);
-  expect(journal.keep(2)).toBe(false);
+  expect(journal.isComplete).toBe(false);
+  expect(journal.keepSpooled(2)).toBe(false);
   expect(troubles).toEqual([expect.stringMatching(/^spoolUnwritable: .*sealed/)]);
-  expect(other.keep(1)).toBe(true);
+  expect(other.keepSpooled(1)).toBe(true);
   expect(await takeAll(spool)).toEqual(["another file"]);
 });
 

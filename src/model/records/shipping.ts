@@ -81,7 +81,7 @@ export interface RefusedRun {
 }
 
 /** Results of the redaction rules. */
-export interface Redacted {
+export interface RedactionCounts {
   /** Number of masked matches. */
   readonly masked: number;
   /** Number of records that were masked completely because a rule failed on them. */
@@ -100,7 +100,7 @@ export interface ShipReport {
    */
   readonly truncated?: number;
   /** Results of redaction; absent if no rules are set. */
-  readonly redacted?: Redacted;
+  readonly redacted?: RedactionCounts;
   readonly refused: readonly RefusedRun[];
   /** Number of records that could not be written as JSON; absent if zero. */
   readonly quarantined?: number;

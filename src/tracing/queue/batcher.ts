@@ -4,25 +4,26 @@ import { toTapeCount, FlushCounts } from "./flush-counts.ts";
 import { TapeQueue } from "./tape-queue.ts";
 import type { SettledShipment } from "./tape-queue.ts";
 import { isStart, RecordEncoder } from "../tape/record-encoder.ts";
-import type { Encode } from "../tape/record-encoder.ts";
-import { Capacity } from "./capacity.ts";
-import { awaitShipments, settlementOf } from "./shipment.ts";
+import type { EncodeFunction } from "../tape/record-encoder.ts";
+import { CapacityWaiters } from "./capacity.ts";
+import { awaitShipments, awaitSettlement } from "./shipment.ts";
 import type { Shipment, TapeResult } from "./shipment.ts";
 import { Tape, TapePool } from "../tape/tape.ts";
-import type { NextTape, Journal } from "../tape/tape.ts";
+import type { ProvideTape, Journal } from "../tape/tape.ts";
 import { lossReasonOf, CapacityExceeded } from "../tape/capacity-exceeded.ts";
 import { TapeWriter } from "../tape/tape-writer.ts";
 import type { OverflowPolicy } from "../../model/options/keeping-options.ts";
 import type { AttachmentRules } from "../tape/attachment-writer.ts";
 import type { PayloadFilters } from "../tape/payload-filters.ts";
-import { uncounted } from "./ledger.ts";
+import { uncountedLosses } from "./ledger.ts";
 import type { Ledger } from "./ledger.ts";
 
-/** Local copy: after bundling, an import may be a getter, and calling it would overflow an exhausted stack. */
-const localUncounted = uncounted;
+/** A local copy, because a bundler may turn an import into a getter, which can't be called on an exhausted stack. */
+const localUncountedLosses = uncountedLosses;
 
 /**
- * The queue of records: one open tape, cut tapes that wait for a slot, and tapes in flight.
+ * The queue of records. Records are appended to one open tape, a shared buffer. A tape that is cut gets no more records:
+ * it waits until it can be sent. At most `slots` tapes are in flight, which means sent but without a known outcome.
  *
  * A tape is cut when it is full; when its first record has waited `firstDelayMs` after a quiet time,
  * or `aggregationDelayMs` in traffic (a timer that no later record pushes back); or at the next turn
@@ -36,33 +37,33 @@ const localUncounted = uncounted;
  */
 export class Batcher {
   readonly #options: BatcherOptions;
-  readonly #pool: TapePool;
+  readonly #tapePool: TapePool;
   readonly #writer: TapeWriter;
   readonly #encoder: RecordEncoder;
   readonly #queue: TapeQueue;
-  readonly #capacity: Capacity;
-  /** Outcomes since the last flush that no running flush will report. */
-  #counts = new FlushCounts();
-  #open: Tape | undefined;
+  readonly #capacityWaiters: CapacityWaiters;
+  /** Counts of delivered and lost records that the next flush will report. */
+  #unreportedCounts = new FlushCounts();
+  #openTape: Tape | undefined;
   #pendingRecords = 0;
   readonly #cutTimer = new CutTimer(
     () => this.#onTurn(),
-    () => this.#advance(),
+    () => this.#sendDueTapes(),
   );
-  #encoding = false;
-  #refusing = false;
+  #isEncoding = false;
+  #isRefusing = false;
   #lastCutAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: BatcherOptions) {
     this.#options = options;
-    this.#pool = new TapePool(options.tapeBytes, options.slots + 2);
+    this.#tapePool = new TapePool(options.tapeBytes, options.slots + 2);
     this.#queue = new TapeQueue({
       ...options,
       onSettled: (settled) => this.#onSettled(settled),
     });
-    this.#capacity = new Capacity(() => this.#hasCapacity());
-    const tape = this.#pool.take(0);
-    this.#open = tape;
+    this.#capacityWaiters = new CapacityWaiters(() => this.#hasCapacity());
+    const tape = this.#tapePool.take(0);
+    this.#openTape = tape;
     this.#writer = new TapeWriter(
       tape,
       (...size) => this.#replaceFullTape(...size),
@@ -83,104 +84,104 @@ export class Batcher {
    * Bytes of the waiting tapes. A cut tape counts with its whole buffer, the open tape with the bytes written so far.
    */
   get queuedBytes(): number {
-    return this.#queue.waitingBytes + (this.#open?.used ?? 0);
+    return this.#queue.waitingBytes + (this.#openTape?.used ?? 0);
   }
 
   /** Bytes of all tapes that wait or are in flight. The option `maxQueueBytes` bounds this sum. */
   get heldBytes(): number {
-    return this.#queue.heldBytes + (this.#open?.used ?? 0);
+    return this.#queue.heldBytes + (this.#openTape?.used ?? 0);
   }
 
   /** Encodes one record. Never throws and never waits; a record that can't be queued is counted as lost. */
-  record<Subject>(encode: Encode<Subject>, subject: Subject): void {
+  record<Subject>(encode: EncodeFunction<Subject>, subject: Subject): void {
     try {
       const reason = this.#tryRecord(encode, subject);
       if (reason !== undefined) {
-        this.#lose(reason, encode, subject);
+        this.#countLost(reason, encode, subject);
       }
     } catch {
       // Only an exhausted stack of the program causes this. The record is neither on a tape nor counted yet, and the
       // next record overwrites whatever was written of it.
-      localUncounted.records += 1;
+      localUncountedLosses.records += 1;
     }
   }
 
   /** Accepts a record, or returns the reason why it is lost. If it throws, it has not accepted the record. */
-  #tryRecord<Subject>(encode: Encode<Subject>, subject: Subject): LossReason | undefined {
-    if (this.#refusing) {
+  #tryRecord<Subject>(encode: EncodeFunction<Subject>, subject: Subject): LossReason | undefined {
+    if (this.#isRefusing) {
       return "closed";
     }
     if (this.#pendingRecords >= this.#options.maxQueueRecords && !this.#evictOldest()) {
       return "queueFull";
     }
-    return this.#encoding
+    return this.#isEncoding
       ? this.#recordNested(encode, subject)
       : this.#recordOnOpenTape(encode, subject);
   }
 
-  #lose<Subject>(reason: LossReason, encode: Encode<Subject>, subject: Subject): void {
+  #countLost<Subject>(reason: LossReason, encode: EncodeFunction<Subject>, subject: Subject): void {
     const { ledger } = this.#options;
     const starts = isStart(encode, subject) ? 1 : 0;
-    ledger.lose(reason, 1);
+    ledger.countLost(reason, 1);
     ledger.accepted += 1;
-    this.#counts.lost += 1;
-    this.#counts.runsLost += starts;
+    this.#unreportedCounts.lost += 1;
+    this.#unreportedCounts.runsLost += starts;
   }
 
   /** Refuses all later records: each is counted as lost with the reason `closed`. */
-  refuse(): void {
-    this.#refusing = true;
+  refuseRecords(): void {
+    this.#isRefusing = true;
   }
 
   /**
    * Ships all records that were recorded before the call and waits for their outcomes, at most `timeoutMs` or
-   * until `hopeless` settles. With `which: "recorded"` it does not wait for records that were read from the
+   * until `unreachable` resolves. With `which: "recorded"` it does not wait for records that were read from the
    * spool. The result also counts the records whose outcome became known since the previous flush. The
    * timer is not unref'd: it keeps the process alive, so an awaited flush always returns.
    */
   async flush(
     timeoutMs: number,
-    { which = "all", hopeless }: FlushLimits = {},
+    { which = "all", unreachable }: FlushLimits = {},
   ): Promise<FlushResult> {
     this.#cutOpenTape();
-    const shipments = this.#queue.shipments(which);
+    const shipments = this.#queue.listShipments(which);
     for (const shipment of shipments) {
       shipment.waitingFlushes += 1;
     }
-    const counts = this.#takeCounts();
+    const counts = this.#takeUnreportedCounts();
     // Continue in a microtask, which begins with an empty stack: the program may call `flush` when its own is exhausted.
     await Promise.resolve();
-    this.#advance();
-    const awaited = await awaitShipments(shipments, timeoutMs, hopeless);
+    this.#sendDueTapes();
+    const awaited = await awaitShipments(shipments, timeoutMs, unreachable);
     for (const count of awaited.counts) {
       counts.add(count);
     }
-    return counts.result(awaited.waiting);
+    return counts.toResult(awaited.waiting);
   }
 
   /** Tapes that were recorded by this client and not handed to a worker yet: cut tapes and the open tape. */
   get waitingTapes(): readonly Tape[] {
-    const open = this.#open;
-    const isQuiet = open !== undefined && open.records > 0 && !this.#encoding;
+    const open = this.#openTape;
+    const isQuiet = open !== undefined && open.records > 0 && !this.#isEncoding;
     return isQuiet ? [...this.#queue.waitingTapes, open] : this.#queue.waitingTapes;
   }
 
   /** Counts the outcome of a tape that {@link takeAll} removed from the queue. */
-  settle(shipment: Shipment, result: TapeResult): void {
+  countTakenTape(shipment: Shipment, result: TapeResult): void {
     const count = toTapeCount(shipment.tape, result);
-    this.#counts.add(count);
+    this.#unreportedCounts.add(count);
     shipment.count = count;
-    shipment.settled?.resolve(count);
+    shipment.settlement?.resolve(count);
   }
 
-  /** Counts of the records settled since the last flush. Call it only when no record is pending. */
+  /** Returns the counts of the records whose outcome became known since the last flush. Call it only when none is pending. */
   takeResult(): FlushResult {
-    return this.#takeCounts().result([]);
+    return this.#takeUnreportedCounts().toResult([]);
   }
 
-  #takeCounts(): FlushCounts {
-    const counts = this.#counts;
-    this.#counts = new FlushCounts();
+  #takeUnreportedCounts(): FlushCounts {
+    const counts = this.#unreportedCounts;
+    this.#unreportedCounts = new FlushCounts();
     return counts;
   }
 
@@ -190,11 +191,11 @@ export class Batcher {
    * spool records.
    */
   waitForCapacity(timeoutMs: number): Promise<boolean> {
-    if (this.#refusing) {
+    if (this.#isRefusing) {
       return Promise.resolve(false);
     }
     return this.#options.overflow === "block"
-      ? this.#capacity.wait(timeoutMs)
+      ? this.#capacityWaiters.wait(timeoutMs)
       : Promise.resolve(true);
   }
 
@@ -202,8 +203,8 @@ export class Batcher {
   enqueueReplayed(tape: Tape): Promise<TapeResult> {
     this.#pendingRecords += tape.records;
     tape.isReplayed = true;
-    const settlement = settlementOf(this.#queue.push(tape, performance.now()));
-    this.#advance();
+    const settlement = awaitSettlement(this.#queue.push(tape, performance.now()));
+    this.#sendDueTapes();
     return settlement;
   }
 
@@ -212,11 +213,11 @@ export class Batcher {
    * `inFlight` were already shipped, those in `waiting` were not. The caller must count their records.
    */
   takeAll(): { readonly inFlight: readonly Shipment[]; readonly waiting: readonly Shipment[] } {
-    this.refuse();
+    this.refuseRecords();
     this.#cutOpenTape();
     this.#cutTimer.cancel();
     this.#pendingRecords = 0;
-    this.#capacity.end();
+    this.#capacityWaiters.refuseAll();
     return this.#queue.takeAll();
   }
 
@@ -233,43 +234,49 @@ export class Batcher {
    * does not allow that, or if no tape can be evicted.
    */
   #evictOldest(): boolean {
-    const { overflow, spill, ledger } = this.#options;
+    const { overflow, spoolTape, ledger } = this.#options;
     if (overflow !== "drop-oldest" && overflow !== "spool") {
       return false;
     }
-    const drop = overflow === "spool" ? spill : (tape: Tape) => ledger.drop(tape);
+    const drop = overflow === "spool" ? spoolTape : (tape: Tape) => ledger.dropTape(tape);
     const evicted = this.#queue.evictOldest(drop);
     if (evicted !== undefined) {
       const { shipment, count } = evicted;
       this.#pendingRecords -= shipment.tape.records;
       if (shipment.waitingFlushes === 0) {
-        this.#counts.lost += count.lost;
-        this.#counts.runsLost += count.runsLost;
+        this.#unreportedCounts.lost += count.lost;
+        this.#unreportedCounts.runsLost += count.runsLost;
       }
-      shipment.settled?.resolve(count);
-      this.#pool.recycle(shipment.tape);
+      shipment.settlement?.resolve(count);
+      this.#tapePool.recycle(shipment.tape);
       return true;
     }
     // No cut tape is waiting: cut the open tape and evict it.
     return this.#cutOpenTape() && this.#evictOldest();
   }
 
-  #recordOnOpenTape<Subject>(encode: Encode<Subject>, subject: Subject): LossReason | undefined {
-    this.#open ??= this.#pool.take(0);
-    if (this.#writer.tape !== this.#open) {
-      this.#writer.use(this.#open);
+  #recordOnOpenTape<Subject>(
+    encode: EncodeFunction<Subject>,
+    subject: Subject,
+  ): LossReason | undefined {
+    this.#openTape ??= this.#tapePool.take(0);
+    if (this.#writer.tape !== this.#openTape) {
+      this.#writer.continueOn(this.#openTape);
     }
     this.#schedule();
-    this.#encoding = true;
+    this.#isEncoding = true;
     try {
       return this.#encodeWith(this.#encoder, encode, subject);
     } finally {
-      this.#encoding = false;
+      this.#isEncoding = false;
     }
   }
 
   /** Encodes a record on a separate tape: a getter or a `toJSON` recorded it while another record was being encoded. */
-  #recordNested<Subject>(encode: Encode<Subject>, subject: Subject): LossReason | undefined {
+  #recordNested<Subject>(
+    encode: EncodeFunction<Subject>,
+    subject: Subject,
+  ): LossReason | undefined {
     const { tapeBytes, fieldBytes } = this.#options;
     const tape = new Tape(Math.min(tapeBytes, 16_384));
     const writer = new TapeWriter(tape, (...size) => this.#allocateTape(...size), fieldBytes);
@@ -280,11 +287,11 @@ export class Batcher {
   /** Encodes a record and accepts it, or returns the reason why it is lost. */
   #encodeWith<Subject>(
     encoder: RecordEncoder,
-    encode: Encode<Subject>,
+    encode: EncodeFunction<Subject>,
     subject: Subject,
   ): LossReason | undefined {
-    const { ledger, journal } = this.#options;
-    const writer = encoder.out;
+    const { ledger, openJournal } = this.#options;
+    const writer = encoder.writer;
     let length: number;
     try {
       encode(encoder, subject);
@@ -293,14 +300,14 @@ export class Batcher {
       return lossReasonOf(error);
     }
     const { tape, cutFields } = writer;
-    if (journal !== undefined) {
-      tape.writeToJournal(length, journal);
+    if (openJournal !== undefined) {
+      tape.writeToJournal(length, openJournal);
     }
-    ledger.cut("field", cutFields);
+    ledger.countTruncated("field", cutFields);
     writer.commitRecord(length);
     if (writer !== this.#writer) {
       tape.sealJournal();
-      // If this throws, the record's own tape is garbage.
+      // If this throws, nothing refers to the record's separate tape, and the record is not accepted.
       this.#queue.push(tape, performance.now());
     }
     this.#pendingRecords += 1;
@@ -310,17 +317,17 @@ export class Batcher {
   }
 
   /** Called when the open tape is full in the middle of a record: cuts it and returns an empty tape. */
-  #replaceFullTape(...size: Parameters<NextTape>): Tape {
+  #replaceFullTape(...size: Parameters<ProvideTape>): Tape {
     const next = this.#allocateTape(...size);
-    const full = this.#open;
+    const full = this.#openTape;
     if (full !== undefined && full.records > 0) {
       this.#cutTimer.requestTurn();
       this.#cut(full, next);
       return next;
     }
-    this.#open = next;
+    this.#openTape = next;
     if (full !== undefined) {
-      this.#pool.recycle(full);
+      this.#tapePool.recycle(full);
     }
     return next;
   }
@@ -329,7 +336,7 @@ export class Batcher {
    * Takes a tape with capacity for a record of `atLeast` bytes. Evicts waiting tapes where the policy allows it;
    * throws {@link CapacityExceeded} if the queue's bound would still be exceeded.
    */
-  #allocateTape(...[atLeast, isExact]: Parameters<NextTape>): Tape {
+  #allocateTape(...[atLeast, isExact]: Parameters<ProvideTape>): Tape {
     const { tapeBytes, maxQueueBytes } = this.#options;
     // A record larger than a tape may still grow. Allocating half as much again avoids a copy at each step.
     const largeSize = isExact ? atLeast : Math.ceil(atLeast * 1.5) + tapeBytes;
@@ -341,35 +348,38 @@ export class Batcher {
       }
     }
     const freeBytes = Math.max(atLeast, maxQueueBytes - this.heldBytes);
-    return this.#pool.take(size > tapeBytes ? Math.min(size, freeBytes) : size);
+    return this.#tapePool.take(size > tapeBytes ? Math.min(size, freeBytes) : size);
   }
 
-  /** Called before a record is added to the open tape. Requests a turn if the record needs one. */
+  /**
+   * Called before a record is added to the open tape. If the record starts the timer or completes a batch, this
+   * requests a turn of the event loop to do so.
+   */
   #schedule(): void {
-    const records = (this.#open?.records ?? 0) + 1;
+    const records = (this.#openTape?.records ?? 0) + 1;
     if (!this.#cutTimer.isSet || (records >= this.#options.batchLimit && this.#queue.isIdle)) {
       this.#cutTimer.requestTurn();
     }
   }
 
-  /** The turn after a record was added or a tape was cut: sends what is due, or sets the timer. */
+  /** Runs in the turn after a record was added or a tape was cut: sends the tapes that are due, or sets the timer. */
   #onTurn(): void {
     const { batchLimit, firstDelayMs, aggregationDelayMs, ledger } = this.#options;
-    const records = this.#open?.records ?? 0;
+    const records = this.#openTape?.records ?? 0;
     if (records >= batchLimit && this.#queue.isIdle) {
       this.#cutTimer.setDue();
     } else if (records > 0 && !this.#cutTimer.isSet) {
       const isQuiet = this.#queue.isIdle && performance.now() - this.#lastCutAt > firstDelayMs;
       this.#cutTimer.setAfter(isQuiet ? firstDelayMs : aggregationDelayMs);
     }
-    this.#advance();
-    ledger.flushUncounted();
+    this.#sendDueTapes();
+    ledger.countUncountedLosses();
   }
 
   /** Cuts the open tape now, even if no slot is free to send it. Returns false if there is nothing to cut. */
   #cutOpenTape(): boolean {
-    const tape = this.#open;
-    if (tape === undefined || tape.records === 0 || this.#encoding) {
+    const tape = this.#openTape;
+    if (tape === undefined || tape.records === 0 || this.#isEncoding) {
       return false;
     }
     this.#cut(tape, undefined);
@@ -382,7 +392,7 @@ export class Batcher {
     const now = performance.now();
     this.#queue.push(open, now);
     // Keep this next to the push: an interruption between them would leave a queued tape open for writing.
-    this.#open = next;
+    this.#openTape = next;
     this.#lastCutAt = now;
     open.sealJournal();
   }
@@ -391,22 +401,22 @@ export class Batcher {
    * Ships waiting tapes while slots are free, and then the open tape if its delay has elapsed. A recording call must not
    * call it: interrupted by an exhausted stack, a send would be neither made nor counted.
    */
-  #advance(): void {
-    this.#queue.advance();
+  #sendDueTapes(): void {
+    this.#queue.sendWaiting();
     if (this.#queue.hasSlot && this.#cutTimer.isDue && this.#cutOpenTape()) {
-      this.#queue.advance();
+      this.#queue.sendWaiting();
     }
   }
 
   #onSettled({ shipment, count }: SettledShipment): void {
-    this.#options.ledger.flushUncounted();
+    this.#options.ledger.countUncountedLosses();
     if (shipment.waitingFlushes === 0) {
-      this.#counts.add(count);
+      this.#unreportedCounts.add(count);
     }
     this.#pendingRecords -= shipment.tape.records;
-    this.#pool.release(shipment.tape);
-    this.#advance();
-    this.#capacity.check();
+    this.#tapePool.release(shipment.tape);
+    this.#sendDueTapes();
+    this.#capacityWaiters.admitIfCapacity();
   }
 }
 
@@ -428,17 +438,17 @@ export interface BatcherOptions {
   /** Decides which records are evicted or refused at the queue's bound. */
   readonly overflow: OverflowPolicy;
   /** Writes a waiting tape to the spool and counts its records. Used with the overflow policy `spool`. */
-  readonly spill: (tape: Tape) => void;
+  readonly spoolTape: (tape: Tape) => void;
   /** Opens a journal for a tape. If present, each record is on disk before the call that recorded it returns. */
-  readonly journal?: () => Journal;
+  readonly openJournal?: () => Journal;
   /** Sends a tape. The promise resolves when the outcome of each of its records is known, and never rejects. */
-  readonly ship: (tape: Tape) => Promise<TapeResult>;
+  readonly sendTape: (tape: Tape) => Promise<TapeResult>;
 }
 
 /** Which tapes a flush waits for, and when it stops waiting early. */
 interface FlushLimits {
   /** `recorded` leaves out the tapes that were read from the spool. @defaultValue `all` */
   readonly which?: "all" | "recorded";
-  /** Settles when waiting longer is pointless, because the server was never reached. */
-  readonly hopeless?: Promise<void> | undefined;
+  /** Resolves when waiting longer is pointless, because the server was never reached. */
+  readonly unreachable?: Promise<void> | undefined;
 }

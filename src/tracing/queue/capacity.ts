@@ -9,7 +9,7 @@ interface Waiter {
  * turn of the event loop, so that each has recorded before the next is admitted. Otherwise a thousand
  * callers would share the capacity for one tape.
  */
-export class Capacity {
+export class CapacityWaiters {
   readonly #hasCapacity: () => boolean;
   readonly #waiters = new Set<Waiter>();
   #turn: NodeJS.Immediate | undefined;
@@ -29,19 +29,19 @@ export class Capacity {
         deadline: setTimeout(() => this.#settle(waiter, false), timeoutMs),
       };
       this.#waiters.add(waiter);
-      this.check();
+      this.admitIfCapacity();
     });
   }
 
   /** Call this after a tape left the queue: it admits the first waiter if there is capacity. */
-  check(): void {
+  admitIfCapacity(): void {
     if (this.#waiters.size > 0 && this.#turn === undefined && this.#hasCapacity()) {
       this.#turn = setImmediate(() => this.#admitNext());
     }
   }
 
   /** Resolves all waiters to false, because the queue has ended and will not free capacity any more. */
-  end(): void {
+  refuseAll(): void {
     for (const waiter of this.#waiters) {
       this.#settle(waiter, false);
     }
@@ -53,7 +53,7 @@ export class Capacity {
     if (first !== undefined && this.#hasCapacity()) {
       this.#settle(first, true);
     }
-    this.check();
+    this.admitIfCapacity();
   }
 
   #settle(waiter: Waiter, hasCapacity: boolean): void {

@@ -34,7 +34,7 @@ export class CutTimer {
   /** Sets the timer of the open tape, and clears that of an earlier tape. */
   setAfter(delayMs: number): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#fire(), delayMs);
+    this.#timer = setTimeout(() => this.#makeDue(), delayMs);
     this.#timer.unref();
     this.#isSet = true;
   }
@@ -51,14 +51,14 @@ export class CutTimer {
     this.#isDue = false;
   }
 
-  /** Clears everything. */
+  /** Cancels the timer and the requested turn. */
   cancel(): void {
     this.restart();
     this.#turn.cancel();
     clearTimeout(this.#timer);
   }
 
-  #fire(): void {
+  #makeDue(): void {
     if (this.#isSet) {
       this.#isDue = true;
       this.#onDue();

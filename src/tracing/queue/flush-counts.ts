@@ -24,8 +24,8 @@ export class FlushCounts {
     this.runsLost += runsLost;
   }
 
-  /** The sums. The records of the `waiting` tapes are counted as pending. */
-  result(waiting: readonly Tape[]): FlushResult {
+  /** Returns the sums as the result of a flush. The records of the `waiting` tapes are counted as pending. */
+  toResult(waiting: readonly Tape[]): FlushResult {
     return {
       delivered: this.delivered,
       pending: waiting.reduce((sum, { records }) => sum + records, 0),
@@ -40,12 +40,12 @@ export class FlushCounts {
 }
 
 /** Sums the results of several flushes. */
-export const sumOfResults = (results: readonly FlushResult[]): FlushResult => ({
-  ...sumOf(results),
-  runs: sumOf(results.map(({ runs }) => runs)),
+export const sumResults = (results: readonly FlushResult[]): FlushResult => ({
+  ...sumCounts(results),
+  runs: sumCounts(results.map(({ runs }) => runs)),
 });
 
-function sumOf(counts: readonly FlushCount[]): FlushCount {
+function sumCounts(counts: readonly FlushCount[]): FlushCount {
   let [delivered, pending, lost] = [0, 0, 0];
   for (const count of counts) {
     delivered += count.delivered;

@@ -6,15 +6,15 @@ import type { Tape } from "../tape/tape.ts";
  * What was lost in calls that the program made when its call stack was exhausted. A plain object, because incrementing a
  * field is all that is still possible there. One of the process's clients adds it to its own counts later.
  */
-export const uncounted = {
+export const uncountedLosses = {
   /** Starts and ends of runs. */
   records: 0,
-  /** Additions to a run, and contexts that were not entered. */
+  /** Events, tags, metadata and attachments of runs, and calls made without their run as the current run. */
   details: 0,
 };
 
 /** Which limit caused a field to be truncated: the client's limit for a field, or the server's limit for a run. */
-export type CutReason = "field" | "run";
+export type TruncationReason = "field" | "run";
 
 /**
  * Counts the outcome of every record. A record is accepted once, and later delivered, spooled or lost
@@ -30,22 +30,22 @@ export class Ledger {
   truncated = 0;
   /** Number of matches that redaction rules masked. */
   redacted = 0;
-  readonly lost: Record<LossReason, number> = noLosses();
+  readonly lost: Record<LossReason, number> = createLossCounts();
   readonly warnings = new Map<string, number>();
   readonly #onLoss: (reason: LossReason, records: number) => void;
-  readonly #onCut: (reason: CutReason) => void;
+  readonly #onCut: (reason: TruncationReason) => void;
 
   /** Calls `onLoss` before each loss is counted, and `onCut` before truncated fields are. */
   constructor(
     onLoss: (reason: LossReason, records: number) => void,
-    onCut: (reason: CutReason) => void = () => undefined,
+    onTruncation: (reason: TruncationReason) => void = () => undefined,
   ) {
     this.#onLoss = onLoss;
-    this.#onCut = onCut;
+    this.#onCut = onTruncation;
   }
 
   /** Counts truncated fields. */
-  cut(reason: CutReason, fields: number): void {
+  countTruncated(reason: TruncationReason, fields: number): void {
     if (fields > 0) {
       this.#onCut(reason);
       this.truncated += fields;
@@ -53,39 +53,39 @@ export class Ledger {
   }
 
   /** Counts lost records. The count is the last step: if this throws, nothing was counted. */
-  lose(reason: LossReason, records: number): void {
+  countLost(reason: LossReason, records: number): void {
     if (records > 0) {
       this.#onLoss(reason, records);
       this.lost[reason] += records;
     }
   }
 
-  /** Takes over {@link uncounted}. */
-  flushUncounted(): void {
-    const { records, details } = uncounted;
+  /** Adds {@link uncountedLosses} to the counts of this client, and resets them to zero. */
+  countUncountedLosses(): void {
+    const { records, details } = uncountedLosses;
     if (records > 0) {
-      this.lose("unencodable", records);
+      this.countLost("unencodable", records);
       this.accepted += records;
-      uncounted.records = 0;
+      uncountedLosses.records = 0;
     }
     if (details > 0) {
       this.warnings.set("hiddenFailure", (this.warnings.get("hiddenFailure") ?? 0) + details);
-      uncounted.details = 0;
+      uncountedLosses.details = 0;
     }
   }
 
-  /** Takes back the count of spooled records, which the caller then counts with another outcome. */
-  unspool(records: number): void {
+  /** Subtracts records from the count of spooled ones. The caller then counts them with another outcome. */
+  subtractSpooled(records: number): void {
     this.spooled -= records;
   }
 
   /** Discards a whole tape because the queue is full, and counts its records as lost. */
-  drop({ records, journal }: Tape): void {
+  dropTape({ records, journal }: Tape): void {
     journal?.discard();
-    this.lose("queueFull", records);
+    this.countLost("queueFull", records);
   }
 
-  warn(kind: string): void {
+  countWarning(kind: string): void {
     this.warnings.set(kind, (this.warnings.get(kind) ?? 0) + 1);
   }
 
@@ -94,7 +94,7 @@ export class Ledger {
   }
 }
 
-const noLosses = (): Record<LossReason, number> => {
+const createLossCounts = (): Record<LossReason, number> => {
   const losses: Partial<Record<LossReason, number>> = {};
   for (const reason of lossReasons) {
     losses[reason] = 0;

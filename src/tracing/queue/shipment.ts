@@ -20,12 +20,12 @@ export interface Shipment {
   waitingFlushes: number;
   /** Present once the outcomes are known. */
   count: TapeCount | undefined;
-  /** Present if someone waits for the outcomes. A recording call does not, and so it creates no promise. */
-  settled: Deferred<TapeCount> | undefined;
+  /** Created only when a caller waits for the outcomes, because a promise for each tape would slow down recording. */
+  settlement: Deferred<TapeCount> | undefined;
 }
 
 /** The result of waiting for shipments. */
-export interface Awaited {
+export interface AwaitedShipments {
   /** Counts of the tapes whose outcome became known in time. */
   readonly counts: readonly TapeCount[];
   /** Tapes whose outcome was still unknown when the wait ended. */
@@ -33,27 +33,27 @@ export interface Awaited {
 }
 
 /** Resolves when the outcomes of a tape are known. */
-export function settlementOf(shipment: Shipment): Promise<TapeCount> {
+export function awaitSettlement(shipment: Shipment): Promise<TapeCount> {
   if (shipment.count !== undefined) {
     return Promise.resolve(shipment.count);
   }
-  shipment.settled ??= new Deferred();
-  return shipment.settled.promise;
+  shipment.settlement ??= new Deferred();
+  return shipment.settlement.promise;
 }
 
 /**
- * Waits for the outcomes of tapes whose `waitingFlushes` the caller has incremented, at most `timeoutMs` or until `hopeless` settles. The timer is not
+ * Waits for the outcomes of tapes whose `waitingFlushes` the caller has incremented, at most `timeoutMs` or until `unreachable` resolves. The timer is not
  * unref'd: it keeps the process alive, so an awaited flush always returns.
  */
 export async function awaitShipments(
   shipments: readonly Shipment[],
   timeoutMs: number,
-  hopeless?: Promise<void>,
-): Promise<Awaited> {
+  unreachable?: Promise<void>,
+): Promise<AwaitedShipments> {
   const waiting = new Set(shipments);
   const counts: TapeCount[] = [];
   const settling = shipments.map(async (shipment) => {
-    const count = await settlementOf(shipment);
+    const count = await awaitSettlement(shipment);
     if (waiting.delete(shipment)) {
       counts.push(count);
     }
@@ -65,7 +65,7 @@ export async function awaitShipments(
   await Promise.race([
     Promise.all(settling),
     timeout,
-    ...(hopeless === undefined ? [] : [hopeless]),
+    ...(unreachable === undefined ? [] : [unreachable]),
   ]);
   clearTimeout(deadline);
   const unsettled = [...waiting];

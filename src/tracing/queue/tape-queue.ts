@@ -6,7 +6,7 @@ export interface TapeQueueOptions {
   /** Maximum number of tapes in flight. */
   readonly slots: number;
   /** Sends a tape. The promise resolves when the outcome of each of its records is known, and never rejects. */
-  readonly ship: (tape: Tape) => Promise<TapeResult>;
+  readonly sendTape: (tape: Tape) => Promise<TapeResult>;
   /** Called for each tape that left the queue. Its outcomes are final, and its memory can be reused. */
   readonly onSettled: (settled: SettledShipment) => void;
 }
@@ -53,15 +53,15 @@ export class TapeQueue {
   }
 
   /** The waiting tapes and those in flight; with `recorded`, without tapes that were read from the spool. */
-  shipments(which: "recorded" | "all"): readonly Shipment[] {
+  listShipments(which: "recorded" | "all"): readonly Shipment[] {
     const all = [...this.#waiting, ...this.#inFlight];
     return which === "all" ? all : all.filter(({ tape }) => !tape.isReplayed);
   }
 
-  /** Cuts a tape at the time `now` and appends it. */
+  /** Appends a tape, and marks it as cut at the time `now`. */
   push(tape: Tape, now: number): Shipment {
     const { capacity } = tape;
-    const shipment = { tape, waitingFlushes: 0, count: undefined, settled: undefined };
+    const shipment = { tape, waitingFlushes: 0, count: undefined, settlement: undefined };
     // Nothing below can fail: the `push` of an array does not run JavaScript.
     this.#waiting.push(shipment);
     this.#waitingBytes += capacity;
@@ -70,7 +70,7 @@ export class TapeQueue {
   }
 
   /** Sends waiting tapes while slots are free. Must not be called by a recording call: see {@link NextTurn}. */
-  advance(): void {
+  sendWaiting(): void {
     while (this.hasSlot && this.#waiting.length > 0) {
       const next = this.#waiting.shift();
       if (next === undefined) {
@@ -117,7 +117,7 @@ export class TapeQueue {
 
   async #send(shipment: Shipment): Promise<void> {
     const { tape } = shipment;
-    const result = await this.#options.ship(tape);
+    const result = await this.#options.sendTape(tape);
     if (!this.#inFlight.delete(shipment)) {
       // `takeAll` removed it, and its caller counts the records.
       return;
@@ -131,6 +131,6 @@ export class TapeQueue {
     const count = toTapeCount(shipment.tape, result);
     shipment.count = count;
     this.#options.onSettled({ shipment, count });
-    shipment.settled?.resolve(count);
+    shipment.settlement?.resolve(count);
   }
 }

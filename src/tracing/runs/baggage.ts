@@ -19,7 +19,7 @@ const entryKeys = {
 const ownKeyPrefix = "langsmith-";
 
 /** Longest value of one entry, characters. The W3C specification only guarantees 8,192 bytes for a whole header. */
-const entryLimit = 8_192;
+const maxEntryLength = 8_192;
 
 /**
  * Reads a `baggage` header. Entries of other vendors are ignored. A malformed entry with one of our keys is
@@ -29,7 +29,7 @@ export function parseBaggage(header: string, onMalformed: (message: string) => v
   let tags: readonly string[] | undefined;
   let metadata: KeyValues | undefined;
   let projectName: string | undefined;
-  for (const { key, value } of entries(header)) {
+  for (const { key, value } of parseEntries(header)) {
     if (!key.startsWith(ownKeyPrefix)) {
       continue;
     }
@@ -59,12 +59,12 @@ export function formatBaggage(
   existing: string,
   onOmitted: (message: string) => void,
 ): string {
-  const parts = entries(existing)
+  const parts = parseEntries(existing)
     .filter(({ key }) => !key.startsWith(ownKeyPrefix))
     .map(({ text }) => text);
   const add = (key: string, text: string | undefined): void => {
-    const value = text === undefined ? undefined : encodeURIComponent(wellFormed(text));
-    if (value === undefined || value.length > entryLimit) {
+    const value = text === undefined ? undefined : encodeURIComponent(replaceSurrogates(text));
+    if (value === undefined || value.length > maxEntryLength) {
       onOmitted(
         `The entry ${key} of a baggage header was left out: it is too long or can't be written as JSON.`,
       );
@@ -84,7 +84,7 @@ export function formatBaggage(
   return parts.join(",");
 }
 
-function entries(header: string): { key: string; value: string; text: string }[] {
+function parseEntries(header: string): { key: string; value: string; text: string }[] {
   return header.split(",").flatMap((part) => {
     const text = part.trim();
     const equals = text.indexOf("=");
@@ -101,10 +101,10 @@ const escapeTag = (tag: string): string => tag.replaceAll("%", "%25").replaceAll
 const unescapeTag = (tag: string): string =>
   tag.replaceAll(/%(25|2C)/gi, (_, code: string) => (code === "25" ? "%" : ","));
 
-const wellFormed = (text: string): string => text.replaceAll(/\p{Surrogate}/gu, "\u{fffd}");
+const replaceSurrogates = (text: string): string => text.replaceAll(/\p{Surrogate}/gu, "\u{fffd}");
 
 function decode(value: string): string | undefined {
-  if (value.length > entryLimit) {
+  if (value.length > maxEntryLength) {
     return undefined;
   }
   try {

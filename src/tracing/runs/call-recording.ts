@@ -3,10 +3,10 @@ import { isPlainObject, toPayload } from "../tape/payload.ts";
 import { recorder } from "../tape/recorder.ts";
 import type { TracingClient } from "../tape/recorder.ts";
 import type { RunTree } from "./run-tree.ts";
-import { uncounted } from "../queue/ledger.ts";
+import { uncountedLosses } from "../queue/ledger.ts";
 
-/** Local copy: after bundling, an import may be a getter, and calling it would overflow an exhausted stack. */
-const localUncounted = uncounted;
+/** A local copy, because a bundler may turn an import into a getter, which can't be called on an exhausted stack. */
+const localUncountedLosses = uncountedLosses;
 
 /**
  * Converts a payload into the payload that may be recorded, for example without secrets. It is called once for each
@@ -17,7 +17,7 @@ export type ProcessPayload = (payload: KeyValues) => KeyValues;
 /** Maximum number of chunks recorded for one stream, so that an endless stream can't exhaust memory. */
 const chunkLimit = 10_000;
 /** Maximum size of the chunks recorded for one stream: UTF-16 units of strings plus bytes of binary chunks. */
-const streamLimit = 16_777_216;
+const streamSizeLimit = 16_777_216;
 
 /** Metadata key of a run whose stream the consumer stopped reading before its end. */
 const cancelledKey = "millrace_cancelled";
@@ -31,16 +31,16 @@ export interface RecordingOptions {
 }
 
 /**
- * Records the outcome of one call of a traced function. States: open, then settled by the first call of `returned`,
- * `failed`, `finished` or `cancelled`; later calls have no effect. No method throws.
+ * Records the outcome of one call of a traced function. States: open, then settled by the first call of `recordReturn`,
+ * `recordFailure`, `recordStreamEnd` or `recordCancellation`; later calls have no effect. No method throws.
  */
 export class CallRecording {
   readonly run: RunTree;
   readonly #options: RecordingOptions;
   #chunks: unknown[] | undefined;
   #chunkCount = 0;
-  #size = 0;
-  #settled = false;
+  #streamSize = 0;
+  #isSettled = false;
 
   constructor(run: RunTree, options: RecordingOptions) {
     this.run = run;
@@ -48,27 +48,27 @@ export class CallRecording {
   }
 
   /** Call this when the traced function returned a value that is not a stream. */
-  returned(value: unknown): void {
+  recordReturn(value: unknown): void {
     this.#settle(() => {
       this.run.end(this.#process(toPayload(value, "outputs")));
     });
   }
 
   /** Call this when the traced function threw, its promise was rejected, or its stream failed. */
-  failed(error: unknown): void {
+  recordFailure(error: unknown): void {
     this.#settle(() => {
       this.run.fail(error, this.#chunks === undefined ? undefined : this.#collectOutputs());
     });
   }
 
   /** Call this for each chunk of the returned stream. */
-  chunk(value: unknown): void {
-    if (this.#settled || !this.run.sampled) {
+  recordChunk(value: unknown): void {
+    if (this.#isSettled || !this.run.sampled) {
       return;
     }
     this.#chunkCount += 1;
-    this.#size += sizeOf(value);
-    if (this.#chunkCount > chunkLimit || this.#size > streamLimit) {
+    this.#streamSize += estimateSize(value);
+    if (this.#chunkCount > chunkLimit || this.#streamSize > streamSizeLimit) {
       return;
     }
     (this.#chunks ??= []).push(value);
@@ -80,14 +80,14 @@ export class CallRecording {
   }
 
   /** Call this when the stream ended. `result` is the return value of a generator. */
-  finished(result?: unknown): void {
+  recordStreamEnd(result?: unknown): void {
     this.#settle(() => {
       this.run.end(this.#collectOutputs(result));
     });
   }
 
   /** Call this when the consumer stopped reading the stream before its end. */
-  cancelled(): void {
+  recordCancellation(): void {
     this.#settle(() => {
       this.run.addMetadata({ [cancelledKey]: true });
       this.run.end(this.#collectOutputs());
@@ -114,15 +114,15 @@ export class CallRecording {
   }
 
   #settle(record: () => void): void {
-    if (this.#settled) {
+    if (this.#isSettled) {
       return;
     }
-    this.#settled = true;
+    this.#isSettled = true;
     try {
       record();
     } catch (error) {
       // The payload can't be read, or the traced function returned when the stack was exhausted.
-      localUncounted.records += 1;
+      localUncountedLosses.records += 1;
       if (!(error instanceof RangeError)) {
         this.run.client[recorder].warn("hiddenFailure", "The end of a run could not be recorded.");
       }
@@ -132,7 +132,7 @@ export class CallRecording {
 }
 
 /** Estimates a chunk's size. An object counts as 1, because measuring it would take too long. */
-function sizeOf(chunk: unknown): number {
+function estimateSize(chunk: unknown): number {
   if (typeof chunk === "string") {
     return chunk.length;
   }

@@ -1,18 +1,18 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { KeyTable } from "../../model/unknown-keys.ts";
 import { LangsmithBridge } from "./langsmith-bridge.ts";
-import { fromForeignRun, runOf } from "./foreign-run.ts";
+import { toParentRun, runOf } from "./foreign-run.ts";
 import { findClient } from "./open-clients.ts";
 import { recorder } from "../tape/recorder.ts";
 import type { TracingClient } from "../tape/recorder.ts";
 import { runOptionNames } from "./run-options.ts";
 import type { RunOptions } from "./run-options.ts";
 import { RunTree } from "./run-tree.ts";
-import { uncounted } from "../queue/ledger.ts";
+import { uncountedLosses } from "../queue/ledger.ts";
 import { warnOfUnknown } from "./unknown-options.ts";
 
-/** Local copy: after bundling, an import may be a getter, and calling it would overflow an exhausted stack. */
-const localUncounted = uncounted;
+/** A local copy, because a bundler may turn an import into a getter, which can't be called on an exhausted stack. */
+const localUncountedLosses = uncountedLosses;
 
 /** Options of `client.startRun`: those of the run, and its parent. */
 export interface StartOptions extends RunOptions {
@@ -25,11 +25,11 @@ export interface StartOptions extends RunOptions {
 }
 
 /** The key on `globalThis` under which LangChain and its tracing library share their `AsyncLocalStorage`. */
-const sharedKey = Symbol.for("ls:tracing_async_local_storage");
+const sharedStorageKey = Symbol.for("ls:tracing_async_local_storage");
 
 /** Returns the current run, which may be a run that LangChain started; `undefined` outside of any run. */
 export function currentRun(): RunTree | undefined {
-  return runIn(sharedStorage().getStore(), undefined);
+  return findRun(findSharedStorage().getStore(), undefined);
 }
 
 /**
@@ -45,31 +45,31 @@ export function withRun<Result>(run: RunTree, fn: () => Result): Result {
   };
   try {
     if (isEnablingInterrupted) {
-      // Begin again: a storage that counts as enabled is not enabled a second time.
+      // Disable the storage first. Otherwise Node regards it as enabled and does not complete the interrupted steps.
       defaultStorage.disable();
       isEnablingInterrupted = false;
     }
-    const storage = sharedStorage();
+    const storage = findSharedStorage();
     return storage.run(createStore(run, storage.getStore()), inside);
   } catch (error) {
     if (isEntered) {
       throw error;
     }
-    // The program called this when its stack was exhausted. `fn` is called in the surrounding context.
-    localUncounted.details += 1;
+    // The program's stack was exhausted, so `run` did not become the current run. `fn` is still called below.
+    localUncountedLosses.details += 1;
     isEnablingInterrupted = !isStorageEnabled;
   }
   return fn();
 }
 
-/** Whether a context was entered before. The first time enables the storage, which takes several steps. */
+/** Whether a context was entered before. Entering the first one enables the storage, which takes Node several steps. */
 let isStorageEnabled = false;
-/** Whether an exhausted stack may have interrupted those steps. */
+/** Whether an exhausted stack may have interrupted Node while it enabled the storage. */
 let isEnablingInterrupted = false;
 
 /** Captures the caller's context. The returned function calls a callback in that context, wherever it is called. */
 export function captureContext(): <Result>(fn: () => Result) => Result {
-  const storage = sharedStorage();
+  const storage = findSharedStorage();
   const store = storage.getStore();
   return (fn) => storage.run(store, fn);
 }
@@ -91,7 +91,7 @@ export function startWithCheckedOptions(client: TracingClient, options: StartOpt
   const untyped: unknown = options;
   const safeOptions = typeof untyped === "object" && untyped !== null ? options : {};
   const parent = chooseParent(client, safeOptions);
-  return RunTree.start({ client, parent, recorded: true }, safeOptions);
+  return RunTree.start({ client, parent, isRecorded: true }, safeOptions);
 }
 
 function chooseParent(client: TracingClient, options: StartOptions): RunTree | undefined {
@@ -104,23 +104,23 @@ function chooseParent(client: TracingClient, options: StartOptions): RunTree | u
   } catch {
     // A getter or a proxy threw. The options are treated as if they had no `parent`.
   }
-  return parent === null ? undefined : runIn(sharedStorage().getStore(), client);
+  return parent === null ? undefined : findRun(findSharedStorage().getStore(), client);
 }
 
-/** The run that a store of the context represents. A run of another library is recorded by that library, not by us. */
-function runIn(store: unknown, client: TracingClient | undefined): RunTree | undefined {
+/** Returns the run that a context store represents. If another library started the run, only that library records it. */
+function findRun(store: unknown, client: TracingClient | undefined): RunTree | undefined {
   if (store === undefined) {
     return undefined;
   }
   try {
-    return runOf(store) ?? fromForeignRun(store, client ?? findClient());
+    return runOf(store) ?? toParentRun(store, client ?? findClient());
   } catch {
     // A store that can't be read is ignored. The new run becomes the root of a new trace.
     return undefined;
   }
 }
 
-/** The store to enter for a run. It carries on what LangChain put into the surrounding store. */
+/** Creates the context store for a run. It keeps the entries that LangChain added to the surrounding store. */
 function createStore(run: RunTree, outer: unknown): unknown {
   if (!(run instanceof RunTree)) {
     return outer;
@@ -128,19 +128,19 @@ function createStore(run: RunTree, outer: unknown): unknown {
   try {
     return new LangsmithBridge(run, { outer });
   } catch {
-    // LangChain's part of the surrounding store can't be read, so it is not carried on.
+    // LangChain's entries in the surrounding store can't be read, so the new store does not contain them.
     return new LangsmithBridge(run, {});
   }
 }
 
-/** Returns the shared storage, whichever library created it. If there is none, it shares ours. */
-function sharedStorage(): AsyncLocalStorage<unknown> {
-  const shared: unknown = Reflect.get(globalThis, sharedKey);
+/** Returns the shared storage, whichever library created it. If there is none, it shares `defaultStorage`. */
+function findSharedStorage(): AsyncLocalStorage<unknown> {
+  const shared: unknown = Reflect.get(globalThis, sharedStorageKey);
   if (isStorage(shared)) {
     return shared;
   }
   if (shared === undefined) {
-    Reflect.set(globalThis, sharedKey, defaultStorage);
+    Reflect.set(globalThis, sharedStorageKey, defaultStorage);
   }
   return defaultStorage;
 }

@@ -14,14 +14,14 @@ const ancestorLimit = 64;
 
 /**
  * The Millrace run created for each run object that another library keeps in its `AsyncLocalStorage`, so that the same
- * object always gives the same run.
+ * object is always converted to the same run.
  */
 const runsByStore = new WeakMap<object, RunTree>();
 
 /** The Millrace run that a store represents. */
 export function runOf(store: unknown): RunTree | undefined {
   const run = isObject(store) ? Reflect.get(store, runSymbol) : undefined;
-  // A store that was copied from another one and then changed may represent a different run. Its id tells them apart.
+  // A store that was copied from another one and then changed may represent a different run. Then its id differs.
   return run instanceof RunTree && Reflect.get(Object(store), "id") === run.id ? run : undefined;
 }
 
@@ -29,7 +29,7 @@ export function runOf(store: unknown): RunTree | undefined {
  * Converts a run tree of LangChain or its tracing library into a run that can be a parent. The run itself is recorded
  * by its own library. Returns `undefined` for a run tree with tracing disabled or with an invalid dotted order.
  */
-export function fromForeignRun(
+export function toParentRun(
   store: unknown,
   fallback: TracingClient | undefined,
 ): RunTree | undefined {
@@ -47,10 +47,10 @@ export function fromForeignRun(
     return undefined;
   }
   const run = new RunTree(
-    { client, kin: findOwnAncestor(store), remote: position, recorded: false },
+    { client, relatedRun: findOwnAncestor(store), remote: position, isRecorded: false },
     {
-      name: stringOrUndefined(store["name"]),
-      projectName: stringOrUndefined(store["project_name"]),
+      name: toOptionalString(store["name"]),
+      projectName: toOptionalString(store["project_name"]),
     },
   );
   runsByStore.set(store, run);
@@ -81,5 +81,5 @@ const isRunTreeLike = (store: Fields): boolean =>
 const isTracingClient = (client: unknown): client is TracingClient =>
   isObject(client) && isObject(client[recorder]);
 
-const stringOrUndefined = (value: unknown): string | undefined =>
+const toOptionalString = (value: unknown): string | undefined =>
   typeof value === "string" ? value : undefined;

@@ -27,11 +27,11 @@ export function watchIterator<Target extends object>(
   const advance = { recording, isLeaving: false };
   const leave = { recording, isLeaving: true };
   const replacements: Replacements = new Map<PropertyKey, Method>([
-    ["next", (...sent) => step(() => iterator.next(...sent), advance)],
-    ["return", (...sent) => step(() => iterator.return?.(...sent), leave)],
-    ["throw", (...sent) => step(() => iterator.throw?.(...sent), leave)],
-    [Symbol.dispose, () => step(() => iterator[Symbol.dispose]?.(), leave)],
-    [Symbol.asyncDispose, () => step(() => iterator[Symbol.asyncDispose]?.(), leave)],
+    ["next", (...sent) => callAndRecord(() => iterator.next(...sent), advance)],
+    ["return", (...sent) => callAndRecord(() => iterator.return?.(...sent), leave)],
+    ["throw", (...sent) => callAndRecord(() => iterator.throw?.(...sent), leave)],
+    [Symbol.dispose, () => callAndRecord(() => iterator[Symbol.dispose]?.(), leave)],
+    [Symbol.asyncDispose, () => callAndRecord(() => iterator[Symbol.asyncDispose]?.(), leave)],
     [Symbol.iterator, () => watched],
     [Symbol.asyncIterator, () => watched],
   ]);
@@ -52,20 +52,20 @@ export function watchIterable<Target extends object>(
   return createPlaceholder(target, new Map([[Symbol.asyncIterator, iterate]]));
 }
 
-interface Step {
+interface IteratorCall {
   readonly recording: CallRecording;
   /** Whether the consumer ended the iteration. */
   readonly isLeaving: boolean;
 }
 
 /** Calls a method of the iterator within the run and records its result. */
-function step(advance: () => unknown, { recording, isLeaving }: Step): unknown {
+function callAndRecord(advance: () => unknown, { recording, isLeaving }: IteratorCall): unknown {
   const handleResult = (result: unknown): unknown => {
     recordResult(result, { recording, isLeaving });
     return result;
   };
   const handleError = (error: unknown): never => {
-    recording.failed(error);
+    recording.recordFailure(error);
     throw error;
   };
   let result: unknown;
@@ -77,18 +77,18 @@ function step(advance: () => unknown, { recording, isLeaving }: Step): unknown {
   return isThenable(result) ? result.then(handleResult, handleError) : handleResult(result);
 }
 
-function recordResult(result: unknown, { recording, isLeaving }: Step): void {
+function recordResult(result: unknown, { recording, isLeaving }: IteratorCall): void {
   try {
     const { done, value } = isObject(result) ? result : { done: isLeaving, value: undefined };
     if (!done) {
-      recording.chunk(value);
+      recording.recordChunk(value);
     } else if (isLeaving) {
-      recording.cancelled();
+      recording.recordCancellation();
     } else {
-      recording.finished(value);
+      recording.recordStreamEnd(value);
     }
   } catch (error) {
     // If the result can't be read here, the consumer can't read it either. So the run is recorded as failed.
-    recording.failed(error);
+    recording.recordFailure(error);
   }
 }

@@ -1,7 +1,7 @@
 import { microsToStamp, stampToIso } from "../../model/dotted-order.ts";
 import type { KeyValues } from "../../model/run.ts";
 import { clock } from "../../model/clock.ts";
-import { errorText } from "../tape/error-text.ts";
+import { formatError } from "../tape/error-text.ts";
 import { runOf } from "./foreign-run.ts";
 import { LangsmithBridge } from "./langsmith-bridge.ts";
 import { recorder } from "../tape/recorder.ts";
@@ -30,7 +30,7 @@ export const toRunnableConfig = (run: RunTree): RunnableConfig => ({
 });
 
 /** LangChain does not report when a Millrace run ends. At this many remembered runs, the ended ones are removed. */
-const sweepSize = 256;
+const removalThreshold = 256;
 
 type StartArguments = readonly [
   serialized: unknown,
@@ -62,8 +62,8 @@ export class LangchainHandler {
   readonly client: TracingClient;
   readonly projectName: string;
   readonly #root: LangsmithBridge;
-  readonly #open = new Map<string, LangsmithBridge>();
-  readonly #onCut = (): void => this.client[recorder].truncated();
+  readonly #openBridges = new Map<string, LangsmithBridge>();
+  readonly #onTruncation = (): void => this.client[recorder].countTruncated();
 
   constructor(run: RunTree) {
     this.client = run.client;
@@ -76,7 +76,7 @@ export class LangchainHandler {
   }
 
   getRun(id: string): LangsmithBridge | undefined {
-    return id === this.#root.id ? this.#root : this.#open.get(id);
+    return id === this.#root.id ? this.#root : this.#openBridges.get(id);
   }
 
   getRunTreeWithTracingConfig(id: string): LangsmithBridge | undefined {
@@ -89,21 +89,21 @@ export class LangchainHandler {
     if (run === undefined) {
       return;
     }
-    if (this.#open.size >= sweepSize) {
-      this.#sweep();
+    if (this.#openBridges.size >= removalThreshold) {
+      this.#removeEnded();
     }
-    this.#open.set(run.id, new LangsmithBridge(run, {}));
+    this.#openBridges.set(run.id, new LangsmithBridge(run, {}));
   }
 
   /** @internal Number of remembered runs: open ones, and some that ended recently. */
   get openRuns(): number {
-    return this.#open.size;
+    return this.#openBridges.size;
   }
 
-  #sweep(): void {
-    for (const [id, bridge] of this.#open) {
+  #removeEnded(): void {
+    for (const [id, bridge] of this.#openBridges) {
       if (runOf(bridge)?.endMicros !== undefined) {
-        this.#open.delete(id);
+        this.#openBridges.delete(id);
       }
     }
   }
@@ -149,11 +149,11 @@ export class LangchainHandler {
   }
 
   handleLLMNewToken(...[token, _index, runId]: readonly [unknown, unknown, string]): void {
-    this.#open.get(runId)?.addEvent({ name: "new_token", kwargs: { token } });
+    this.#openBridges.get(runId)?.addEvent({ name: "new_token", kwargs: { token } });
   }
 
   async handleChainEnd(...[outputs, runId, ...rest]: EndArguments): Promise<void> {
-    await this.#end(runId, { outputs: toObject(outputs, "output"), inputs: inputsOf(rest[2]) });
+    await this.#end(runId, { outputs: toObject(outputs, "output"), inputs: readInputs(rest[2]) });
   }
 
   async handleLLMEnd(...[outputs, runId]: EndArguments): Promise<void> {
@@ -169,19 +169,22 @@ export class LangchainHandler {
   }
 
   async handleChainError(...[error, runId, ...rest]: EndArguments): Promise<void> {
-    await this.#end(runId, { error: errorText(error, this.#onCut), inputs: inputsOf(rest[2]) });
+    await this.#end(runId, {
+      error: formatError(error, this.#onTruncation),
+      inputs: readInputs(rest[2]),
+    });
   }
 
   async handleLLMError(...[error, runId]: EndArguments): Promise<void> {
-    await this.#end(runId, { error: errorText(error, this.#onCut) });
+    await this.#end(runId, { error: formatError(error, this.#onTruncation) });
   }
 
   async handleToolError(...[error, runId]: EndArguments): Promise<void> {
-    await this.#end(runId, { error: errorText(error, this.#onCut) });
+    await this.#end(runId, { error: formatError(error, this.#onTruncation) });
   }
 
   async handleRetrieverError(...[error, runId]: EndArguments): Promise<void> {
-    await this.#end(runId, { error: errorText(error, this.#onCut) });
+    await this.#end(runId, { error: formatError(error, this.#onTruncation) });
   }
 
   async #start(
@@ -192,11 +195,11 @@ export class LangchainHandler {
     const run = parent.createChild({
       ...details,
       id: runId,
-      name: name ?? classNameOf(serialized),
+      name: name ?? readClassName(serialized),
       run_type: runType,
       serialized,
     });
-    this.#open.set(runId, run);
+    this.#openBridges.set(runId, run);
     // The inputs of a streaming run are known only at its end. The whole run is recorded then.
     if (!defersInputs(run)) {
       await run.postRun();
@@ -207,11 +210,11 @@ export class LangchainHandler {
     runId: string,
     { outputs, error, inputs }: { outputs?: unknown; error?: string; inputs?: unknown },
   ): Promise<void> {
-    const run = this.#open.get(runId);
+    const run = this.#openBridges.get(runId);
     if (run === undefined) {
       return;
     }
-    this.#open.delete(runId);
+    this.#openBridges.delete(runId);
     run.inputs = inputs ?? run.inputs;
     run.outputs = outputs;
     run.error = error;
@@ -222,7 +225,7 @@ export class LangchainHandler {
 
 const defersInputs = (run: LangsmithBridge): boolean => run.extra["lc_defers_inputs"] === true;
 
-const inputsOf = (details: unknown): unknown => {
+const readInputs = (details: unknown): unknown => {
   const inputs = isObject(details) ? details["inputs"] : undefined;
   return inputs === undefined ? undefined : toObject(inputs, "input");
 };
@@ -231,7 +234,7 @@ const toObject = (value: unknown, key: string): KeyValues =>
   isObject(value) && !Array.isArray(value) ? value : { [key]: value };
 
 /** The class name of a serialized runnable. */
-const classNameOf = (serialized: unknown): unknown => {
+const readClassName = (serialized: unknown): unknown => {
   const id = isObject(serialized) ? serialized["id"] : undefined;
   return Array.isArray(id) ? id.at(-1) : undefined;
 };

@@ -30,7 +30,7 @@ interface BridgeInit {
   /** The store of the surrounding context. */
   readonly outer?: unknown;
   /** Set for a run that LangChain's tracing library starts and records through this client. */
-  readonly guest?: { readonly parent: LangsmithBridge; readonly config: Fields };
+  readonly libraryRun?: { readonly parent: LangsmithBridge; readonly config: Fields };
 }
 
 /**
@@ -71,34 +71,34 @@ export class LangsmithBridge {
   child_execution_order = 1;
   _awaitInputsOnPost = false;
 
-  constructor(run: RunTree, { outer, guest }: BridgeInit) {
+  constructor(run: RunTree, { outer, libraryRun }: BridgeInit) {
     this[runSymbol] = run;
     this.id = run.id;
     this.trace_id = run.traceId;
     this.dotted_order = run.dottedOrder;
     this.parent_run_id = run.parentRunId;
-    this.parent_run = guest?.parent;
+    this.parent_run = libraryRun?.parent;
     this.client = run.client;
     this.project_name = run.projectName;
     this.start_time = stampToIso(run.dottedOrder.slice(-stampLength - uuidLength, -uuidLength));
     this.name = run.name;
     this.run_type = run.runType;
     this.tags = run.tags;
-    const config = guest?.config;
+    const config = libraryRun?.config;
     this.tracingEnabled = config?.["tracingEnabled"] !== false;
     const metadata = run.metadata === undefined ? {} : { ...run.metadata };
-    this.extra = config === undefined ? { metadata } : { ...extraOf(config), metadata };
+    this.extra = config === undefined ? { metadata } : { ...readExtra(config), metadata };
     this.inputs = config?.["inputs"];
     this.serialized = config?.["serialized"];
     this.reference_example_id = config?.["reference_example_id"];
     this.attachments = config?.["attachments"];
-    this.#continueContext(guest?.parent ?? outer, config);
+    this.#copyContext(libraryRun?.parent ?? outer, config);
   }
 
   /** @internal Called by LangChain's tracing library, like all methods below. */
   createChild(config: Fields): LangsmithBridge {
     const metadata = isPlainObject(config["metadata"]) ? config["metadata"] : undefined;
-    const extraMetadata = extraOf(config)["metadata"];
+    const extraMetadata = readExtra(config)["metadata"];
     const options = {
       id: config["id"],
       name: config["name"],
@@ -106,14 +106,14 @@ export class LangsmithBridge {
       projectName: this.project_name,
       tags: config["tags"],
       metadata: {
-        ...metadataOf(this.extra),
+        ...readMetadata(this.extra),
         ...metadata,
         ...(isPlainObject(extraMetadata) ? extraMetadata : undefined),
       },
     };
-    const init = { client: this.client, parent: this[runSymbol], recorded: false };
+    const init = { client: this.client, parent: this[runSymbol], isRecorded: false };
     return new LangsmithBridge(RunTree.start(init, options as object), {
-      guest: { parent: this, config },
+      libraryRun: { parent: this, config },
     });
   }
 
@@ -122,14 +122,14 @@ export class LangsmithBridge {
       if (this._awaitInputsOnPost) {
         this.inputs = await this.inputs;
       }
-      await client.createRun(this.#wire({ inputs: this.inputs, attachments: this.attachments }));
+      await client.createRun(this.#toWire({ inputs: this.inputs, attachments: this.attachments }));
       this.#postedAttachments = this.attachments;
     });
   }
 
   async patchRun(options?: { readonly excludeInputs?: boolean }): Promise<void> {
     await this.#send(async (client) => {
-      const patch = this.#wire({
+      const patch = this.#toWire({
         ...(options?.excludeInputs === false ? { inputs: this.inputs } : {}),
         // Attachments that were sent with the start of the run are not sent again.
         ...(this.attachments === this.#postedAttachments ? {} : { attachments: this.attachments }),
@@ -152,7 +152,7 @@ export class LangsmithBridge {
     this.error ??= error;
     this.end_time ??= endTime;
     const options = { endTime: new Date(endTime) };
-    if (this.#isGuest()) {
+    if (this.#isLibraryRun()) {
       return;
     }
     if (error === undefined || error === null) {
@@ -167,7 +167,7 @@ export class LangsmithBridge {
     if (!isObject(fields)) {
       return;
     }
-    if (this.#isGuest()) {
+    if (this.#isLibraryRun()) {
       (this.events ??= []).push({ time: new Date().toISOString(), ...fields });
     } else {
       this[runSymbol].addEvent({ name: "event", ...fields });
@@ -175,12 +175,12 @@ export class LangsmithBridge {
   }
 
   get metadata(): KeyValues {
-    return metadataOf(this.extra);
+    return readMetadata(this.extra);
   }
 
   set metadata(metadata: KeyValues | undefined) {
     if (metadata !== undefined) {
-      this.extra = { ...this.extra, metadata: { ...metadataOf(this.extra), ...metadata } };
+      this.extra = { ...this.extra, metadata: { ...readMetadata(this.extra), ...metadata } };
       this[runSymbol].addMetadata(metadata);
     }
   }
@@ -205,12 +205,12 @@ export class LangsmithBridge {
     return this.toJSON();
   }
 
-  #isGuest(): boolean {
+  #isLibraryRun(): boolean {
     return this.parent_run !== undefined;
   }
 
   async #send(send: (client: TracingClient) => Promise<void>): Promise<void> {
-    if (!this.#isGuest() || !this[runSymbol].sampled) {
+    if (!this.#isLibraryRun() || !this[runSymbol].sampled) {
       return;
     }
     try {
@@ -224,7 +224,7 @@ export class LangsmithBridge {
   }
 
   /** The run in wire format. It includes the tags, metadata and events that were added through the Millrace run. */
-  #wire(payloads: { readonly inputs?: unknown; readonly attachments?: unknown }): WireRun {
+  #toWire(payloads: { readonly inputs?: unknown; readonly attachments?: unknown }): WireRun {
     const { [runSymbol]: run, extra, events } = this;
     const wire: Record<string, unknown> = {
       id: this.id,
@@ -235,7 +235,7 @@ export class LangsmithBridge {
       ...payloads,
       outputs: this.outputs,
       error: this.error,
-      extra: { ...extra, metadata: { ...run.metadata, ...metadataOf(extra) } },
+      extra: { ...extra, metadata: { ...run.metadata, ...readMetadata(extra) } },
       serialized: this.serialized,
       events: run.events === undefined ? events : [...run.events, ...(events ?? [])],
       tags: mergeTags(toTags(this.tags), run.tags),
@@ -249,7 +249,7 @@ export class LangsmithBridge {
   }
 
   /** Copies LangChain's own entries from the surrounding context, so that nested calls still find them. */
-  #continueContext(outerStore: unknown, config: Fields | undefined): void {
+  #copyContext(outerStore: unknown, config: Fields | undefined): void {
     if (!isObject(outerStore)) {
       return;
     }
@@ -257,19 +257,19 @@ export class LangsmithBridge {
     if (variables !== undefined) {
       Reflect.set(this, contextVariablesKey, variables);
     }
-    const childConfig = extraOf(config)[childConfigKey] ?? extraOf(outerStore)[childConfigKey];
+    const childConfig = readExtra(config)[childConfigKey] ?? readExtra(outerStore)[childConfigKey];
     if (childConfig !== undefined) {
       this.extra[childConfigKey] = nestConfig(childConfig, this);
     }
   }
 }
 
-const extraOf = (holder: unknown): Fields => {
+const readExtra = (holder: unknown): Fields => {
   const extra = isObject(holder) ? holder["extra"] : undefined;
   return isObject(extra) ? extra : {};
 };
 
-const metadataOf = (extra: Fields): KeyValues => {
+const readMetadata = (extra: Fields): KeyValues => {
   const { metadata } = extra;
   return isPlainObject(metadata) ? metadata : {};
 };

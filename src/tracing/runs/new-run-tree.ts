@@ -1,4 +1,4 @@
-import { uncounted } from "../queue/ledger.ts";
+import { uncountedLosses } from "../queue/ledger.ts";
 import { startRun } from "./context.ts";
 import type { StartOptions } from "./context.ts";
 import { defaultClient } from "./default-client.ts";
@@ -6,8 +6,8 @@ import type { HeadersLike } from "./propagation.ts";
 import type { TracingClient } from "../tape/recorder.ts";
 import { noopClient, noopRun, RunTree as RecordedRunTree } from "./run-tree.ts";
 
-/** Local copy: after bundling, an import may be a getter, and calling it would overflow an exhausted stack. */
-const localUncounted = uncounted;
+/** A local copy, because a bundler may turn an import into a getter, which can't be called on an exhausted stack. */
+const localUncountedLosses = uncountedLosses;
 
 /** Options of `new RunTree()`. */
 export interface NewRunOptions extends StartOptions {
@@ -46,12 +46,12 @@ export type RunTree = RecordedRunTree;
 export const RunTree: RunTreeConstructor = new Proxy(
   RecordedRunTree as unknown as RunTreeConstructor,
   {
-    construct: (_, [options]: readonly unknown[]) => newRun(options),
+    construct: (_, [options]: readonly unknown[]) => createRun(options),
     get: (target, key): unknown => (key === "fromHeaders" ? fromHeaders : Reflect.get(target, key)),
   },
 );
 
-function newRun(options: unknown): RecordedRunTree {
+function createRun(options: unknown): RecordedRunTree {
   try {
     // A JavaScript caller may pass anything.
     const runOptions = (
@@ -61,7 +61,7 @@ function newRun(options: unknown): RecordedRunTree {
     return startRun(client, startOptions);
   } catch {
     // The options can't be read, or the program called this when its stack was exhausted.
-    localUncounted.records += 1;
+    localUncountedLosses.records += 1;
     return noopRun;
   }
 }

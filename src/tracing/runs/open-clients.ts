@@ -1,15 +1,15 @@
 import { OptionError } from "../../model/errors.ts";
 import type { FlushResult } from "../../model/stats.ts";
-import { sumOfResults } from "../queue/flush-counts.ts";
+import { sumResults } from "../queue/flush-counts.ts";
 import type { TracingClient } from "../tape/recorder.ts";
 
 /** Flushes a client within a time limit; `undefined` means the client's own limit. */
-export type Flush = (timeoutMs: number | undefined) => Promise<FlushResult>;
+export type FlushFunction = (timeoutMs: number | undefined) => Promise<FlushResult>;
 
 /** Every open client. */
-const openClients = new Map<TracingClient, Flush>();
+const openClients = new Map<TracingClient, FlushFunction>();
 /** Open clients that the program created itself, in order of creation. */
-const ownClients = new Set<TracingClient>();
+const programClients = new Set<TracingClient>();
 /** The client set by {@link setDefaultClient}. */
 let defaultClient: TracingClient | undefined;
 /** The client that was created automatically because the program had not created one. */
@@ -22,19 +22,19 @@ let isCreatingImplicit = false;
  * creates its first client, that client replaces the implicit one. The implicit client is flushed at once and stays
  * open, because it must still record the ends of runs that it started.
  */
-export function registerClient(client: TracingClient, flush: Flush): () => void {
+export function registerClient(client: TracingClient, flush: FlushFunction): () => void {
   openClients.set(client, flush);
   if (isCreatingImplicit) {
     implicitClient = client;
   } else {
-    ownClients.add(client);
-    if (implicitClient !== undefined && ownClients.size === 1) {
+    programClients.add(client);
+    if (implicitClient !== undefined && programClients.size === 1) {
       void openClients.get(implicitClient)?.(undefined);
     }
   }
   return () => {
     openClients.delete(client);
-    ownClients.delete(client);
+    programClients.delete(client);
     defaultClient = defaultClient === client ? undefined : defaultClient;
     implicitClient = implicitClient === client ? undefined : implicitClient;
   };
@@ -67,15 +67,16 @@ export function setDefaultClient(client: TracingClient | undefined): void {
  * The client set by {@link setDefaultClient}, else the program's first open client, else the implicit one if it exists.
  */
 export const findClient = (): TracingClient | undefined =>
-  defaultClient ?? ownClients.values().next().value ?? implicitClient;
+  defaultClient ?? programClients.values().next().value ?? implicitClient;
 
 /**
  * As {@link findClient}, but creates the implicit client if there is none. `undefined` if the environment configures
  * none.
  */
-export const findOrCreateClient = (): TracingClient | undefined => findClient() ?? createImplicit();
+export const findOrCreateClient = (): TracingClient | undefined =>
+  findClient() ?? createImplicitClient();
 
-function createImplicit(): TracingClient | undefined {
+function createImplicitClient(): TracingClient | undefined {
   if (clientFactory === undefined || isCreatingImplicit) {
     return undefined;
   }
@@ -94,5 +95,5 @@ function createImplicit(): TracingClient | undefined {
 /** Flushes every open client and sums the results. */
 export async function flushAll(timeoutMs: number | undefined): Promise<FlushResult> {
   const results = await Promise.all([...openClients.values()].map((flush) => flush(timeoutMs)));
-  return sumOfResults(results);
+  return sumResults(results);
 }

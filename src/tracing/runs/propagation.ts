@@ -31,19 +31,19 @@ export interface PropagatedRun extends Baggage {
 const traceHeader = "langsmith-trace";
 const baggageHeader = "baggage";
 /** Longest dotted order that is accepted, characters: a run with 137 ancestors. */
-const traceLimit = 8_192;
+const maxOrderLength = 8_192;
 /**
  * Longest baggage header that is accepted, characters: twice the size that the W3C specification requires all
  * implementations to support.
  */
-const baggageLimit = 16_384;
+const maxBaggageLength = 16_384;
 
 /** Reads the headers `langsmith-trace` and `baggage`. Never throws: malformed values are reported and ignored. */
 export function readHeaders(
   headers: HeadersLike,
   onMalformed: (message: string) => void,
 ): RemoteContext | undefined {
-  const valuesByName = readAll(headers, onMalformed);
+  const valuesByName = readAllHeaders(headers, onMalformed);
   const trace = valuesByName.get(traceHeader)?.trim();
   if (trace === undefined || trace === "") {
     return undefined;
@@ -54,9 +54,9 @@ export function readHeaders(
     return undefined;
   }
   const baggage = valuesByName.get(baggageHeader) ?? "";
-  if (baggage.length > baggageLimit) {
+  if (baggage.length > maxBaggageLength) {
     onMalformed(
-      `A ${baggageHeader} header is longer than ${baggageLimit} characters; it was ignored.`,
+      `A ${baggageHeader} header is longer than ${maxBaggageLength} characters; it was ignored.`,
     );
     return { position, tags: undefined, metadata: undefined, projectName: undefined };
   }
@@ -70,7 +70,7 @@ export function writeHeaders(
   onOmitted: (message: string) => void,
 ): Record<string, string> {
   const valuesByName =
-    existing === undefined ? new Map<string, string>() : readAll(existing, onOmitted);
+    existing === undefined ? new Map<string, string>() : readAllHeaders(existing, onOmitted);
   const baggage = formatBaggage(run, valuesByName.get(baggageHeader) ?? "", onOmitted);
   valuesByName.set(traceHeader, run.dottedOrder);
   if (baggage === "") {
@@ -83,7 +83,7 @@ export function writeHeaders(
 
 /** Parses a dotted order into the run's position. Returns `undefined` if it is malformed. */
 export function parsePosition(dottedOrder: string): RemotePosition | undefined {
-  if (dottedOrder.length > traceLimit) {
+  if (dottedOrder.length > maxOrderLength) {
     return undefined;
   }
   let parsed: DottedOrder;
@@ -104,7 +104,7 @@ export function parsePosition(dottedOrder: string): RemotePosition | undefined {
 }
 
 /** All headers by lower-case name. Several values of one header are joined by commas. */
-function readAll(
+function readAllHeaders(
   headers: HeadersLike,
   onMalformed: (message: string) => void,
 ): Map<string, string> {

@@ -17,9 +17,9 @@ export function watchResult(result: unknown, recording: CallRecording): unknown 
   } catch {
     // The result can't be observed, for example because it is a stream with a reader. It is returned unchanged.
     if (isRevokedProxy(result)) {
-      recording.returned(result);
+      recording.recordReturn(result);
     } else {
-      recording.finished();
+      recording.recordStreamEnd();
     }
     return result;
   }
@@ -27,7 +27,7 @@ export function watchResult(result: unknown, recording: CallRecording): unknown 
 
 function watch(result: unknown, recording: CallRecording): unknown {
   if (!isObject(result)) {
-    recording.returned(result);
+    recording.recordReturn(result);
     return result;
   }
   if (isPlainPromise(result)) {
@@ -49,7 +49,7 @@ function watch(result: unknown, recording: CallRecording): unknown {
   if (typeof result[Symbol.asyncIterator] === "function") {
     return watchIterable(result, recording);
   }
-  recording.returned(result);
+  recording.recordReturn(result);
   return result;
 }
 
@@ -57,7 +57,7 @@ function watchPromise(promise: Promise<unknown>, recording: CallRecording): Prom
   return promise.then(
     (value) => watchResult(value, recording),
     (error: unknown) => {
-      recording.failed(error);
+      recording.recordFailure(error);
       throw error;
     },
   );
@@ -71,14 +71,14 @@ function watchThenable<Target extends PromiseLike<unknown>>(
   target: Target,
   recording: CallRecording,
 ): Target {
-  const thenWatched = (onValue: unknown, onError: unknown): unknown => {
+  const callThen = (onValue: unknown, onError: unknown): unknown => {
     const inContext = captureContext();
     const succeed = (value: unknown): unknown => {
       const watched = watchResult(value, recording);
       return isFunction(onValue) ? inContext(() => onValue(watched)) : watched;
     };
     const fail = (error: unknown): unknown => {
-      recording.failed(error);
+      recording.recordFailure(error);
       if (isFunction(onError)) {
         return inContext(() => onError(error));
       }
@@ -87,12 +87,12 @@ function watchThenable<Target extends PromiseLike<unknown>>(
     return withRun(recording.run, () => target.then(succeed, fail));
   };
   const replacements: Replacements = new Map([
-    ["then", thenWatched],
-    ["catch", (onError: unknown) => thenWatched(undefined, onError)],
+    ["then", callThen],
+    ["catch", (onError: unknown) => callThen(undefined, onError)],
     [
       "finally",
       (onEnd: unknown) =>
-        Promise.resolve(thenWatched(undefined, undefined)).finally(() =>
+        Promise.resolve(callThen(undefined, undefined)).finally(() =>
           isFunction(onEnd) ? onEnd() : undefined,
         ),
     ],
@@ -105,11 +105,11 @@ function watchNodeStream(stream: NodeStream, recording: CallRecording): void {
   stream.once("close", () => {
     const { errored, readableEnded } = stream;
     if (errored !== undefined && errored !== null) {
-      recording.failed(errored);
+      recording.recordFailure(errored);
     } else if (readableEnded === false) {
-      recording.cancelled();
+      recording.recordCancellation();
     } else {
-      recording.finished();
+      recording.recordStreamEnd();
     }
   });
 }

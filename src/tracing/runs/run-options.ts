@@ -29,7 +29,7 @@ export interface RunOptions {
   readonly startTime?: number | Date | undefined;
 }
 
-/** The names of {@link RunOptions}. */
+/** The names in {@link RunOptions}. Any other option name causes a warning. */
 export const runOptionNames: KeyTable<RunOptions> = {
   id: 1,
   name: 1,
@@ -51,17 +51,17 @@ export interface EndOptions {
   readonly attachments?: RunAttachments | undefined;
 }
 
-/** The names of {@link EndOptions}. */
+/** The names in {@link EndOptions}. Any other option name causes a warning. */
 export const endOptionNames: KeyTable<EndOptions> = { endTime: 1, attachments: 1 };
 
 /** How a run ended. `error` is present if it failed. */
-export interface Ending {
+export interface RunEnd {
   readonly outputs: unknown;
   readonly error?: string;
   readonly options: EndOptions | undefined;
 }
 
-/** Returns the name, or `undefined` if it is not a string or empty. */
+/** Returns the name, or `undefined` if it is empty or not a string. */
 export const readName = (name: unknown): string | undefined =>
   typeof name === "string" && name !== "" ? name : undefined;
 

@@ -3,8 +3,8 @@ import { defaultRunType } from "../../model/run.ts";
 import type { KeyValues, RunEvent } from "../../model/run.ts";
 import { createUuid7 } from "../../model/uuid7.ts";
 import { clock } from "../../model/clock.ts";
-import { uncounted } from "../queue/ledger.ts";
-import { errorText } from "../tape/error-text.ts";
+import { uncountedLosses } from "../queue/ledger.ts";
+import { formatError } from "../tape/error-text.ts";
 import { holdAttachment } from "../tape/held-attachments.ts";
 import { OrderBytes } from "../tape/order-bytes.ts";
 import { copyEntries, copyEvent } from "../tape/snapshot.ts";
@@ -19,7 +19,7 @@ import {
 import { warnMalformed, readHeaders, writeHeaders } from "./propagation.ts";
 import type { HeadersLike, RemotePosition } from "./propagation.ts";
 import { recorder } from "../tape/recorder.ts";
-import type { Inherited, RecordedRun, TracingClient } from "../tape/recorder.ts";
+import type { InheritedFields, RecordedRun, TracingClient } from "../tape/recorder.ts";
 import {
   endOptionNames,
   runOptionNames,
@@ -29,24 +29,22 @@ import {
   readId,
   readName,
 } from "./run-options.ts";
-import type { Ending, EndOptions, RunOptions } from "./run-options.ts";
+import type { RunEnd, EndOptions, RunOptions } from "./run-options.ts";
 import { Trace } from "./trace.ts";
 import { warnOfUnknown } from "./unknown-options.ts";
 
-/**
- * Local copy: after bundling, an import may be a getter, and calling it would overflow an exhausted stack.
- */
-const localUncounted = uncounted;
+/** A local copy, because a bundler may turn an import into a getter, which can't be called on an exhausted stack. */
+const localUncountedLosses = uncountedLosses;
 
 /** Internal constructor arguments of a run, in addition to its options. */
 export interface RunInit {
   readonly client: TracingClient;
   readonly parent?: RunTree | undefined;
   /** A run of the same trace that is not the parent. It shares its sampling decision. @defaultValue the parent */
-  readonly kin?: RunTree | undefined;
+  readonly relatedRun?: RunTree | undefined;
   readonly remote?: RemotePosition | undefined;
   /** `false`: another library or process records the run; here it only serves as a parent. */
-  readonly recorded: boolean;
+  readonly isRecorded: boolean;
 }
 
 /**
@@ -74,10 +72,10 @@ export class RunTree implements RecordedRun {
   readonly referenceExampleId: string | undefined;
   readonly #client: TracingClient;
   readonly #trace: Trace;
-  readonly #recorded: boolean;
-  readonly #remote: boolean;
+  readonly #isRecorded: boolean;
+  readonly #isRemote: boolean;
   #order: OrderBytes | undefined;
-  #inherited: Inherited | undefined;
+  #inherited: InheritedFields | undefined;
   #endMicros: number | undefined;
   #inputs: KeyValues | undefined;
   #outputs: KeyValues | undefined;
@@ -91,35 +89,36 @@ export class RunTree implements RecordedRun {
 
   /** For internal use. Programs create runs with `new RunTree()` of new-run-tree.ts, `client.startRun` and the like. */
   constructor(init: RunInit, options: RunOptions) {
-    const { client, parent, kin = parent, remote } = init;
+    const { client, parent, relatedRun = parent, remote } = init;
     const recording = client[recorder];
     const now = clock();
     this.id = remote?.id ?? readId(options.id, recording) ?? createUuid7(now / 1_000);
     this.traceId = remote?.traceId ?? parent?.traceId ?? this.id;
-    this.#trace = kin === undefined ? new Trace(recording.isSampled(this.traceId)) : kin.#trace;
+    this.#trace =
+      relatedRun === undefined ? new Trace(recording.isSampled(this.traceId)) : relatedRun.#trace;
     this.runType = readName(options.runType) ?? defaultRunType;
     this.name = readName(options.name) ?? this.runType;
     this.projectName = readName(options.projectName) ?? (parent ?? recording).projectName;
     this.serialized = options.serialized;
     this.referenceExampleId = readId(options.referenceExampleId, recording);
     this.#client = client;
-    this.#remote = remote !== undefined;
-    this.#recorded = init.recorded && this.#trace.sampled;
+    this.#isRemote = remote !== undefined;
+    this.#isRecorded = init.isRecorded && this.#trace.isSampled;
     // Read inputs and attachments only if the run is recorded, because their getters may do work.
-    this.#inputs = this.#recorded ? toPayload(options.inputs, "input") : undefined;
-    this.#attachments = this.#recorded ? options.attachments : undefined;
+    this.#inputs = this.#isRecorded ? toPayload(options.inputs, "input") : undefined;
+    this.#attachments = this.#isRecorded ? options.attachments : undefined;
     this.#tags = toTags(options.tags);
     this.#metadata = toMetadata(options.metadata);
-    this.parentOrder = parent === undefined ? undefined : parent.#orderBytes();
+    this.parentOrder = parent === undefined ? undefined : parent.#computeOrder();
     if (remote === undefined) {
-      this.startMicros = readStartTime(options.startTime) ?? this.#trace.nextStart(now);
+      this.startMicros = readStartTime(options.startTime) ?? this.#trace.assignStart(now);
       this.parentRunId = parent?.id;
       if (parent !== undefined) {
         this.#inherit(parent);
       }
     } else {
       this.startMicros = remote.startMicros;
-      this.#trace.startAfter(remote.startMicros);
+      this.#trace.requireStartAfter(remote.startMicros);
       this.#order = OrderBytes.fromText(remote.dottedOrder);
       this.parentRunId = remote.parentRunId;
       this.#inherited = { tags: this.#tags, metadata: this.#metadata };
@@ -136,7 +135,7 @@ export class RunTree implements RecordedRun {
       recording.warn("hiddenFailure", "The options of a run can't be read; they were ignored.");
       run = new RunTree(init, {});
     }
-    if (run.#recorded) {
+    if (run.#isRecorded) {
       recording.recordStart(run);
       run.#attachments = undefined;
     }
@@ -157,16 +156,16 @@ export class RunTree implements RecordedRun {
       return undefined;
     }
     const { position: remote, ...options } = context;
-    return new RunTree({ client, remote, recorded: false }, { ...options, name: "remote" });
+    return new RunTree({ client, remote, isRecorded: false }, { ...options, name: "remote" });
   }
 
   /** Starts a child of this run and records it at once. */
   startChild(options: RunOptions = {}): RunTree {
     try {
       warnOfUnknown(options, runOptionNames, this.#client[recorder]);
-      return RunTree.start({ client: this.#client, parent: this, recorded: true }, options);
+      return RunTree.start({ client: this.#client, parent: this, isRecorded: true }, options);
     } catch {
-      localUncounted.records += 1;
+      localUncountedLosses.records += 1;
       return noopRun;
     }
   }
@@ -182,7 +181,7 @@ export class RunTree implements RecordedRun {
         (this.#events ??= []).push(copy);
       }
     } catch {
-      localUncounted.details += 1;
+      localUncountedLosses.details += 1;
     }
   }
 
@@ -192,12 +191,12 @@ export class RunTree implements RecordedRun {
    */
   addAttachment(name: string, attachment: RunAttachment): void {
     try {
-      if (this.#isOpen() && this.#recorded) {
+      if (this.#isOpen() && this.#isRecorded) {
         const recording = this.#client[recorder];
         this.#attachments = holdAttachment(this.#attachments, { name, attachment, recording });
       }
     } catch {
-      localUncounted.details += 1;
+      localUncountedLosses.details += 1;
     }
   }
 
@@ -209,7 +208,7 @@ export class RunTree implements RecordedRun {
         this.#detailsChanged = true;
       }
     } catch {
-      localUncounted.details += 1;
+      localUncountedLosses.details += 1;
     }
   }
 
@@ -221,7 +220,7 @@ export class RunTree implements RecordedRun {
         this.#detailsChanged = true;
       }
     } catch {
-      localUncounted.details += 1;
+      localUncountedLosses.details += 1;
     }
   }
 
@@ -231,9 +230,9 @@ export class RunTree implements RecordedRun {
    */
   end(outputs?: unknown, options?: EndOptions): void {
     try {
-      this.#finish({ outputs, options });
+      this.#recordEnd({ outputs, options });
     } catch {
-      localUncounted.records += 1;
+      localUncountedLosses.records += 1;
     }
   }
 
@@ -241,11 +240,11 @@ export class RunTree implements RecordedRun {
   fail(error: unknown, outputs?: unknown, options?: EndOptions): void {
     try {
       if (this.#isOpen()) {
-        const text = errorText(error, () => this.#client[recorder].truncated());
-        this.#finish({ outputs, error: text, options });
+        const text = formatError(error, () => this.#client[recorder].countTruncated());
+        this.#recordEnd({ outputs, error: text, options });
       }
     } catch {
-      localUncounted.records += 1;
+      localUncountedLosses.records += 1;
     }
   }
 
@@ -259,7 +258,7 @@ export class RunTree implements RecordedRun {
 
   /** Sortable ancestry: `<start><id>` segments joined by dots; a child's begins with its parent's. */
   get dottedOrder(): string {
-    return this.#orderBytes().text;
+    return this.#computeOrder().text;
   }
 
   get inputs(): KeyValues | undefined {
@@ -310,7 +309,7 @@ export class RunTree implements RecordedRun {
 
   /** Whether this run's trace is recorded. All runs of a trace share one sampling decision. */
   get sampled(): boolean {
-    return this.#trace.sampled;
+    return this.#trace.isSampled;
   }
 
   /** The client that records this run and its children. */
@@ -325,7 +324,7 @@ export class RunTree implements RecordedRun {
     return { ...identity, runType, projectName, startedAt: this.startedAt, endedAt: this.endedAt };
   }
 
-  #orderBytes(): OrderBytes {
+  #computeOrder(): OrderBytes {
     return (this.#order ??= OrderBytes.fromPosition(this));
   }
 
@@ -345,10 +344,10 @@ export class RunTree implements RecordedRun {
   }
 
   #isOpen(): boolean {
-    return this.#endMicros === undefined && !this.#remote;
+    return this.#endMicros === undefined && !this.#isRemote;
   }
 
-  #finish({ outputs, error, options }: Ending): void {
+  #recordEnd({ outputs, error, options }: RunEnd): void {
     if (!this.#isOpen()) {
       return;
     }
@@ -358,7 +357,7 @@ export class RunTree implements RecordedRun {
     this.#endMicros = Math.max(readEndTime(options) ?? clock(), this.startMicros);
     this.#error = error;
     this.#outputs = toPayload(outputs, "outputs");
-    if (this.#recorded) {
+    if (this.#isRecorded) {
       this.#attachments = readAttachments(this.#attachments, options);
       this.#client[recorder].recordEnd(this);
     }
@@ -370,7 +369,7 @@ export class RunTree implements RecordedRun {
   }
 }
 
-const noop = (): void => undefined;
+const doNothing = (): void => undefined;
 
 /** A client that records nothing. Used when no client is configured. */
 export const noopClient: TracingClient = {
@@ -379,10 +378,10 @@ export const noopClient: TracingClient = {
     attachmentBytes: 0,
     recursionLimit: 25,
     isSampled: () => false,
-    recordStart: noop,
-    recordEnd: noop,
-    truncated: noop,
-    warn: noop,
+    recordStart: doNothing,
+    recordEnd: doNothing,
+    countTruncated: doNothing,
+    warn: doNothing,
   },
   createRun: () => Promise.resolve(),
   updateRun: () => Promise.resolve(),
@@ -400,6 +399,6 @@ const noopPosition: RemotePosition = {
 
 /** Takes the place of a run that could not be created. Neither it nor its children are recorded. */
 export const noopRun: RunTree = new RunTree(
-  { client: noopClient, remote: noopPosition, recorded: false },
+  { client: noopClient, remote: noopPosition, isRecorded: false },
   {},
 );

@@ -1,7 +1,7 @@
 import { stampLength, uuidLength } from "../../model/dotted-order.ts";
 
 /** The hash is taken modulo this number, so rates have a resolution of one in a million. */
-const buckets = 1_000_000n;
+const rateResolution = 1_000_000n;
 const idLength = 36;
 
 /**
@@ -22,10 +22,11 @@ export function createSampler(rate: number): (traceId: string) => boolean {
   const text = Buffer.alloc(idLength);
   return (traceId) => {
     text.write(traceId.toLowerCase().padEnd(idLength), "latin1");
-    return Number(hash36(text) % buckets) / Number(buckets) < rate;
+    return Number(hash36(text) % rateResolution) / Number(rateResolution) < rate;
   };
 }
 
+/** Selects the lowest 64 bits of a number. The constants below it are those of the algorithm XXH3. */
 const mask64 = 0xffff_ffff_ffff_ffffn;
 const prime1 = 0x9e37_79b1_85eb_ca87n;
 const prime2 = 0xc2b2_ae3d_27d4_eb4fn;
@@ -49,31 +50,31 @@ function hash36(input: Buffer): bigint {
     [16, 4, 32],
     [0, 20, 0],
   ] as const) {
-    low = ((low + mix(input, first, key)) & mask64) ^ sum(input, second);
-    high = ((high + mix(input, second, key + 16)) & mask64) ^ sum(input, first);
+    low = ((low + mixBlocks(input, first, key)) & mask64) ^ sumBlocks(input, second);
+    high = ((high + mixBlocks(input, second, key + 16)) & mask64) ^ sumBlocks(input, first);
   }
   const last = low * prime1 + high * prime4 + BigInt(idLength) * prime2;
-  const upper = -avalanche(last & mask64) & mask64;
-  return (upper << 64n) | avalanche((low + high) & mask64);
+  const upper = -mixBits(last & mask64) & mask64;
+  return (upper << 64n) | mixBits((low + high) & mask64);
 }
 
-function mix(input: Buffer, at: number, key: number): bigint {
+function mixBlocks(input: Buffer, at: number, key: number): bigint {
   const product =
     (input.readBigUInt64LE(at) ^ xxh3Secret.readBigUInt64LE(key)) *
     (input.readBigUInt64LE(at + 8) ^ xxh3Secret.readBigUInt64LE(key + 8));
   return (product & mask64) ^ (product >> 64n);
 }
 
-const sum = (input: Buffer, at: number): bigint =>
+const sumBlocks = (input: Buffer, at: number): bigint =>
   (input.readBigUInt64LE(at) + input.readBigUInt64LE(at + 8)) & mask64;
 
-function avalanche(hash: bigint): bigint {
+function mixBits(hash: bigint): bigint {
   const mixed = ((hash ^ (hash >> 37n)) * primeMx1) & mask64;
   return mixed ^ (mixed >> 32n);
 }
 
 /** The trace id of a run in wire format; the run's own `id` if it names no trace. */
-export function traceIdOf(id: unknown, run: unknown): string {
+export function readTraceId(id: unknown, run: unknown): string {
   if (typeof run === "object" && run !== null) {
     if ("trace_id" in run && typeof run.trace_id === "string") {
       return run.trace_id;

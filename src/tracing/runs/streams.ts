@@ -29,11 +29,11 @@ function watchValues(
   return new ReadableStream<unknown>(
     {
       pull: async (controller) => {
-        const { done, value } = await read(reader, recording);
+        const { done, value } = await readAndRecord(reader, recording);
         if (done) {
           controller.close();
         } else {
-          recording.chunk(value);
+          recording.recordChunk(value);
           controller.enqueue(value);
         }
       },
@@ -52,13 +52,13 @@ function watchBytes(
   return new ReadableStream({
     type: "bytes",
     pull: async (controller) => {
-      const { done, value } = await read(reader, recording);
+      const { done, value } = await readAndRecord(reader, recording);
       if (done) {
         controller.close();
         respondToPendingRequest(controller.byobRequest);
       } else if (value instanceof Uint8Array) {
         // Copy the chunk before `enqueue`, which transfers its buffer to the reader and detaches it.
-        recording.chunk(value.slice());
+        recording.recordChunk(value.slice());
         controller.enqueue(value);
       }
     },
@@ -66,18 +66,18 @@ function watchBytes(
   });
 }
 
-async function read(
+async function readAndRecord(
   reader: ReadableStreamDefaultReader<unknown>,
   recording: CallRecording,
 ): ReturnType<typeof reader.read> {
   try {
     const result = await withRun(recording.run, () => reader.read());
     if (result.done) {
-      recording.finished();
+      recording.recordStreamEnd();
     }
     return result;
   } catch (error) {
-    recording.failed(error);
+    recording.recordFailure(error);
     throw error;
   }
 }
@@ -85,7 +85,7 @@ async function read(
 const createCancel =
   (reader: ReadableStreamDefaultReader<unknown>, recording: CallRecording) =>
   async (reason: unknown): Promise<void> => {
-    recording.cancelled();
+    recording.recordCancellation();
     await withRun(recording.run, () => reader.cancel(reason));
   };
 

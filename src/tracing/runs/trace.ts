@@ -7,29 +7,29 @@ const lastExactMicros = Number.MAX_SAFE_INTEGER;
  * Largest accepted clock skew of another process, microseconds. A start time further in the future is wrong or forged
  * and must not affect the start times of our runs.
  */
-const skewLimitMicros = 3_600_000_000;
+const maxSkewMicros = 3_600_000_000;
 
 /** State shared by all runs of one trace in this process. */
 export class Trace {
   /** Whether the trace is recorded. */
-  readonly sampled: boolean;
+  readonly isSampled: boolean;
   /** The latest start time that was assigned. Every later start time is greater. */
   #newestMicros = 0;
 
   constructor(sampled: boolean) {
-    this.sampled = sampled;
+    this.isSampled = sampled;
   }
 
   /** Returns a start time greater than all earlier ones of this trace, even if the clock (`now`) was set back. */
-  nextStart(now: number): number {
+  assignStart(now: number): number {
     const next = now > this.#newestMicros ? now : this.#newestMicros + 1;
     this.#newestMicros = next;
     return next;
   }
 
   /** Makes later start times greater than that of a remote run, unless that time is too far in the future. */
-  startAfter(micros: number): void {
-    if (micros > this.#newestMicros && micros < clock() + skewLimitMicros) {
+  requireStartAfter(micros: number): void {
+    if (micros > this.#newestMicros && micros < clock() + maxSkewMicros) {
       this.#newestMicros = micros;
     }
   }

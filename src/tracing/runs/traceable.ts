@@ -9,11 +9,11 @@ import { recorder } from "../tape/recorder.ts";
 import type { TracingClient } from "../tape/recorder.ts";
 import type { RunOptions } from "./run-options.ts";
 import { watchResult } from "./results.ts";
-import { uncounted } from "../queue/ledger.ts";
+import { uncountedLosses } from "../queue/ledger.ts";
 import { warnOfUnknown } from "./unknown-options.ts";
 
-/** Local copy: after bundling, an import may be a getter, and calling it would overflow an exhausted stack. */
-const localUncounted = uncounted;
+/** A local copy, because a bundler may turn an import into a getter, which can't be called on an exhausted stack. */
+const localUncountedLosses = uncountedLosses;
 
 /** Options of {@link traceable}: how the runs of a traced function are recorded. */
 export interface TraceableOptions {
@@ -80,9 +80,9 @@ export function traceable<Fn extends TraceableFunction>(
       try {
         recording = beginRecording(fn, { options, args, optionCheck });
       } catch {
-        // The program made this call when its stack was exhausted, as wherever `localUncounted` is incremented below. Only what
-        // `target` itself throws may reach it.
-        localUncounted.records += 1;
+        // The program's stack is exhausted. This error must not reach the program: only what `target` throws may. The
+        // same holds for the other places below that increment `localUncountedLosses`.
+        localUncountedLosses.records += 1;
       }
       if (recording === undefined) {
         return call();
@@ -97,26 +97,26 @@ export function traceable<Fn extends TraceableFunction>(
       } catch (error) {
         if (isEntered) {
           try {
-            recording.failed(error);
+            recording.recordFailure(error);
           } catch {
-            localUncounted.records += 1;
+            localUncountedLosses.records += 1;
           }
           throw error;
         }
-        localUncounted.records += 1;
+        localUncountedLosses.records += 1;
         return call();
       }
       try {
         return watchResult(result, recording);
       } catch {
-        localUncounted.records += 1;
+        localUncountedLosses.records += 1;
         return result;
       }
     },
   });
 }
 
-interface Call {
+interface TracedCall {
   /** Whether the options were checked for unknown names. This is done once, when a client is there to log a warning. */
   readonly optionCheck: { isDone: boolean };
   readonly options: TraceableOptions;
@@ -124,7 +124,7 @@ interface Call {
 }
 
 /** Starts the run of a call. Returns `undefined` if there is no client to record it. */
-function beginRecording(fn: TraceableFunction, call: Call): CallRecording | undefined {
+function beginRecording(fn: TraceableFunction, call: TracedCall): CallRecording | undefined {
   try {
     const { options } = call;
     const client = options.client ?? defaultClient();
@@ -144,7 +144,7 @@ function beginRecording(fn: TraceableFunction, call: Call): CallRecording | unde
   } catch (error) {
     // Creating the implicit client failed, which was already logged, or the stack is exhausted. The call continues
     // unrecorded.
-    localUncounted.records += error instanceof RangeError ? 1 : 0;
+    localUncountedLosses.records += error instanceof RangeError ? 1 : 0;
     return undefined;
   }
 }
@@ -156,10 +156,10 @@ class CallRunOptions implements RunOptions {
   readonly tags: readonly string[] | undefined;
   readonly metadata: KeyValues | undefined;
   readonly projectName: string | undefined;
-  readonly #call: Call;
+  readonly #call: TracedCall;
   readonly #client: TracingClient;
 
-  constructor(name: string, call: Call, client: TracingClient) {
+  constructor(name: string, call: TracedCall, client: TracingClient) {
     const { runType, tags, metadata, projectName } = call.options;
     this.name = name;
     this.runType = runType;

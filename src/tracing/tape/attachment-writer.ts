@@ -8,7 +8,7 @@ import { field } from "../../model/records/tape-format.ts";
 import { OversizedAttachment } from "./held-attachments.ts";
 import { reasonOf } from "./object-kinds.ts";
 import type { TapeWriter } from "./tape-writer.ts";
-import { noEnd, textHead, utf8Growth } from "./write-sizes.ts";
+import { unlimited, textHeadBytes, utf8BytesPerUnit } from "./write-sizes.ts";
 
 /** The keys that an attachment may have if it is an object. */
 export const attachmentKeys = { mimeType: true, data: true, path: true } as const;
@@ -22,7 +22,7 @@ export interface AttachmentRules {
   /** Checks for unknown keys. Returns the reason to leave the attachment out, or `undefined`. */
   readonly checkKeys?: (attachment: object) => string | undefined;
   /** Called for each attachment that was replaced by a marker. */
-  readonly onLeftOut?: (message: string) => void;
+  readonly onOmitted?: (message: string) => void;
 }
 
 /** An attachment that was checked: its bytes, or the path of a file. */
@@ -31,7 +31,7 @@ export interface CheckedAttachment {
   readonly mimeType: string;
   readonly content: Uint8Array | string;
   /** The warning to log; set only if a marker replaces the attachment. */
-  readonly leftOut?: string;
+  readonly warning?: string;
 }
 
 /**
@@ -48,9 +48,9 @@ export function checkAttachments(
     remainingBytes -= typeof attachment.content === "string" ? 0 : attachment.content.length;
     return attachment;
   });
-  for (const { leftOut } of checked) {
-    if (leftOut !== undefined) {
-      rules.onLeftOut?.(leftOut);
+  for (const { warning } of checked) {
+    if (warning !== undefined) {
+      rules.onOmitted?.(warning);
     }
   }
   return checked;
@@ -58,32 +58,35 @@ export function checkAttachments(
 
 /** Writes attachments as the last fields of the current record. */
 export function writeAttachments(out: TapeWriter, attachments: readonly CheckedAttachment[]): void {
-  out.reserve(attachments.reduce((sum, attachment) => sum + sizeOf(attachment), 0));
-  for (const { name, mimeType, content, leftOut } of attachments) {
-    const mark = out.beginField(field.attachment, noEnd);
+  out.reserve(attachments.reduce((sum, attachment) => sum + estimateSize(attachment), 0));
+  for (const { name, mimeType, content, warning } of attachments) {
+    const mark = out.beginField(field.attachment, unlimited);
     out.text(name);
     out.text(mimeType);
     if (typeof content === "string") {
       out.text(content);
     } else {
-      out.binary("", content);
+      out.writeBinary("", content);
     }
     out.endField(mark);
-    out.cutFields += leftOut === undefined ? 0 : 1;
+    out.cutFields += warning === undefined ? 0 : 1;
   }
 }
 
 /** Upper bound of the bytes that an attachment takes on the tape. */
-function sizeOf({ name, mimeType, content }: CheckedAttachment): number {
+function estimateSize({ name, mimeType, content }: CheckedAttachment): number {
   const texts = [name, mimeType, typeof content === "string" ? content : ""];
-  const bytes = texts.reduce((sum, text) => sum + textHead + utf8Growth * (text.length + 16), 16);
+  const bytes = texts.reduce(
+    (sum, text) => sum + textHeadBytes + utf8BytesPerUnit * (text.length + 16),
+    16,
+  );
   return bytes + (typeof content === "string" ? 0 : content.length);
 }
 
-type Entry = readonly [name: string, read: () => unknown];
+type AttachmentEntry = readonly [name: string, read: () => unknown];
 
 /** Returns each name with a function that reads the attachment. Reading is deferred because a getter may throw. */
-function readEntries(attachments: unknown): readonly Entry[] {
+function readEntries(attachments: unknown): readonly AttachmentEntry[] {
   if (attachments === undefined || attachments === null) {
     return [];
   }
@@ -201,12 +204,12 @@ function readPath(path: unknown, { dangerouslyAllowFilesystem }: AttachmentRules
 const shownNameLength = 64;
 
 function createMarker(name: string, reason: string): CheckedAttachment {
-  const leftOut = `Attachment ${JSON.stringify(name.slice(0, shownNameLength))} was left out: ${reason}`;
+  const warning = `Attachment ${JSON.stringify(name.slice(0, shownNameLength))} was left out: ${reason}`;
   return {
     name: sanitizeName(name),
     mimeType: markerMimeType,
     content: Buffer.from(`[left out: ${reason}]`),
-    leftOut,
+    warning,
   };
 }
 

@@ -4,14 +4,14 @@ import type { LossReason } from "../../model/stats.ts";
 /** Thrown while a record is encoded and the queue has no capacity for it. The record is dropped and counted. */
 export class CapacityExceeded extends Error {}
 
-/** Thrown while a value is encoded and its field is full. The part that is already written is kept and closed. */
+/** Thrown when the field of the value being encoded is full. The part written so far stays in the record. */
 export class FieldFull extends CapacityExceeded {
   /** Whether an object's key did not fit. If a value did not fit, a marker was already written in its place. */
-  readonly atKey: boolean;
+  readonly isAtKey: boolean;
 
   constructor(atKey: boolean) {
     super();
-    this.atKey = atKey;
+    this.isAtKey = atKey;
   }
 }
 

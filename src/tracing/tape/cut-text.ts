@@ -7,7 +7,7 @@ const probeCount = 8;
  * Estimates from a few evenly spaced UTF-16 units whether a long text contains characters outside Latin-1. Encoding such a
  * text as UTF-8 needs a branch for each unit, so that work is left to a worker; the text is copied to the tape as UTF-16.
  */
-export function looksWide(text: string): boolean {
+export function isProbablyWide(text: string): boolean {
   if (text.length <= probedLength) {
     return false;
   }
@@ -21,10 +21,10 @@ export function looksWide(text: string): boolean {
 
 /** Cuts a text to a number of bytes and appends a marker with the number of missing characters. */
 export const cutText = (text: string, bytes: number): string =>
-  truncated(text, fittingUnits(text, bytes));
+  truncateText(text, countFittingUnits(text, bytes));
 
 /** How many UTF-16 units of a text fit into a number of bytes, in UTF-8 as well as in UTF-16. */
-function fittingUnits(text: string, bytes: number): number {
+function countFittingUnits(text: string, bytes: number): number {
   const maxUnits = Math.min(text.length, bytes);
   const head = text.slice(0, maxUnits);
   let size = Buffer.byteLength(head);
@@ -44,8 +44,8 @@ function fittingUnits(text: string, bytes: number): number {
  * The first UTF-16 units of a text, without half a surrogate pair at the end, and a marker with the number of missing
  * ones.
  */
-export function truncated(text: string, units: number): string {
-  const cutLength = splitsPair(text, units) ? units - 1 : units;
+export function truncateText(text: string, units: number): string {
+  const cutLength = isInsidePair(text, units) ? units - 1 : units;
   const missing = text.length - cutLength;
   return cutLength === 0
     ? `[truncated: ${missing} characters]`
@@ -53,7 +53,7 @@ export function truncated(text: string, units: number): string {
 }
 
 /** Whether a cut before this unit would split a surrogate pair. */
-function splitsPair(text: string, index: number): boolean {
+function isInsidePair(text: string, index: number): boolean {
   const unit = text.charCodeAt(index);
   const before = text.charCodeAt(index - 1);
   return unit >= 0xdc00 && unit <= 0xdfff && before >= 0xd800 && before <= 0xdbff;

@@ -1,4 +1,4 @@
-import { truncated } from "./cut-text.ts";
+import { truncateText } from "./cut-text.ts";
 
 /** Longest message or stack that is recorded, in UTF-16 units. An error's message can contain a whole response. */
 const textLimit = 65_536;
@@ -11,18 +11,18 @@ const causeLimit = 8;
  * Converts a thrown value to text: name, message and stack, then its causes. Never throws: a property that can't be read
  * is left out. `onCut` is called once if any text was cut.
  */
-export function errorText(thrown: unknown, onCut: () => void): string {
+export function formatError(thrown: unknown, onCut: () => void): string {
   const clip = (text: string): string => {
     isCut ||= text.length > textLimit;
-    return text.length > textLimit ? truncated(text, textLimit) : text;
+    return text.length > textLimit ? truncateText(text, textLimit) : text;
   };
   let isCut = false;
-  const parts = [describe(thrown, clip)];
+  const parts = [formatThrown(thrown, clip)];
   const seen = new Set([thrown]);
   let cause = readProperty(thrown, "cause");
   while (cause !== undefined && cause !== null && !seen.has(cause) && parts.length <= causeLimit) {
     seen.add(cause);
-    parts.push(describe(cause, clip));
+    parts.push(formatThrown(cause, clip));
     cause = readProperty(cause, "cause");
   }
   if (isCut) {
@@ -31,7 +31,7 @@ export function errorText(thrown: unknown, onCut: () => void): string {
   return parts.join("\nCaused by: ");
 }
 
-function describe(thrown: unknown, clip: (text: string) => string): string {
+function formatThrown(thrown: unknown, clip: (text: string) => string): string {
   if (typeof thrown === "string") {
     // An empty error text would look like a run without an error.
     return thrown === "" ? "[an empty string was thrown]" : clip(thrown);

@@ -24,7 +24,7 @@ export class HeldAttachments {
    * Copies an attachment. It replaces an earlier attachment of the same name. @throws whatever a getter or a Proxy
    * throws.
    */
-  hold(name: string, attachment: unknown): void {
+  holdCopy(name: string, attachment: unknown): void {
     const otherBytes = this.#bytes - (this.#held.get(name)?.bytes ?? 0);
     const data = readData(attachment);
     const bytes = data?.byteLength ?? 0;
@@ -56,7 +56,7 @@ export function holdAttachment(
   const held =
     previous instanceof HeldAttachments ? previous : new HeldAttachments(recording.attachmentBytes);
   try {
-    held.hold(name, attachment);
+    held.holdCopy(name, attachment);
   } catch {
     recording.warn("attachmentLeftOut", "An attachment was left out of a run: it can't be read.");
   }

@@ -8,8 +8,8 @@ export const asRecord = (value: object): Readonly<Record<string, unknown>> =>
 const largestBigInt = 1n << 65_536n;
 
 /** The text that is recorded for a BigInt or a symbol. */
-export const toRareText = (value: unknown): string =>
-  typeof value === "bigint" ? bigIntText(value) : `[${String(value)}]`;
+export const formatBigIntOrSymbol = (value: unknown): string =>
+  typeof value === "bigint" ? formatBigInt(value) : `[${String(value)}]`;
 
 /** The value of a key, or a marker if it can't be read. */
 function readValue(record: Readonly<Record<string, unknown>>, key: string): unknown {
@@ -23,20 +23,20 @@ function readValue(record: Readonly<Record<string, unknown>>, key: string): unkn
 const errorKeys = ["name", "message", "stack", "cause", "errors"];
 
 /** The entries recorded for an error: name, message, stack, cause and errors, then its other own keys. */
-export function errorEntries(error: Error): readonly (readonly [key: string, item: unknown])[] {
+export function readErrorEntries(error: Error): readonly (readonly [key: string, item: unknown])[] {
   const ownKeys = Object.keys(error).filter((key) => !errorKeys.includes(key));
   const keys = [...errorKeys.filter((key) => key in error), ...ownKeys];
   return keys.map((key) => [key, readValue(asRecord(error), key)]);
 }
 
 /** The digits of a BigInt, or a marker if there are too many. */
-const bigIntText = (value: bigint): string =>
+const formatBigInt = (value: bigint): string =>
   value < largestBigInt && value > -largestBigInt
     ? String(value)
     : "[too large: BigInt of more than 65536 bits]";
 
 /** The text for a kind of object that is recorded as text; `undefined` for all other objects. */
-export function textOf(value: object): string | undefined {
+export function toText(value: object): string | undefined {
   if (typeof value === "function") {
     return `[function ${nameOf(value) || "anonymous"}]`;
   }

@@ -37,15 +37,15 @@ export class OrderBytes {
 
   /** Creates the dotted order of a run from its position in the trace. */
   static fromPosition(position: TracePosition): OrderBytes {
-    const length = orderLength(position);
-    const target = targetFor(length);
+    const length = measureOrder(position);
+    const target = provideTarget(length);
     writeOrder(target, 0, position);
     return new OrderBytes(target, length);
   }
 
-  /** Creates it from the text of a dotted order, which must be ASCII. */
+  /** Creates the bytes from the text of a dotted order, which must be ASCII. */
   static fromText(text: string): OrderBytes {
-    const target = targetFor(text.length);
+    const target = provideTarget(text.length);
     writeLatin1(target.bytes, text, 0);
     return new OrderBytes(target, text.length);
   }
@@ -63,7 +63,7 @@ export class OrderBytes {
   }
 
   #read(): string {
-    const { bytes, view } = targetFor(this.length);
+    const { bytes, view } = provideTarget(this.length);
     this.write(view, 0);
     return readLatin1(bytes, 0, this.length);
   }
@@ -78,10 +78,10 @@ export interface TracePosition {
 }
 
 /** Length of a run's dotted order, bytes. */
-export const orderLength = ({ parentOrder }: TracePosition): number =>
+export const measureOrder = ({ parentOrder }: TracePosition): number =>
   (parentOrder === undefined ? 0 : parentOrder.length + 1) + stampLength + uuidLength;
 
-/** Writes a run's dotted order into {@link orderLength} bytes. */
+/** Writes a run's dotted order into {@link measureOrder} bytes. */
 export function writeOrder(
   { bytes, view }: ByteTarget,
   start: number,
@@ -109,5 +109,5 @@ const createTarget = (length: number): ByteTarget => {
 const scratch = createTarget(1_024);
 
 /** Returns a target for `length` bytes and the padding of the last word; usually the shared scratch buffer. */
-const targetFor = (length: number): ByteTarget =>
+const provideTarget = (length: number): ByteTarget =>
   length + wordBytes > scratch.bytes.length ? createTarget(length + wordBytes) : scratch;

@@ -9,7 +9,7 @@ export interface FilterOptions {
 }
 
 /** Recorded in place of a payload whose filter failed. The unfiltered payload is never sent. */
-export const hiddenMarker = (payloadName: string): KeyValues => ({
+export const createFailureMarker = (payloadName: string): KeyValues => ({
   millrace_error: `hiding failed; ${payloadName} dropped`,
 });
 
@@ -26,28 +26,28 @@ export class PayloadFilters {
     this.#onFailure = onFailure;
   }
 
-  inputs(value: unknown): unknown {
+  filterInputs(value: unknown): unknown {
     return this.#apply("inputs", this.#options.hideInputs, value);
   }
 
-  outputs(value: unknown): unknown {
+  filterOutputs(value: unknown): unknown {
     return this.#apply("outputs", this.#options.hideOutputs, value);
   }
 
-  metadata(value: unknown): unknown {
+  filterMetadata(value: unknown): unknown {
     return this.#apply("metadata", this.#options.hideMetadata, value);
   }
 
   /** Filters the metadata inside a whole `extra` of the wire format. */
-  extra(value: unknown): unknown {
+  filterExtra(value: unknown): unknown {
     if (this.#options.hideMetadata === false || !isKeyValues(value)) {
       return value;
     }
     try {
-      return { ...value, metadata: this.metadata(value["metadata"]) };
+      return { ...value, metadata: this.filterMetadata(value["metadata"]) };
     } catch {
       this.#onFailure("Hiding metadata failed: extra can't be read.");
-      return hiddenMarker("extra");
+      return createFailureMarker("extra");
     }
   }
 
@@ -68,7 +68,7 @@ export class PayloadFilters {
       // The error's message is not logged, because it may contain what the function should hide.
       this.#onFailure(`Hiding ${payloadName} failed: the function threw.`);
     }
-    return hiddenMarker(payloadName);
+    return createFailureMarker(payloadName);
   }
 }
 

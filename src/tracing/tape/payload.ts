@@ -56,7 +56,7 @@ export function toTags(tags: unknown): readonly string[] | undefined {
     return tags.every(isString) ? tags : tags.filter(isString);
   } catch (error) {
     // A proxy that throws when it is read. Only the tags are lost, not the run's other options.
-    return [unreadableMarker(error)];
+    return [createUnreadableMarker(error)];
   }
 }
 
@@ -79,7 +79,7 @@ export function isRevokedProxy(value: unknown): boolean {
   }
 }
 
-const unreadableMarker = (error: unknown): string => `[unserializable: ${reasonOf(error)}]`;
+const createUnreadableMarker = (error: unknown): string => `[unserializable: ${reasonOf(error)}]`;
 
 const isString = (value: unknown): value is string => typeof value === "string";
 
@@ -103,6 +103,6 @@ export function mergeMetadata(
   try {
     return { ...first, ...second };
   } catch (error) {
-    return { ...first, millrace_error: unreadableMarker(error) };
+    return { ...first, millrace_error: createUnreadableMarker(error) };
   }
 }

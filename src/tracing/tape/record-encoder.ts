@@ -29,28 +29,28 @@ export interface EncoderOptions {
 
 /** Encodes runs as records on a tape. Each payload is traversed once, during the call. */
 export class RecordEncoder {
-  readonly out: TapeWriter;
-  readonly #values: ValueWriter;
-  readonly #names = new KeyCache();
+  readonly writer: TapeWriter;
+  readonly #valueWriter: ValueWriter;
+  readonly #nameCache = new KeyCache();
   /** By field code: the name that was written last, which is usually the next one too. */
   readonly #lastNames: (CachedString | undefined)[] = [];
   readonly #filters: PayloadFilters;
-  readonly #rules: AttachmentRules;
+  readonly #attachmentRules: AttachmentRules;
 
   constructor(out: TapeWriter, { filters, attachments }: EncoderOptions) {
-    this.out = out;
-    this.#rules = attachments;
-    this.#values = new ValueWriter(out);
+    this.writer = out;
+    this.#attachmentRules = attachments;
+    this.#valueWriter = new ValueWriter(out);
     this.#filters = filters;
   }
 
   /** Encodes the record of a run's start. */
-  start(run: RecordedRun): void {
-    this.out.beginRecord("post");
+  encodeStart(run: RecordedRun): void {
+    this.writer.beginRecord("post");
     this.#writeIdentity(run);
     this.#writeName(field.name, run.name);
     this.#writeName(field.runType, run.runType);
-    this.#writeValue(field.inputs, this.#filters.inputs(run.inputs));
+    this.#writeValue(field.inputs, this.#filters.filterInputs(run.inputs));
     this.#writeDetails(run);
     this.#writeOptional(field.serialized, run.serialized);
     this.#writeOptional(field.referenceExampleId, run.referenceExampleId);
@@ -58,14 +58,14 @@ export class RecordEncoder {
   }
 
   /** Encodes the record of a run's end. */
-  end(run: RecordedRun): void {
-    this.out.beginRecord("patch");
+  encodeEnd(run: RecordedRun): void {
+    this.writer.beginRecord("patch");
     this.#writeIdentity(run);
     if (run.endMicros !== undefined) {
-      this.out.doubleField(field.endMicros, run.endMicros);
+      this.writer.writeDoubleField(field.endMicros, run.endMicros);
     }
     if (run.outputs !== undefined) {
-      this.#writeValue(field.outputs, this.#filters.outputs(run.outputs));
+      this.#writeValue(field.outputs, this.#filters.filterOutputs(run.outputs));
     }
     this.#writeOptional(field.error, run.error);
     this.#writeOptional(field.events, run.events);
@@ -81,14 +81,14 @@ export class RecordEncoder {
    * @throws {@link ValidationError} the id is not a UUID, the dotted order is malformed, or it contradicts the id or
    * the trace id.
    */
-  wire({ operation, id, run, projectName }: WireRecord): void {
-    const fields = fieldsOf(run);
-    const { runId, dottedOrder } = identityOf(id, fields);
-    this.out.beginRecord(operation);
+  encodeWire({ operation, id, run, projectName }: WireRecord): void {
+    const fields = readFields(run);
+    const { runId, dottedOrder } = readIdentity(id, fields);
+    this.writer.beginRecord(operation);
     if (dottedOrder === undefined) {
-      this.out.asciiField(field.id, runId);
+      this.writer.writeAsciiField(field.id, runId);
     } else {
-      this.out.asciiField(field.dottedOrder, dottedOrder);
+      this.writer.writeAsciiField(field.dottedOrder, dottedOrder);
     }
     // A patch that names no project does not change the run's project.
     if (operation === "post" && !("session_id" in fields) && !("session_name" in fields)) {
@@ -106,21 +106,21 @@ export class RecordEncoder {
     const filters = this.#filters;
     switch (key) {
       case "inputs":
-        this.#writeValue(field.inputs, filters.inputs(value));
+        this.#writeValue(field.inputs, filters.filterInputs(value));
         break;
       case "outputs":
-        this.#writeValue(field.outputs, filters.outputs(value));
+        this.#writeValue(field.outputs, filters.filterOutputs(value));
         break;
       case "extra":
         this.#writeValue(
           hasRuntime(value) ? field.extraWithRuntime : field.extra,
-          filters.extra(value),
+          filters.filterExtra(value),
         );
         break;
       default: {
         const code = fieldCodesByKey.get(key);
         if (code === undefined) {
-          this.#writeOther(key, value);
+          this.#writeUnknownField(key, value);
         } else {
           this.#writeValue(code, value);
         }
@@ -129,28 +129,28 @@ export class RecordEncoder {
   }
 
   #writeIdentity(run: RecordedRun): void {
-    this.out.orderField(field.dottedOrder, run);
+    this.writer.writeOrderField(field.dottedOrder, run);
     this.#writeName(field.project, run.projectName);
   }
 
   #writeDetails(run: RecordedRun): void {
     this.#writeOptional(field.tags, run.tags);
-    const metadata = this.#filters.metadata(run.metadata);
+    const metadata = this.#filters.filterMetadata(run.metadata);
     // Write an empty object too: the worker creates `extra` from it and adds the runtime information.
     this.#writeValue(field.metadata, metadata ?? {});
   }
 
-  #writeOther(key: string, value: unknown): void {
-    const mark = this.out.beginField(field.other);
-    this.out.text(key);
-    this.#values.write(value);
-    this.out.endField(mark);
+  #writeUnknownField(key: string, value: unknown): void {
+    const mark = this.writer.beginField(field.other);
+    this.writer.text(key);
+    this.#valueWriter.write(value);
+    this.writer.endField(mark);
   }
 
   /** Call this after all other fields: {@link writeAttachments} reserves exactly the capacity that is left to write. */
   #writeAttachments(attachments: unknown): void {
     if (attachments !== undefined) {
-      writeAttachments(this.out, checkAttachments(attachments, this.#rules));
+      writeAttachments(this.writer, checkAttachments(attachments, this.#attachmentRules));
     }
   }
 
@@ -158,10 +158,10 @@ export class RecordEncoder {
   #writeName(code: number, text: string): void {
     let cached = this.#lastNames[code];
     if (cached?.text !== text) {
-      cached = this.#names.find(text);
+      cached = this.#nameCache.find(text);
       this.#lastNames[code] = cached;
     }
-    if (!this.out.cachedField(code, cached)) {
+    if (!this.writer.writeCachedField(code, cached)) {
       this.#writeValue(code, text);
     }
   }
@@ -173,24 +173,25 @@ export class RecordEncoder {
   }
 
   #writeValue(code: number, value: unknown): void {
-    const mark = this.out.beginField(code);
+    const mark = this.writer.beginField(code);
     if (value === undefined) {
       // The wire format requires this field, so write an empty object.
-      this.out.tag(tag.object);
-      this.out.tag(tag.end);
+      this.writer.writeTag(tag.object);
+      this.writer.writeTag(tag.end);
     } else {
-      this.#values.write(value, code);
+      this.#valueWriter.write(value, code);
     }
-    this.out.endField(mark);
+    this.writer.endField(mark);
   }
 }
 
 /** Encodes a subject with an encoder. The subject is an argument so that no closure is allocated for each record. */
-export type Encode<Subject> = (encoder: RecordEncoder, subject: Subject) => void;
+export type EncodeFunction<Subject> = (encoder: RecordEncoder, subject: Subject) => void;
 
-export const encodeStart: Encode<RecordedRun> = (encoder, run) => encoder.start(run);
-export const encodeEnd: Encode<RecordedRun> = (encoder, run) => encoder.end(run);
-export const encodeWire: Encode<WireRecord> = (encoder, record) => encoder.wire(record);
+export const encodeStart: EncodeFunction<RecordedRun> = (encoder, run) => encoder.encodeStart(run);
+export const encodeEnd: EncodeFunction<RecordedRun> = (encoder, run) => encoder.encodeEnd(run);
+export const encodeWire: EncodeFunction<WireRecord> = (encoder, record) =>
+  encoder.encodeWire(record);
 
 /** Whether a record is the start of a run. Used only when a record is lost, so it need not be fast. */
 export const isStart = (encode: unknown, subject: unknown): boolean =>
@@ -235,7 +236,7 @@ function hasRuntime(extra: unknown): boolean {
 }
 
 /** The fields of a run in wire format, without `undefined` values and functions. */
-function fieldsOf(run: unknown): Readonly<Record<string, unknown>> {
+function readFields(run: unknown): Readonly<Record<string, unknown>> {
   if (typeof run !== "object" || run === null) {
     throw new ValidationError("a run must be an object");
   }
@@ -245,7 +246,7 @@ function fieldsOf(run: unknown): Readonly<Record<string, unknown>> {
 }
 
 /** Checks that a run's id, dotted order and `trace_id` agree, and returns the id and the dotted order. */
-function identityOf(
+function readIdentity(
   id: unknown,
   fields: Readonly<Record<string, unknown>>,
 ): { readonly runId: string; readonly dottedOrder: string | undefined } {

@@ -32,7 +32,7 @@ export interface RecordedRun {
 }
 
 /** The fields that all runs below a remote run inherit from it. */
-export type Inherited = Pick<RecordedRun, "tags" | "metadata">;
+export type InheritedFields = Pick<RecordedRun, "tags" | "metadata">;
 
 /** The name under which a warning is counted in `stats().warnings`. */
 export type WarningKind =
@@ -56,7 +56,7 @@ export interface Recorder {
   recordStart(run: RecordedRun): void;
   recordEnd(run: RecordedRun): void;
   /** Counts a field that was truncated before it was recorded. */
-  truncated(): void;
+  countTruncated(): void;
   /** Counts a warning, and logs it at most once a minute. */
   warn(kind: WarningKind, message: string): void;
 }

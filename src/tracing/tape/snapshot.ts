@@ -14,12 +14,12 @@ const valueLimit = 100_000;
  * Copies plain objects, arrays, Maps, Sets, Dates and binary data, so that later changes to them are not recorded.
  * Other objects, and those with a `toJSON` method, are kept by reference and read when the run ends.
  */
-export const snapshotOf = (value: unknown): unknown => new Copier().copy(value, 0);
+export const createSnapshot = (value: unknown): unknown => new Copier().copyValue(value, 0);
 
 /** Copies an object with its own enumerable properties. Returns `undefined` if one of them can't be read. */
 function tryCopyEntries<Entries extends object>(value: Entries): Entries | undefined {
   try {
-    return new Copier().entries(value, 0) as Entries;
+    return new Copier().copyProperties(value, 0) as Entries;
   } catch {
     // A getter or a proxy threw. The caller reports and counts it.
     return undefined;
@@ -27,42 +27,45 @@ function tryCopyEntries<Entries extends object>(value: Entries): Entries | undef
 }
 
 class Copier {
-  #values = 0;
+  #copiedValues = 0;
 
-  copy(value: unknown, depth: number): unknown {
-    this.#values += 1;
+  copyValue(value: unknown, depth: number): unknown {
+    this.#copiedValues += 1;
     if (typeof value !== "object" || value === null) {
       return value;
     }
-    if (depth >= depthLimit || this.#values > valueLimit) {
+    if (depth >= depthLimit || this.#copiedValues > valueLimit) {
       return value;
     }
     if (Array.isArray(value)) {
-      return value.map((item: unknown) => this.copy(item, depth + 1));
+      return value.map((item: unknown) => this.copyValue(item, depth + 1));
     }
     if (isPlainObject(value)) {
-      return typeof value["toJSON"] === "function" ? value : this.entries(value, depth + 1);
+      return typeof value["toJSON"] === "function" ? value : this.copyProperties(value, depth + 1);
     }
-    return this.#other(value, depth);
+    return this.#copyBuiltIn(value, depth);
   }
 
-  entries(value: object, depth: number): Record<string, unknown> {
+  copyProperties(value: object, depth: number): Record<string, unknown> {
     return Object.fromEntries(
-      Object.entries(value).map(([key, item]: [string, unknown]) => [key, this.copy(item, depth)]),
+      Object.entries(value).map(([key, item]: [string, unknown]) => [
+        key,
+        this.copyValue(item, depth),
+      ]),
     );
   }
 
-  #other(value: object, depth: number): unknown {
+  #copyBuiltIn(value: object, depth: number): unknown {
     if (types.isDate(value)) {
       return new Date(Date.prototype.getTime.call(value));
     }
     if (types.isMap(value)) {
       const entries = [...Map.prototype.entries.call(value)];
-      return new Map(entries.map(([key, item]) => [key, this.copy(item, depth + 1)]));
+      return new Map(entries.map(([key, item]) => [key, this.copyValue(item, depth + 1)]));
     }
     if (types.isSet(value)) {
       const items = [...Set.prototype.values.call(value)];
-      return new Set(items.map((item) => this.copy(item, depth + 1)));
+      return new Set(items.map((item) => this.copyValue(item, depth + 1)));
     }
     if (Buffer.isBuffer(value)) {
       return Buffer.from(value);

@@ -3,7 +3,7 @@ import { tag } from "../../model/records/tape-format.ts";
 /**
  * Longest text whose encoded bytes are cached, in UTF-16 units. With its tag it is copied in two moves of eight bytes.
  */
-export const cachedUnits = 15;
+export const longestCachedText = 15;
 /** Longer keys are not cached, so that the cache stays small. In UTF-16 units. */
 const maxKeyUnits = 64;
 /**
@@ -27,9 +27,9 @@ export class CachedString {
    * The encoded bytes 0 to 7 as a little-endian 64-bit float. A cached text is ASCII, so neither this float nor the next
    * one is a NaN, whose bits could change on the way through a JavaScript number.
    */
-  readonly bytes0: number;
+  readonly firstEightBytes: number;
   /** The encoded bytes 8 to 15. */
-  readonly bytes8: number;
+  readonly lastEightBytes: number;
   /** The key that last followed this one in an object. */
   next: CachedString | undefined;
   /** The first key of the object that was last written as this key's value. */
@@ -40,19 +40,19 @@ export class CachedString {
 
   constructor(text: string) {
     this.text = internText(text);
-    const bytes = Buffer.alloc(cachedUnits + 1);
+    const bytes = Buffer.alloc(longestCachedText + 1);
     const { length } = text;
-    const isCacheable = length <= cachedUnits && Buffer.byteLength(text) === length;
+    const isCacheable = length <= longestCachedText && Buffer.byteLength(text) === length;
     this.size = isCacheable ? 1 + length : 0;
     bytes[0] = tag.shortText | length;
     bytes.write(text, 1);
-    this.bytes0 = bytes.readDoubleLE(0);
-    this.bytes8 = bytes.readDoubleLE(8);
+    this.firstEightBytes = bytes.readDoubleLE(0);
+    this.lastEightBytes = bytes.readDoubleLE(8);
   }
 
   /** Stores a short text that was written as this key's value. The same value is expected the next time. */
-  expect(value: string): void {
-    if (this.#changes < changeLimit && value.length <= cachedUnits) {
+  expectValue(value: string): void {
+    if (this.#changes < changeLimit && value.length <= longestCachedText) {
       this.#changes += 1;
       this.value = new CachedString(value);
     }
@@ -71,7 +71,7 @@ export class KeyCache {
    * Used in place of every key that is not cached: long keys, and new ones when the cache is full. It has no cached
    * bytes.
    */
-  readonly uncached = new CachedString(" ".repeat(cachedUnits + 1));
+  readonly uncached = new CachedString(" ".repeat(longestCachedText + 1));
   readonly #keys = new Map<string, CachedString>();
   readonly #parentKeysByPosition: CachedString[] = [];
 
@@ -79,8 +79,8 @@ export class KeyCache {
    * The entry that acts as the parent key of values written at a `position`, a small number. Values at the same position
    * are expected to have the same shape.
    */
-  at(position: number): CachedString {
-    return (this.#parentKeysByPosition[position] ??= new CachedString(""));
+  entryFor(shapeId: number): CachedString {
+    return (this.#parentKeysByPosition[shapeId] ??= new CachedString(""));
   }
 
   /** Looks up a key, and expects it from now on after the key `previous`, or as the first key of `parentKey`'s value. */

@@ -83,7 +83,7 @@ export const copyDeadRecords = (tape: Tape, outcomeName: "rejected" | "quarantin
   copyRecords(tape, (outcome) => outcome === outcomeCode[outcomeName]);
 
 /** The offsets of the records that a worker is writing, or was writing when it crashed. */
-export function recordsBeingWritten(tape: Tape): readonly number[] {
+export function findRecordsBeingWritten(tape: Tape): readonly number[] {
   const offsets: number[] = [];
   for (const [offset, outcome] of readHeads(tape)) {
     const isBeingWritten = tape.bytes[offset + headOffset.beingWritten] === writingCode.yes;
@@ -96,7 +96,7 @@ export function recordsBeingWritten(tape: Tape): readonly number[] {
 
 /** Clears the marks of the records that a crashed worker was writing. */
 export function clearWritingMarks(tape: Tape): void {
-  for (const offset of recordsBeingWritten(tape)) {
+  for (const offset of findRecordsBeingWritten(tape)) {
     tape.bytes[offset + headOffset.beingWritten] = writingCode.no;
   }
 }

@@ -5,13 +5,13 @@ import {
   recordHead,
 } from "../../model/records/tape-format.ts";
 import type { Operation } from "../../model/run.ts";
-import type { NextTape, Tape } from "./tape.ts";
-import { noEnd } from "./write-sizes.ts";
+import type { ProvideTape, Tape } from "./tape.ts";
+import { unlimited } from "./write-sizes.ts";
 
 /**
  * The position at which a writer appends to a tape, and the capacity that is left there. It tracks records, fields and
  * their limits. A record that does not fit is moved to the next tape in the middle of writing. Offsets that a caller
- * keeps are therefore relative to the record ({@link mark}).
+ * keeps are therefore relative to the record ({@link position}).
  *
  * The limit of a field and the end of the tape are combined in one bound (`limit`), so that a write compares only once.
  * The writer extends this class instead of holding a cursor, because it accesses these fields for every byte.
@@ -23,16 +23,16 @@ export abstract class TapeCursor {
   protected limit: number;
   #recordStart = 0;
   protected offset = 0;
-  readonly #nextTape: NextTape;
+  readonly #nextTape: ProvideTape;
   protected readonly fieldBytes: number;
   /** Where the current field must end, relative to the record. */
-  #fieldEndMark = noEnd;
-  protected fieldCut = false;
+  #fieldEnd = unlimited;
+  protected isFieldCut = false;
   /** How many fields of the current record were truncated. */
   cutFields = 0;
 
   /** `fieldBytes` is the largest content of a field, bytes; markers at its end may exceed it. */
-  constructor(tape: Tape, nextTape: NextTape, fieldBytes: number = noEnd) {
+  constructor(tape: Tape, nextTape: ProvideTape, fieldBytes: number = unlimited) {
     this.#tape = tape;
     this.bytes = tape.bytes;
     this.view = tape.view;
@@ -47,18 +47,18 @@ export abstract class TapeCursor {
   }
 
   /** Continues at the end of `tape`. */
-  use(tape: Tape): void {
+  continueOn(tape: Tape): void {
     this.#tape = tape;
     this.bytes = tape.bytes;
     this.view = tape.view;
     this.limit = tape.capacity;
     this.#recordStart = tape.used;
     this.offset = tape.used;
-    this.#fieldEndMark = noEnd;
+    this.#fieldEnd = unlimited;
   }
 
   beginRecord(operation: Operation): void {
-    this.use(this.#tape);
+    this.continueOn(this.#tape);
     this.cutFields = 0;
     this.ensureCapacity(recordHead);
     // This 32-bit write sets the operation and clears the rest of the head; 0 is the outcome `pending`.
@@ -76,7 +76,7 @@ export abstract class TapeCursor {
 
   /** Writes the record's length into its head. Returns that length in bytes. */
   closeRecord(): number {
-    const length = this.mark();
+    const length = this.position();
     this.view.setUint32(this.#recordStart + headOffset.length, length, true);
     return length;
   }
@@ -92,28 +92,32 @@ export abstract class TapeCursor {
 
   /** Discards everything written since {@link beginRecord}. */
   abandonRecord(): void {
-    this.use(this.#tape);
+    this.continueOn(this.#tape);
   }
 
   /** Begins a field. Returns the mark to pass to {@link endField}. */
   beginField(code: number, limit = this.fieldBytes): number {
     this.ensureCapacity(fieldHead);
     this.bytes[this.offset] = code;
-    const mark = this.offset - this.#recordStart;
+    const fieldStart = this.offset - this.#recordStart;
     this.offset += fieldHead;
-    this.fieldCut = false;
-    this.endFieldAt(mark + fieldHead + limit);
-    return mark;
+    this.isFieldCut = false;
+    this.setFieldEnd(fieldStart + fieldHead + limit);
+    return fieldStart;
   }
 
-  endField(mark: number): void {
-    this.view.setUint32(this.#recordStart + mark + 1, this.mark() - mark - fieldHead, true);
-    this.endFieldAt(noEnd);
-    this.cutFields += this.fieldCut ? 1 : 0;
+  endField(fieldStart: number): void {
+    this.view.setUint32(
+      this.#recordStart + fieldStart + 1,
+      this.position() - fieldStart - fieldHead,
+      true,
+    );
+    this.setFieldEnd(unlimited);
+    this.cutFields += this.isFieldCut ? 1 : 0;
   }
 
   /** The position of the next byte, relative to the record. */
-  mark(): number {
+  position(): number {
     return this.offset - this.#recordStart;
   }
 
@@ -125,8 +129,8 @@ export abstract class TapeCursor {
   }
 
   /** Discards everything written since `mark`. */
-  rewind(mark: number): void {
-    this.offset = this.#recordStart + mark;
+  rewind(position: number): void {
+    this.offset = this.#recordStart + position;
   }
 
   /** Writes the head of a field of `length` bytes and ensures capacity for them. */
@@ -138,8 +142,8 @@ export abstract class TapeCursor {
   }
 
   /** Bytes that may still be written to the current field. */
-  protected fieldCapacity(): number {
-    return this.#recordStart + this.#fieldEndMark - this.offset;
+  protected countFieldBytesLeft(): number {
+    return this.#recordStart + this.#fieldEnd - this.offset;
   }
 
   /** Ends a field that is full. Throws FieldFull. */
@@ -153,12 +157,12 @@ export abstract class TapeCursor {
 
   /** Whether writing `bytes` would exceed the current field's limit. */
   protected isBeyondField(bytes: number): boolean {
-    return this.offset + bytes > this.#recordStart + this.#fieldEndMark;
+    return this.offset + bytes > this.#recordStart + this.#fieldEnd;
   }
 
   /** Sets where the current field must end, relative to the record. */
-  protected endFieldAt(end: number): void {
-    this.#fieldEndMark = end;
+  protected setFieldEnd(end: number): void {
+    this.#fieldEnd = end;
     this.limit = Math.min(this.#tape.capacity, this.#recordStart + end);
   }
 
@@ -175,9 +179,9 @@ export abstract class TapeCursor {
     const written = this.bytes.subarray(this.#recordStart, this.offset);
     const next = this.#nextTape(written.length + bytes, isExact);
     next.bytes.set(written, next.used);
-    const fieldEnd = this.#fieldEndMark;
-    this.use(next);
+    const fieldEnd = this.#fieldEnd;
+    this.continueOn(next);
     this.offset += written.length;
-    this.endFieldAt(fieldEnd);
+    this.setFieldEnd(fieldEnd);
   }
 }

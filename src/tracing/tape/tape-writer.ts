@@ -1,19 +1,19 @@
 import { writeLatin1, writeUtf16, writeUtf8 } from "../../model/buffer-text.ts";
 import { fieldHead, tag } from "../../model/records/tape-format.ts";
-import { cutText, looksWide } from "./cut-text.ts";
+import { cutText, isProbablyWide } from "./cut-text.ts";
 import { FieldFull } from "./capacity-exceeded.ts";
 import type { CachedString } from "./string-cache.ts";
 import { TapeCursor } from "./tape-cursor.ts";
-import { orderLength, writeOrder } from "./order-bytes.ts";
+import { measureOrder, writeOrder } from "./order-bytes.ts";
 import type { TracePosition } from "./order-bytes.ts";
 import {
   cachedBytes,
-  loopLimit,
-  markerBytes,
-  noEnd,
-  shortUnits,
-  textHead,
-  utf8Growth,
+  loopUnits,
+  maxMarkerBytes,
+  unlimited,
+  shortTextUnits,
+  textHeadBytes,
+  utf8BytesPerUnit,
 } from "./write-sizes.ts";
 
 /**
@@ -22,21 +22,21 @@ import {
  */
 export class TapeWriter extends TapeCursor {
   /** Writes a complete field: an ASCII text without a tag. */
-  asciiField(code: number, text: string): void {
-    this.beginSizedField(code, text.length);
-    this.offset += writeLatin1(this.bytes, text, this.offset);
+  writeAsciiField(code: number, writeText: string): void {
+    this.beginSizedField(code, writeText.length);
+    this.offset += writeLatin1(this.bytes, writeText, this.offset);
   }
 
   /** Writes a complete field: a run's dotted order without a tag. */
-  orderField(code: number, position: TracePosition): void {
-    const length = orderLength(position);
+  writeOrderField(code: number, position: TracePosition): void {
+    const length = measureOrder(position);
     this.beginSizedField(code, length);
     writeOrder(this.tape, this.offset, position);
     this.offset += length;
   }
 
   /** Writes a complete field: a 64-bit float without a tag. */
-  doubleField(code: number, value: number): void {
+  writeDoubleField(code: number, value: number): void {
     this.beginSizedField(code, 8);
     this.view.setFloat64(this.offset, value, true);
     this.offset += 8;
@@ -46,15 +46,15 @@ export class TapeWriter extends TapeCursor {
    * Writes a complete field with a cached text. Returns false, without writing, if it can't; see {@link
    * TapeWriter.cached}.
    */
-  cachedField(code: number, text: CachedString): boolean {
+  writeCachedField(code: number, text: CachedString): boolean {
     if (text.size === 0 || this.offset + fieldHead + cachedBytes > this.limit) {
       return false;
     }
     this.beginSizedField(code, text.size);
-    return this.cached(text);
+    return this.writeCached(text);
   }
 
-  tag(value: number): void {
+  writeTag(value: number): void {
     if (this.offset >= this.limit) {
       this.handleLimit(1);
     }
@@ -62,7 +62,7 @@ export class TapeWriter extends TapeCursor {
   }
 
   /** Closes an array or an object. It may exceed the field's limit. */
-  end(): void {
+  writeEnd(): void {
     if (this.offset >= this.tape.capacity) {
       this.moveRecord(1);
     }
@@ -70,8 +70,8 @@ export class TapeWriter extends TapeCursor {
   }
 
   /** Writes an object's key. A key that does not fit into the field is never cut: the field ends before it. */
-  key(text: string): void {
-    const maxBytes = textHead + utf8Growth * (text.length + loopLimit);
+  writeKey(text: string): void {
+    const maxBytes = textHeadBytes + utf8BytesPerUnit * (text.length + loopUnits);
     if (this.offset + maxBytes > this.limit && this.isBeyondField(maxBytes)) {
       this.endFullField(true);
     }
@@ -79,7 +79,7 @@ export class TapeWriter extends TapeCursor {
   }
 
   /** Copies a text from the cache. Returns false, without writing, if its bytes are not cached or may not fit. */
-  cached(text: CachedString): boolean {
+  writeCached(text: CachedString): boolean {
     const { size } = text;
     const offset = this.offset;
     if (size === 0 || offset + cachedBytes > this.limit) {
@@ -88,15 +88,15 @@ export class TapeWriter extends TapeCursor {
     const view = this.view;
     // These writes may write bytes after the text's end. Later writes overwrite them, or they stay in the unused part
     // of the tape.
-    view.setFloat64(offset, text.bytes0, true);
+    view.setFloat64(offset, text.firstEightBytes, true);
     if (size > 8) {
-      view.setFloat64(offset + 8, text.bytes8, true);
+      view.setFloat64(offset + 8, text.lastEightBytes, true);
     }
     this.offset = offset + size;
     return true;
   }
 
-  number(value: number): void {
+  writeNumber(value: number): void {
     this.ensureCapacity(9);
     if ((value | 0) === value) {
       this.bytes[this.offset] = tag.int;
@@ -115,8 +115,8 @@ export class TapeWriter extends TapeCursor {
    */
   text(text: string): void {
     const length = text.length;
-    if (length <= loopLimit) {
-      this.ensureCapacity(textHead + utf8Growth * loopLimit);
+    if (length <= loopUnits) {
+      this.ensureCapacity(textHeadBytes + utf8BytesPerUnit * loopUnits);
       const bytes = this.bytes;
       const offset = this.offset + 1;
       let i = 0;
@@ -132,22 +132,22 @@ export class TapeWriter extends TapeCursor {
         this.offset = offset + length;
         return;
       }
-    } else if (looksWide(text)) {
-      this.#wideText(text);
+    } else if (isProbablyWide(text)) {
+      this.#writeWideText(text);
       return;
-    } else if (this.offset + textHead + utf8Growth * length > this.limit) {
+    } else if (this.offset + textHeadBytes + utf8BytesPerUnit * length > this.limit) {
       // A UTF-16 unit takes at least one byte. So a text with more units than the field has bytes need not be measured.
-      const size = textHead + (this.isBeyondField(length) ? length : Buffer.byteLength(text));
+      const size = textHeadBytes + (this.isBeyondField(length) ? length : Buffer.byteLength(text));
       if (this.isBeyondField(size)) {
-        this.#cutText(text);
+        this.#writeCutText(text);
         return;
       }
       this.ensureCapacity(size);
     }
-    const head = length <= shortUnits ? 1 : textHead;
+    const head = length <= shortTextUnits ? 1 : textHeadBytes;
     const written = writeUtf8(this.bytes, text, this.offset + head);
     if (written !== length && !text.isWellFormed()) {
-      this.#wideText(text);
+      this.#writeWideText(text);
     } else {
       this.bytes[this.offset] = head === 1 ? tag.shortText | written : tag.text;
       if (head > 1) {
@@ -158,13 +158,13 @@ export class TapeWriter extends TapeCursor {
   }
 
   /** Writes binary data with the name of its type. Data that does not fit into the field is replaced by a marker. */
-  binary(typeName: string, data: Uint8Array): void {
-    if (this.isBeyondField(markerBytes + Math.ceil(data.length / 3) * 4)) {
-      this.fieldCut = true;
+  writeBinary(typeName: string, data: Uint8Array): void {
+    if (this.isBeyondField(maxMarkerBytes + Math.ceil(data.length / 3) * 4)) {
+      this.isFieldCut = true;
       this.text(`[too large: ${typeName} of ${data.length} bytes]`);
       return;
     }
-    this.tag(tag.bytes);
+    this.writeTag(tag.bytes);
     this.text(typeName);
     this.ensureCapacity(4 + data.length);
     this.view.setUint32(this.offset, data.length, true);
@@ -172,27 +172,27 @@ export class TapeWriter extends TapeCursor {
     this.offset += 4 + data.length;
   }
 
-  #wideText(text: string): void {
-    const size = textHead + 2 * text.length;
+  #writeWideText(text: string): void {
+    const size = textHeadBytes + 2 * text.length;
     if (this.isBeyondField(size)) {
-      this.#cutText(text);
+      this.#writeCutText(text);
       return;
     }
     this.ensureCapacity(size);
     this.bytes[this.offset] = tag.wideText;
     this.view.setUint32(this.offset + 1, 2 * text.length, true);
-    this.offset += textHead + writeUtf16(this.bytes, text, this.offset + textHead);
+    this.offset += textHeadBytes + writeUtf16(this.bytes, text, this.offset + textHeadBytes);
   }
 
   /**
    * Writes the part of a text that fits, and a marker with the number of missing characters. Leaves capacity for a few
    * small values.
    */
-  #cutText(text: string): void {
-    this.ensureCapacity(textHead + markerBytes);
-    const fieldBytesLeft = this.fieldCapacity() - textHead - markerBytes;
+  #writeCutText(text: string): void {
+    this.ensureCapacity(textHeadBytes + maxMarkerBytes);
+    const fieldBytesLeft = this.countFieldBytesLeft() - textHeadBytes - maxMarkerBytes;
     const reservedBytes = Math.min(65_536, Math.floor(this.fieldBytes / 8));
-    this.fieldCut = true;
+    this.isFieldCut = true;
     this.text(cutText(text, Math.max(0, fieldBytesLeft - reservedBytes)));
   }
 
@@ -200,8 +200,8 @@ export class TapeWriter extends TapeCursor {
    * Ends a full field. It lifts the field's limit, so that the caller can write markers and close arrays and objects.
    */
   protected endFullField(atKey: boolean): never {
-    this.fieldCut = true;
-    this.endFieldAt(noEnd);
+    this.isFieldCut = true;
+    this.setFieldEnd(unlimited);
     if (!atKey) {
       this.text("[truncated]");
     }

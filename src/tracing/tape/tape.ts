@@ -9,22 +9,22 @@ const maxTapeBytes = 0xffff_ffff;
  * Called when a record does not fit on its tape. Returns a tape with capacity for `atLeast` bytes, to which the record is
  * moved; throws {@link CapacityExceeded} if there is none. `isExact` states that the record will not grow beyond `atLeast`.
  */
-export type NextTape = (atLeast: number, isExact: boolean) => Tape;
+export type ProvideTape = (atLeast: number, isExact: boolean) => Tape;
 
 /** The file that holds the records of a tape on disk before they are delivered. No method throws. */
 export interface Journal {
   /** Appends one record, in the format of the tape. */
   append(record: Uint8Array): void;
   /** Appends several records at once, in the format of the tape. */
-  store(records: StoredRecords): void;
+  appendAll(records: StoredRecords): void;
   /** Whether every record passed to this journal is on disk. */
-  readonly isWhole: boolean;
+  readonly isComplete: boolean;
   /** Completes the journal, because the tape was cut and no record follows. */
   seal(): void;
   /** Removes the records from disk, because their outcome is known. */
   discard(): void;
   /** Keeps the records on disk as spooled ones. Returns false unless all `records` of them are on disk. */
-  keep(records: number): boolean;
+  keepSpooled(records: number): boolean;
 }
 
 /**
@@ -48,7 +48,7 @@ export class Tape {
   /** Present with `durability: "spool-first"`, and while the records wait for a server that does not respond. */
   journal: Journal | undefined;
   /** Number of bytes from the tape's start that were written to the journal. */
-  stored = 0;
+  journaledBytes = 0;
 
   constructor(sizeBytes: number) {
     this.memory = new SharedArrayBuffer(sizeBytes);
@@ -57,7 +57,7 @@ export class Tape {
   }
 
   /** Creates a tape from existing records. @throws RangeError the bytes are not valid records. */
-  static of(body: Uint8Array): Tape {
+  static fromRecords(body: Uint8Array): Tape {
     const tape = new Tape(body.length);
     tape.bytes.set(body);
     for (let offset = 0; offset < body.length;) {
@@ -82,7 +82,7 @@ export class Tape {
     const end = this.used + length;
     this.journal ??= openJournal();
     this.journal.append(this.bytes.subarray(this.used, end));
-    this.stored = end;
+    this.journaledBytes = end;
   }
 
   /**
@@ -90,7 +90,7 @@ export class Tape {
    * the missing ones may still be stored while the tape waits.
    */
   sealJournal(): void {
-    if (this.stored === this.used) {
+    if (this.journaledBytes === this.used) {
       this.journal?.seal();
     }
   }
@@ -102,7 +102,7 @@ export class Tape {
     this.starts = 0;
     this.cutAt = 0;
     this.journal = undefined;
-    this.stored = 0;
+    this.journaledBytes = 0;
   }
 }
 
@@ -114,9 +114,9 @@ export class Tape {
 export class TapePool {
   readonly #tapeBytes: number;
   readonly #limit: number;
-  readonly #free: Tape[] = [];
+  readonly #freeTapes: Tape[] = [];
   /** The smallest number of free tapes since the last release. That many tapes were not needed. */
-  #unneeded = 0;
+  #minFreeTapes = 0;
   #releaseTimer: NodeJS.Timeout | undefined;
 
   /**
@@ -139,8 +139,8 @@ export class TapePool {
     if (atLeast > this.#tapeBytes) {
       return new Tape(atLeast);
     }
-    const tape = this.#free.pop();
-    this.#unneeded = Math.min(this.#unneeded, this.#free.length);
+    const tape = this.#freeTapes.pop();
+    this.#minFreeTapes = Math.min(this.#minFreeTapes, this.#freeTapes.length);
     return tape ?? new Tape(this.#tapeBytes);
   }
 
@@ -148,26 +148,26 @@ export class TapePool {
   recycle(tape: Tape): void {
     if (tape.capacity === this.#tapeBytes && !tape.isReplayed) {
       tape.reset();
-      this.#free.push(tape);
+      this.#freeTapes.push(tape);
     }
   }
 
   /** As {@link recycle}, and releases unneeded tapes after a while. Must not be called by a recording call. */
   release(tape: Tape): void {
     this.recycle(tape);
-    if (this.#free.length > this.#limit && this.#releaseTimer === undefined) {
+    if (this.#freeTapes.length > this.#limit && this.#releaseTimer === undefined) {
       this.#releaseLater();
     }
   }
 
   /** Schedules the release of unneeded tapes. The timer is unref'd: it must not keep the process alive. */
   #releaseLater(): void {
-    this.#unneeded = this.#free.length;
+    this.#minFreeTapes = this.#freeTapes.length;
     this.#releaseTimer = setTimeout(() => {
       this.#releaseTimer = undefined;
-      const surplus = Math.min(this.#unneeded, this.#free.length - this.#limit);
-      this.#free.splice(0, Math.max(0, surplus));
-      if (this.#free.length > this.#limit) {
+      const surplus = Math.min(this.#minFreeTapes, this.#freeTapes.length - this.#limit);
+      this.#freeTapes.splice(0, Math.max(0, surplus));
+      if (this.#freeTapes.length > this.#limit) {
         this.#releaseLater();
       }
     }, releaseDelayMs).unref();

@@ -3,16 +3,16 @@ import { tag } from "../../model/records/tape-format.ts";
 import { FieldFull, CapacityExceeded } from "./capacity-exceeded.ts";
 import {
   bytesOf,
-  errorEntries,
+  readErrorEntries,
   asRecord,
-  toRareText,
+  formatBigIntOrSymbol,
   reasonOf,
   sizeOf,
-  textOf,
+  toText,
   typeNameOf,
   tryCount,
 } from "./object-kinds.ts";
-import { cachedUnits, KeyCache } from "./string-cache.ts";
+import { longestCachedText, KeyCache } from "./string-cache.ts";
 import type { CachedString } from "./string-cache.ts";
 import type { TapeWriter } from "./tape-writer.ts";
 
@@ -27,16 +27,16 @@ const lengthLimit = 5_000_000;
  * it are still recorded.
  */
 export class ValueWriter {
-  readonly #out: TapeWriter;
+  readonly #tapeWriter: TapeWriter;
   /** The objects that contain the current value, outermost first. */
   readonly #ancestors: unknown[] = [];
   readonly #truncation: TruncationMarkers;
   readonly #keys = new KeyCache();
-  readonly #graph = new GraphBudget();
+  readonly #repetitions = new RepetitionBudget();
   #mustReset = false;
 
   constructor(out: TapeWriter) {
-    this.#out = out;
+    this.#tapeWriter = out;
     this.#truncation = new TruncationMarkers(out);
   }
 
@@ -44,19 +44,19 @@ export class ValueWriter {
    * Writes one value, and truncates it if its field is full. Throws only {@link CapacityExceeded}. Values written with the
    * same `position` are expected to have the same shape.
    */
-  write(value: unknown, position = 0): void {
+  write(value: unknown, shapeId = 0): void {
     if (this.#mustReset) {
       this.#reset();
     }
     try {
-      this.#value(value, 0, this.#keys.at(position));
-      if (this.#out.mark() > graphBytes) {
-        this.#graph.reset();
+      this.#writeValue(value, 0, this.#keys.entryFor(shapeId));
+      if (this.#tapeWriter.position() > countingStartBytes) {
+        this.#repetitions.reset();
       }
     } catch (error) {
       // Release the references to the objects that were being traversed.
       this.#ancestors.length = 0;
-      // If the stack is exhausted, this call throws too, and the next one makes up for it.
+      // On an exhausted stack the call of `#reset` throws too. Then the next `write` resets the state.
       this.#mustReset = true;
       this.#reset();
       if (!(error instanceof FieldFull)) {
@@ -67,7 +67,7 @@ export class ValueWriter {
 
   #reset(): void {
     this.#truncation.reset();
-    this.#graph.reset();
+    this.#repetitions.reset();
     this.#mustReset = false;
   }
 
@@ -75,25 +75,25 @@ export class ValueWriter {
    * Writes one value. It compares one type after another, likely ones first, because `switch (typeof value)` creates
    * the type's name each time.
    */
-  #value(value: unknown, depth: number, parentKey: CachedString): void {
+  #writeValue(value: unknown, depth: number, parentKey: CachedString): void {
     if (typeof value === "string") {
-      this.#text(value, parentKey);
+      this.#writeText(value, parentKey);
     } else if (typeof value === "object" && value !== null) {
-      this.#guarded(value, depth, parentKey);
+      this.#writeGuarded(value, depth, parentKey);
     } else if (typeof value === "number") {
       if (Number.isFinite(value)) {
-        this.#out.number(value);
+        this.#tapeWriter.writeNumber(value);
       } else {
-        this.#out.text(String(value));
+        this.#tapeWriter.text(String(value));
       }
     } else if (typeof value === "boolean") {
-      this.#out.tag(value ? tag.true : tag.false);
+      this.#tapeWriter.writeTag(value ? tag.true : tag.false);
     } else if (value === null || value === undefined) {
-      this.#out.tag(tag.null);
+      this.#tapeWriter.writeTag(tag.null);
     } else if (typeof value === "function") {
-      this.#guarded(value, depth, parentKey);
+      this.#writeGuarded(value, depth, parentKey);
     } else {
-      this.#out.text(toRareText(value));
+      this.#tapeWriter.text(formatBigIntOrSymbol(value));
     }
   }
 
@@ -101,67 +101,71 @@ export class ValueWriter {
    * Writes a text. Short texts such as roles and model names usually repeat under the same key, so the expected one is
    * tried first.
    */
-  #text(value: string, parentKey: CachedString): void {
+  #writeText(value: string, parentKey: CachedString): void {
     const expected = parentKey.value;
-    if (expected === undefined || expected.text !== value || !this.#out.cached(expected)) {
-      this.#out.text(value);
-      if (value.length <= cachedUnits) {
-        parentKey.expect(value);
+    if (
+      expected === undefined ||
+      expected.text !== value ||
+      !this.#tapeWriter.writeCached(expected)
+    ) {
+      this.#tapeWriter.text(value);
+      if (value.length <= longestCachedText) {
+        parentKey.expectValue(value);
       }
     }
   }
 
   /** Writes an object. If that throws, a marker replaces everything that was written of it. */
-  #guarded(value: object, depth: number, parentKey: CachedString): void {
-    const mark = this.#out.mark();
+  #writeGuarded(value: object, depth: number, parentKey: CachedString): void {
+    const mark = this.#tapeWriter.position();
     try {
-      this.#object(value, depth, parentKey);
+      this.#writeObject(value, depth, parentKey);
     } catch (error) {
       if (error instanceof CapacityExceeded) {
         throw error;
       }
-      this.#out.rewind(mark);
-      this.#out.text(`[unserializable: ${reasonOf(error)}]`);
+      this.#tapeWriter.rewind(mark);
+      this.#tapeWriter.text(`[unserializable: ${reasonOf(error)}]`);
     }
     this.#ancestors[depth] = undefined;
   }
 
-  #object(value: object, depth: number, parentKey: CachedString): void {
-    if (this.#out.mark() > graphBytes && this.#graph.isSpent(value)) {
-      this.#out.text(repeatedMarker);
+  #writeObject(value: object, depth: number, parentKey: CachedString): void {
+    if (this.#tapeWriter.position() > countingStartBytes && this.#repetitions.isSpent(value)) {
+      this.#tapeWriter.text(repeatedMarker);
       return;
     }
     if (depth >= depthLimit) {
-      this.#out.text(`[too deep: ${depthLimit} levels]`);
+      this.#tapeWriter.text(`[too deep: ${depthLimit} levels]`);
       return;
     }
     if (this.#isInside(value, depth)) {
-      this.#out.text("[circular]");
+      this.#tapeWriter.text("[circular]");
       return;
     }
     this.#ancestors[depth] = value;
     if (ArrayBuffer.isView(value)) {
-      this.#out.binary(typeNameOf(value), bytesOf(value));
+      this.#tapeWriter.writeBinary(typeNameOf(value), bytesOf(value));
       return;
     }
     if (Array.isArray(value) && asRecord(value)["toJSON"] === undefined) {
       // `toJSON` of arrays is read in a separate statement: V8 optimizes this property access for the few kinds of
       // arrays.
-      this.#array(value, depth, parentKey);
+      this.#writeArray(value, depth, parentKey);
       return;
     }
     const { toJSON: toJson, constructor } = asRecord(value);
     if (toJson === undefined && constructor === Object) {
       // Comparing the constructor is faster than `Object.getPrototypeOf`, which calls into the runtime.
-      this.#plain(value, depth, parentKey);
+      this.#writePlain(value, depth, parentKey);
       return;
     }
     if (typeof toJson === "function" && !types.isDate(value)) {
       const json: unknown = Reflect.apply(toJson, value, [""]);
-      this.#afterToJson(json, depth, parentKey);
+      this.#writeJsonResult(json, depth, parentKey);
       return;
     }
-    this.#withoutToJson(value, depth, parentKey);
+    this.#writeWithoutToJson(value, depth, parentKey);
   }
 
   /** Whether this object contains the current value, so that writing it would never end. */
@@ -175,38 +179,38 @@ export class ValueWriter {
   }
 
   /** Writes the result of `toJSON`. As in JSON.stringify, a `toJSON` method of the result is not called. */
-  #afterToJson(json: unknown, depth: number, parentKey: CachedString): void {
+  #writeJsonResult(json: unknown, depth: number, parentKey: CachedString): void {
     if (typeof json === "object" && json !== null && !ArrayBuffer.isView(json)) {
       if (this.#isInside(json, depth)) {
-        this.#out.text("[circular]");
+        this.#tapeWriter.text("[circular]");
       } else {
-        this.#withoutToJson(json, depth, parentKey);
+        this.#writeWithoutToJson(json, depth, parentKey);
       }
     } else {
-      this.#value(json, depth, parentKey);
+      this.#writeValue(json, depth, parentKey);
     }
   }
 
-  #withoutToJson(value: object, depth: number, parentKey: CachedString): void {
+  #writeWithoutToJson(value: object, depth: number, parentKey: CachedString): void {
     if (Array.isArray(value)) {
-      this.#array(value, depth, parentKey);
+      this.#writeArray(value, depth, parentKey);
       return;
     }
     const prototype: unknown = Object.getPrototypeOf(value);
     if (prototype === Object.prototype || prototype === null) {
-      this.#plain(value, depth, parentKey);
+      this.#writePlain(value, depth, parentKey);
     } else {
-      this.#special(value, depth, parentKey);
+      this.#writeSpecial(value, depth, parentKey);
     }
   }
 
-  #array(items: readonly unknown[], depth: number, parentKey: CachedString): void {
+  #writeArray(items: readonly unknown[], depth: number, parentKey: CachedString): void {
     const length = items.length;
     if (length > lengthLimit) {
-      this.#out.text(`[too long: ${length} elements]`);
+      this.#tapeWriter.text(`[too long: ${length} elements]`);
       return;
     }
-    this.#out.tag(tag.array);
+    this.#tapeWriter.writeTag(tag.array);
     let i = 0;
     try {
       for (; i < length; i++) {
@@ -216,18 +220,18 @@ export class ValueWriter {
         } catch (error) {
           item = `[unserializable: ${reasonOf(error)}]`;
         }
-        this.#value(item, depth + 1, parentKey);
+        this.#writeValue(item, depth + 1, parentKey);
       }
     } catch (error) {
-      this.#truncation.stop(error, length, i);
+      this.#truncation.closeAndRethrow(error, length, i);
     }
-    this.#out.end();
+    this.#tapeWriter.writeEnd();
   }
 
   /** Writes an object's own enumerable keys in their order. Keys whose value is `undefined` are left out. */
-  #plain(value: object, depth: number, parentKey: CachedString): void {
+  #writePlain(value: object, depth: number, parentKey: CachedString): void {
     const record = asRecord(value);
-    this.#out.tag(tag.object);
+    this.#tapeWriter.writeTag(tag.object);
     let doneCount = 0;
     let previous: CachedString | undefined;
     let expected = parentKey.first;
@@ -247,10 +251,10 @@ export class ValueWriter {
             if (expected === undefined || expected.text !== key) {
               expected = this.#keys.addFollowing(key, parentKey, previous);
             }
-            if (!this.#out.cached(expected)) {
-              this.#out.key(key);
+            if (!this.#tapeWriter.writeCached(expected)) {
+              this.#tapeWriter.writeKey(key);
             }
-            this.#value(item, depth + 1, expected);
+            this.#writeValue(item, depth + 1, expected);
             previous = expected;
             expected = expected.next;
           }
@@ -258,65 +262,65 @@ export class ValueWriter {
         }
       }
     } catch (error) {
-      this.#truncation.stop(error, record, doneCount);
+      this.#truncation.closeAndRethrow(error, record, doneCount);
     }
-    this.#out.end();
+    this.#tapeWriter.writeEnd();
   }
 
   /** Writes an object that is neither an array nor a plain object. */
-  #special(value: object, depth: number, parentKey: CachedString): void {
+  #writeSpecial(value: object, depth: number, parentKey: CachedString): void {
     if (sizeOf(value) > lengthLimit) {
-      this.#out.text(`[too long: ${sizeOf(value)} elements]`);
+      this.#tapeWriter.text(`[too long: ${sizeOf(value)} elements]`);
     } else if (types.isMap(value)) {
-      this.#map(value, depth);
+      this.#writeMap(value, depth);
     } else if (types.isSet(value)) {
-      this.#array([...Set.prototype.values.call(value)], depth, parentKey);
+      this.#writeArray([...Set.prototype.values.call(value)], depth, parentKey);
     } else if (types.isNativeError(value) || value instanceof Error) {
-      this.#entries(errorEntries(value), depth);
+      this.#writeEntries(readErrorEntries(value), depth);
     } else if (types.isAnyArrayBuffer(value)) {
-      this.#out.binary(typeNameOf(value), new Uint8Array(value));
+      this.#tapeWriter.writeBinary(typeNameOf(value), new Uint8Array(value));
     } else if (types.isBoxedPrimitive(value)) {
-      this.#value(value.valueOf(), depth, parentKey);
+      this.#writeValue(value.valueOf(), depth, parentKey);
     } else if (value instanceof Headers) {
-      this.#plain(Object.fromEntries(value), depth, parentKey);
+      this.#writePlain(Object.fromEntries(value), depth, parentKey);
     } else {
-      const text = textOf(value);
+      const text = toText(value);
       if (text === undefined) {
-        this.#plain(value, depth, parentKey);
+        this.#writePlain(value, depth, parentKey);
       } else {
-        this.#out.text(text);
+        this.#tapeWriter.text(text);
       }
     }
   }
 
   /** Writes a Map: as an object if all keys are strings, else as an array of pairs. */
-  #map(map: ReadonlyMap<unknown, unknown>, depth: number): void {
+  #writeMap(map: ReadonlyMap<unknown, unknown>, depth: number): void {
     const entries = [...Map.prototype.entries.call(map)];
     if (entries.some(([key]) => typeof key !== "string")) {
-      this.#array(entries, depth, this.#keys.uncached);
+      this.#writeArray(entries, depth, this.#keys.uncached);
       return;
     }
-    this.#entries(
+    this.#writeEntries(
       entries.map(([key, item]) => [String(key), item]),
       depth,
     );
   }
 
-  #entries(entries: readonly (readonly [key: string, item: unknown])[], depth: number): void {
-    this.#out.tag(tag.object);
+  #writeEntries(entries: readonly (readonly [key: string, item: unknown])[], depth: number): void {
+    this.#tapeWriter.writeTag(tag.object);
     let doneCount = 0;
     try {
       for (const [key, item] of entries) {
         if (item !== undefined) {
-          this.#out.key(key);
-          this.#value(item, depth + 1, this.#keys.uncached);
+          this.#tapeWriter.writeKey(key);
+          this.#writeValue(item, depth + 1, this.#keys.uncached);
         }
         doneCount += 1;
       }
     } catch (error) {
-      this.#truncation.stop(error, entries, doneCount);
+      this.#truncation.closeAndRethrow(error, entries, doneCount);
     }
-    this.#out.end();
+    this.#tapeWriter.writeEnd();
   }
 }
 
@@ -327,18 +331,18 @@ const repeatedMarker = "[repeated too often]";
  * Objects are counted only after a record has reached this size, bytes. Most records are smaller, so counting costs
  * them nothing.
  */
-const graphBytes = 131_072;
+const countingStartBytes = 131_072;
 
 /** Number of objects that are written before repetitions are counted. */
-const freeObjects = 16_384;
+const uncountedObjects = 16_384;
 /** Total number of repetitions allowed after that. */
-const repeatLimit = 65_536;
+const repetitionLimit = 65_536;
 
 /**
  * Bounds the traversal of a graph with shared objects: 40 objects, each referenced twice by the one before, have 2^40
  * paths. An object that occurs for the first time is never refused.
  */
-class GraphBudget {
+class RepetitionBudget {
   #objects = 0;
   #repeats = 0;
   #seen: Set<object> | undefined;
@@ -346,7 +350,7 @@ class GraphBudget {
   /** Counts an object. Returns true if it occurred before and no more repetitions are allowed. */
   isSpent(value: object): boolean {
     this.#objects += 1;
-    if (this.#objects <= freeObjects) {
+    if (this.#objects <= uncountedObjects) {
       return false;
     }
     const seen = (this.#seen ??= new Set());
@@ -355,7 +359,7 @@ class GraphBudget {
       return false;
     }
     this.#repeats += 1;
-    return this.#repeats > repeatLimit;
+    return this.#repeats > repetitionLimit;
   }
 
   /** Call this before the next value. */
@@ -370,20 +374,20 @@ class GraphBudget {
  * Maximum number of markers in one value with the number of missing elements. The innermost arrays and objects get
  * them.
  */
-const maxMarkers = 16;
+const markerLimit = 16;
 
 /** Closes arrays and objects whose field is full. */
 class TruncationMarkers {
-  readonly #out: TapeWriter;
-  #written = 0;
+  readonly #tapeWriter: TapeWriter;
+  #markerCount = 0;
 
   constructor(out: TapeWriter) {
-    this.#out = out;
+    this.#tapeWriter = out;
   }
 
   /** Call this before the next value. */
   reset(): void {
-    this.#written = 0;
+    this.#markerCount = 0;
   }
 
   /**
@@ -391,7 +395,7 @@ class TruncationMarkers {
    * ones. Always throws. Pass values, not a closure: variables captured by a closure are kept in memory instead of
    * registers, which slows down the traversal even if nothing fails.
    */
-  stop(error: unknown, container: number | object, doneCount: number): never {
+  closeAndRethrow(error: unknown, container: number | object, doneCount: number): never {
     if (!(error instanceof FieldFull)) {
       throw error;
     }
@@ -400,17 +404,17 @@ class TruncationMarkers {
       typeof container === "number"
         ? container
         : tryCount(() => Object.keys(container).length, doneCount + 1);
-    const missing = count - doneCount - (error.atKey ? 0 : 1);
-    if (missing > 0 && this.#written < maxMarkers) {
-      this.#written += 1;
+    const missing = count - doneCount - (error.isAtKey ? 0 : 1);
+    if (missing > 0 && this.#markerCount < markerLimit) {
+      this.#markerCount += 1;
       if (unit === "keys") {
-        this.#out.text("[truncated]");
+        this.#tapeWriter.text("[truncated]");
       }
-      this.#out.text(
+      this.#tapeWriter.text(
         unit === "keys" ? `${missing} more keys` : `[truncated: ${missing} more elements]`,
       );
     }
-    this.#out.end();
+    this.#tapeWriter.writeEnd();
     throw new FieldFull(false);
   }
 }

@@ -1,18 +1,18 @@
 import { longestShortText } from "../../model/records/tape-format.ts";
 
 /** Up to this length, in UTF-16 units, a loop over the characters is faster than a call into the runtime. */
-export const loopLimit = 16;
+export const loopUnits = 16;
 /** Maximum number of UTF-8 bytes for one UTF-16 unit. */
-export const utf8Growth = 3;
+export const utf8BytesPerUnit = 3;
 /** Texts of up to this many UTF-16 units always fit the format for short texts. */
-export const shortUnits = Math.floor(longestShortText / utf8Growth);
+export const shortTextUnits = Math.floor(longestShortText / utf8BytesPerUnit);
 /** Bytes of tag and length before a text that is not short. */
-export const textHead = 5;
+export const textHeadBytes = 5;
 /**
  * Capacity required to copy a cached text without a further check; the same as {@link TapeWriter.key} requires for it.
  */
-export const cachedBytes = textHead + utf8Growth * (16 + loopLimit);
+export const cachedBytes = textHeadBytes + utf8BytesPerUnit * (16 + loopUnits);
 /** The end of a field without a limit. */
-export const noEnd = Number.MAX_SAFE_INTEGER;
+export const unlimited = Number.MAX_SAFE_INTEGER;
 /** Maximum size of a marker, bytes. */
-export const markerBytes = 128;
+export const maxMarkerBytes = 128;

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { isCardNumber } from "../../model/options/card-number.ts";
 import type { RedactionPlan } from "../../model/options/redaction-search.ts";
-import type { Redacted } from "../../model/records/shipping.ts";
+import type { RedactionCounts } from "../../model/records/shipping.ts";
 import {
   field,
   fieldHead,
@@ -97,7 +97,7 @@ export class Redactor {
    *
    * @throws RangeError if the bytes are not records.
    */
-  redact(records: Uint8Array): Redacted {
+  redact(records: Uint8Array): RedactionCounts {
     const bytes = Buffer.from(records.buffer, records.byteOffset, records.length);
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

@@ -53,12 +53,12 @@ export class SpoolJournal {
   }
 
   /** Writes several records at once. */
-  store(records: StoredRecords): void {
+  appendAll(records: StoredRecords): void {
     this.#try((segment) => this.#host.store(segment, records));
   }
 
   /** Whether every write so far succeeded. */
-  get isWhole(): boolean {
+  get isComplete(): boolean {
     return !this.#isBroken;
   }
 
@@ -90,7 +90,7 @@ export class SpoolJournal {
   /**
    * Leaves the records on disk as spooled. Returns false if not all `records` of them are there.
    */
-  keep(records: number): boolean {
+  keepSpooled(records: number): boolean {
     const segment = this.#segment;
     if (this.#isBroken || segment?.records !== records) {
       return false;
