@@ -16,7 +16,7 @@ const spool = new Spool({
   quotaBytes: 1_073_741_824,
   syncMs: 500,
   onLost: () => undefined,
-  onTrouble: (kind, message) => {
+  onFault: (kind, message) => {
     throw new Error(`${kind}: ${message}`);
   },
 });
@@ -39,7 +39,7 @@ function createVariant(size: SizeName, isOnDisk: boolean): Variant {
       tape.journal?.discard();
       return Promise.resolve({ delivered: tape.records, lost: 0 });
     },
-    isOnDisk ? { openJournal: () => spool.journal() } : {},
+    isOnDisk ? { openJournal: () => spool.createJournal() } : {},
   );
   return {
     group: `start and end of a run, ${size}`,

@@ -3,7 +3,7 @@ import fastJson from "fast-json-stringify";
 import { microsToStamp, stampLength, stampToIso, uuidLength } from "../dist/model/dotted-order.js";
 import { field, longestShortText, tag } from "../dist/model/records/tape-format.js";
 import { JsonWriter } from "../dist/workers/json/json-writer.js";
-import { joinRecords, recordWith } from "../dist/workers/json/operations.js";
+import { joinRecords, findRecordWith } from "../dist/workers/json/operations.js";
 import type { RunOperation } from "../dist/workers/json/operations.js";
 import { RunJson } from "../dist/workers/json/run-json.js";
 import { TapeReader } from "../dist/workers/json/tape-reader.js";
@@ -70,8 +70,8 @@ publish({
       run: () => {
         const out = new JsonWriter(buffer);
         for (const run of runs) {
-          json.envelope(out, run);
-          out.byte(0x7d);
+          json.writeEnvelope(out, run);
+          out.writeByte(0x7d);
         }
       },
     },
@@ -86,15 +86,15 @@ function writeAll(toEnvelope: (run: RunOperation) => string): void {
 }
 
 function decode(run: RunOperation): Envelope {
-  const record = recordWith(reader, run, field.dottedOrder);
-  const start = reader.start(record, field.dottedOrder);
+  const record = findRecordWith(reader, run, field.dottedOrder);
+  const start = reader.findFieldStart(record, field.dottedOrder);
   const dottedOrder = reader.bytes.toString(
     "latin1",
     start,
-    start + reader.length(record, field.dottedOrder),
+    start + reader.findFieldLength(record, field.dottedOrder),
   );
   const ownSegment = dottedOrder.length - stampLength - uuidLength;
-  const endRecord = recordWith(reader, run, field.endMicros);
+  const endRecord = findRecordWith(reader, run, field.endMicros);
   return {
     id: run.id,
     trace_id: dottedOrder.slice(stampLength, stampLength + uuidLength),
@@ -102,7 +102,8 @@ function decode(run: RunOperation): Envelope {
     parent_run_id:
       ownSegment === 0 ? undefined : dottedOrder.slice(ownSegment - 1 - uuidLength, ownSegment - 1),
     start_time: stampToIso(dottedOrder.slice(ownSegment, ownSegment + stampLength)),
-    end_time: endRecord === -1 ? undefined : readIsoTime(reader.start(endRecord, field.endMicros)),
+    end_time:
+      endRecord === -1 ? undefined : readIsoTime(reader.findFieldStart(endRecord, field.endMicros)),
     name: readText(run, field.name),
     run_type: readText(run, field.runType),
     session_name: readText(run, field.project),
@@ -115,11 +116,11 @@ function readIsoTime(offset: number): string {
 
 /** A field with a short text; empty if the run does not have the field. */
 function readText(run: RunOperation, code: number): string {
-  const record = recordWith(reader, run, code);
+  const record = findRecordWith(reader, run, code);
   if (record === -1) {
     return "";
   }
-  const offset = reader.start(record, code);
+  const offset = reader.findFieldStart(record, code);
   const length = (reader.bytes[offset] ?? tag.shortText) & longestShortText;
   return reader.bytes.toString("utf8", offset + 1, offset + 1 + length);
 }

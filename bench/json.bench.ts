@@ -24,7 +24,7 @@ function createJsonVariants(size: SizeName): readonly Variant[] {
   const offsets = findPayloadOffsets(reader);
   const texts = offsets.map((offset) => {
     const out = new JsonWriter(buffer);
-    out.value(reader.bytes, reader.view, offset);
+    out.writeValue(reader.bytes, reader.view, offset);
     return Buffer.from(buffer.subarray(0, out.length));
   });
   const common = { group: `payload, ${size}`, times: offsets.length };
@@ -45,7 +45,7 @@ function createJsonVariants(size: SizeName): readonly Variant[] {
       run: () => {
         const out = new JsonWriter(buffer);
         for (const offset of offsets) {
-          out.value(reader.bytes, reader.view, offset);
+          out.writeValue(reader.bytes, reader.view, offset);
         }
       },
     },
@@ -56,7 +56,9 @@ function findPayloadOffsets(tape: TapeReader): readonly number[] {
   const offsets: number[] = [];
   for (let record = 0; record < tape.count; record++) {
     offsets.push(
-      ...payloadCodes.map((code) => tape.start(record, code)).filter((offset) => offset !== 0),
+      ...payloadCodes
+        .map((code) => tape.findFieldStart(record, code))
+        .filter((offset) => offset !== 0),
     );
   }
   return offsets;

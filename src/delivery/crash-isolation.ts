@@ -115,12 +115,12 @@ export class CrashIsolation {
   #recordCrash(): boolean {
     const { bytes } = this.#tape;
     const suspectOffsets = findRecordsBeingWritten(this.#tape);
-    for (const at of suspectOffsets) {
-      const crashes = (this.#crashesByRecord.get(at) ?? 0) + 1;
-      this.#crashesByRecord.set(at, crashes);
+    for (const offset of suspectOffsets) {
+      const crashes = (this.#crashesByRecord.get(offset) ?? 0) + 1;
+      this.#crashesByRecord.set(offset, crashes);
       if (crashes >= maxCrashesOfRun) {
-        bytes[at + headOffset.outcome] = outcomeCode.quarantined;
-        this.#crashesByRecord.delete(at);
+        bytes[offset + headOffset.outcome] = outcomeCode.quarantined;
+        this.#crashesByRecord.delete(offset);
       }
     }
     return suspectOffsets.length > 0;

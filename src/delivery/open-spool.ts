@@ -40,7 +40,7 @@ export function openSpool(
     quotaBytes: spoolQuotaBytes,
     syncMs: spoolSyncMs,
     onLost: (loss) => countLoss(loss, ledger),
-    onTrouble: (kind, message) => {
+    onFault: (kind, message) => {
       ledger.countWarning(kind);
       reporter.logLater(kind, `The spool: ${message}`);
     },
@@ -48,7 +48,7 @@ export function openSpool(
     ...(redactor === undefined
       ? {}
       : {
-          protect: (records, isCopy) => {
+          maskRecords: (records, isCopy) => {
             const redacted = redactor.redact(records);
             if (!isCopy) {
               countRedacted(redacted, ledger, reporter);
@@ -59,9 +59,9 @@ export function openSpool(
   return { spool: new Spool(spoolOptions), deadLetters: new DeadLetters(spoolOptions) };
 }
 
-function countLoss({ why, own, inherited }: SpoolLoss, ledger: Ledger): void {
+function countLoss({ cause, ownRecords, inheritedRecords }: SpoolLoss, ledger: Ledger): void {
   // Records of an earlier process are counted here for the first time: as accepted and as lost.
-  ledger.accepted += inherited;
-  ledger.subtractSpooled(own);
-  ledger.countLost(why === "evicted" ? "spoolFull" : "spoolLost", own + inherited);
+  ledger.accepted += inheritedRecords;
+  ledger.subtractSpooled(ownRecords);
+  ledger.countLost(cause === "evicted" ? "spoolFull" : "spoolLost", ownRecords + inheritedRecords);
 }

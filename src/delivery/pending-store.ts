@@ -41,14 +41,14 @@ export class PendingStore {
 
   /** Creates the store for a client's pending records; `undefined` if it has no spool. */
   static create(
-    spool: Pick<Spool, "journal"> | undefined,
+    spool: Pick<Spool, "createJournal"> | undefined,
     delivery: Pick<Delivery, "tapesInFlight" | "failingTapes">,
     batcher: Pick<Batcher, "waitingTapes">,
   ): PendingStore | undefined {
     return spool === undefined
       ? undefined
       : new PendingStore({
-          openJournal: () => spool.journal(),
+          openJournal: () => spool.createJournal(),
           listInFlight: () => delivery.tapesInFlight,
           listFailing: () => delivery.failingTapes,
           listWaiting: () => batcher.waitingTapes,

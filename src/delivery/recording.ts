@@ -92,7 +92,7 @@ export class Recording implements Recorder, EndListener {
           `A worker did not respond for ${options.workerStallMs} ms and was replaced`,
         );
       },
-      onInline: (reason) => {
+      onInlineMode: (reason) => {
         this.#reporter.log(
           "inline",
           () => `No worker can start, so the main thread sends records: ${reason}`,
@@ -258,7 +258,7 @@ export class Recording implements Recorder, EndListener {
       isUnreachable ? 0 : Math.min(exitTimeoutMs, drainTimeoutMs),
     );
     this.#hasWaitedAtEnd = true;
-    if (pending > 0 && !this.#workerPool.threaded) {
+    if (pending > 0 && !this.#workerPool.isThreaded) {
       // Sockets of this thread would keep the process alive longer than allowed.
       await this.#workerPool.close();
     }
@@ -277,7 +277,7 @@ export class Recording implements Recorder, EndListener {
     const { inFlight, waiting } = this.#batcher.takeAll();
     const shipments = [...inFlight, ...waiting];
     const wasWaitedFor = this.#hasWaitedAtEnd && this.#isUnreached;
-    if (this.#workerPool.threaded && this.#isSendingAllowed && !wasWaitedFor) {
+    if (this.#workerPool.isThreaded && this.#isSendingAllowed && !wasWaitedFor) {
       for (const { tape } of waiting) {
         // The worker's report is not needed: the outcomes are read from the tape itself.
         this.#workerPool.ship({ memory: tape.memory, used: tape.used }).catch(() => undefined);
@@ -375,4 +375,4 @@ const computeAttachmentBytes = ({ maxAttachmentBytes, maxQueueBytes }: ResolvedO
   Math.min(maxAttachmentBytes, Math.floor(maxQueueBytes / 2));
 
 const toJournalOption = (spool: Spool | undefined): { readonly openJournal?: () => Journal } =>
-  spool === undefined ? {} : { openJournal: () => spool.journal() };
+  spool === undefined ? {} : { openJournal: () => spool.createJournal() };

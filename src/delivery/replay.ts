@@ -75,7 +75,7 @@ export class Replay {
     const { spool, bytesPerSecond } = this.#options;
     await spool.claim();
     while (!this.#hasEnded) {
-      const tape = await spool.next();
+      const tape = await spool.readNextTape();
       if (tape === undefined) {
         this.#caughtUp.resolve();
         await this.#waitForRecords();
@@ -84,7 +84,7 @@ export class Replay {
       await this.#waitForCapacity();
       await this.#send(tape);
       if (!this.#hasEnded) {
-        spool.done();
+        spool.completeTape();
         await this.#sleep((tape.body.length / bytesPerSecond) * 1_000);
       }
     }
@@ -114,15 +114,15 @@ export class Replay {
   }
 
   /** Sends a tape until the outcome of each record is known, or the client ends. */
-  async #send({ body, records, own }: SpooledTape): Promise<void> {
+  async #send({ body, records, isOwn }: SpooledTape): Promise<void> {
     const { ledger, enqueueReplayed } = this.#options;
     let tape = this.#createTape(body);
     if (tape === undefined) {
-      ledger.subtractSpooled(own ? records : 0);
-      ledger.countLost("spoolLost", own ? records : 0);
+      ledger.subtractSpooled(isOwn ? records : 0);
+      ledger.countLost("spoolLost", isOwn ? records : 0);
       return;
     }
-    let isCountedAsSpooled = own;
+    let isCountedAsSpooled = isOwn;
     for (let round = 0; !this.#hasEnded; round++) {
       if (isCountedAsSpooled) {
         ledger.subtractSpooled(tape.records);

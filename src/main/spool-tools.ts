@@ -4,7 +4,7 @@ import { OptionError } from "../model/errors.ts";
 import { checkHeaders, resolveOptions, sendsNothing } from "../model/options/options.ts";
 import { deadLetterFolder, parseDeadLetter } from "../workers/spool/dead-letters.ts";
 import type { DeadLetterReason } from "../workers/spool/dead-letters.ts";
-import { frameKind, readSegment, saltOf } from "../workers/spool/spool-format.ts";
+import { frameKind, readSegment, parseSalt } from "../workers/spool/spool-format.ts";
 import { openFolder } from "../workers/spool/spool-folder.ts";
 import { isAbandoned, isWriterDirectory } from "../workers/spool/writer-directory.ts";
 import { quarantineFolderName, Spool } from "../workers/spool/spool.ts";
@@ -64,7 +64,7 @@ export async function inspectSpool(folder: string): Promise<readonly SpoolFile[]
           path,
           state,
           bytes: bytes.length,
-          ...readContent(bytes, saltOf(segment) ?? 0),
+          ...readContent(bytes, parseSalt(segment) ?? 0),
         });
       }
     }
@@ -87,7 +87,7 @@ function readState(folder: string, name: string): SpoolFileState | undefined {
 
 async function listSegments(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch((): string[] => []);
-  return names.filter((name) => saltOf(name) !== undefined).toSorted();
+  return names.filter((name) => parseSalt(name) !== undefined).toSorted();
 }
 
 const readIfPresent = (path: string): Promise<Buffer | undefined> =>
@@ -187,12 +187,12 @@ async function requeueDeadLetters(folder: string): Promise<void> {
     quotaBytes: Number.MAX_SAFE_INTEGER,
     syncMs: 500,
     onLost: () => undefined,
-    onTrouble: () => undefined,
+    onFault: () => undefined,
   });
   try {
     for (const name of await listSegments(dead)) {
       const bytes = await readFile(join(dead, name));
-      for (const part of readSegment(bytes, saltOf(name) ?? 0)) {
+      for (const part of readSegment(bytes, parseSalt(name) ?? 0)) {
         if (part.is === "frame" && part.kind === frameKind.refused) {
           spool.append(parseDeadLetter(part.body).records, part.records);
         }

@@ -159,12 +159,12 @@ const isRowRefusal = (error: unknown): error is Error =>
 
 function readBody(reader: TapeReader, record: number): Buffer {
   const out = new JsonWriter(Buffer.allocUnsafe(4_096));
-  out.value(reader.bytes, reader.view, reader.start(record, rowField.body));
+  out.writeValue(reader.bytes, reader.view, reader.findFieldStart(record, rowField.body));
   return out.bytes.subarray(0, out.length);
 }
 
 function createRejection(reader: TapeReader, record: number, { message }: Error): RejectedRow {
-  const offset = reader.start(record, rowField.row);
+  const offset = reader.findFieldStart(record, rowField.row);
   const row = offset === 0 ? 0 : reader.view.getFloat64(offset, true);
   return { row, reason: message };
 }

@@ -143,7 +143,7 @@ export class RowFields {
 
   attachment(name: string, mimeType: string, data: Uint8Array): void {
     const mark = this.#out.beginField(rowField.attachment);
-    this.#out.text(name);
+    this.#out.writeText(name);
     this.#values.write([mimeType, data]);
     this.#out.endField(mark);
   }

@@ -1,4 +1,4 @@
-import { literal } from "../workers/json/ascii.ts";
+import { toView } from "../workers/json/ascii.ts";
 import { JsonWriter } from "../workers/json/json-writer.ts";
 import type { TapeReader } from "../workers/json/tape-reader.ts";
 import { rowField } from "./row-format.ts";
@@ -34,7 +34,7 @@ const members = [
 ] as const;
 const encodedNames = new Map(
   members.flatMap(([name]) =>
-    ["{", ","].map((mark) => [`${mark}${name}`, literal(`${mark}"${name}":`)]),
+    ["{", ","].map((mark) => [`${mark}${name}`, toView(`${mark}"${name}":`)]),
   ),
 );
 
@@ -50,33 +50,39 @@ export function readRows(reader: TapeReader, namespace: string): readonly TapeRo
   const idPrefix = createContentPrefix(namespace);
   const idPrefixView = new DataView(idPrefix.buffer, idPrefix.byteOffset, idPrefix.byteLength);
   for (let record = 0; record < reader.count; record++) {
-    const attachments = reader.others(record).map((offset) => readAttachment(reader, offset));
+    const attachments = reader
+      .listUnknownFields(record)
+      .map((offset) => readAttachment(reader, offset));
     const memberJson: [string, Buffer][] = [];
-    out.literal(idPrefixView);
+    out.writeLiteral(idPrefixView);
     const start = out.length;
     let idEnd = start;
     for (const [name, code] of members) {
-      const offset = reader.start(record, code);
+      const offset = reader.findFieldStart(record, code);
       if (offset !== 0) {
-        out.literal(
+        out.writeLiteral(
           encodedNames.get(`${memberJson.length === 0 ? "{" : ","}${name}`) ?? idPrefixView,
         );
         const jsonStart = out.length;
-        out.value(bytes, view, offset);
+        out.writeValue(bytes, view, offset);
         memberJson.push([name, out.bytes.subarray(jsonStart, out.length)]);
         idEnd = name === "created_at" ? idEnd : out.length;
       }
     }
-    const idOffset = reader.start(record, rowField.id);
+    const idOffset = reader.findFieldStart(record, rowField.id);
     rows.push({
       record,
-      row: view.getFloat64(reader.start(record, rowField.row), true),
+      row: view.getFloat64(reader.findFieldStart(record, rowField.row), true),
       id:
         idOffset === 0
           ? createUuid5(
               appendAttachments(out.bytes.subarray(start - idPrefix.length, idEnd), attachments),
             )
-          : bytes.toString("latin1", idOffset, idOffset + reader.length(record, rowField.id)),
+          : bytes.toString(
+              "latin1",
+              idOffset,
+              idOffset + reader.findFieldLength(record, rowField.id),
+            ),
       members: memberJson,
       attachments,
     });
@@ -99,7 +105,7 @@ const appendAttachments = (content: Buffer, attachments: readonly RowAttachment[
 function readAttachment({ bytes, view }: TapeReader, start: number): RowAttachment {
   const json = (offset: number): Buffer => {
     const out = new JsonWriter(Buffer.allocUnsafe(256));
-    out.value(bytes, view, offset);
+    out.writeValue(bytes, view, offset);
     return out.bytes.subarray(0, out.length);
   };
   const name = JSON.parse(json(start).toString()) as string;

@@ -52,7 +52,7 @@ function delivering(
   let calls = 0;
   const delivery = new Delivery({
     shipper: {
-      threaded: true,
+      isThreaded: true,
       ship: (task) => {
         const step = steps[Math.min(calls, steps.length - 1)];
         calls += 1;

@@ -33,20 +33,20 @@ test("a tape that was stored before it was full is stored completely after it is
   const [cut] = waiting();
   await wait(closedMs);
   // Takes the file number that the closed file released.
-  const other = spool.journal();
+  const other = spool.createJournal();
   other.append(Buffer.from("another file"));
   await store?.writeAll();
 
   expect(cut?.journal?.keepSpooled(cut.records)).toBe(true);
-  const tape = await spool.next();
+  const tape = await spool.readNextTape();
   expect(tape?.records).toBe(1);
   let stored = 0;
-  for (let next = tape; next !== undefined; next = await spool.next()) {
+  for (let next = tape; next !== undefined; next = await spool.readNextTape()) {
     stored += countRecords(Buffer.from(next.body));
-    spool.done();
+    spool.completeTape();
   }
   expect(stored).toBe(cut?.records);
   expect(other.keepSpooled(1)).toBe(true);
-  const remaining = await spool.next();
+  const remaining = await spool.readNextTape();
   expect(Buffer.from(remaining?.body ?? []).toString()).toBe("another file");
 });

@@ -257,6 +257,6 @@ test("tapes lost through the quota or damage are counted with the reason", async
   const [name = ""] = readdirSync(join(folder, writerDirectory));
   const path = join(folder, writerDirectory, name);
   writeFileSync(path, readFileSync(path).fill(0, 1_000, 1_010));
-  await expect(spool?.next()).resolves.toBeUndefined();
+  await expect(spool?.readNextTape()).resolves.toBeUndefined();
   expect(ledger).toMatchObject({ accepted: 3, spooled: 0, lost: { spoolFull: 1, spoolLost: 2 } });
 });

@@ -97,7 +97,7 @@ export function createTestBatcher(options: Partial<BatcherOptions> = {}): TestBa
 /** The ids of a tape's runs, in the order of the tape. */
 export function idsOf(tape: Tape): readonly string[] {
   const reader = new TapeReader(tape.memory, tape.used);
-  return Array.from({ length: reader.count }, (_, record) => reader.runId(record));
+  return Array.from({ length: reader.count }, (_, record) => reader.readRunId(record));
 }
 
 /** The runs of a tape, as a batch request would hold them. */
@@ -109,11 +109,11 @@ export function runsOf(tape: Tape): readonly Record<string, unknown>[] {
 
 function parsed(json: RunJson, run: RunOperation): Record<string, unknown> {
   const out = new JsonWriter(Buffer.alloc(64));
-  json.envelope(out, run);
+  json.writeEnvelope(out, run);
   for (const name of ["inputs", "outputs", "events", "error", "extra", "serialized"] as const) {
-    if (json.has(run, name)) {
-      out.ascii(`,"${name}":`);
-      json.payload(out, run, name);
+    if (json.hasField(run, name)) {
+      out.writeAscii(`,"${name}":`);
+      json.writePayload(out, run, name);
     }
   }
   return JSON.parse(`${out.bytes.toString("utf8", 0, out.length)}}`) as Record<string, unknown>;

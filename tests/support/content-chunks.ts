@@ -4,7 +4,7 @@ import { MultipartBatch } from "../../server/src/runs/ingest/multipart-batch.ts"
 import { MultipartParser } from "../../server/src/bodies/multipart-parser.ts";
 import { microsToStamp } from "../../src/model/dotted-order.ts";
 import type { WirePatch } from "../../src/model/run.ts";
-import { contentTypes } from "../../src/workers/sinks/frame.ts";
+import { contentTypes } from "../../src/workers/sinks/request-body.ts";
 import { JsonWriter } from "../../src/workers/json/json-writer.ts";
 import type { ContentDraft } from "../../src/workers/json/content-deduplication.ts";
 import type { TapeBatch } from "../../src/workers/sinks/tape-batch.ts";
@@ -25,7 +25,7 @@ export const batchOfTrace = (traceId: string, runs: readonly WirePatch[]): TapeB
 /** The multipart body of a batch; with a draft, repeated content is sent as chunks. */
 export function bodyOf(batch: TapeBatch, draft?: ContentDraft): Buffer {
   const out = new JsonWriter(Buffer.alloc(64));
-  batch.frame(out, "multipart", draft);
+  batch.writeBody(out, "multipart", draft);
   return out.bytes.subarray(0, out.length);
 }
 

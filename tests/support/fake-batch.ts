@@ -10,7 +10,7 @@ export const fakeBatch = (count: number): Batch =>
       id: runId(index + 1),
       operation: "post",
       records: [index],
-      batchable: true,
+      isBatchable: true,
     })),
   );
 
@@ -18,12 +18,12 @@ const batchOfRuns = (runs: readonly RunOperation[]): Batch => ({
   runs,
   sizeBytes: runs.length,
   isSmall: false,
-  frame: () => [],
+  writeBody: () => [],
   withRuns: batchOfRuns,
-  reduceSize: () => [],
+  createSmallerBatches: () => [],
   separateAttachments: () => [],
-  recombine: () => batchOfRuns(runs),
-  withoutAttachments() {
+  combineBatches: () => batchOfRuns(runs),
+  replaceAttachments() {
     return this;
   },
 });

@@ -32,7 +32,7 @@ export const bytesOf = (tape: Tape): Buffer => tape.bytes.subarray(0, tape.used)
 export function jsonOf({ memory, used }: Tape): unknown {
   const reader = new TapeReader(memory, used);
   const out = new JsonWriter(Buffer.alloc(16));
-  out.value(reader.bytes, reader.view, reader.start(0, field.inputs));
+  out.writeValue(reader.bytes, reader.view, reader.findFieldStart(0, field.inputs));
   return JSON.parse(out.bytes.toString("utf8", 0, out.length));
 }
 

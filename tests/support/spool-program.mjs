@@ -9,7 +9,7 @@ const spool = new Spool({
   quotaBytes: 100_000_000,
   syncMs: 60_000,
   onLost: () => undefined,
-  onTrouble: (kind, message) => troubles.push([kind, message]),
+  onFault: (kind, message) => troubles.push([kind, message]),
 });
 
 switch (task) {
@@ -23,9 +23,13 @@ switch (task) {
     await once(process, "message");
     const bodies = [];
     await spool.claim();
-    for (let tape = await spool.next(); tape !== undefined; tape = await spool.next()) {
+    for (
+      let tape = await spool.readNextTape();
+      tape !== undefined;
+      tape = await spool.readNextTape()
+    ) {
       bodies.push(Buffer.from(tape.body).toString("latin1"));
-      spool.done();
+      spool.completeTape();
     }
     spool.close();
     process.send(bodies);

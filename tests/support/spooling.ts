@@ -32,11 +32,11 @@ export function openSpool(options: Partial<SpoolOptions> = {}): OpenedSpool {
     quotaBytes: 100_000_000,
     syncMs: 60_000,
     onLost: (loss) => {
-      if (loss.own + loss.inherited > 0) {
+      if (loss.ownRecords + loss.inheritedRecords > 0) {
         losses.push(loss);
       }
     },
-    onTrouble: (kind, message) => troubles.push(`${kind}: ${message}`),
+    onFault: (kind, message) => troubles.push(`${kind}: ${message}`),
     ...options,
   });
   return { spool, losses, troubles };
@@ -51,9 +51,13 @@ export const appendBodies = (spool: Spool, ...bodies: readonly string[]): void =
 
 export async function takeAll(spool: Spool): Promise<readonly string[]> {
   const bodies: string[] = [];
-  for (let tape = await spool.next(); tape !== undefined; tape = await spool.next()) {
+  for (
+    let tape = await spool.readNextTape();
+    tape !== undefined;
+    tape = await spool.readNextTape()
+  ) {
     bodies.push(Buffer.from(tape.body).toString("latin1"));
-    spool.done();
+    spool.completeTape();
   }
   return bodies;
 }

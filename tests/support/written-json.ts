@@ -41,9 +41,9 @@ export function writeJsonOfValues(
 function jsonOf({ memory, used }: Tape, length: number): string {
   const reader = new TapeReader(memory, used, used - length);
   const out = new JsonWriter(Buffer.alloc(16));
-  const start = reader.start(0, field.inputs);
-  const end = out.value(reader.bytes, reader.view, start);
-  if (end !== start + reader.length(0, field.inputs)) {
+  const start = reader.findFieldStart(0, field.inputs);
+  const end = out.writeValue(reader.bytes, reader.view, start);
+  if (end !== start + reader.findFieldLength(0, field.inputs)) {
     throw new RangeError(`The value ends at ${end}, but its field ends at another offset`);
   }
   const text = out.bytes.toString("utf8", 0, out.length);
@@ -51,7 +51,7 @@ function jsonOf({ memory, used }: Tape, length: number): string {
   if (wasm?.begin(moduleJson, reader, [{ records: [0] }]) !== true) {
     return text;
   }
-  wasm.value(start);
+  wasm.writeValue(start);
   wasm.end();
   if (moduleJson.bytes.toString("utf8", 0, moduleJson.length) !== text) {
     throw new RangeError("The WebAssembly module writes different JSON");

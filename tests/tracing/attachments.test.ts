@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { attachToRuns } from "../../src/workers/json/attachments.ts";
+import { addAttachments } from "../../src/workers/json/attachments.ts";
 import { joinRecords } from "../../src/workers/json/operations.ts";
 import { TapeReader } from "../../src/workers/json/tape-reader.ts";
 import { createTestBatcher, runsOf } from "../support/batching.ts";
@@ -48,10 +48,10 @@ test("attachments of a start and an end arrive joined, on tapes of any size; tho
         for (const { memory, used } of tapes) {
           const reader = new TapeReader(memory, used);
           const rules = { allowed: false, limitBytes: 0 };
-          for (const run of await attachToRuns(reader, joinRecords(reader), rules)) {
+          for (const run of await addAttachments(reader, joinRecords(reader), rules)) {
             for (const file of run.attachments ?? []) {
               const chunks: Uint8Array[] = [];
-              for await (const chunk of file.open()) {
+              for await (const chunk of file.openContent()) {
                 chunks.push(chunk);
               }
               found.set(file.name, [file.mimeType, Buffer.concat(chunks).toString("base64")]);

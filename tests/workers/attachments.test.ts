@@ -2,11 +2,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished, expect, test } from "vitest";
 import type { Attachment } from "../../src/workers/json/attachments.ts";
-import { attachToRuns } from "../../src/workers/json/attachments.ts";
+import { addAttachments } from "../../src/workers/json/attachments.ts";
 import { joinRecords } from "../../src/workers/json/operations.ts";
 import { RunJson } from "../../src/workers/json/run-json.ts";
 import { flattenResult } from "../../src/workers/sinks/sink.ts";
-import { splittingSink } from "../../src/workers/sinks/splitting-sink.ts";
+import { createSplittingSink } from "../../src/workers/sinks/splitting-sink.ts";
 import { cutBatches, TapeBatch } from "../../src/workers/sinks/tape-batch.ts";
 import { TapeReader } from "../../src/workers/json/tape-reader.ts";
 import { readMultipart } from "../interop/strict/read-multipart.ts";
@@ -20,7 +20,7 @@ async function batchWith(...records: readonly TestRecord[]): Promise<TapeBatch> 
   const { memory, used } = tapeOf(records);
   const reader = new TapeReader(memory, used);
   const rules = { allowed: true, limitBytes: 1_048_576 };
-  const runs = await attachToRuns(reader, joinRecords(reader), rules);
+  const runs = await addAttachments(reader, joinRecords(reader), rules);
   return new TapeBatch(reader, new RunJson(reader, Buffer.from("{}")), runs);
 }
 
@@ -88,7 +88,7 @@ test("413: the run is sent first, and then its attachments, each of which fits b
   const server = await startAcceptingUpTo(6_000);
   await using to = createTestSink(server.endpoint);
   const batch = await batchWith(start({ a: file(5_000), b: file(5_000), c: file(100) }));
-  const outcome = await splittingSink(to.sink).send(batch, neverAborted());
+  const outcome = await createSplittingSink(to.sink).send(batch, neverAborted());
   const [part, ...more] = flattenResult({ batch, outcome });
   expect([part?.outcome, more]).toEqual([{ kind: "delivered" }, []]);
   expect(part?.batch.runs).toHaveLength(1);
@@ -104,7 +104,7 @@ test("413 for a single attachment leaves a marker in its place; the others arriv
   const server = await startAcceptingUpTo(3_000);
   await using to = createTestSink(server.endpoint);
   const batch = await batchWith(start({ large: file(5_000), small: file(100) }));
-  const outcome = await splittingSink(to.sink).send(batch, neverAborted());
+  const outcome = await createSplittingSink(to.sink).send(batch, neverAborted());
   const [part] = flattenResult({ batch, outcome });
   expect(part?.outcome).toEqual({ kind: "delivered" });
   expect(leftOutOf(part!.batch)).toEqual(["large"]);
@@ -122,7 +122,7 @@ test("a start and an end with attachments are separated, each with its own", asy
     operation: "patch",
     run: { outputs: {}, attachments: { second: file(2_500) } },
   });
-  await splittingSink(to.sink).send(batch, neverAborted());
+  await createSplittingSink(to.sink).send(batch, neverAborted());
   const withFile = server.accepted.map((names) =>
     names.filter((name) => name.startsWith("attach")),
   );
@@ -196,7 +196,7 @@ test("runs with attachments are sent separately from those without", async () =>
   ]);
   const reader = new TapeReader(memory, used);
   const rules = { allowed: false, limitBytes: 1 };
-  const runs = await attachToRuns(reader, joinRecords(reader), rules);
+  const runs = await addAttachments(reader, joinRecords(reader), rules);
   const json = new RunJson(reader, Buffer.from("{}"));
   const limits = { runs: 100, bytes: 1_000_000, suspectRecords: [] };
   const { batches: cut } = cutBatches(reader, json, runs, limits);

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { DeadLetters, parseDeadLetter } from "../../src/workers/spool/dead-letters.ts";
-import { readSegment, saltOf } from "../../src/workers/spool/spool-format.ts";
+import { readSegment, parseSalt } from "../../src/workers/spool/spool-format.ts";
 import { testSpool, useSpoolFolders } from "../support/spooling.ts";
 
 useSpoolFolders();
@@ -17,7 +17,7 @@ function openDeadLetters(quotaBytes = 10_000_000) {
   const deadLetters = new DeadLetters({
     folder: testSpool.folder,
     quotaBytes,
-    onTrouble: (kind, message) => troubles.push(`${kind}: ${message}`),
+    onFault: (kind, message) => troubles.push(`${kind}: ${message}`),
   });
   return { deadLetters, troubles };
 }
@@ -33,7 +33,7 @@ test("refused records are kept with the server's reasons, readable only by the o
   const path = join(deadFolder(), name);
   expect(statSync(deadFolder()).mode & 0o777).toBe(0o700);
   expect(statSync(path).mode & 0o777).toBe(0o600);
-  const [part] = readSegment(readFileSync(path), saltOf(name) ?? 0);
+  const [part] = readSegment(readFileSync(path), parseSalt(name) ?? 0);
   expect(part).toMatchObject({ is: "frame", records: 2 });
   const letter = parseDeadLetter(part?.is === "frame" ? part.body : Buffer.alloc(0));
   expect(letter.note).toEqual(note);

@@ -154,7 +154,7 @@ describe("the format of a request", () => {
       "delivered",
       "rejected",
     ]);
-    expect(to.state.formatFor(batch)).toBe("single");
+    expect(to.state.chooseFormat(batch)).toBe("single");
   });
 
   test("without any endpoint the runs are rejected, and the next batch starts with multipart again", async () => {
@@ -176,7 +176,7 @@ describe("the format of a request", () => {
     await using to = createTestSink(server.endpoint);
     await to.sink.send(batchOf([{ id: runId(1), withoutDottedOrder: true }]), neverAborted());
     expect(server.requests[0]).toMatchObject({ method: "POST", path: "/runs" });
-    expect(to.state.formatFor({ isSmall: false })).toBe("multipart");
+    expect(to.state.chooseFormat({ isSmall: false })).toBe("multipart");
   });
 
   test("the path of a base address is kept", async () => {
@@ -264,8 +264,8 @@ describe("what a request carries", () => {
     await to.sink.send(batchOf(manyRuns(3)), neverAborted());
     const bytes = server.requests[0]!.body.length;
     expect(to.traffic).toMatchObject({ requests: 1, bytesSent: bytes, responses: 1 });
-    expect(to.sink.takeSent()).toEqual({ requests: 1, bytes });
-    expect(to.sink.takeSent()).toEqual({ requests: 0, bytes: 0 });
+    expect(to.sink.takeRequestCounts()).toEqual({ requests: 1, bytes });
+    expect(to.sink.takeRequestCounts()).toEqual({ requests: 0, bytes: 0 });
   });
 
   test("no more requests are in flight than the connection allows", async () => {

@@ -36,7 +36,7 @@ function poolTo(endpoint: string, threads = 1, Pool = WorkerPool, retryWorkersAf
     stallMs: 2_000,
     retryWorkersAfterMs,
     env: {},
-    onInline: (reason) => inline.push(reason),
+    onInlineMode: (reason) => inline.push(reason),
     onStuck: () => stuck.push("stuck"),
   });
   return { pool, inline, stuck };
@@ -131,7 +131,7 @@ test("close ends running tasks, and may be called twice", async () => {
 test("without threads, the main thread sends", async () => {
   await using server = await loopbackServer();
   const { pool, inline } = poolTo(server.endpoint, 0);
-  expect(pool.threaded).toBe(false);
+  expect(pool.isThreaded).toBe(false);
   expect(await pool.ship(taskOf(3))).toMatchObject({ delivered: 3 });
   expect(workers).toHaveLength(0);
   expect(inline).toEqual([]);
@@ -164,7 +164,7 @@ test.each<readonly [string, (file: string) => Promise<void>, RegExp]>([
   const reports = await Promise.all(Array.from({ length: 5 }, () => pool.ship(taskOf(1))));
   expect(reports.map(({ delivered }) => delivered)).toEqual([1, 1, 1, 1, 1]);
   expect(inline).toEqual([expect.stringMatching(why)]);
-  expect(pool.threaded).toBe(false);
+  expect(pool.isThreaded).toBe(false);
   await pool.close();
 });
 
@@ -179,10 +179,10 @@ test("workers that ran before and can't be started are tried again after a while
   expect(await pool.ship(taskOf(2))).toMatchObject({ delivered: 2 });
   expect(inline).toHaveLength(1);
   await writeFile(copy.workerFile, source);
-  await expect.poll(() => pool.threaded, { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => pool.isThreaded, { timeout: 10_000 }).toBe(true);
   expect(await pool.ship(taskOf(3))).toMatchObject({ delivered: 3 });
   expect(inline).toHaveLength(1);
-  expect(pool.threaded).toBe(true);
+  expect(pool.isThreaded).toBe(true);
   await pool.close();
 });
 

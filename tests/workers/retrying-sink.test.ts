@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { retryingSink } from "../../src/workers/sinks/retrying-sink.ts";
+import { createRetryingSink } from "../../src/workers/sinks/retrying-sink.ts";
 import type { SinkRetryPolicy } from "../../src/workers/sinks/retrying-sink.ts";
 import type { Batch, Outcome } from "../../src/workers/sinks/sink.ts";
 import { neverAborted } from "../support/connections.ts";
@@ -36,7 +36,7 @@ function policyOf(options: Partial<SinkRetryPolicy> = {}) {
 const sendTo = (
   inner: ReturnType<typeof scriptedSink>,
   policy: SinkRetryPolicy,
-): Promise<Outcome> => retryingSink(inner, policy).send(fakeBatch(1), neverAborted());
+): Promise<Outcome> => createRetryingSink(inner, policy).send(fakeBatch(1), neverAborted());
 
 test("a batch is attempted as often as the policy allows, and has the last outcome", async () => {
   const inner = scriptedSink(retry, retry, { ...retry, reason: "last" });
@@ -106,7 +106,7 @@ test("only the failed part of a batch is sent again, and each run has one outcom
   const inner = scriptedSink(mixed, delivered);
   const { policy } = policyOf();
   const batch = fakeBatch(5);
-  const outcome = await retryingSink(inner, policy).send(batch, neverAborted());
+  const outcome = await createRetryingSink(inner, policy).send(batch, neverAborted());
   expect(inner.batches.map(({ runs }) => runs.length)).toEqual([5, 3]);
   expect(outcomesByRun(batch, outcome)).toEqual([
     "delivered",
@@ -127,7 +127,7 @@ test("a final failure applies only to the runs that still failed", async () => {
   });
   const { policy } = policyOf({ attempts: 2 });
   const batch = fakeBatch(4);
-  const outcome = await retryingSink(scriptedSink(half), policy).send(batch, neverAborted());
+  const outcome = await createRetryingSink(scriptedSink(half), policy).send(batch, neverAborted());
   expect(outcomesByRun(batch, outcome)).toEqual(["delivered", "delivered", "retry", "retry"]);
 });
 
@@ -140,7 +140,7 @@ test("an abort during a wait ends at once with the last outcome", async () => {
     setImmediate(() => abort.abort());
     return { ...retry, reason: "the last one" };
   });
-  const outcome = await retryingSink(inner, patient).send(fakeBatch(1), abort.signal);
+  const outcome = await createRetryingSink(inner, patient).send(fakeBatch(1), abort.signal);
   expect(outcome).toEqual({ ...retry, reason: "the last one" });
   expect(inner.batches).toHaveLength(1);
 });
@@ -152,7 +152,7 @@ test("an abort during an attempt ends with its outcome, without another attempt"
     return retry;
   });
   const { policy, waits } = policyOf();
-  expect(await retryingSink(inner, policy).send(fakeBatch(1), abort.signal)).toEqual(retry);
+  expect(await createRetryingSink(inner, policy).send(fakeBatch(1), abort.signal)).toEqual(retry);
   expect(inner.batches).toHaveLength(1);
   expect(waits).toEqual([]);
 });
@@ -164,19 +164,21 @@ test("runs that were delivered before the abort count as delivered", async () =>
     return delivered;
   });
   const { policy } = policyOf();
-  expect(await retryingSink(inner, policy).send(fakeBatch(1), abort.signal)).toEqual(delivered);
+  expect(await createRetryingSink(inner, policy).send(fakeBatch(1), abort.signal)).toEqual(
+    delivered,
+  );
 });
 
 test("an abort before the first attempt sends nothing", async () => {
   const inner = scriptedSink(delivered);
   const { policy } = policyOf();
-  const outcome = await retryingSink(inner, policy).send(fakeBatch(1), AbortSignal.abort());
+  const outcome = await createRetryingSink(inner, policy).send(fakeBatch(1), AbortSignal.abort());
   expect(outcome).toMatchObject({ kind: "retry", isServerUnavailable: true });
   expect(inner.batches).toHaveLength(0);
 });
 
 test.each([new TypeError("bug"), new Error("bug")])("a bug passes through: %s", async (bug) => {
   const { policy } = policyOf();
-  const sink = retryingSink({ send: () => Promise.reject(bug) }, policy);
+  const sink = createRetryingSink({ send: () => Promise.reject(bug) }, policy);
   await expect(sink.send(fakeBatch(1), neverAborted())).rejects.toBe(bug);
 });

@@ -65,7 +65,7 @@ describe("compression", () => {
     expect(plain?.headers).not.toHaveProperty("content-encoding");
     expect(zipped?.headers["content-encoding"]).toBe("gzip");
     expect(gunzipSync(zipped!.body)).toEqual(plain?.body);
-    expect(to.sink.takeSent().bytes).toBe(plain!.body.length + zipped!.body.length);
+    expect(to.sink.takeRequestCounts().bytes).toBe(plain!.body.length + zipped!.body.length);
   });
 
   test("a server that no longer accepts gzip gets the same body and all later ones uncompressed", async () => {
@@ -132,7 +132,7 @@ describe("/info", () => {
     });
     abort.abort();
     await infoRequest;
-    expect(to.state.info).toMatchObject({ batchLimit: 100, multipart: true, gzip: false });
+    expect(to.state.serverInfo).toMatchObject({ batchLimit: 100, multipart: true, gzip: false });
     expect(server.runRequests[0]?.headers).not.toHaveProperty("content-encoding");
   });
 

@@ -41,7 +41,7 @@ describe("a disk that fails", () => {
         return fileSystem.writeSync(fd, bytes, 0, writtenBytes, at);
       },
     };
-    const { spool } = openSpool({ disk });
+    const { spool } = openSpool({ fileSystem: disk });
     appendBodies(spool, "one");
     expect(() => appendBodies(spool, "x".repeat(500))).toThrow(/ENOSPC/);
     expect(statSync(onlySegmentPath()).size).toBe(24 + 3);
@@ -75,7 +75,7 @@ describe("a disk that fails", () => {
     appendBodies(spool, "one", "two");
     rmSync(testSpool.folder, { recursive: true });
     appendBodies(spool, "three");
-    expect(losses).toEqual([{ why: "gone", own: 2, inherited: 0 }]);
+    expect(losses).toEqual([{ cause: "gone", ownRecords: 2, inheritedRecords: 0 }]);
     expect(await takeAll(spool)).toEqual(["three"]);
     spool.close();
   });
@@ -85,7 +85,7 @@ describe("a disk that fails", () => {
     appendBodies(spool, "one", "two");
     rmSync(testSpool.folder, { recursive: true });
     expect(await takeAll(spool)).toEqual([]);
-    expect(losses).toEqual([{ why: "gone", own: 2, inherited: 0 }]);
+    expect(losses).toEqual([{ cause: "gone", ownRecords: 2, inheritedRecords: 0 }]);
     expect(troubles).toEqual([expect.stringMatching(/^spoolUnreadable: .*ENOENT/)]);
     spool.close();
   });
@@ -94,7 +94,7 @@ describe("a disk that fails", () => {
     const fsyncSync = (): void => {
       throw new Error("EIO: i/o error");
     };
-    const { spool, troubles } = openSpool({ disk: { ...fileSystem, fsyncSync } });
+    const { spool, troubles } = openSpool({ fileSystem: { ...fileSystem, fsyncSync } });
     appendBodies(spool, "one");
     spool.close();
     expect(troubles).toEqual(["spoolUnsynced: EIO: i/o error"]);
@@ -136,7 +136,7 @@ describe("a damaged segment", () => {
     appendBodies(spool, "one", "two");
     writeFileSync(onlySegmentPath(), readFileSync(onlySegmentPath()).subarray(0, -2));
     expect(await takeAll(spool)).toEqual(["one"]);
-    expect(losses).toEqual([{ why: "gone", own: 1, inherited: 0 }]);
+    expect(losses).toEqual([{ cause: "gone", ownRecords: 1, inheritedRecords: 0 }]);
   });
 
   test("quarantined files have a quota too", async () => {

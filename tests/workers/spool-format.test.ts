@@ -4,7 +4,7 @@ import {
   createFrameHead,
   frameHeadBytes,
   readSegment,
-  saltOf,
+  parseSalt,
   formatSegmentName,
 } from "../../src/workers/spool/spool-format.ts";
 
@@ -154,9 +154,9 @@ test("random bytes contain no frame", () => {
 });
 
 test("a segment's name contains its salt; other names do not", () => {
-  expect(saltOf(formatSegmentName(7, 0xff))).toBe(0xff);
+  expect(parseSalt(formatSegmentName(7, 0xff))).toBe(0xff);
   expect(formatSegmentName(7, 0xff)).toBe("00000007-000000ff.seg");
-  expect(["x.seg", "00000007-000000ff.seg.bad", "notes.txt"].map(saltOf)).toEqual([
+  expect(["x.seg", "00000007-000000ff.seg.bad", "notes.txt"].map(parseSalt)).toEqual([
     undefined,
     undefined,
     undefined,

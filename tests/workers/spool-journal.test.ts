@@ -22,12 +22,12 @@ const write = (journal: { append: (record: Uint8Array) => void }, ...texts: read
 
 test("records are on disk when the call returns, and are one tape when they are read", async () => {
   const { spool } = openSpool();
-  const journal = spool.journal();
+  const journal = spool.createJournal();
   write(journal, "one,", "two,", "three");
   expect(segmentPaths()).toHaveLength(1);
   journal.seal();
   expect(journal.keepSpooled(3)).toBe(true);
-  await expect(spool.next()).resolves.toMatchObject({ records: 3, own: true });
+  await expect(spool.readNextTape()).resolves.toMatchObject({ records: 3, isOwn: true });
   expect(await takeAll(spool)).toEqual(["one,two,three"]);
   spool.close();
   expect(spoolEntries()).toEqual([]);
@@ -35,7 +35,7 @@ test("records are on disk when the call returns, and are one tape when they are 
 
 test("records of many megabytes are read as tapes of about one megabyte", async () => {
   const { spool } = openSpool();
-  const journal = spool.journal();
+  const journal = spool.createJournal();
   write(journal, ...Array.from({ length: 7 }, (_, i) => String(i).repeat(400_000)));
   journal.keepSpooled(7);
   expect((await takeAll(spool)).map((body) => body.length)).toEqual([
@@ -45,7 +45,7 @@ test("records of many megabytes are read as tapes of about one megabyte", async 
 
 test("delivered records are removed, files and bytes", () => {
   const { spool } = openSpool();
-  const journal = spool.journal();
+  const journal = spool.createJournal();
   write(journal, "one");
   expect(spool.bytes).toBe(24 + 3);
   journal.discard();
@@ -55,7 +55,7 @@ test("delivered records are removed, files and bytes", () => {
 
 test("an incomplete journal is not kept, and neither is one whose file was removed", () => {
   const { spool } = openSpool();
-  const journal = spool.journal();
+  const journal = spool.createJournal();
   expect(journal.keepSpooled(0)).toBe(false);
   write(journal, "one", "two");
   expect(journal.keepSpooled(1)).toBe(false);
@@ -74,8 +74,8 @@ test("after a failed write a journal is abandoned and its spool continues, with 
       return fileSystem.writevSync(fd, parts, at ?? undefined);
     },
   };
-  const { spool, troubles } = openSpool({ disk });
-  const journal = spool.journal();
+  const { spool, troubles } = openSpool({ fileSystem: disk });
+  const journal = spool.createJournal();
   write(journal, "one", "two");
   full = false;
   write(journal, "three");
@@ -88,10 +88,10 @@ test("after a failed write a journal is abandoned and its spool continues, with 
 
 test("nothing is written after a journal is sealed, because its file may be closed and its descriptor reused", async () => {
   const { spool, troubles } = openSpool({ syncMs: 0 });
-  const journal = spool.journal();
+  const journal = spool.createJournal();
   write(journal, "one");
   journal.seal();
-  const other = spool.journal();
+  const other = spool.createJournal();
   write(other, "another file");
   write(journal, "two");
   expect(journal.isComplete).toBe(false);
@@ -104,16 +104,16 @@ test("nothing is written after a journal is sealed, because its file may be clos
 test("the quota removes spooled tapes before journals of tapes in flight", async () => {
   const { spool, losses, troubles } = openSpool({ quotaBytes: 1_000 });
   appendBodies(spool, "x".repeat(500));
-  const journal = spool.journal();
+  const journal = spool.createJournal();
   write(journal, "y".repeat(400), "z".repeat(400));
-  expect(losses).toEqual([{ why: "evicted", own: 1, inherited: 0 }]);
+  expect(losses).toEqual([{ cause: "evicted", ownRecords: 1, inheritedRecords: 0 }]);
   write(journal, "w".repeat(400));
   expect(troubles).toEqual([expect.stringMatching(/^spoolUnwritable: .*quota/)]);
 });
 
 test("a journal that its process did not close is read by the next process", async () => {
   const { spool } = openSpool();
-  write(spool.journal(), "one,", "two");
+  write(spool.createJournal(), "one,", "two");
   spool.close();
   expect((await recoverSpool()).bodies).toEqual(["one,two"]);
 });

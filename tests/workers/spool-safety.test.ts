@@ -55,12 +55,12 @@ async function refusedBy(): Promise<string> {
     /Set spoolDir to a folder that belongs to this user/,
   );
   await openedSpool.spool.claim();
-  expect(await openedSpool.spool.next()).toBeUndefined();
+  expect(await openedSpool.spool.readNextTape()).toBeUndefined();
   openedSpool.spool.close();
   const letters = new DeadLetters({
     folder: testSpool.folder,
     quotaBytes: 100_000,
-    onTrouble: (kind, message) => openedSpool.troubles.push(`${kind}: ${message}`),
+    onFault: (kind, message) => openedSpool.troubles.push(`${kind}: ${message}`),
   });
   letters.write(Buffer.from("secret"), 1, { at: 0, refused: [] });
   letters.close();
@@ -167,7 +167,7 @@ describe("within the user's own folder", () => {
     const letters = new DeadLetters({
       folder: testSpool.folder,
       quotaBytes: 100_000,
-      onTrouble: (kind, message) => troubles.push(`${kind}: ${message}`),
+      onFault: (kind, message) => troubles.push(`${kind}: ${message}`),
     });
     letters.write(Buffer.from("secret"), 1, { at: 0, refused: [] });
     letters.close();

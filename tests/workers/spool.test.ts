@@ -35,7 +35,7 @@ describe("an appended tape", () => {
     writeAndClose("one", "two");
     const { spool } = openSpool();
     await spool.claim();
-    await expect(spool.next()).resolves.toMatchObject({ records: 1, own: false });
+    await expect(spool.readNextTape()).resolves.toMatchObject({ records: 1, isOwn: false });
     expect(await takeAll(spool)).toEqual(["one", "two"]);
     spool.close();
     expect(spoolEntries()).toEqual([]);
@@ -57,8 +57,8 @@ describe("an appended tape", () => {
   test("stays until it is done, and whole segments survive a close during reading", async () => {
     const { spool } = openSpool();
     appendBodies(spool, "one", "two");
-    await spool.next();
-    spool.done();
+    await spool.readNextTape();
+    spool.completeTape();
     spool.close();
     expect((await recoverSpool()).bodies).toEqual(["one", "two"]);
   });
@@ -90,7 +90,7 @@ describe("an appended tape", () => {
     );
     const fsyncSync = vi.fn<(fd: number) => void>();
     const disk = { ...fileSystem, fsync, fsyncSync } as unknown as typeof fileSystem;
-    const { spool } = openSpool({ syncMs: 500, disk });
+    const { spool } = openSpool({ syncMs: 500, fileSystem: disk });
     appendBodies(spool, "one", "two", "three");
     vi.advanceTimersByTime(499);
     expect(fsync).not.toHaveBeenCalled();
@@ -106,7 +106,7 @@ describe("an appended tape", () => {
 
   test("with an interval of 0 is on the disk when the call returns", () => {
     const fsyncSync = vi.fn<(fd: number) => void>();
-    const { spool } = openSpool({ syncMs: 0, disk: { ...fileSystem, fsyncSync } });
+    const { spool } = openSpool({ syncMs: 0, fileSystem: { ...fileSystem, fsyncSync } });
     appendBodies(spool, "one");
     expect(fsyncSync).toHaveBeenCalledTimes(1);
   });
@@ -132,9 +132,9 @@ describe("the quota", () => {
     appendBodies(spool, ...bodies);
     expect(spool.bytes).toBeLessThanOrEqual(10_000_000);
     expect(losses).toEqual([
-      { why: "evicted", own: 2, inherited: 0 },
-      { why: "evicted", own: 2, inherited: 0 },
-      { why: "evicted", own: 2, inherited: 0 },
+      { cause: "evicted", ownRecords: 2, inheritedRecords: 0 },
+      { cause: "evicted", ownRecords: 2, inheritedRecords: 0 },
+      { cause: "evicted", ownRecords: 2, inheritedRecords: 0 },
     ]);
     expect(await takeAll(spool)).toEqual(bodies.slice(6));
   });
@@ -144,17 +144,17 @@ describe("the quota", () => {
     const { spool, losses } = openSpool({ quotaBytes: 8_000_000 });
     await spool.claim();
     appendBodies(spool, "z".repeat(3_000_000));
-    expect(losses).toEqual([{ why: "evicted", own: 0, inherited: 2 }]);
+    expect(losses).toEqual([{ cause: "evicted", ownRecords: 0, inheritedRecords: 2 }]);
     expect(await takeAll(spool)).toEqual(["z".repeat(3_000_000)]);
   });
 
   test("does not remove the segment that is being sent", async () => {
     const { spool, losses } = openSpool({ quotaBytes: 1_000_000 });
     appendBodies(spool, "a".repeat(600_000));
-    await spool.next();
+    await spool.readNextTape();
     expect(() => appendBodies(spool, "b".repeat(600_000))).toThrow(/quota of 1000000/);
     expect(losses).toEqual([]);
-    spool.done();
+    spool.completeTape();
     appendBodies(spool, "b".repeat(600_000));
     expect(await takeAll(spool)).toEqual(["b".repeat(600_000)]);
   });

@@ -41,7 +41,7 @@ function bodiesOf(
   const runs = change(joinRecords(reader));
   const written = (json: RunJson): string => {
     const out = new JsonWriter(Buffer.alloc(64));
-    new TapeBatch(reader, json, runs).frame(out, format);
+    new TapeBatch(reader, json, runs).writeBody(out, format);
     return out.bytes.toString("utf8", 0, out.length);
   };
   return {
@@ -119,7 +119,8 @@ function patchOf(number: number, run: Readonly<Record<string, unknown>>): TestRe
 
 test("runs with markers among others have the same JSON as without the module", () => {
   const { plain, fromModule } = bodiesOf([...manyRuns(5, whole)], {
-    change: (runs) => runs.map((run, i) => (i % 2 === 0 ? run : { ...run, withheld: ["inputs"] })),
+    change: (runs) =>
+      runs.map((run, i) => (i % 2 === 0 ? run : { ...run, withheldFields: ["inputs"] })),
   });
   expect(fromModule).toBe(plain);
   expect(fromModule).toContain("[truncated]");
@@ -202,12 +203,12 @@ test("a number is written as JSON.stringify does", () => {
 test("after an invalid or too deeply nested value, the module continues to work", () => {
   const { memory, used } = tapeOf(manyRuns(1, { inputs: { a: 1 } }));
   const reader = new TapeReader(memory, used);
-  const at = reader.start(0, tape.field.inputs);
+  const at = reader.findFieldStart(0, tape.field.inputs);
   const json = (): string => {
     const out = new JsonWriter(Buffer.alloc(16));
     expect(wasm.begin(out, reader, [{ records: [0] }])).toBe(true);
     try {
-      wasm.value(at);
+      wasm.writeValue(at);
     } finally {
       wasm.end();
     }
@@ -222,7 +223,7 @@ test("after an invalid or too deeply nested value, the module continues to work"
   const deep = deepTape(1_000_000);
   const out = new JsonWriter(Buffer.alloc(16));
   expect(wasm.begin(out, deep, [{ records: [0] }])).toBe(true);
-  expect(() => wasm.value(deep.start(0, tape.field.inputs))).toThrow(RangeError);
+  expect(() => wasm.writeValue(deep.findFieldStart(0, tape.field.inputs))).toThrow(RangeError);
   wasm.end();
   expect(json()).toBe(before);
 });

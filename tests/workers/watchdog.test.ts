@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Heartbeats, heartbeatMemory } from "../../src/workers/host/heartbeat.ts";
+import { Heartbeats, createHeartbeatMemory } from "../../src/workers/host/heartbeat.ts";
 import { Watchdog } from "../../src/workers/host/watchdog.ts";
 
 beforeEach(() => {
@@ -11,7 +11,7 @@ afterEach(() => {
 
 /** A watchdog with two started threads, 7 and 8; `beat` simulates a turn of a thread's event loop. */
 function watching() {
-  const memory = heartbeatMemory(2);
+  const memory = createHeartbeatMemory(2);
   const numbers = new Int32Array(memory);
   numbers.set([2, 7, 1, 8, 1]);
   const ended: number[] = [];
@@ -28,7 +28,7 @@ function watching() {
   }));
   const watchdog = new Watchdog({
     heartbeats: new Heartbeats(memory),
-    threads: () => [...threads],
+    listThreads: () => [...threads],
     stallMs: 4_000,
     onStuck: () => undefined,
   });

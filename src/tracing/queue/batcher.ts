@@ -5,7 +5,7 @@ import { TapeQueue } from "./tape-queue.ts";
 import type { SettledShipment } from "./tape-queue.ts";
 import { isStart, RecordEncoder } from "../tape/record-encoder.ts";
 import type { EncodeFunction } from "../tape/record-encoder.ts";
-import { CapacityWaiters } from "./capacity.ts";
+import { CapacityWaiters } from "./capacity-waiters.ts";
 import { awaitShipments, awaitSettlement } from "./shipment.ts";
 import type { Shipment, TapeResult } from "./shipment.ts";
 import { Tape, TapePool } from "../tape/tape.ts";

@@ -61,10 +61,10 @@ export function writeAttachments(out: TapeWriter, attachments: readonly CheckedA
   out.reserve(attachments.reduce((sum, attachment) => sum + estimateSize(attachment), 0));
   for (const { name, mimeType, content, warning } of attachments) {
     const mark = out.beginField(field.attachment, unlimited);
-    out.text(name);
-    out.text(mimeType);
+    out.writeText(name);
+    out.writeText(mimeType);
     if (typeof content === "string") {
-      out.text(content);
+      out.writeText(content);
     } else {
       out.writeBinary("", content);
     }

@@ -142,7 +142,7 @@ export class RecordEncoder {
 
   #writeUnknownField(key: string, value: unknown): void {
     const mark = this.writer.beginField(field.other);
-    this.writer.text(key);
+    this.writer.writeText(key);
     this.#valueWriter.write(value);
     this.writer.endField(mark);
   }

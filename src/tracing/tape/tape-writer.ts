@@ -22,9 +22,9 @@ import {
  */
 export class TapeWriter extends TapeCursor {
   /** Writes a complete field: an ASCII text without a tag. */
-  writeAsciiField(code: number, writeText: string): void {
-    this.beginSizedField(code, writeText.length);
-    this.offset += writeLatin1(this.bytes, writeText, this.offset);
+  writeAsciiField(code: number, text: string): void {
+    this.beginSizedField(code, text.length);
+    this.offset += writeLatin1(this.bytes, text, this.offset);
   }
 
   /** Writes a complete field: a run's dotted order without a tag. */
@@ -75,7 +75,7 @@ export class TapeWriter extends TapeCursor {
     if (this.offset + maxBytes > this.limit && this.isBeyondField(maxBytes)) {
       this.endFullField(true);
     }
-    this.text(text);
+    this.writeText(text);
   }
 
   /** Copies a text from the cache. Returns false, without writing, if its bytes are not cached or may not fit. */
@@ -113,7 +113,7 @@ export class TapeWriter extends TapeCursor {
    * Writes a tagged text as UTF-8. It uses UTF-16 for long texts that are not Latin-1, because that is a plain copy, and
    * for texts that are not well-formed Unicode, because UTF-8 can't represent them.
    */
-  text(text: string): void {
+  writeText(text: string): void {
     const length = text.length;
     if (length <= loopUnits) {
       this.ensureCapacity(textHeadBytes + utf8BytesPerUnit * loopUnits);
@@ -161,11 +161,11 @@ export class TapeWriter extends TapeCursor {
   writeBinary(typeName: string, data: Uint8Array): void {
     if (this.isBeyondField(maxMarkerBytes + Math.ceil(data.length / 3) * 4)) {
       this.isFieldCut = true;
-      this.text(`[too large: ${typeName} of ${data.length} bytes]`);
+      this.writeText(`[too large: ${typeName} of ${data.length} bytes]`);
       return;
     }
     this.writeTag(tag.bytes);
-    this.text(typeName);
+    this.writeText(typeName);
     this.ensureCapacity(4 + data.length);
     this.view.setUint32(this.offset, data.length, true);
     this.bytes.set(data, this.offset + 4);
@@ -193,7 +193,7 @@ export class TapeWriter extends TapeCursor {
     const fieldBytesLeft = this.countFieldBytesLeft() - textHeadBytes - maxMarkerBytes;
     const reservedBytes = Math.min(65_536, Math.floor(this.fieldBytes / 8));
     this.isFieldCut = true;
-    this.text(cutText(text, Math.max(0, fieldBytesLeft - reservedBytes)));
+    this.writeText(cutText(text, Math.max(0, fieldBytesLeft - reservedBytes)));
   }
 
   /**
@@ -203,7 +203,7 @@ export class TapeWriter extends TapeCursor {
     this.isFieldCut = true;
     this.setFieldEnd(unlimited);
     if (!atKey) {
-      this.text("[truncated]");
+      this.writeText("[truncated]");
     }
     throw new FieldFull(atKey);
   }

@@ -84,7 +84,7 @@ export class ValueWriter {
       if (Number.isFinite(value)) {
         this.#tapeWriter.writeNumber(value);
       } else {
-        this.#tapeWriter.text(String(value));
+        this.#tapeWriter.writeText(String(value));
       }
     } else if (typeof value === "boolean") {
       this.#tapeWriter.writeTag(value ? tag.true : tag.false);
@@ -93,7 +93,7 @@ export class ValueWriter {
     } else if (typeof value === "function") {
       this.#writeGuarded(value, depth, parentKey);
     } else {
-      this.#tapeWriter.text(formatBigIntOrSymbol(value));
+      this.#tapeWriter.writeText(formatBigIntOrSymbol(value));
     }
   }
 
@@ -108,7 +108,7 @@ export class ValueWriter {
       expected.text !== value ||
       !this.#tapeWriter.writeCached(expected)
     ) {
-      this.#tapeWriter.text(value);
+      this.#tapeWriter.writeText(value);
       if (value.length <= longestCachedText) {
         parentKey.expectValue(value);
       }
@@ -125,22 +125,22 @@ export class ValueWriter {
         throw error;
       }
       this.#tapeWriter.rewind(mark);
-      this.#tapeWriter.text(`[unserializable: ${reasonOf(error)}]`);
+      this.#tapeWriter.writeText(`[unserializable: ${reasonOf(error)}]`);
     }
     this.#ancestors[depth] = undefined;
   }
 
   #writeObject(value: object, depth: number, parentKey: CachedString): void {
     if (this.#tapeWriter.position() > countingStartBytes && this.#repetitions.isSpent(value)) {
-      this.#tapeWriter.text(repeatedMarker);
+      this.#tapeWriter.writeText(repeatedMarker);
       return;
     }
     if (depth >= depthLimit) {
-      this.#tapeWriter.text(`[too deep: ${depthLimit} levels]`);
+      this.#tapeWriter.writeText(`[too deep: ${depthLimit} levels]`);
       return;
     }
     if (this.#isInside(value, depth)) {
-      this.#tapeWriter.text("[circular]");
+      this.#tapeWriter.writeText("[circular]");
       return;
     }
     this.#ancestors[depth] = value;
@@ -182,7 +182,7 @@ export class ValueWriter {
   #writeJsonResult(json: unknown, depth: number, parentKey: CachedString): void {
     if (typeof json === "object" && json !== null && !ArrayBuffer.isView(json)) {
       if (this.#isInside(json, depth)) {
-        this.#tapeWriter.text("[circular]");
+        this.#tapeWriter.writeText("[circular]");
       } else {
         this.#writeWithoutToJson(json, depth, parentKey);
       }
@@ -207,7 +207,7 @@ export class ValueWriter {
   #writeArray(items: readonly unknown[], depth: number, parentKey: CachedString): void {
     const length = items.length;
     if (length > lengthLimit) {
-      this.#tapeWriter.text(`[too long: ${length} elements]`);
+      this.#tapeWriter.writeText(`[too long: ${length} elements]`);
       return;
     }
     this.#tapeWriter.writeTag(tag.array);
@@ -270,7 +270,7 @@ export class ValueWriter {
   /** Writes an object that is neither an array nor a plain object. */
   #writeSpecial(value: object, depth: number, parentKey: CachedString): void {
     if (sizeOf(value) > lengthLimit) {
-      this.#tapeWriter.text(`[too long: ${sizeOf(value)} elements]`);
+      this.#tapeWriter.writeText(`[too long: ${sizeOf(value)} elements]`);
     } else if (types.isMap(value)) {
       this.#writeMap(value, depth);
     } else if (types.isSet(value)) {
@@ -288,7 +288,7 @@ export class ValueWriter {
       if (text === undefined) {
         this.#writePlain(value, depth, parentKey);
       } else {
-        this.#tapeWriter.text(text);
+        this.#tapeWriter.writeText(text);
       }
     }
   }
@@ -408,9 +408,9 @@ class TruncationMarkers {
     if (missing > 0 && this.#markerCount < markerLimit) {
       this.#markerCount += 1;
       if (unit === "keys") {
-        this.#tapeWriter.text("[truncated]");
+        this.#tapeWriter.writeText("[truncated]");
       }
-      this.#tapeWriter.text(
+      this.#tapeWriter.writeText(
         unit === "keys" ? `${missing} more keys` : `[truncated: ${missing} more elements]`,
       );
     }

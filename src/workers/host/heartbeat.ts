@@ -1,16 +1,16 @@
 /**
- * Layout in 32-bit integers: the number of threads that started, then one pair for each thread: its
+ * Layout of the shared memory in 32-bit integers: the number of threads that started, then one pair for each thread: its
  * id and its number of beats.
  */
-const headNumbers = 1;
+const headLength = 1;
 const numbersPerThread = 2;
 
 /**
- * Memory for the heartbeats of `threads` threads that run at the same time. The slots of ended
- * threads are reused.
+ * Creates shared memory for the heartbeats of `threads` threads that run at the same time. The slot of an ended thread
+ * is reused.
  */
-export const heartbeatMemory = (threads: number): SharedArrayBuffer =>
-  new SharedArrayBuffer((headNumbers + numbersPerThread * threads) * Int32Array.BYTES_PER_ELEMENT);
+export const createHeartbeatMemory = (threads: number): SharedArrayBuffer =>
+  new SharedArrayBuffer((headLength + numbersPerThread * threads) * Int32Array.BYTES_PER_ELEMENT);
 
 /** The settings of the heartbeat that a worker receives when it starts. */
 export interface HeartbeatOptions {
@@ -25,7 +25,7 @@ export interface HeartbeatOptions {
  */
 export function startHeartbeat({ memory, intervalMs }: HeartbeatOptions, threadId: number): void {
   const numbers = new Int32Array(memory);
-  for (let offset = headNumbers; offset < numbers.length; offset += numbersPerThread) {
+  for (let offset = headLength; offset < numbers.length; offset += numbersPerThread) {
     if (Atomics.compareExchange(numbers, offset, 0, threadId) === 0) {
       Atomics.store(numbers, offset + 1, 1);
       setInterval(() => Atomics.add(numbers, offset + 1, 1), intervalMs).unref();
@@ -35,7 +35,7 @@ export function startHeartbeat({ memory, intervalMs }: HeartbeatOptions, threadI
   Atomics.add(numbers, 0, 1);
 }
 
-/** The main thread's view of the heartbeats. */
+/** Reads, in the main thread, the heartbeats that the workers write. */
 export class Heartbeats {
   readonly #numbers: Int32Array;
 
@@ -48,17 +48,15 @@ export class Heartbeats {
     return Atomics.load(this.#numbers, 0);
   }
 
-  /**
-   * A number that grows while the thread's event loop runs; 0 if the thread has not started yet.
-   */
-  beats(threadId: number): number {
-    const offset = this.#find(threadId);
+  /** Returns a number that grows while the thread's event loop runs; 0 if the thread has not started yet. */
+  readBeats(threadId: number): number {
+    const offset = this.#findSlot(threadId);
     return offset === -1 ? 0 : Atomics.load(this.#numbers, offset + 1);
   }
 
   /** Frees the slots of all threads except `threadIds`. */
   releaseOthers(threadIds: ReadonlySet<number>): void {
-    for (let offset = headNumbers; offset < this.#numbers.length; offset += numbersPerThread) {
+    for (let offset = headLength; offset < this.#numbers.length; offset += numbersPerThread) {
       const id = Atomics.load(this.#numbers, offset);
       if (id !== 0 && !threadIds.has(id)) {
         Atomics.compareExchange(this.#numbers, offset, id, 0);
@@ -66,8 +64,8 @@ export class Heartbeats {
     }
   }
 
-  #find(threadId: number): number {
-    for (let offset = headNumbers; offset < this.#numbers.length; offset += numbersPerThread) {
+  #findSlot(threadId: number): number {
+    for (let offset = headLength; offset < this.#numbers.length; offset += numbersPerThread) {
       if (Atomics.load(this.#numbers, offset) === threadId) {
         return offset;
       }

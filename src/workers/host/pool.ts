@@ -6,7 +6,7 @@ import type {
   ShipReport,
   ShipTask,
 } from "../../model/records/shipping.ts";
-import { Heartbeats, heartbeatMemory } from "./heartbeat.ts";
+import { Heartbeats, createHeartbeatMemory } from "./heartbeat.ts";
 import type { ShipData } from "./ship.task.ts";
 import { toCheckIntervalMs, Watchdog } from "./watchdog.ts";
 import { findWorkerFile } from "./worker-file.ts";
@@ -25,8 +25,8 @@ export interface PoolOptions {
    * @defaultValue one minute
    */
   readonly retryWorkersAfterMs?: number;
-  /** Called when no worker can start, so that this thread sends instead. */
-  readonly onInline: (reason: string) => void;
+  /** Called when no worker can start, so that this thread sends the tapes instead. */
+  readonly onInlineMode: (reason: string) => void;
   /** Called with a tape's id as soon as an attempt to send its records failed. */
   readonly onFailure?: (tapeId: number) => void;
   /** Called when a worker was ended because its event loop was blocked. */
@@ -44,7 +44,7 @@ export interface TapeShipper {
    * Whether {@link ship} hands the tape to another thread immediately, so that this thread may
    * block until the report arrives.
    */
-  readonly threaded: boolean;
+  readonly isThreaded: boolean;
   /**
    * Rejects only when the worker crashed while it had the tape, or with a RangeError when the tape
    * can't be read.
@@ -60,7 +60,7 @@ export interface TapeShipper {
  */
 const tasksPerWorker = 1_024;
 const maxQueuedTasks = 65_536;
-/** After this many failed thread starts in a row this thread sends instead. */
+/** After this many failed starts of worker threads in a row, this thread sends the tapes itself. */
 const maxFailedStarts = 2;
 const minuteMs = 60_000;
 
@@ -68,13 +68,13 @@ const minuteMs = 60_000;
 export class WorkerPool implements TapeShipper {
   readonly #options: PoolOptions;
   #piscina: Pool | undefined;
-  #inline: Promise<TapeShipper> | undefined;
-  #closed = false;
-  #hasWorked = false;
+  #startedInlineShipper: Promise<TapeShipper> | undefined;
+  #isClosed = false;
+  #hasSentTape = false;
   /**
-   * Until this time (`performance.now()`) this thread sends. Infinity if no worker ever started.
+   * Time in `performance.now()` until which this thread sends the tapes itself. Infinity if no worker ever started.
    */
-  #inlineUntil = Number.NEGATIVE_INFINITY;
+  #inlineModeUntil = Number.NEGATIVE_INFINITY;
   readonly #heartbeatMemory: SharedArrayBuffer;
   readonly #heartbeats: Heartbeats;
   readonly #watchdog: Watchdog;
@@ -82,83 +82,83 @@ export class WorkerPool implements TapeShipper {
   #endedCount = 0;
   /** Number of threads that could not be created, or started but could not do their work. */
   #failedToCreateCount = 0;
-  /** Start failures that a later start made irrelevant. */
+  /** Number of failed starts that no longer count, because a later start succeeded. */
   #obsoleteFailures = 0;
   /**
    * Thread handles keep the process alive while a task is in flight, so they are unref'd after each
    * hand-over.
    */
-  readonly #threads = new Set<ThreadHandle>();
+  readonly #threadHandles = new Set<ThreadHandle>();
 
   constructor(options: PoolOptions) {
     this.#options = options;
     // Twice the number of threads: a new thread may start before the slot of a crashed one is free.
-    this.#heartbeatMemory = heartbeatMemory(2 * Math.max(1, options.threads));
+    this.#heartbeatMemory = createHeartbeatMemory(2 * Math.max(1, options.threads));
     this.#heartbeats = new Heartbeats(this.#heartbeatMemory);
     this.#watchdog = new Watchdog({
       heartbeats: this.#heartbeats,
-      threads: () => this.#piscina?.threads ?? [],
+      listThreads: () => this.#piscina?.threads ?? [],
       stallMs: options.stallMs,
       onStuck: options.onStuck ?? (() => undefined),
     });
   }
 
-  get threaded(): boolean {
-    return this.#options.threads > 0 && performance.now() >= this.#inlineUntil;
+  get isThreaded(): boolean {
+    return this.#options.threads > 0 && performance.now() >= this.#inlineModeUntil;
   }
 
   async ship(task: ShipTask): Promise<ShipReport> {
     this.#leaveInlineModeIfDue();
-    while (this.threaded) {
+    while (this.isThreaded) {
       const failedBefore = this.#failedStarts;
       const endedBefore = this.#endedCount;
       const stopWatching = this.#watchdog.watch();
       try {
-        const report = await this.#run(task);
+        const report = await this.#runInWorker(task);
         this.#obsoleteFailures += this.#failedStarts;
-        this.#hasWorked = true;
+        this.#hasSentTape = true;
         return report;
       } catch (error) {
-        if (!this.#hasWorked && this.#endedCount === endedBefore && isUnrelatedToTape(error)) {
+        if (!this.#hasSentTape && this.#endedCount === endedBefore && isUnrelatedToTape(error)) {
           // The thread runs but can't do its work, for example because a bundler split the task's
           // file.
           this.#failedToCreateCount += 1;
         }
-        if (this.#closed || this.#failedStarts <= failedBefore) {
-          // The thread had started. The caller finds out whether the tape crashed it.
+        if (this.#isClosed || this.#failedStarts <= failedBefore) {
+          // The thread had started before it crashed. The caller determines whether this tape made it crash.
           throw error;
         }
-        if (this.#failedStarts >= maxFailedStarts && this.threaded) {
-          const { retryWorkersAfterMs = minuteMs, onInline } = this.#options;
-          this.#inlineUntil = this.#hasWorked
+        if (this.#failedStarts >= maxFailedStarts && this.isThreaded) {
+          const { retryWorkersAfterMs = minuteMs, onInlineMode } = this.#options;
+          this.#inlineModeUntil = this.#hasSentTape
             ? performance.now() + retryWorkersAfterMs
             : Number.POSITIVE_INFINITY;
-          onInline(error instanceof Error ? error.message : String(error));
+          onInlineMode(error instanceof Error ? error.message : String(error));
         }
       } finally {
         stopWatching();
       }
     }
-    return (await this.#inlineShipper()).ship(task);
+    return (await this.#getInlineShipper()).ship(task);
   }
 
   /**
-   * Workers that started before will start again: the machine may have been busy, or short of
-   * memory.
+   * Returns to sending in workers when `retryWorkersAfterMs` has passed. They have started before, so they may start
+   * again: the machine may only have been busy, or short of memory.
    */
   #leaveInlineModeIfDue(): void {
-    if (this.threaded && this.#inlineUntil > 0) {
+    if (this.isThreaded && this.#inlineModeUntil > 0) {
       this.#obsoleteFailures += this.#failedStarts;
-      this.#inlineUntil = Number.NEGATIVE_INFINITY;
+      this.#inlineModeUntil = Number.NEGATIVE_INFINITY;
     }
   }
 
   /**
-   * Makes a worker report counts to the server. Skipped if no worker runs, to spare the main thread
-   * the work.
+   * Makes a worker report the client's counts to the server. Does nothing if no worker runs, because the main thread must
+   * not spend time on reports.
    */
   async report(report: StatsReport): Promise<void> {
-    const pool = this.#closed || !this.threaded ? undefined : this.#piscina;
+    const pool = this.#isClosed || !this.isThreaded ? undefined : this.#piscina;
     if (pool !== undefined && pool.threads.length > 0) {
       const sent = pool.run(report, { name: "report" });
       queueMicrotask(() => this.#unrefThreads());
@@ -167,8 +167,8 @@ export class WorkerPool implements TapeShipper {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    const inline = await this.#inline;
+    this.#isClosed = true;
+    const inline = await this.#startedInlineShipper;
     await Promise.all([this.#piscina?.destroy(), inline?.close()]);
   }
 
@@ -179,7 +179,7 @@ export class WorkerPool implements TapeShipper {
   get #failedStarts(): number {
     const threads = this.#piscina?.threads ?? [];
     const startedAndRunning = threads.filter(
-      ({ threadId }) => this.#heartbeats.beats(threadId) > 0,
+      ({ threadId }) => this.#heartbeats.readBeats(threadId) > 0,
     ).length;
     return (
       this.#failedToCreateCount +
@@ -189,15 +189,15 @@ export class WorkerPool implements TapeShipper {
     );
   }
 
-  async #run(task: ShipTask): Promise<ShipReport> {
-    this.#piscina ??= this.#start();
+  async #runInWorker(task: ShipTask): Promise<ShipReport> {
+    this.#piscina ??= this.#createPool();
     const report = this.#piscina.run(task);
     // Not immediately: Piscina announces new threads in a microtask.
     queueMicrotask(() => this.#unrefThreads());
     return report;
   }
 
-  #start(): Pool {
+  #createPool(): Pool {
     const { threads, shipping, env, stallMs } = this.#options;
     const heartbeat = { memory: this.#heartbeatMemory, intervalMs: toCheckIntervalMs(stallMs) };
     const pool = new Piscina<ShipTask | StatsReport, ShipReport>({
@@ -221,7 +221,7 @@ export class WorkerPool implements TapeShipper {
     pool.on("error", () => undefined);
     pool.on("message", ({ failedTape }: FailureNotice) => this.#options.onFailure?.(failedTape));
     pool.on("workerCreate", (thread: object) => {
-      this.#threads.add(findThreadHandle(thread));
+      this.#threadHandles.add(findThreadHandle(thread));
     });
     pool.on("workerDestroy", () => {
       this.#endedCount += 1;
@@ -235,9 +235,9 @@ export class WorkerPool implements TapeShipper {
    * pending forever. Destroying the pool rejects those tasks; the next tape starts a new pool.
    */
   #replaceIfEmpty(pool: Pool): void {
-    if (this.#piscina === pool && !this.#closed && pool.threads.length === 0) {
+    if (this.#piscina === pool && !this.#isClosed && pool.threads.length === 0) {
       this.#piscina = undefined;
-      this.#threads.clear();
+      this.#threadHandles.clear();
       void pool.destroy();
     }
   }
@@ -248,14 +248,14 @@ export class WorkerPool implements TapeShipper {
    * the process alive instead.
    */
   #unrefThreads(): void {
-    for (const thread of this.#threads) {
+    for (const thread of this.#threadHandles) {
       thread.unref();
     }
   }
 
-  #inlineShipper(): Promise<TapeShipper> {
-    this.#inline ??= startInline(this.#options);
-    return this.#inline;
+  #getInlineShipper(): Promise<TapeShipper> {
+    this.#startedInlineShipper ??= createInlineShipper(this.#options);
+    return this.#startedInlineShipper;
   }
 }
 
@@ -263,12 +263,12 @@ export class WorkerPool implements TapeShipper {
 const isUnrelatedToTape = (error: unknown): boolean => !(error instanceof RangeError);
 
 /** Runs the worker's code on this thread. It is imported only if needed. */
-async function startInline({ shipping, onFailure }: PoolOptions): Promise<TapeShipper> {
+async function createInlineShipper({ shipping, onFailure }: PoolOptions): Promise<TapeShipper> {
   const { Shipper } = await import("./shipper.ts");
   const shipper = new Shipper(shipping, onFailure);
   let inFlight = 0;
   return {
-    threaded: false,
+    isThreaded: false,
     async ship(task) {
       inFlight += 1;
       try {
@@ -276,7 +276,7 @@ async function startInline({ shipping, onFailure }: PoolOptions): Promise<TapeSh
       } finally {
         inFlight -= 1;
         if (inFlight === 0) {
-          shipper.abortInfo();
+          shipper.abortInfoRequest();
         }
       }
     },
@@ -302,7 +302,6 @@ function findThreadHandle(thread: object): ThreadHandle {
       }
     }
   }
-  // Another Piscina version may keep it elsewhere. A natural process end then waits until the tasks
-  // end by themselves.
+  // Another version of Piscina may store the worker elsewhere. The process then ends only after the tasks have ended.
   return { unref: () => undefined };
 }

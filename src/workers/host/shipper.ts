@@ -11,17 +11,17 @@ import type {
   ShipTask,
   RefusedRun,
 } from "../../model/records/shipping.ts";
-import { attachToRuns } from "../json/attachments.ts";
+import { addAttachments } from "../json/attachments.ts";
 import { HttpSink } from "../sinks/http-sink.ts";
 import { ContentDeduplication } from "../json/content-deduplication.ts";
 import { joinRecords, countTruncated } from "../json/operations.ts";
 import { Redactor } from "../redaction/redactor.ts";
-import { retryingSink } from "../sinks/retrying-sink.ts";
+import { createRetryingSink } from "../sinks/retrying-sink.ts";
 import { RunJson, stringifyRuntime } from "../json/run-json.ts";
 import { ServerState } from "../sinks/server-state.ts";
 import { flattenResult } from "../sinks/sink.ts";
 import type { BatchResult, RetryOutcome, Sink } from "../sinks/sink.ts";
-import { splittingSink } from "../sinks/splitting-sink.ts";
+import { createSplittingSink } from "../sinks/splitting-sink.ts";
 import { cutBatches } from "../sinks/tape-batch.ts";
 import type { TapeBatch } from "../sinks/tape-batch.ts";
 import { TapeReader } from "../json/tape-reader.ts";
@@ -43,15 +43,15 @@ const infoWaitMs = 500;
  */
 export class Shipper {
   readonly #options: ShippingOptions;
-  readonly #runtime: Buffer;
+  readonly #runtimeJson: Buffer;
   readonly #wasm: WasmJson | undefined;
-  readonly #http: HttpSink;
+  readonly #httpSink: HttpSink;
   readonly #traffic: SharedTraffic;
   readonly #onFailure: (tapeId: number) => void;
-  readonly #state: ServerState;
+  readonly #serverState: ServerState;
   readonly #redactor: Redactor | undefined;
-  readonly #stop = new AbortController();
-  readonly #close: () => Promise<void>;
+  readonly #closing = new AbortController();
+  readonly #closeDispatcher: () => Promise<void>;
   #retries = 0;
   #pendingInfo: Promise<void> | undefined;
   #infoRequestedAt = Number.NEGATIVE_INFINITY;
@@ -67,22 +67,22 @@ export class Shipper {
     );
     this.#options = options;
     this.#redactor = redaction === undefined ? undefined : new Redactor(redaction);
-    this.#runtime = Buffer.from(stringifyRuntime(options.runtime));
-    this.#wasm = WasmJson.create(this.#runtime);
-    this.#state = new ServerState(connection);
+    this.#runtimeJson = Buffer.from(stringifyRuntime(options.runtime));
+    this.#wasm = WasmJson.create(this.#runtimeJson);
+    this.#serverState = new ServerState(connection);
     const content =
       options.contentDeduplication === "once" ? new ContentDeduplication() : undefined;
-    this.#http = new HttpSink({
+    this.#httpSink = new HttpSink({
       connection,
       dispatcher,
-      state: this.#state,
+      state: this.#serverState,
       traffic: this.#traffic,
       content,
     });
-    this.#close = () => dispatcher.destroy();
+    this.#closeDispatcher = () => dispatcher.destroy();
     // Every request in flight adds a listener to this signal, so Node's warning about many
     // listeners is turned off.
-    setMaxListeners(0, this.#stop.signal);
+    setMaxListeners(0, this.#closing.signal);
   }
 
   /** Ships one tape. Throws only if the tape can't be read. */
@@ -98,17 +98,17 @@ export class Shipper {
     const redacted = this.#redactor?.redact(new Uint8Array(memory, from, used - from));
     const reader = new TapeReader(memory, used, from);
     const { attachBytesFrom } = this.#options;
-    const json = new RunJson(reader, this.#runtime, { attachBytesFrom, wasm: this.#wasm });
-    const { batchLimit, batchBytes } = this.#state.info;
+    const json = new RunJson(reader, this.#runtimeJson, { attachBytesFrom, wasm: this.#wasm });
+    const { batchLimit, batchBytes } = this.#serverState.serverInfo;
     const limits = {
       runs: batchLimit,
       bytes: batchBytes,
       suspectRecords,
     };
-    const runs = await attachToRuns(reader, joinRecords(reader), this.#options.files);
+    const runs = await addAttachments(reader, joinRecords(reader), this.#options.files);
     const { batches, suspectRuns } = cutBatches(reader, json, runs, limits);
     const send = async (batch: TapeBatch): Promise<readonly BatchResult[]> => {
-      const outcome = await sink.send(batch, this.#stop.signal);
+      const outcome = await sink.send(batch, this.#closing.signal);
       const parts = flattenResult({ batch, outcome });
       // Immediately, so that these outcomes are on the tape even if this thread crashes or the
       // process ends.
@@ -125,15 +125,18 @@ export class Shipper {
     if (report.delivered > 0) {
       await this.#waitForInfo();
     }
-    // Tapes overlap in time: each report has what was counted since the last report.
+    // Several tapes are sent at the same time. A report contains the retries since the previous report, of whichever
+    // tape they were.
     const retries = this.#retries;
     this.#retries = 0;
     return {
       ...report,
-      ...this.#http.takeSent(),
+      ...this.#httpSink.takeRequestCounts(),
       retries,
       ...(redacted === undefined ? {} : { redacted }),
-      ...(this.#state.info === defaultServerInfo ? {} : { server: this.#state.info }),
+      ...(this.#serverState.serverInfo === defaultServerInfo
+        ? {}
+        : { server: this.#serverState.serverInfo }),
     };
   }
 
@@ -143,8 +146,8 @@ export class Shipper {
    */
   #createSink(tapeId: number): Sink {
     const { attempts, retryAfterLimitMs } = this.#options;
-    return splittingSink(
-      retryingSink(this.#http, {
+    return createSplittingSink(
+      createRetryingSink(this.#httpSink, {
         attempts,
         ...retryPace,
         retryAfterLimitMs,
@@ -192,27 +195,27 @@ export class Shipper {
   async #waitForInfo(): Promise<void> {
     const pendingInfo = this.#pendingInfo;
     this.#pendingInfo = undefined;
-    if (pendingInfo !== undefined && !this.#state.isInfoKnown) {
+    if (pendingInfo !== undefined && !this.#serverState.isInfoKnown) {
       await Promise.race([pendingInfo, timer(infoWaitMs, undefined, { ref: false })]);
     }
   }
 
   /** Sends the client's counts to the server, once. Rejects if there is no response. */
   report(report: StatsReport): Promise<void> {
-    return this.#http.report(report, this.#stop.signal);
+    return this.#httpSink.report(report, this.#closing.signal);
   }
 
   /** Aborts every wait and closes the connections. */
   async close(): Promise<void> {
-    this.#stop.abort(new DOMException("the client was closed", "AbortError"));
-    await this.#close();
+    this.#closing.abort(new DOMException("the client was closed", "AbortError"));
+    await this.#closeDispatcher();
   }
 
   /**
    * Aborts the request to `/info` until the next tape: on the main thread an open request would
    * keep the process alive.
    */
-  abortInfo(): void {
+  abortInfoRequest(): void {
     this.#infoRequest?.abort(new DOMException("no tape is being sent", "AbortError"));
     this.#infoRequestedAt = Number.NEGATIVE_INFINITY;
   }
@@ -222,22 +225,22 @@ export class Shipper {
    */
   #requestInfoIfDue(): void {
     const now = performance.now();
-    if (this.#state.isInfoKnown || now - this.#infoRequestedAt < infoRetryMs) {
+    if (this.#serverState.isInfoKnown || now - this.#infoRequestedAt < infoRetryMs) {
       return;
     }
     this.#infoRequestedAt = now;
     this.#infoRequest = new AbortController();
     this.#pendingInfo = this.#readInfo(
-      AbortSignal.any([this.#stop.signal, this.#infoRequest.signal]),
+      AbortSignal.any([this.#closing.signal, this.#infoRequest.signal]),
     );
   }
 
   /** Requests `/info`. Never rejects. */
   async #readInfo(signal: AbortSignal): Promise<void> {
     try {
-      await this.#http.readInfo(signal);
+      await this.#httpSink.readInfo(signal);
     } catch {
-      // The default limits stay in use. If the server has a fault, sending runs will report it.
+      // The default limits stay in use. If the server does not respond at all, sending runs reports that.
     }
   }
 }

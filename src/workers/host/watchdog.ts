@@ -9,7 +9,7 @@ export interface WatchedThread {
 export interface WatchdogOptions {
   readonly heartbeats: Heartbeats;
   /** Returns the threads that run now. */
-  readonly threads: () => readonly WatchedThread[];
+  readonly listThreads: () => readonly WatchedThread[];
   /** Milliseconds for which a thread's event loop may be blocked. */
   readonly stallMs: number;
   /** Called for each thread that is ended because its event loop was blocked. */
@@ -17,10 +17,10 @@ export interface WatchdogOptions {
 }
 
 /**
- * A thread that has not sent its first beat gets at least this time: starting is slow on a busy
+ * A thread gets at least this many milliseconds until its first heartbeat, because starting a thread is slow on a busy
  * machine.
  */
-const startMs = 10_000;
+const minStartMs = 10_000;
 
 /**
  * Milliseconds between two checks. There are several within the limit, so that one late beat does
@@ -39,7 +39,7 @@ export class Watchdog {
   readonly #options: WatchdogOptions;
   readonly #stalls = new Map<number, { beats: number; missedBeats: number }>();
   #timer: NodeJS.Timeout | undefined;
-  #tasks = 0;
+  #runningTasks = 0;
 
   constructor(options: WatchdogOptions) {
     this.#options = options;
@@ -47,14 +47,17 @@ export class Watchdog {
 
   /** Registers a running task. Call the returned function when the task has ended. */
   watch(): () => void {
-    this.#tasks += 1;
+    this.#runningTasks += 1;
     if (this.#timer === undefined) {
-      this.#timer = setInterval(() => this.#check(), toCheckIntervalMs(this.#options.stallMs));
+      this.#timer = setInterval(
+        () => this.#endStuckThreads(),
+        toCheckIntervalMs(this.#options.stallMs),
+      );
       this.#timer.unref();
     }
     return () => {
-      this.#tasks -= 1;
-      if (this.#tasks === 0) {
+      this.#runningTasks -= 1;
+      if (this.#runningTasks === 0) {
         clearInterval(this.#timer);
         this.#timer = undefined;
         this.#stalls.clear();
@@ -62,9 +65,9 @@ export class Watchdog {
     };
   }
 
-  #check(): void {
-    const { heartbeats, threads, stallMs, onStuck } = this.#options;
-    const running = threads();
+  #endStuckThreads(): void {
+    const { heartbeats, listThreads, stallMs, onStuck } = this.#options;
+    const running = listThreads();
     const ids = new Set(running.map(({ threadId }) => threadId));
     heartbeats.releaseOthers(ids);
     for (const id of this.#stalls.keys()) {
@@ -73,11 +76,11 @@ export class Watchdog {
       }
     }
     for (const thread of running) {
-      const beats = heartbeats.beats(thread.threadId);
+      const beats = heartbeats.readBeats(thread.threadId);
       const last = this.#stalls.get(thread.threadId);
       const missedBeats = last?.beats === beats ? last.missedBeats + 1 : 0;
       this.#stalls.set(thread.threadId, { beats, missedBeats });
-      const limitMs = beats === 0 ? Math.max(stallMs, startMs) : stallMs;
+      const limitMs = beats === 0 ? Math.max(stallMs, minStartMs) : stallMs;
       if (missedBeats * toCheckIntervalMs(stallMs) >= limitMs) {
         this.#stalls.delete(thread.threadId);
         onStuck();

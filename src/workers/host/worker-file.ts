@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 declare const __filename: string | undefined;
 
 /** Possible names of a bundled worker's file, which is next to the bundle (docs/bundlers.md). */
-const bundledNames = ["millrace-worker.js", "millrace-worker.cjs", "millrace-worker.mjs"];
+const bundledWorkerNames = ["millrace-worker.js", "millrace-worker.cjs", "millrace-worker.mjs"];
 
 /**
  * Finds the file of the worker: in the package or, if this code was bundled, next to the bundle.
@@ -14,14 +14,16 @@ const bundledNames = ["millrace-worker.js", "millrace-worker.cjs", "millrace-wor
  * @throws Error if the file is in neither location.
  */
 export function findWorkerFile(): string {
-  const files = runningFiles();
+  const files = findRunningFiles();
   for (const file of files) {
     const workerFile = resolveFromPackage(file);
     if (workerFile !== undefined) {
       return workerFile;
     }
   }
-  const candidates = files.flatMap((file) => bundledNames.map((name) => join(dirname(file), name)));
+  const candidates = files.flatMap((file) =>
+    bundledWorkerNames.map((name) => join(dirname(file), name)),
+  );
   const bundled = candidates.find(existsSync);
   if (bundled === undefined) {
     throw new Error(
@@ -47,7 +49,7 @@ function resolveFromPackage(from: string): string | undefined {
  * Files that this code may run from. In a bundle `import.meta.url` may be the path of the source
  * file, or undefined if the bundle is CommonJS.
  */
-function runningFiles(): readonly string[] {
+function findRunningFiles(): readonly string[] {
   const url: unknown = import.meta.url;
   return [
     ...(typeof url === "string" ? [fileURLToPath(url)] : []),

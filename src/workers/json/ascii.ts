@@ -1,14 +1,14 @@
 /** A constant ASCII text as bytes, so that it can be copied eight bytes at a time. */
-export function literal(text: string): DataView {
-  return viewOf(Buffer.from(text, "latin1"));
+export function toView(text: string): DataView {
+  return createView(Buffer.from(text, "latin1"));
 }
 
 /** A view of the same bytes without a copy, for reading several bytes at once. */
-export function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+export function createView({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, byteLength);
 }
 
-const stepBytes = 8;
+const float64Bytes = 8;
 const wordBytes = 4;
 
 /**
@@ -23,12 +23,12 @@ export function copyText(
 ): void {
   const { out, to, size } = target;
   const end = start + size;
-  if (size >= stepBytes) {
+  if (size >= float64Bytes) {
     let from = start;
-    for (let at = to; from + stepBytes <= end; from += stepBytes, at += stepBytes) {
+    for (let at = to; from + float64Bytes <= end; from += float64Bytes, at += float64Bytes) {
       out.setFloat64(at, source.getFloat64(from, true), true);
     }
-    out.setFloat64(to + size - stepBytes, source.getFloat64(end - stepBytes, true), true);
+    out.setFloat64(to + size - float64Bytes, source.getFloat64(end - float64Bytes, true), true);
   } else if (size >= wordBytes) {
     out.setInt32(to, source.getInt32(start, true), true);
     out.setInt32(to + size - wordBytes, source.getInt32(end - wordBytes, true), true);
@@ -48,9 +48,9 @@ export function countDigits(value: number): number {
   return count;
 }
 
-const wholeSecond = "yyyy-mm-ddThh:mm:ss".length;
+const isoSecondLength = "yyyy-mm-ddThh:mm:ss".length;
 let cachedSecond = Number.NaN;
-let cachedIso = literal("");
+let cachedIso = toView("");
 
 /**
  * Formats a second since the Unix epoch as `2026-11-21T10:11:12`. The last result is cached,
@@ -58,7 +58,7 @@ let cachedIso = literal("");
  */
 export function formatSecond(second: number): DataView {
   if (second !== cachedSecond) {
-    cachedIso = literal(new Date(second * 1_000).toISOString().slice(0, wholeSecond));
+    cachedIso = toView(new Date(second * 1_000).toISOString().slice(0, isoSecondLength));
     cachedSecond = second;
   }
   return cachedIso;

@@ -7,9 +7,9 @@ import type { JsonWriter } from "./json-writer.ts";
 import type { RunOperation } from "./operations.ts";
 import { formatPartName } from "../wire.ts";
 
-/** An attachment and its position in a request body. Its bytes are not copied into the frame. */
+/** An attachment and its position in a request body. Its bytes are inserted while the body is sent. */
 export interface AttachmentInsert {
-  /** Byte offset in the frame. */
+  /** Byte offset in the body without attachments. */
   readonly offset: number;
   readonly attachment: Attachment;
 }
@@ -23,7 +23,7 @@ export class AttachmentParts {
   readonly #out: JsonWriter;
   readonly #boundary: string;
   /** Binary data that was extracted from the values of the current run. */
-  #extracted: Attachment[] = [];
+  #extractedAttachments: Attachment[] = [];
 
   constructor(out: JsonWriter, boundary: string) {
     this.#out = out;
@@ -34,7 +34,7 @@ export class AttachmentParts {
    * From now on, binary data in the values of this field becomes an attachment if it has at least
    * `minBytes` bytes.
    */
-  extractFrom(field: string, minBytes: number): void {
+  extractBinaryFrom(field: string, minBytes: number): void {
     let count = 0;
     this.#out.extractBinary = (data) => {
       if (data.length < minBytes) {
@@ -42,7 +42,9 @@ export class AttachmentParts {
       }
       count += 1;
       const name = `${extractedAttachmentPrefix}${field}_${count}`;
-      this.#extracted.push(createMemoryAttachment({ name, mimeType: bytesType, record: -1 }, data));
+      this.#extractedAttachments.push(
+        createMemoryAttachment({ name, mimeType: bytesType, record: -1 }, data),
+      );
       return name;
     };
   }
@@ -50,12 +52,12 @@ export class AttachmentParts {
   /** Writes a part for each attachment of the run that was just written. */
   writeParts({ id, attachments = [] }: RunOperation): void {
     this.#out.extractBinary = undefined;
-    for (const attachment of this.#extracted.length === 0
+    for (const attachment of this.#extractedAttachments.length === 0
       ? attachments
-      : [...attachments, ...this.#extracted]) {
+      : [...attachments, ...this.#extractedAttachments]) {
       this.#writePart(id, attachment);
     }
-    this.#extracted = [];
+    this.#extractedAttachments = [];
   }
 
   #writePart(runId: string, attachment: Attachment): void {
@@ -71,28 +73,28 @@ export class AttachmentParts {
 
   #writeText(text: string): void {
     const bytes = Buffer.from(text);
-    this.#out.raw(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), 0, bytes.length);
+    this.#out.writeRaw(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), 0, bytes.length);
   }
 }
 
-export const totalAttachmentBytes = (inserts: readonly AttachmentInsert[]): number =>
+export const sumAttachmentBytes = (inserts: readonly AttachmentInsert[]): number =>
   inserts.reduce((sum, { attachment }) => sum + attachment.sizeBytes, 0);
 
-/** A request body with its attachments inserted. Attachments are read while the body is sent. */
+/** Creates a request body from a body and the attachments to insert into it, which are read while the body is sent. */
 export const createStreamedBody = (
-  frame: Buffer,
+  bodyWithoutAttachments: Buffer,
   inserts: readonly AttachmentInsert[],
 ): StreamedBody => ({
-  sizeBytes: frame.length + totalAttachmentBytes(inserts),
+  sizeBytes: bodyWithoutAttachments.length + sumAttachmentBytes(inserts),
   isConsumed: false,
   async *open() {
     let position = 0;
     for (const insert of inserts) {
-      yield frame.subarray(position, insert.offset);
-      yield* insert.attachment.open();
+      yield bodyWithoutAttachments.subarray(position, insert.offset);
+      yield* insert.attachment.openContent();
       position = insert.offset;
     }
-    yield frame.subarray(position);
+    yield bodyWithoutAttachments.subarray(position);
   },
 });
 
@@ -120,8 +122,8 @@ export function appendOmittedEvents(
       reason: omittedReason,
     };
     const text = Buffer.from(separator + JSON.stringify(marker));
-    out.raw(new DataView(text.buffer, text.byteOffset, text.length), 0, text.length);
+    out.writeRaw(new DataView(text.buffer, text.byteOffset, text.length), 0, text.length);
     separator = ",";
   }
-  out.byte(0x5d);
+  out.writeByte(0x5d);
 }

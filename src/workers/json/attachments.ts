@@ -9,7 +9,7 @@ import type { TapeReader } from "./tape-reader.ts";
 export interface Attachment {
   readonly name: string;
   readonly mimeType: string;
-  /** The record that has the attachment. */
+  /** Index of the record that has the attachment. */
   readonly record: number;
   readonly sizeBytes: number;
   /**
@@ -18,17 +18,17 @@ export interface Attachment {
    */
   readonly omittedReason?: string;
   /** The content in chunks that do not share memory with the tape. Can be called repeatedly. */
-  open(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  openContent(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
 /** Bytes of one chunk that is copied out of a tape. */
 const chunkBytes = 262_144;
 
 /**
- * Adds their attachments to the runs. Never rejects because of a file: an unreadable file becomes a
- * marker.
+ * Reads the attachments of the runs from the tape and adds them to the runs. Never rejects because of a file: a marker
+ * text replaces a file that can't be read.
  */
-export async function attachToRuns<Run extends { readonly records: readonly number[] }>(
+export async function addAttachments<Run extends { readonly records: readonly number[] }>(
   reader: TapeReader,
   runs: readonly Run[],
   rules: FileRules,
@@ -57,7 +57,7 @@ async function readAttachments(
   for (const record of records) {
     // Within one record the last attachment with a name is used, as with duplicate keys of an
     // object.
-    for (const start of reader.attachments(record).toReversed()) {
+    for (const start of reader.listAttachments(record).toReversed()) {
       const name = readText(reader, start);
       if (!byName.has(name.text)) {
         byName.set(name.text, await readAttachmentAt(reader, { record, name, rules }));
@@ -78,33 +78,36 @@ async function readAttachmentAt(
   { record, name, rules }: AttachmentPosition,
 ): Promise<Attachment> {
   const mimeType = readText(reader, name.end);
-  const at = mimeType.end;
+  const offset = mimeType.end;
   const head = { name: name.text, mimeType: mimeType.text, record };
-  if (reader.bytes[at] !== tag.bytes) {
-    return createFileAttachment(head, readText(reader, at).text, rules);
+  if (reader.bytes[offset] !== tag.bytes) {
+    return createFileAttachment(head, readText(reader, offset).text, rules);
   }
-  const sizeAt = readText(reader, at + 1).end;
+  const sizeAt = readText(reader, offset + 1).end;
   const start = sizeAt + 4;
   const end = start + reader.view.getUint32(sizeAt, true);
   return createMemoryAttachment(head, reader.bytes.subarray(start, end));
 }
 
-type Head = Pick<Attachment, "name" | "mimeType" | "record">;
+type AttachmentHead = Pick<Attachment, "name" | "mimeType" | "record">;
 
 /** Creates an attachment whose bytes are on the tape. */
-export const createMemoryAttachment = (head: Head, bytes: Buffer): Attachment => ({
+export const createMemoryAttachment = (head: AttachmentHead, bytes: Buffer): Attachment => ({
   ...head,
   sizeBytes: bytes.length,
-  *open() {
-    for (let at = 0; at < bytes.length; at += chunkBytes) {
+  *openContent() {
+    for (let offset = 0; offset < bytes.length; offset += chunkBytes) {
       // A copy, because a socket can't send from shared memory.
-      yield Buffer.from(bytes.subarray(at, at + chunkBytes));
+      yield Buffer.from(bytes.subarray(offset, offset + chunkBytes));
     }
   },
 });
 
-/** Creates a marker: a text in place of an attachment. */
-export function createMarker({ name, record }: Attachment | Head, why: string): Attachment {
+/** Creates a marker: a text that is sent in place of an attachment and states why the attachment is missing. */
+export function createMarker(
+  { name, record }: Attachment | AttachmentHead,
+  why: string,
+): Attachment {
   const marker = Buffer.from(`[left out: ${why}]`);
   return {
     ...createMemoryAttachment({ name, record, mimeType: markerMimeType }, marker),
@@ -117,7 +120,7 @@ export function createMarker({ name, record }: Attachment | Head, why: string): 
  * sent.
  */
 async function createFileAttachment(
-  head: Head,
+  head: AttachmentHead,
   path: string,
   { allowed, limitBytes }: FileRules,
 ): Promise<Attachment> {
@@ -131,9 +134,13 @@ async function createFileAttachment(
     }
     return fileStat.size > limitBytes
       ? createMarker(head, `${fileStat.size} bytes exceed the limit of ${limitBytes}`)
-      : { ...head, sizeBytes: fileStat.size, open: () => readFileBytes(path, fileStat.size) };
+      : {
+          ...head,
+          sizeBytes: fileStat.size,
+          openContent: () => readFileBytes(path, fileStat.size),
+        };
   } catch (error) {
-    return createMarker(head, `its file can't be read (${errorCodeOf(error)})`);
+    return createMarker(head, `its file can't be read (${readErrorCode(error)})`);
   }
 }
 
@@ -155,7 +162,7 @@ async function* readFileBytes(path: string, size: number): AsyncGenerator<Uint8A
   }
 }
 
-const errorCodeOf = (error: unknown): string =>
+const readErrorCode = (error: unknown): string =>
   typeof error === "object" && error !== null && "code" in error
     ? String(error.code)
     : "unreadable";
@@ -171,15 +178,15 @@ interface ReadText {
  *
  * @throws RangeError if there is no text at `at`.
  */
-function readText({ bytes, view }: TapeReader, at: number): ReadText {
-  const tagByte = bytes[at] ?? tag.null;
+function readText({ bytes, view }: TapeReader, offset: number): ReadText {
+  const tagByte = bytes[offset] ?? tag.null;
   if (tagByte >= tag.shortText) {
-    const end = at + 1 + (tagByte & longestShortText);
-    return { text: bytes.toString("utf8", at + 1, end), end };
+    const end = offset + 1 + (tagByte & longestShortText);
+    return { text: bytes.toString("utf8", offset + 1, end), end };
   }
   if (tagByte !== tag.text && tagByte !== tag.wideText) {
-    throw new RangeError(`No text at byte ${at} of the tape`);
+    throw new RangeError(`No text at byte ${offset} of the tape`);
   }
-  const end = at + 5 + view.getUint32(at + 1, true);
-  return { text: bytes.toString(tagByte === tag.text ? "utf8" : "utf16le", at + 5, end), end };
+  const end = offset + 5 + view.getUint32(offset + 1, true);
+  return { text: bytes.toString(tagByte === tag.text ? "utf8" : "utf16le", offset + 5, end), end };
 }

@@ -20,9 +20,9 @@ import { TapeScan } from "./tape-scan.ts";
  */
 const wholeObjectBytes = 4_096;
 /** If the items of an array have at least this size on average, each item becomes a chunk. */
-const itemBytes = 64;
+const minItemBytes = 64;
 /** Bytes before the text of a chunk: its code and its length. */
-const headBytes = 5;
+const chunkHeadBytes = 5;
 const comma = 0x2c;
 const colon = 0x3a;
 
@@ -41,7 +41,7 @@ export class ChunkWriter {
   }
 
   /**
-   * Returns what the server has of the run's trace; `undefined` if the run's fields must be sent in
+   * Returns the content of the run's trace that the server already has; `undefined` if the run's fields must be sent in
    * full.
    */
   findTrace(json: RunJson, run: RunOperation): TraceDraft | undefined {
@@ -52,9 +52,9 @@ export class ChunkWriter {
   writePayload(json: RunJson, run: RunOperation, name: PayloadField, trace: TraceDraft): void {
     const start = findPayloadStart(json.reader, run, name);
     if (start === undefined) {
-      writeRememberedText(this.#out, trace, () => json.payload(this.#out, run, name));
+      writeRememberedText(this.#out, trace, () => json.writePayload(this.#out, run, name));
     } else {
-      new ValueChunks(this.#out, trace, json.reader).writePayload(start);
+      new PayloadChunks(this.#out, trace, json.reader).writePayload(start);
     }
   }
 }
@@ -66,25 +66,25 @@ function writeRememberedText(out: JsonWriter, trace: TraceDraft, write: () => vo
   const start = out.length;
   beginChunk(out, chunkCode.remembered);
   write();
-  const digest = textDigest(out.bytes.subarray(start + headBytes, out.length));
+  const digest = textDigest(out.bytes.subarray(start + chunkHeadBytes, out.length));
   if (trace.has(digest)) {
     replaceWithReference(out, { start, code: chunkCode.reference, digest });
   } else {
-    finishChunk(out, start);
+    endChunk(out, start);
     trace.digests.add(digest);
   }
 }
 
-/** Begins a chunk whose text follows. */
+/** Begins a chunk. Its text is written next, and then {@link endChunk} is called. */
 function beginChunk(out: JsonWriter, code: number): void {
-  out.ensureCapacity(headBytes);
+  out.ensureCapacity(chunkHeadBytes);
   out.bytes[out.length] = code;
-  out.length += headBytes;
+  out.length += chunkHeadBytes;
 }
 
-/** Finishes the chunk that began at `start`. */
-function finishChunk(out: JsonWriter, start: number): void {
-  out.bytes.writeUInt32LE(out.length - start - headBytes, start + 1);
+/** Ends the chunk that began at `start`, by writing the length of its text. */
+function endChunk(out: JsonWriter, start: number): void {
+  out.bytes.writeUInt32LE(out.length - start - chunkHeadBytes, start + 1);
 }
 
 interface Reference {
@@ -96,20 +96,20 @@ interface Reference {
 /** Replaces everything written since `start` by a digest. */
 function replaceWithReference(out: JsonWriter, { start, code, digest }: Reference): void {
   out.length = start;
-  out.byte(code);
-  out.ascii(digest);
+  out.writeByte(code);
+  out.writeAscii(digest);
 }
 
 /** Writes the chunks of one payload. */
-class ValueChunks {
+class PayloadChunks {
   readonly #out: JsonWriter;
   readonly #trace: TraceDraft;
   readonly #tape: Buffer;
   readonly #view: DataView;
   readonly #scan: TapeScan;
   /**
-   * Where the open chunk of plain text begins: text that the server does not remember. -1 if none
-   * is open.
+   * Position in the output where the current chunk of plain text begins, which is text that the server does not remember;
+   * -1 outside of such a chunk.
    */
   #plainTextStart = -1;
 
@@ -121,30 +121,30 @@ class ValueChunks {
     this.#scan = new TapeScan(bytes, view);
   }
 
-  writePayload(at: number): void {
-    if (this.#tape[at] === tag.object) {
-      this.#writeMembers(at);
+  writePayload(offset: number): void {
+    if (this.#tape[offset] === tag.object) {
+      this.#writeMembers(offset);
     } else {
-      this.#writeValue(at);
+      this.#writeValue(offset);
     }
     this.#closePlainText();
   }
 
-  /** Returns the offset of the next value, as do all methods below. */
-  #writeValue(at: number): number {
-    const tagByte = this.#tape[at];
+  /** Writes the chunks of one value. Returns the offset of the next value, as do all methods below. */
+  #writeValue(offset: number): number {
+    const tagByte = this.#tape[offset];
     switch (tagByte) {
       case tag.object:
-        return this.#writeObject(at);
+        return this.#writeObject(offset);
       case tag.array:
-        return this.#writeArray(at);
+        return this.#writeArray(offset);
       case tag.text:
       case tag.wideText:
-        return this.#view.getUint32(at + 1, true) >= minRememberedBytes
-          ? this.#writeRemembered(at)
-          : this.#writePlainText(at);
+        return this.#view.getUint32(offset + 1, true) >= minRememberedBytes
+          ? this.#writeRemembered(offset)
+          : this.#writePlainText(offset);
       default:
-        return this.#writePlainText(at);
+        return this.#writePlainText(offset);
     }
   }
 
@@ -152,37 +152,37 @@ class ValueChunks {
    * Writes an object. An object of moderate size without an array is likely to appear again unchanged, so it is
    * remembered as a whole.
    */
-  #writeObject(at: number): number {
+  #writeObject(offset: number): number {
     const scan = this.#scan;
-    scan.sawBytes = false;
-    scan.sawArray = false;
-    const size = scan.skipValue(at) - at;
+    scan.hasSeenBytes = false;
+    scan.hasSeenArray = false;
+    const size = scan.skipValue(offset) - offset;
     if (size < minRememberedBytes) {
-      return this.#writePlainText(at);
+      return this.#writePlainText(offset);
     }
-    return size > wholeObjectBytes || scan.sawArray || scan.sawBytes
-      ? this.#writeMembers(at)
-      : this.#writeRemembered(at);
+    return size > wholeObjectBytes || scan.hasSeenArray || scan.hasSeenBytes
+      ? this.#writeMembers(offset)
+      : this.#writeRemembered(offset);
   }
 
   #writeMembers(start: number): number {
-    let at = start + 1;
+    let offset = start + 1;
     this.#writePunctuation(0x7b);
-    while (this.#tape[at] !== tag.end) {
-      if (at !== start + 1) {
+    while (this.#tape[offset] !== tag.end) {
+      if (offset !== start + 1) {
         this.#writePunctuation(comma);
       }
       this.#openPlainText();
-      at = this.#out.value(this.#tape, this.#view, at);
+      offset = this.#out.writeValue(this.#tape, this.#view, offset);
       this.#writePunctuation(colon);
-      at = this.#writeValue(at);
+      offset = this.#writeValue(offset);
     }
     this.#writePunctuation(0x7d);
-    return at + 1;
+    return offset + 1;
   }
 
-  #writeArray(at: number): number {
-    const start = at + 1;
+  #writeArray(offset: number): number {
+    const start = offset + 1;
     const knownList = this.#trace.findLongestPrefix(this.#tape, start);
     if (knownList !== undefined) {
       return this.#writeList(start, knownList);
@@ -191,33 +191,33 @@ class ValueChunks {
       return this.#writeElements(start);
     }
     const scan = this.#scan;
-    scan.sawBytes = false;
+    scan.hasSeenBytes = false;
     let end = start;
     let count = 0;
     for (; this.#tape[end] !== tag.end; count++) {
       end = scan.skipValue(end);
     }
     if (end - start < minRememberedBytes) {
-      return this.#writePlainText(at);
+      return this.#writePlainText(offset);
     }
-    if ((end - start) / count >= itemBytes) {
+    if ((end - start) / count >= minItemBytes) {
       return this.#writeList(start, undefined);
     }
-    return scan.sawBytes ? this.#writePlainText(at) : this.#writeRemembered(at);
+    return scan.hasSeenBytes ? this.#writePlainText(offset) : this.#writeRemembered(offset);
   }
 
   /** Writes an array of arrays. Each inner array may be a list that the server has. */
   #writeElements(start: number): number {
-    let at = start;
+    let offset = start;
     this.#writePunctuation(0x5b);
-    while (this.#tape[at] !== tag.end) {
-      if (at !== start) {
+    while (this.#tape[offset] !== tag.end) {
+      if (offset !== start) {
         this.#writePunctuation(comma);
       }
-      at = this.#writeValue(at);
+      offset = this.#writeValue(offset);
     }
     this.#writePunctuation(0x5d);
-    return at + 1;
+    return offset + 1;
   }
 
   /**
@@ -227,72 +227,72 @@ class ValueChunks {
   #writeList(start: number, knownList: SentList | undefined): number {
     this.#closePlainText();
     const listAt = this.#out.length;
-    let at = start + (knownList?.items.length ?? 0);
+    let offset = start + (knownList?.items.length ?? 0);
     let digest = knownList?.digest ?? emptyListDigest;
     replaceWithReference(this.#out, { start: listAt, code: chunkCode.list, digest });
-    this.#scan.sawBytes = false;
-    while (this.#tape[at] !== tag.end) {
-      const end = this.#scan.skipValue(at);
-      if (this.#scan.sawBytes) {
+    this.#scan.hasSeenBytes = false;
+    while (this.#tape[offset] !== tag.end) {
+      const end = this.#scan.skipValue(offset);
+      if (this.#scan.hasSeenBytes) {
         break;
       }
-      digest = listDigest(digest, this.#writeItem(at));
+      digest = listDigest(digest, this.#writeItem(offset));
       if (this.#trace.has(digest)) {
         replaceWithReference(this.#out, { start: listAt, code: chunkCode.list, digest });
       }
       this.#trace.digests.add(digest);
-      at = end;
+      offset = end;
     }
-    if (at - start >= minRememberedBytes) {
-      this.#trace.addList(this.#tape.subarray(start, at), digest);
+    if (offset - start >= minRememberedBytes) {
+      this.#trace.addList(this.#tape.subarray(start, offset), digest);
     }
-    for (let isFirst = at === start; this.#tape[at] !== tag.end; isFirst = false) {
+    for (let isFirst = offset === start; this.#tape[offset] !== tag.end; isFirst = false) {
       if (!isFirst) {
         this.#writePunctuation(comma);
       }
-      at = this.#writePlainText(at);
+      offset = this.#writePlainText(offset);
     }
     this.#writePunctuation(0x5d);
-    return at + 1;
+    return offset + 1;
   }
 
   /** Writes one item of a list and returns its digest. */
-  #writeItem(at: number): string {
+  #writeItem(offset: number): string {
     const out = this.#out;
     const start = out.length;
     beginChunk(out, chunkCode.item);
-    out.value(this.#tape, this.#view, at);
-    const size = out.length - start - headBytes;
-    const digest = textDigest(out.bytes.subarray(start + headBytes, out.length));
+    out.writeValue(this.#tape, this.#view, offset);
+    const size = out.length - start - chunkHeadBytes;
+    const digest = textDigest(out.bytes.subarray(start + chunkHeadBytes, out.length));
     if (size >= minRememberedBytes && this.#trace.has(digest)) {
       replaceWithReference(out, { start, code: chunkCode.itemReference, digest });
       return digest;
     }
-    finishChunk(out, start);
+    endChunk(out, start);
     if (size >= minRememberedBytes) {
       this.#trace.digests.add(digest);
     }
     return digest;
   }
 
-  #writeRemembered(at: number): number {
+  #writeRemembered(offset: number): number {
     this.#closePlainText();
     writeRememberedText(
       this.#out,
       this.#trace,
-      () => void this.#out.value(this.#tape, this.#view, at),
+      () => void this.#out.writeValue(this.#tape, this.#view, offset),
     );
-    return this.#scan.skipValue(at);
+    return this.#scan.skipValue(offset);
   }
 
-  #writePlainText(at: number): number {
+  #writePlainText(offset: number): number {
     this.#openPlainText();
-    return this.#out.value(this.#tape, this.#view, at);
+    return this.#out.writeValue(this.#tape, this.#view, offset);
   }
 
   #writePunctuation(byte: number): void {
     this.#openPlainText();
-    this.#out.byte(byte);
+    this.#out.writeByte(byte);
   }
 
   #openPlainText(): void {
@@ -304,7 +304,7 @@ class ValueChunks {
 
   #closePlainText(): void {
     if (this.#plainTextStart !== -1) {
-      finishChunk(this.#out, this.#plainTextStart);
+      endChunk(this.#out, this.#plainTextStart);
       this.#plainTextStart = -1;
     }
   }

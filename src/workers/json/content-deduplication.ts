@@ -1,17 +1,17 @@
 /**
- * Bytes that a worker remembers for all traces together. Beyond it, the least recently used traces
- * are dropped.
+ * Maximum bytes that a worker uses to remember sent content of all traces. Above this limit, the least recently used
+ * traces are forgotten.
  */
-const rememberedBytes = 16_777_216;
+const maxRememberedBytes = 16_777_216;
 /** Approximate bytes of a digest in a set. */
 const approximateDigestBytes = 100;
-/** Lists of one trace that a new list is compared with. */
-const listsOfTrace = 4;
+/** Maximum number of lists remembered for one trace. A new list is compared with each of them. */
+const listsPerTrace = 4;
 /**
  * After the server forgot content of a trace this many times, the trace is sent in full. Each
  * accepted request reduces the count by `missRecovery`.
  */
-const missesLimit = 3;
+const maxMisses = 3;
 const missRecovery = 0.1;
 
 /** A list that was sent: its items in the format of the tape, and its digest. */
@@ -30,8 +30,8 @@ interface TraceContent {
 }
 
 /**
- * Tracks by trace what the server has: the content of the requests that it accepted. Both the
- * server and this class may forget content, which is then sent once more.
+ * Tracks for each trace which content the server has: that of the requests that it accepted. Both the server and this
+ * class may forget content, which is then sent once more.
  */
 export class ContentDeduplication {
   /** In order of last use, the least recently used first. */
@@ -39,7 +39,7 @@ export class ContentDeduplication {
   readonly #bytesLimit: number;
   #bytes = 0;
 
-  constructor(bytesLimit: number = rememberedBytes) {
+  constructor(bytesLimit: number = maxRememberedBytes) {
     this.#bytesLimit = bytesLimit;
   }
 
@@ -47,7 +47,7 @@ export class ContentDeduplication {
     return this.#bytes;
   }
 
-  /** Collects the content of the next request. */
+  /** Creates a draft that collects the content of the next request. */
   createDraft(): ContentDraft {
     return new ContentDraft((traceId) => this.#traces.get(traceId), this);
   }
@@ -60,11 +60,11 @@ export class ContentDeduplication {
         digests.add(digest);
       }
       const otherLists = lists.filter(
-        (list) => !draft.lists.some((newer) => extendsList(newer, list)),
+        (list) => !draft.lists.some((newer) => beginsWithList(newer, list)),
       );
       this.#store(traceId, {
         digests,
-        lists: [...draft.lists.toReversed(), ...otherLists].slice(0, listsOfTrace),
+        lists: [...draft.lists.toReversed(), ...otherLists].slice(0, listsPerTrace),
         misses: Math.max(0, misses - missRecovery),
         bytes: 0,
       });
@@ -109,7 +109,7 @@ const createEmptyContent = (): TraceContent => ({
 });
 
 /** Whether a list begins with all items of another list. */
-const extendsList = (longer: SentList, { items }: SentList): boolean =>
+const beginsWithList = (longer: SentList, { items }: SentList): boolean =>
   longer.items.length >= items.length &&
   longer.items.compare(items, 0, items.length, 0, items.length) === 0;
 
@@ -118,32 +118,32 @@ type FindTraceContent = (traceId: string) => TraceContent | undefined;
 /** The content that the server will have after it accepts the request that is being written. */
 export class ContentDraft {
   readonly #traces = new Map<string, TraceDraft>();
-  readonly #traceOfRun = new Map<string, string>();
-  readonly #find: FindTraceContent;
+  readonly #traceIdsByRun = new Map<string, string>();
+  readonly #findSentContent: FindTraceContent;
   readonly #deduplication: ContentDeduplication;
 
   constructor(find: FindTraceContent, deduplication: ContentDeduplication) {
-    this.#find = find;
+    this.#findSentContent = find;
     this.#deduplication = deduplication;
   }
 
-  /** Returns what the server has of a trace; `undefined` if the trace must be sent in full. */
+  /** Returns the content of a trace that the server has; `undefined` if the trace must be sent in full. */
   findTrace(traceId: string, runId: string): TraceDraft | undefined {
     const drafted = this.#traces.get(traceId);
-    const sent = this.#find(traceId);
-    if (drafted === undefined && (sent?.misses ?? 0) >= missesLimit) {
+    const sentContent = this.#findSentContent(traceId);
+    if (drafted === undefined && (sentContent?.misses ?? 0) >= maxMisses) {
       return undefined;
     }
-    const draft = drafted ?? new TraceDraft(sent);
+    const draft = drafted ?? new TraceDraft(sentContent);
     this.#traces.set(traceId, draft);
-    this.#traceOfRun.set(runId, traceId);
+    this.#traceIdsByRun.set(runId, traceId);
     return draft;
   }
 
   /** Records that the server accepted the request except for the `refused` runs. */
   recordResponse(refused: readonly { readonly id: string }[]): void {
     for (const { id } of refused) {
-      const traceId = this.#traceOfRun.get(id) ?? "";
+      const traceId = this.#traceIdsByRun.get(id) ?? "";
       if (this.#traces.delete(traceId)) {
         this.#deduplication.forget(traceId);
       }
@@ -156,20 +156,20 @@ export class ContentDraft {
 export class TraceDraft {
   readonly digests = new Set<string>();
   readonly lists: SentList[] = [];
-  readonly #sent: TraceContent | undefined;
+  readonly #sentContent: TraceContent | undefined;
 
-  constructor(sent: TraceContent | undefined) {
-    this.#sent = sent;
+  constructor(sentContent: TraceContent | undefined) {
+    this.#sentContent = sentContent;
   }
 
   has(digest: string): boolean {
-    return this.#sent?.digests.has(digest) === true || this.digests.has(digest);
+    return this.#sentContent?.digests.has(digest) === true || this.digests.has(digest);
   }
 
   /** Finds the longest sent list that is a prefix of the items at `start` of a tape. */
   findLongestPrefix(tape: Buffer, start: number): SentList | undefined {
     let longest: SentList | undefined;
-    for (const lists of [this.lists, this.#sent?.lists ?? []]) {
+    for (const lists of [this.lists, this.#sentContent?.lists ?? []]) {
       for (const list of lists) {
         const { length } = list.items;
         if (
@@ -190,12 +190,12 @@ export class TraceDraft {
    */
   addList(items: Buffer, digest: string): void {
     const list = { items: Buffer.from(items), digest };
-    const shorter = this.lists.findIndex((other) => extendsList(list, other));
+    const shorter = this.lists.findIndex((other) => beginsWithList(list, other));
     if (shorter !== -1) {
       this.lists.splice(shorter, 1);
     }
     this.lists.push(list);
-    if (this.lists.length > listsOfTrace) {
+    if (this.lists.length > listsPerTrace) {
       this.lists.shift();
     }
   }

@@ -22,7 +22,7 @@ function isEscaped(byte: number): boolean {
 }
 
 const wordBytes = 4;
-const stepBytes = 8;
+const float64Bytes = 8;
 
 /**
  * Writes UTF-8 text, escaped where JSON.stringify would escape it, and returns the position after
@@ -34,18 +34,18 @@ export function escapeText(
   start: number,
   end: number,
   out: DataView,
-  at: number,
+  offset: number,
 ): number {
   let from = start;
-  let to = at;
-  for (; from + stepBytes <= end; from += stepBytes) {
+  let to = offset;
+  for (; from + float64Bytes <= end; from += float64Bytes) {
     const first = source.getInt32(from, true);
     const second = source.getInt32(from + wordBytes, true);
     if (((markEscaped(first) | markEscaped(second)) & escapedBits) === 0) {
       out.setFloat64(to, source.getFloat64(from, true), true);
-      to += stepBytes;
+      to += float64Bytes;
     } else {
-      for (let i = from; i < from + stepBytes; i++) {
+      for (let i = from; i < from + float64Bytes; i++) {
         to = escapeByte(out, to, source.getUint8(i));
       }
     }
@@ -124,7 +124,7 @@ export function writeSurrogatePair(
  * their number in the top byte. 0 for surrogates and for units that must be escaped. A table has no
  * branches, which the processor would mispredict on text of mixed scripts.
  */
-export const packedUnits: Int32Array = Int32Array.from({ length: 0x10000 }, (_, unit) => {
+export const packedUtf8ByUnit: Int32Array = Int32Array.from({ length: 0x10000 }, (_, unit) => {
   if (unit < 0x80) {
     return isEscaped(unit) ? 0 : unit | (1 << 24);
   }

@@ -1,5 +1,5 @@
 import { longestShortText, tag } from "../../model/records/tape-format.ts";
-import { countDigits, literal, copyText, formatSecond, viewOf } from "./ascii.ts";
+import { countDigits, toView, copyText, formatSecond, createView } from "./ascii.ts";
 import {
   escapeByte,
   escapeText,
@@ -7,24 +7,24 @@ import {
   escapeUnit,
   isHighSurrogate,
   isLowSurrogate,
-  packedUnits,
+  packedUtf8ByUnit,
   writeSurrogatePair,
 } from "./json-escape.ts";
 
 /** Maximum number of JSON bytes for one byte of text: `\u00XX`. */
-const escapeGrowth = 6;
+const maxJsonBytesPerByte = 6;
 /**
  * Bytes of a text that are written in one step, so that a long text reserves little more memory
  * than it needs.
  */
-const textStep = 16_384;
+const textStepBytes = 16_384;
 /** Maximum number of JSON bytes for one byte of UTF-16: `\uXXXX` for a code unit of two bytes. */
-const wideGrowth = 3;
+const maxJsonBytesPerWideByte = 3;
 /**
  * Bytes that are converted to base64 in one step: a multiple of 3, so that the results can be
  * concatenated.
  */
-const base64Step = 49_152;
+const base64StepBytes = 49_152;
 /** From this size on, a built-in copies faster than a loop. */
 const builtInCopyBytes = 512;
 /** Up to this length a loop writes a text faster than a built-in. */
@@ -38,9 +38,9 @@ const upperZ = 0x5a;
 const microsPerSecond = 1_000_000;
 const microsDigits = 6;
 
-const nullLiteral = literal("null");
-const trueLiteral = literal("true");
-const falseLiteral = literal("false");
+const nullLiteral = toView("null");
+const trueLiteral = toView("true");
+const falseLiteral = toView("false");
 
 /**
  * Converts tagged values to JSON bytes without creating JavaScript strings from their texts. The
@@ -59,11 +59,11 @@ export class JsonWriter {
 
   constructor(initial: Buffer) {
     this.bytes = initial;
-    this.#view = viewOf(initial);
+    this.#view = createView(initial);
   }
 
   /** Appends text that is ASCII and needs no escaping. */
-  ascii(text: string): void {
+  writeAscii(text: string): void {
     const { length } = text;
     this.ensureCapacity(length);
     if (length > maxLoopLength) {
@@ -77,12 +77,12 @@ export class JsonWriter {
   }
 
   /** Appends a constant text. */
-  literal(source: DataView): void {
-    this.raw(source, 0, source.byteLength);
+  writeLiteral(source: DataView): void {
+    this.writeRaw(source, 0, source.byteLength);
   }
 
   /** Appends UTF-8 text without escaping. */
-  raw(source: DataView, start: number, end: number): void {
+  writeRaw(source: DataView, start: number, end: number): void {
     const size = end - start;
     this.ensureCapacity(size);
     const to = this.length;
@@ -96,27 +96,27 @@ export class JsonWriter {
   }
 
   /** Appends bytes unchanged. */
-  append(bytes: Uint8Array): void {
+  writeBytes(bytes: Uint8Array): void {
     this.ensureCapacity(bytes.length);
     this.bytes.set(bytes, this.length);
     this.length += bytes.length;
   }
 
-  byte(value: number): void {
+  writeByte(value: number): void {
     this.ensureCapacity(1);
     this.bytes[this.length++] = value;
   }
 
   /** Appends a non-negative integer in decimal. */
-  digits(value: number): void {
+  writeDigits(value: number): void {
     const count = countDigits(value);
     this.ensureCapacity(count);
     this.length += count;
-    this.digitsBefore(this.length, value, count);
+    this.overwriteDigits(this.length, value, count);
   }
 
   /** Overwrites the `count` bytes before `end` with the last `count` decimal digits of a number. */
-  digitsBefore(end: number, value: number, count: number): void {
+  overwriteDigits(end: number, value: number, count: number): void {
     const out = this.bytes;
     let remaining = value;
     for (let to = end - 1; to >= end - count; to--) {
@@ -127,111 +127,111 @@ export class JsonWriter {
   }
 
   /** Appends microseconds since the Unix epoch as quoted ISO 8601. */
-  isoMicros(micros: number): void {
+  writeIsoMicros(micros: number): void {
     const second = Math.floor(micros / microsPerSecond);
-    this.byte(quote);
-    this.literal(formatSecond(second));
-    this.byte(dot);
+    this.writeByte(quote);
+    this.writeLiteral(formatSecond(second));
+    this.writeByte(dot);
     this.ensureCapacity(microsDigits);
     this.length += microsDigits;
-    this.digitsBefore(this.length, micros - second * microsPerSecond, microsDigits);
-    this.byte(upperZ);
-    this.byte(quote);
+    this.overwriteDigits(this.length, micros - second * microsPerSecond, microsDigits);
+    this.writeByte(upperZ);
+    this.writeByte(quote);
   }
 
   /** Ensures that `count` more bytes can be written. */
   ensureCapacity(count: number): void {
     if (this.length + count > this.bytes.length) {
-      this.#grow(count);
+      this.#enlargeBuffer(count);
     }
   }
 
   /** Appends the JSON of the tagged value at `at` and returns the offset of the next value. */
-  value(source: Buffer, view: DataView, at: number): number {
-    const tagByte = source[at] ?? tag.null;
+  writeValue(source: Buffer, view: DataView, offset: number): number {
+    const tagByte = source[offset] ?? tag.null;
     if (tagByte >= tag.shortText) {
-      const end = at + 1 + (tagByte & longestShortText);
-      this.#writeShortText(view, at + 1, end);
+      const end = offset + 1 + (tagByte & longestShortText);
+      this.#writeShortText(view, offset + 1, end);
       return end;
     }
     switch (tagByte) {
       case tag.text: {
-        const end = at + 5 + view.getUint32(at + 1, true);
-        this.#writeText(view, at + 5, end);
+        const end = offset + 5 + view.getUint32(offset + 1, true);
+        this.#writeText(view, offset + 5, end);
         return end;
       }
       case tag.int:
-        this.#writeInt(view.getInt32(at + 1, true));
-        return at + 5;
+        this.#writeInt(view.getInt32(offset + 1, true));
+        return offset + 5;
       case tag.double:
-        this.ascii(String(view.getFloat64(at + 1, true)));
-        return at + 9;
+        this.writeAscii(String(view.getFloat64(offset + 1, true)));
+        return offset + 9;
       case tag.true:
-        this.literal(trueLiteral);
-        return at + 1;
+        this.writeLiteral(trueLiteral);
+        return offset + 1;
       case tag.false:
-        this.literal(falseLiteral);
-        return at + 1;
+        this.writeLiteral(falseLiteral);
+        return offset + 1;
       case tag.object:
-        return this.#writeObject(source, view, at + 1);
+        return this.#writeObject(source, view, offset + 1);
       case tag.array:
-        return this.#writeArray(source, view, at + 1);
+        return this.#writeArray(source, view, offset + 1);
       case tag.wideText:
-        return this.#writeWideText(view, at);
+        return this.#writeWideText(view, offset);
       case tag.bytes:
-        return this.#writeBinary(source, view, at + 1);
+        return this.#writeBinary(source, view, offset + 1);
       case tag.null:
-        this.literal(nullLiteral);
-        return at + 1;
+        this.writeLiteral(nullLiteral);
+        return offset + 1;
       default:
-        throw new RangeError(`No value at byte ${at} of the tape`);
+        throw new RangeError(`No value at byte ${offset} of the tape`);
     }
   }
 
-  #grow(count: number): void {
+  #enlargeBuffer(count: number): void {
     const larger = Buffer.allocUnsafeSlow(Math.ceil((this.length + count) * 1.5) + 1_024);
     this.bytes.copy(larger, 0, 0, this.length);
     this.bytes = larger;
-    this.#view = viewOf(larger);
+    this.#view = createView(larger);
   }
 
   #writeObject(source: Buffer, view: DataView, start: number): number {
-    let at = start;
-    this.byte(0x7b);
-    while (source[at] !== tag.end) {
-      if (at !== start) {
-        this.byte(comma);
+    let offset = start;
+    this.writeByte(0x7b);
+    while (source[offset] !== tag.end) {
+      if (offset !== start) {
+        this.writeByte(comma);
       }
-      at = this.value(source, view, at);
-      this.byte(colon);
-      at = this.value(source, view, at);
+      offset = this.writeValue(source, view, offset);
+      this.writeByte(colon);
+      offset = this.writeValue(source, view, offset);
     }
-    this.byte(0x7d);
-    return at + 1;
+    this.writeByte(0x7d);
+    return offset + 1;
   }
 
   #writeArray(source: Buffer, view: DataView, start: number): number {
-    let at = start;
-    this.byte(0x5b);
-    while (source[at] !== tag.end) {
-      if (at !== start) {
-        this.byte(comma);
+    let offset = start;
+    this.writeByte(0x5b);
+    while (source[offset] !== tag.end) {
+      if (offset !== start) {
+        this.writeByte(comma);
       }
-      at = this.value(source, view, at);
+      offset = this.writeValue(source, view, offset);
     }
-    this.byte(0x5d);
-    return at + 1;
+    this.writeByte(0x5d);
+    return offset + 1;
   }
 
   #writeInt(value: number): void {
     if (value < 0) {
-      this.byte(dash);
+      this.writeByte(dash);
     }
-    this.digits(Math.abs(value));
+    this.writeDigits(Math.abs(value));
   }
 
   #writeShortText(source: DataView, start: number, end: number): void {
-    this.ensureCapacity((end - start) * escapeGrowth + 2);
+    this.ensureCapacity((end - start) * maxJsonBytesPerByte + 2);
     this.bytes[this.length] = quote;
     const to = escapeText(source, start, end, this.#view, this.length + 1);
     this.bytes[to] = quote;
@@ -240,24 +240,24 @@ export class JsonWriter {
 
   /** Writes UTF-8 text in quotes. Only quotes, backslashes and control characters are escaped. */
   #writeText(source: DataView, start: number, end: number): void {
-    this.byte(quote);
-    for (let at = start; at < end; at += textStep) {
-      const stop = Math.min(at + textStep, end);
-      this.ensureCapacity((stop - at) * escapeGrowth);
-      this.length = escapeText(source, at, stop, this.#view, this.length);
+    this.writeByte(quote);
+    for (let offset = start; offset < end; offset += textStepBytes) {
+      const stop = Math.min(offset + textStepBytes, end);
+      this.ensureCapacity((stop - offset) * maxJsonBytesPerByte);
+      this.length = escapeText(source, offset, stop, this.#view, this.length);
     }
-    this.byte(quote);
+    this.writeByte(quote);
   }
 
   /** Writes UTF-16 text. A lone surrogate is escaped, as JSON.stringify does. */
-  #writeWideText(view: DataView, at: number): number {
-    const start = at + 5;
-    const end = start + view.getUint32(at + 1, true);
-    this.byte(quote);
+  #writeWideText(view: DataView, offset: number): number {
+    const start = offset + 5;
+    const end = start + view.getUint32(offset + 1, true);
+    this.writeByte(quote);
     for (let from = start; from < end;) {
       from = this.#writeWideStep(view, from, end);
     }
-    this.byte(quote);
+    this.writeByte(quote);
     return end;
   }
 
@@ -266,14 +266,14 @@ export class JsonWriter {
    * surrogate pair. Returns where it stopped.
    */
   #writeWideStep(source: DataView, start: number, end: number): number {
-    const stop = Math.min(start + textStep, end);
-    this.ensureCapacity((stop - start) * wideGrowth + 4);
+    const stop = Math.min(start + textStepBytes, end);
+    this.ensureCapacity((stop - start) * maxJsonBytesPerWideByte + 4);
     const view = this.#view;
     let to = this.length;
     let from = start;
     while (from < stop) {
       const unit = source.getUint16(from, true);
-      const packed = packedUnits[unit] ?? 0;
+      const packed = packedUtf8ByUnit[unit] ?? 0;
       from += 2;
       if (packed !== 0) {
         view.setInt32(to, packed, true);
@@ -300,20 +300,20 @@ export class JsonWriter {
    * contains them.
    */
   #writeBinary(source: Buffer, view: DataView, start: number): number {
-    this.ascii('{"type":');
-    const at = this.value(source, view, start);
-    const end = at + 4 + view.getUint32(at, true);
-    const name = this.extractBinary?.(source.subarray(at + 4, end));
+    this.writeAscii('{"type":');
+    const offset = this.writeValue(source, view, start);
+    const end = offset + 4 + view.getUint32(offset, true);
+    const name = this.extractBinary?.(source.subarray(offset + 4, end));
     if (name !== undefined) {
-      this.ascii(`,"attachment":"${name}","bytes":${end - at - 4}}`);
+      this.writeAscii(`,"attachment":"${name}","bytes":${end - offset - 4}}`);
       return end;
     }
-    this.ascii(',"encoding":"base64","data":"');
+    this.writeAscii(',"encoding":"base64","data":"');
     // In steps, because the base64 of all bytes could exceed the maximum length of a string.
-    for (let from = at + 4; from < end; from += base64Step) {
-      this.ascii(source.toString("base64", from, Math.min(from + base64Step, end)));
+    for (let from = offset + 4; from < end; from += base64StepBytes) {
+      this.writeAscii(source.toString("base64", from, Math.min(from + base64StepBytes, end)));
     }
-    this.ascii('"}');
+    this.writeAscii('"}');
     return end;
   }
 }

@@ -12,16 +12,16 @@ export interface RunOperation {
    */
   readonly records: readonly number[];
   /** Whether the run can be part of a batch. A run without a dotted order is sent alone. */
-  readonly batchable: boolean;
+  readonly isBatchable: boolean;
   /**
    * Payload fields that are replaced by a marker, because with them the run is larger than the
    * server accepts.
    */
-  readonly withheld?: readonly PayloadField[];
+  readonly withheldFields?: readonly PayloadField[];
   /** The run's attachments; absent if it has none. */
   readonly attachments?: readonly Attachment[];
   /** Only the attachments of the run are sent. */
-  readonly attachmentsOnly?: true;
+  readonly hasOnlyAttachments?: true;
 }
 
 /**
@@ -33,16 +33,16 @@ export function joinRecords(reader: TapeReader): readonly RunOperation[] {
   const all: JoinedRun[] = [];
   let patches = 0;
   for (let record = 0; record < reader.count; record++) {
-    const operation = reader.operation(record);
-    const batchable = reader.hasDottedOrder(record);
-    const index = runIndex.find(record, all.length);
+    const operation = reader.readOperation(record);
+    const isBatchable = reader.hasDottedOrder(record);
+    const index = runIndex.findOrAdd(record, all.length);
     const joined = all[index];
     if (joined === undefined) {
-      all.push({ id: reader.runId(record), operation, records: [record], batchable });
+      all.push({ id: reader.readRunId(record), operation, records: [record], isBatchable });
       patches += operation === "patch" ? 1 : 0;
       continue;
     }
-    joined.batchable &&= batchable;
+    joined.isBatchable &&= isBatchable;
     if (operation === "post") {
       patches -= joined.operation === "patch" ? 1 : 0;
       joined.operation = operation;
@@ -64,7 +64,7 @@ export function joinRecords(reader: TapeReader): readonly RunOperation[] {
 interface JoinedRun extends RunOperation {
   operation: Operation;
   records: number[];
-  batchable: boolean;
+  isBatchable: boolean;
 }
 
 /**
@@ -76,7 +76,7 @@ export function separateStartAndEnd(
   run: RunOperation,
 ): readonly RunOperation[] {
   const select = (operation: Operation): RunOperation => {
-    const records = run.records.filter((record) => reader.operation(record) === operation);
+    const records = run.records.filter((record) => reader.readOperation(record) === operation);
     const attachments = run.attachments?.filter(({ record }) => records.includes(record));
     return { ...run, operation, records, ...(attachments && { attachments }) };
   };
@@ -85,9 +85,9 @@ export function separateStartAndEnd(
 }
 
 /** Finds the record that a field is taken from; -1 if no record has the field. */
-export function recordWith(reader: TapeReader, operation: RunOperation, code: number): number {
+export function findRecordWith(reader: TapeReader, operation: RunOperation, code: number): number {
   for (const record of operation.records) {
-    if (reader.start(record, code) !== 0) {
+    if (reader.findFieldStart(record, code) !== 0) {
       return record;
     }
   }
@@ -95,15 +95,15 @@ export function recordWith(reader: TapeReader, operation: RunOperation, code: nu
 }
 
 /** Counts the payloads and attachments that were replaced by a marker. */
-export const countTruncated = ({ withheld, attachments }: RunOperation): number =>
-  (withheld?.length ?? 0) +
+export const countTruncated = ({ withheldFields, attachments }: RunOperation): number =>
+  (withheldFields?.length ?? 0) +
   (attachments?.filter(({ omittedReason }) => omittedReason !== undefined).length ?? 0);
 
 /** Bytes of the contents of all its records, which is about the size of its JSON. */
-export function sizeOf(reader: TapeReader, operation: RunOperation): number {
+export function measureRun(reader: TapeReader, operation: RunOperation): number {
   let size = 0;
   for (const record of operation.records) {
-    size += reader.size(record);
+    size += reader.measureRecord(record);
   }
   return size;
 }
@@ -134,18 +134,18 @@ class RunIndex {
    * Returns the index of the record's run. If the record is the first of its run, adds the run with
    * the index `nextIndex`.
    */
-  find(record: number, nextIndex: number): number {
+  findOrAdd(record: number, nextIndex: number): number {
     const { view } = this.#reader;
-    const at = this.#reader.idStart(record);
+    const offset = this.#reader.findIdStart(record);
     const last = this.#runs.length - 1;
-    for (let slot = hashIdAt(view, at) & last; ; slot = (slot + 1) & last) {
+    for (let slot = hashIdAt(view, offset) & last; ; slot = (slot + 1) & last) {
       const run = this.#runs[slot] ?? emptySlot;
       if (run === emptySlot) {
         this.#runs[slot] = nextIndex;
-        this.#idOffsets[slot] = at;
+        this.#idOffsets[slot] = offset;
         return nextIndex;
       }
-      if (isSameId(view, at, this.#idOffsets[slot] ?? 0)) {
+      if (isSameId(view, offset, this.#idOffsets[slot] ?? 0)) {
         return run;
       }
     }
@@ -155,8 +155,8 @@ class RunIndex {
 /** Hashes all bytes of an id: which bytes differ between runs depends on who creates the ids. */
 function hashIdAt(view: DataView, start: number): number {
   let hash = 0;
-  for (let at = start; at < start + uuidLength; at += wordBytes) {
-    hash = Math.imul(hash ^ view.getInt32(at, true), 0x9e3779b1);
+  for (let offset = start; offset < start + uuidLength; offset += wordBytes) {
+    hash = Math.imul(hash ^ view.getInt32(offset, true), 0x9e3779b1);
     hash ^= hash >>> 15;
   }
   return hash;

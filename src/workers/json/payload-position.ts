@@ -1,7 +1,7 @@
 import { stampLength, uuidLength } from "../../model/dotted-order.ts";
 import type { PayloadField } from "../../model/run.ts";
 import { field } from "../../model/records/tape-format.ts";
-import { recordWith } from "./operations.ts";
+import { findRecordWith } from "./operations.ts";
 import type { RunOperation } from "./operations.ts";
 import type { TapeReader } from "./tape-reader.ts";
 
@@ -23,16 +23,16 @@ export function findPayloadStart(
   run: RunOperation,
   name: PayloadField,
 ): number | undefined {
-  if (name === "extra" || run.withheld?.includes(name) === true) {
+  if (name === "extra" || run.withheldFields?.includes(name) === true) {
     return undefined;
   }
   const code = payloadValues[name];
-  return reader.start(recordWith(reader, run, code), code);
+  return reader.findFieldStart(findRecordWith(reader, run, code), code);
 }
 
 /** Returns the trace id of a run that can be part of a batch. */
 export function readTraceId(reader: TapeReader, run: RunOperation): string {
-  const record = recordWith(reader, run, field.dottedOrder);
-  const start = reader.start(record, field.dottedOrder) + stampLength;
+  const record = findRecordWith(reader, run, field.dottedOrder);
+  const start = reader.findFieldStart(record, field.dottedOrder) + stampLength;
   return reader.bytes.toString("latin1", start, start + uuidLength);
 }

@@ -2,11 +2,11 @@ import { stampLength, uuidLength } from "../../model/dotted-order.ts";
 import { payloadFields } from "../../model/run.ts";
 import type { PayloadField } from "../../model/run.ts";
 import { field, tag } from "../../model/records/tape-format.ts";
-import { literal, viewOf } from "./ascii.ts";
+import { toView, createView } from "./ascii.ts";
 import type { JsonWriter } from "./json-writer.ts";
 import type { RunOperation } from "./operations.ts";
 import { payloadValues } from "./payload-position.ts";
-import { fieldNumbers } from "./tape-reader.ts";
+import { numbersPerFieldIndex } from "./tape-reader.ts";
 import type { TapeReader } from "./tape-reader.ts";
 import type { WasmJson } from "./wasm-json.ts";
 import fastJson from "fast-json-stringify";
@@ -14,29 +14,29 @@ import type { RuntimeFacts } from "../../model/records/shipping.ts";
 
 /** Envelope fields that are tagged values, and their keys on the wire. */
 const envelopeValues: readonly (readonly [number, DataView])[] = [
-  [field.name, literal(',"name":')],
-  [field.runType, literal(',"run_type":')],
-  [field.project, literal(',"session_name":')],
-  [field.projectId, literal(',"session_id":')],
-  [field.tags, literal(',"tags":')],
-  [field.referenceExampleId, literal(',"reference_example_id":')],
+  [field.name, toView(',"name":')],
+  [field.runType, toView(',"run_type":')],
+  [field.project, toView(',"session_name":')],
+  [field.projectId, toView(',"session_id":')],
+  [field.tags, toView(',"tags":')],
+  [field.referenceExampleId, toView(',"reference_example_id":')],
 ];
 
-const keys = {
-  id: literal('{"id":"'),
-  parentRunId: literal(',"parent_run_id":'),
-  traceId: literal('","trace_id":"'),
-  dottedOrder: literal('","dotted_order":"'),
-  quotedParent: literal('","parent_run_id":"'),
-  startTime: literal(',"start_time":'),
-  endTime: literal(',"end_time":'),
-  metadata: literal('{"metadata":'),
-  firstRuntime: literal('"runtime":'),
-  nextRuntime: literal(',"runtime":'),
+const keyLiterals = {
+  id: toView('{"id":"'),
+  parentRunId: toView(',"parent_run_id":'),
+  traceId: toView('","trace_id":"'),
+  dottedOrder: toView('","dotted_order":"'),
+  quotedParent: toView('","parent_run_id":"'),
+  startTime: toView(',"start_time":'),
+  endTime: toView(',"end_time":'),
+  metadata: toView('{"metadata":'),
+  firstRuntime: toView('"runtime":'),
+  nextRuntime: toView(',"runtime":'),
 };
 
-/** Payloads of up to this size are never replaced by a marker: they do not make a run too large. */
-const maxPayloadToKeep = 1_024;
+/** Payloads of up to this many bytes are never replaced by a marker, because they do not make a run too large. */
+const maxKeptPayloadBytes = 1_024;
 
 const extraCodes = [field.metadata, field.extra, field.extraWithRuntime];
 
@@ -59,21 +59,21 @@ export class RunJson {
   readonly attachBytesFrom: number;
   readonly wasm: WasmJson | undefined;
   readonly #reader: TapeReader;
-  /** The runtime facts as JSON. They are the same in every run of the process. */
-  readonly #runtime: DataView;
+  /** Name and version of the SDK and of the runtime as JSON, which is the same in every run of the process. */
+  readonly #runtimeJson: DataView;
   /**
    * The fields of the last run that was requested, joined from its records: for each field code its
    * offset and its length.
    */
   #indexedRun: RunOperation | undefined;
-  readonly #fields = new Uint32Array(fieldNumbers);
+  readonly #fieldIndex = new Uint32Array(numbersPerFieldIndex);
   #extraCode = 0;
 
   constructor(reader: TapeReader, runtime: Buffer, options: RunJsonOptions = {}) {
     this.attachBytesFrom = options.attachBytesFrom ?? Number.POSITIVE_INFINITY;
     this.wasm = options.wasm;
     this.#reader = reader;
-    this.#runtime = viewOf(runtime);
+    this.#runtimeJson = createView(runtime);
   }
 
   /** The tape that the runs are read from. */
@@ -95,45 +95,45 @@ export class RunJson {
   }
 
   /** Writes all fields except the payload fields, as an object without its closing brace. */
-  envelope(out: JsonWriter, run: RunOperation): void {
-    out.literal(keys.id);
-    this.id(out, run);
+  writeEnvelope(out: JsonWriter, run: RunOperation): void {
+    out.writeLiteral(keyLiterals.id);
+    this.writeId(out, run);
     this.#writePosition(out, run);
     this.#writeTimes(out, run);
     for (const [code, key] of envelopeValues) {
       this.#writeKeyed(out, run, code, key);
     }
-    this.#writeOthers(out, run);
+    this.#writeUnknownFields(out, run);
   }
 
-  /** The run's id, without quotes. */
-  id(out: JsonWriter, run: RunOperation): void {
+  /** Writes the run's id without quotes. */
+  writeId(out: JsonWriter, run: RunOperation): void {
     const [record = -1] = run.records;
-    const at = this.#reader.idStart(record);
-    out.raw(this.#reader.view, at, at + uuidLength);
+    const offset = this.#reader.findIdStart(record);
+    out.writeRaw(this.#reader.view, offset, offset + uuidLength);
   }
 
   /** Whether the run has this payload field. */
-  has(run: RunOperation, name: PayloadField): boolean {
-    return this.#start(run, this.#fieldCodeOf(run, name)) !== 0;
+  hasField(run: RunOperation, name: PayloadField): boolean {
+    return this.#findStart(run, this.#findFieldCode(run, name)) !== 0;
   }
 
   /** Approximate number of bytes of a payload field's JSON. */
-  estimate(run: RunOperation, name: PayloadField): number {
-    const length = this.#length(run, this.#fieldCodeOf(run, name));
-    return name === "extra" ? length + this.#runtime.byteLength + 20 : length;
+  estimateBytes(run: RunOperation, name: PayloadField): number {
+    const length = this.#findLength(run, this.#findFieldCode(run, name));
+    return name === "extra" ? length + this.#runtimeJson.byteLength + 20 : length;
   }
 
   /**
-   * The largest payload field that has not been replaced by a marker yet and is large enough for
-   * it.
+   * Finds the largest payload field that has not been replaced by a marker yet. Ignores fields that are too small to make
+   * a run too large.
    */
   findLargestPayload(run: RunOperation): PayloadField | undefined {
     let largest: PayloadField | undefined;
-    let most = maxPayloadToKeep;
+    let most = maxKeptPayloadBytes;
     for (const name of payloadFields) {
-      const isThere = this.has(run, name) && run.withheld?.includes(name) !== true;
-      const size = isThere ? this.estimate(run, name) : 0;
+      const isThere = this.hasField(run, name) && run.withheldFields?.includes(name) !== true;
+      const size = isThere ? this.estimateBytes(run, name) : 0;
       if (size > most) {
         largest = name;
         most = size;
@@ -142,10 +142,10 @@ export class RunJson {
     return largest;
   }
 
-  /** Writes the JSON of a payload field. Call it only if {@link has} returns true for the field. */
-  payload(out: JsonWriter, run: RunOperation, name: PayloadField): void {
-    if (run.withheld?.includes(name) === true) {
-      out.ascii(createMarkerJson(name, this.estimate(run, name)));
+  /** Writes the JSON of a payload field. Call it only if {@link hasField} returns true for the field. */
+  writePayload(out: JsonWriter, run: RunOperation, name: PayloadField): void {
+    if (run.withheldFields?.includes(name) === true) {
+      out.writeAscii(createMarkerJson(name, this.estimateBytes(run, name)));
     } else if (name === "extra") {
       this.#writeExtra(out, run);
     } else {
@@ -159,41 +159,41 @@ export class RunJson {
    */
   #writePosition(out: JsonWriter, run: RunOperation): void {
     const { view } = this.#reader;
-    const start = this.#start(run, field.dottedOrder);
+    const start = this.#findStart(run, field.dottedOrder);
     if (start === 0) {
-      out.byte(quote);
-      this.#writeKeyed(out, run, field.parentRunId, keys.parentRunId);
+      out.writeByte(quote);
+      this.#writeKeyed(out, run, field.parentRunId, keyLiterals.parentRunId);
       return;
     }
-    const end = start + this.#length(run, field.dottedOrder);
-    out.literal(keys.traceId);
-    out.raw(view, start + stampLength, start + stampLength + uuidLength);
-    out.literal(keys.dottedOrder);
-    out.raw(view, start, end);
+    const end = start + this.#findLength(run, field.dottedOrder);
+    out.writeLiteral(keyLiterals.traceId);
+    out.writeRaw(view, start + stampLength, start + stampLength + uuidLength);
+    out.writeLiteral(keyLiterals.dottedOrder);
+    out.writeRaw(view, start, end);
     const parentEnd = end - stampLength - uuidLength - 1;
     if (parentEnd > start) {
-      out.literal(keys.quotedParent);
-      out.raw(view, parentEnd - uuidLength, parentEnd);
+      out.writeLiteral(keyLiterals.quotedParent);
+      out.writeRaw(view, parentEnd - uuidLength, parentEnd);
     }
-    out.byte(quote);
+    out.writeByte(quote);
   }
 
   #writeTimes(out: JsonWriter, run: RunOperation): void {
     const { view } = this.#reader;
-    const dotted = this.#start(run, field.dottedOrder);
-    if (this.#start(run, field.startTime) !== 0) {
-      this.#writeKeyed(out, run, field.startTime, keys.startTime);
+    const dotted = this.#findStart(run, field.dottedOrder);
+    if (this.#findStart(run, field.startTime) !== 0) {
+      this.#writeKeyed(out, run, field.startTime, keyLiterals.startTime);
     } else if (run.operation === "post" && dotted !== 0) {
-      out.literal(keys.startTime);
-      const end = dotted + this.#length(run, field.dottedOrder);
+      out.writeLiteral(keyLiterals.startTime);
+      const end = dotted + this.#findLength(run, field.dottedOrder);
       writeIsoTimestamp(out, view, end - uuidLength - stampLength);
     }
-    const ended = this.#start(run, field.endMicros);
+    const ended = this.#findStart(run, field.endMicros);
     if (ended === 0) {
-      this.#writeKeyed(out, run, field.endTime, keys.endTime);
+      this.#writeKeyed(out, run, field.endTime, keyLiterals.endTime);
     } else {
-      out.literal(keys.endTime);
-      out.isoMicros(view.getFloat64(ended, true));
+      out.writeLiteral(keyLiterals.endTime);
+      out.writeIsoMicros(view.getFloat64(ended, true));
     }
   }
 
@@ -201,59 +201,59 @@ export class RunJson {
    * Writes the keys that the wire format does not define. If several records have the same key, the
    * latest one is used.
    */
-  #writeOthers(out: JsonWriter, run: RunOperation): void {
-    const { bytes, view, hasOthers } = this.#reader;
-    if (!hasOthers) {
+  #writeUnknownFields(out: JsonWriter, run: RunOperation): void {
+    const { bytes, view, hasUnknownFields } = this.#reader;
+    if (!hasUnknownFields) {
       return;
     }
     const seen = new Set<string>();
     for (const record of run.records) {
-      for (const start of this.#reader.others(record)) {
+      for (const start of this.#reader.listUnknownFields(record)) {
         const before = out.length;
-        out.byte(0x2c);
-        const valueAt = out.value(bytes, view, start);
+        out.writeByte(0x2c);
+        const valueAt = out.writeValue(bytes, view, start);
         const key = out.bytes.toString("utf8", before + 1, out.length);
         if (seen.has(key)) {
           out.length = before;
           continue;
         }
         seen.add(key);
-        out.byte(0x3a);
-        out.value(bytes, view, valueAt);
+        out.writeByte(0x3a);
+        out.writeValue(bytes, view, valueAt);
       }
     }
   }
 
   #writeExtra(out: JsonWriter, run: RunOperation): void {
     const { bytes, view } = this.#reader;
-    const code = this.#fieldCodeOf(run, "extra");
-    const at = this.#start(run, code);
-    if (at === 0) {
+    const code = this.#findFieldCode(run, "extra");
+    const offset = this.#findStart(run, code);
+    if (offset === 0) {
       return;
     }
     if (code === field.metadata) {
-      out.literal(keys.metadata);
-      out.value(bytes, view, at);
-      out.byte(closeBrace);
+      out.writeLiteral(keyLiterals.metadata);
+      out.writeValue(bytes, view, offset);
+      out.writeByte(closeBrace);
     } else {
-      out.value(bytes, view, at);
+      out.writeValue(bytes, view, offset);
     }
-    if (code === field.metadata || (code === field.extra && bytes[at] === tag.object)) {
+    if (code === field.metadata || (code === field.extra && bytes[offset] === tag.object)) {
       this.#addRuntime(out);
     }
   }
 
-  /** Adds the runtime facts to the object that was just written. */
+  /** Adds the key `runtime` to the object that was just written. */
   #addRuntime(out: JsonWriter): void {
     out.length -= 1;
     const empty = out.bytes[out.length - 1] === openBrace;
-    out.literal(empty ? keys.firstRuntime : keys.nextRuntime);
-    out.literal(this.#runtime);
-    out.byte(closeBrace);
+    out.writeLiteral(empty ? keyLiterals.firstRuntime : keyLiterals.nextRuntime);
+    out.writeLiteral(this.#runtimeJson);
+    out.writeByte(closeBrace);
   }
 
-  /** The field code of a payload field of the run. */
-  #fieldCodeOf(run: RunOperation, name: PayloadField): number {
+  /** Returns the field code that a payload field of the run has on the tape. */
+  #findFieldCode(run: RunOperation, name: PayloadField): number {
     if (name !== "extra") {
       return payloadValues[name];
     }
@@ -262,14 +262,14 @@ export class RunJson {
   }
 
   /** Offset of a field's content in the latest record that has the field; 0 if no record has it. */
-  #start(run: RunOperation, code: number): number {
+  #findStart(run: RunOperation, code: number): number {
     this.#indexFields(run);
-    return this.#fields[2 * code] ?? 0;
+    return this.#fieldIndex[2 * code] ?? 0;
   }
 
-  #length(run: RunOperation, code: number): number {
+  #findLength(run: RunOperation, code: number): number {
     this.#indexFields(run);
-    return this.#fields[2 * code + 1] ?? 0;
+    return this.#fieldIndex[2 * code + 1] ?? 0;
   }
 
   /** Finds all fields of a run's records at once, because each is needed more than once. */
@@ -278,32 +278,32 @@ export class RunJson {
       return;
     }
     this.#indexedRun = run;
-    this.#fields.fill(0);
+    this.#fieldIndex.fill(0);
     this.#extraCode = 0;
     const { records } = run;
     for (let i = records.length - 1; i >= 0; i--) {
       const record = records[i] ?? -1;
-      this.#reader.addFields(record, this.#fields);
-      const extra = extraCodes.find((code) => this.#reader.start(record, code) !== 0);
+      this.#reader.addFields(record, this.#fieldIndex);
+      const extra = extraCodes.find((code) => this.#reader.findFieldStart(record, code) !== 0);
       this.#extraCode = extra ?? this.#extraCode;
     }
   }
 
   // oxlint-disable-next-line max-params -- called for each field of each run; an object would create garbage
   #writeKeyed(out: JsonWriter, run: RunOperation, code: number, key: DataView): void {
-    const at = this.#start(run, code);
-    if (at !== 0) {
-      out.literal(key);
-      out.value(this.#reader.bytes, this.#reader.view, at);
+    const offset = this.#findStart(run, code);
+    if (offset !== 0) {
+      out.writeLiteral(key);
+      out.writeValue(this.#reader.bytes, this.#reader.view, offset);
     }
   }
 
   #writeValue(out: JsonWriter, run: RunOperation, code: number): void {
-    const at = this.#start(run, code);
+    const offset = this.#findStart(run, code);
     if (this.wasm?.isWritingTo(out) === true) {
-      this.wasm.value(at);
+      this.wasm.writeValue(offset);
     } else {
-      out.value(this.#reader.bytes, this.#reader.view, at);
+      out.writeValue(this.#reader.bytes, this.#reader.view, offset);
     }
   }
 }
@@ -313,26 +313,26 @@ const dot = 0x2e;
 const colon = 0x3a;
 
 /** Appends the timestamp at `at`, such as `20261121T101112345678Z`, as quoted ISO 8601. */
-function writeIsoTimestamp(out: JsonWriter, source: DataView, at: number): void {
-  out.byte(quote);
-  out.raw(source, at, at + 4);
-  out.byte(dash);
-  out.raw(source, at + 4, at + 6);
-  out.byte(dash);
+function writeIsoTimestamp(out: JsonWriter, source: DataView, offset: number): void {
+  out.writeByte(quote);
+  out.writeRaw(source, offset, offset + 4);
+  out.writeByte(dash);
+  out.writeRaw(source, offset + 4, offset + 6);
+  out.writeByte(dash);
   // The day and the letter T.
-  out.raw(source, at + 6, at + 11);
-  out.byte(colon);
-  out.raw(source, at + 11, at + 13);
-  out.byte(colon);
-  out.raw(source, at + 13, at + 15);
-  out.byte(dot);
-  out.raw(source, at + 15, at + stampLength);
-  out.byte(quote);
+  out.writeRaw(source, offset + 6, offset + 11);
+  out.writeByte(colon);
+  out.writeRaw(source, offset + 11, offset + 13);
+  out.writeByte(colon);
+  out.writeRaw(source, offset + 13, offset + 15);
+  out.writeByte(dot);
+  out.writeRaw(source, offset + 15, offset + stampLength);
+  out.writeByte(quote);
 }
 
 /**
- * The marker that replaces a payload which the server would not accept, as JSON of the type that
- * the wire format requires.
+ * Creates the JSON of the marker that replaces a payload which the server would not accept. The marker has the JSON type
+ * that the wire format requires for the field.
  */
 function createMarkerJson(name: PayloadField, bytes: number): string {
   const reason = `"${bytes} bytes, left out because the run exceeds the server's size limit"`;

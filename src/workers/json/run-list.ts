@@ -1,6 +1,6 @@
 import { payloadFields } from "../../model/run.ts";
 import type { Operation, PayloadField } from "../../model/run.ts";
-import { literal } from "./ascii.ts";
+import { toView } from "./ascii.ts";
 import { appendOmittedEvents } from "./attachment-parts.ts";
 import type { JsonWriter } from "./json-writer.ts";
 import type { RunOperation } from "./operations.ts";
@@ -17,7 +17,7 @@ interface FieldKey {
 
 const fieldKeys: readonly FieldKey[] = payloadFields.map((field) => ({
   field,
-  key: literal(`,"${field}":`),
+  key: toView(`,"${field}":`),
 }));
 
 /** Writes the runs as one JSON object, `{"post":[…],"patch":[…]}`. */
@@ -25,11 +25,11 @@ export function writeBatch(out: JsonWriter, json: RunJson, runs: readonly RunOpe
   const { wasm } = json;
   const wasmWriter = wasm?.begin(out, json.reader, runs) === true ? wasm : undefined;
   try {
-    out.ascii('{"post":[');
+    out.writeAscii('{"post":[');
     writeRunList(out, json, { runs, operation: "post", wasmWriter });
-    out.ascii('],"patch":[');
+    out.writeAscii('],"patch":[');
     writeRunList(out, json, { runs, operation: "patch", wasmWriter });
-    out.ascii("]}");
+    out.writeAscii("]}");
   } finally {
     wasmWriter?.end();
   }
@@ -54,11 +54,11 @@ function writeRunList(
       continue;
     }
     if (wasmWriter?.canWrite(run) === true) {
-      json.markWhileWriting(run, () => wasmWriter.run(run, needsComma));
+      json.markWhileWriting(run, () => wasmWriter.writeRun(run, needsComma));
     } else {
       wasmWriter?.flush();
       if (needsComma) {
-        out.byte(comma);
+        out.writeByte(comma);
       }
       writeRun(out, json, run);
     }
@@ -70,11 +70,11 @@ function writeRunList(
 /** Writes one run as a JSON object. */
 export function writeRun(out: JsonWriter, json: RunJson, run: RunOperation): void {
   json.markWhileWriting(run, () => {
-    json.envelope(out, run);
+    json.writeEnvelope(out, run);
     for (const key of fieldKeys) {
       writeField(out, json, run, key);
     }
-    out.byte(closeBrace);
+    out.writeByte(closeBrace);
   });
 }
 
@@ -86,17 +86,17 @@ function writeField(
   { field, key }: FieldKey,
 ): void {
   const { attachments } = run;
-  const hasField = json.has(run, field);
+  const hasField = json.hasField(run, field);
   const hasOmittedAttachments = field === "events" && attachments !== undefined;
   if (!hasField && !hasOmittedAttachments) {
     return;
   }
-  out.literal(key);
+  out.writeLiteral(key);
   const start = out.length;
   if (hasField) {
-    json.payload(out, run, field);
+    json.writePayload(out, run, field);
   } else {
-    out.ascii("[]");
+    out.writeAscii("[]");
   }
   if (hasOmittedAttachments) {
     appendOmittedEvents(out, start, attachments);

@@ -15,10 +15,10 @@ import {
  * Numbers in the field index of one record: for each field code an offset, 0 if the field is
  * absent, and a length.
  */
-export const fieldNumbers = 2 * fieldCodes;
-const numbersPerRecord = fieldNumbers;
+export const numbersPerFieldIndex = 2 * fieldCodes;
+const numbersPerRecord = numbersPerFieldIndex;
 
-/** What became of a record: whether it was delivered. The head of the record stores it as a number. */
+/** The outcome of a record, such as `delivered`. The head of the record stores it as a number. */
 export type RecordOutcome = keyof typeof outcomeCode;
 
 /** Finds the records of one tape in one pass, and reads them in place. */
@@ -32,10 +32,10 @@ export class TapeReader {
   readonly #ids: number[] = [];
   /** For each record: whether it has a dotted order, which then also contains the id. */
   readonly #hasDottedOrder: boolean[] = [];
-  /** The field index, built at its first use. */
-  #fields: Uint32Array | undefined;
+  /** Offset and length of each field of each record; built when it is first needed. */
+  #fieldIndex: Uint32Array | undefined;
   /** Offsets of the fields with the code `other`, by record. */
-  readonly #others = new Map<number, number[]>();
+  readonly #unknownFields = new Map<number, number[]>();
   /** Offsets of the attachments, by record. */
   readonly #attachments = new Map<number, number[]>();
   /** Bytes of the attachment fields, by record. */
@@ -49,33 +49,33 @@ export class TapeReader {
   constructor(memory: SharedArrayBuffer, used: number, from = 0) {
     this.bytes = Buffer.from(memory, 0, used);
     this.view = new DataView(memory, 0, used);
-    for (let at = from; at < used;) {
-      const length = this.view.getUint32(at + headOffset.length, true);
-      if (length < recordHead || at + length > used) {
-        throw new RangeError(`No record at byte ${at} of the tape`);
+    for (let offset = from; offset < used;) {
+      const length = this.view.getUint32(offset + headOffset.length, true);
+      if (length < recordHead || offset + length > used) {
+        throw new RangeError(`No record at byte ${offset} of the tape`);
       }
-      if (this.bytes[at + headOffset.outcome] === outcomeCode.pending) {
-        this.#heads.push(at);
-        this.#scan(at, at + length);
+      if (this.bytes[offset + headOffset.outcome] === outcomeCode.pending) {
+        this.#heads.push(offset);
+        this.#readFields(offset, offset + length);
       }
-      at += length;
+      offset += length;
     }
     this.count = this.#heads.length;
   }
 
-  operation(record: number): Operation {
-    const code = this.bytes[this.#head(record) + headOffset.operation];
+  readOperation(record: number): Operation {
+    const code = this.bytes[this.#findHead(record) + headOffset.operation];
     return code === operationCode.post ? "post" : "patch";
   }
 
   /** Offset of a field's content; 0 if the record has no such field. */
-  start(record: number, code: number): number {
-    return this.#fieldIndex()[record * numbersPerRecord + 2 * code] ?? 0;
+  findFieldStart(record: number, code: number): number {
+    return this.#getFieldIndex()[record * numbersPerRecord + 2 * code] ?? 0;
   }
 
   /** Length of a field's content in bytes. */
-  length(record: number, code: number): number {
-    return this.#fieldIndex()[record * numbersPerRecord + 2 * code + 1] ?? 0;
+  findFieldLength(record: number, code: number): number {
+    return this.#getFieldIndex()[record * numbersPerRecord + 2 * code + 1] ?? 0;
   }
 
   /**
@@ -83,7 +83,7 @@ export class TapeReader {
    * two numbers for each field code.
    */
   addFields(record: number, fields: Uint32Array): void {
-    const index = this.#fieldIndex();
+    const index = this.#getFieldIndex();
     const base = record * numbersPerRecord;
     for (let i = 2; i < numbersPerRecord; i += 2) {
       const start = index[base + i] ?? 0;
@@ -95,17 +95,17 @@ export class TapeReader {
   }
 
   /** Offsets of the record's fields that the wire format does not define. */
-  others(record: number): readonly number[] {
-    return this.#others.get(record) ?? [];
+  listUnknownFields(record: number): readonly number[] {
+    return this.#unknownFields.get(record) ?? [];
   }
 
   /** Whether any record has fields that the wire format does not define. */
-  get hasOthers(): boolean {
-    return this.#others.size > 0;
+  get hasUnknownFields(): boolean {
+    return this.#unknownFields.size > 0;
   }
 
   /** Offsets of the record's attachments. */
-  attachments(record: number): readonly number[] {
+  listAttachments(record: number): readonly number[] {
     return this.#attachments.get(record) ?? [];
   }
 
@@ -115,20 +115,20 @@ export class TapeReader {
   }
 
   /** Bytes of all fields of the record, including the heads of fields, without attachments. */
-  size(record: number): number {
+  measureRecord(record: number): number {
     const fieldsBytes =
-      this.view.getUint32(this.#head(record) + headOffset.length, true) - recordHead;
+      this.view.getUint32(this.#findHead(record) + headOffset.length, true) - recordHead;
     return fieldsBytes - (this.#attachmentBytes.get(record) ?? 0);
   }
 
   /** Offset of the run's id, a text of {@link uuidLength} bytes. */
-  idStart(record: number): number {
+  findIdStart(record: number): number {
     return this.#ids[record] ?? 0;
   }
 
   /** The run's id. */
-  runId(record: number): string {
-    const start = this.idStart(record);
+  readRunId(record: number): string {
+    const start = this.findIdStart(record);
     return this.bytes.toString("latin1", start, start + uuidLength);
   }
 
@@ -138,12 +138,12 @@ export class TapeReader {
   }
 
   /** Offset of the record on the tape. */
-  head(record: number): number {
-    return this.#head(record);
+  findHead(record: number): number {
+    return this.#findHead(record);
   }
 
   /** The range of the tape that contains all these records. */
-  extent(groups: readonly { readonly records: readonly number[] }[]): {
+  findExtent(groups: readonly { readonly records: readonly number[] }[]): {
     readonly from: number;
     readonly to: number;
   } {
@@ -158,9 +158,9 @@ export class TapeReader {
     if (last < 0) {
       return { from: 0, to: 0 };
     }
-    const head = this.#head(last);
+    const head = this.#findHead(last);
     const to = head + this.view.getUint32(head + headOffset.length, true);
-    return { from: this.#head(first), to };
+    return { from: this.#findHead(first), to };
   }
 
   /** Marks these records as being written. After a crash of this thread the main thread reads the marks. */
@@ -175,7 +175,7 @@ export class TapeReader {
 
   /** Stores the outcome of a record in its head. */
   writeOutcome(record: number, outcome: RecordOutcome): void {
-    this.bytes[this.#head(record) + headOffset.outcome] = outcomeCode[outcome];
+    this.bytes[this.#findHead(record) + headOffset.outcome] = outcomeCode[outcome];
   }
 
   /**
@@ -183,66 +183,66 @@ export class TapeReader {
    * was delivered.
    */
   writeWithheldCount(record: number, count: number): void {
-    this.bytes[this.#head(record) + headOffset.withheld] = Math.min(count, 0xff);
+    this.bytes[this.#findHead(record) + headOffset.withheld] = Math.min(count, 0xff);
   }
 
   #mark(records: readonly number[], code: number): void {
     for (const record of records) {
-      this.bytes[this.#head(record) + headOffset.beingWritten] = code;
+      this.bytes[this.#findHead(record) + headOffset.beingWritten] = code;
     }
   }
 
-  #head(record: number): number {
+  #findHead(record: number): number {
     return this.#heads[record] ?? 0;
   }
 
   /** Reads the fields of the record that was added last to {@link TapeReader.#heads}. */
-  #scan(head: number, end: number): void {
+  #readFields(head: number, end: number): void {
     const record = this.#heads.length - 1;
     let id = 0;
     let hasDottedOrder = false;
-    for (let at = head + recordHead; at < end;) {
-      const code = this.bytes[at] ?? 0;
-      const length = this.view.getUint32(at + 1, true);
-      const start = at + fieldHead;
+    for (let offset = head + recordHead; offset < end;) {
+      const code = this.bytes[offset] ?? 0;
+      const length = this.view.getUint32(offset + 1, true);
+      const start = offset + fieldHead;
       if (code === field.dottedOrder) {
         id = start + length - uuidLength;
         hasDottedOrder = true;
       } else if (code === field.id) {
         id = hasDottedOrder ? id : start;
       } else if (code === field.other) {
-        appendOffset(this.#others, record, start);
+        appendOffset(this.#unknownFields, record, start);
       } else if (code === field.attachment) {
         appendOffset(this.#attachments, record, start);
         const before = this.#attachmentBytes.get(record) ?? 0;
         this.#attachmentBytes.set(record, before + fieldHead + length);
       }
-      at = start + length;
+      offset = start + length;
     }
     this.#ids.push(id);
     this.#hasDottedOrder.push(hasDottedOrder);
   }
 
-  /** The field index of all records. */
-  #fieldIndex(): Uint32Array {
-    this.#fields ??= this.#fillIndex(new Uint32Array(this.count * numbersPerRecord));
-    return this.#fields;
+  /** Returns the field index of all records, which is built when it is first needed. */
+  #getFieldIndex(): Uint32Array {
+    this.#fieldIndex ??= this.#fillIndex(new Uint32Array(this.count * numbersPerRecord));
+    return this.#fieldIndex;
   }
 
   #fillIndex(fields: Uint32Array): Uint32Array {
     for (let record = 0; record < this.count; record++) {
-      const head = this.#head(record);
+      const head = this.#findHead(record);
       const end = head + this.view.getUint32(head + headOffset.length, true);
       const base = record * numbersPerRecord;
-      for (let at = head + recordHead; at < end;) {
-        const code = this.bytes[at] ?? 0;
-        const length = this.view.getUint32(at + 1, true);
-        const start = at + fieldHead;
+      for (let offset = head + recordHead; offset < end;) {
+        const code = this.bytes[offset] ?? 0;
+        const length = this.view.getUint32(offset + 1, true);
+        const start = offset + fieldHead;
         if (code < fieldCodes) {
           fields[base + 2 * code] = start;
           fields[base + 2 * code + 1] = length;
         }
-        at = start + length;
+        offset = start + length;
       }
     }
     return fields;

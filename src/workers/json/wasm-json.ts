@@ -37,7 +37,7 @@ interface WebAssemblyApi {
   readonly Instance: new (module: object, imports: object) => { readonly exports: object };
 }
 
-/** Anything that consists of records of a tape. */
+/** An object that lists records of a tape. */
 type HasRecords = Pick<RunOperation, "records">;
 
 /**
@@ -47,18 +47,18 @@ type HasRecords = Pick<RunOperation, "records">;
  */
 export class WasmJson {
   readonly #exports: WasmExports;
-  readonly #tapeAt: number;
-  readonly #firstHead: number;
+  readonly #tapeAddress: number;
+  readonly #firstHeadIndex: number;
   readonly #mostRecords: number;
   readonly #runtimeBytes: number;
-  /** Views of the module's memory, replaced when it grows. */
+  /** Views of the module's memory. When the memory grows, they must be replaced. */
   #bytes: Uint8Array = new Uint8Array();
   #words: Uint32Array = new Uint32Array();
-  /** Set between {@link begin} and {@link end}. */
+  /** Where the JSON is written to; set between {@link begin} and {@link end}. */
   #out: JsonWriter | undefined;
   #reader: TapeReader | undefined;
   /** Difference between an address in the module's memory and the offset of the same byte on the tape. */
-  #shift = 0;
+  #addressShift = 0;
 
   /** Returns `undefined` if the process has no WebAssembly, or too little memory for it. */
   static create(runtime: Uint8Array): WasmJson | undefined {
@@ -78,15 +78,15 @@ export class WasmJson {
         double: (value: number, at: number) => this.#writeDouble(value, at),
         binary: (at: number) => this.#writeBinary(at),
         noValue: (at: number) => {
-          throw new RangeError(`No value at byte ${at - this.#shift} of the tape`);
+          throw new RangeError(`No value at byte ${at - this.#addressShift} of the tape`);
         },
       },
       run: { second: (seconds: number, at: number) => this.#writeSecond(seconds, at) },
     });
     this.#exports = instance.exports as WasmExports;
     const { runtimeAt, mostRuntime, tapeAt, headsAt, mostRecords } = this.#exports;
-    this.#tapeAt = tapeAt.value;
-    this.#firstHead = headsAt.value / wordBytes;
+    this.#tapeAddress = tapeAt.value;
+    this.#firstHeadIndex = headsAt.value / wordBytes;
     this.#mostRecords = mostRecords.value;
     if (runtime.length > mostRuntime.value) {
       throw new RangeError("The runtime facts are too long");
@@ -101,11 +101,11 @@ export class WasmJson {
    * large or the memory can't grow.
    */
   begin(out: JsonWriter, reader: TapeReader, runs: readonly HasRecords[]): boolean {
-    const { from, to } = reader.extent(runs);
+    const { from, to } = reader.findExtent(runs);
     if (to - from > maxTapeBytes) {
       return false;
     }
-    const at = this.#tapeAt + ((from - this.#tapeAt) & (copyAlignment - 1));
+    const at = this.#tapeAddress + ((from - this.#tapeAddress) & (copyAlignment - 1));
     try {
       this.#ensureCapacity(at + to - from + this.#exports.marginBytes.value);
     } catch {
@@ -113,7 +113,7 @@ export class WasmJson {
       return false;
     }
     this.#bytes.set(reader.bytes.subarray(from, to), at);
-    this.#shift = at - from;
+    this.#addressShift = at - from;
     this.#out = out;
     this.#reader = reader;
     this.#exports.begin(this.#runtimeBytes);
@@ -129,12 +129,12 @@ export class WasmJson {
    * Whether this run can be written here: it has no attachments, no markers and no keys outside the
    * wire format.
    */
-  canWrite({ records, attachments, withheld }: RunOperation): boolean {
+  canWrite({ records, attachments, withheldFields }: RunOperation): boolean {
     return (
       attachments === undefined &&
-      withheld === undefined &&
+      withheldFields === undefined &&
       records.length <= this.#mostRecords &&
-      this.#reader?.hasOthers === false
+      this.#reader?.hasUnknownFields === false
     );
   }
 
@@ -142,16 +142,17 @@ export class WasmJson {
    * Writes a run, preceded by a comma if `needsComma`. It may reach the output only with {@link
    * flush}.
    */
-  run({ records, operation }: RunOperation, needsComma: boolean): void {
+  writeRun({ records, operation }: RunOperation, needsComma: boolean): void {
     for (let i = 0; i < records.length; i++) {
-      this.#words[this.#firstHead + i] = (this.#reader?.head(records[i] ?? -1) ?? 0) + this.#shift;
+      this.#words[this.#firstHeadIndex + i] =
+        (this.#reader?.findHead(records[i] ?? -1) ?? 0) + this.#addressShift;
     }
     this.#exports.run(records.length, operation === "post", needsComma);
   }
 
   /** Writes the tagged value at `at`, which reaches the output immediately. */
-  value(at: number): void {
-    this.#exports.valueAt(at + this.#shift);
+  writeValue(at: number): void {
+    this.#exports.valueAt(at + this.#addressShift);
     this.#exports.flushed();
   }
 
@@ -167,7 +168,7 @@ export class WasmJson {
   }
 
   #appendToOutput(from: number, to: number): void {
-    this.#out?.append(this.#bytes.subarray(from, to));
+    this.#out?.writeBytes(this.#bytes.subarray(from, to));
   }
 
   #writeDouble(value: number, at: number): number {
@@ -183,7 +184,7 @@ export class WasmJson {
     if (this.#out === undefined || bytes === undefined || view === undefined) {
       throw new RangeError("No output to write to: call begin first");
     }
-    return this.#out.value(bytes, view, at - this.#shift) + this.#shift;
+    return this.#out.writeValue(bytes, view, at - this.#addressShift) + this.#addressShift;
   }
 
   #writeSecond(seconds: number, at: number): void {

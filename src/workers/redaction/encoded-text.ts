@@ -28,37 +28,37 @@ const maxRunLength = 1_048_576;
 const controlCharacter = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 
 /** Calls `onText` for each part of a text that is base64 of another text. */
-export function forEachEncodedText(
+export function visitEncodedText(
   text: string,
   onText: (decoded: string, from: number, to: number) => void,
 ): void {
   // Checking every `minRunLength`-th character is enough: a run of at least that length contains
   // one of them.
-  for (let at = minRunLength - 1; at < text.length; at += minRunLength) {
-    if (isBase64Unit[text.charCodeAt(at)] === 1) {
-      const from = findRunStart(text, at);
-      at = findRunEnd(text, at);
-      if (at - from >= minRunLength) {
-        decodeRun(text, from, at, onText);
+  for (let index = minRunLength - 1; index < text.length; index += minRunLength) {
+    if (isBase64Unit[text.charCodeAt(index)] === 1) {
+      const from = findRunStart(text, index);
+      index = findRunEnd(text, index);
+      if (index - from >= minRunLength) {
+        decodeRun(text, from, index, onText);
       }
     }
   }
 }
 
 function findRunStart(text: string, inside: number): number {
-  let at = inside;
-  while (at > 0 && isBase64Unit[text.charCodeAt(at - 1)] === 1) {
-    at -= 1;
+  let index = inside;
+  while (index > 0 && isBase64Unit[text.charCodeAt(index - 1)] === 1) {
+    index -= 1;
   }
-  return at;
+  return index;
 }
 
 function findRunEnd(text: string, inside: number): number {
-  let at = inside + 1;
-  while (at < text.length && isBase64Unit[text.charCodeAt(at)] === 1) {
-    at += 1;
+  let index = inside + 1;
+  while (index < text.length && isBase64Unit[text.charCodeAt(index)] === 1) {
+    index += 1;
   }
-  return at;
+  return index;
 }
 
 // oxlint-disable-next-line max-params -- called for many words of each text; an object would create garbage
@@ -86,13 +86,13 @@ function isText(bytes: Buffer, isCut: boolean): boolean {
  * character is ASCII.
  */
 function findCompleteEnd(bytes: Buffer): number {
-  for (let at = bytes.length - 1; at >= 0 && at >= bytes.length - 4; at--) {
-    const byte = bytes[at] ?? 0;
+  for (let index = bytes.length - 1; index >= 0 && index >= bytes.length - 4; index--) {
+    const byte = bytes[index] ?? 0;
     if (byte < 0x80) {
-      return at + 1;
+      return index + 1;
     }
     if (byte >= 0xc0) {
-      return at;
+      return index;
     }
   }
   return bytes.length;

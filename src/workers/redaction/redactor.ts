@@ -13,16 +13,16 @@ import {
 } from "../../model/records/tape-format.ts";
 import {
   createByteOffsetMapper,
-  includesAny,
+  containsAny,
   isPlainKey,
   maskText,
-  expandStart,
-  expandEnd,
-  forEachMatch,
+  toPairStart,
+  toPairEnd,
+  visitMatches,
 } from "./text-mask.ts";
 import type { Encoding, TextPosition } from "./text-mask.ts";
-import { forEachEncodedText } from "./encoded-text.ts";
-import { foldText } from "./folded-text.ts";
+import { visitEncodedText } from "./encoded-text.ts";
+import { decodeHiddenText } from "./hidden-text.ts";
 
 /**
  * Fields that rules search: everything that the caller can fill freely. Ids and times are not
@@ -54,7 +54,7 @@ const flatHeadersKey = /headers$/i;
 const nameKeys: ReadonlySet<string> = new Set(["name", "key", "header", "field", "variable"]);
 /** Keys of the members that contain the named value. */
 const valueKeys: ReadonlySet<string> = new Set(["value", "values", "val", "default"]);
-/** Possible first bytes of a mask. */
+/** The two bytes with which a mask can begin. */
 const asterisk = 0x2a;
 const bracket = 0x5b;
 /**
@@ -63,9 +63,9 @@ const bracket = 0x5b;
  */
 const maxNameBytes = 64;
 /** The smallest number of thirteen digits, the minimum length of a card number. */
-const smallestCard = 1e12;
-/** Name in the masks of a record that could not be searched. */
-const failedName = "redaction-failed";
+const minCardNumber = 1e12;
+/** The name that is shown in the masks of a record which could not be searched. */
+const failureMaskName = "redaction-failed";
 /**
  * Maximum number of keys in the key cache. A full cache is cleared, because keys may be arbitrary
  * data.
@@ -74,7 +74,7 @@ const maxCachedKeys = 4_096;
 /**
  * Masks the matches of the rules in place on a tape. A mask is as long as the text that it covers,
  * so that no other bytes move. Redaction fails closed: everything in a record is masked if a rule
- * throws on it, or if the record was found half done. In the latter case the thread that redacted
+ * throws on it, or if an earlier redaction of the record did not complete. In the latter case the thread that redacted
  * it crashed or hung, and a second attempt would do the same.
  *
  * The head of a record contains its state: not begun, in progress, or the mark of the rules that
@@ -86,7 +86,7 @@ export class Redactor {
   readonly #keyCache = new Map<string, string | undefined>();
   #bytes: Buffer = Buffer.alloc(0);
   #view: DataView = new DataView(new ArrayBuffer(0));
-  #masked = 0;
+  #maskedCount = 0;
 
   constructor(plan: RedactionPlan) {
     this.#plan = plan;
@@ -101,17 +101,17 @@ export class Redactor {
     const bytes = Buffer.from(records.buffer, records.byteOffset, records.length);
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    this.#masked = 0;
+    this.#maskedCount = 0;
     let failed = 0;
-    for (let at = 0; at < bytes.length;) {
-      const length = this.#view.getUint32(at + headOffset.length, true);
-      if (length < recordHead || at + length > bytes.length) {
-        throw new RangeError(`No record at byte ${at}`);
+    for (let offset = 0; offset < bytes.length;) {
+      const length = this.#view.getUint32(offset + headOffset.length, true);
+      if (length < recordHead || offset + length > bytes.length) {
+        throw new RangeError(`No record at byte ${offset}`);
       }
-      failed += this.#redactRecord(at, at + length) ? 0 : 1;
-      at += length;
+      failed += this.#redactRecord(offset, offset + length) ? 0 : 1;
+      offset += length;
     }
-    return { masked: this.#masked, failed };
+    return { masked: this.#maskedCount, failed };
   }
 
   /** Redacts one record. Returns false if everything in it had to be masked. */
@@ -133,7 +133,7 @@ export class Redactor {
       }
     }
     if (!isClean) {
-      this.#redactFields(start, end, failedName);
+      this.#redactFields(start, end, failureMaskName);
     }
     bytes[start + headOffset.redaction] = this.#plan.mark;
     return isClean;
@@ -141,18 +141,18 @@ export class Redactor {
 
   /** Redacts the fields of a record. If `maskName` is set, everything is masked with that name. */
   #redactFields(start: number, end: number, maskName: string | undefined): void {
-    for (let at = start + recordHead; at < end;) {
-      const code = this.#bytes[at] ?? 0;
-      const next = at + fieldHead + this.#view.getUint32(at + 1, true);
+    for (let offset = start + recordHead; offset < end;) {
+      const code = this.#bytes[offset] ?? 0;
+      const next = offset + fieldHead + this.#view.getUint32(offset + 1, true);
       if (code === field.other) {
-        const valueAt = this.#skipText(at + fieldHead);
-        this.#redactValue(valueAt, maskName ?? this.#findKeyRule(at + fieldHead));
+        const valueAt = this.#skipText(offset + fieldHead);
+        this.#redactValue(valueAt, maskName ?? this.#findKeyRule(offset + fieldHead));
       } else if (code === field.attachment) {
-        this.#redactAttachment(at + fieldHead, maskName);
+        this.#redactAttachment(offset + fieldHead, maskName);
       } else if (searchedFields.has(code)) {
-        this.#redactValue(at + fieldHead, maskName);
+        this.#redactValue(offset + fieldHead, maskName);
       }
-      at = next;
+      offset = next;
     }
   }
 
@@ -162,11 +162,11 @@ export class Redactor {
    */
   #redactAttachment(start: number, maskName: string | undefined): void {
     const typeAt = this.#skipText(start);
-    const at = this.#skipText(typeAt);
+    const offset = this.#skipText(typeAt);
     if (maskName !== undefined) {
-      this.#redactValue(at, maskName);
-    } else if (this.#bytes[at] === tag.bytes && textMimeType.test(this.#readText(typeAt))) {
-      const bytesAt = this.#skipText(at + 1) + 4;
+      this.#redactValue(offset, maskName);
+    } else if (this.#bytes[offset] === tag.bytes && textMimeType.test(this.#readText(typeAt))) {
+      const bytesAt = this.#skipText(offset + 1) + 4;
       const end = bytesAt + this.#view.getUint32(bytesAt - 4, true);
       this.#redactAttachmentText(bytesAt, end);
     }
@@ -174,7 +174,7 @@ export class Redactor {
 
   #redactAttachmentText(start: number, end: number): void {
     const content = this.#bytes.subarray(start, end);
-    const byteOrder = detectUtf16(content);
+    const byteOrder = detectByteOrder(content);
     if (byteOrder === undefined) {
       this.#redactText(start, end, isUtf8(content) ? "utf8" : "latin1", undefined);
       return;
@@ -193,58 +193,64 @@ export class Redactor {
   }
 
   /** Masks matches in a tagged value and returns the offset of the next value. */
-  #redactValue(at: number, maskName: string | undefined): number {
+  #redactValue(offset: number, maskName: string | undefined): number {
     const bytes = this.#bytes;
-    const tagByte = bytes[at] ?? tag.null;
+    const tagByte = bytes[offset] ?? tag.null;
     if (tagByte >= tag.shortText) {
-      const end = at + 1 + (tagByte & longestShortText);
-      this.#redactText(at + 1, end, "utf8", maskName);
+      const end = offset + 1 + (tagByte & longestShortText);
+      this.#redactText(offset + 1, end, "utf8", maskName);
       return end;
     }
     switch (tagByte) {
       case tag.text:
       case tag.wideText: {
-        const end = at + 5 + this.#view.getUint32(at + 1, true);
-        this.#redactText(at + 5, end, tagByte === tag.text ? "utf8" : "utf16le", maskName);
+        const end = offset + 5 + this.#view.getUint32(offset + 1, true);
+        this.#redactText(offset + 5, end, tagByte === tag.text ? "utf8" : "utf16le", maskName);
         return end;
       }
       case tag.int:
-        return this.#redactNumber(at, at + 5, maskName !== undefined);
+        return this.#redactNumber(offset, offset + 5, maskName !== undefined);
       case tag.double:
-        return this.#redactNumber(at, at + 9, maskName !== undefined || this.#isCard(at));
+        return this.#redactNumber(
+          offset,
+          offset + 9,
+          maskName !== undefined || this.#isCardNumber(offset),
+        );
       case tag.true:
       case tag.false:
         if (maskName !== undefined) {
-          bytes[at] = tag.null;
-          this.#masked += 1;
+          bytes[offset] = tag.null;
+          this.#maskedCount += 1;
         }
-        return at + 1;
+        return offset + 1;
       case tag.array:
-        return this.#redactArray(at + 1, maskName, false);
+        return this.#redactArray(offset + 1, maskName, false);
       case tag.object:
-        return this.#redactObject(at + 1, maskName);
+        return this.#redactObject(offset + 1, maskName);
       case tag.bytes:
-        return this.#redactBinary(at + 1, maskName);
+        return this.#redactBinary(offset + 1, maskName);
       case tag.null:
-        return at + 1;
+        return offset + 1;
       default:
-        throw new RangeError(`No value at byte ${at}`);
+        throw new RangeError(`No value at byte ${offset}`);
     }
   }
 
   /** Redacts an array. With `isFlat`, its elements alternate between names and values. */
   #redactArray(start: number, maskName: string | undefined, isFlat: boolean): number {
     const bytes = this.#bytes;
-    let at = start;
+    let offset = start;
     let valueMaskName = maskName;
-    for (let index = 0; bytes[at] !== tag.end; index++) {
+    for (let index = 0; bytes[offset] !== tag.end; index++) {
       const name =
-        isFlat && maskName === undefined && index % 2 === 0 ? this.#findNameRule(at) : undefined;
-      const isPair = valueMaskName === undefined && bytes[at] === tag.array;
-      at = isPair ? this.#redactPair(at + 1) : this.#redactValue(at, valueMaskName);
+        isFlat && maskName === undefined && index % 2 === 0
+          ? this.#findNameRule(offset)
+          : undefined;
+      const isPair = valueMaskName === undefined && bytes[offset] === tag.array;
+      offset = isPair ? this.#redactPair(offset + 1) : this.#redactValue(offset, valueMaskName);
       valueMaskName = maskName ?? name;
     }
-    return at + 1;
+    return offset + 1;
   }
 
   /**
@@ -270,9 +276,9 @@ export class Redactor {
     const searchesNames = maskName === undefined && this.#plan.keys.length > 0;
     let nameRule: string | undefined;
     let namedValueAt = 0;
-    let at = start;
-    while (bytes[at] !== tag.end) {
-      const keyAt = at;
+    let offset = start;
+    while (bytes[offset] !== tag.end) {
+      const keyAt = offset;
       const valueMaskName = maskName ?? this.#findKeyRule(keyAt);
       const key = searchesNames ? this.#readName(keyAt) : undefined;
       const valueAt = this.#redactKey(keyAt, maskName);
@@ -281,7 +287,7 @@ export class Redactor {
       } else if (key !== undefined && valueKeys.has(key)) {
         namedValueAt = valueAt;
       }
-      at =
+      offset =
         valueMaskName === undefined && key !== undefined && bytes[valueAt] === tag.array
           ? this.#redactArray(valueAt + 1, undefined, flatHeadersKey.test(key))
           : this.#redactValue(valueAt, valueMaskName);
@@ -290,47 +296,49 @@ export class Redactor {
       // The value may precede its name, so it is masked after the whole object was read.
       this.#redactValue(namedValueAt, nameRule);
     }
-    return at + 1;
+    return offset + 1;
   }
 
   /**
    * A key stays readable even if all values are masked, unless a rule matches it. In a record that
    * could not be searched, only plain identifiers stay readable.
    */
-  #redactKey(at: number, maskName: string | undefined): number {
-    if (maskName !== failedName) {
-      return this.#redactValue(at, undefined);
+  #redactKey(offset: number, maskName: string | undefined): number {
+    if (maskName !== failureMaskName) {
+      return this.#redactValue(offset, undefined);
     }
-    return isPlainKey(this.#readText(at)) ? this.#skipText(at) : this.#redactValue(at, maskName);
+    return isPlainKey(this.#readText(offset))
+      ? this.#skipText(offset)
+      : this.#redactValue(offset, maskName);
   }
 
   /**
    * Binary data is not searched. Under a key whose value is masked, it is overwritten with zeros.
    */
   #redactBinary(start: number, maskName: string | undefined): number {
-    const at = this.#skipText(start);
-    const end = at + 4 + this.#view.getUint32(at, true);
+    const offset = this.#skipText(start);
+    const end = offset + 4 + this.#view.getUint32(offset, true);
     if (maskName !== undefined) {
-      this.#bytes.fill(0, at + 4, end);
-      this.#masked += 1;
+      this.#bytes.fill(0, offset + 4, end);
+      this.#maskedCount += 1;
     }
     return end;
   }
 
   /** Replaces a masked number by a short text of the same size. */
-  #redactNumber(at: number, end: number, isMasked: boolean): number {
+  #redactNumber(offset: number, end: number, isMasked: boolean): number {
     if (isMasked) {
-      this.#bytes[at] = tag.shortText | (end - at - 1);
-      this.#bytes.fill("*", at + 1, end);
-      this.#masked += 1;
+      this.#bytes[offset] = tag.shortText | (end - offset - 1);
+      this.#bytes.fill("*", offset + 1, end);
+      this.#maskedCount += 1;
     }
     return end;
   }
 
-  #isCard(at: number): boolean {
-    const value = this.#view.getFloat64(at + 1, true);
+  #isCardNumber(offset: number): boolean {
+    const value = this.#view.getFloat64(offset + 1, true);
     return (
-      value >= smallestCard &&
+      value >= minCardNumber &&
       Number.isInteger(value) &&
       this.#plan.searches.some(({ isCard }) => isCard === true) &&
       isCardNumber(String(value))
@@ -347,27 +355,27 @@ export class Redactor {
     const position = { start, end, encoding };
     const toByte = createByteOffsetMapper(text, position);
     const mask = (name: string, from: number, to: number): void => {
-      const first = toByte(expandStart(text, from));
-      this.#maskText(name, { ...position, start: first, end: toByte(expandEnd(text, to)) });
+      const first = toByte(toPairStart(text, from));
+      this.#maskText(name, { ...position, start: first, end: toByte(toPairEnd(text, to)) });
     };
     // A match in the original text is found again in the decoded text. Skip it if it is masked
     // already, so that it counts once.
     const maskIfUnmasked = (name: string, from: number, to: number): void => {
-      const byte = this.#bytes[toByte(expandStart(text, from))];
+      const byte = this.#bytes[toByte(toPairStart(text, from))];
       if ((byte !== asterisk && byte !== bracket) || byte === text.charCodeAt(from)) {
         mask(name, from, to);
       }
     };
-    this.#search(text, mask);
-    const folded = foldText(text, encoding === "utf8" && text.length === end - start);
-    if (folded !== undefined) {
-      this.#search(folded.text, (name, from, to) =>
-        maskIfUnmasked(name, folded.startOf(from), folded.endOf(to)),
+    this.#searchText(text, mask);
+    const decodedText = decodeHiddenText(text, encoding === "utf8" && text.length === end - start);
+    if (decodedText !== undefined) {
+      this.#searchText(decodedText.text, (name, from, to) =>
+        maskIfUnmasked(name, decodedText.mapStart(from), decodedText.mapEnd(to)),
       );
     }
-    forEachEncodedText(text, (decoded, from, to) => {
+    visitEncodedText(text, (decoded, from, to) => {
       let ruleName: string | undefined;
-      this.#search(decoded, (name) => {
+      this.#searchText(decoded, (name) => {
         ruleName ??= name;
       });
       if (ruleName !== undefined) {
@@ -377,35 +385,35 @@ export class Redactor {
   }
 
   /** Calls `onFound` for each match of a rule in a text. */
-  #search(text: string, onFound: (name: string, from: number, to: number) => void): void {
+  #searchText(text: string, onFound: (name: string, from: number, to: number) => void): void {
     let lower: string | undefined;
     for (const search of this.#plan.searches) {
       const { name, requiredTexts } = search;
       if (requiredTexts !== undefined) {
         lower ??= text.toLowerCase();
       }
-      if (requiredTexts === undefined || includesAny(lower ?? text, requiredTexts)) {
-        forEachMatch(text, search, (from, to) => onFound(name, from, to));
+      if (requiredTexts === undefined || containsAny(lower ?? text, requiredTexts)) {
+        visitMatches(text, search, (from, to) => onFound(name, from, to));
       }
     }
   }
 
   #maskText(name: string, position: TextPosition): void {
-    this.#masked += maskText(this.#bytes, name, position) ? 1 : 0;
+    this.#maskedCount += maskText(this.#bytes, name, position) ? 1 : 0;
   }
 
   /**
    * Name in the masks of the value under the key at `at`; `undefined` if the value is not masked.
    */
-  #findKeyRule(at: number): string | undefined {
+  #findKeyRule(offset: number): string | undefined {
     if (this.#plan.keys.length === 0) {
       return undefined;
     }
-    const key = this.#readText(at);
+    const key = this.#readText(offset);
     if (this.#keyCache.has(key)) {
       return this.#keyCache.get(key);
     }
-    const snake = (foldText(key)?.text ?? key)
+    const snake = (decodeHiddenText(key)?.text ?? key)
       .replace(/(?<=[a-z0-9])(?=[A-Z])/g, "_")
       .replace(/[-. ]/g, "_")
       .toLowerCase();
@@ -421,43 +429,45 @@ export class Redactor {
    * Like `#findKeyRule`, for a text at `at` that names another value, such as `name` in `{ name, value }`;
    * `undefined` if there is no short text.
    */
-  #findNameRule(at: number): string | undefined {
-    const isName = this.#plan.keys.length > 0 && this.#readName(at) !== undefined;
-    return isName ? this.#findKeyRule(at) : undefined;
+  #findNameRule(offset: number): string | undefined {
+    const isName = this.#plan.keys.length > 0 && this.#readName(offset) !== undefined;
+    return isName ? this.#findKeyRule(offset) : undefined;
   }
 
-  #readName(at: number): string | undefined {
-    const tagByte = this.#bytes[at] ?? tag.null;
+  #readName(offset: number): string | undefined {
+    const tagByte = this.#bytes[offset] ?? tag.null;
     const isText = tagByte >= tag.shortText || tagByte === tag.text || tagByte === tag.wideText;
-    return isText && this.#skipText(at) - at <= maxNameBytes ? this.#readText(at) : undefined;
+    return isText && this.#skipText(offset) - offset <= maxNameBytes
+      ? this.#readText(offset)
+      : undefined;
   }
 
-  #readText(at: number): string {
-    const tagByte = this.#bytes[at] ?? 0;
+  #readText(offset: number): string {
+    const tagByte = this.#bytes[offset] ?? 0;
     return tagByte >= tag.shortText
-      ? this.#bytes.toString("utf8", at + 1, at + 1 + (tagByte & longestShortText))
+      ? this.#bytes.toString("utf8", offset + 1, offset + 1 + (tagByte & longestShortText))
       : this.#bytes.toString(
           tagByte === tag.wideText ? "utf16le" : "utf8",
-          at + 5,
-          this.#skipText(at),
+          offset + 5,
+          this.#skipText(offset),
         );
   }
 
   /** Offset of the end of the text at `at`. */
-  #skipText(at: number): number {
-    const tagByte = this.#bytes[at] ?? 0;
+  #skipText(offset: number): number {
+    const tagByte = this.#bytes[offset] ?? 0;
     if (tagByte >= tag.shortText) {
-      return at + 1 + (tagByte & longestShortText);
+      return offset + 1 + (tagByte & longestShortText);
     }
     if (tagByte !== tag.text && tagByte !== tag.wideText) {
-      throw new RangeError(`No text at byte ${at}`);
+      throw new RangeError(`No text at byte ${offset}`);
     }
-    return at + 5 + this.#view.getUint32(at + 1, true);
+    return offset + 5 + this.#view.getUint32(offset + 1, true);
   }
 }
 
 /** Detects UTF-16 by its byte order mark, or by the zero bytes that ASCII letters have in it. */
-function detectUtf16(content: Buffer): "little-endian" | "big-endian" | undefined {
+function detectByteOrder(content: Buffer): "little-endian" | "big-endian" | undefined {
   const [first, second] = content;
   if (first === 0xff && second === 0xfe) {
     return "little-endian";

@@ -64,18 +64,18 @@ export function createByteOffsetMapper(
  * Moves the start of a match so that it does not divide a surrogate pair: the pair is masked as a
  * whole.
  */
-export const expandStart = (text: string, index: number): number =>
+export const toPairStart = (text: string, index: number): number =>
   isInsidePair(text, index) ? index - 1 : index;
 
 /** Moves the end of a match so that it does not divide a surrogate pair. */
-export const expandEnd = (text: string, index: number): number =>
+export const toPairEnd = (text: string, index: number): number =>
   isInsidePair(text, index) ? index + 1 : index;
 
 const isInsidePair = (text: string, index: number): boolean =>
   index > 0 && (text.codePointAt(index - 1) ?? 0) > 0xffff;
 
-/** Whether a text contains one of these parts. */
-export function includesAny(text: string, parts: readonly string[]): boolean {
+/** Whether a text contains at least one of the `parts`. */
+export function containsAny(text: string, parts: readonly string[]): boolean {
   for (const part of parts) {
     if (text.includes(part)) {
       return true;
@@ -84,14 +84,14 @@ export function includesAny(text: string, parts: readonly string[]): boolean {
   return false;
 }
 
-/** Names that can't be personal data: identifiers made of letters and underscores. */
+/** Matches keys that can't be personal data: identifiers made of letters and underscores. */
 const plainKey = /^[A-Za-z_]{1,32}$/;
 
 /** Whether a key may stay readable in a record that could not be searched. */
 export const isPlainKey = (key: string): boolean => plainKey.test(key);
 
 /** Calls `onMatch` with the start and the end of each match of a rule in a text, in order. */
-export function forEachMatch(
+export function visitMatches(
   text: string,
   { pattern, isCard }: Pick<RedactionSearch, "pattern" | "isCard">,
   onMatch: (from: number, to: number) => void,

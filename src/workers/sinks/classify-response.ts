@@ -84,26 +84,29 @@ const maxReasonLength = 500;
  */
 export function classifyBatch(batch: Batch, action: string, response: HttpResponse): Outcome {
   const outcome = classifyResponse(action, response, Date.now());
-  const refused =
+  const refusalReasons =
     outcome.kind === "delivered" || response.status === 422
       ? parseRefusedRuns(response.body)
       : noRefusals;
-  if (refused.size === 0) {
+  if (refusalReasons.size === 0) {
     return outcome;
   }
-  const bad = batch.runs.filter(({ id }) => refused.has(id));
-  const good = batch.runs.filter(({ id }) => !refused.has(id));
-  if (bad.length === 0 || (outcome.kind !== "delivered" && good.length > 0)) {
+  const refusedRuns = batch.runs.filter(({ id }) => refusalReasons.has(id));
+  const acceptedRuns = batch.runs.filter(({ id }) => !refusalReasons.has(id));
+  if (refusedRuns.length === 0 || (outcome.kind !== "delivered" && acceptedRuns.length > 0)) {
     return outcome;
   }
-  const parts = bad.map((run): BatchResult => {
-    const message = `Failed to ${action}: ${refused.get(run.id) ?? ""}`;
+  const parts = refusedRuns.map((run): BatchResult => {
+    const message = `Failed to ${action}: ${refusalReasons.get(run.id) ?? ""}`;
     const rejection = { code: "HTTP" as const, status: 422, message };
     return { batch: batch.withRuns([run]), outcome: { kind: "rejected", rejection } };
   });
   return {
     kind: "mixed",
-    parts: good.length === 0 ? parts : [{ batch: batch.withRuns(good), outcome }, ...parts],
+    parts:
+      acceptedRuns.length === 0
+        ? parts
+        : [{ batch: batch.withRuns(acceptedRuns), outcome }, ...parts],
   };
 }
 
@@ -120,13 +123,13 @@ function parseRefusedRuns(body: string): ReadonlyMap<string, string> {
   const parsed = parseJson(body);
   const list: unknown =
     typeof parsed === "object" && parsed !== null && "rejected" in parsed ? parsed.rejected : [];
-  const refused = new Map<string, string>();
+  const refusalReasons = new Map<string, string>();
   for (const item of Array.isArray(list) ? (list as readonly unknown[]) : []) {
     if (typeof item === "object" && item !== null && "id" in item && "reason" in item) {
-      refused.set(String(item.id), String(item.reason).slice(0, maxReasonLength));
+      refusalReasons.set(String(item.id), String(item.reason).slice(0, maxReasonLength));
     }
   }
-  return refused;
+  return refusalReasons;
 }
 
 /** Parses JSON; `undefined` if the text is not JSON. */

@@ -3,7 +3,7 @@ import type { ContentEncoding } from "../wire.ts";
 
 type Compress = (bytes: Uint8Array) => Uint8Array;
 
-/** Available since Node 22.15. */
+/** Node's function for zstd; `undefined` in a Node version before 22.15. */
 export const zstdCompressSync: Compress | undefined =
   "zstdCompressSync" in zlib && typeof zlib.zstdCompressSync === "function"
     ? (zlib.zstdCompressSync as Compress)

@@ -6,14 +6,14 @@ import { endpoints } from "../../model/endpoints.ts";
 import type { Endpoint } from "../../model/endpoints.ts";
 import { hasVersion, parseServerInfo } from "../../model/resources/server-info.ts";
 import type { SharedTraffic } from "../../model/records/shared-traffic.ts";
-import { totalAttachmentBytes, createStreamedBody } from "../json/attachment-parts.ts";
+import { sumAttachmentBytes, createStreamedBody } from "../json/attachment-parts.ts";
 import type { AttachmentInsert } from "../json/attachment-parts.ts";
 import type { StatsReport } from "../../model/records/stats-report.ts";
 import { uiEndpoints } from "../../model/ui-endpoints.ts";
 import { isWebPage, classifyFailure, classifyBatch, parseJson } from "./classify-response.ts";
 import { compress } from "./compression.ts";
-import { FrameBuffers, contentTypes } from "./frame.ts";
-import type { FrameFormat } from "./frame.ts";
+import { BodyBuffers, contentTypes } from "./request-body.ts";
+import type { BodyFormat } from "./request-body.ts";
 import { JsonWriter } from "../json/json-writer.ts";
 import type { ContentDraft, ContentDeduplication } from "../json/content-deduplication.ts";
 import type { ServerState } from "./server-state.ts";
@@ -22,12 +22,12 @@ import type { Batch, BatchResult, Outcome, Sink } from "./sink.ts";
 import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 
 /** Maximum bytes of unused output buffers that are kept for reuse. */
-const reusedFramesBytes = 33_554_432;
+const maxReusedBytes = 33_554_432;
 /** Smaller bodies are not compressed, because it would save too little. */
 const compressFromBytes = 1_024;
 
 /** A batch could not be written. The server is not at fault. */
-class FrameError extends Error {}
+class UnwritableBatchError extends Error {}
 
 /** Objects that all requests of one client share. */
 export interface HttpSinkOptions {
@@ -46,70 +46,71 @@ export interface HttpSinkOptions {
  */
 export class HttpSink implements Sink {
   readonly #traffic: SharedTraffic;
-  #sent = { requests: 0, bytes: 0 };
+  #requestCounts = { requests: 0, bytes: 0 };
   readonly #requester: Requester;
-  readonly #state: ServerState;
-  readonly #buffers = new FrameBuffers(reusedFramesBytes);
+  readonly #serverState: ServerState;
+  readonly #buffers = new BodyBuffers(maxReusedBytes);
   readonly #semaphore: Semaphore;
-  readonly #content: ContentDeduplication | undefined;
-  #hasTried = false;
+  readonly #sentContent: ContentDeduplication | undefined;
+  #hasSentRequest = false;
 
   constructor({ connection, dispatcher, state, traffic, content }: HttpSinkOptions) {
     this.#traffic = traffic;
-    this.#content = content;
+    this.#sentContent = content;
     this.#requester = new Requester(connection, dispatcher);
-    this.#state = state;
+    this.#serverState = state;
     this.#semaphore = new Semaphore(connection.requestsInFlight);
   }
 
   /** Number of requests sent since the last call, and the bytes of their bodies. */
-  takeSent(): { readonly requests: number; readonly bytes: number } {
-    const taken = this.#sent;
-    this.#sent = { requests: 0, bytes: 0 };
+  takeRequestCounts(): { readonly requests: number; readonly bytes: number } {
+    const taken = this.#requestCounts;
+    this.#requestCounts = { requests: 0, bytes: 0 };
     return taken;
   }
 
   /** Sends a batch, or each of its runs alone if the server does not support batches. */
   async send(batch: Batch, signal: AbortSignal): Promise<Outcome> {
-    return this.#send(batch, { signal, isInline: false });
+    return this.#send(batch, { signal, hasFullPayloads: false });
   }
 
   async #send(batch: Batch, options: SendOptions): Promise<Outcome> {
-    const { signal, isInline } = options;
+    const { signal, hasFullPayloads } = options;
     for (;;) {
-      const isBatchable = batch.runs.every(({ batchable }) => batchable);
-      const inChunks = !isInline && this.#deduplicatesContent;
-      const isSmall = batch.isSmall && !inChunks;
-      const format = isBatchable ? this.#state.formatFor({ isSmall }) : "single";
+      const isBatchable = batch.runs.every((run) => run.isBatchable);
+      const writesChunks = !hasFullPayloads && this.#deduplicatesContent;
+      const isSmall = batch.isSmall && !writesChunks;
+      const format = isBatchable ? this.#serverState.chooseFormat({ isSmall }) : "single";
       if (format === "single" && batch.runs.length > 1) {
         return this.#sendOneByOne(batch, signal);
       }
       // Only for this attempt: at the next one the server may accept attachments again.
-      const batchToSend = format === "multipart" ? batch : batch.withoutAttachments();
-      const endpoint = endpointOf(batchToSend, format);
-      const content = format === "multipart" && inChunks ? this.#content?.createDraft() : undefined;
+      const batchToSend = format === "multipart" ? batch : batch.replaceAttachments();
+      const endpoint = selectEndpoint(batchToSend, format);
+      const content =
+        format === "multipart" && writesChunks ? this.#sentContent?.createDraft() : undefined;
       let response: HttpResponse;
       try {
         response = await this.#semaphore.run(() =>
-          this.#try({ batch: batchToSend, format, content }, signal),
+          this.#sendRequest({ batch: batchToSend, format, content }, signal),
         );
       } catch (failure) {
-        return failure instanceof FrameError
+        return failure instanceof UnwritableBatchError
           ? { kind: "unwritable", reason: failure.message }
           : classifyFailure(endpoint.action, failure);
       }
-      if (response.status === 415 && this.#state.encoding !== undefined) {
-        this.#state.refuseEncoding();
+      if (response.status === 415 && this.#serverState.encoding !== undefined) {
+        this.#serverState.recordRefusedEncoding();
         continue;
       }
       if (response.status === 415 && content !== undefined) {
         content.recordResponse(batch.runs);
-        return this.#send(batch, { signal, isInline: true });
+        return this.#send(batch, { signal, hasFullPayloads: true });
       }
       const isMissing = response.status === 404 || response.status === 405;
       if (!isMissing || format === "single") {
         if (isMissing && endpoint.path === endpoints.createRun.path) {
-          this.#state.resetMissingPaths();
+          this.#serverState.resetMissingPaths();
         }
         const outcome = classifyBatch(batchToSend, endpoint.action, response);
         if (content !== undefined) {
@@ -119,7 +120,7 @@ export class HttpSink implements Sink {
           ? outcome
           : { kind: "mixed", parts: [{ batch: batchToSend, outcome }] };
       }
-      this.#state.recordMissingPath(format);
+      this.#serverState.recordMissingPath(format);
     }
   }
 
@@ -142,10 +143,10 @@ export class HttpSink implements Sink {
         this.#traffic.recordVersionlessServer();
       }
       if (body !== undefined) {
-        this.#state.updateInfo(parseServerInfo(body));
+        this.#serverState.updateInfo(parseServerInfo(body));
       }
     } else if (response.status === 404) {
-      this.#state.isInfoKnown = true;
+      this.#serverState.isInfoKnown = true;
     }
   }
 
@@ -166,13 +167,13 @@ export class HttpSink implements Sink {
    * server allow it.
    */
   get #deduplicatesContent(): boolean {
-    return this.#content !== undefined && this.#state.info.contentDeduplication;
+    return this.#sentContent !== undefined && this.#serverState.serverInfo.contentDeduplication;
   }
 
   /**
-   * Updates the known content from a response. The server has what it accepted. It may have
-   * rejected a run because a reference in it pointed to content that the server forgot or never
-   * received. Such runs are sent once more in full, and only that result counts.
+   * Records, after a response, which content the server has: that of the runs that it accepted. It may have rejected a
+   * run because a reference in it pointed to content that the server forgot or never received. Such runs are sent once
+   * more in full, and only the second result counts.
    */
   async #applyResponse(
     result: BatchResult,
@@ -190,7 +191,7 @@ export class HttpSink implements Sink {
       return result.outcome;
     }
     const batch = result.batch.withRuns(runs);
-    const retried = await this.#send(batch, { signal, isInline: true });
+    const retried = await this.#send(batch, { signal, hasFullPayloads: true });
     const otherParts = parts.filter((part) => !refused.includes(part));
     return { kind: "mixed", parts: [...otherParts, { batch, outcome: retried }] };
   }
@@ -205,35 +206,42 @@ export class HttpSink implements Sink {
     return { kind: "mixed", parts };
   }
 
-  async #try({ batch, format, content }: Attempt, signal: AbortSignal): Promise<HttpResponse> {
+  async #sendRequest(
+    { batch, format, content }: Attempt,
+    signal: AbortSignal,
+  ): Promise<HttpResponse> {
     signal.throwIfAborted();
-    const { method, path } = endpointOf(batch, format);
-    const { out, inserts } = this.#writeFrame(batch, format, content);
+    const { method, path } = selectEndpoint(batch, format);
+    const { out, inserts } = this.#writeBody(batch, format, content);
     // A streamed body may be read for a while after its response arrived, so its buffer is not
     // reused.
     const isStreamed = inserts.length > 0;
     try {
-      const frame = out.bytes.subarray(0, out.length);
-      const sizeBytes = frame.length + totalAttachmentBytes(inserts);
-      if (this.#mustDivide(batch, { frameBytes: frame.length, sizeBytes })) {
+      const uncompressedBody = out.bytes.subarray(0, out.length);
+      const sizeBytes = uncompressedBody.length + sumAttachmentBytes(inserts);
+      if (
+        this.#mustDivide(batch, { bytesWithoutAttachments: uncompressedBody.length, sizeBytes })
+      ) {
         // How much escaping adds is known only now. The result is the same as a 413 from the
         // server, without sending the request.
         return { status: 413, body: `${sizeBytes} bytes` };
       }
-      const isCompressible = inserts.length === 0 && frame.length >= compressFromBytes;
-      const encoding = isCompressible ? this.#state.encoding : undefined;
-      const compressed = encoding === undefined ? frame : compress(frame, encoding);
-      const body = inserts.length === 0 ? compressed : createStreamedBody(frame, inserts);
+      const isCompressible = inserts.length === 0 && uncompressedBody.length >= compressFromBytes;
+      const encoding = isCompressible ? this.#serverState.encoding : undefined;
+      const compressed =
+        encoding === undefined ? uncompressedBody : compress(uncompressedBody, encoding);
+      const body =
+        inserts.length === 0 ? compressed : createStreamedBody(uncompressedBody, inserts);
       const headers = {
         "content-type": contentTypes[format],
         ...(encoding === undefined ? {} : { "content-encoding": encoding }),
       };
       const sentBytes = inserts.length === 0 ? compressed.length : sizeBytes;
-      this.#sent.requests += 1;
-      this.#sent.bytes += sentBytes;
+      this.#requestCounts.requests += 1;
+      this.#requestCounts.bytes += sentBytes;
       this.#traffic.countRequest(sentBytes);
-      if (!this.#hasTried) {
-        this.#hasTried = true;
+      if (!this.#hasSentRequest) {
+        this.#hasSentRequest = true;
         void recordMissingConnection(this.#traffic);
       }
       const response = await this.#requester.request({ method, path, body, headers }, signal);
@@ -253,12 +261,12 @@ export class HttpSink implements Sink {
    *
    * @throws FrameError if the batch can't be written, or there is not enough memory.
    */
-  #writeFrame(batch: Batch, format: FrameFormat, content: ContentDraft | undefined): WrittenFrame {
+  #writeBody(batch: Batch, format: BodyFormat, content: ContentDraft | undefined): WrittenBody {
     try {
       const out = new JsonWriter(this.#buffers.take(Math.ceil(batch.sizeBytes * 1.2)));
-      return { out, inserts: batch.frame(out, format, content) };
+      return { out, inserts: batch.writeBody(out, format, content) };
     } catch (error) {
-      throw new FrameError(String(error), { cause: error });
+      throw new UnwritableBatchError(String(error), { cause: error });
     }
   }
 
@@ -266,15 +274,15 @@ export class HttpSink implements Sink {
    * Whether the batch is larger than the limit in `/info` and can be divided. A single attachment
    * is sent even if it is too large: it is replaced by a marker only after the server refused it.
    */
-  #mustDivide(batch: Batch, { frameBytes, sizeBytes }: FrameSize): boolean {
-    const { batchBytes } = this.#state.info;
+  #mustDivide(batch: Batch, { bytesWithoutAttachments, sizeBytes }: BodySize): boolean {
+    const { batchBytes } = this.#serverState.serverInfo;
     if (sizeBytes <= batchBytes) {
       return false;
     }
     return (
       batch.runs.length > 1 ||
       batch.separateAttachments().length > 0 ||
-      (frameBytes > batchBytes && batch.reduceSize().length > 0)
+      (bytesWithoutAttachments > batchBytes && batch.createSmallerBatches().length > 0)
     );
   }
 }
@@ -283,7 +291,7 @@ export class HttpSink implements Sink {
 interface SendOptions {
   readonly signal: AbortSignal;
   /** Whether payloads are sent in full, even if the server has content of them. */
-  readonly isInline: boolean;
+  readonly hasFullPayloads: boolean;
 }
 
 /**
@@ -297,22 +305,22 @@ const mayBeUnresolvedReference = ({ batch, outcome }: BatchResult): boolean => {
 
 interface Attempt {
   readonly batch: Batch;
-  readonly format: FrameFormat;
+  readonly format: BodyFormat;
   readonly content: ContentDraft | undefined;
 }
 
-interface WrittenFrame {
+interface WrittenBody {
   readonly out: JsonWriter;
   readonly inserts: readonly AttachmentInsert[];
 }
 
-interface FrameSize {
-  /** Bytes of the frame without attachments. */
-  readonly frameBytes: number;
+interface BodySize {
+  /** Bytes of the request body without attachments. */
+  readonly bytesWithoutAttachments: number;
   readonly sizeBytes: number;
 }
 
-function endpointOf(batch: Batch, format: FrameFormat): Endpoint {
+function selectEndpoint(batch: Batch, format: BodyFormat): Endpoint {
   switch (format) {
     case "multipart":
       return endpoints.sendMultipart;
@@ -329,16 +337,16 @@ function endpointOf(batch: Batch, format: FrameFormat): Endpoint {
 
 /** Limits how many calls run at the same time. Further calls wait in order of arrival. */
 class Semaphore {
-  #free: number;
+  #freePermits: number;
   readonly #waiting: (() => void)[] = [];
 
   constructor(permits: number) {
-    this.#free = permits;
+    this.#freePermits = permits;
   }
 
   async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) {
-      this.#free -= 1;
+    if (this.#freePermits > 0) {
+      this.#freePermits -= 1;
     } else {
       await new Promise<void>((resolve) => {
         this.#waiting.push(resolve);
@@ -349,7 +357,7 @@ class Semaphore {
     } finally {
       const next = this.#waiting.shift();
       if (next === undefined) {
-        this.#free += 1;
+        this.#freePermits += 1;
       } else {
         next();
       }

@@ -17,13 +17,13 @@ class RetryRequested extends Error {}
  * Sends a batch again as the policy allows. If a batch has several outcomes, only its failed runs are sent again. Returns
  * the last outcome and never throws.
  */
-export function retryingSink(inner: Sink, policy: SinkRetryPolicy): Sink {
+export function createRetryingSink(inner: Sink, policy: SinkRetryPolicy): Sink {
   return {
     async send(batch: Batch, signal: AbortSignal): Promise<Outcome> {
-      const settled: BatchResult[] = [];
+      const settledResults: BatchResult[] = [];
       let remaining = batch;
       let last: RetryOutcome | undefined = untriedOutcome;
-      const attempt = async (count: number): Promise<void> => {
+      const sendRemaining = async (count: number): Promise<void> => {
         if (count > 1) {
           policy.onRetry();
         }
@@ -32,13 +32,13 @@ export function retryingSink(inner: Sink, policy: SinkRetryPolicy): Sink {
           outcome: await inner.send(remaining, signal),
         });
         const failed = results.filter(isFailed);
-        settled.push(...results.filter((part) => !isFailed(part)));
+        settledResults.push(...results.filter((part) => !isFailed(part)));
         last = failed.length === 0 ? undefined : combineFailures(failed);
         if (last !== undefined) {
           if (!signal.aborted) {
             policy.onFailedAttempt(last);
           }
-          // If the whole batch failed, keep the same object: it may be framed already.
+          // If the whole batch failed, the same batch is sent again.
           remaining =
             results.length === 1
               ? remaining
@@ -47,10 +47,10 @@ export function retryingSink(inner: Sink, policy: SinkRetryPolicy): Sink {
         }
       };
       try {
-        // The main thread decides how long the process waits for its runs.
+        // The timer is unref'd, because the main thread decides how long the process waits for its runs.
         const wait = policy.wait ?? waitUnreferenced;
         await withRetries(
-          attempt,
+          sendRemaining,
           { ...policy, wait },
           {
             signal,
@@ -64,7 +64,7 @@ export function retryingSink(inner: Sink, policy: SinkRetryPolicy): Sink {
         }
       }
       return combineResults(
-        settled,
+        settledResults,
         last === undefined ? [] : [{ batch: remaining, outcome: last }],
       );
     },
@@ -100,8 +100,11 @@ function combineFailures(failed: readonly FailedBatch[]): RetryOutcome {
   };
 }
 
-function combineResults(settled: readonly BatchResult[], failed: readonly BatchResult[]): Outcome {
-  const parts = [...settled, ...failed];
+function combineResults(
+  settledResults: readonly BatchResult[],
+  failed: readonly BatchResult[],
+): Outcome {
+  const parts = [...settledResults, ...failed];
   const [only] = parts;
   return parts.length === 1 && only !== undefined ? only.outcome : { kind: "mixed", parts };
 }

@@ -3,7 +3,7 @@ import type { Compression, Connection } from "../../model/options/connection.ts"
 import { isLoopback } from "../../model/options/connection.ts";
 import { defaultServerInfo } from "../../model/resources/server-info.ts";
 import type { ServerInfo } from "../../model/resources/server-info.ts";
-import type { FrameFormat } from "./frame.ts";
+import type { BodyFormat } from "./request-body.ts";
 import type { ContentEncoding } from "../wire.ts";
 
 type ServerAddress = Pick<Connection, "endpoint" | "compression" | "socketPath">;
@@ -14,25 +14,25 @@ type ServerAddress = Pick<Connection, "endpoint" | "compression" | "socketPath">
  * 415.
  */
 export class ServerState {
-  info: ServerInfo = defaultServerInfo;
+  serverInfo: ServerInfo = defaultServerInfo;
   /**
    * Whether the result of `/info` is known: `info` has its content, or the server has no `/info`.
    */
   isInfoKnown = false;
-  #multipartMissing = false;
-  #batchMissing = false;
-  #encodingRefused = false;
+  #isMultipartMissing = false;
+  #isBatchMissing = false;
+  #isEncodingRefused = false;
   readonly #compression: Compression;
-  readonly #onThisMachine: boolean;
+  readonly #isOnThisMachine: boolean;
 
   constructor({ endpoint, compression, socketPath }: ServerAddress) {
     this.#compression = compression;
-    this.#onThisMachine = socketPath !== undefined || isLoopback(new URL(endpoint).hostname);
+    this.#isOnThisMachine = socketPath !== undefined || isLoopback(new URL(endpoint).hostname);
   }
 
   /** Stores the content of `/info`. */
   updateInfo(info: ServerInfo): void {
-    this.info = info;
+    this.serverInfo = info;
     this.isInfoKnown = true;
   }
 
@@ -40,51 +40,51 @@ export class ServerState {
    * Chooses the format of a batch: multipart, but one JSON object for small runs, if the server
    * supports both.
    */
-  formatFor({ isSmall }: { readonly isSmall: boolean }): FrameFormat {
-    const supportsMultipart = this.info.multipart && !this.#multipartMissing;
-    if (supportsMultipart && (this.#batchMissing || !isSmall)) {
+  chooseFormat({ isSmall }: { readonly isSmall: boolean }): BodyFormat {
+    const supportsMultipart = this.serverInfo.multipart && !this.#isMultipartMissing;
+    if (supportsMultipart && (this.#isBatchMissing || !isSmall)) {
       return "multipart";
     }
-    return this.#batchMissing ? "single" : "batch";
+    return this.#isBatchMissing ? "single" : "batch";
   }
 
-  /** The server does not have the path of this format. The next format is used from now on. */
-  recordMissingPath(format: FrameFormat): void {
-    this.#multipartMissing ||= format === "multipart";
-    this.#batchMissing ||= format === "batch";
+  /** Call this when the server does not have the path for a format. Later batches are sent in the next format. */
+  recordMissingPath(format: BodyFormat): void {
+    this.#isMultipartMissing ||= format === "multipart";
+    this.#isBatchMissing ||= format === "batch";
   }
 
   /**
-   * Not even the path of the last format exists. The address may be wrong temporarily, so all
-   * formats are tried again.
+   * Call this when the server does not even have the path for the last format. The address may be wrong temporarily, so
+   * all formats are tried again.
    */
   resetMissingPaths(): void {
-    this.#multipartMissing = false;
-    this.#batchMissing = false;
+    this.#isMultipartMissing = false;
+    this.#isBatchMissing = false;
   }
 
   /**
-   * The server rejects compressed bodies although it listed the encoding: it was replaced or
-   * reconfigured.
+   * Call this when the server rejects compressed bodies although it listed the encoding in `/info`, for example because
+   * it was replaced. Later bodies are not compressed.
    */
-  refuseEncoding(): void {
-    this.#encodingRefused = true;
+  recordRefusedEncoding(): void {
+    this.#isEncodingRefused = true;
   }
 
   /** The encoding of request bodies. Only an encoding that the server listed is used. */
   get encoding(): ContentEncoding | undefined {
-    if (this.#encodingRefused) {
+    if (this.#isEncodingRefused) {
       return undefined;
     }
-    const isAutomatic = this.#compression === "auto" && !this.#onThisMachine;
+    const isAutomatic = this.#compression === "auto" && !this.#isOnThisMachine;
     if (
       (isAutomatic || this.#compression === "zstd") &&
-      this.info.zstd &&
+      this.serverInfo.zstd &&
       zstdCompressSync !== undefined
     ) {
       return "zstd";
     }
-    if ((isAutomatic || this.#compression === "gzip") && this.info.gzip) {
+    if ((isAutomatic || this.#compression === "gzip") && this.serverInfo.gzip) {
       return "gzip";
     }
     return undefined;

@@ -1,6 +1,6 @@
 import type { ErrorCode } from "../../model/errors.ts";
 import type { AttachmentInsert } from "../json/attachment-parts.ts";
-import type { FrameFormat } from "./frame.ts";
+import type { BodyFormat } from "./request-body.ts";
 import type { JsonWriter } from "../json/json-writer.ts";
 import type { ContentDraft } from "../json/content-deduplication.ts";
 import type { RunOperation } from "../json/operations.ts";
@@ -19,7 +19,11 @@ export interface Batch {
    * Writes the request body and returns the attachments to insert into it. With `content`, payloads
    * are written as chunks if the format supports it.
    */
-  frame(out: JsonWriter, format: FrameFormat, content?: ContentDraft): readonly AttachmentInsert[];
+  writeBody(
+    out: JsonWriter,
+    format: BodyFormat,
+    content?: ContentDraft,
+  ): readonly AttachmentInsert[];
   /** Creates a batch of the same kind from some of its runs. */
   withRuns(runs: readonly RunOperation[]): Batch;
   /**
@@ -27,7 +31,7 @@ export interface Batch {
    * its end separately, else the run with a marker in place of its largest payload. Empty if
    * neither is possible.
    */
-  reduceSize(): readonly Batch[];
+  createSmallerBatches(): readonly Batch[];
   /**
    * Divides a single run into several requests: the run itself first, then its attachments. The
    * requests share one outcome. Empty if there are no attachments to divide.
@@ -37,9 +41,9 @@ export interface Batch {
    * Combines the batches of {@link Batch.separateAttachments} into one again, with the markers that
    * they received.
    */
-  recombine(batches: readonly Batch[]): Batch;
+  combineBatches(batches: readonly Batch[]): Batch;
   /** Replaces all attachments by markers, for a server that does not accept attachments. */
-  withoutAttachments(): Batch;
+  replaceAttachments(): Batch;
 }
 
 /** Why a server rejected a batch. Never contains data that was sent. */

@@ -10,14 +10,14 @@ const divisibleStatuses = new Set([400, 413, 422]);
  * per halving. A single run that is too large is sent in several requests and with markers in place
  * of its largest payloads, so that the rest of it arrives.
  */
-export function splittingSink(inner: Sink): Sink {
+export function createSplittingSink(inner: Sink): Sink {
   const send = async (batch: Batch, signal: AbortSignal): Promise<Outcome> => {
     const results = flattenResult({ batch, outcome: await inner.send(batch, signal) });
-    const parts = await Promise.all(results.map((part) => divide(part, signal)));
+    const parts = await Promise.all(results.map((part) => divideAndSend(part, signal)));
     const [only] = parts;
     return parts.length === 1 && only !== undefined ? only.outcome : { kind: "mixed", parts };
   };
-  const divide = async (result: BatchResult, signal: AbortSignal): Promise<BatchResult> => {
+  const divideAndSend = async (result: BatchResult, signal: AbortSignal): Promise<BatchResult> => {
     const { batch } = result;
     if (isTooLarge(result)) {
       return sendReduced(result, signal);
@@ -36,8 +36,8 @@ export function splittingSink(inner: Sink): Sink {
     return { batch, outcome: { kind: "mixed", parts } };
   };
   /**
-   * Sends the run first and stops at the first failure: the server does not accept attachments of a
-   * run that it does not have.
+   * Sends the run before its attachments and stops at the first failure, because the server does not accept attachments
+   * of a run that it does not have.
    */
   const sendWithSeparateAttachments = async (
     { batch }: BatchResult,
@@ -55,14 +55,15 @@ export function splittingSink(inner: Sink): Sink {
     }
     const failed = parts.find(({ outcome }) => outcome.kind !== "delivered");
     const delivered: BatchResult = {
-      batch: batch.recombine(parts.map((part) => part.batch)),
+      batch: batch.combineBatches(parts.map((part) => part.batch)),
       outcome: { kind: "delivered" },
     };
     const combined = failed === undefined ? delivered : { batch, outcome: failed.outcome };
     return { batch, outcome: { kind: "mixed", parts: [combined] } };
   };
   /**
-   * Sends one after the other: a server that accepts single runs needs the start before the end.
+   * Sends the smaller batches one after the other, because a server that accepts only single runs needs a run's start
+   * before its end.
    */
   const sendReduced = async (result: BatchResult, signal: AbortSignal): Promise<BatchResult> => {
     const batches = result.batch.separateAttachments();
@@ -70,7 +71,7 @@ export function splittingSink(inner: Sink): Sink {
       return sendWithSeparateAttachments(result, batches, signal);
     }
     const parts: BatchResult[] = [];
-    for (const batch of result.batch.reduceSize()) {
+    for (const batch of result.batch.createSmallerBatches()) {
       parts.push({ batch, outcome: await send(batch, signal) });
     }
     return parts.length === 0 ? result : { batch: result.batch, outcome: { kind: "mixed", parts } };

@@ -1,11 +1,11 @@
 import { createMarker } from "../json/attachments.ts";
 import type { Attachment } from "../json/attachments.ts";
 import type { AttachmentInsert } from "../json/attachment-parts.ts";
-import { frameRuns } from "./frame.ts";
-import type { FrameFormat } from "./frame.ts";
+import { writeBody } from "./request-body.ts";
+import type { BodyFormat } from "./request-body.ts";
 import type { JsonWriter } from "../json/json-writer.ts";
 import type { ContentDraft } from "../json/content-deduplication.ts";
-import { sizeOf, separateStartAndEnd } from "../json/operations.ts";
+import { measureRun, separateStartAndEnd } from "../json/operations.ts";
 import type { RunOperation } from "../json/operations.ts";
 import type { RunJson } from "../json/run-json.ts";
 import type { Batch } from "./sink.ts";
@@ -21,7 +21,7 @@ const overheadBytes = 1_200;
  */
 const smallRunBytes = 8_192;
 
-/** Runs of one tape. The frame is written from the tape each time the batch is sent. */
+/** A batch of runs from one tape. The request body is written anew from the tape each time the batch is sent. */
 export class TapeBatch implements Batch {
   readonly runs: readonly RunOperation[];
   readonly #reader: TapeReader;
@@ -37,7 +37,7 @@ export class TapeBatch implements Batch {
     let all = 0;
     let largest = 0;
     for (const run of runs) {
-      const size = sizeOf(reader, run);
+      const size = measureRun(reader, run);
       all += size;
       largest = Math.max(largest, size);
     }
@@ -59,7 +59,7 @@ export class TapeBatch implements Batch {
     return new TapeBatch(this.#reader, this.#json, runs);
   }
 
-  reduceSize(): readonly TapeBatch[] {
+  createSmallerBatches(): readonly TapeBatch[] {
     const [run] = this.runs;
     if (run === undefined || this.runs.length > 1) {
       return [];
@@ -73,24 +73,25 @@ export class TapeBatch implements Batch {
       const reason = `${attachment.sizeBytes} bytes exceed the server's size limit`;
       return [this.withRuns([{ ...run, attachments: [createMarker(attachment, reason)] }])];
     }
-    const largest = run.attachmentsOnly === true ? undefined : this.#json.findLargestPayload(run);
-    const withheld = run.withheld ?? [];
+    const largest =
+      run.hasOnlyAttachments === true ? undefined : this.#json.findLargestPayload(run);
+    const withheld = run.withheldFields ?? [];
     return largest === undefined
       ? []
-      : [this.withRuns([{ ...run, withheld: [...withheld, largest] }])];
+      : [this.withRuns([{ ...run, withheldFields: [...withheld, largest] }])];
   }
 
   separateAttachments(): readonly TapeBatch[] {
     const [run] = this.runs;
     const { attachments = [] } = run ?? {};
     const isUndivided = run !== undefined && separateStartAndEnd(this.#reader, run).length === 0;
-    const minAttachments = run?.attachmentsOnly === true ? 2 : 1;
+    const minAttachments = run?.hasOnlyAttachments === true ? 2 : 1;
     if (this.runs.length > 1 || !isUndivided || attachments.length < minAttachments) {
       return [];
     }
     const { attachments: _attachments, ...bare } = run;
     const middle = Math.ceil(attachments.length / 2);
-    const attachmentsRun = { ...run, attachmentsOnly: true } as const;
+    const attachmentsRun = { ...run, hasOnlyAttachments: true } as const;
     return minAttachments === 1
       ? [this.withRuns([bare]), this.withRuns([attachmentsRun])]
       : [attachments.slice(0, middle), attachments.slice(middle)].map((half) =>
@@ -98,14 +99,16 @@ export class TapeBatch implements Batch {
         );
   }
 
-  recombine(batches: readonly Batch[]): TapeBatch {
+  combineBatches(batches: readonly Batch[]): TapeBatch {
     const parts = batches.flatMap(({ runs }) => runs);
-    const [run = this.runs[0]] = parts.filter(({ attachmentsOnly }) => attachmentsOnly !== true);
+    const [run = this.runs[0]] = parts.filter(
+      ({ hasOnlyAttachments }) => hasOnlyAttachments !== true,
+    );
     const attachments = parts.flatMap((part) => part.attachments ?? []);
     return run === undefined ? this : this.withRuns([{ ...run, attachments }]);
   }
 
-  withoutAttachments(): TapeBatch {
+  replaceAttachments(): TapeBatch {
     if (this.runs.every(({ attachments }) => attachments?.every(isLeftOut) !== false)) {
       return this;
     }
@@ -118,23 +121,27 @@ export class TapeBatch implements Batch {
     );
   }
 
-  frame(out: JsonWriter, format: FrameFormat, content?: ContentDraft): readonly AttachmentInsert[] {
-    return frameRuns(out, this.#json, this.runs, format, content);
+  writeBody(
+    out: JsonWriter,
+    format: BodyFormat,
+    content?: ContentDraft,
+  ): readonly AttachmentInsert[] {
+    return writeBody(out, this.#json, this.runs, format, content);
   }
 }
 
-const noMultipart = "the server accepts runs only as JSON, without attachments";
+const noMultipartReason = "the server accepts runs only as JSON, without attachments";
 
 const isLeftOut = (attachment: Attachment): boolean => attachment.omittedReason !== undefined;
 
 const toMarker = (attachment: Attachment): Attachment =>
-  isLeftOut(attachment) ? attachment : createMarker(attachment, noMultipart);
+  isLeftOut(attachment) ? attachment : createMarker(attachment, noMultipartReason);
 
 const hasAttachments = ({ attachments }: RunOperation): boolean => attachments !== undefined;
 
 /** Bytes of a run including its attachments. */
 function sizeWithAttachments(reader: TapeReader, run: RunOperation): number {
-  const size = sizeOf(reader, run);
+  const size = measureRun(reader, run);
   return run.attachments === undefined
     ? size
     : run.attachments.reduce((sum, { sizeBytes }) => sum + sizeBytes, size);
@@ -147,7 +154,7 @@ export interface BatchLimits {
   readonly suspectRecords: readonly number[];
 }
 
-export interface CutBatches {
+export interface BatchPlan {
   readonly batches: readonly TapeBatch[];
   /**
    * Batches of one run each, to be sent after all others have an outcome, because they may crash
@@ -157,9 +164,9 @@ export interface CutBatches {
 }
 
 /**
- * Cuts the runs of a tape into batches within the limits. A run that can't be part of a batch gets
- * its own. Runs with attachments are sent separately from the others, which can be compressed and
- * need not wait for files.
+ * Divides the runs of a tape into batches within the limits. A run that can't be sent together with others gets a batch
+ * of its own. Runs with attachments are sent separately, so that the others can be compressed and need not wait for
+ * files.
  */
 // oxlint-disable-next-line max-params -- called once per tape, and no two parameters belong together elsewhere
 export function cutBatches(
@@ -167,7 +174,7 @@ export function cutBatches(
   json: RunJson,
   runs: readonly RunOperation[],
   limits: BatchLimits,
-): CutBatches {
+): BatchPlan {
   const batches: TapeBatch[] = [];
   let current: RunOperation[] = [];
   let bytes = 0;
@@ -189,7 +196,7 @@ export function cutBatches(
       suspectRuns.push(new TapeBatch(reader, json, [run]));
       continue;
     }
-    if (!run.batchable) {
+    if (!run.isBatchable) {
       batches.push(new TapeBatch(reader, json, [run]));
       continue;
     }
@@ -204,9 +211,7 @@ export function cutBatches(
   return { batches, suspectRuns };
 }
 
-/**
- * The runs without attachments, then `undefined` as a separator, then the runs with attachments.
- */
+/** Returns the runs without attachments, then `undefined` as a separator, then the runs with attachments. */
 const orderByAttachments = (
   runs: readonly RunOperation[],
 ): readonly (RunOperation | undefined)[] => [
@@ -225,5 +230,5 @@ function createSuspectCheck(
   const heads = new Set(suspectRecords);
   return heads.size === 0
     ? () => false
-    : ({ records }) => records.some((record) => heads.has(reader.head(record)));
+    : ({ records }) => records.some((record) => heads.has(reader.findHead(record)));
 }

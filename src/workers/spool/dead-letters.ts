@@ -32,20 +32,20 @@ const sequenceLimit = 100_000_000;
  * again only by `millrace replay`. Every process writes its own segments. No method throws.
  */
 export class DeadLetters {
-  readonly #quarantine: QuarantineFolder;
-  readonly #onTrouble: SpoolOptions["onTrouble"];
-  readonly #protect: SpoolOptions["protect"];
+  readonly #folder: QuarantineFolder;
+  readonly #onFault: SpoolOptions["onFault"];
+  readonly #maskRecords: SpoolOptions["maskRecords"];
   #segment: OpenSegment | undefined;
 
   constructor({
     folder,
     quotaBytes,
-    onTrouble,
-    protect,
-  }: Pick<SpoolOptions, "folder" | "quotaBytes" | "onTrouble" | "protect">) {
-    this.#protect = protect;
-    this.#quarantine = new QuarantineFolder(folder, deadLetterFolder, quotaBytes);
-    this.#onTrouble = onTrouble;
+    onFault,
+    maskRecords,
+  }: Pick<SpoolOptions, "folder" | "quotaBytes" | "onFault" | "maskRecords">) {
+    this.#maskRecords = maskRecords;
+    this.#folder = new QuarantineFolder(folder, deadLetterFolder, quotaBytes);
+    this.#onFault = onFault;
   }
 
   /** Stores a sequence of records. */
@@ -54,19 +54,19 @@ export class DeadLetters {
     const head = Buffer.alloc(4);
     head.writeUInt32LE(text.length);
     try {
-      this.#protect?.(body, false);
+      this.#maskRecords?.(body, false);
       if (this.#segment?.isGone === true) {
         this.#seal();
       }
       this.#segment ??= this.#open();
       const letter = Buffer.concat([head, text, body]);
       this.#segment.append(letter, { records, kind: frameKind.refused });
-      this.#segment.sync((error) => this.#onTrouble("spoolUnsynced", error.message));
+      this.#segment.flush((error) => this.#onFault("spoolUnsynced", error.message));
       if (this.#segment.bytes >= segmentBytes) {
         this.#seal();
       }
     } catch (error) {
-      this.#onTrouble("spoolUnwritable", error instanceof Error ? error.message : String(error));
+      this.#onFault("spoolUnwritable", error instanceof Error ? error.message : String(error));
     }
   }
 
@@ -80,11 +80,11 @@ export class DeadLetters {
   }
 
   #open(): OpenSegment {
-    this.#quarantine.create();
-    this.#quarantine.prune();
+    this.#folder.create();
+    this.#folder.deleteOldest();
     const sequence = Math.floor(Date.now() / 1_000) % sequenceLimit;
     const id = { sequence, salt: randomInt(2 ** 32) };
-    return new OpenSegment(this.#quarantine.folder, id, fileSystem);
+    return new OpenSegment(this.#folder.folder, id, fileSystem);
   }
 }
 

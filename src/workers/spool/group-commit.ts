@@ -13,11 +13,11 @@ export interface GroupCommitOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Flushes written data to disk with fsync, once per interval for everything written in it. */
+/** Flushes written data to disk: one fsync per interval covers all writes of that interval. */
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
-  readonly #dirty = new Set<OpenSegment>();
-  /** Sets the timer. A recording call, which may have written to the segment, must not do that itself. */
+  readonly #unflushedSegments = new Set<OpenSegment>();
+  /** Sets the timer in the next turn, because the call that records a run must not start timers. */
   readonly #turn = new NextTurn(() => this.#setTimer());
   #timer: NodeJS.Timeout | undefined;
 
@@ -32,20 +32,20 @@ export class GroupCommit {
       this.#commitNow(segment);
       return;
     }
-    this.#dirty.add(segment);
+    this.#unflushedSegments.add(segment);
     if (this.#timer === undefined) {
       this.#turn.request();
     }
   }
 
-  /** Commits everything immediately. Never throws. */
+  /** Flushes all written data immediately. Never throws. */
   close(): void {
     this.#turn.cancel();
     clearTimeout(this.#timer);
-    for (const segment of this.#dirty) {
+    for (const segment of this.#unflushedSegments) {
       this.#commitNow(segment);
     }
-    this.#dirty.clear();
+    this.#unflushedSegments.clear();
   }
 
   #setTimer(): void {
@@ -59,16 +59,16 @@ export class GroupCommit {
   #commit(): void {
     const { directories, onError } = this.#options;
     this.#timer = undefined;
-    for (const segment of this.#dirty) {
-      segment.sync(onError);
+    for (const segment of this.#unflushedSegments) {
+      segment.flush(onError);
     }
-    this.#dirty.clear();
-    directories.sync(onError);
+    this.#unflushedSegments.clear();
+    directories.flush(onError);
   }
 
   #commitNow(segment: OpenSegment): void {
     try {
-      segment.syncNow();
+      segment.flushNow();
     } catch (error) {
       this.#options.onError(error);
     }

@@ -9,11 +9,11 @@ import type { Segment } from "./spool-segment.ts";
  */
 export class QuarantineFolder {
   readonly folder: string;
-  readonly #spool: string;
+  readonly #spoolFolder: string;
   readonly #quotaBytes: number;
 
   constructor(spool: string, name: string, quotaBytes: number) {
-    this.#spool = spool;
+    this.#spoolFolder = spool;
     this.folder = join(spool, name);
     this.#quotaBytes = quotaBytes;
   }
@@ -23,10 +23,10 @@ export class QuarantineFolder {
    *
    * @throws the file system's error.
    */
-  take({ folder, name }: Segment): void {
+  moveSegment({ folder, name }: Segment): void {
     this.create();
     renameSync(join(folder, name), join(this.folder, name));
-    this.prune();
+    this.deleteOldest();
   }
 
   /**
@@ -36,7 +36,7 @@ export class QuarantineFolder {
    * @throws the file system's error.
    */
   create(): void {
-    openFolder(this.#spool);
+    openFolder(this.#spoolFolder);
     mkdirSync(this.folder, { recursive: true, mode: folderMode });
     if (!isOwnFolder(this.folder)) {
       throw new UnsafeFolder(this.folder, "is a link, or belongs to another user");
@@ -48,7 +48,7 @@ export class QuarantineFolder {
    *
    * @throws the file system's error.
    */
-  prune(): void {
+  deleteOldest(): void {
     const files = readdirSync(this.folder).flatMap((name) => {
       const path = join(this.folder, name);
       const stat = statSync(path, { throwIfNoEntry: false });

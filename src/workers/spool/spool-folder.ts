@@ -27,7 +27,7 @@ export class UnsafeFolder extends Error {
 export function openFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: folderMode });
   const stat = statSync(folder);
-  if (!belongsToUser(stat)) {
+  if (!isOwnedByUser(stat)) {
     throw new UnsafeFolder(folder, `belongs to another user (uid ${stat.uid})`);
   }
   if (hasOwners() && (stat.mode & otherUsersCanWrite) !== 0) {
@@ -45,7 +45,7 @@ export function openFolder(folder: string): void {
  */
 export function isOwnFolder(path: string): boolean {
   const stat = lstatSync(path);
-  return stat.isDirectory() && belongsToUser(stat);
+  return stat.isDirectory() && isOwnedByUser(stat);
 }
 
 /**
@@ -55,10 +55,10 @@ export function isOwnFolder(path: string): boolean {
  */
 export function isOwnFile(path: string): boolean {
   const stat = lstatSync(path);
-  return stat.isFile() && belongsToUser(stat);
+  return stat.isFile() && isOwnedByUser(stat);
 }
 
-const belongsToUser = ({ uid }: Stats): boolean => !hasOwners() || uid === process.getuid?.();
+const isOwnedByUser = ({ uid }: Stats): boolean => !hasOwners() || uid === process.getuid?.();
 
 /**
  * Windows has no such owners and modes. A user's folders are closed to other users there by

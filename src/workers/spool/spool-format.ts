@@ -47,7 +47,7 @@ export function createFrameHead(body: Uint8Array, { kind, records, salt }: Frame
   return head;
 }
 
-/** A part of a segment: a frame, or bytes that are not a frame. */
+/** A part of a segment file: a frame, or bytes that are not a valid frame. */
 export type SegmentPart =
   | {
       readonly is: "frame";
@@ -65,49 +65,57 @@ export type SegmentPart =
 
 /** Reads all valid frames in order, and reports the parts between them. Never throws. */
 export function* readSegment(bytes: Buffer, salt: number): Generator<SegmentPart> {
-  for (let at = 0; at < bytes.length;) {
-    const part = readPartAt(bytes, at, salt);
+  for (let offset = 0; offset < bytes.length;) {
+    const part = readPartAt(bytes, offset, salt);
     if (part.is === "frame") {
       yield part;
-      at += frameHeadBytes + part.body.length;
+      offset += frameHeadBytes + part.body.length;
     } else {
-      const next = findNextFrame(bytes, at + 1, salt);
+      const next = findNextFrame(bytes, offset + 1, salt);
       const isLast = next === bytes.length;
-      yield part.is === "newer" || isLast ? part : { is: "damaged", at, bytes: next - at };
-      at = next;
+      yield part.is === "newer" || isLast
+        ? part
+        : { is: "damaged", at: offset, bytes: next - offset };
+      offset = next;
     }
   }
 }
 
-function readPartAt(bytes: Buffer, at: number, salt: number): SegmentPart {
-  const remaining = bytes.length - at;
-  if (!isHead(bytes, at, salt)) {
+function readPartAt(bytes: Buffer, offset: number, salt: number): SegmentPart {
+  const remaining = bytes.length - offset;
+  if (!isHead(bytes, offset, salt)) {
     // The head was being written: the file ends inside it.
-    const isTorn = remaining < frameHeadBytes && startsLikeHead(bytes, at);
-    return { is: isTorn ? "torn" : "damaged", at, bytes: remaining };
+    const isTorn = remaining < frameHeadBytes && isHeadStart(bytes, offset);
+    return { is: isTorn ? "torn" : "damaged", at: offset, bytes: remaining };
   }
-  const version = bytes[at + 4] ?? 0;
+  const version = bytes[offset + 4] ?? 0;
   if (version < oldestVersion || version > frameVersion) {
-    return { is: "newer", at, version };
+    return { is: "newer", at: offset, version };
   }
-  const length = bytes.readUInt32LE(at + 8);
+  const length = bytes.readUInt32LE(offset + 8);
   if (length > remaining - frameHeadBytes) {
-    return { is: "torn", at, bytes: remaining };
+    return { is: "torn", at: offset, bytes: remaining };
   }
-  const body = bytes.subarray(at + frameHeadBytes, at + frameHeadBytes + length);
-  if (crc32(body, salt) !== bytes.readUInt32LE(at + 16)) {
-    return { is: "damaged", at, bytes: remaining };
+  const body = bytes.subarray(offset + frameHeadBytes, offset + frameHeadBytes + length);
+  if (crc32(body, salt) !== bytes.readUInt32LE(offset + 16)) {
+    return { is: "damaged", at: offset, bytes: remaining };
   }
-  return { is: "frame", at, kind: bytes[at + 5] ?? 0, records: bytes.readUInt32LE(at + 12), body };
+  return {
+    is: "frame",
+    at: offset,
+    kind: bytes[offset + 5] ?? 0,
+    records: bytes.readUInt32LE(offset + 12),
+    body,
+  };
 }
 
 /** Returns the offset of the next valid head, or the end of the file. */
 function findNextFrame(bytes: Buffer, from: number, salt: number): number {
-  for (let at = bytes.indexOf(magicBytes, from); at !== -1;) {
-    if (isHead(bytes, at, salt)) {
-      return at;
+  for (let offset = bytes.indexOf(magicBytes, from); offset !== -1;) {
+    if (isHead(bytes, offset, salt)) {
+      return offset;
     }
-    at = bytes.indexOf(magicBytes, at + 1);
+    offset = bytes.indexOf(magicBytes, offset + 1);
   }
   return bytes.length;
 }
@@ -115,17 +123,14 @@ function findNextFrame(bytes: Buffer, from: number, salt: number): number {
 const magicBytes = Buffer.alloc(4);
 magicBytes.writeUInt32LE(magic, 0);
 
-/**
- * Whether there is a head with a valid checksum. It is verified first, so that a damaged length is
- * never used.
- */
-const isHead = (bytes: Buffer, at: number, salt: number): boolean =>
-  at + frameHeadBytes <= bytes.length &&
-  bytes.readUInt32LE(at) === magic &&
-  bytes.readUInt32LE(at + 20) === crc32(bytes.subarray(at, at + 20), salt);
+/** Whether a head with a valid checksum is at `offset`. Checked before the head is read, so that no damaged length is used. */
+const isHead = (bytes: Buffer, offset: number, salt: number): boolean =>
+  offset + frameHeadBytes <= bytes.length &&
+  bytes.readUInt32LE(offset) === magic &&
+  bytes.readUInt32LE(offset + 20) === crc32(bytes.subarray(offset, offset + 20), salt);
 
-const startsLikeHead = (bytes: Buffer, at: number): boolean => {
-  const start = bytes.subarray(at, at + magicBytes.length);
+const isHeadStart = (bytes: Buffer, offset: number): boolean => {
+  const start = bytes.subarray(offset, offset + magicBytes.length);
   return start.equals(magicBytes.subarray(0, start.length));
 };
 
@@ -136,7 +141,7 @@ export const formatSegmentName = (sequence: number, salt: number): string =>
   `${String(sequence).padStart(8, "0")}-${salt.toString(16).padStart(8, "0")}.seg`;
 
 /** Reads the salt from a segment's file name; `undefined` if the name is not that of a segment. */
-export function saltOf(name: string): number | undefined {
+export function parseSalt(name: string): number | undefined {
   const salt = segmentPattern.exec(name)?.[2];
   return salt === undefined ? undefined : Number.parseInt(salt, 16);
 }

@@ -4,29 +4,29 @@ import type { StoredRecords } from "../../model/records/stored-records.ts";
 import type { OpenSegment } from "./spool-segment.ts";
 
 /** The functions of the spool that a journal uses. */
-export interface JournalHost {
+export interface JournalFunctions {
   /**
    * Creates a segment.
    *
    * @throws the file system's error.
    */
-  readonly open: () => OpenSegment;
+  readonly createSegment: () => OpenSegment;
   /**
    * Writes one record.
    *
    * @throws the file system's error, or an error if the quota is exceeded.
    */
-  readonly write: (segment: OpenSegment, record: Uint8Array) => void;
+  readonly writeRecord: (segment: OpenSegment, record: Uint8Array) => void;
   /**
    * Writes several records at once.
    *
    * @throws as `write`.
    */
-  readonly store: (segment: OpenSegment, records: StoredRecords) => void;
-  /** Adds the segment to the spooled segments. */
-  readonly keep: (segment: OpenSegment) => void;
+  readonly writeRecords: (segment: OpenSegment, records: StoredRecords) => void;
+  /** Keeps the segment in the spool, from which a later process sends it. */
+  readonly keepSegment: (segment: OpenSegment) => void;
   /** Deletes the segment. */
-  readonly discard: (segment: OpenSegment) => void;
+  readonly deleteSegment: (segment: OpenSegment) => void;
   readonly onError: (error: unknown) => void;
 }
 
@@ -36,25 +36,25 @@ export interface JournalHost {
  * returned, or when a first attempt to send failed. No method throws. A record that can't be
  * written is still in memory, as without a journal.
  *
- * States: empty, then written; broken after a failed write. It ends with `keep` or `discard`.
+ * States: empty, then written; broken after a failed write. It ends with `keepSpooled` or `discard`.
  */
 export class SpoolJournal {
-  readonly #host: JournalHost;
+  readonly #functions: JournalFunctions;
   #segment: OpenSegment | undefined;
   #isBroken = false;
 
-  constructor(host: JournalHost) {
-    this.#host = host;
+  constructor(host: JournalFunctions) {
+    this.#functions = host;
   }
 
   /** Writes one record. */
   append(record: Uint8Array): void {
-    this.#try((segment) => this.#host.write(segment, record));
+    this.#tryWrite((segment) => this.#functions.writeRecord(segment, record));
   }
 
   /** Writes several records at once. */
   appendAll(records: StoredRecords): void {
-    this.#try((segment) => this.#host.store(segment, records));
+    this.#tryWrite((segment) => this.#functions.writeRecords(segment, records));
   }
 
   /** Whether every write so far succeeded. */
@@ -62,16 +62,16 @@ export class SpoolJournal {
     return !this.#isBroken;
   }
 
-  #try(write: (segment: OpenSegment) => void): void {
+  #tryWrite(write: (segment: OpenSegment) => void): void {
     if (this.#isBroken) {
       return;
     }
     try {
-      this.#segment ??= this.#host.open();
+      this.#segment ??= this.#functions.createSegment();
       write(this.#segment);
     } catch (error) {
       this.#isBroken = true;
-      this.#host.onError(error);
+      this.#functions.onError(error);
     }
   }
 
@@ -83,13 +83,11 @@ export class SpoolJournal {
   /** Deletes the records from disk. Call it when their outcome is known. */
   discard(): void {
     if (this.#segment !== undefined) {
-      this.#host.discard(this.#segment);
+      this.#functions.deleteSegment(this.#segment);
     }
   }
 
-  /**
-   * Leaves the records on disk as spooled. Returns false if not all `records` of them are there.
-   */
+  /** Leaves the records on disk as spooled. Returns false if the segment does not contain all `records` of them. */
   keepSpooled(records: number): boolean {
     const segment = this.#segment;
     if (this.#isBroken || segment?.records !== records) {
@@ -99,7 +97,7 @@ export class SpoolJournal {
       // The folder was deleted by another process.
       return false;
     }
-    this.#host.keep(segment);
+    this.#functions.keepSegment(segment);
     return true;
   }
 }

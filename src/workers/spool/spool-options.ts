@@ -1,5 +1,5 @@
-import type { SpoolTrouble } from "./spool-reading.ts";
-import type { SpoolDisk } from "./spool-segment.ts";
+import type { SpoolFault } from "./spool-reading.ts";
+import type { SpoolFileSystem } from "./spool-segment.ts";
 
 export interface SpoolOptions {
   readonly folder: string;
@@ -10,24 +10,24 @@ export interface SpoolOptions {
   /** Called for records that were removed before they were sent. */
   readonly onLost: (loss: SpoolLoss) => void;
   /** Called for faults that do not lose records by themselves. */
-  readonly onTrouble: (kind: SpoolTrouble, message: string) => void;
+  readonly onFault: (kind: SpoolFault, message: string) => void;
   /**
    * Masks confidential data in place before records are written. If it throws, nothing is written.
    * For a copy, the worker that has the original records counts what is masked.
    */
-  readonly protect?: (records: Uint8Array, isCopy: boolean) => void;
+  readonly maskRecords?: (records: Uint8Array, isCopy: boolean) => void;
   /** @defaultValue the file system */
-  readonly disk?: SpoolDisk;
+  readonly fileSystem?: SpoolFileSystem;
 }
 
 /** Records that were removed from the spool before they were sent. */
 export interface SpoolLoss {
   /** `evicted`: deleted because of the quota. `gone`: the file disappeared or can't be read. */
-  readonly why: "evicted" | "gone";
+  readonly cause: "evicted" | "gone";
   /** Records of this process, which it counted as spooled. */
-  readonly own: number;
+  readonly ownRecords: number;
   /** Records of earlier processes, which this process has not counted yet. */
-  readonly inherited: number;
+  readonly inheritedRecords: number;
 }
 
 /** The records do not fit into the spool's quota. */

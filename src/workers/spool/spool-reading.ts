@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { frameKind, readSegment, saltOf } from "./spool-format.ts";
+import { frameKind, readSegment, parseSalt } from "./spool-format.ts";
 import type { Segment } from "./spool-segment.ts";
 
 /** A tape that was read from disk. */
@@ -11,7 +11,7 @@ export interface StoredTape {
 }
 
 /** Kinds of faults of a spool. */
-export type SpoolTrouble =
+export type SpoolFault =
   | "spoolDamaged"
   | "spoolNewer"
   | "spoolRefused"
@@ -29,19 +29,19 @@ export interface SegmentContent {
   readonly mustKeep: boolean;
 }
 
-/** A longer file was not written by a spool. */
+/** Maximum bytes of a segment file. A longer file was not written by a spool. */
 const maxFileBytes = 2_147_483_647;
-/** Size at which a tape that is built from single records is complete. */
+/** Bytes at which a tape that is built from single records is complete. */
 const tapeBytes = 1_048_576;
 
 /**
- * Reads all valid frames and reports the others.
+ * Reads the tapes from all valid frames of a segment, and reports the invalid ones.
  *
  * @throws the file system's error, for example if the file was removed.
  */
 export async function readTapes(
   { folder, name, bytes }: Segment,
-  onTrouble: (kind: SpoolTrouble, message: string) => void,
+  onFault: (kind: SpoolFault, message: string) => void,
 ): Promise<SegmentContent> {
   if (bytes > maxFileBytes) {
     throw new RangeError("The file is too long for a segment");
@@ -50,13 +50,13 @@ export async function readTapes(
   const tapes: StoredTape[] = [];
   const journal: Buffer[] = [];
   let mustKeep = false;
-  for (const part of readSegment(file, saltOf(name) ?? 0)) {
+  for (const part of readSegment(file, parseSalt(name) ?? 0)) {
     if (part.is === "newer") {
       mustKeep = true;
-      onTrouble("spoolNewer", `${name} has a tape of format version ${part.version}`);
+      onFault("spoolNewer", `${name} has a tape of format version ${part.version}`);
     } else if (part.is !== "frame") {
       mustKeep ||= part.is === "damaged";
-      onTrouble("spoolDamaged", `${name}: ${part.bytes} bytes at ${part.at} are ${part.is}`);
+      onFault("spoolDamaged", `${name}: ${part.bytes} bytes at ${part.at} are ${part.is}`);
     } else if (part.kind === frameKind.journal) {
       journal.push(part.body);
     } else if (part.kind === frameKind.records) {
@@ -67,7 +67,7 @@ export async function readTapes(
   return { tapes, mustKeep };
 }
 
-/** Joins records that were written one by one to tapes. */
+/** Joins records that were written to disk one by one into tapes. */
 function* joinJournal(records: readonly Buffer[]): Generator<StoredTape> {
   let from = 0;
   let bytes = 0;

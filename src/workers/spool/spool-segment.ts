@@ -4,12 +4,15 @@ import { join } from "node:path";
 import { createFrameHead, frameHeadBytes, formatSegmentName } from "./spool-format.ts";
 
 /** The file system functions that a spool uses. Tests replace them to simulate a full disk. */
-export type SpoolDisk = Pick<typeof fileSystem, "openSync" | "writevSync" | "fsync" | "fsyncSync">;
+export type SpoolFileSystem = Pick<
+  typeof fileSystem,
+  "openSync" | "writevSync" | "fsync" | "fsyncSync"
+>;
 
 /** Only the owner may read: spooled runs are as private as the runs themselves. */
 const fileMode = 0o600;
 
-/** A segment of this process or of an earlier one. */
+/** A file of the spool with records, written by this process or an earlier one. */
 export interface Segment {
   readonly folder: string;
   readonly name: string;
@@ -22,32 +25,32 @@ export interface Segment {
   records: number;
 }
 
-/** A segment that is being written. */
+/** A segment that this process is writing. */
 export class OpenSegment implements Segment {
   readonly folder: string;
   readonly name: string;
   readonly #salt: number;
-  readonly #disk: SpoolDisk;
-  readonly #fd: number;
+  readonly #fileSystem: SpoolFileSystem;
+  readonly #fileDescriptor: number;
   bytes = 0;
   records = 0;
   #isDirty = false;
   #isSealed = false;
   #isClosed = false;
-  #syncing = false;
+  #isSyncing = false;
 
   /** @throws the file system's error. */
-  constructor(folder: string, { sequence, salt }: SegmentId, disk: SpoolDisk) {
+  constructor(folder: string, { sequence, salt }: SegmentId, disk: SpoolFileSystem) {
     this.folder = folder;
     this.name = formatSegmentName(sequence, salt);
     this.#salt = salt;
-    this.#disk = disk;
-    this.#fd = disk.openSync(join(folder, this.name), "wx", fileMode);
+    this.#fileSystem = disk;
+    this.#fileDescriptor = disk.openSync(join(folder, this.name), "wx", fileMode);
   }
 
   /** Whether another process deleted the file. What is written to it is lost. */
   get isGone(): boolean {
-    return !this.#isClosed && fstatSync(this.#fd).nlink === 0;
+    return !this.#isClosed && fstatSync(this.#fileDescriptor).nlink === 0;
   }
 
   /**
@@ -57,7 +60,7 @@ export class OpenSegment implements Segment {
    * @throws Error if the segment is sealed: its file may be closed, and its descriptor may belong
    * to another file by now.
    */
-  append(body: Uint8Array, { records, kind }: FrameFacts): void {
+  append(body: Uint8Array, { records, kind }: FrameDescription): void {
     if (this.#isSealed) {
       throw new Error(`${this.name} is sealed and can't be written to`);
     }
@@ -67,11 +70,15 @@ export class OpenSegment implements Segment {
     try {
       // Write at an explicit position: truncating after a failed write does not move the file
       // position.
-      written = this.#disk.writevSync(this.#fd, [head, body], this.bytes);
+      written = this.#fileSystem.writevSync(this.#fileDescriptor, [head, body], this.bytes);
       if (written < size) {
         // On a full disk only a part is written. The second attempt throws the reason.
         const unwritten = Buffer.concat([head, body]).subarray(written);
-        written += this.#disk.writevSync(this.#fd, [unwritten], this.bytes + written);
+        written += this.#fileSystem.writevSync(
+          this.#fileDescriptor,
+          [unwritten],
+          this.bytes + written,
+        );
       }
       if (written < size) {
         throw new RangeError("The disk accepted only a part of the frame: it may be full");
@@ -86,14 +93,14 @@ export class OpenSegment implements Segment {
   }
 
   /** Flushes to disk everything that was appended since the last call, without blocking. */
-  sync(onError: (error: Error) => void): void {
-    if (!this.#isDirty || this.#syncing || this.#isClosed) {
+  flush(onError: (error: Error) => void): void {
+    if (!this.#isDirty || this.#isSyncing || this.#isClosed) {
       return;
     }
     this.#isDirty = false;
-    this.#syncing = true;
-    this.#disk.fsync(this.#fd, (error) => {
-      this.#syncing = false;
+    this.#isSyncing = true;
+    this.#fileSystem.fsync(this.#fileDescriptor, (error) => {
+      this.#isSyncing = false;
       if (error !== null) {
         onError(error);
       }
@@ -106,10 +113,10 @@ export class OpenSegment implements Segment {
    *
    * @throws the file system's error.
    */
-  syncNow(): void {
+  flushNow(): void {
     if (this.#isDirty && !this.#isClosed) {
       this.#isDirty = false;
-      this.#disk.fsyncSync(this.#fd);
+      this.#fileSystem.fsyncSync(this.#fileDescriptor);
       this.#closeIfDone();
     }
   }
@@ -128,16 +135,16 @@ export class OpenSegment implements Segment {
   }
 
   #closeIfDone(): void {
-    if (this.#isSealed && !this.#isDirty && !this.#syncing && !this.#isClosed) {
+    if (this.#isSealed && !this.#isDirty && !this.#isSyncing && !this.#isClosed) {
       this.#isClosed = true;
-      closeSync(this.#fd);
+      closeSync(this.#fileDescriptor);
     }
   }
 
   /** Removes an incomplete frame, so that a complete one can follow. */
   #truncateFailedWrite(): void {
     try {
-      ftruncateSync(this.#fd, this.bytes);
+      ftruncateSync(this.#fileDescriptor, this.bytes);
     } catch {
       // A reader skips invalid frames. The error that led here is thrown and counted.
     }
@@ -145,7 +152,7 @@ export class OpenSegment implements Segment {
 }
 
 /** The part of a frame's head that describes its body. */
-export interface FrameFacts {
+export interface FrameDescription {
   readonly records: number;
   readonly kind: number;
 }

@@ -9,22 +9,22 @@ import type { SpoolOptions } from "./spool-options.ts";
 import { readTapes } from "./spool-reading.ts";
 import type { SegmentContent, StoredTape } from "./spool-reading.ts";
 import { OpenSegment } from "./spool-segment.ts";
-import type { FrameFacts, Segment, SpoolDisk } from "./spool-segment.ts";
+import type { FrameDescription, Segment, SpoolFileSystem } from "./spool-segment.ts";
 import { QuarantineFolder } from "./quarantine-folder.ts";
 
 /** A tape that was read from the spool. */
 export interface SpooledTape extends StoredTape {
   /** Whether this process wrote the records and counts them as spooled. */
-  readonly own: boolean;
+  readonly isOwn: boolean;
 }
 
-/** The segment that is being read, with its tapes that were not sent yet. */
-interface Reading extends SegmentContent {
+/** The segment that is being read, and those of its tapes that were not sent yet. */
+interface ReadSegment extends SegmentContent {
   readonly segment: Segment;
 }
 
 /** A frame of records. They are masked before they are written. */
-interface Frame extends FrameFacts {
+interface FrameOfRecords extends FrameDescription {
   /** Whether a worker has the same records and counts what is masked. */
   readonly isCopy?: boolean;
 }
@@ -42,46 +42,46 @@ export const quarantineFolderName = "aside";
  */
 export class Spool {
   readonly #options: SpoolOptions;
-  readonly #disk: SpoolDisk;
+  readonly #fileSystem: SpoolFileSystem;
   readonly #directories: WriterDirectories;
   readonly #quarantine: QuarantineFolder;
-  /** In order of age. The last one may be the one that is being written. */
+  /** All segments of this spool, the oldest first. The last one may still be written to. */
   readonly #segments: Segment[] = [];
-  readonly #commit: GroupCommit;
-  #current: OpenSegment | undefined;
+  readonly #groupCommit: GroupCommit;
+  #openSegment: OpenSegment | undefined;
   /** The segment that is being read. The quota never evicts it. */
-  #reading: Reading | undefined;
-  readonly #segmentBytes: number;
-  #bytes = 0;
+  #readSegment: ReadSegment | undefined;
+  readonly #maxSegmentBytes: number;
+  #bytesOnDisk = 0;
   #sequence = 0;
 
   constructor(options: SpoolOptions) {
     this.#options = options;
-    this.#disk = options.disk ?? fileSystem;
-    this.#segmentBytes = Math.min(maxSegmentBytes, options.quotaBytes / segmentsInQuota);
+    this.#fileSystem = options.fileSystem ?? fileSystem;
+    this.#maxSegmentBytes = Math.min(maxSegmentBytes, options.quotaBytes / segmentsInQuota);
     this.#quarantine = new QuarantineFolder(
       options.folder,
       quarantineFolderName,
       options.quotaBytes,
     );
-    this.#directories = new WriterDirectories(options.folder, options.onTrouble);
-    this.#commit = new GroupCommit({
+    this.#directories = new WriterDirectories(options.folder, options.onFault);
+    this.#groupCommit = new GroupCommit({
       intervalMs: options.syncMs,
       directories: this.#directories,
-      onError: (error) => options.onTrouble("spoolUnsynced", messageOf(error)),
+      onError: (error) => options.onFault("spoolUnsynced", readMessage(error)),
     });
   }
 
-  /** Bytes on disk, of our own segments and of those taken over from ended processes. */
+  /** Bytes on disk of this process's segments and of those taken over from ended processes. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#bytesOnDisk;
   }
 
   /** Takes over the segments of processes that have ended. */
   async claim(): Promise<void> {
     const claimed = await this.#directories.claim();
     this.#segments.unshift(...claimed);
-    this.#bytes += claimed.reduce((sum, { bytes }) => sum + bytes, 0);
+    this.#bytesOnDisk += claimed.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   /**
@@ -91,13 +91,13 @@ export class Spool {
    * @throws the file system's error, such as a full disk.
    */
   append(body: Uint8Array, records: number): void {
-    if (this.#current?.isGone === true) {
+    if (this.#openSegment?.isGone === true) {
       // The folder was deleted by another process, and the segment's records with it.
-      this.#forget(this.#current);
+      this.#abandonSegment(this.#openSegment);
     }
-    const segment = this.#segmentToWrite();
+    const segment = this.#getOpenSegment();
     this.#write(segment, body, { records, kind: frameKind.records });
-    if (segment.bytes >= this.#segmentBytes) {
+    if (segment.bytes >= this.#maxSegmentBytes) {
       this.#seal();
     }
   }
@@ -105,49 +105,49 @@ export class Spool {
   /**
    * Creates a journal for one tape, which keeps its records on disk until their outcome is known.
    */
-  journal(): SpoolJournal {
+  createJournal(): SpoolJournal {
     return new SpoolJournal({
-      open: () => this.#newSegment(),
-      write: (segment, record) =>
+      createSegment: () => this.#createSegment(),
+      writeRecord: (segment, record) =>
         this.#write(segment, record, { records: 1, kind: frameKind.journal }),
-      store: (segment, { body, count, isCopy }) =>
+      writeRecords: (segment, { body, count, isCopy }) =>
         this.#write(segment, body, { records: count, kind: frameKind.records, isCopy }),
-      keep: (segment) => {
+      keepSegment: (segment) => {
         segment.seal();
         this.#segments.push(segment);
       },
-      discard: (segment) => {
+      deleteSegment: (segment) => {
         segment.discard();
-        this.#bytes -= segment.bytes;
+        this.#bytesOnDisk -= segment.bytes;
       },
-      onError: (error) => this.#options.onTrouble("spoolUnwritable", messageOf(error)),
+      onError: (error) => this.#options.onFault("spoolUnwritable", readMessage(error)),
     });
   }
 
   /** Returns the next tape in order of age; `undefined` if the spool is empty. */
-  async next(): Promise<SpooledTape | undefined> {
+  async readNextTape(): Promise<SpooledTape | undefined> {
     for (;;) {
-      this.#reading ??= await this.#readOldest();
-      if (this.#reading === undefined) {
+      this.#readSegment ??= await this.#readOldest();
+      if (this.#readSegment === undefined) {
         return undefined;
       }
-      const { segment, tapes } = this.#reading;
+      const { segment, tapes } = this.#readSegment;
       const [tape] = tapes;
       if (tape !== undefined) {
-        return { ...tape, own: segment instanceof OpenSegment };
+        return { ...tape, isOwn: segment instanceof OpenSegment };
       }
-      this.#finish(this.#reading);
+      this.#finishReading(this.#readSegment);
     }
   }
 
   /**
-   * Call it when the outcome of the tape from {@link next} is known. After the last tape of a
+   * Call it when the outcome of the tape from {@link readNextTape} is known. After the last tape of a
    * segment its file is deleted.
    */
-  done(): void {
-    this.#reading?.tapes.shift();
-    if (this.#reading?.tapes.length === 0) {
-      this.#finish(this.#reading);
+  completeTape(): void {
+    this.#readSegment?.tapes.shift();
+    if (this.#readSegment?.tapes.length === 0) {
+      this.#finishReading(this.#readSegment);
     }
   }
 
@@ -156,40 +156,44 @@ export class Spool {
    * never throws.
    */
   close(): void {
-    this.#commit.close();
+    this.#groupCommit.close();
     this.#seal();
     this.#directories.release();
   }
 
-  #segmentToWrite(): OpenSegment {
-    if (this.#current === undefined) {
-      this.#current = this.#newSegment();
-      this.#segments.push(this.#current);
+  #getOpenSegment(): OpenSegment {
+    if (this.#openSegment === undefined) {
+      this.#openSegment = this.#createSegment();
+      this.#segments.push(this.#openSegment);
     }
-    return this.#current;
+    return this.#openSegment;
   }
 
-  #newSegment(): OpenSegment {
+  #createSegment(): OpenSegment {
     const id = { sequence: this.#sequence++, salt: randomInt(2 ** 32) };
     return this.#directories.withOwnDirectory(
-      (directory) => new OpenSegment(directory, id, this.#disk),
+      (directory) => new OpenSegment(directory, id, this.#fileSystem),
     );
   }
 
-  #write(segment: OpenSegment, body: Uint8Array, { isCopy = false, ...frame }: Frame): void {
+  #write(
+    segment: OpenSegment,
+    body: Uint8Array,
+    { isCopy = false, ...frame }: FrameOfRecords,
+  ): void {
     const size = frameHeadBytes + body.length;
-    if (this.#bytes + size > this.#options.quotaBytes) {
+    if (this.#bytesOnDisk + size > this.#options.quotaBytes) {
       this.#evictUntilFits(size, segment);
     }
-    this.#options.protect?.(body, isCopy);
+    this.#options.maskRecords?.(body, isCopy);
     segment.append(body, frame);
-    this.#bytes += size;
-    this.#commit.add(segment);
+    this.#bytesOnDisk += size;
+    this.#groupCommit.add(segment);
   }
 
   #seal(): void {
-    this.#current?.seal();
-    this.#current = undefined;
+    this.#openSegment?.seal();
+    this.#openSegment = undefined;
   }
 
   #evictUntilFits(bytes: number, writing: OpenSegment): void {
@@ -197,44 +201,45 @@ export class Spool {
     if (bytes > quotaBytes) {
       throw new SpoolFull(bytes, quotaBytes);
     }
-    while (this.#bytes + bytes > quotaBytes) {
+    while (this.#bytesOnDisk + bytes > quotaBytes) {
       const oldest = this.#segments.find(
-        (segment) => segment !== this.#reading?.segment && segment !== writing,
+        (segment) => segment !== this.#readSegment?.segment && segment !== writing,
       );
       if (oldest === undefined) {
         throw new SpoolFull(bytes, quotaBytes);
       }
-      const own = oldest.records;
-      const inherited = oldest instanceof OpenSegment ? 0 : this.#directories.countRecords(oldest);
-      this.#release(oldest);
-      onLost({ why: "evicted", own, inherited });
+      const ownRecords = oldest.records;
+      const inheritedRecords =
+        oldest instanceof OpenSegment ? 0 : this.#directories.countRecords(oldest);
+      this.#deleteSegment(oldest);
+      onLost({ cause: "evicted", ownRecords, inheritedRecords });
     }
   }
 
-  async #readOldest(): Promise<Reading | undefined> {
+  async #readOldest(): Promise<ReadSegment | undefined> {
     for (;;) {
       const [segment] = this.#segments;
       if (segment === undefined) {
         return undefined;
       }
-      if (segment === this.#current) {
+      if (segment === this.#openSegment) {
         this.#seal();
       }
-      const reading = await this.#read(segment);
+      const reading = await this.#tryRead(segment);
       if (reading !== undefined) {
         return reading;
       }
     }
   }
 
-  async #read(segment: Segment): Promise<Reading | undefined> {
-    const { onLost, onTrouble } = this.#options;
+  async #tryRead(segment: Segment): Promise<ReadSegment | undefined> {
+    const { onLost, onFault } = this.#options;
     let content: SegmentContent;
     try {
-      content = await readTapes(segment, onTrouble);
+      content = await readTapes(segment, onFault);
     } catch (error) {
-      onTrouble("spoolUnreadable", `${segment.name}: ${messageOf(error)}`);
-      this.#forget(segment);
+      onFault("spoolUnreadable", `${segment.name}: ${readMessage(error)}`);
+      this.#abandonSegment(segment);
       return undefined;
     }
     if (!this.#segments.includes(segment)) {
@@ -244,25 +249,25 @@ export class Spool {
     if (segment instanceof OpenSegment) {
       const lost = segment.records - content.tapes.reduce((sum, { records }) => sum + records, 0);
       segment.records -= lost;
-      onLost({ why: "gone", own: lost, inherited: 0 });
+      onLost({ cause: "gone", ownRecords: lost, inheritedRecords: 0 });
     }
     return { ...content, segment };
   }
 
-  #finish({ segment, mustKeep }: Reading): void {
-    this.#reading = undefined;
+  #finishReading({ segment, mustKeep }: ReadSegment): void {
+    this.#readSegment = undefined;
     if (mustKeep) {
       try {
-        this.#quarantine.take(segment);
+        this.#quarantine.moveSegment(segment);
       } catch (error) {
-        this.#options.onTrouble("spoolUnreadable", `${segment.name}: ${messageOf(error)}`);
+        this.#options.onFault("spoolUnreadable", `${segment.name}: ${readMessage(error)}`);
       }
     }
-    this.#release(segment);
+    this.#deleteSegment(segment);
   }
 
   /** Removes a segment from the list, and its file from the disk. */
-  #release(segment: Segment): void {
+  #deleteSegment(segment: Segment): void {
     if (!this.#removeFromList(segment)) {
       return;
     }
@@ -274,14 +279,14 @@ export class Spool {
   }
 
   /** Removes a segment whose file is gone or can't be read, and reports its records as lost. */
-  #forget(segment: Segment): void {
+  #abandonSegment(segment: Segment): void {
     if (!this.#removeFromList(segment)) {
       return;
     }
     if (segment instanceof OpenSegment) {
       segment.seal();
     }
-    this.#options.onLost({ why: "gone", own: segment.records, inherited: 0 });
+    this.#options.onLost({ cause: "gone", ownRecords: segment.records, inheritedRecords: 0 });
   }
 
   #removeFromList(segment: Segment): boolean {
@@ -290,13 +295,13 @@ export class Spool {
       return false;
     }
     this.#segments.splice(index, 1);
-    this.#bytes -= segment.bytes;
-    if (segment === this.#current) {
-      this.#current = undefined;
+    this.#bytesOnDisk -= segment.bytes;
+    if (segment === this.#openSegment) {
+      this.#openSegment = undefined;
     }
     return true;
   }
 }
 
-const messageOf = (error: unknown): string =>
+const readMessage = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);

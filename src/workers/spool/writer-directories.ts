@@ -12,13 +12,13 @@ import {
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { isOwnFile, isOwnFolder, folderMode, openFolder, UnsafeFolder } from "./spool-folder.ts";
-import { readSegment, saltOf } from "./spool-format.ts";
+import { readSegment, parseSalt } from "./spool-format.ts";
 import {
   toFreeDirectoryName,
   heartbeatMs,
   isAbandoned,
   isWriterDirectory,
-  createdMsOf,
+  parseCreatedMs,
   createOwnDirectoryName,
 } from "./writer-directory.ts";
 import type { SpoolOptions } from "./spool-options.ts";
@@ -29,17 +29,17 @@ import type { Segment } from "./spool-segment.ts";
  */
 export class WriterDirectories {
   readonly #folder: string;
-  readonly #onTrouble: SpoolOptions["onTrouble"];
+  readonly #onFault: SpoolOptions["onFault"];
   /** Paths of owned directories. */
-  readonly #owned = new Set<string>();
-  #ownPath: string | undefined;
+  readonly #ownedPaths = new Set<string>();
+  #writtenPath: string | undefined;
   #isReleased = false;
   #unsyncedDirectory: string | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
 
-  constructor(folder: string, onTrouble: SpoolOptions["onTrouble"]) {
+  constructor(folder: string, onTrouble: SpoolOptions["onFault"]) {
     this.#folder = folder;
-    this.#onTrouble = onTrouble;
+    this.#onFault = onTrouble;
   }
 
   /**
@@ -48,9 +48,9 @@ export class WriterDirectories {
    */
   async claim(): Promise<readonly Segment[]> {
     const segments: Segment[] = [];
-    for (const name of await this.#directoryNames()) {
+    for (const name of await this.#listDirectoryNames()) {
       const path = join(this.#folder, name);
-      const claimed = join(this.#folder, createOwnDirectoryName(createdMsOf(name)));
+      const claimed = join(this.#folder, createOwnDirectoryName(parseCreatedMs(name)));
       try {
         // No `await` between this check and the rename: a client that closes in between must not
         // take over anything.
@@ -58,7 +58,7 @@ export class WriterDirectories {
           continue;
         }
         if (!isOwnFolder(path)) {
-          this.#onTrouble("spoolRefused", `${path} does not belong to this user and is ignored`);
+          this.#onFault("spoolRefused", `${path} does not belong to this user and is ignored`);
           continue;
         }
         renameSync(path, claimed);
@@ -67,7 +67,7 @@ export class WriterDirectories {
         continue;
       }
       this.#addOwned(claimed);
-      segments.push(...(await this.#segmentsOf(claimed)));
+      segments.push(...(await this.#listSegments(claimed)));
     }
     return segments;
   }
@@ -75,14 +75,14 @@ export class WriterDirectories {
   /** Calls `work` with the directory to write to, which is created if it is missing. */
   withOwnDirectory<T>(work: (directory: string) => T): T {
     try {
-      return work(this.#ownDirectory());
+      return work(this.#getOwnDirectory());
     } catch (error) {
       if (!isMissing(error)) {
         throw error;
       }
-      // It was deleted while this process was running.
-      this.#ownPath = undefined;
-      return work(this.#ownDirectory());
+      // The directory was deleted while this process was running.
+      this.#writtenPath = undefined;
+      return work(this.#getOwnDirectory());
     }
   }
 
@@ -95,7 +95,7 @@ export class WriterDirectories {
   countRecords({ folder, name }: Segment): number {
     let records = 0;
     try {
-      for (const part of readSegment(readFileSync(join(folder, name)), saltOf(name) ?? 0)) {
+      for (const part of readSegment(readFileSync(join(folder, name)), parseSalt(name) ?? 0)) {
         records += part.is === "frame" ? part.records : 0;
       }
     } catch (error) {
@@ -105,16 +105,16 @@ export class WriterDirectories {
   }
 
   /** Flushes the directory to disk: only then is a new file still there after a power cut. */
-  sync(onError: (error: Error) => void): void {
+  flush(onError: (error: Error) => void): void {
     const directory = this.#unsyncedDirectory;
     this.#unsyncedDirectory = undefined;
     if (directory === undefined) {
       return;
     }
     try {
-      const fd = openSync(directory, "r");
-      fsync(fd, (error) => {
-        closeSync(fd);
+      const fileDescriptor = openSync(directory, "r");
+      fsync(fileDescriptor, (error) => {
+        closeSync(fileDescriptor);
         if (error !== null) {
           onError(error);
         }
@@ -129,15 +129,15 @@ export class WriterDirectories {
   release(): void {
     this.#isReleased = true;
     clearInterval(this.#heartbeat);
-    for (const path of this.#owned) {
+    for (const path of this.#ownedPaths) {
       try {
         rmdirSync(path);
       } catch {
         this.#markFree(path);
       }
     }
-    this.#owned.clear();
-    this.#ownPath = undefined;
+    this.#ownedPaths.clear();
+    this.#writtenPath = undefined;
   }
 
   #markFree(path: string): void {
@@ -147,40 +147,40 @@ export class WriterDirectories {
         join(this.#folder, toFreeDirectoryName(path.slice(this.#folder.length + 1))),
       );
     } catch {
-      // The directory was deleted, or it stays ours until this process has ended and is taken over
-      // then.
+      // Either the directory was deleted, or it still has this process's name. Then another process takes it over when
+      // this process has ended.
     }
   }
 
-  #ownDirectory(): string {
-    if (this.#ownPath === undefined) {
+  #getOwnDirectory(): string {
+    if (this.#writtenPath === undefined) {
       const path = join(this.#folder, createOwnDirectoryName());
       openFolder(this.#folder);
       mkdirSync(path, { mode: folderMode });
-      this.#ownPath = path;
+      this.#writtenPath = path;
       this.#addOwned(path);
     }
-    this.#unsyncedDirectory = this.#ownPath;
-    return this.#ownPath;
+    this.#unsyncedDirectory = this.#writtenPath;
+    return this.#writtenPath;
   }
 
   #addOwned(path: string): void {
-    this.#owned.add(path);
-    this.#heartbeat ??= setInterval(() => this.#beat(), heartbeatMs);
+    this.#ownedPaths.add(path);
+    this.#heartbeat ??= setInterval(() => this.#renewHeartbeats(), heartbeatMs);
     // Unref'd: a process that has ended owns nothing.
     this.#heartbeat.unref();
   }
 
-  #beat(): void {
+  #renewHeartbeats(): void {
     const now = new Date();
-    for (const path of this.#owned) {
-      // A removed directory needs no heartbeat. If a directory can't be touched, the pid in its
-      // name still shows that its owner runs.
+    for (const path of this.#ownedPaths) {
+      // Errors are ignored: a deleted directory needs no heartbeat, and if the time of an existing one can't be set, the
+      // pid in its name still shows that its owner is running.
       utimes(path, now, now, () => undefined);
     }
   }
 
-  async #directoryNames(): Promise<readonly string[]> {
+  async #listDirectoryNames(): Promise<readonly string[]> {
     try {
       openFolder(this.#folder);
       const names = (await readdir(this.#folder)).filter(isWriterDirectory);
@@ -191,13 +191,13 @@ export class WriterDirectories {
     }
   }
 
-  async #segmentsOf(directory: string): Promise<readonly Segment[]> {
+  async #listSegments(directory: string): Promise<readonly Segment[]> {
     const segments: Segment[] = [];
     try {
-      const names = (await readdir(directory)).filter((name) => saltOf(name) !== undefined);
+      const names = (await readdir(directory)).filter((name) => parseSalt(name) !== undefined);
       for (const name of names.toSorted()) {
         if (!isOwnFile(join(directory, name))) {
-          this.#onTrouble(
+          this.#onFault(
             "spoolRefused",
             `${join(directory, name)} does not belong to this user and is ignored`,
           );
@@ -214,7 +214,7 @@ export class WriterDirectories {
 
   #report(error: unknown): void {
     const kind = error instanceof UnsafeFolder ? "spoolRefused" : "spoolUnreadable";
-    this.#onTrouble(kind, error instanceof Error ? error.message : String(error));
+    this.#onFault(kind, error instanceof Error ? error.message : String(error));
   }
 }
 

@@ -20,11 +20,11 @@ const ownerTimeoutMs = 60_000;
 
 /** Returns a directory name for this process, by default for a new directory. */
 export const createOwnDirectoryName = (createdMs: number = createUniqueMs()): string =>
-  `${formatMs(createdMs)}-${host}-${process.pid}-${readStartTicks(process.pid) ?? 0}-${randomHex()}`;
+  `${formatMs(createdMs)}-${host}-${process.pid}-${readStartTicks(process.pid) ?? 0}-${createRandomHex()}`;
 
 /** Returns the name of a directory after its release. */
 export const toFreeDirectoryName = (name: string): string =>
-  `${formatMs(createdMsOf(name))}-free-${randomHex()}`;
+  `${formatMs(parseCreatedMs(name))}-free-${createRandomHex()}`;
 
 export const isWriterDirectory = (name: string): boolean => directoryPattern.test(name);
 
@@ -32,7 +32,8 @@ export const isWriterDirectory = (name: string): boolean => directoryPattern.tes
  * Creation time from a directory's name, in milliseconds since the Unix epoch. Sorting by it sorts
  * by age.
  */
-export const createdMsOf = (name: string): number => Number(directoryPattern.exec(name)?.[1] ?? 0);
+export const parseCreatedMs = (name: string): number =>
+  Number(directoryPattern.exec(name)?.[1] ?? 0);
 
 /**
  * Whether a writer directory has no owner any more. For an owner on this machine the process table
@@ -60,8 +61,8 @@ export function isAbandoned(path: string, name: string): boolean {
 let lastMs = 0;
 
 /**
- * The current time. Two directories of one process never get the same time, so that they stay in
- * order.
+ * Returns the current time, or a later one if an earlier call returned the same time. So the directories of one process
+ * can be sorted by age.
  */
 function createUniqueMs(): number {
   lastMs = Math.max(lastMs + 1, Date.now());
@@ -69,7 +70,7 @@ function createUniqueMs(): number {
 }
 
 const formatMs = (ms: number): string => String(Math.round(ms)).padStart(13, "0");
-const randomHex = (): string => randomBytes(4).toString("hex");
+const createRandomHex = (): string => randomBytes(4).toString("hex");
 
 /**
  * Identifies the machine and the pid namespace: two containers may have the same host name, but

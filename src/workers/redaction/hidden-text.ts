@@ -1,49 +1,49 @@
 /**
- * A text after decoding what could hide a match from a rule: percent-encoding, zero-width
- * characters and full-width letters. Positions can be mapped back to the original text.
+ * A text after decoding characters that could hide a match from a redaction rule: percent-encoded, zero-width and
+ * full-width characters. Positions can be mapped back to the original text.
  */
-export interface FoldedText {
+export interface DecodedText {
   readonly text: string;
-  /** Position in the original text where the character at this index begins. */
-  startOf(index: number): number;
-  /** Position in the original text where the text that ends at this index ends. */
-  endOf(index: number): number;
+  /** Returns the position in the original text of the character at `index`. */
+  mapStart(index: number): number;
+  /** Returns the position in the original text where a match ends that ends at `index` of the decoded text. */
+  mapEnd(index: number): number;
 }
 
-const encodedPattern =
+const hiddenCharacters =
   /(?:%[\da-f]{2})+|[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+|[\uff01-\uff5e]/gi;
 /** Distance of the full-width forms U+FF01 to U+FF5E from the ASCII characters `!` to `~`. */
 const fullWidthDistance = 0xfee0;
 
 /**
- * Returns `undefined` if there is nothing to decode, which is nearly always so. Pass `isAscii` if
- * the text is known to be ASCII: only `%` must then be searched.
+ * Decodes characters that could hide a match. Returns `undefined` if there are none, as in nearly all texts. Pass
+ * `isAscii` if the text is known to be ASCII: then only `%` must be searched.
  */
-export function foldText(text: string, isAscii = false): FoldedText | undefined {
+export function decodeHiddenText(text: string, isAscii = false): DecodedText | undefined {
   if (isAscii && !text.includes("%")) {
     return undefined;
   }
-  encodedPattern.lastIndex = 0;
-  let match = encodedPattern.exec(text);
+  hiddenCharacters.lastIndex = 0;
+  let match = hiddenCharacters.exec(text);
   if (match === null) {
     return undefined;
   }
-  let folded = "";
+  let decodedText = "";
   let copiedTo = 0;
   /**
    * Pairs of an index in the folded text and the matching index in the original text, ascending.
    * Between two pairs both indexes advance by the same amount.
    */
-  const marks: number[] = [0, 0];
+  const indexPairs: number[] = [0, 0];
   const appendMapped = (character: string, from: number, to: number): void => {
-    marks.push(folded.length, from);
-    folded += character;
-    marks.push(folded.length, to);
+    indexPairs.push(decodedText.length, from);
+    decodedText += character;
+    indexPairs.push(decodedText.length, to);
   };
-  for (; match !== null; match = encodedPattern.exec(text)) {
+  for (; match !== null; match = hiddenCharacters.exec(text)) {
     const [encoded] = match;
     const { index } = match;
-    folded += text.slice(copiedTo, index);
+    decodedText += text.slice(copiedTo, index);
     if (encoded.startsWith("%")) {
       decodePercents(encoded, (character, from, to) =>
         appendMapped(character, index + from, index + to),
@@ -59,11 +59,11 @@ export function foldText(text: string, isAscii = false): FoldedText | undefined 
     }
     copiedTo = index + encoded.length;
   }
-  folded += text.slice(copiedTo);
+  decodedText += text.slice(copiedTo);
   return {
-    text: folded,
-    startOf: (index) => mapToOriginal(marks, index, "last"),
-    endOf: (index) => mapToOriginal(marks, index, "first"),
+    text: decodedText,
+    mapStart: (index) => mapToOriginal(indexPairs, index, "last"),
+    mapEnd: (index) => mapToOriginal(indexPairs, index, "first"),
   };
 }
 
@@ -74,14 +74,14 @@ function decodePercents(
 ): void {
   const bytes = Buffer.from(run.replaceAll("%", ""), "hex");
   for (let at = 0; at < bytes.length;) {
-    const end = Math.min(at + utf8SizeOf(bytes[at] ?? 0), bytes.length);
+    const end = Math.min(at + measureUtf8(bytes[at] ?? 0), bytes.length);
     onCharacter(bytes.toString("utf8", at, end), at * 3, end * 3);
     at = end;
   }
 }
 
 /** Number of bytes of the UTF-8 character that begins with this byte. */
-function utf8SizeOf(lead: number): number {
+function measureUtf8(lead: number): number {
   if (lead < 0xc2) {
     return 1;
   }
@@ -96,21 +96,25 @@ function utf8SizeOf(lead: number): number {
  * marks have the same folded index: a match begins after them (`last`) and ends before them
  * (`first`).
  */
-function mapToOriginal(marks: readonly number[], index: number, side: "first" | "last"): number {
+function mapToOriginal(
+  indexPairs: readonly number[],
+  index: number,
+  side: "first" | "last",
+): number {
   let low = 0;
-  let high = marks.length / 2 - 1;
+  let high = indexPairs.length / 2 - 1;
   while (low < high) {
     const middle = (low + high + 1) >> 1;
-    const at = marks[2 * middle] ?? 0;
+    const at = indexPairs[2 * middle] ?? 0;
     if (side === "last" ? at <= index : at < index) {
       low = middle;
     } else {
       high = middle - 1;
     }
   }
-  const next = marks[2 * low + 2];
+  const next = indexPairs[2 * low + 2];
   if (side === "first" && next === index) {
-    return marks[2 * low + 3] ?? 0;
+    return indexPairs[2 * low + 3] ?? 0;
   }
-  return (marks[2 * low + 1] ?? 0) + index - (marks[2 * low] ?? 0);
+  return (indexPairs[2 * low + 1] ?? 0) + index - (indexPairs[2 * low] ?? 0);
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { payloadFields } from "../../model/run.ts";
 import type { Operation, PayloadField } from "../../model/run.ts";
-import { countDigits, literal } from "../json/ascii.ts";
+import { countDigits, toView } from "../json/ascii.ts";
 import { AttachmentParts } from "../json/attachment-parts.ts";
 import type { AttachmentInsert } from "../json/attachment-parts.ts";
 import type { JsonWriter } from "../json/json-writer.ts";
@@ -15,7 +15,7 @@ import { formatPartName } from "../wire.ts";
 import type { PartName } from "../wire.ts";
 
 /** Format of a request body: multipart, one JSON object with all runs, or a single run. */
-export type FrameFormat = "multipart" | "batch" | "single";
+export type BodyFormat = "multipart" | "batch" | "single";
 
 /**
  * Boundary between parts. JSON text contains no raw line breaks, so no payload can contain
@@ -23,7 +23,7 @@ export type FrameFormat = "multipart" | "batch" | "single";
  */
 const boundary = `millrace-${randomBytes(12).toString("hex")}`;
 
-export const contentTypes: Readonly<Record<FrameFormat, string>> = {
+export const contentTypes: Readonly<Record<BodyFormat, string>> = {
   multipart: `multipart/form-data; boundary=${boundary}`,
   batch: "application/json",
   single: "application/json",
@@ -32,12 +32,12 @@ export const contentTypes: Readonly<Record<FrameFormat, string>> = {
 const lineEnd = "\r\n";
 const closeBrace = 0x7d;
 /** Approximate bytes of a run's fields that are not payload fields. */
-const envelopeEstimate = 400;
+const estimatedEnvelopeBytes = 400;
 
-const lineEndBytes = literal(lineEnd);
-const blankLine = literal(lineEnd + lineEnd);
-const lastLine = literal(`--${boundary}--${lineEnd}`);
-const typeLine = (type: string): string => `"${lineEnd}Content-Type: ${type}; length=`;
+const lineEndBytes = toView(lineEnd);
+const blankLine = toView(lineEnd + lineEnd);
+const lastLine = toView(`--${boundary}--${lineEnd}`);
+const formatTypeLine = (type: string): string => `"${lineEnd}Content-Type: ${type}; length=`;
 
 /** The head of a part: the bytes before and after the run's id. */
 interface PartHead {
@@ -45,12 +45,15 @@ interface PartHead {
   readonly after: DataView;
 }
 
-function createPartHead(nameOf: (runId: string) => PartName, type = "application/json"): PartHead {
+function createPartHead(
+  toPartName: (runId: string) => PartName,
+  type = "application/json",
+): PartHead {
   const id = "<id>";
-  const [before = "", after = ""] = formatPartName(nameOf(id)).split(id);
+  const [before = "", after = ""] = formatPartName(toPartName(id)).split(id);
   return {
-    before: literal(`--${boundary}${lineEnd}Content-Disposition: form-data; name="${before}`),
-    after: literal(after + typeLine(type)),
+    before: toView(`--${boundary}${lineEnd}Content-Disposition: form-data; name="${before}`),
+    after: toView(after + formatTypeLine(type)),
   };
 }
 
@@ -64,20 +67,20 @@ const createPartHeads = (
 } => ({
   envelope: createPartHead((runId) => ({ kind: "run", operation, runId })),
   fields: payloadFields.map((field) => {
-    const nameOf = (runId: string): PartName => ({ kind: "field", operation, runId, field });
-    return [field, createPartHead(nameOf), createPartHead(nameOf, chunksType)];
+    const toPartName = (runId: string): PartName => ({ kind: "field", operation, runId, field });
+    return [field, createPartHead(toPartName), createPartHead(toPartName, chunksType)];
   }),
 });
 
-const heads = { post: createPartHeads("post"), patch: createPartHeads("patch") };
+const partHeads = { post: createPartHeads("post"), patch: createPartHeads("patch") };
 
-/** Writes the request body for these runs. Returns the attachments to insert into it. */
+/** Writes the request body for `runs`. Returns the attachments that must be inserted into it. */
 // oxlint-disable-next-line max-params -- three of them come from the batch; called once per request
-export function frameRuns(
+export function writeBody(
   out: JsonWriter,
   json: RunJson,
   runs: readonly RunOperation[],
-  format: FrameFormat,
+  format: BodyFormat,
   content?: ContentDraft,
 ): readonly AttachmentInsert[] {
   switch (format) {
@@ -108,7 +111,7 @@ function writeMultipart(
   wasm?.begin(out, json.reader, runs);
   try {
     for (const run of runs) {
-      if (run.attachmentsOnly !== true) {
+      if (run.hasOnlyAttachments !== true) {
         json.markWhileWriting(run, () => writeRunParts(parts, json, run));
       }
       parts.attachments.writeParts(run);
@@ -116,29 +119,29 @@ function writeMultipart(
   } finally {
     wasm?.end();
   }
-  out.literal(lastLine);
+  out.writeLiteral(lastLine);
   return parts.attachments.inserts;
 }
 
 function writeRunParts(parts: PartWriter, json: RunJson, run: RunOperation): void {
   const { out } = parts;
-  const { envelope, fields } = heads[run.operation];
-  const envelopeAt = parts.begin(run, envelope, envelopeEstimate);
-  json.envelope(out, run);
-  out.byte(closeBrace);
-  parts.end(envelopeAt, envelopeEstimate);
+  const { envelope, fields } = partHeads[run.operation];
+  const envelopeAt = parts.beginPart(run, envelope, estimatedEnvelopeBytes);
+  json.writeEnvelope(out, run);
+  out.writeByte(closeBrace);
+  parts.endPart(envelopeAt, estimatedEnvelopeBytes);
   const trace = parts.chunks?.findTrace(json, run);
   for (const [field, head, chunksHead] of fields) {
-    if (json.has(run, field)) {
-      const estimate = json.estimate(run, field);
-      const bodyAt = parts.begin(run, trace === undefined ? head : chunksHead, estimate);
-      parts.attachments.extractFrom(field, json.attachBytesFrom);
+    if (json.hasField(run, field)) {
+      const estimate = json.estimateBytes(run, field);
+      const bodyAt = parts.beginPart(run, trace === undefined ? head : chunksHead, estimate);
+      parts.attachments.extractBinaryFrom(field, json.attachBytesFrom);
       if (trace === undefined) {
-        json.payload(out, run, field);
+        json.writePayload(out, run, field);
       } else {
         parts.chunks?.writePayload(json, run, field, trace);
       }
-      parts.end(bodyAt, estimate);
+      parts.endPart(bodyAt, estimate);
     }
   }
 }
@@ -165,18 +168,18 @@ class PartWriter {
    * Writes the head of a part, with `estimate` as the length of its body. Returns the position of
    * the body.
    */
-  begin(run: RunOperation, { before, after }: PartHead, estimate: number): number {
+  beginPart(run: RunOperation, { before, after }: PartHead, estimate: number): number {
     const { out } = this;
-    out.literal(before);
-    this.#json.id(out, run);
-    out.literal(after);
-    out.digits(estimate);
-    out.literal(blankLine);
+    out.writeLiteral(before);
+    this.#json.writeId(out, run);
+    out.writeLiteral(after);
+    out.writeDigits(estimate);
+    out.writeLiteral(blankLine);
     return out.length;
   }
 
   /** Finishes the part whose body begins at `bodyAt`, and corrects its length. */
-  end(bodyAt: number, estimate: number): void {
+  endPart(bodyAt: number, estimate: number): void {
     const { out } = this;
     const size = out.length - bodyAt;
     const digits = countDigits(size);
@@ -190,16 +193,16 @@ class PartWriter {
       );
       out.length += shift;
     }
-    out.digitsBefore(bodyAt + shift - blankLine.byteLength, size, digits);
-    out.literal(lineEndBytes);
+    out.overwriteDigits(bodyAt + shift - blankLine.byteLength, size, digits);
+    out.writeLiteral(lineEndBytes);
   }
 }
 
 /** Keeps the output buffers of requests for reuse: a fresh megabyte costs 256 page faults. */
-export class FrameBuffers {
+export class BodyBuffers {
   readonly #limitBytes: number;
   #freeBytes = 0;
-  readonly #free: Buffer[] = [];
+  readonly #freeBuffers: Buffer[] = [];
 
   /** Keeps at most `limitBytes` of unused buffers. */
   constructor(limitBytes: number) {
@@ -208,8 +211,8 @@ export class FrameBuffers {
 
   /** Returns a buffer of at least `size` bytes with undefined content. */
   take(size: number): Buffer {
-    const index = this.#free.findIndex((buffer) => buffer.length >= size);
-    const [found] = index === -1 ? [] : this.#free.splice(index, 1);
+    const index = this.#freeBuffers.findIndex((buffer) => buffer.length >= size);
+    const [found] = index === -1 ? [] : this.#freeBuffers.splice(index, 1);
     if (found === undefined) {
       return Buffer.allocUnsafeSlow(Math.max(65_536, size));
     }
@@ -220,7 +223,7 @@ export class FrameBuffers {
   /** Returns a buffer for reuse. */
   release(buffer: Buffer): void {
     if (this.#freeBytes + buffer.length <= this.#limitBytes) {
-      this.#free.push(buffer);
+      this.#freeBuffers.push(buffer);
       this.#freeBytes += buffer.length;
     }
   }
