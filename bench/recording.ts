@@ -44,7 +44,7 @@ export class RecordingOnly implements TracingClient {
       isSampled: () => true,
       recordStart: (run) => batcher.record(encodeStart, run),
       recordEnd: (run) => batcher.record(encodeEnd, run),
-      countTruncated: () => undefined,
+      truncated: () => undefined,
       warn: () => undefined,
     };
   }
@@ -62,7 +62,7 @@ export class RecordingOnly implements TracingClient {
     const { name, inputs, metadata } = payload;
     const runType: RunType = payload.runType;
     const run = new RunTree(
-      { client: this, parent, isRecorded: true },
+      { client: this, parent, recorded: true },
       { name, runType, inputs, metadata },
     );
     this[recorder].recordStart(run);

@@ -111,14 +111,14 @@ async function write(file, rendered) {
   writeFileSync(new URL(file, import.meta.url), await rendered);
 }
 
-function selectLayout({
-  field,
-  tag,
-  headOffset,
-  fieldCodes,
-  fieldHead,
-  recordHead,
-  longestShortText,
-}) {
-  return { field, tag, headOffset, fieldCodes, fieldHead, recordHead, longestShortText };
+function selectLayout({ field, tag, headOffset, longestShortText, ...tape }) {
+  return {
+    field,
+    tag,
+    headOffset,
+    fieldCodes: tape.singleFieldCodes,
+    fieldHead: tape.fieldHeadBytes,
+    recordHead: tape.recordHeadBytes,
+    longestShortText,
+  };
 }

@@ -27,14 +27,14 @@ import type {
 } from "./annotation-queue-input.ts";
 import type { Call, CallOptions } from "./http/http.ts";
 import { toIsoTime } from "./http/iso-time.ts";
-import { pagesByIds, pagesByOffset } from "./http/pages.ts";
+import { listByIds, listByOffset } from "./http/pages.ts";
 import type { Pages } from "./http/pages.ts";
 import type { CallInit } from "./http/request.ts";
 import { callOptionKeys } from "./http/known-arguments.ts";
 import type { CallTable } from "./http/known-arguments.ts";
 
 /** Names of the options of `update`, listed by the error for an update without any of them. */
-const changeable = [
+const changeableOptions = [
   "name",
   "description",
   "metadata",
@@ -93,8 +93,8 @@ export class AnnotationQueues {
       name_contains: filter.nameContains,
       dataset_id: validateId(filter.defaultDatasetId, "dataset id"),
     };
-    return pagesByIds(filter.ids, limit, (chunkOfIds, remaining) =>
-      pagesByOffset(remaining, async (page) => {
+    return listByIds(filter.ids, limit, (chunkOfIds, remaining) =>
+      listByOffset(remaining, async (page) => {
         const init = { query: { ids: chunkOfIds, ...query, ...page }, signal };
         const response = await this.#call("listAnnotationQueues", init);
         return parseList(response, "annotation queues", parseAnnotationQueue);
@@ -114,7 +114,7 @@ export class AnnotationQueues {
       assertName(name);
     }
     const json = omitUndefined({ name, ...toWireFields(changes) });
-    assertChange(json, changeable);
+    assertChange(json, changeableOptions);
     await this.#callForQueue("updateAnnotationQueue", id, { json, signal });
   }
 
@@ -171,7 +171,7 @@ export class AnnotationQueues {
    */
   listRuns(id: string, { status, limit, signal }: ListQueuedRuns = {}): Pages<QueuedRun> {
     assertUuid(id, "annotation queue id");
-    return pagesByOffset(limit, async (page) => {
+    return listByOffset(limit, async (page) => {
       const query = { status, ...page };
       const response = await this.#callForQueue("listAnnotationQueueRuns", id, { query, signal });
       return parseList(response, "runs", parseQueuedRun);
@@ -217,7 +217,7 @@ export class AnnotationQueues {
    */
   async size(id: string, { signal }: CallOptions = {}): Promise<number> {
     const response = await this.#callForQueue("readAnnotationQueueSize", id, { signal });
-    return new Fields(response, "size of an annotation queue").number("size");
+    return new Fields(response, "size of an annotation queue").readNumber("size");
   }
 
   /**

@@ -15,7 +15,7 @@ export interface ChunkLimits {
  * Serializes examples and groups them into chunks, one per request, in order. Reads items from the source only as
  * chunks are consumed.
  */
-export async function* chunksOfDrafts<Item>(
+export async function* groupIntoChunks<Item>(
   items: Iterable<Item> | AsyncIterable<Item>,
   toDraft: (item: Item) => ExampleDraft,
   limits: ChunkLimits,
@@ -61,10 +61,10 @@ export async function sendInChunks(
   chunks: AsyncGenerator<readonly ExampleDraft[], void>,
   { action, send, signal }: ChunkedSending,
 ): Promise<readonly string[]> {
-  const sent: SentChunk[] = [];
+  const sentChunks: SentChunk[] = [];
   const inFlight = new Set<Promise<void>>();
   const failures: unknown[] = [];
-  const stop = new AbortController();
+  const stopController = new AbortController();
   const onAbort = (): void => {
     const options = { cause: signal?.reason as unknown };
     fail(
@@ -77,12 +77,12 @@ export async function sendInChunks(
   // Ends the wait of the loop below at once after a failure or an abort: the source may take arbitrarily long
   // to produce its next item.
   const stopped = new Promise<undefined>((resolve) => {
-    stop.signal.addEventListener("abort", () => resolve(undefined));
+    stopController.signal.addEventListener("abort", () => resolve(undefined));
   });
 
   function fail(error: unknown): void {
     failures.push(error);
-    stop.abort();
+    stopController.abort();
   }
 
   async function sendChunk(drafts: readonly ExampleDraft[], chunk: SentChunk): Promise<void> {
@@ -96,7 +96,7 @@ export async function sendInChunks(
 
   function startSending(drafts: readonly ExampleDraft[]): void {
     const chunk: SentChunk = { ids: drafts.map(({ id }) => id), isConfirmed: false };
-    sent.push(chunk);
+    sentChunks.push(chunk);
     const work = sendChunk(drafts, chunk).finally(() => inFlight.delete(work));
     inFlight.add(work);
   }
@@ -120,17 +120,21 @@ export async function sendInChunks(
   void chunks.return().catch(() => undefined);
   await Promise.all(inFlight);
   if (failures.length > 0) {
-    throw toIncompleteError(action, sent, failures[0]);
+    throw toIncompleteError(action, sentChunks, failures[0]);
   }
-  return sent.flatMap(({ ids }) => ids);
+  return sentChunks.flatMap(({ ids }) => ids);
 }
 
-function toIncompleteError(action: string, sent: readonly SentChunk[], cause: unknown): unknown {
-  const doneIds = sent.filter(({ isConfirmed }) => isConfirmed).flatMap(({ ids }) => ids);
+function toIncompleteError(
+  action: string,
+  sentChunks: readonly SentChunk[],
+  cause: unknown,
+): unknown {
+  const doneIds = sentChunks.filter(({ isConfirmed }) => isConfirmed).flatMap(({ ids }) => ids);
   if (doneIds.length === 0) {
     return cause;
   }
-  const openIds = sent.filter(({ isConfirmed }) => !isConfirmed).flatMap(({ ids }) => ids);
+  const openIds = sentChunks.filter(({ isConfirmed }) => !isConfirmed).flatMap(({ ids }) => ids);
   const { message } = cause instanceof Error ? cause : { message: String(cause) };
   const requestId = cause instanceof SdkError ? cause.requestId : undefined;
   return new IncompleteError(

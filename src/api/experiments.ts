@@ -8,7 +8,7 @@ import { assertDatasetKey, resolveDatasetId, datasetKeyNames } from "./datasets/
 import type { DatasetKey } from "./datasets/dataset-key.ts";
 import type { Call, CallOptions } from "./http/http.ts";
 import { toIsoTime } from "./http/iso-time.ts";
-import { pagesByIds, pagesByOffset } from "./http/pages.ts";
+import { listByIds, listByOffset } from "./http/pages.ts";
 import type { Pages } from "./http/pages.ts";
 import type { Projects } from "./projects.ts";
 import { callOptionKeys } from "./http/known-arguments.ts";
@@ -111,8 +111,8 @@ export class Experiments {
     validateIds(ids, "comparative experiment id");
     const query = { name, name_contains: nameContains };
     let datasetId: string | undefined;
-    return pagesByIds(ids, limit, (chunkOfIds, remaining) =>
-      pagesByOffset(remaining, async (page) => {
+    return listByIds(ids, limit, (chunkOfIds, remaining) =>
+      listByOffset(remaining, async (page) => {
         datasetId ??= await resolveDatasetId(this.#call, filter, { signal });
         const init = {
           path: { id: datasetId },
@@ -136,7 +136,7 @@ export class Experiments {
     const { experimentIds, exampleIds, filters, limit, signal } = request;
     assertDatasetKey(request);
     assertExperiments(experimentIds);
-    const wire = omitUndefined({
+    const wireRequest = omitUndefined({
       session_ids: experimentIds,
       example_ids: validateIds(exampleIds, "example id"),
       filters,
@@ -146,12 +146,12 @@ export class Experiments {
       ),
     });
     if (exampleIds?.length === 0) {
-      return pagesByOffset(limit, async () => []);
+      return listByOffset(limit, async () => []);
     }
     let id: string | undefined;
-    return pagesByOffset(limit, async (page) => {
+    return listByOffset(limit, async (page) => {
       id ??= await resolveDatasetId(this.#call, request, { signal });
-      const init = { path: { id }, json: { ...wire, ...page }, signal };
+      const init = { path: { id }, json: { ...wireRequest, ...page }, signal };
       const response = await this.#call("readDatasetRuns", init);
       return parseList(response, "examples with runs", (item) =>
         parseComparison(item, experimentIds),

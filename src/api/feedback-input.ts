@@ -113,7 +113,7 @@ export interface FeedbackTokenRequest extends TokenOptions {
   readonly feedbackKey: string;
 }
 
-/** The product specification (section 5) prescribes these messages. */
+/** Checks the target. The product specification (section 5) prescribes the messages. */
 function assertTarget({
   runId,
   projectId,

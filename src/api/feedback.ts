@@ -20,7 +20,7 @@ import type {
   UpdateFeedback,
 } from "./feedback-input.ts";
 import type { Call, CallOptions } from "./http/http.ts";
-import { Pages, pagesByIds, pagesByOffset } from "./http/pages.ts";
+import { Pages, listByIds, listByOffset } from "./http/pages.ts";
 import { callOptionKeys } from "./http/known-arguments.ts";
 import type { CallTable } from "./http/known-arguments.ts";
 import { uploadSettingKeys } from "./uploads.ts";
@@ -44,7 +44,7 @@ export class Feedbacks {
     source: UploadSource<Row>,
     request: UploadFeedback<Row> = {},
   ): Promise<UploadResult> {
-    return this.#uploader.feedback(source, request);
+    return this.#uploader.uploadFeedback(source, request);
   }
 
   /**
@@ -82,11 +82,11 @@ export class Feedbacks {
     const query = toWireFilter(filter);
     if ([runIds, projectIds, filter.keys, filter.sourceTypes].some(isEmpty)) {
       // No entry can match an empty list, but an empty list in the query would not filter at all.
-      return pagesByOffset(limit, async () => []);
+      return listByOffset(limit, async () => []);
     }
-    return pagesByIds(projectIds, limit, (projectIdChunk, limitLeft) =>
-      pagesByIds(runIds, limitLeft, (runIdChunk, remaining) =>
-        pagesByOffset(remaining, async (page) => {
+    return listByIds(projectIds, limit, (projectIdChunk, limitLeft) =>
+      listByIds(runIds, limitLeft, (runIdChunk, remaining) =>
+        listByOffset(remaining, async (page) => {
           const init = {
             query: { run: runIdChunk, session: projectIdChunk, ...query, ...page },
             signal,

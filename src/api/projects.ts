@@ -1,14 +1,14 @@
 import { NotFoundError, ValidationError } from "../model/errors.ts";
 import { omitUndefined, parseList } from "../model/fields.ts";
 import { assertUuid, validateIds } from "../model/ids.ts";
-import { projectUrl } from "../model/links.ts";
+import { createProjectUrl } from "../model/links.ts";
 import { parseProject } from "../model/resources/project.ts";
 import type { Project } from "../model/resources/project.ts";
 import type { KeyValues } from "../model/run.ts";
 import { assertChange } from "./http/assert-change.ts";
 import type { Call, CallOptions } from "./http/http.ts";
 import { isFound } from "./http/is-found.ts";
-import { pagesByIds, pagesByOffset } from "./http/pages.ts";
+import { listByIds, listByOffset } from "./http/pages.ts";
 import type { Pages } from "./http/pages.ts";
 import { toJson } from "./http/request.ts";
 import { callOptionKeys } from "./http/known-arguments.ts";
@@ -135,7 +135,7 @@ export class Projects {
     const response = await this.#call("listProjects", { query, signal });
     const [project] = parseList(response, "projects", parseProject);
     if (project === undefined) {
-      throw notFound(key);
+      throw createProjectNotFound(key);
     }
     return project;
   }
@@ -167,8 +167,8 @@ export class Projects {
       metadata: metadata && toJson("list projects", metadata),
       include_stats: filter.includeStats,
     };
-    return pagesByIds(ids, limit, (chunkOfIds, remaining) =>
-      pagesByOffset(remaining, async (page) => {
+    return listByIds(ids, limit, (chunkOfIds, remaining) =>
+      listByOffset(remaining, async (page) => {
         const init = { query: { id: chunkOfIds, ...query, ...page }, signal };
         return parseList(await this.#call("listProjects", init), "projects", parseProject);
       }),
@@ -192,7 +192,7 @@ export class Projects {
     const extra = mergeMetadata(changes);
     const json = omitUndefined({ name, description, extra, end_time: toEndTime(endTime) });
     assertChange(json, ["name", "description", "extra", "metadata", "endTime"]);
-    const id = await projectIdOf(this, changes);
+    const id = await resolveProjectId(this, changes);
     return parseProject(
       await this.#callForProject(changes, () =>
         this.#call("updateProject", { path: { id }, json, signal }),
@@ -207,7 +207,7 @@ export class Projects {
    * @throws {@link NotFoundError} if there is no such project: `Project[...] not found`.
    */
   async delete(key: ProjectKey & CallOptions): Promise<void> {
-    const id = await projectIdOf(this, key);
+    const id = await resolveProjectId(this, key);
     await this.#callForProject(key, () =>
       this.#call("deleteProject", { path: { id }, signal: key.signal }),
     );
@@ -219,7 +219,7 @@ export class Projects {
    */
   async url(key: ProjectKey & CallOptions): Promise<string> {
     const { id, tenantId } = await this.read(key);
-    return projectUrl(this.#host, { tenantId, projectId: id });
+    return createProjectUrl(this.#host, { tenantId, projectId: id });
   }
 
   /** Sends a request, and replaces the server's message if the project does not exist. */
@@ -227,7 +227,7 @@ export class Projects {
     try {
       return await request();
     } catch (error) {
-      throw error instanceof NotFoundError ? notFound(key, error) : error;
+      throw error instanceof NotFoundError ? createProjectNotFound(key, error) : error;
     }
   }
 }
@@ -237,7 +237,7 @@ export class Projects {
  *
  * @throws as {@link Projects.read}.
  */
-export async function projectIdOf(
+export async function resolveProjectId(
   projects: Pick<Projects, "read">,
   key: ProjectKey & CallOptions,
 ): Promise<string> {
@@ -253,7 +253,7 @@ const toKey = ({
 }: ProjectKey & CallOptions): ProjectKey & CallOptions =>
   projectId === undefined ? { projectName, signal } : { projectId, signal };
 
-/** The product specification (section 5) prescribes these messages. */
+/** Checks the key. The product specification (section 5) prescribes the messages. */
 function assertKey({ projectId, projectName }: ProjectKey): void {
   if (projectId !== undefined && projectName !== undefined) {
     throw new ValidationError("Must provide either projectName or projectId, not both");
@@ -274,8 +274,8 @@ function assertName(name: unknown): void {
   }
 }
 
-/** The product specification (section 8) prescribes the beginning of this message. */
-function notFound(
+/** Creates the error for a missing project. The product specification (section 8) prescribes the beginning of its message. */
+function createProjectNotFound(
   { projectId: id, projectName: name }: ProjectKey,
   cause?: NotFoundError,
 ): NotFoundError {

@@ -8,8 +8,8 @@ import type { NewExample } from "./datasets/example-options.ts";
 import type { CreateFeedback } from "./feedback-input.ts";
 
 /**
- * How the id of a row is derived: from its content, from the field `key`, or by a function. If the function
- * returns `undefined`, from the content.
+ * How the id of a row is derived: from the row's content, from the field with the name `key`, or by a function. If the
+ * function returns `undefined`, the id is derived from the content.
  */
 export type RowId<Row> =
   | "content"
@@ -67,10 +67,16 @@ export type UploadStream = Writable & { readonly result: Promise<UploadResult> }
 
 /** Uploads any number of rows through worker threads. */
 export interface Uploader {
-  examples<Row>(source: UploadSource<Row>, request: UploadExamples<Row>): Promise<UploadResult>;
-  examplesStream<Row>(request: UploadExamples<Row>): UploadStream;
-  feedback<Row>(source: UploadSource<Row>, request: UploadFeedback<Row>): Promise<UploadResult>;
-  runs<Row>(source: UploadSource<Row>, request: UploadRuns<Row>): Promise<UploadResult>;
+  uploadExamples<Row>(
+    source: UploadSource<Row>,
+    request: UploadExamples<Row>,
+  ): Promise<UploadResult>;
+  streamExamples<Row>(request: UploadExamples<Row>): UploadStream;
+  uploadFeedback<Row>(
+    source: UploadSource<Row>,
+    request: UploadFeedback<Row>,
+  ): Promise<UploadResult>;
+  uploadRuns<Row>(source: UploadSource<Row>, request: UploadRuns<Row>): Promise<UploadResult>;
 }
 
 /** The option names of {@link UploadSettings}. */

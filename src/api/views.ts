@@ -5,9 +5,9 @@ import { assertChange } from "./http/assert-change.ts";
 import type { Call, CallOptions } from "./http/http.ts";
 import { callOptionKeys } from "./http/known-arguments.ts";
 import type { CallTable } from "./http/known-arguments.ts";
-import { pagesByOffset } from "./http/pages.ts";
+import { listByOffset } from "./http/pages.ts";
 import type { Pages } from "./http/pages.ts";
-import { projectIdOf, projectKeyNames } from "./projects.ts";
+import { resolveProjectId, projectKeyNames } from "./projects.ts";
 import type { ProjectKey, Projects } from "./projects.ts";
 
 /** The fields of a view. Conditions are in the filter language, as those of {@link RunFilter}. */
@@ -27,9 +27,9 @@ export interface View extends ViewFields {
   readonly id: string;
   readonly projectId: string;
   readonly name: string;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly createdAt: string;
-  /** ISO 8601. */
+  /** A time in ISO 8601 format. */
   readonly modifiedAt: string;
 }
 
@@ -42,7 +42,7 @@ export type CreateView = ProjectKey & CallOptions & ViewFields & { readonly name
 /** Arguments of {@link Views.update}. A field that is left out keeps its value; an empty text removes it. */
 export type UpdateView = ViewKey & CallOptions & ViewFields;
 
-/** Views are filters of runs that a team saves and names, for each project. */
+/** Views: filters of a project's runs that a team saves under a name. */
 export class Views {
   readonly #call: Call;
   readonly #projects: Projects;
@@ -62,7 +62,7 @@ export class Views {
    */
   async create(view: CreateView): Promise<View> {
     assertName(view.name);
-    const path = { id: await projectIdOf(this.#projects, view) };
+    const path = { id: await resolveProjectId(this.#projects, view) };
     const init = { path, json: toWire(view), signal: view.signal };
     return parseView(await this.#call("createView", init));
   }
@@ -74,7 +74,7 @@ export class Views {
    * @throws {@link NotFoundError} if there is no such project or view.
    */
   async read(key: ViewKey & CallOptions): Promise<View> {
-    const init = { path: await this.#pathOf(key), signal: key.signal };
+    const init = { path: await this.#resolvePath(key), signal: key.signal };
     return parseView(await this.#call("readView", init));
   }
 
@@ -85,8 +85,8 @@ export class Views {
    */
   list(key: ProjectKey & CallOptions & { readonly limit?: number | undefined }): Pages<View> {
     let id: string | undefined;
-    return pagesByOffset(key.limit, async (page) => {
-      id ??= await projectIdOf(this.#projects, key);
+    return listByOffset(key.limit, async (page) => {
+      id ??= await resolveProjectId(this.#projects, key);
       const init = { path: { id }, query: { ...page }, signal: key.signal };
       return parseList(await this.#call("listViews", init), "views", parseView);
     });
@@ -105,7 +105,7 @@ export class Views {
     if (changes.name !== undefined) {
       assertName(changes.name);
     }
-    const init = { path: await this.#pathOf(changes), json, signal: changes.signal };
+    const init = { path: await this.#resolvePath(changes), json, signal: changes.signal };
     return parseView(await this.#call("updateView", init));
   }
 
@@ -116,16 +116,16 @@ export class Views {
    * @throws {@link NotFoundError} if there is no such project or view.
    */
   async delete(key: ViewKey & CallOptions): Promise<void> {
-    await this.#call("deleteView", { path: await this.#pathOf(key), signal: key.signal });
+    await this.#call("deleteView", { path: await this.#resolvePath(key), signal: key.signal });
   }
 
-  async #pathOf(key: ViewKey & CallOptions) {
+  async #resolvePath(key: ViewKey & CallOptions) {
     assertUuid(key.viewId, "view id");
-    return { id: await projectIdOf(this.#projects, key), viewId: key.viewId };
+    return { id: await resolveProjectId(this.#projects, key), viewId: key.viewId };
   }
 }
 
-const fieldKeys = {
+const viewFieldKeys = {
   name: true,
   description: true,
   filter: true,
@@ -136,10 +136,10 @@ const viewKeyNames = { ...callOptionKeys, ...projectKeyNames, viewId: true } as 
 
 /** The option names that each method accepts. */
 export const viewCalls: CallTable<Views> = {
-  create: { args: [{ ...callOptionKeys, ...projectKeyNames, ...fieldKeys }] },
+  create: { args: [{ ...callOptionKeys, ...projectKeyNames, ...viewFieldKeys }] },
   read: { args: [viewKeyNames] },
   list: { args: [{ ...callOptionKeys, ...projectKeyNames, limit: true }], throws: true },
-  update: { args: [{ ...viewKeyNames, ...fieldKeys }] },
+  update: { args: [{ ...viewKeyNames, ...viewFieldKeys }] },
   delete: { args: [viewKeyNames] },
 };
 
@@ -162,15 +162,15 @@ const toWire = ({
 function parseView(value: unknown): View {
   const fields = new Fields(value, "view");
   return omitUndefined({
-    id: fields.text("id"),
-    projectId: fields.text("session_id"),
-    name: fields.text("display_name"),
-    description: fields.optionalText("description"),
-    filter: fields.optionalText("filter_string"),
-    traceFilter: fields.optionalText("trace_filter_string"),
-    treeFilter: fields.optionalText("tree_filter_string"),
-    createdAt: fields.text("created_at"),
-    modifiedAt: fields.text("updated_at"),
+    id: fields.readText("id"),
+    projectId: fields.readText("session_id"),
+    name: fields.readText("display_name"),
+    description: fields.readOptionalText("description"),
+    filter: fields.readOptionalText("filter_string"),
+    traceFilter: fields.readOptionalText("trace_filter_string"),
+    treeFilter: fields.readOptionalText("tree_filter_string"),
+    createdAt: fields.readText("created_at"),
+    modifiedAt: fields.readText("updated_at"),
   });
 }
 

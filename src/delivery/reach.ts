@@ -58,7 +58,7 @@ export function waitForTapes(
 ): void {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
-    const finishedBefore = traffic.finished;
+    const finishedBefore = traffic.finishedTapes;
     const remainingMs = deadline - performance.now();
     if (remainingMs <= 0 || tapes.every(hasAllOutcomes)) {
       return;

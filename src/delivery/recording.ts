@@ -1,5 +1,5 @@
 import type { Environment } from "../model/options/environment.ts";
-import { sendsNothing } from "../model/options/options.ts";
+import { findSendingProblem } from "../model/options/options.ts";
 import type { ResolvedOptions } from "../model/options/options.ts";
 import type { Operation } from "../model/run.ts";
 import type { ClientStats, FlushResult, Logger } from "../model/stats.ts";
@@ -74,7 +74,7 @@ export class Recording implements Recorder, EndListener {
       options,
       describeLastFailure: () => this.#failures.lastFailureText,
     });
-    this.#isSendingAllowed = sendsNothing(options) === undefined;
+    this.#isSendingAllowed = findSendingProblem(options) === undefined;
     this.#ledger = new Ledger(
       (reason, records) => this.#reporter.reportLoss(reason, records),
       (reason) => this.#reporter.logLater(`cut ${reason}`, truncationTexts[reason]),
@@ -179,7 +179,7 @@ export class Recording implements Recorder, EndListener {
     }
   }
 
-  countTruncated(): void {
+  truncated(): void {
     this.#ledger.countTruncated("field", 1);
   }
 

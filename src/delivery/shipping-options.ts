@@ -1,7 +1,7 @@
 import type { Connection } from "../model/options/connection.ts";
 import type { Environment } from "../model/options/environment.ts";
 import type { PlainOptions } from "../model/options/option-table.ts";
-import { masksEverything, sendsNothing } from "../model/options/options.ts";
+import { mustMaskEverything, findSendingProblem } from "../model/options/options.ts";
 import type { ResolvedOptions } from "../model/options/options.ts";
 import { maskEverything, planRedaction } from "../model/options/redaction.ts";
 import type { RedactionPlan } from "../model/options/redaction-search.ts";
@@ -22,7 +22,7 @@ export function selectShippingOptions(
     retryAfterLimitMs: options.retryAfterLimitMs,
     maxResponseBytes: options.maxResponseBytes,
     files: {
-      allowed: options.dangerouslyAllowFilesystem,
+      areAllowed: options.dangerouslyAllowFilesystem,
       limitBytes: options.maxAttachmentBytes,
     },
     contentDeduplication: options.contentDeduplication,
@@ -43,7 +43,7 @@ export function selectShippingOptions(
 export const createRedactionPlan = (
   options: Pick<ResolvedOptions, "redact" | "apiKey" | "faults">,
 ): RedactionPlan | undefined =>
-  masksEverything(options) ? maskEverything : planRedaction(options.redact, options.apiKey);
+  mustMaskEverything(options) ? maskEverything : planRedaction(options.redact, options.apiKey);
 
 /** Maximum number of requests in flight for one worker. */
 const computeRequestsPerWorker = ({ workers, requestsInFlight }: PlainOptions): number =>
@@ -55,7 +55,7 @@ export function selectConnection(
   headers: Readonly<Record<string, string>>,
   requestsInFlight: number,
 ): Connection {
-  const refusal = sendsNothing(options);
+  const refusal = findSendingProblem(options);
   return {
     ...(refusal === undefined ? {} : { refusal }),
     endpoint: options.endpoint,

@@ -23,7 +23,7 @@ import { watchEnd } from "../delivery/lifecycle.ts";
 import { consoleLogger, logFaults, logThrough } from "../delivery/reporter.ts";
 import { Recording } from "../delivery/recording.ts";
 import { createWorkerEnvironment } from "../delivery/shipping-options.ts";
-import { Sync } from "./sync.ts";
+import { SyncClient } from "./sync.ts";
 import type { SyncResources } from "./sync.ts";
 
 /** Options of a client. All of them are optional; docs/options.md lists them. */
@@ -62,10 +62,10 @@ export class Client implements TracingClient {
   /** Internal: runs use this to record themselves. Not for callers. */
   readonly [recorder]: Recorder;
   readonly #api: Api;
-  readonly #sync: Sync;
+  readonly #sync: SyncClient;
   readonly #options: ResolvedOptions;
   readonly #recording: Recording;
-  readonly #unwatch: () => void;
+  readonly #stopWatchingEnd: () => void;
   readonly #unregister: () => void;
   #closing: Promise<FlushResult> | undefined;
 
@@ -87,10 +87,10 @@ export class Client implements TracingClient {
     });
     const { resources } = this.#api;
     Object.assign(this, resources);
-    this.#sync = new Sync({ resources, options: this.#options, headers, warn });
+    this.#sync = new SyncClient({ resources, options: this.#options, headers, warn });
     this[recorder] = this.#recording;
     this.#unregister = registerClient(this, (timeoutMs) => this.flush({ timeoutMs }));
-    this.#unwatch = watchEnd(this.#recording);
+    this.#stopWatchingEnd = watchEnd(this.#recording);
   }
 
   /**
@@ -110,7 +110,7 @@ export class Client implements TracingClient {
       return startRun(this, options);
     } catch {
       // The program called this when its stack was exhausted. `startRun` throws nothing else.
-      localUncounted.records += 1;
+      localUncountedLosses.records += 1;
       return localNoopRun;
     }
   }
@@ -121,12 +121,12 @@ export class Client implements TracingClient {
    */
   createRun(run: WirePost): Promise<void> {
     try {
-      this.#recording.recordWire("post", idOf(run), run);
+      this.#recording.recordWire("post", readId(run), run);
     } catch {
-      // As in `startRun`.
-      localUncounted.records += 1;
+      // The program's stack is exhausted, as in `startRun`.
+      localUncountedLosses.records += 1;
     }
-    return done;
+    return resolvedPromise;
   }
 
   /** Records an update of a run in wire format. Behaves like {@link (Client:class).createRun}. */
@@ -134,10 +134,10 @@ export class Client implements TracingClient {
     try {
       this.#recording.recordWire("patch", id, patch);
     } catch {
-      // As in `startRun`.
-      localUncounted.records += 1;
+      // The program's stack is exhausted, as in `startRun`.
+      localUncountedLosses.records += 1;
     }
-    return done;
+    return resolvedPromise;
   }
 
   /**
@@ -190,7 +190,7 @@ export class Client implements TracingClient {
     this.#unregister();
     const result = await this.#recording.close(timeoutMs);
     await Promise.all([this.#api.close(), this.#sync.close()]);
-    this.#unwatch();
+    this.#stopWatchingEnd();
     return result;
   }
 }
@@ -201,23 +201,23 @@ export class Client implements TracingClient {
  */
 export const flush = ({ timeoutMs }: TimeLimit = {}): Promise<FlushResult> => flushAll(timeoutMs);
 
-/** Local copies: after bundling, an import may be a getter, and calling it would overflow an exhausted stack. */
-const [localUncounted, localNoopRun] = [uncountedLosses, noopRun];
-const done = Promise.resolve();
+/** Local copies, because a bundler may turn an import into a getter, which can't be called on an exhausted stack. */
+const [localUncountedLosses, localNoopRun] = [uncountedLosses, noopRun];
+const resolvedPromise = Promise.resolve();
 
 /** The names of all client options: those of the option table, and two that have no environment variable. */
 const clientKeys: KeyTable<ClientOptions> = { ...optionTable, headers: true, logger: true };
 
 /** Returns a rejected promise if a call has unknown options, and `undefined` otherwise. */
-function rejectUnknownOptions(call: string, rest: object): Promise<never> | undefined {
-  const [unknown] = unknownKeysOf(rest, ["timeoutMs"]);
+function rejectUnknownOptions(call: string, otherOptions: object): Promise<never> | undefined {
+  const [unknown] = unknownKeysOf(otherOptions, ["timeoutMs"]);
   return unknown === undefined
     ? undefined
     : Promise.reject(new ValidationError(`client.${call}: ${unknownKeyText("option", unknown)}`));
 }
 
 /** The run's `id`. A JavaScript caller may pass anything as a run. */
-function idOf(run: unknown): unknown {
+function readId(run: unknown): unknown {
   return typeof run === "object" && run !== null && "id" in run ? run.id : undefined;
 }
 

@@ -15,8 +15,8 @@ import { TenantIds } from "../api/tenant-ids.ts";
 import { Views, viewCalls } from "../api/views.ts";
 import { OptionError } from "../model/errors.ts";
 import { omitUndefined } from "../model/fields.ts";
-import { hostOf } from "../model/links.ts";
-import { sendsNothing } from "../model/options/options.ts";
+import { toUiUrl } from "../model/links.ts";
+import { findSendingProblem } from "../model/options/options.ts";
 import type { ResolvedOptions } from "../model/options/options.ts";
 import { Uploads } from "../uploads/uploads.ts";
 import { SharedTraffic } from "../model/records/shared-traffic.ts";
@@ -72,10 +72,10 @@ export interface Api {
 }
 
 /** Settings that differ between a client and the worker thread of `client.sync`. */
-export interface ApiContext extends Pick<HttpOptions, "ambientSignal"> {
+export interface ApiContext extends Pick<HttpOptions, "getAmbientSignal"> {
   /** Number of worker threads for uploads; 0 uploads from the current thread. */
   readonly uploadThreads: number;
-  /** The environment variables of these threads. */
+  /** The environment variables of the upload threads. */
   readonly env: Readonly<Record<string, string>>;
   /** Called with the warnings of resources. */
   readonly warn: (message: string) => void;
@@ -84,7 +84,7 @@ export interface ApiContext extends Pick<HttpOptions, "ambientSignal"> {
 export function createApi(
   options: ResolvedOptions,
   headers: Readonly<Record<string, string>>,
-  { ambientSignal, warn, uploadThreads, env }: ApiContext,
+  { getAmbientSignal, warn, uploadThreads, env }: ApiContext,
 ): Api {
   const { attempts, retryAfterLimitMs, maxResponseBytes, requestsInFlight } = options;
   const connection = selectConnection(options, headers, requestsInFlight);
@@ -93,10 +93,10 @@ export function createApi(
     attempts,
     retryAfterLimitMs,
     maxResponseBytes,
-    ...omitUndefined({ ambientSignal }),
+    ...omitUndefined({ getAmbientSignal }),
   });
-  const sendProblem = sendsNothing(options);
-  const host = hostOf(options.endpoint);
+  const sendProblem = findSendingProblem(options);
+  const host = toUiUrl(options.endpoint);
   const projects = new Projects(http.call, host);
   const tenant = new Tenant(http.call);
   const pool = new UploadPool({
@@ -107,7 +107,7 @@ export function createApi(
   const uploader: Uploads = new Uploads({
     call: http.call,
     datasets: { create: async (request) => datasets.create(request) },
-    shipper: () => {
+    getShipper: () => {
       if (sendProblem !== undefined) {
         throw new OptionError(sendProblem);
       }

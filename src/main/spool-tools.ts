@@ -1,7 +1,7 @@
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { OptionError } from "../model/errors.ts";
-import { checkHeaders, resolveOptions, sendsNothing } from "../model/options/options.ts";
+import { checkHeaders, resolveOptions, findSendingProblem } from "../model/options/options.ts";
 import { deadLetterFolder, parseDeadLetter } from "../workers/spool/dead-letters.ts";
 import type { DeadLetterReason } from "../workers/spool/dead-letters.ts";
 import { frameKind, readSegment, parseSalt } from "../workers/spool/spool-format.ts";
@@ -21,7 +21,7 @@ export type SpoolFileState =
   /** The file contains dead letters: the server refused its records. Only {@link replaySpool} sends them again. */
   | "dead"
   /** The file is quarantined because a part of it can't be read. Its readable records were sent. */
-  | "aside";
+  | "quarantined";
 
 /** One file of a spool. */
 export interface SpoolFile {
@@ -77,7 +77,7 @@ function readState(folder: string, name: string): SpoolFileState | undefined {
     return "dead";
   }
   if (name === quarantineFolderName) {
-    return "aside";
+    return "quarantined";
   }
   if (!isWriterDirectory(name)) {
     return undefined;
@@ -124,17 +124,17 @@ export interface ReplayOptions extends Omit<ClientOptions, "spoolDir" | "enabled
 /** Counts of a folder's records by outcome. */
 export interface ReplayResult {
   readonly delivered: number;
-  /** Refused by the server. They become dead letters again. */
+  /** Number of records that the server refused. They become dead letters again. */
   readonly rejected: number;
-  /** Lost for another reason, such as a file that was removed meanwhile. */
+  /** Number of records that were lost for another reason, such as a file that was removed meanwhile. */
   readonly dropped: number;
-  /** Still on disk, waiting to be sent. */
+  /** Number of records that are still on disk, waiting to be sent. */
   readonly left: number;
 }
 
 /**
- * Sends the records in a spool's folder, including dead letters, and returns their counts by outcome. It does not touch
- * files of running clients. Records that the server refuses again become dead letters again.
+ * Sends the records in a spool's folder, including dead letters, and returns their counts by outcome. Files of running
+ * clients are left unchanged. Records that the server refuses again become dead letters again.
  *
  * @throws `OptionError` an option has an invalid value.
  * @throws `Error` the folder belongs to another user, or every user can write to it.
@@ -151,7 +151,7 @@ export async function replaySpool({
   await readdir(clientOptions.spoolDir);
   openFolder(clientOptions.spoolDir);
   const resolved = resolveOptions(clientOptions, process.env);
-  const sendProblem = sendsNothing(resolved);
+  const sendProblem = findSendingProblem(resolved);
   if (sendProblem !== undefined) {
     throw new OptionError(sendProblem);
   }

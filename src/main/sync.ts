@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { ClosedError } from "../model/errors.ts";
-import { problemWith } from "../model/options/options.ts";
+import { findOptionProblem } from "../model/options/options.ts";
 import type { ResolvedOptions } from "../model/options/options.ts";
 import { BlockingWorker } from "../api/sync/blocking-worker.ts";
 import type { BlockingCall } from "../api/sync/blocking-worker.ts";
@@ -18,7 +18,7 @@ export interface SyncInit {
   readonly resources: Resources;
   readonly options: ResolvedOptions;
   readonly headers: Readonly<Record<string, string>>;
-  /** Called with warnings. */
+  /** Logs a warning. */
   readonly warn: (message: string) => void;
 }
 
@@ -29,7 +29,7 @@ export interface SyncData {
 }
 
 /** Implements `client.sync`. It starts a worker thread at the first call, and a new one if that worker has ended. */
-export class Sync {
+export class SyncClient {
   readonly #init: SyncInit;
   #resources: SyncResources | undefined;
   #worker: BlockingWorker | undefined;
@@ -54,12 +54,12 @@ export class Sync {
     watchRequests();
     return createSyncFacade<Resources>(this.#init.resources, {
       timeoutMs: this.#init.options.syncTimeoutMs,
-      problemWithTimeout: (value) => problemWith("syncTimeoutMs", value),
-      call: (call) => this.#call(call),
+      findTimeoutProblem: (value) => findOptionProblem("syncTimeoutMs", value),
+      call: (call) => this.#callInWorker(call),
     });
   }
 
-  #call(call: BlockingCall): Outcome {
+  #callInWorker(call: BlockingCall): Outcome {
     const { resource, method } = call;
     if (this.#isClosed) {
       throw new ClosedError(
@@ -73,12 +73,12 @@ export class Sync {
       );
     }
     if (this.#worker === undefined || this.#worker.hasEnded) {
-      this.#worker = this.#start();
+      this.#worker = this.#startWorker();
     }
     return this.#worker.call(call);
   }
 
-  #start(): BlockingWorker {
+  #startWorker(): BlockingWorker {
     const { options, headers } = this.#init;
     // These options may be functions, which can't be sent to a worker. The worker records no runs, so it does not need
     // them.

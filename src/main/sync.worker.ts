@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { workerData } from "node:worker_threads";
-import type { WorkerEnd } from "../api/sync/protocol.ts";
-import { resultOf, ReplyChannel, serveCalls } from "../api/sync/serve-calls.ts";
+import type { WorkerChannel } from "../api/sync/protocol.ts";
+import { callResource, ReplyChannel, serveCalls } from "../api/sync/serve-calls.ts";
 import type { SyncData } from "./sync.ts";
 
 // The worker thread of `client.sync`. It creates the client's resources from the same options and serves blocking
 // calls.
-const { options, headers, ...channel } = workerData as SyncData & WorkerEnd;
+const { options, headers, ...channel } = workerData as SyncData & WorkerChannel;
 const replies = new ReplyChannel(channel);
 try {
   // A dynamic import, so that a failure is reported to the main thread. A failed static import would end the worker
@@ -14,13 +14,15 @@ try {
   const { createApi } = await import("./resources.ts");
   const currentSignal = new AsyncLocalStorage<AbortSignal>();
   const { resources } = createApi(options, headers, {
-    ambientSignal: () => currentSignal.getStore(),
+    getAmbientSignal: () => currentSignal.getStore(),
     // Uploads run in this thread, which is already a worker.
     uploadThreads: 0,
     env: {},
     warn: (message) => replies.send({ kind: "warned", message }),
   });
-  serveCalls(replies, (call, signal) => currentSignal.run(signal, () => resultOf(resources, call)));
+  serveCalls(replies, (call, signal) =>
+    currentSignal.run(signal, () => callResource(resources, call)),
+  );
 } catch (error) {
   replies.end(`it could not start: ${String(error)}`);
 }

@@ -35,16 +35,16 @@ export function createClock({ now, monotonic, isSystemClock }: ClockSources): Cl
   let wallReadAt = Number.NaN;
   return () => {
     const elapsed = monotonic();
-    const ms = anchorMs + (elapsed - anchorMonotonic);
+    const currentMs = anchorMs + (elapsed - anchorMonotonic);
     // False for NaN, and if the monotonic clock was replaced by one that is behind.
     if (elapsed >= wallReadAt && elapsed - wallReadAt < wallReuseMs && isSystemClock()) {
-      return Math.floor(ms * 1_000);
+      return Math.floor(currentMs * 1_000);
     }
     const wallMs = now();
     wallReadAt = isSystemClock() ? elapsed : Number.NaN;
     // NaN, before the first anchor, fails this comparison and so counts as drift.
-    if (Math.abs(ms - wallMs) <= driftLimitMs) {
-      return Math.floor(ms * 1_000);
+    if (Math.abs(currentMs - wallMs) <= driftLimitMs) {
+      return Math.floor(currentMs * 1_000);
     }
     anchorMs = wallMs;
     anchorMonotonic = elapsed;

@@ -2,9 +2,9 @@
  * Matches a cell that a spreadsheet would execute as a formula, possibly after apostrophes that
  * prevent it.
  */
-const formula = /^'*[=+\-@\t\r]/;
-/** Numbers are harmless. */
-const number = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+const formulaPattern = /^'*[=+\-@\t\r]/;
+/** Matches a number, which no spreadsheet executes as a formula. */
+const numberPattern = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /**
  * Escapes a CSV cell so that no spreadsheet executes it as a formula: a cell that begins with `=`,
@@ -12,8 +12,8 @@ const number = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
  * already has apostrophes before such a character. Numbers stay unchanged.
  */
 export const escapeFormula = (cell: string): string =>
-  formula.test(cell) && !number.test(cell) ? `'${cell}` : cell;
+  formulaPattern.test(cell) && !numberPattern.test(cell) ? `'${cell}` : cell;
 
 /** Reverses {@link escapeFormula}. */
 export const unescapeFormula = (cell: string): string =>
-  cell.startsWith("'") && formula.test(cell) ? cell.slice(1) : cell;
+  cell.startsWith("'") && formulaPattern.test(cell) ? cell.slice(1) : cell;

@@ -21,7 +21,7 @@ export interface DottedOrder {
   readonly segments: readonly DottedOrderSegment[];
   readonly traceId: string;
   readonly runId: string;
-  /** Absent for a root. */
+  /** Absent for the root of a trace. */
   readonly parentRunId?: string;
 }
 
@@ -100,26 +100,26 @@ let cachedSecond = Number.NaN;
 let cachedPrefix = "";
 const cachedBytes = Buffer.alloc(secondLength);
 /** The first and the last eight bytes of `cachedBytes`, as little-endian 64-bit floats. */
-let secondBytes0 = 0;
-let secondBytes7 = 0;
+let cachedFirstBytes = 0;
+let cachedLastBytes = 0;
 
 /** Converts whole microseconds since the Unix epoch, in the years 1970 to 9999, to a timestamp. */
 export function microsToStamp(micros: number): string {
-  const fraction = microsInSecond(micros);
+  const fraction = updateCachedSecond(micros);
   const millis = Math.floor(fraction / 1_000);
   return `${cachedPrefix}${threeDigits[millis]}${threeDigits[fraction - millis * 1_000]}Z`;
 }
 
 /** Writes a timestamp, in the format of {@link microsToStamp}, into {@link stampLength} bytes. */
-export function writeStamp(view: DataView, at: number, micros: number): void {
-  // As a 32-bit integer it is divided by a multiplication, which is faster.
-  const fraction = microsInSecond(micros) | 0;
+export function writeStamp(view: DataView, offset: number, micros: number): void {
+  // Convert the fraction to a 32-bit integer: the engine divides such numbers faster.
+  const fraction = updateCachedSecond(micros) | 0;
   const millis = (fraction / 1_000) | 0;
   // Each write may overlap the bytes after its own, which the next write overwrites.
-  view.setFloat64(at, secondBytes0, true);
-  view.setFloat64(at + secondLength - 8, secondBytes7, true);
-  view.setInt32(at + secondLength, threeDigitBytes[millis] ?? 0, true);
-  view.setInt32(at + secondLength + 3, threeDigitBytes[fraction - millis * 1_000] ?? 0, true);
+  view.setFloat64(offset, cachedFirstBytes, true);
+  view.setFloat64(offset + secondLength - 8, cachedLastBytes, true);
+  view.setInt32(offset + secondLength, threeDigitBytes[millis] ?? 0, true);
+  view.setInt32(offset + secondLength + 3, threeDigitBytes[fraction - millis * 1_000] ?? 0, true);
 }
 
 /** Three digits and the final `Z`, as little-endian 32-bit integers. */
@@ -128,16 +128,16 @@ const threeDigitBytes = Int32Array.from(threeDigits, (digits) =>
 );
 
 /** Returns the microseconds within the second, and updates the cached text of that second. */
-function microsInSecond(micros: number): number {
+function updateCachedSecond(micros: number): number {
   const second = Math.floor(micros / 1_000_000);
   if (second !== cachedSecond) {
     const iso = new Date(second * 1_000).toISOString().slice(0, 19);
     cachedBytes.write(iso.replaceAll(/[-:]/g, ""), "latin1");
     // Converting from bytes creates one flat string.
     cachedPrefix = cachedBytes.toString("latin1");
-    // The text is ASCII, so neither number is a NaN.
-    secondBytes0 = cachedBytes.readDoubleLE(0);
-    secondBytes7 = cachedBytes.readDoubleLE(secondLength - 8);
+    // The text is ASCII, so neither number is a NaN, whose bits could change on the way through a JavaScript number.
+    cachedFirstBytes = cachedBytes.readDoubleLE(0);
+    cachedLastBytes = cachedBytes.readDoubleLE(secondLength - 8);
     cachedSecond = second;
   }
   return micros - second * 1_000_000;

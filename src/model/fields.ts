@@ -25,7 +25,7 @@ export class Fields {
   }
 
   /** @throws {@link ResponseError} if the member is not a string. */
-  text(name: string): string {
+  readText(name: string): string {
     const value = this.#values[name];
     if (typeof value !== "string") {
       throw createUnexpectedResponseError(this.#subject, `${name} is not a string`);
@@ -34,7 +34,7 @@ export class Fields {
   }
 
   /** @throws {@link ResponseError} if the member is not a number. */
-  number(name: string): number {
+  readNumber(name: string): number {
     const value = this.#values[name];
     if (typeof value !== "number") {
       throw createUnexpectedResponseError(this.#subject, `${name} is not a number`);
@@ -42,26 +42,26 @@ export class Fields {
     return value;
   }
 
-  /** `undefined` if the member is missing or not a string. */
-  optionalText(name: string): string | undefined {
+  /** Returns a member that is a string; `undefined` if it is missing or has another type. */
+  readOptionalText(name: string): string | undefined {
     const value = this.#values[name];
     return typeof value === "string" ? value : undefined;
   }
 
-  /** `undefined` if the member is missing or not a number. */
-  optionalNumber(name: string): number | undefined {
+  /** Returns a member that is a number; `undefined` if it is missing or has another type. */
+  readOptionalNumber(name: string): number | undefined {
     const value = this.#values[name];
     return typeof value === "number" ? value : undefined;
   }
 
-  /** An object; empty if the member is missing or not an object. */
-  object(name: string): KeyValues {
+  /** Returns a member that is an object; an empty object if it is missing or has another type. */
+  readObject(name: string): KeyValues {
     const value = this.#values[name];
     return isObject(value) ? value : {};
   }
 
-  /** The member's value, of any type. */
-  value(name: string): unknown {
+  /** Returns the value of a member, of any type. */
+  readValue(name: string): unknown {
     return this.#values[name];
   }
 }

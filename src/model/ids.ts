@@ -17,7 +17,7 @@ export const isUuid = (value: unknown): value is string =>
 export function assertUuid(value: unknown, label: string): asserts value is string {
   if (!isUuid(value)) {
     throw new ValidationError(
-      `Invalid UUID for ${label}: ${describe(value)}. Pass the id as the server returned it: 32 hexadecimal digits grouped 8-4-4-4-12`,
+      `Invalid UUID for ${label}: ${describeValue(value)}. Pass the id as the server returned it: 32 hexadecimal digits grouped 8-4-4-4-12`,
     );
   }
 }
@@ -50,5 +50,5 @@ export function validateIds(
   return ids;
 }
 
-const describe = (value: unknown): string =>
+const describeValue = (value: unknown): string =>
   typeof value === "string" ? JSON.stringify(value.slice(0, 64)) : typeof value;

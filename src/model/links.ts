@@ -8,7 +8,7 @@ import type { PromptPath } from "./resources/prompt-identifier.ts";
  * Derives the base URL of the UI from the API endpoint: without the path of the API, and without
  * `api.` at the beginning of the host name or after a region (`eu.api.`).
  */
-export function hostOf(endpoint: string): string {
+export function toUiUrl(endpoint: string): string {
   const url = new URL(endpoint);
   const path = url.pathname.replace(/\/+$/, "").replace(/\/api(?:\/v\d+)?$/, "");
   // The remaining host name must have at least two parts: `api.com` does not become `com`.
@@ -21,7 +21,7 @@ export interface ProjectPath {
   readonly projectId: string;
 }
 
-export const projectUrl = (host: string, { tenantId, projectId }: ProjectPath): string =>
+export const createProjectUrl = (host: string, { tenantId, projectId }: ProjectPath): string =>
   `${host}/o/${encodeURIComponent(tenantId)}/projects/p/${encodeURIComponent(projectId)}`;
 
 export interface RunPath extends ProjectPath {
@@ -30,10 +30,10 @@ export interface RunPath extends ProjectPath {
 }
 
 /** URL of a run: the page of its project, with the run selected in its trace. */
-export const runUrl = (host: string, path: RunPath): string =>
-  `${projectUrl(host, path)}?${new URLSearchParams({ trace: path.traceId, run: path.runId }).toString()}`;
+export const createRunUrl = (host: string, path: RunPath): string =>
+  `${createProjectUrl(host, path)}?${new URLSearchParams({ trace: path.traceId, run: path.runId }).toString()}`;
 
-export const sharedRunUrl = (host: string, token: string): string =>
+export const createSharedRunUrl = (host: string, token: string): string =>
   `${host}/public/${encodeURIComponent(token)}/r`;
 
 export interface DatasetAddress {
@@ -41,10 +41,10 @@ export interface DatasetAddress {
   readonly datasetId: string;
 }
 
-export const datasetUrl = (host: string, { tenantId, datasetId }: DatasetAddress): string =>
+export const createDatasetUrl = (host: string, { tenantId, datasetId }: DatasetAddress): string =>
   `${host}/o/${encodeURIComponent(tenantId)}/datasets/${encodeURIComponent(datasetId)}`;
 
-export const sharedDatasetUrl = (host: string, token: string): string =>
+export const createSharedDatasetUrl = (host: string, token: string): string =>
   `${host}/public/${encodeURIComponent(token)}/d`;
 
 /**
@@ -85,18 +85,18 @@ export interface PromptPage extends PromptPath {
   readonly commitHash?: string | undefined;
 }
 
-const promptPath = ({ repo, commitHash }: Omit<PromptPage, "owner">): string =>
+const formatPromptPath = ({ repo, commitHash }: Omit<PromptPage, "owner">): string =>
   encodeURIComponent(repo) +
   (commitHash === undefined ? "" : `/${encodeURIComponent(commitHash.slice(0, shownHashLength))}`);
 
 /** URL of a prompt of the caller's own tenant. */
-export const ownPromptUrl = (
+export const createOwnPromptUrl = (
   host: string,
   page: Omit<PromptPage, "owner">,
   tenantId: string,
 ): string =>
-  `${host}/prompts/${promptPath(page)}?${new URLSearchParams({ organizationId: tenantId }).toString()}`;
+  `${host}/prompts/${formatPromptPath(page)}?${new URLSearchParams({ organizationId: tenantId }).toString()}`;
 
 /** URL of a prompt of another owner. */
-export const hubPromptUrl = (host: string, page: PromptPage): string =>
-  `${host}/hub/${encodeURIComponent(page.owner)}/${promptPath(page)}`;
+export const createHubPromptUrl = (host: string, page: PromptPage): string =>
+  `${host}/hub/${encodeURIComponent(page.owner)}/${formatPromptPath(page)}`;

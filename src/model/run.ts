@@ -44,7 +44,7 @@ export interface RunEvent {
   readonly [detail: string]: unknown;
 }
 
-/** `extra` of a run on the wire. */
+/** The member `extra` of a run in the wire format. */
 export interface RunExtra {
   readonly runtime?: KeyValues;
   readonly metadata?: KeyValues;

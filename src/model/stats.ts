@@ -21,7 +21,7 @@ export const lossReasons = [
 
 export type LossReason = (typeof lossReasons)[number];
 
-/** The sentence of each reason for the log. */
+/** The text that the log shows for each reason. */
 export const lossTexts: Readonly<Record<LossReason, string>> = {
   queueFull: "the queue is full (maxQueueBytes, maxQueueRecords)",
   rejected: "the server refused them",
@@ -69,17 +69,17 @@ export interface DeliveryFailure {
 export interface ClientStats {
   readonly accepted: number;
   readonly delivered: number;
-  /** Refused by the server permanently. */
+  /** Records that the server refused permanently. */
   readonly rejected: number;
-  /** Lost for any other reason. */
+  /** Records that were lost for any other reason. */
   readonly dropped: number;
   /**
-   * On disk in `spoolDir`, to be sent later by this client or by the next client with that folder.
+   * Records on disk in `spoolDir`, to be sent later by this client or by the next client with that folder.
    */
   readonly spooled: number;
-  /** In memory or being sent. */
+  /** Records in memory or being sent. */
   readonly pending: number;
-  /** `rejected + dropped`, by reason; a reason that never occurred is 0. */
+  /** The records in `rejected` and `dropped`, by reason. A reason that never occurred has the count 0. */
   readonly lost: Readonly<Record<LossReason, number>>;
   /**
    * Traces that were not recorded because of sampling, one for each root or remote parent. They do
@@ -92,7 +92,7 @@ export interface ClientStats {
   readonly truncated: number;
   /** Matches that the rules of the option `redact` masked. */
   readonly redacted: number;
-  /** Bytes on tapes, and bytes of request bodies as sent. */
+  /** Bytes of recorded data in memory, and bytes of request bodies as sent. */
   readonly bytes: { readonly recorded: number; readonly sent: number };
   readonly requests: number;
   readonly retries: number;
@@ -112,9 +112,9 @@ export interface ClientStats {
 /** Counts of recorded data by outcome. */
 export interface FlushCount {
   readonly delivered: number;
-  /** Still in memory when the time limit was reached. */
+  /** Records that were still in memory when the time limit was reached. */
   readonly pending: number;
-  /** Rejected, dropped or spooled. */
+  /** Records that were rejected, dropped or spooled. */
   readonly lost: number;
 }
 

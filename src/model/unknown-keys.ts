@@ -71,7 +71,7 @@ export function checkKeys<Options>(
  * them. If there are several, the first one that the call accepts is suggested. Names that differ
  * only in case, underscores or the plural need no entry.
  */
-const otherNames: Readonly<Record<string, readonly string[]>> = {
+const expectedNames: Readonly<Record<string, readonly string[]>> = {
   // Options of the LangSmith client.
   apiUrl: ["endpoint"],
   anonymizer: ["redact"],
@@ -131,7 +131,7 @@ const otherNames: Readonly<Record<string, readonly string[]>> = {
 };
 
 function findNearest(name: string, known: readonly string[]): string | undefined {
-  const alias = (Object.hasOwn(otherNames, name) ? otherNames[name] : undefined) ?? [];
+  const alias = (Object.hasOwn(expectedNames, name) ? expectedNames[name] : undefined) ?? [];
   return (
     alias.find((candidate) => known.includes(candidate)) ??
     known.find((candidate) => normalize(candidate) === normalize(name)) ??
@@ -152,7 +152,7 @@ function findClosest(name: string, known: readonly string[]): string | undefined
       : known
           .map((candidate) => ({
             candidate,
-            distance: editDistance(normalize(name), normalize(candidate)),
+            distance: computeEditDistance(normalize(name), normalize(candidate)),
           }))
           .filter(({ distance }) => distance <= limit)
           .toSorted((left, right) => left.distance - right.distance);
@@ -163,13 +163,13 @@ function findClosest(name: string, known: readonly string[]): string | undefined
  * Number of letters to insert, delete or change to convert one text to the other (Levenshtein
  * distance).
  */
-function editDistance(left: string, right: string): number {
+function computeEditDistance(left: string, right: string): number {
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
-  for (let at = 0; at < left.length; at += 1) {
-    const next = [at + 1];
-    for (let to = 0; to < right.length; to += 1) {
-      const changed = (row[to] ?? 0) + (left[at] === right[to] ? 0 : 1);
-      next.push(Math.min(changed, (row[to + 1] ?? 0) + 1, (next[to] ?? 0) + 1));
+  for (let leftIndex = 0; leftIndex < left.length; leftIndex += 1) {
+    const next = [leftIndex + 1];
+    for (let rightIndex = 0; rightIndex < right.length; rightIndex += 1) {
+      const changed = (row[rightIndex] ?? 0) + (left[leftIndex] === right[rightIndex] ? 0 : 1);
+      next.push(Math.min(changed, (row[rightIndex + 1] ?? 0) + 1, (next[rightIndex] ?? 0) + 1));
     }
     row = next;
   }

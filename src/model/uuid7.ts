@@ -14,14 +14,14 @@ export interface Uuid7Sources {
  */
 const poolBytes = 4_096;
 /** Number of complete random bytes at the end of an id. */
-const tailBytes = 5;
+const randomTailBytes = 5;
 /**
  * Maximum number of random bytes for one id: the start of a counter, a step, two bits and the end.
  */
-const bytesPerId = 4 + 1 + 1 + tailBytes;
+const bytesPerId = 4 + 1 + 1 + randomTailBytes;
 const counterLimit = 2 ** 32;
 /** The largest time that the 48 bits of a version 7 UUID hold. */
-const lastMs = 2 ** 48 - 1;
+const maxTimeMs = 2 ** 48 - 1;
 
 export interface Uuid7Generator {
   /**
@@ -32,7 +32,7 @@ export interface Uuid7Generator {
   /**
    * Writes `id` if it is the last id that was created. Otherwise writes nothing and returns false.
    */
-  readonly write: (view: DataView, at: number, id: string) => boolean;
+  readonly write: (view: DataView, offset: number, id: string) => boolean;
 }
 
 /**
@@ -48,9 +48,9 @@ export function createUuid7Generator({ now, random }: Uuid7Sources): Uuid7Genera
   // objects to collect.
   const idBytes = Buffer.from("00000000-0000-7000-0000-000000000000", "latin1");
   const idView = new DataView(idBytes.buffer, idBytes.byteOffset, idBytes.length);
-  let last = "";
-  let used = poolBytes;
-  let ms = -1;
+  let lastId = "";
+  let usedPoolBytes = poolBytes;
+  let lastTimeMs = -1;
   let counter = 0;
 
   const startMillisecond = (next: number): void => {
@@ -59,29 +59,29 @@ export function createUuid7Generator({ now, random }: Uuid7Sources): Uuid7Genera
     idBytes.write(hex.slice(8), 9, "latin1");
     // The top bit stays clear, so that at least sixteen million steps are possible before the
     // counter overflows.
-    counter = pool.readUInt32LE(used) >>> 1;
-    used += 4;
-    ms = next;
+    counter = pool.readUInt32LE(usedPoolBytes) >>> 1;
+    usedPoolBytes += 4;
+    lastTimeMs = next;
   };
 
-  const writeHexPair = (at: number, byte: number): void => {
-    idView.setUint16(at, hexPairs[byte] ?? 0, true);
+  const writeHexPair = (offset: number, byte: number): void => {
+    idView.setUint16(offset, hexPairs[byte] ?? 0, true);
   };
 
-  const create = (at = now()): string => {
+  const create = (offset = now()): string => {
     // If an exhausted stack interrupts this call, `idBytes` is not the text of any id.
-    last = "";
-    const time = Math.floor(at);
-    if (used + bytesPerId > poolBytes) {
+    lastId = "";
+    const time = Math.floor(offset);
+    if (usedPoolBytes + bytesPerId > poolBytes) {
       random(pool);
-      used = 0;
+      usedPoolBytes = 0;
     }
-    if (time > ms && time <= lastMs) {
+    if (time > lastTimeMs && time <= maxTimeMs) {
       startMillisecond(time);
     } else {
-      counter += 1 + (pool[used++] ?? 0);
-      if (counter >= counterLimit || ms < 0) {
-        startMillisecond(ms + 1);
+      counter += 1 + (pool[usedPoolBytes++] ?? 0);
+      if (counter >= counterLimit || lastTimeMs < 0) {
+        startMillisecond(lastTimeMs + 1);
       }
     }
     // The counter spans three groups: 12 bits, 14 bits after the variant, 6 bits.
@@ -90,24 +90,24 @@ export function createUuid7Generator({ now, random }: Uuid7Sources): Uuid7Genera
     writeHexPair(16, (counter >>> 20) & 0xff);
     writeHexPair(19, 0x80 | (middle >>> 8));
     writeHexPair(21, middle & 0xff);
-    writeHexPair(24, ((counter & 0x3f) << 2) | ((pool[used] ?? 0) & 3));
-    for (let tail = 1; tail <= tailBytes; tail++) {
-      writeHexPair(24 + 2 * tail, pool[used + tail] ?? 0);
+    writeHexPair(24, ((counter & 0x3f) << 2) | ((pool[usedPoolBytes] ?? 0) & 3));
+    for (let tail = 1; tail <= randomTailBytes; tail++) {
+      writeHexPair(24 + 2 * tail, pool[usedPoolBytes + tail] ?? 0);
     }
-    used += 1 + tailBytes;
-    last = readLatin1(idBytes, 0, idBytes.length);
-    return last;
+    usedPoolBytes += 1 + randomTailBytes;
+    lastId = readLatin1(idBytes, 0, idBytes.length);
+    return lastId;
   };
 
-  const write = (view: DataView, at: number, id: string): boolean => {
-    if (id !== last) {
+  const write = (view: DataView, offset: number, id: string): boolean => {
+    if (id !== lastId) {
       return false;
     }
     // The text is ASCII, so none of these numbers is a NaN, which need not keep its bits.
     for (let i = 0; i < 32; i += 8) {
-      view.setFloat64(at + i, idView.getFloat64(i, true), true);
+      view.setFloat64(offset + i, idView.getFloat64(i, true), true);
     }
-    view.setInt32(at + 32, idView.getInt32(32, true), true);
+    view.setInt32(offset + 32, idView.getInt32(32, true), true);
     return true;
   };
 

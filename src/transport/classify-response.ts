@@ -1,7 +1,7 @@
 import { isInsufficientQuota } from "../model/errors.ts";
-import { redirectText } from "./response.ts";
+import { formatRedirect } from "./response.ts";
 import type { HttpResponse } from "./response.ts";
-import { retryAfterMs } from "./retry.ts";
+import { parseRetryAfter } from "./retry.ts";
 
 /** The meaning of an error response. API calls and the delivery of runs both use it, and each decides how to react. */
 export interface ErrorResponse {
@@ -10,7 +10,7 @@ export interface ErrorResponse {
   readonly detail: string;
   readonly isQuotaExceeded: boolean;
   /** The wait that the server requested with `Retry-After`, milliseconds. */
-  readonly afterMs?: number;
+  readonly retryAfterMs?: number;
   /** Whether the response concerns the server, not the request: it is unavailable or overloaded. */
   readonly isUnavailable: boolean;
   /** Whether the server refused the request without processing it. */
@@ -24,12 +24,12 @@ const unavailableStatuses = new Set([429, 502, 503, 504]);
 /** Classifies a response whose status is not 2xx. `now` is in milliseconds since the Unix epoch. */
 export function classifyErrorResponse(response: HttpResponse, now: number): ErrorResponse {
   const { status, body, retryAfter } = response;
-  const afterMs = retryAfterMs(retryAfter, now);
+  const retryAfterMs = parseRetryAfter(retryAfter, now);
   return {
     status,
-    detail: status < 400 ? redirectText(response) : body,
+    detail: status < 400 ? formatRedirect(response) : body,
     isQuotaExceeded: isInsufficientQuota(status, body),
-    ...(afterMs === undefined ? {} : { afterMs }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     isUnavailable: unavailableStatuses.has(status),
     isUnprocessed: status === 429 || (status === 503 && retryAfter !== undefined),
     mayHaveTakenEffect: status >= 500,

@@ -3,6 +3,7 @@ import type { Requester } from "./requester.ts";
 import type { Connection } from "../model/options/connection.ts";
 import { omitUndefined } from "../model/fields.ts";
 
+/** The value that undici takes for responses of any size. */
 const unlimited = -1;
 
 /**
@@ -36,10 +37,10 @@ export class ConnectionPools {
    *
    * @throws {@link SdkError} if the connection can't be set up.
    */
-  async requesterFor(server: string | undefined, kind: PoolKind): Promise<Requester> {
+  async getRequester(server: string | undefined, kind: PoolKind): Promise<Requester> {
     const name = `${kind} ${server ?? ""}`;
     const limit = kind === "whole" ? this.#maxResponseBytes : unlimited;
-    const pool = this.#pools.get(name) ?? openPool(this.#connectionTo(server), limit);
+    const pool = this.#pools.get(name) ?? openPool(this.#createConnection(server), limit);
     this.#pools.set(name, pool);
     return (await pool).requester;
   }
@@ -55,7 +56,7 @@ export class ConnectionPools {
    * Settings for another server: credentials are sent only to the client's own server; trusted
    * authorities and proxies apply to all servers.
    */
-  #connectionTo(server: string | undefined): Connection {
+  #createConnection(server: string | undefined): Connection {
     if (server === undefined) {
       return this.#connection;
     }

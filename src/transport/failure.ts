@@ -81,7 +81,7 @@ interface FailureFacts {
 /** Names and codes of an error, of the errors that it aggregates and of its causes, and the first non-empty message. */
 function collectFacts(failure: unknown): FailureFacts {
   const errors = collectErrors(failure);
-  const messages = errors.map(messageOf).filter((message) => message !== "");
+  const messages = errors.map(readMessage).filter((message) => message !== "");
   return {
     names: errors.map(({ name }) => name),
     // Only strings: the code of a DOMException is a meaningless number, and the code of a parser
@@ -94,7 +94,7 @@ function collectFacts(failure: unknown): FailureFacts {
 }
 
 /** OpenSSL's messages list positions in its source. The useful text is in `reason`. */
-const messageOf = (error: Error): string =>
+const readMessage = (error: Error): string =>
   "library" in error && "reason" in error ? String(error.reason) : error.message.trim();
 
 /** Maximum depth of causes that is followed: an error can be its own cause. */

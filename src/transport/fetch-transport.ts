@@ -11,7 +11,7 @@ interface BunRequestInit extends RequestInit {
   readonly unix?: string;
 }
 
-interface Limits {
+interface ResponseLimits {
   readonly maxResponseBytes: number;
   readonly timeoutMs: number;
 }
@@ -27,14 +27,14 @@ export function createFetchTransport(
   onConnected: () => void,
 ): Transport {
   const closed = new AbortController();
-  const extras = createFetchOptions(connection);
+  const fetchOptions = createFetchOptions(connection);
   const limits = { maxResponseBytes, timeoutMs: connection.timeoutMs };
   return {
     async request(request) {
       // The moment of connecting is not observable, so each request counts as connected unless it
       // fails.
       onConnected();
-      return toTransportResponse(await send(request, extras, closed.signal), limits);
+      return toTransportResponse(await send(request, fetchOptions, closed.signal), limits);
     },
     destroy() {
       closed.abort(new DOMException("the client was closed", "AbortError"));
@@ -45,11 +45,11 @@ export function createFetchTransport(
 
 function send(
   { origin, path, method, headers, body, signal }: TransportRequest,
-  extras: BunRequestInit,
+  fetchOptions: BunRequestInit,
   closedSignal: AbortSignal,
 ): Promise<Response> {
   const init: BunRequestInit = {
-    ...extras,
+    ...fetchOptions,
     method,
     headers: { ...headers },
     redirect: "manual",
@@ -75,20 +75,20 @@ function createFetchOptions(connection: Connection): BunRequestInit {
   const { ca, cert, key, socketPath } = connection;
   const proxy = chooseProxy(connection);
   const tls = omitUndefined({ ca, cert, key });
-  const extras = {
+  const fetchOptions = {
     ...(proxy === undefined ? {} : { proxy }),
     ...(socketPath === undefined ? {} : { unix: socketPath }),
     ...(Object.keys(tls).length === 0 ? {} : { tls }),
   };
-  if (Object.keys(extras).length > 0 && !("Bun" in globalThis)) {
+  if (Object.keys(fetchOptions).length > 0 && !("Bun" in globalThis)) {
     throw new TypeError(
       "This runtime's fetch supports no proxy, certificate or Unix socket; use Node, or remove the options httpProxy, httpsProxy, ca, cert, key and socketPath",
     );
   }
-  return extras;
+  return fetchOptions;
 }
 
-function toTransportResponse(response: Response, limits: Limits): TransportResponse {
+function toTransportResponse(response: Response, limits: ResponseLimits): TransportResponse {
   const chunks = (): AsyncGenerator<Uint8Array, void> => readBody(response, limits);
   return {
     statusCode: response.status,
@@ -112,7 +112,7 @@ function toTransportResponse(response: Response, limits: Limits): TransportRespo
  */
 async function* readBody(
   { body }: Response,
-  { maxResponseBytes, timeoutMs }: Limits,
+  { maxResponseBytes, timeoutMs }: ResponseLimits,
 ): AsyncGenerator<Uint8Array, void> {
   const reader = body?.getReader();
   let bytes = 0;
@@ -131,7 +131,7 @@ async function* readBody(
       yield chunk;
     }
   } finally {
-    // Stop the server from sending the rest.
+    // Stop the server from sending the part of the body that was not read.
     await reader?.cancel().catch(() => undefined);
   }
 }

@@ -36,8 +36,8 @@ export class Requester {
     this.#secrets = collectSecrets(connection);
   }
 
-  /** Removes the key and other secrets from a text of the server, which may repeat them. */
-  conceal(text: string): string {
+  /** Replaces the key and other secrets in a text from the server, which may repeat what it received. */
+  hideSecrets(text: string): string {
     return this.#secrets.reduce((shown, secret) => shown.replaceAll(secret, "[hidden]"), text);
   }
 
@@ -49,9 +49,9 @@ export class Requester {
    * is known.
    */
   request(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
-    return this.#exchange(request, signal, async (head, body) => {
+    return this.#sendAndRead(request, signal, async (head, body) => {
       const text = await body.text();
-      return { ...head, body: isOk(head.status) ? text : this.conceal(text) };
+      return { ...head, body: isOk(head.status) ? text : this.hideSecrets(text) };
     });
   }
 
@@ -60,9 +60,9 @@ export class Requester {
    * may be large. Of an error response only the beginning is read.
    */
   requestBytes(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
-    return this.#exchange(request, signal, async (head, body) => {
+    return this.#sendAndRead(request, signal, async (head, body) => {
       if (!isOk(head.status)) {
-        return { ...head, body: this.conceal(await readErrorBody(body)) };
+        return { ...head, body: this.hideSecrets(await readErrorBody(body)) };
       }
       const chunks: Uint8Array[] = [];
       for await (const chunk of body) {
@@ -72,7 +72,7 @@ export class Requester {
     });
   }
 
-  async #exchange(
+  async #sendAndRead(
     request: HttpRequest,
     signal: AbortSignal,
     read: (head: HttpResponse, body: TransportResponse["body"]) => Promise<HttpResponse>,
@@ -81,7 +81,7 @@ export class Requester {
     const controller = new AbortController();
     const deadline = createDeadline(this.#timeoutMs, signal);
     let head: HttpResponse | undefined;
-    const exchange = async (): Promise<HttpResponse> => {
+    const sendAndRead = async (): Promise<HttpResponse> => {
       const response = await this.#send(request, controller.signal, deadline);
       head = this.#createHead(response);
       return read(head, response.body);
@@ -89,7 +89,7 @@ export class Requester {
     try {
       // The deadline is needed in addition to the signal, because undici ignores the signal until
       // there is a connection.
-      return await Promise.race([exchange(), deadline.passed]);
+      return await Promise.race([sendAndRead(), deadline.passed]);
     } catch (error) {
       controller.abort(error);
       if (head === undefined) {
@@ -131,7 +131,7 @@ export class Requester {
     return {
       status: statusCode,
       ...(retryAfter === undefined ? {} : { retryAfter: String(retryAfter) }),
-      ...(location === undefined ? {} : { location: this.conceal(String(location)) }),
+      ...(location === undefined ? {} : { location: this.hideSecrets(String(location)) }),
       body: "",
     };
   }
@@ -177,11 +177,11 @@ interface Deadline {
 /** Creates a deadline that passes after `timeoutMs`, or when `signal` aborts. */
 function createDeadline(timeoutMs: number, signal: AbortSignal): Deadline {
   const timing = new AbortController();
-  const abortLate = (): void =>
+  const abortAfterTimeout = (): void =>
     timing.abort(new DOMException(`no response within ${timeoutMs} ms`, "TimeoutError"));
   const abortByCaller = (): void =>
     timing.abort(new DOMException("the request was aborted by its caller", "AbortError"));
-  const timer = setTimeout(abortLate, timeoutMs);
+  const timer = setTimeout(abortAfterTimeout, timeoutMs);
   signal.addEventListener("abort", abortByCaller);
   return {
     passed: new Promise<never>((_resolve, reject) => {

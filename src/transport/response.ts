@@ -3,9 +3,9 @@ export interface HttpResponse {
   readonly status: number;
   /** Value of the header `Retry-After`, if present. */
   readonly retryAfter?: string | undefined;
-  /** Target of a redirect. */
+  /** The URL that a redirect points to. */
   readonly location?: string | undefined;
-  /** Empty if it could not be read. The status is still valid. */
+  /** The body as text; empty if it could not be read. The status is valid nevertheless. */
   readonly body: string;
   /** Replaces `body` in a 2xx response if the caller requested bytes. */
   readonly chunks?: readonly Uint8Array[];
@@ -20,11 +20,11 @@ const maxErrorBodyBytes = 65_536;
 
 /** Reads the beginning of an error response. */
 export async function readErrorBody(chunks: AsyncIterable<Uint8Array>): Promise<string> {
-  const read: Uint8Array[] = [];
+  const readChunks: Uint8Array[] = [];
   let size = 0;
   try {
     for await (const chunk of chunks) {
-      read.push(chunk.subarray(0, maxErrorBodyBytes - size));
+      readChunks.push(chunk.subarray(0, maxErrorBodyBytes - size));
       size += chunk.length;
       if (size >= maxErrorBodyBytes) {
         break;
@@ -33,7 +33,7 @@ export async function readErrorBody(chunks: AsyncIterable<Uint8Array>): Promise<
   } catch {
     // The body broke off. The status is still valid.
   }
-  return Buffer.concat(read).toString();
+  return Buffer.concat(readChunks).toString();
 }
 
 /** A response whose body is read as a stream. */
@@ -44,7 +44,7 @@ export interface StreamedResponse {
 }
 
 /** Describes a redirect for an error message. */
-export const redirectText = ({ location }: HttpResponse): string =>
+export const formatRedirect = ({ location }: HttpResponse): string =>
   [
     ...(location === undefined ? [] : [`to ${location.slice(0, 200)}`]),
     "(redirects are not followed; set the endpoint to the address of the server)",

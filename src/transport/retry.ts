@@ -12,7 +12,7 @@ export interface RetryWaits {
 }
 
 /** Default base and maximum of the backoff, in milliseconds. */
-export const retryPace = { firstWaitMs: 250, maxWaitMs: 10_000 } as const;
+export const defaultRetryWaits = { firstWaitMs: 250, maxWaitMs: 10_000 } as const;
 
 /** How often to try, and how long to wait in between. */
 export interface RetryPolicy extends RetryWaits {
@@ -55,24 +55,28 @@ export function withRetries<Result>(
   const { attempts, random = Math.random, wait = waitReferenced } = policy;
   return pRetry(attempt, {
     retries: attempts - 1,
-    // p-retry does not wait: its longest wait has no jitter, and it has no Retry-After.
+    // p-retry itself does not wait: its longest wait has no jitter, and it does not support Retry-After.
     minTimeout: 0,
     signal,
     shouldRetry: ({ error }) => !signal.aborted && canRetry(error),
     onFailedAttempt: async ({ error, attemptNumber, retriesLeft }) => {
       if (retriesLeft > 0 && !signal.aborted && canRetry(error)) {
-        const failed = { attempt: attemptNumber, afterMs: requestedWaitMs?.(), random: random() };
-        await wait(retryWaitMs(failed, policy), signal);
+        const failed = {
+          attempt: attemptNumber,
+          retryAfterMs: requestedWaitMs?.(),
+          random: random(),
+        };
+        await wait(computeWaitMs(failed, policy), signal);
       }
     },
   });
 }
 
-/** For a caller that waits for the result: keeps the process alive. */
+/** Waits and keeps the process alive, for a caller that needs the result. */
 const waitReferenced = (delayMs: number, signal: AbortSignal): Promise<unknown> =>
   timer(delayMs, undefined, { signal });
 
-/** For work in the background: does not keep the process alive. */
+/** Waits without keeping the process alive, for work in the background. */
 export const waitUnreferenced = (delayMs: number, signal: AbortSignal): Promise<unknown> =>
   timer(delayMs, undefined, { signal, ref: false });
 
@@ -81,7 +85,7 @@ export interface FailedAttempt {
   /** Number of the failed attempt, counted from 1. */
   readonly attempt: number;
   /** The wait that the server requested with `Retry-After`. */
-  readonly afterMs?: number | undefined;
+  readonly retryAfterMs?: number | undefined;
   /** Random number from 0 to below 1, for the jitter. */
   readonly random: number;
 }
@@ -91,14 +95,14 @@ export interface FailedAttempt {
  * `maxWaitMs`, or the wait that the server requested, if that is longer. The jitter prevents many
  * clients from retrying at the same moment.
  */
-export function retryWaitMs(
-  { attempt, afterMs, random }: FailedAttempt,
+export function computeWaitMs(
+  { attempt, retryAfterMs, random }: FailedAttempt,
   waits: RetryWaits,
 ): number {
   const { firstWaitMs, maxWaitMs, retryAfterLimitMs } = waits;
   const longest = Math.min(maxWaitMs, firstWaitMs * 2 ** attempt);
   const backoff = (longest / 2) * (1 + random);
-  const requestedMs = afterMs === undefined ? 0 : Math.min(afterMs, retryAfterLimitMs);
+  const requestedMs = retryAfterMs === undefined ? 0 : Math.min(retryAfterMs, retryAfterLimitMs);
   return requestedMs === 0 ? backoff : Math.max(backoff, requestedMs + firstWaitMs * random);
 }
 
@@ -106,7 +110,7 @@ export function retryWaitMs(
  * Converts the value of `Retry-After`, seconds or a date (RFC 9110, section 10.2.3), to
  * milliseconds; never negative.
  */
-export function retryAfterMs(value: string | undefined, now: number): number | undefined {
+export function parseRetryAfter(value: string | undefined, now: number): number | undefined {
   const text = value?.trim() ?? "";
   if (/^\d+$/.test(text)) {
     return Number(text) * 1_000;

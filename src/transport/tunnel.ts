@@ -35,14 +35,14 @@ export function createTunnel(options: TunnelOptions): buildConnector.connector {
     callback: buildConnector.Callback,
   ): Promise<void> {
     try {
-      handshake({ ...target, httpSocket: await dial(options, target) }, callback);
+      handshake({ ...target, httpSocket: await connectToProxy(options, target) }, callback);
     } catch (error) {
       callback(error instanceof Error ? error : new Error(String(error)), null);
     }
   }
 }
 
-function dial(options: TunnelOptions, target: buildConnector.Options): Promise<Socket> {
+function connectToProxy(options: TunnelOptions, target: buildConnector.Options): Promise<Socket> {
   const { proxy, timeoutMs, ca } = options;
   const authority = `${target.hostname}:${target.port || "443"}`;
   const init: RequestOptions = {
@@ -64,9 +64,9 @@ function dial(options: TunnelOptions, target: buildConnector.Options): Promise<S
         new DOMException(`the proxy did not connect within ${timeoutMs} ms`, "TimeoutError"),
       );
     }, timeoutMs);
-    const settle = (act: () => void): void => {
+    const settle = (finish: () => void): void => {
       clearTimeout(timer);
-      act();
+      finish();
     };
     request.once("connect", ({ statusCode = 0 }, socket: Socket) => {
       if (statusCode >= 200 && statusCode < 300) {

@@ -14,7 +14,7 @@ const blockBytes = 4_096;
 /** Bytes reserved in a slot for the members of the record other than target and source. */
 const variableBytes = 512;
 
-/** How far an upload has progressed. */
+/** The number of rows that an upload has completed, and digests that identify its source. */
 export interface CheckpointPosition {
   /** Number of completed rows from the beginning of the source. */
   readonly rows: number;
@@ -33,7 +33,7 @@ export interface CheckpointOptions {
   /** What is uploaded and where to, such as `examples of dataset …`. */
   readonly target: string;
   /** Called once if the file can't be written. */
-  readonly onTrouble: (message: string) => void;
+  readonly onFault: (message: string) => void;
 }
 
 /**
@@ -46,14 +46,14 @@ export class CheckpointFile {
   readonly position: CheckpointPosition | undefined;
   readonly #checkpoint: Checkpoint;
   readonly #options: CheckpointOptions;
-  #next: CheckpointPosition | undefined;
+  #pendingPosition: CheckpointPosition | undefined;
   /** The position written last; `undefined` once it is the only record in the file. */
-  #latest: CheckpointPosition | undefined;
+  #writtenPosition: CheckpointPosition | undefined;
   #writing: Promise<void> | undefined;
   #wroteAt = Number.NEGATIVE_INFINITY;
   #isBroken = false;
   /** The slot that does not hold the latest record. */
-  #slot: 0 | 1;
+  #freeSlot: 0 | 1;
 
   private constructor(
     checkpoint: Checkpoint,
@@ -62,7 +62,7 @@ export class CheckpointFile {
   ) {
     this.#checkpoint = checkpoint;
     this.#options = options;
-    this.#slot = stored?.slot === 0 ? 1 : 0;
+    this.#freeSlot = stored?.slot === 0 ? 1 : 0;
     this.position = stored?.position;
   }
 
@@ -76,8 +76,8 @@ export class CheckpointFile {
   }
 
   /** Records the position of the upload. Writes it to the file unless the last write was too recent. */
-  note(position: CheckpointPosition): void {
-    this.#next = position;
+  recordPosition(position: CheckpointPosition): void {
+    this.#pendingPosition = position;
     if (this.#writing === undefined && performance.now() - this.#wroteAt >= minWriteIntervalMs) {
       this.#writing = this.#write();
     }
@@ -87,25 +87,25 @@ export class CheckpointFile {
   async flush(): Promise<void> {
     await this.#writing;
     // If the latest position is already written, the other slot still holds an older record. Write it once more.
-    this.#next ??= this.#latest;
-    if (this.#next !== undefined) {
+    this.#pendingPosition ??= this.#writtenPosition;
+    if (this.#pendingPosition !== undefined) {
       await this.#write({ isLast: true });
     }
   }
 
   async #write({ isLast } = { isLast: false }): Promise<void> {
-    const position = this.#next;
-    this.#next = undefined;
+    const position = this.#pendingPosition;
+    this.#pendingPosition = undefined;
     const { path, source } = this.#checkpoint;
     const { target } = this.#options;
     const record = Buffer.from(JSON.stringify({ format, target, source, ...position }));
-    const size = slotBytes(this.#checkpoint, target);
+    const size = measureSlot(this.#checkpoint, target);
     const slot = Buffer.concat([record, Buffer.alloc(size - record.length - 1, " "), newline]);
     try {
       const file = await openToWrite(path);
       try {
-        await writeSlot(file, slot, this.#slot);
-        if (isLast && this.#slot === 1) {
+        await writeSlot(file, slot, this.#freeSlot);
+        if (isLast && this.#freeSlot === 1) {
           await writeSlot(file, slot, 0);
         }
         if (isLast) {
@@ -114,13 +114,13 @@ export class CheckpointFile {
       } finally {
         await file.close();
       }
-      this.#latest = isLast ? undefined : position;
-      this.#slot = isLast || this.#slot === 0 ? 1 : 0;
+      this.#writtenPosition = isLast ? undefined : position;
+      this.#freeSlot = isLast || this.#freeSlot === 0 ? 1 : 0;
     } catch (error) {
       // The upload continues. Only the position for resuming it later is lost, and that is reported.
       if (!this.#isBroken) {
         this.#isBroken = true;
-        this.#options.onTrouble(
+        this.#options.onFault(
           `The checkpoint ${path} can't be written: ${error instanceof Error ? error.message : String(error)}`,
         );
       }
@@ -136,7 +136,7 @@ const newline = Buffer.from("\n");
  * Size in bytes of one of the two slots of a checkpoint file. It must not change from record to record, so members whose
  * length varies are not measured: `variableBytes` is reserved for them.
  */
-function slotBytes({ source = "" }: Checkpoint, target: string): number {
+function measureSlot({ source = "" }: Checkpoint, target: string): number {
   const fixed = Buffer.byteLength(JSON.stringify({ target, source })) + variableBytes;
   return Math.ceil(fixed / blockBytes) * blockBytes;
 }
@@ -191,18 +191,18 @@ async function readPosition(
   const { record, slot } = latest;
   try {
     const fields = new Fields(record, "checkpoint");
-    if (fields.optionalNumber("format") === format) {
-      const [storedTarget, source] = [fields.text("target"), fields.optionalText("source")];
+    if (fields.readOptionalNumber("format") === format) {
+      const [storedTarget, source] = [fields.readText("target"), fields.readOptionalText("source")];
       const knownRows = {
-        first: parseRow(fields.object("first")),
-        last: parseRow(fields.object("last")),
+        first: parseRow(fields.readObject("first")),
+        last: parseRow(fields.readObject("last")),
       };
       assertSameUpload(
         path,
         { target: storedTarget, source },
         { target, source: checkpoint.source },
       );
-      return { position: { rows: fields.number("rows"), ...knownRows }, slot };
+      return { position: { rows: fields.readNumber("rows"), ...knownRows }, slot };
     }
   } catch (cause) {
     throw cause instanceof ValidationError
@@ -241,7 +241,7 @@ function findLatestRecord(
     const first = parseRecord(decodeSlot(bytes.subarray(0, size)));
     const second = parseRecord(decodeSlot(bytes.subarray(size)));
     if (first !== undefined || second !== undefined) {
-      return rowsOf(second) > rowsOf(first)
+      return readRowCount(second) > readRowCount(first)
         ? { record: second, slot: 1 }
         : { record: first ?? second, slot: first === undefined ? 1 : 0 };
     }
@@ -258,12 +258,12 @@ function parseRecord(text: string): unknown {
   }
 }
 
-const rowsOf = (record: unknown): number =>
+const readRowCount = (record: unknown): number =>
   typeof record === "object" && record !== null && "rows" in record ? Number(record.rows) : -1;
 
 function parseRow(value: KeyValues): RecordedRow {
   const fields = new Fields(value, "checkpoint");
-  return { row: fields.number("row"), digest: fields.text("digest") };
+  return { row: fields.readNumber("row"), digest: fields.readText("digest") };
 }
 
 interface UploadIdentity {

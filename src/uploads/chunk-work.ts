@@ -52,7 +52,7 @@ export class ChunkWork implements ChunkShipper {
     const rejected: RejectedRow[] = [];
     const rows = readRows(reader, datasetId);
     const outcomes = {
-      done: (
+      onDone: (
         doneRows: readonly TapeRow[],
         { created, bytes }: { created: number; bytes: number },
       ) => {
@@ -61,7 +61,7 @@ export class ChunkWork implements ChunkShipper {
         counts.bytes += bytes;
         doneRows.forEach(({ record }) => reader.writeOutcome(record, "delivered"));
       },
-      rejected: ({ record }: TapeRow, rejection: RejectedRow) => {
+      onRejected: ({ record }: TapeRow, rejection: RejectedRow) => {
         rejected.push(rejection);
         reader.writeOutcome(record, "rejected");
       },
@@ -81,7 +81,7 @@ export class ChunkWork implements ChunkShipper {
     const rejected: RejectedRow[] = [];
     const failures: unknown[] = [];
     let next = 0;
-    const work = async (): Promise<void> => {
+    const sendNext = async (): Promise<void> => {
       while (next < reader.count && failures.length === 0) {
         const record = next++;
         const body = readBody(reader, record);
@@ -100,7 +100,7 @@ export class ChunkWork implements ChunkShipper {
         }
       }
     };
-    await Promise.all(Array.from({ length: feedbackInFlight }, work));
+    await Promise.all(Array.from({ length: feedbackInFlight }, sendNext));
     return failures.length === 0
       ? { ...counts, rejected }
       : { ...counts, rejected, failure: packError(failures[0]) };
@@ -116,14 +116,14 @@ export class ChunkWork implements ChunkShipper {
       return true;
     } catch (error) {
       const { id } = JSON.parse(body.toString()) as { readonly id: string };
-      if (error instanceof ConflictError && (await this.#feedbackExists(id))) {
+      if (error instanceof ConflictError && (await this.#hasFeedback(id))) {
         return false;
       }
       throw error;
     }
   }
 
-  async #feedbackExists(id: string): Promise<boolean> {
+  async #hasFeedback(id: string): Promise<boolean> {
     return parseFeedback(await this.#init.call("readFeedback", { path: { id } })).id === id;
   }
 

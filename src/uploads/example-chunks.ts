@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Call } from "../api/http/http.ts";
-import { chunksOf } from "../api/http/pages.ts";
+import { splitIntoChunks } from "../api/http/pages.ts";
 import { ServerInfoReader } from "../api/http/server-info.ts";
 import { ConflictError, HttpError } from "../model/errors.ts";
 import { parseExample } from "../model/resources/example.ts";
@@ -14,9 +14,9 @@ import type { RequestBody } from "../api/http/request.ts";
 import { escapePartName } from "../model/records/part-name.ts";
 
 /** Receives the outcomes of rows as soon as they are known. */
-export interface Outcomes {
-  readonly done: (rows: readonly TapeRow[], counts: { created: number; bytes: number }) => void;
-  readonly rejected: (row: TapeRow, rejection: RejectedRow) => void;
+export interface OutcomeListener {
+  readonly onDone: (rows: readonly TapeRow[], counts: { created: number; bytes: number }) => void;
+  readonly onRejected: (row: TapeRow, rejection: RejectedRow) => void;
 }
 
 /** Statuses that refuse the rows in a request, in contrast to a fault of the caller or the server. */
@@ -37,19 +37,23 @@ export class ExampleChunks {
    *
    * @throws {@link SdkError} the first failure that is not a refusal; rows without an outcome are still open.
    */
-  async send(rows: readonly TapeRow[], datasetId: string, outcomes: Outcomes): Promise<void> {
+  async send(
+    rows: readonly TapeRow[],
+    datasetId: string,
+    outcomes: OutcomeListener,
+  ): Promise<void> {
     if (rows.length === 0) {
       return;
     }
     try {
       const existing = await this.#create(rows, datasetId);
-      const bytes = rows.reduce((sum, row) => sum + sizeOf(row), 0);
-      outcomes.done(rows, { created: rows.length - existing, bytes });
+      const bytes = rows.reduce((sum, row) => sum + measureRow(row), 0);
+      outcomes.onDone(rows, { created: rows.length - existing, bytes });
     } catch (error) {
       if (error instanceof ConflictError) {
         await this.#resolveConflict(rows, datasetId, { outcomes, error });
       } else if (error instanceof HttpError && rowRefusalStatuses.has(error.status)) {
-        await this.#divide(rows, datasetId, { outcomes, error });
+        await this.#sendHalves(rows, datasetId, { outcomes, error });
       } else {
         throw error;
       }
@@ -61,20 +65,24 @@ export class ExampleChunks {
    *
    * @throws the same errors as {@link ExampleChunks.send}.
    */
-  async check(rows: readonly TapeRow[], datasetId: string, outcomes: Outcomes): Promise<void> {
+  async check(
+    rows: readonly TapeRow[],
+    datasetId: string,
+    outcomes: OutcomeListener,
+  ): Promise<void> {
     if (!(await this.#info.readOrDefaults({})).checksExamples) {
-      outcomes.done(rows, { created: rows.length, bytes: 0 });
+      outcomes.onDone(rows, { created: rows.length, bytes: 0 });
       return;
     }
-    const body = examplesJson(rows, datasetId);
+    const body = createExamplesJson(rows, datasetId);
     const response = await this.#call("checkExamples", { path: { id: datasetId }, body });
-    const reasons = new Fields(response, "check of examples").object("rejected");
+    const reasons = new Fields(response, "check of examples").readObject("rejected");
     for (const row of rows) {
       const reason = reasons[row.id];
       if (typeof reason === "string") {
         reject(row, reason, outcomes);
       } else {
-        outcomes.done([row], { created: 1, bytes: sizeOf(row) });
+        outcomes.onDone([row], { created: 1, bytes: measureRow(row) });
       }
     }
   }
@@ -91,22 +99,23 @@ export class ExampleChunks {
       exampleParts || hasAttachments
         ? await this.#call("uploadExamples", {
             path: { id: datasetId },
-            body: examplesForm(rows),
+            body: createExamplesForm(rows),
             repeatable: true,
           })
         : await this.#call("createExamples", {
-            body: examplesJson(rows, datasetId),
+            body: createExamplesJson(rows, datasetId),
             repeatable: true,
           });
     return Array.isArray(response)
       ? 0
-      : (new Fields(response, "list of created examples").optionalNumber("existing_count") ?? 0);
+      : (new Fields(response, "list of created examples").readOptionalNumber("existing_count") ??
+          0);
   }
 
-  async #divide(
+  async #sendHalves(
     rows: readonly TapeRow[],
     datasetId: string,
-    { outcomes, error }: { readonly outcomes: Outcomes; readonly error: HttpError },
+    { outcomes, error }: { readonly outcomes: OutcomeListener; readonly error: HttpError },
   ): Promise<void> {
     const [onlyRow] = rows;
     if (onlyRow !== undefined && rows.length === 1) {
@@ -125,16 +134,16 @@ export class ExampleChunks {
   async #resolveConflict(
     rows: readonly TapeRow[],
     datasetId: string,
-    refusal: { readonly outcomes: Outcomes; readonly error: ConflictError },
+    refusal: { readonly outcomes: OutcomeListener; readonly error: ConflictError },
   ): Promise<void> {
-    const existingById = await this.#find(rows, datasetId);
+    const existingById = await this.#findExisting(rows, datasetId);
     const { outcomes } = refusal;
     const seen = new Set<string>();
     const remaining: TapeRow[] = [];
     for (const row of rows) {
       const example = existingById.get(row.id);
       if (example !== undefined && isSame(row, example)) {
-        outcomes.done([row], { created: 0, bytes: sizeOf(row) });
+        outcomes.onDone([row], { created: 0, bytes: measureRow(row) });
       } else if (example !== undefined) {
         reject(row, `the id ${row.id} already exists with a different example`, outcomes);
       } else if (seen.has(row.id)) {
@@ -145,14 +154,17 @@ export class ExampleChunks {
       }
     }
     await (remaining.length === rows.length
-      ? this.#divide(rows, datasetId, refusal)
+      ? this.#sendHalves(rows, datasetId, refusal)
       : this.send(remaining, datasetId, outcomes));
   }
 
-  async #find(rows: readonly TapeRow[], datasetId: string): Promise<ReadonlyMap<string, Example>> {
+  async #findExisting(
+    rows: readonly TapeRow[],
+    datasetId: string,
+  ): Promise<ReadonlyMap<string, Example>> {
     const ids = [...new Set(rows.map(({ id }) => id))];
     const found = new Map<string, Example>();
-    for (const chunk of chunksOf(ids)) {
+    for (const chunk of splitIntoChunks(ids)) {
       const query = { dataset: datasetId, id: chunk, limit: chunk.length };
       const page = await this.#call("listExamples", { query });
       for (const example of parseList(page, "examples", parseExample)) {
@@ -163,12 +175,12 @@ export class ExampleChunks {
   }
 }
 
-const sizeOf = ({ members, attachments }: TapeRow): number =>
+const measureRow = ({ members, attachments }: TapeRow): number =>
   members.reduce((sum, [, json]) => sum + json.length, 0) +
   attachments.reduce((sum, { data }) => sum + data.length, 0);
 
-function reject(row: TapeRow, reason: string, { rejected }: Outcomes): void {
-  rejected(row, { row: row.row, id: row.id, reason, content: exampleText(row) });
+function reject(row: TapeRow, reason: string, { onRejected }: OutcomeListener): void {
+  onRejected(row, { row: row.row, id: row.id, reason, content: formatExample(row) });
 }
 
 /**
@@ -196,12 +208,12 @@ const [closeByte, openByte, commaByte, crByte, lfByte] = [0x7d, 0x7b, 0x2c, 0x0d
 /** Upper bound for the fixed text of a part's headers, including its length in digits, bytes. */
 const partOverheadBytes = 256;
 
-/** The examples as a multipart body (docs/wire.md). */
-function examplesForm(rows: readonly TapeRow[]): RequestBody {
+/** Writes examples as a multipart body (docs/wire.md). */
+function createExamplesForm(rows: readonly TapeRow[]): RequestBody {
   // The boundary is random, because an example may contain any fixed text.
   const boundary = `millrace-${randomBytes(16).toString("hex")}`;
   const out = Buffer.allocUnsafe(
-    rows.reduce((sum, row) => sum + maxPartBytes(row), partOverheadBytes),
+    rows.reduce((sum, row) => sum + computeMaxPartBytes(row), partOverheadBytes),
   );
   let offset = 0;
   const writeAscii = (text: string): void => void (offset += out.write(text, offset, "latin1"));
@@ -219,7 +231,7 @@ function examplesForm(rows: readonly TapeRow[]): RequestBody {
   };
   for (const { id, members, attachments } of rows) {
     const firstPartMembers = members.filter(([name]) => !separateParts.has(name));
-    writeHead(id, jsonType, objectLength(firstPartMembers));
+    writeHead(id, jsonType, measureObject(firstPartMembers));
     out[offset++] = openByte;
     firstPartMembers.forEach(([name, json], index) => {
       if (index > 0) {
@@ -252,8 +264,8 @@ function examplesForm(rows: readonly TapeRow[]): RequestBody {
   };
 }
 
-/** Upper bound of the bytes that a row takes in a multipart body. */
-const maxPartBytes = ({ members, attachments }: TapeRow): number =>
+/** Computes an upper bound of the bytes that a row takes in a multipart body. */
+const computeMaxPartBytes = ({ members, attachments }: TapeRow): number =>
   members.reduce(
     (sum, [name, json]) => sum + json.length + name.length + partOverheadBytes,
     partOverheadBytes,
@@ -268,14 +280,14 @@ const maxPartBytes = ({ members, attachments }: TapeRow): number =>
     0,
   );
 
-/** Length of the JSON object `{"a":…,"b":…}` with these members, bytes. */
-const objectLength = (members: TapeRow["members"]): number =>
+/** Computes the length in bytes of the JSON object `{"a":…,"b":…}` with these members. */
+const measureObject = (members: TapeRow["members"]): number =>
   members.reduce((sum, [name, json]) => sum + name.length + 3 + json.length, 0) +
   Math.max(0, members.length - 1) +
   2;
 
-/** The examples as a JSON array. */
-function examplesJson(rows: readonly TapeRow[], datasetId: string): RequestBody {
+/** Writes examples as a JSON array. */
+function createExamplesJson(rows: readonly TapeRow[], datasetId: string): RequestBody {
   const chunks: Uint8Array[] = [Buffer.from("[")];
   rows.forEach(({ id, members }, index) => {
     chunks.push(Buffer.from(`${index === 0 ? "" : ","}{"id":"${id}","dataset_id":"${datasetId}"`));
@@ -286,8 +298,8 @@ function examplesJson(rows: readonly TapeRow[], datasetId: string): RequestBody 
   return { contentType: jsonType, content: Buffer.concat(chunks) };
 }
 
-/** JSON of one example, for the report of a rejected row. */
-const exampleText = ({ id, members }: TapeRow): string =>
+/** Formats one example as JSON, for the report of a rejected row. */
+const formatExample = ({ id, members }: TapeRow): string =>
   Buffer.concat([
     Buffer.from(`{"id":"${id}"`),
     ...members.flatMap(([name, json]) => [comma, Buffer.from(`"${name}":`), json]),

@@ -38,18 +38,18 @@ export const createExampleEncoder =
           : toExample(typedItem, row),
       );
       assertJsonObjects(example);
-      fields.begin();
-      fields.double(rowField.row, row);
-      fields.raw(
+      fields.beginRow();
+      fields.writeDouble(rowField.row, row);
+      fields.writeAscii(
         rowField.id,
         example.id ?? createRowId({ idFrom, item: typedItem, row }, datasetId),
       );
-      fields.value(rowField.inputs, example.inputs);
-      fields.value(rowField.outputs, example.outputs);
-      fields.value(rowField.metadata, example.metadata);
-      fields.value(rowField.split, example.split);
-      fields.value(rowField.createdAt, toIsoTime(example.createdAt, "createdAt"));
-      fields.value(rowField.sourceRunId, example.sourceRunId);
+      fields.writeValue(rowField.inputs, example.inputs);
+      fields.writeValue(rowField.outputs, example.outputs);
+      fields.writeValue(rowField.metadata, example.metadata);
+      fields.writeValue(rowField.split, example.split);
+      fields.writeValue(rowField.createdAt, toIsoTime(example.createdAt, "createdAt"));
+      fields.writeValue(rowField.sourceRunId, example.sourceRunId);
       writeAttachments(fields, example.attachments ?? {});
     };
   };
@@ -86,10 +86,10 @@ export const createFeedbackEncoder =
       const key =
         readRowKey({ idFrom, item: typedItem, row }) ?? `content:${JSON.stringify(feedback)}`;
       const id = feedback.id ?? createIdFromKey(feedbackNamespace, key);
-      fields.begin();
-      fields.double(rowField.row, row);
-      fields.raw(rowField.id, id);
-      fields.value(rowField.body, toWireFeedback({ ...feedback, id }));
+      fields.beginRow();
+      fields.writeDouble(rowField.row, row);
+      fields.writeAscii(rowField.id, id);
+      fields.writeValue(rowField.body, toWireFeedback({ ...feedback, id }));
     };
   };
 
@@ -207,6 +207,6 @@ function writeAttachments(fields: RowFields, attachments: NewAttachments): void 
         `${JSON.stringify(mimeType)} is not a MIME type, such as image/png`,
       );
     }
-    fields.attachment(name, mimeType, new Uint8Array(data));
+    fields.writeAttachment(name, mimeType, new Uint8Array(data));
   }
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { headOffset, recordHead } from "../model/records/tape-format.ts";
+import { headOffset, recordHeadBytes } from "../model/records/tape-format.ts";
 import { TapePool } from "../tracing/tape/tape.ts";
 import type { Tape } from "../tracing/tape/tape.ts";
 import { TapeWriter } from "../tracing/tape/tape-writer.ts";
@@ -101,7 +101,7 @@ export class RowWriter {
       last = offset;
     }
     // The record's head is left out of the digest, because outcomes are written into it.
-    const fields = tape.bytes.subarray(last + recordHead, tape.used);
+    const fields = tape.bytes.subarray(last + recordHeadBytes, tape.used);
     const digest = createHash("sha256").update(fields).digest("base64url").slice(0, 22);
     return { row: this.#lastRow, digest };
   }
@@ -117,12 +117,12 @@ export class RowFields {
     this.#values = new ValueWriter(out);
   }
 
-  begin(): void {
+  beginRow(): void {
     this.#out.beginRecord("post");
   }
 
   /** Writes a field with any value; nothing if the value is `undefined`. */
-  value(code: number, value: unknown): void {
+  writeValue(code: number, value: unknown): void {
     if (value !== undefined) {
       const mark = this.#out.beginField(code);
       this.#values.write(value, code);
@@ -131,17 +131,17 @@ export class RowFields {
   }
 
   /** Writes a field of ASCII text. */
-  raw(code: number, text: string | undefined): void {
+  writeAscii(code: number, text: string | undefined): void {
     if (text !== undefined) {
       this.#out.writeAsciiField(code, text);
     }
   }
 
-  double(code: number, value: number): void {
+  writeDouble(code: number, value: number): void {
     this.#out.writeDoubleField(code, value);
   }
 
-  attachment(name: string, mimeType: string, data: Uint8Array): void {
+  writeAttachment(name: string, mimeType: string, data: Uint8Array): void {
     const mark = this.#out.beginField(rowField.attachment);
     this.#out.writeText(name);
     this.#values.write([mimeType, data]);

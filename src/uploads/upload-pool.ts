@@ -34,7 +34,7 @@ const idleMs = 2_000;
 export class UploadPool implements ChunkShipper {
   readonly #options: UploadPoolOptions;
   #piscina: Promise<Piscina<ChunkTask, ChunkReply>> | undefined;
-  #inline: Promise<ChunkShipper> | undefined;
+  #startedInlineShipper: Promise<ChunkShipper> | undefined;
   #hasSucceeded = false;
 
   constructor(options: UploadPoolOptions) {
@@ -42,9 +42,9 @@ export class UploadPool implements ChunkShipper {
   }
 
   async ship(task: ChunkTask): Promise<ChunkReply> {
-    if (this.#options.threads > 0 && this.#inline === undefined) {
+    if (this.#options.threads > 0 && this.#startedInlineShipper === undefined) {
       try {
-        this.#piscina ??= this.#start();
+        this.#piscina ??= this.#createPool();
         const reply = await (await this.#piscina).run(task);
         this.#hasSucceeded = true;
         return reply;
@@ -55,8 +55,8 @@ export class UploadPool implements ChunkShipper {
         }
       }
     }
-    this.#inline ??= startInline(this.#options);
-    return (await this.#inline).ship(task);
+    this.#startedInlineShipper ??= createInlineShipper(this.#options);
+    return (await this.#startedInlineShipper).ship(task);
   }
 
   /** Ends the workers and abandons the chunks in progress. May be called twice. */
@@ -65,7 +65,7 @@ export class UploadPool implements ChunkShipper {
   }
 
   /** Starts the pool. Piscina is imported here, so that a client without uploads does not load it. */
-  async #start(): Promise<Piscina<ChunkTask, ChunkReply>> {
+  async #createPool(): Promise<Piscina<ChunkTask, ChunkReply>> {
     const { Piscina } = await import("piscina");
     const { threads, env, shipping } = this.#options;
     const data: UploadWorkerData = { shipping };
@@ -99,8 +99,8 @@ const createLostReply = (cause: unknown): ChunkReply => ({
   failure: packError(new WorkerError("the worker that sent the rows crashed", { cause })),
 });
 
-/** Sends chunks from the current thread. The module is imported only when it is needed. */
-async function startInline(data: UploadWorkerData): Promise<ChunkShipper> {
+/** Creates the object that sends chunks from the current thread. Its module is imported only when it is needed. */
+async function createInlineShipper(data: UploadWorkerData): Promise<ChunkShipper> {
   const { createChunkWork } = await import("./chunk-work.ts");
   return createChunkWork(data);
 }

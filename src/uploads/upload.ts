@@ -1,10 +1,10 @@
 import { AbortError, SdkError, UploadError, ValidationError } from "../model/errors.ts";
-import { retryPace, withRetries } from "../transport/retry.ts";
+import { defaultRetryWaits, withRetries } from "../transport/retry.ts";
 import type { RejectedRow, UploadProgress, UploadResult } from "../model/resources/upload.ts";
 import { CapacityExceeded } from "../tracing/tape/capacity-exceeded.ts";
 import type { Tape } from "../tracing/tape/tape.ts";
 import type { CheckpointFile, RecordedRow } from "./checkpoint.ts";
-import { ProgressReporter } from "./pace.ts";
+import { ProgressReporter } from "./progress-reporter.ts";
 import { RowWriter } from "./row-writer.ts";
 import type { RowWriterOptions, WrittenTape } from "./row-writer.ts";
 import type { CheckedSettings } from "./settings.ts";
@@ -16,7 +16,7 @@ export interface BulkKind {
   /** Creates the function that encodes rows. It throws a {@link ValidationError} for an invalid row. */
   readonly createEncoder: RowWriterOptions["createEncoder"];
   /** Sends the rows of a tape. Rows with a known outcome are marked on the tape and are not sent again. */
-  readonly ship: (tape: Tape) => Promise<ChunkReport>;
+  readonly sendTape: (tape: Tape) => Promise<ChunkReport>;
   /** Called with the number of completed rows from the beginning of the source. */
   readonly onDone?: (rows: number) => void;
 }
@@ -31,7 +31,7 @@ export interface ChunkReport {
   readonly failure?: Error;
 }
 
-/** Consecutive rows of the source: those on one tape and those that were rejected before they were written to it. */
+/** Consecutive rows of the source: the rows on one tape, and rejected rows between them that were not written to it. */
 interface Chunk {
   readonly lastRow: number;
   readonly last: RecordedRow;
@@ -40,7 +40,7 @@ interface Chunk {
 
 /** Maximum number of rejected rows in a result. */
 const maxReportedRows = 100;
-const noop = (): void => undefined;
+const doNothing = (): void => undefined;
 
 /**
  * Uploads rows in chunks. States: open; failed, after which every call throws; ended. `add` waits while the maximum
@@ -56,10 +56,10 @@ export class BulkUpload {
   readonly #inFlight = new Set<Promise<void>>();
   readonly #faults: RejectedRow[] = [];
   readonly #warnings: string[];
-  readonly #pace: ProgressReporter;
+  readonly #progressReporter: ProgressReporter;
   readonly #startedAt = performance.now();
   readonly #counts = { read: 0, created: 0, skipped: 0, rejected: 0, bytes: 0 };
-  #first: RecordedRow | undefined;
+  #firstRow: RecordedRow | undefined;
   #lastWritten: RecordedRow | undefined;
   #failingSince: number | undefined;
   #failure: { readonly error: unknown } | undefined;
@@ -76,8 +76,10 @@ export class BulkUpload {
     this.#settings = settings;
     this.#checkpoint = checkpoint;
     this.#warnings = warnings;
-    this.#first = checkpoint?.position?.first;
-    this.#pace = new ProgressReporter(() => settings.onProgress?.(this.#progress()));
+    this.#firstRow = checkpoint?.position?.first;
+    this.#progressReporter = new ProgressReporter(() =>
+      settings.onProgress?.(this.#readProgress()),
+    );
     const { createEncoder } = kind;
     // Slightly more than a chunk: the row that reaches the limit of a chunk is still written to its tape.
     const tapeBytes = chunkBytes + 65_536;
@@ -91,11 +93,14 @@ export class BulkUpload {
       tapeBytes: 16_384,
       tapes: 1,
       createEncoder,
-      onFull: noop,
+      onFull: doNothing,
     });
     const abort = (): void => this.#fail(createAbortError(kind, signal));
     // Remove the listener when the upload ends, because the caller may use the signal for many uploads.
-    signal?.addEventListener("abort", abort, { once: true, signal: this.#pace.ended });
+    signal?.addEventListener("abort", abort, {
+      once: true,
+      signal: this.#progressReporter.endSignal,
+    });
     if (signal?.aborted === true) {
       this.#fail(createAbortError(kind, signal));
     }
@@ -125,30 +130,30 @@ export class BulkUpload {
     }
     const { chunkBytes, chunkCount, inFlight } = this.#settings;
     if (this.#writer.rows >= chunkCount || this.#writer.bytes >= chunkBytes) {
-      this.#cut(row);
+      this.#cutChunk(row);
     }
     while (this.#inFlight.size >= inFlight) {
       await Promise.race(this.#inFlight);
     }
-    this.#pace.tick();
+    this.#progressReporter.reportIfDue();
     this.#throwIfFailed();
   }
 
   /** Sends the remaining rows and waits for all outcomes. @throws {@link UploadError} the upload failed. */
   async finish(): Promise<UploadResult> {
     if (this.#failure === undefined && this.#writer.rows > 0) {
-      this.#cut(this.#counts.read);
+      this.#cutChunk(this.#counts.read);
     }
     await Promise.all(this.#inFlight);
-    if (this.#failure === undefined && this.#first !== undefined) {
-      const { rows = 0, last = this.#first } = this.#checkpoint?.position ?? {};
-      const position = { rows: Math.max(rows, this.#counts.read), first: this.#first };
-      this.#checkpoint?.note({ ...position, last: this.#lastWritten ?? last });
+    if (this.#failure === undefined && this.#firstRow !== undefined) {
+      const { rows = 0, last = this.#firstRow } = this.#checkpoint?.position ?? {};
+      const position = { rows: Math.max(rows, this.#counts.read), first: this.#firstRow };
+      this.#checkpoint?.recordPosition({ ...position, last: this.#lastWritten ?? last });
     }
     await this.#checkpoint?.flush();
     this.#throwIfFailed();
-    this.#pace.end();
-    return this.#result();
+    this.#progressReporter.end();
+    return this.#createResult();
   }
 
   /**
@@ -158,12 +163,12 @@ export class BulkUpload {
    */
   async fail(reason: unknown): Promise<never> {
     if (this.#failure === undefined && this.#writer.rows > 0) {
-      this.#cut(this.#counts.read);
+      this.#cutChunk(this.#counts.read);
     }
     await Promise.all(this.#inFlight);
     await this.#checkpoint?.flush();
     this.#fail(reason);
-    throw this.#error();
+    throw this.#createError();
   }
 
   /**
@@ -174,7 +179,7 @@ export class BulkUpload {
     this.#counts.skipped += 1;
     const position = this.#checkpoint?.position;
     for (const recordedRow of [position?.first, position?.last]) {
-      if (recordedRow?.row === row && this.#digest(item, row) !== recordedRow.digest) {
+      if (recordedRow?.row === row && this.#computeDigest(item, row) !== recordedRow.digest) {
         this.#fail(
           new ValidationError(
             `The checkpoint belongs to another source: its row ${row} differs from row ${row} of this source. Name another file as checkpoint, or remove it to start from the first row`,
@@ -183,10 +188,10 @@ export class BulkUpload {
         this.#throwIfFailed();
       }
     }
-    this.#pace.tick();
+    this.#progressReporter.reportIfDue();
   }
 
-  #digest(item: unknown, row: number): string {
+  #computeDigest(item: unknown, row: number): string {
     try {
       this.#digestWriter.add(item, row);
     } catch {
@@ -198,13 +203,13 @@ export class BulkUpload {
     return last.digest;
   }
 
-  #cut(lastRow: number): void {
+  #cutChunk(lastRow: number): void {
     this.#startChunk(this.#writer.cut(), lastRow);
   }
 
   #startChunk({ tape, last }: WrittenTape, lastRow: number): void {
     this.#lastWritten = last;
-    this.#first ??= last;
+    this.#firstRow ??= last;
     const chunk: Chunk = { lastRow, last, isDone: false };
     this.#chunks.push(chunk);
     const work = this.#send(tape, chunk)
@@ -219,9 +224,9 @@ export class BulkUpload {
   /** Sends a chunk again until the server has been failing for `patienceMs`. */
   async #send(tape: Tape, chunk: Chunk): Promise<void> {
     const { patienceMs, onWait } = this.#settings;
-    const attempt = async (): Promise<void> => {
-      const report = await this.#kind.ship(tape);
-      await this.#count(report);
+    const sendOnce = async (): Promise<void> => {
+      const report = await this.#kind.sendTape(tape);
+      await this.#countReport(report);
       const { failure } = report;
       if (failure === undefined) {
         return;
@@ -234,14 +239,18 @@ export class BulkUpload {
     };
     const canRetry = (error: Error): boolean =>
       isRetryable(error) && performance.now() - (this.#failingSince ?? 0) < patienceMs;
-    const policy = { ...retryPace, attempts: Infinity, retryAfterLimitMs: retryPace.maxWaitMs };
-    await withRetries(attempt, policy, { signal: this.#pace.ended, canRetry });
+    const policy = {
+      ...defaultRetryWaits,
+      attempts: Infinity,
+      retryAfterLimitMs: defaultRetryWaits.maxWaitMs,
+    };
+    await withRetries(sendOnce, policy, { signal: this.#progressReporter.endSignal, canRetry });
     this.#failingSince = undefined;
     chunk.isDone = true;
     this.#updateCheckpoint();
   }
 
-  async #count({ created, skipped, bytes, rejected }: ChunkReport): Promise<void> {
+  async #countReport({ created, skipped, bytes, rejected }: ChunkReport): Promise<void> {
     this.#counts.created += created;
     this.#counts.skipped += skipped;
     this.#counts.bytes += bytes;
@@ -268,30 +277,30 @@ export class BulkUpload {
     while (this.#chunks[0]?.isDone === true) {
       lastDone = this.#chunks.shift();
     }
-    if (lastDone !== undefined && this.#first !== undefined) {
+    if (lastDone !== undefined && this.#firstRow !== undefined) {
       const { lastRow, last } = lastDone;
-      this.#checkpoint?.note({ rows: lastRow, first: this.#first, last });
+      this.#checkpoint?.recordPosition({ rows: lastRow, first: this.#firstRow, last });
       this.#kind.onDone?.(lastRow);
     }
-    this.#pace.tick();
+    this.#progressReporter.reportIfDue();
   }
 
   #fail(error: unknown): void {
     this.#failure ??= { error };
-    this.#pace.end();
+    this.#progressReporter.end();
     this.onFailure?.();
   }
 
   #throwIfFailed(): void {
     if (this.#failure !== undefined) {
-      throw this.#error();
+      throw this.#createError();
     }
   }
 
-  #error(): unknown {
+  #createError(): unknown {
     const cause = this.#failure?.error;
     const { message } = cause instanceof Error ? cause : { message: String(cause) };
-    const result = this.#result();
+    const result = this.#createResult();
     const done = `${result.created} created, ${result.skipped} skipped, ${result.rejected} rejected`;
     return new UploadError(`Failed to upload ${this.#kind.target} (${done}): ${message}`, {
       cause,
@@ -299,14 +308,14 @@ export class BulkUpload {
     });
   }
 
-  #progress(): UploadProgress {
+  #readProgress(): UploadProgress {
     const firstRow = (this.#checkpoint?.position?.rows ?? 0) + 1;
     return { ...this.#counts, seconds: (performance.now() - this.#startedAt) / 1_000, firstRow };
   }
 
-  #result(): UploadResult {
+  #createResult(): UploadResult {
     const reports = { faults: [...this.#faults], warnings: [...this.#warnings] };
-    return { ...this.#progress(), ...reports };
+    return { ...this.#readProgress(), ...reports };
   }
 }
 

@@ -30,7 +30,7 @@ export interface UploadsInit {
   readonly call: Call;
   readonly datasets: Pick<Datasets, "create">;
   /** Returns the shipper. It is called for each tape; worker threads start with the first one. */
-  readonly shipper: () => ChunkShipper;
+  readonly getShipper: () => ChunkShipper;
   readonly filters: FilterOptions;
   /** Largest attachment of a run, bytes. */
   readonly attachmentBytes: number;
@@ -46,7 +46,7 @@ export class Uploads implements Uploader {
     this.#init = init;
   }
 
-  async examples<Row>(
+  async uploadExamples<Row>(
     source: UploadSource<Row>,
     request: UploadExamples<Row>,
   ): Promise<UploadResult> {
@@ -54,14 +54,14 @@ export class Uploads implements Uploader {
     return runUpload(rows, await this.#startExamples(request));
   }
 
-  examplesStream<Row>(request: UploadExamples<Row>): UploadStream {
+  streamExamples<Row>(request: UploadExamples<Row>): UploadStream {
     const upload = this.#startExamples(request);
     // The stream awaits this promise with the first row. Until then a rejection must not count as unhandled.
     upload.catch(() => undefined);
     return createUploadStream(upload);
   }
 
-  async feedback<Row>(
+  async uploadFeedback<Row>(
     source: UploadSource<Row>,
     request: UploadFeedback<Row>,
   ): Promise<UploadResult> {
@@ -74,12 +74,15 @@ export class Uploads implements Uploader {
     );
   }
 
-  async runs<Row>(source: UploadSource<Row>, request: UploadRuns<Row>): Promise<UploadResult> {
+  async uploadRuns<Row>(
+    source: UploadSource<Row>,
+    request: UploadRuns<Row>,
+  ): Promise<UploadResult> {
     const rows = iterateSource(source);
     const settings = checkSettings(request);
     const { filters, attachmentBytes } = this.#init;
     const rowNumbersById = new Map<string, number>();
-    const { ship, target } = this.#createKind({ resource: "runs" }, "runs", settings);
+    const { sendTape, target } = this.#createKind({ resource: "runs" }, "runs", settings);
     const kind: BulkKind = {
       target,
       createEncoder: createRunEncoder(
@@ -88,8 +91,8 @@ export class Uploads implements Uploader {
       ),
       // Only the rows in flight are kept in memory, however many rows the source has.
       onDone: (count) => deleteRowsUpTo(rowNumbersById, count),
-      ship: async (tape) => {
-        const report = await ship(tape);
+      sendTape: async (tape) => {
+        const report = await sendTape(tape);
         const rejected = report.rejected.map((rejectedRow) => ({
           ...rejectedRow,
           row: rowNumbersById.get(rejectedRow.id ?? "") ?? 0,
@@ -118,21 +121,21 @@ export class Uploads implements Uploader {
     target: ChunkTarget,
     name: string,
     { dryRun = false }: CheckedSettings,
-  ): Pick<BulkKind, "target" | "ship"> {
-    const ship = async (tape: Tape): Promise<ChunkReport> => {
+  ): Pick<BulkKind, "target" | "sendTape"> {
+    const sendTape = async (tape: Tape): Promise<ChunkReport> => {
       const before = countOutcomes(tape);
       const { memory, used } = tape;
       const { failure, ...report } = await this.#init
-        .shipper()
+        .getShipper()
         .ship({ target, memory, used, dryRun });
       return failure === undefined
         ? report
         : { ...addUnreported(report, before, countOutcomes(tape)), failure: unpackError(failure) };
     };
-    return { target: name, ship };
+    return { target: name, sendTape };
   }
 
-  /** The dataset's id. Creates the dataset if requested; returns `undefined` if a dry run would have to create it. */
+  /** Returns the dataset's id. Creates the dataset if requested; returns `undefined` if a dry run would have to create it. */
   async #findOrCreateDataset<Row>(
     request: UploadExamples<Row>,
     { signal, dryRun }: UploadSettings,
@@ -202,7 +205,7 @@ function startDryRun<Row>(request: UploadExamples<Row>, settings: CheckedSetting
   const kind: BulkKind = {
     target: `examples of dataset ${name}`,
     createEncoder: createExampleEncoder(request, nilId),
-    ship: async ({ records, used }) => ({
+    sendTape: async ({ records, used }) => ({
       created: records,
       skipped: 0,
       rejected: [],
@@ -219,11 +222,11 @@ const nilId = "00000000-0000-0000-0000-000000000000";
 /** Opens the checkpoint, if there is one, and starts the upload. */
 async function startUpload(kind: BulkKind, settings: CheckedSettings): Promise<BulkUpload> {
   const warnings: string[] = [];
-  const onTrouble = (message: string): void => void warnings.push(message);
+  const onFault = (message: string): void => void warnings.push(message);
   const checkpoint =
     settings.checkpoint === undefined || settings.dryRun === true
       ? undefined
-      : await CheckpointFile.open(settings.checkpoint, { target: kind.target, onTrouble });
+      : await CheckpointFile.open(settings.checkpoint, { target: kind.target, onFault });
   return new BulkUpload(kind, settings, { checkpoint, warnings });
 }
 

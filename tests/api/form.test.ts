@@ -3,7 +3,7 @@ import { openAsBlob } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { formBody } from "../../src/api/http/form.ts";
+import { createFormBody } from "../../src/api/http/form.ts";
 import type { FormPart } from "../../src/api/http/form.ts";
 import type { RequestBody } from "../../src/api/http/request.ts";
 import { toBody } from "../../src/api/http/streamed-bodies.ts";
@@ -24,7 +24,7 @@ const bytesOf = async ({ content }: RequestBody): Promise<Buffer> => {
 
 /** Parses a form with a parser that is not part of this project. */
 const parsed = async (parts: readonly FormPart[]): Promise<FormData> => {
-  const body = formBody(parts);
+  const body = createFormBody(parts);
   const headers = { "content-type": body.contentType };
   return new Response(new Uint8Array(await bytesOf(body)), { headers }).formData();
 };
@@ -52,7 +52,7 @@ test("texts, bytes and files arrive unchanged, repeated names in order", async (
 
 test("no name and no file name can end its header", async () => {
   const evil = 'x"\r\nX-Injected: yes\r\n\r\nbody';
-  const body = formBody([{ name: evil, fileName: evil, type: "text/csv", content: "c" }]);
+  const body = createFormBody([{ name: evil, fileName: evil, type: "text/csv", content: "c" }]);
   const text = (await bytesOf(body)).toString();
   const heads = text.slice(0, text.indexOf("\r\n\r\n")).split("\r\n");
   const escaped = "x%22%0D%0AX-Injected: yes%0D%0A%0D%0Abody";
@@ -69,7 +69,9 @@ test.each([
   { name: "a", type: "text", content: "" },
   { name: "a", type: "", content: "" },
 ])("a name or type that can't be written in a header is refused: %j", (part) => {
-  expect(() => formBody([part])).toThrow(expect.objectContaining({ code: "VALIDATION" }) as Error);
+  expect(() => createFormBody([part])).toThrow(
+    expect.objectContaining({ code: "VALIDATION" }) as Error,
+  );
 });
 
 test("a path, bytes, a Blob and a stream all send the same content", async () => {
@@ -94,7 +96,7 @@ test("a path, bytes, a Blob and a stream all send the same content", async () =>
   const { http } = createTestHttp(server.endpoint);
   for (const source of sources) {
     const content = await toBody(source, "CSV file");
-    const body = formBody([{ name: "file", fileName: "f", type: "text/csv", content }]);
+    const body = createFormBody([{ name: "file", fileName: "f", type: "text/csv", content }]);
     await http.call("uploadDataset", { body });
   }
   expect(server.requests).toHaveLength(sources.length);
@@ -125,7 +127,7 @@ test("after a broken connection a file is sent again, a stream that was read is 
     await using server = await loopbackServer({ info: destroyConnection });
     const { http } = createTestHttp(server.endpoint);
     const content = await toBody(source, "CSV file");
-    const body = formBody([{ name: "file", content }]);
+    const body = createFormBody([{ name: "file", content }]);
     const call = http.call("uploadDataset", { body, repeatable: true });
     await expect(call).rejects.toMatchObject({ code: "NETWORK" });
     expect(server.requests).toHaveLength(requests);
@@ -158,7 +160,7 @@ test("an unreadable source is refused, before or during the request, without a r
     [wrong(), "a value of type object"],
   ] as const) {
     const content = await toBody(stream, "CSV file");
-    const call = http.call("uploadDataset", { body: formBody([{ name: "file", content }]) });
+    const call = http.call("uploadDataset", { body: createFormBody([{ name: "file", content }]) });
     await expect(call).rejects.toMatchObject({
       code: "VALIDATION",
       message: expect.stringContaining(reason) as string,
@@ -180,7 +182,7 @@ test("an upload that makes progress may take longer than the time limit of one a
     }
   }
   const content = await toBody(slow(), "CSV file");
-  const call = http.call("uploadDataset", { body: formBody([{ name: "file", content }]) });
+  const call = http.call("uploadDataset", { body: createFormBody([{ name: "file", content }]) });
   expect(await call).toEqual({});
 });
 
@@ -196,7 +198,7 @@ test("a stream or a server that stalls ends the upload with a TimeoutError", asy
   }
   for (const stream of [quiet(), whole()]) {
     const content = await toBody(stream, "CSV file");
-    const call = http.call("uploadDataset", { body: formBody([{ name: "file", content }]) });
+    const call = http.call("uploadDataset", { body: createFormBody([{ name: "file", content }]) });
     await expect(call).rejects.toMatchObject({ code: "TIMEOUT" });
   }
 });

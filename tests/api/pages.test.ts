@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { pagesByCursor, pagesByOffset } from "../../src/api/http/pages.ts";
+import { listByCursor, listByOffset } from "../../src/api/http/pages.ts";
 import type { CursorPage, CursorRequest, OffsetRequest, Pages } from "../../src/api/http/pages.ts";
 
 const numbers = (count: number): readonly number[] => Array.from({ length: count }, (_, n) => n);
@@ -17,7 +17,7 @@ function byOffset(count: number, limit?: number): Listed {
     sizes.push(request.limit);
     return numbers(count).slice(request.offset, request.offset + request.limit);
   };
-  return { pages: pagesByOffset(limit, fetchPage), sizes };
+  return { pages: listByOffset(limit, fetchPage), sizes };
 }
 
 /** Lists `count` items by cursor. Pages can be shorter than requested. */
@@ -30,7 +30,7 @@ function byCursor(count: number, limit?: number, most = 100): Listed {
     const items = numbers(count).slice(start, end);
     return end < count ? { items, next: String(end) } : { items };
   };
-  return { pages: pagesByCursor(limit, fetchPage), sizes };
+  return { pages: listByCursor(limit, fetchPage), sizes };
 }
 
 const anyCount = fc.integer({ min: 0, max: 450 });
@@ -90,12 +90,12 @@ test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "100", null, 2 ** 6
 );
 
 test("a server that returns more items than requested does not lengthen the list", async () => {
-  expect(await pagesByOffset(3, async () => numbers(9)).toArray()).toEqual([0, 1, 2]);
+  expect(await listByOffset(3, async () => numbers(9)).toArray()).toEqual([0, 1, 2]);
   const page = { items: numbers(9), next: "again" };
-  expect(await pagesByCursor(3, async () => page).toArray()).toEqual([0, 1, 2]);
+  expect(await listByCursor(3, async () => page).toArray()).toEqual([0, 1, 2]);
 });
 
 test("a page that returns its own cursor ends the list with an error", async () => {
-  const pages = pagesByCursor(undefined, async () => ({ items: [1], next: "same" }));
+  const pages = listByCursor(undefined, async () => ({ items: [1], next: "same" }));
   await expect(pages.toArray()).rejects.toMatchObject({ code: "ANSWER" });
 });

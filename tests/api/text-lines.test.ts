@@ -1,13 +1,13 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { linesOf } from "../../src/api/http/text-lines.ts";
+import { splitIntoLines } from "../../src/api/http/text-lines.ts";
 
 async function linesIn(chunks: readonly Uint8Array[]): Promise<readonly string[]> {
   async function* stream() {
     yield* chunks;
   }
   const lines: string[] = [];
-  for await (const some of linesOf(stream())) {
+  for await (const some of splitIntoLines(stream())) {
     lines.push(...some);
   }
   return lines;

@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { masksEverything, resolveOptions, sendsNothing } from "../../src/model/options/options.ts";
+import {
+  mustMaskEverything,
+  resolveOptions,
+  findSendingProblem,
+} from "../../src/model/options/options.ts";
 import { clientTls } from "../support/tls.ts";
 
 describe("a bad variable", () => {
@@ -80,8 +84,8 @@ describe("a bad variable", () => {
     const resolved = resolveOptions({}, { [variable]: text });
     expect(resolved.faults).toMatchObject([{ variable, message }]);
     expect(Reflect.get(resolved, option)).toBe(value);
-    expect(sendsNothing(resolved) === undefined).toBe(!message.includes("Nothing is sent"));
-    expect(masksEverything(resolved)).toBe(variable === "MILLRACE_REDACT");
+    expect(findSendingProblem(resolved) === undefined).toBe(!message.includes("Nothing is sent"));
+    expect(mustMaskEverything(resolved)).toBe(variable === "MILLRACE_REDACT");
   });
 
   test.each([
@@ -94,8 +98,8 @@ describe("a bad variable", () => {
     ["HTTP_PROXY", "ftp://user:secret@host"],
   ])("%s=%s sends nothing, and its value is not shown", (variable, text) => {
     const resolved = resolveOptions({}, { [variable]: text });
-    expect(sendsNothing(resolved)).toContain(variable);
-    expect(sendsNothing(resolved)).not.toContain("secret");
+    expect(findSendingProblem(resolved)).toContain(variable);
+    expect(findSendingProblem(resolved)).not.toContain("secret");
   });
 
   test("valid certificates and keys are accepted", () => {

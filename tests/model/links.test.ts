@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { hostOf, projectUrl, extractShareToken } from "../../src/model/links.ts";
+import { toUiUrl, createProjectUrl, extractShareToken } from "../../src/model/links.ts";
 
 describe("addresses of pages", () => {
   test.each([
@@ -15,12 +15,12 @@ describe("addresses of pages", () => {
     ["https://apiary.example.com/apis", "https://apiary.example.com/apis"],
     ["http://[::1]:1984", "http://[::1]:1984"],
   ])("of %s: %s", (endpoint, host) => {
-    expect(hostOf(endpoint)).toBe(host);
+    expect(toUiUrl(endpoint)).toBe(host);
   });
 
   test("the address of a project's page has escaped ids", () => {
     const path = { tenantId: "t/1", projectId: "p?2" };
-    expect(projectUrl("http://h", path)).toBe("http://h/o/t%2F1/projects/p/p%3F2");
+    expect(createProjectUrl("http://h", path)).toBe("http://h/o/t%2F1/projects/p/p%3F2");
   });
 });
 

@@ -65,6 +65,6 @@ test("a thread that waits for a tape is notified when it is finished", async () 
   `;
   const worker = new Worker(source, { eval: true, workerData: traffic.memory });
   traffic.waitForTape(0, 20_000);
-  expect(traffic.finished).toBe(1);
+  expect(traffic.finishedTapes).toBe(1);
   await worker.terminate();
 });

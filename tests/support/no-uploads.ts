@@ -6,8 +6,8 @@ const refuse = (): never => {
 
 /** For resources in tests that do not upload anything. */
 export const noUploads: Uploader = {
-  examples: refuse,
-  examplesStream: refuse,
-  feedback: refuse,
-  runs: refuse,
+  uploadExamples: refuse,
+  streamExamples: refuse,
+  uploadFeedback: refuse,
+  uploadRuns: refuse,
 };

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { serializeArguments, revive } from "../../src/api/sync/argument-serialization.ts";
+import { serializeArguments, restoreTypes } from "../../src/api/sync/argument-serialization.ts";
 
 function roundTrip(...args: readonly unknown[]): readonly unknown[] {
-  const { args: received, revivals } = structuredClone(serializeArguments(args));
-  revive(revivals);
+  const { args: received, changedValues } = structuredClone(serializeArguments(args));
+  restoreTypes(changedValues);
   return received;
 }
 

@@ -32,11 +32,11 @@ async function workerOf(make: string, head = ""): Promise<BlockingWorker> {
 }
 
 const call = (worker: BlockingWorker, arg: unknown = 0, timeoutMs = 10_000): Outcome =>
-  worker.call({ resource: "things", method: "do", args: [arg], revivals: [], timeoutMs });
+  worker.call({ resource: "things", method: "do", args: [arg], changedValues: [], timeoutMs });
 
 test("a worker that ends during a call causes an error that says so, and is closed", async () => {
   const worker = await workerOf("if (arg === 'end') process.exit(7); return arg;");
-  expect(call(worker, "stay")).toMatchObject({ kind: "answered", value: "stay" });
+  expect(call(worker, "stay")).toMatchObject({ kind: "succeeded", value: "stay" });
   const began = performance.now();
   expect(() => call(worker, "end")).toThrow(WorkerError);
   expect(performance.now() - began).toBeLessThan(5_000);
@@ -63,7 +63,7 @@ test("a worker that is slow but alive is waited for", async () => {
   const worker = await workerOf(
     "await new Promise((resolve) => setTimeout(resolve, 2_500)); return 'late';",
   );
-  expect(call(worker)).toMatchObject({ kind: "answered", value: "late" });
+  expect(call(worker)).toMatchObject({ kind: "succeeded", value: "late" });
 });
 
 test("an abandoned call is cancelled, and its result is discarded", async () => {
@@ -96,7 +96,7 @@ test("warnings of a worker arrive before the result", async () => {
 test("a result that can't be transferred is an error of that call only", async () => {
   const worker = await workerOf("return arg === 'bad' ? { work: () => 1 } : arg;");
   expect(call(worker, "bad")).toMatchObject({ kind: "failed" });
-  expect(call(worker, "good")).toMatchObject({ kind: "answered", value: "good" });
+  expect(call(worker, "good")).toMatchObject({ kind: "succeeded", value: "good" });
 });
 
 test("an argument that only the clone refuses is a ValidationError", async () => {

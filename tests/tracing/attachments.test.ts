@@ -47,7 +47,7 @@ test("attachments of a start and an end arrive joined, on tapes of any size; tho
         const found = new Map<string, [string, string]>();
         for (const { memory, used } of tapes) {
           const reader = new TapeReader(memory, used);
-          const rules = { allowed: false, limitBytes: 0 };
+          const rules = { areAllowed: false, limitBytes: 0 };
           for (const run of await addAttachments(reader, joinRecords(reader), rules)) {
             for (const file of run.attachments ?? []) {
               const chunks: Uint8Array[] = [];

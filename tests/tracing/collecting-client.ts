@@ -56,7 +56,7 @@ export class CollectingClient implements TracingClient {
       recordEnd: (run) => {
         this.records.push(copyOf(run, "end"));
       },
-      countTruncated: () => {
+      truncated: () => {
         this.truncated += 1;
       },
       warn: (kind, message) => {

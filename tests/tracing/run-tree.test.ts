@@ -264,7 +264,7 @@ test("a run shows neither payloads nor its client as JSON or in the console", ()
 });
 
 test("a run's dotted order is its parent's, a dot, its start and its id, however deep", () => {
-  const root = RunTree.start({ client: client(), isRecorded: true }, {});
+  const root = RunTree.start({ client: client(), recorded: true }, {});
   let run = root;
   for (let depth = 0; depth < 40; depth += 1) {
     const child = run.startChild();

@@ -62,7 +62,7 @@ test("a cycle is handled", () => {
 
 test("P8: events and metadata are recorded as they were when they were added", () => {
   const client = new CollectingClient();
-  const run = RunTree.start({ client, isRecorded: true }, { name: "r" });
+  const run = RunTree.start({ client, recorded: true }, { name: "r" });
   const kwargs = { token: "a" };
   const metadata = { nested: { k: 1 } };
   run.addEvent({ name: "new_token", kwargs });

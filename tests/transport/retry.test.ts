@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { retryAfterMs, retryPace, retryWaitMs } from "../../src/transport/retry.ts";
+import { parseRetryAfter, defaultRetryWaits, computeWaitMs } from "../../src/transport/retry.ts";
 
 const now = Date.parse("2026-11-21T10:11:12Z");
-const waits = { ...retryPace, retryAfterLimitMs: 60_000 };
+const waits = { ...defaultRetryWaits, retryAfterLimitMs: 60_000 };
 
 describe("Retry-After", () => {
   test.each<readonly [string | undefined, number | undefined]>([
@@ -25,11 +25,11 @@ describe("Retry-After", () => {
     ["in the year 2999", undefined],
     ["2, 3", undefined],
   ])("%j is %j ms", (value, expected) => {
-    expect(retryAfterMs(value, now)).toBe(expected);
+    expect(parseRetryAfter(value, now)).toBe(expected);
   });
 
   test("digits without end are a long wait, not an error", () => {
-    expect(retryAfterMs("9".repeat(400), now)).toBe(Number.POSITIVE_INFINITY);
+    expect(parseRetryAfter("9".repeat(400), now)).toBe(Number.POSITIVE_INFINITY);
   });
 });
 
@@ -42,15 +42,15 @@ describe("the wait between tries", () => {
     fc.assert(
       fc.property(anyTry, (failed) => {
         const longest = Math.min(10_000, 250 * 2 ** failed.attempt);
-        const wait = retryWaitMs(failed, waits);
+        const wait = computeWaitMs(failed, waits);
         return wait >= longest / 2 && wait < longest;
       }),
     );
   });
 
   test("a server that asks for longer is waited for, up to the limit", () => {
-    expect(retryWaitMs({ attempt: 1, afterMs: 7_000, random: 0 }, waits)).toBe(7_000);
-    expect(retryWaitMs({ attempt: 1, afterMs: 90_000, random: 0 }, waits)).toBe(60_000);
-    expect(retryWaitMs({ attempt: 6, afterMs: 10, random: 0 }, waits)).toBe(5_000);
+    expect(computeWaitMs({ attempt: 1, retryAfterMs: 7_000, random: 0 }, waits)).toBe(7_000);
+    expect(computeWaitMs({ attempt: 1, retryAfterMs: 90_000, random: 0 }, waits)).toBe(60_000);
+    expect(computeWaitMs({ attempt: 6, retryAfterMs: 10, random: 0 }, waits)).toBe(5_000);
   });
 });

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { CheckpointFile } from "../../src/uploads/checkpoint.ts";
 
 const block = 4_096;
-const options = { target: "examples of dataset 1", onTrouble: (): void => undefined };
+const options = { target: "examples of dataset 1", onFault: (): void => undefined };
 
 function createFolder(): { readonly folder: string; readonly path: string } {
   const folder = mkdtempSync(join(tmpdir(), "millrace-checkpoint-"));
@@ -23,7 +23,7 @@ const reachedAt = (rows: number) => ({
 /** Writes a checkpoint in which both slots are used, with 10 rows in the first and 20 in the second, as a killed upload leaves it. */
 async function killed(path: string): Promise<void> {
   const file = await CheckpointFile.open({ path, source: "a" }, options);
-  file.note(reachedAt(10));
+  file.recordPosition(reachedAt(10));
   const hasRow = (rows: number): boolean => {
     try {
       return readFileSync(path, "utf8").includes(`"rows":${rows},`);
@@ -34,7 +34,7 @@ async function killed(path: string): Promise<void> {
   await expect.poll(() => hasRow(10)).toBe(true);
   await expect
     .poll(() => {
-      file.note(reachedAt(20));
+      file.recordPosition(reachedAt(20));
       return hasRow(20);
     })
     .toBe(true);
@@ -74,7 +74,7 @@ describe("a checkpoint's file", () => {
     const { path } = createFolder();
     await killed(path);
     const next = await CheckpointFile.open({ path, source: "a" }, options);
-    next.note(reachedAt(30));
+    next.recordPosition(reachedAt(30));
     await expect.poll(() => readFileSync(path, "utf8")).toContain('"rows":30,');
     await next.flush();
     expect(JSON.parse(readFileSync(path, "utf8"))).toMatchObject({ rows: 30 });
@@ -84,7 +84,7 @@ describe("a checkpoint's file", () => {
     const { path } = createFolder();
     await killed(path);
     const next = await CheckpointFile.open({ path, source: "a" }, options);
-    next.note(reachedAt(30));
+    next.recordPosition(reachedAt(30));
     await expect.poll(() => readFileSync(path, "utf8")).toContain('"rows":30,');
     const text = readFileSync(path, "utf8");
     expect(text.indexOf('"rows":30,')).toBeLessThan(block);
@@ -97,7 +97,7 @@ describe("a checkpoint's file", () => {
     const file = await CheckpointFile.open({ path, source: "a" }, options);
     const seen = new Set<string>();
     for (let rows = 1; rows <= 50; rows += 1) {
-      file.note(reachedAt(rows));
+      file.recordPosition(reachedAt(rows));
       const flushed = file.flush();
       readdirSync(folder).forEach((name) => seen.add(name));
       await nextTurn();

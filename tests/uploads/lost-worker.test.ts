@@ -34,13 +34,13 @@ test("rows that a worker finished before it crashed are counted, and not sent ag
   const uploads = new Uploads({
     call: () => Promise.reject(new RangeError("no request is expected")),
     datasets: { create: () => Promise.reject(new RangeError("nothing is to be made")) },
-    shipper: () => shipper,
+    getShipper: () => shipper,
     filters: { hideInputs: false, hideOutputs: false, hideMetadata: false },
     attachmentBytes: 1_024,
     projectName: "p",
   });
   const rows = Array.from({ length: 5 }, (_, index) => ({ runId, key: `k${index}`, score: 1 }));
-  const result = await uploads.feedback(rows, {});
+  const result = await uploads.uploadFeedback(rows, {});
   expect(result).toMatchObject({ read: 5, created: 4, skipped: 0, rejected: 1 });
   expect(result.faults[0]?.reason).toContain(
     "row and reason are unknown because the worker crashed",

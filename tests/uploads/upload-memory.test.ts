@@ -20,7 +20,7 @@ test("neither rows nor listeners of an ended upload stay in memory", async () =>
       { projectName: "p" },
       { filters, attachmentBytes: 1_000, rowNumbersById },
     ),
-    ship: async () => ({ created: 1, skipped: 0, rejected: [], bytes: 0 }),
+    sendTape: async () => ({ created: 1, skipped: 0, rejected: [], bytes: 0 }),
     onDone: (rows: number) => deleteRowsUpTo(rowNumbersById, rows),
   };
   const settings = checkSettings({ signal });
@@ -44,7 +44,7 @@ async function uploadAndMeasure(rows: number): Promise<{ buffers: number; mostIn
   const kind = {
     target: "feedback",
     createEncoder: createFeedbackEncoder<CreateFeedback>({}),
-    ship: async ({ memory, records }: Tape) => {
+    sendTape: async ({ memory, records }: Tape) => {
       buffers.add(memory);
       await setImmediate();
       settled += records;

@@ -19,7 +19,7 @@ import type { TestRecord } from "../support/run-batch.ts";
 async function batchWith(...records: readonly TestRecord[]): Promise<TapeBatch> {
   const { memory, used } = tapeOf(records);
   const reader = new TapeReader(memory, used);
-  const rules = { allowed: true, limitBytes: 1_048_576 };
+  const rules = { areAllowed: true, limitBytes: 1_048_576 };
   const runs = await addAttachments(reader, joinRecords(reader), rules);
   return new TapeBatch(reader, new RunJson(reader, Buffer.from("{}")), runs);
 }
@@ -195,7 +195,7 @@ test("runs with attachments are sent separately from those without", async () =>
     { id: runId(3) },
   ]);
   const reader = new TapeReader(memory, used);
-  const rules = { allowed: false, limitBytes: 1 };
+  const rules = { areAllowed: false, limitBytes: 1 };
   const runs = await addAttachments(reader, joinRecords(reader), rules);
   const json = new RunJson(reader, Buffer.from("{}"));
   const limits = { runs: 100, bytes: 1_000_000, suspectRecords: [] };

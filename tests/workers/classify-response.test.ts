@@ -101,8 +101,8 @@ describe("a response", () => {
   });
 
   test("Retry-After is only used for failures that can be retried", () => {
-    expect(classify(503, "", "7")).toMatchObject({ kind: "retry", afterMs: 7_000 });
-    expect(classify(503, "", "soon")).not.toHaveProperty("afterMs");
+    expect(classify(503, "", "7")).toMatchObject({ kind: "retry", retryAfterMs: 7_000 });
+    expect(classify(503, "", "soon")).not.toHaveProperty("retryAfterMs");
     expect(classify(202, "", "7")).toEqual({ kind: "delivered" });
   });
 });

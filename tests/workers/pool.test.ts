@@ -14,7 +14,7 @@ const shippingTo = (endpoint: string): ShippingOptions => ({
   attempts: 1,
   retryAfterLimitMs: 0,
   maxResponseBytes: 65_536,
-  files: { allowed: false, limitBytes: 1_048_576 },
+  files: { areAllowed: false, limitBytes: 1_048_576 },
   contentDeduplication: "inline",
   attachBytesFrom: 262_144,
   runtime: {

@@ -88,9 +88,9 @@ test.each([
   [7_000, 7_050],
   [86_400_000, 60_050],
   [Number.POSITIVE_INFINITY, 60_050],
-])("a Retry-After of %d ms is a wait of %d ms", async (afterMs, expected) => {
+])("a Retry-After of %d ms is a wait of %d ms", async (retryAfterMs, expected) => {
   const { policy, waits } = policyOf({ attempts: 2, random: () => 0.5, firstWaitMs: 100 });
-  await sendTo(scriptedSink({ ...retry, afterMs }), { ...policy, maxWaitMs: 133.333_333 });
+  await sendTo(scriptedSink({ ...retry, retryAfterMs }), { ...policy, maxWaitMs: 133.333_333 });
   expect(Math.round(waits[0] ?? 0)).toBe(expected);
 });
 

@@ -59,11 +59,19 @@ test(
   "src/workers/json/json-module.ts matches the compiled wasm/",
   { timeout: 60_000 },
   async () => {
-    const { field, tag, headOffset, fieldCodes, fieldHead, recordHead, longestShortText } = tape;
+    const {
+      field,
+      tag,
+      headOffset,
+      singleFieldCodes,
+      fieldHeadBytes,
+      recordHeadBytes,
+      longestShortText,
+    } = tape;
     const numbers = {
-      fieldCodes,
-      fieldHead,
-      recordHead,
+      fieldCodes: singleFieldCodes,
+      fieldHead: fieldHeadBytes,
+      recordHead: recordHeadBytes,
       longestShortText,
       stampLength,
       uuidLength,
@@ -230,14 +238,14 @@ test("after an invalid or too deeply nested value, the module continues to work"
 
 /** A tape of one record whose inputs are `depth` nested arrays. */
 function deepTape(depth: number): TapeReader {
-  const used = tape.recordHead + tape.fieldHead + 2 * depth;
+  const used = tape.recordHeadBytes + tape.fieldHeadBytes + 2 * depth;
   const memory = new SharedArrayBuffer(used);
   const bytes = Buffer.from(memory);
   bytes.writeUInt32LE(used, tape.headOffset.length);
   bytes[tape.headOffset.operation] = tape.operationCode.post;
-  bytes[tape.recordHead] = tape.field.inputs;
-  bytes.writeUInt32LE(2 * depth, tape.recordHead + 1);
-  const start = tape.recordHead + tape.fieldHead;
+  bytes[tape.recordHeadBytes] = tape.field.inputs;
+  bytes.writeUInt32LE(2 * depth, tape.recordHeadBytes + 1);
+  const start = tape.recordHeadBytes + tape.fieldHeadBytes;
   bytes.fill(tape.tag.array, start, start + depth).fill(tape.tag.end, start + depth);
   return new TapeReader(memory, used);
 }

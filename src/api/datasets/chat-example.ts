@@ -25,7 +25,7 @@ function toMessage(message: ChatMessage): KeyValues {
   if (typeof message !== "object" || message === null) {
     throw new ValidationError(`A message must be an object, not of type ${typeof message}`);
   }
-  const type = typeOf(message);
+  const type = readMessageType(message);
   if (type === undefined) {
     return message as KeyValues;
   }
@@ -34,8 +34,8 @@ function toMessage(message: ChatMessage): KeyValues {
   return { type, data: { content, ...(hasExtra && { additional_kwargs: { ...extra } }) } };
 }
 
-/** LangChain messages have `getType()`, older versions `_getType()`. Undefined for any other message. */
-function typeOf(message: ChatMessage): string | undefined {
+/** Returns the type of a LangChain message, which has a method `getType` or `_getType`; `undefined` for any other message. */
+function readMessageType(message: ChatMessage): string | undefined {
   for (const name of ["getType", "_getType"] as const) {
     const method: unknown = Reflect.get(message, name);
     if (typeof method === "function") {

@@ -14,7 +14,7 @@ import { listSharedExamples } from "./shared-examples.ts";
 /** The result of `datasets.clone`. */
 export type ClonedDataset =
   | { readonly kind: "cloned"; readonly dataset: Dataset; readonly exampleCount: number }
-  /** A dataset of that name exists already: `dataset`. Nothing was copied. */
+  /** Nothing was copied, because a dataset of that name exists already. `dataset` is the existing one. */
   | { readonly kind: "skipped"; readonly dataset: Dataset };
 
 export interface CloneTools {
@@ -25,7 +25,7 @@ export interface CloneTools {
   };
   readonly examples: Examples;
   /** Limits and features of the server that receives the copy. */
-  readonly info: ServerInfoReader;
+  readonly serverInfo: ServerInfoReader;
   /** Base address of the server that receives the copy. */
   readonly endpoint: string;
   readonly warn: (message: string) => void;
@@ -38,14 +38,14 @@ export interface CloneTools {
 export async function cloneDataset(
   transport: ApiTransport,
   { token, sourceEndpoint, signal, ...options }: CloneDataset & { readonly token: string },
-  { datasets, examples, info, endpoint, warn }: CloneTools,
+  { datasets, examples, serverInfo, endpoint, warn }: CloneTools,
 ): Promise<ClonedDataset> {
   const server = parseSourceEndpoint(sourceEndpoint);
   const { call } = transport;
   const response = await call("readSharedDataset", { path: { token }, server, signal });
   const source = parseDataset(response);
   const { name = source.name } = options;
-  const existing = await unlessNotFound(() => datasets.read({ datasetName: name, signal }));
+  const existing = await findOrUndefined(() => datasets.read({ datasetName: name, signal }));
   if (existing !== undefined) {
     warn(`Dataset ${JSON.stringify(name)} already exists in your tenant: skipping its clone`);
     return { kind: "skipped", dataset: existing };
@@ -61,7 +61,7 @@ export async function cloneDataset(
     signal,
   });
   try {
-    const { exampleParts: includeAttachments } = await info.readOrDefaults({ signal });
+    const { exampleParts: includeAttachments } = await serverInfo.readOrDefaults({ signal });
     const shared = listSharedExamples(call, token, { server, includeAttachments, signal });
     const readBytes = (attachment: Attachment): Promise<Uint8Array> =>
       readAttachmentBytes(transport, attachment, { endpoint: server ?? endpoint, signal });
@@ -104,7 +104,7 @@ function toIncompleteError({ id, name }: Dataset, cause: unknown): IncompleteErr
   );
 }
 
-async function unlessNotFound<Found>(find: () => Promise<Found>): Promise<Found | undefined> {
+async function findOrUndefined<Found>(find: () => Promise<Found>): Promise<Found | undefined> {
   try {
     return await find();
   } catch (error) {

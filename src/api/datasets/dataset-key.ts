@@ -73,7 +73,10 @@ export async function resolveDatasetId(
   return key.datasetId ?? (await readDataset(call, key, options)).id;
 }
 
-/** Runs a request that answers 404 only if the dataset does not exist, and turns that 404 into `Dataset[...] not found`. */
+/**
+ * Sends a request whose 404 can only mean that the dataset does not exist, and replaces the server's message with
+ * `Dataset[...] not found`.
+ */
 export async function withDatasetNotFound(
   key: DatasetKey,
   send: () => Promise<unknown>,

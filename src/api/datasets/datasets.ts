@@ -16,24 +16,24 @@ import { parseCount, parseExample } from "../../model/resources/example.ts";
 import type { Example } from "../../model/resources/example.ts";
 import { Fields, omitUndefined, parseList } from "../../model/fields.ts";
 import { validateId, validateIds } from "../../model/ids.ts";
-import { datasetUrl, extractShareToken, sharedDatasetUrl } from "../../model/links.ts";
+import { createDatasetUrl, extractShareToken, createSharedDatasetUrl } from "../../model/links.ts";
 import { assertChange } from "../http/assert-change.ts";
-import { formBody } from "../http/form.ts";
+import { createFormBody } from "../http/form.ts";
 import type { ApiTransport, CallOptions } from "../http/http.ts";
 import { isFound } from "../http/is-found.ts";
 import {
   Pages,
   checkOffset,
-  chunksOf,
-  idsByRequest,
-  pagesByIds,
-  pagesByOffset,
+  splitIntoChunks,
+  groupIdsByRequest,
+  listByIds,
+  listByOffset,
 } from "../http/pages.ts";
 import { toJson } from "../http/request.ts";
 import { ServerInfoReader } from "../http/server-info.ts";
 import { toBody } from "../http/streamed-bodies.ts";
 import type { ByteSource } from "../http/streamed-bodies.ts";
-import { linesOf } from "../http/text-lines.ts";
+import { splitIntoLines } from "../http/text-lines.ts";
 import type { TenantIds } from "../tenant-ids.ts";
 import { cloneDataset } from "./dataset-clone.ts";
 import type { CloneTools, ClonedDataset } from "./dataset-clone.ts";
@@ -65,7 +65,7 @@ import type {
   UpdateDatasetSplits,
 } from "./dataset-options.ts";
 import type { Examples } from "./examples.ts";
-import { listSharedExamples, sharedQuery } from "./shared-examples.ts";
+import { listSharedExamples, toSharedExampleQuery } from "./shared-examples.ts";
 import { callOptionKeys } from "../http/known-arguments.ts";
 import type { CallTable } from "../http/known-arguments.ts";
 import { newDatasetKeys } from "./dataset-options.ts";
@@ -77,11 +77,11 @@ export interface DatasetsInit {
   readonly endpoint: string;
   readonly tenants: TenantIds;
   readonly examples: Examples;
-  /** Receives messages for the developer. */
+  /** Logs a warning. */
   readonly warn: (message: string) => void;
 }
 
-const searchLimit = 100;
+const maxSearchResults = 100;
 
 /**
  * Datasets: examples to measure an application against, in versions and splits. A method that takes a dataset's id or
@@ -91,14 +91,18 @@ export class Datasets {
   readonly #transport: ApiTransport;
   readonly #host: string;
   readonly #tenants: TenantIds;
-  readonly #cloning: CloneTools;
+  readonly #cloneTools: CloneTools;
 
   /** @internal */
   constructor(transport: ApiTransport, { host, tenants, ...tools }: DatasetsInit) {
     this.#transport = transport;
     this.#host = host;
     this.#tenants = tenants;
-    this.#cloning = { datasets: this, info: new ServerInfoReader(transport.call), ...tools };
+    this.#cloneTools = {
+      datasets: this,
+      serverInfo: new ServerInfoReader(transport.call),
+      ...tools,
+    };
   }
 
   /**
@@ -133,7 +137,7 @@ export class Datasets {
   async createFromCsv(upload: CreateDatasetFromCsv): Promise<Dataset> {
     const { file, inputKeys, outputKeys = [], name, description, signal } = upload;
     assertColumns(inputKeys, outputKeys);
-    const fileName = upload.fileName ?? nameOf(file) ?? name ?? "";
+    const fileName = upload.fileName ?? readFileName(file) ?? name ?? "";
     assertDatasetName(name ?? fileName);
     const fields = {
       input_keys: inputKeys,
@@ -147,7 +151,7 @@ export class Datasets {
     );
     const content = await toBody(file, "CSV file");
     // Send the file last, so that a server which reads the form as a stream has its columns by then.
-    const body = formBody([...parts, { name: "file", fileName, type: "text/csv", content }]);
+    const body = createFormBody([...parts, { name: "file", fileName, type: "text/csv", content }]);
     return parseDataset(await this.#transport.call("uploadDataset", { body, signal }));
   }
 
@@ -182,8 +186,8 @@ export class Datasets {
       data_type: checkDataType(filter.dataType),
       metadata: metadata && toJson("list datasets", metadata),
     };
-    return pagesByIds(ids, limit, (id, remainingLimit) =>
-      pagesByOffset(remainingLimit, async (page) => {
+    return listByIds(ids, limit, (id, remainingLimit) =>
+      listByOffset(remainingLimit, async (page) => {
         const range = { ...page, offset: first + page.offset };
         const init = { query: { id, ...query, ...range }, signal };
         return parseList(
@@ -245,7 +249,7 @@ export class Datasets {
    */
   async deleteMany(ids: readonly string[], { signal }: CallOptions = {}): Promise<void> {
     validateIds(ids, "dataset id");
-    for (const chunk of chunksOf(ids)) {
+    for (const chunk of splitIntoChunks(ids)) {
       await this.#transport.call("deleteDatasets", { query: { dataset_ids: chunk }, signal });
     }
   }
@@ -258,7 +262,7 @@ export class Datasets {
   async url(key: DatasetCall): Promise<string> {
     const { id, tenantId } = await this.read(key);
     const owner = tenantId ?? (await this.#tenants.readOwnId(key));
-    return datasetUrl(this.#host, { tenantId: owner, datasetId: id });
+    return createDatasetUrl(this.#host, { tenantId: owner, datasetId: id });
   }
 
   /**
@@ -272,7 +276,7 @@ export class Datasets {
     const { call } = this.#transport;
     const query = { search, example: validateId(filter.exampleId, "example id") };
     let id: string;
-    return pagesByOffset(limit, async (page) => {
+    return listByOffset(limit, async (page) => {
       id = page.offset === 0 ? await resolveDatasetId(call, filter, filter) : id;
       const init = { path: { id }, query: { ...query, ...page }, signal };
       const response = await withDatasetNotFound(filter, () => call("listDatasetVersions", init));
@@ -308,7 +312,7 @@ export class Datasets {
     if (typeof tag !== "string" || tag === "") {
       throw new ValidationError("The tag of a version must be a non-empty string");
     }
-    const json = { as_of: requireVersion(request.asOf, "asOf"), tag };
+    const json = { as_of: toRequiredVersion(request.asOf, "asOf"), tag };
     const id = await resolveDatasetId(this.#transport.call, request, request);
     const init = { path: { id }, json, signal };
     return parseDatasetVersion(await this.#transport.call("tagDatasetVersion", init));
@@ -322,8 +326,8 @@ export class Datasets {
    */
   async diff(request: DiffDataset): Promise<DatasetDiff> {
     const query = {
-      from_version: requireVersion(request.fromVersion, "fromVersion"),
-      to_version: requireVersion(request.toVersion, "toVersion"),
+      from_version: toRequiredVersion(request.fromVersion, "fromVersion"),
+      to_version: toRequiredVersion(request.toVersion, "toVersion"),
     };
     const id = await resolveDatasetId(this.#transport.call, request, request);
     const init = { path: { id }, query, signal: request.signal };
@@ -362,21 +366,21 @@ export class Datasets {
 
   /** Makes a dataset readable for anyone who has the link. Repeating the call returns the same link. */
   async share(key: DatasetCall): Promise<DatasetShare> {
-    const response = await this.#callFor("shareDataset", key);
-    return parseDatasetShare(response, (token) => sharedDatasetUrl(this.#host, token));
+    const response = await this.#callForDataset("shareDataset", key);
+    return parseDatasetShare(response, (token) => createSharedDatasetUrl(this.#host, token));
   }
 
   /** Revokes the link; sharing the dataset again creates a different one. Repeating the call changes nothing more. */
   async unshare(key: DatasetCall): Promise<void> {
-    await this.#callFor("unshareDataset", key);
+    await this.#callForDataset("unshareDataset", key);
   }
 
   /** Reads the link under which a dataset is shared; `undefined` if it is not shared. */
   async readShare(key: DatasetCall): Promise<DatasetShare | undefined> {
-    const response = await this.#callFor("readDatasetShare", key);
+    const response = await this.#callForDataset("readDatasetShare", key);
     return response === null
       ? undefined
-      : parseDatasetShare(response, (token) => sharedDatasetUrl(this.#host, token));
+      : parseDatasetShare(response, (token) => createSharedDatasetUrl(this.#host, token));
   }
 
   /**
@@ -409,9 +413,9 @@ export class Datasets {
     { signal, ...filter }: FilterSharedExamples = {},
   ): Promise<number> {
     const token = extractShareToken(urlOrToken, { resource: "dataset" });
-    const query = sharedQuery(filter);
+    const query = toSharedExampleQuery(filter);
     let count = 0;
-    for (const id of idsByRequest(filter.exampleIds)) {
+    for (const id of groupIdsByRequest(filter.exampleIds)) {
       const init = { path: { token }, query: { ...query, id }, signal };
       count += parseCount(await this.#transport.call("countSharedExamples", init));
     }
@@ -429,7 +433,7 @@ export class Datasets {
    */
   async clone(urlOrToken: string, options: CloneDataset = {}): Promise<ClonedDataset> {
     const token = extractShareToken(urlOrToken, { resource: "dataset" });
-    return cloneDataset(this.#transport, { token, ...options }, this.#cloning);
+    return cloneDataset(this.#transport, { token, ...options }, this.#cloneTools);
   }
 
   /**
@@ -439,17 +443,17 @@ export class Datasets {
    * @throws {@link HttpError} an example can't be converted to that format.
    */
   exportOpenAi(key: DatasetAsOf): Pages<string> {
-    return this.#export("exportDatasetOpenAi", key);
+    return this.#streamExport("exportDatasetOpenAi", key);
   }
 
   /** Exports the examples as CSV, one text line at a time. A quoted field may span several lines. */
   exportCsv(key: DatasetAsOf): Pages<string> {
-    return this.#export("exportDatasetCsv", key);
+    return this.#streamExport("exportDatasetCsv", key);
   }
 
   /** Exports the examples, one line of JSON each. */
   exportJsonl(key: DatasetAsOf): Pages<string> {
-    return this.#export("exportDatasetJsonl", key);
+    return this.#streamExport("exportDatasetJsonl", key);
   }
 
   /** Indexes a version for {@link Datasets.search}. Repeating the call changes nothing more. */
@@ -466,30 +470,34 @@ export class Datasets {
    */
   async search(request: SearchDataset): Promise<Example[]> {
     const { inputs, limit = 5, filter, signal } = request;
-    if (!Number.isSafeInteger(limit) || limit < 1 || limit > searchLimit) {
+    if (!Number.isSafeInteger(limit) || limit < 1 || limit > maxSearchResults) {
       throw new ValidationError(
-        `limit must be a whole number from 1 to ${searchLimit}, not ${limit}`,
+        `limit must be a whole number from 1 to ${maxSearchResults}, not ${limit}`,
       );
     }
     const json = omitUndefined({ inputs, limit, filter });
     const id = await resolveDatasetId(this.#transport.call, request, request);
     const response = await this.#transport.call("searchDataset", { path: { id }, json, signal });
-    return parseList(new Fields(response, "search").value("examples"), "examples", parseExample);
+    return parseList(
+      new Fields(response, "search").readValue("examples"),
+      "examples",
+      parseExample,
+    );
   }
 
-  async #callFor(name: EndpointName, key: DatasetCall): Promise<unknown> {
+  async #callForDataset(name: EndpointName, key: DatasetCall): Promise<unknown> {
     const { call } = this.#transport;
     const id = await resolveDatasetId(call, key, key);
     return withDatasetNotFound(key, () => call(name, { path: { id }, signal: key.signal }));
   }
 
-  #export(name: EndpointName, key: DatasetAsOf): Pages<string> {
+  #streamExport(name: EndpointName, key: DatasetAsOf): Pages<string> {
     assertDatasetKey(key);
     const query = { as_of: toVersion(key.asOf, "asOf") };
     const transport = this.#transport;
     return new Pages(async function* pages() {
       const id = await resolveDatasetId(transport.call, key, key);
-      yield* linesOf(transport.download(name, { path: { id }, query, signal: key.signal }));
+      yield* splitIntoLines(transport.download(name, { path: { id }, query, signal: key.signal }));
     });
   }
 }
@@ -510,8 +518,8 @@ function assertColumns(inputKeys: readonly string[], outputKeys: readonly string
   }
 }
 
-/** The name of the file, if it has one. */
-function nameOf(file: ByteSource): string | undefined {
+/** Returns the name of the file; `undefined` if the source has no name, such as bytes. */
+function readFileName(file: ByteSource): string | undefined {
   if (file instanceof URL) {
     // A URL with another scheme is refused when the file is opened.
     return basename(file.protocol === "file:" ? fileURLToPath(file) : file.pathname);
@@ -523,7 +531,7 @@ function nameOf(file: ByteSource): string | undefined {
   return typeof name === "string" ? name : undefined;
 }
 
-function requireVersion(version: Date | string | undefined, name: string): string {
+function toRequiredVersion(version: Date | string | undefined, name: string): string {
   const text = toVersion(version, name);
   if (text === undefined) {
     throw new ValidationError(`${name} must be a Date, a string with a time, or a tag`);

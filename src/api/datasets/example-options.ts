@@ -17,7 +17,7 @@ export type NewAttachments = Readonly<Record<string, NewAttachment>>;
 export interface NewExample {
   /** @defaultValue a new UUID */
   readonly id?: string | undefined;
-  /** Free-form. Required unless `useSourceRunIo` is set. */
+  /** Free-form inputs. Required unless `useSourceRunIo` is set. */
   readonly inputs?: KeyValues | undefined;
   readonly outputs?: KeyValues | undefined;
   readonly metadata?: KeyValues | undefined;
@@ -70,9 +70,9 @@ export type CreateChatExample = DatasetKey &
 export interface ExampleChanges {
   readonly inputs?: KeyValues | undefined;
   readonly outputs?: KeyValues | undefined;
-  /** Replaces the existing value. */
+  /** Replaces all existing metadata. */
   readonly metadata?: KeyValues | undefined;
-  /** Replaces the existing value. */
+  /** Replaces all splits that the example belonged to. */
   readonly split?: string | readonly string[] | undefined;
   /** Attachments to add. An existing attachment of the same name is replaced. */
   readonly attachments?: NewAttachments | undefined;

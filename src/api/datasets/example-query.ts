@@ -4,8 +4,8 @@ import type { FilterExamples, ListExamples } from "./example-options.ts";
 import { toJson } from "../http/request.ts";
 import type { QueryValue } from "../http/request.ts";
 
-/** All members of an example. Without `select`, a server leaves out the attachments. */
-export const allMembers: readonly string[] = [
+/** Names of all members of an example. They are requested with `select`, because a server leaves out attachments otherwise. */
+export const exampleMembers: readonly string[] = [
   "id",
   "created_at",
   "modified_at",
@@ -30,7 +30,7 @@ export function toExampleQuery(filter: ListExamples): Readonly<Record<string, Qu
     splits: filter.splits,
     metadata: filter.metadata && toJson("list examples", filter.metadata),
     filter: filter.filter,
-    select: filter.includeAttachments === true ? allMembers : undefined,
+    select: filter.includeAttachments === true ? exampleMembers : undefined,
   };
 }
 

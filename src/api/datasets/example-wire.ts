@@ -13,7 +13,7 @@ import type {
   NewAttachments,
   NewExample,
 } from "./example-options.ts";
-import { formBody } from "../http/form.ts";
+import { createFormBody } from "../http/form.ts";
 import type { FormPart } from "../http/form.ts";
 import type { CallOptions } from "../http/http.ts";
 import { assertChange } from "../http/assert-change.ts";
@@ -61,7 +61,7 @@ export interface ExampleDraft {
   readonly isGeneratedId: boolean;
   /** A JSON object with all fields except ids, payloads and attachments. */
   readonly fields: string;
-  /** JSON of the inputs, the outputs and other members that are sent as separate parts. */
+  /** The JSON of the inputs, the outputs and other members that are sent as separate parts of a multipart request. */
   readonly payloads: readonly (readonly [name: string, json: string])[];
   readonly attachments: NewAttachments;
   readonly sizeBytes: number;
@@ -124,20 +124,20 @@ function serializeDraft(
   name: Pick<ExampleDraft, "id" | "isGeneratedId">,
   { fields, payloads, attachments = {} }: DraftInit,
 ): ExampleDraft {
-  const head = toJson(action, fields);
-  let sizeBytes = Buffer.byteLength(head) + overheadBytes;
-  const texts: [string, string][] = [];
+  const fieldsJson = toJson(action, fields);
+  let sizeBytes = Buffer.byteLength(fieldsJson) + overheadBytes;
+  const payloadTexts: [string, string][] = [];
   for (const [key, value] of Object.entries(payloads)) {
     if (value !== undefined) {
       const json = serializeObject(action, key, value);
-      texts.push([key, json]);
+      payloadTexts.push([key, json]);
       sizeBytes += Buffer.byteLength(json) + overheadBytes;
     }
   }
   for (const { data } of Object.values(attachments)) {
-    sizeBytes += dataSize(data) + overheadBytes;
+    sizeBytes += measureData(data) + overheadBytes;
   }
-  return { ...name, fields: head, payloads: texts, attachments, sizeBytes };
+  return { ...name, fields: fieldsJson, payloads: payloadTexts, attachments, sizeBytes };
 }
 
 /** Serializes a value and checks that the result is a JSON object: a `toJSON` method may return something else. */
@@ -177,7 +177,7 @@ function serializeExample(draft: ExampleDraft, ids: Readonly<Record<string, stri
  * @throws {@link ValidationError} if the name or the MIME type of an attachment can't be written in a header.
  */
 export const createForm = (drafts: readonly ExampleDraft[]): RequestBody =>
-  formBody(drafts.flatMap(createParts));
+  createFormBody(drafts.flatMap(createParts));
 
 function createParts({ id, fields, payloads, attachments }: ExampleDraft): readonly FormPart[] {
   return [
@@ -195,7 +195,7 @@ function createParts({ id, fields, payloads, attachments }: ExampleDraft): reado
 export const hasAttachments = ({ attachments }: ExampleDraft): boolean =>
   Object.keys(attachments).length > 0;
 
-const dataSize = (data: Uint8Array | ArrayBuffer | Blob): number =>
+const measureData = (data: Uint8Array | ArrayBuffer | Blob): number =>
   data instanceof Blob ? data.size : data.byteLength;
 
 /** @throws {@link ValidationError} if the example has an unknown key or an invalid value. */

@@ -4,7 +4,7 @@ import { Fields, parseList } from "../../model/fields.ts";
 import { createForm, hasAttachments, createJsonBody } from "./example-wire.ts";
 import type { ExampleDraft } from "./example-wire.ts";
 import type { Call, CallOptions } from "../http/http.ts";
-import { chunksOf } from "../http/pages.ts";
+import { splitIntoChunks } from "../http/pages.ts";
 import type { ServerInfoReader } from "../http/server-info.ts";
 
 /** Sends examples: with attachments as a multipart body, otherwise as JSON, which every server accepts. */
@@ -39,10 +39,13 @@ export class ExampleSender {
         return;
       }
       const body = createJsonBody(drafts, { dataset_id: datasetId });
-      const answer = await this.#call("createExamples", { body, signal, repeatable: true });
-      checkCount(answer, drafts.length);
+      const response = await this.#call("createExamples", { body, signal, repeatable: true });
+      checkCount(response, drafts.length);
     } catch (error) {
-      if (!(error instanceof ConflictError) || !(await this.#areThere(datasetId, drafts, signal))) {
+      if (
+        !(error instanceof ConflictError) ||
+        !(await this.#wereCreated(datasetId, drafts, signal))
+      ) {
         throw error;
       }
     }
@@ -58,7 +61,7 @@ export class ExampleSender {
       return;
     }
     await this.#assertAttachments({ signal });
-    const id = datasetId ?? (await this.#datasetOf(drafts[0]?.id ?? "", signal));
+    const id = datasetId ?? (await this.#readDatasetId(drafts[0]?.id ?? "", signal));
     await this.#call("updateUploadedExamples", { path: { id }, body: createForm(drafts), signal });
   }
 
@@ -74,7 +77,7 @@ export class ExampleSender {
    * Returns whether an earlier attempt of the same request created the examples. Called after a conflict. Ids that
    * the client generated can't exist for any other reason.
    */
-  async #areThere(
+  async #wereCreated(
     datasetId: string,
     drafts: readonly ExampleDraft[],
     signal: AbortSignal | undefined,
@@ -82,17 +85,17 @@ export class ExampleSender {
     if (!drafts.every(({ isGeneratedId }) => isGeneratedId)) {
       return false;
     }
-    for (const some of chunksOf(drafts)) {
-      const query = { dataset: datasetId, id: some.map(({ id }) => id), limit: some.length };
+    for (const chunk of splitIntoChunks(drafts)) {
+      const query = { dataset: datasetId, id: chunk.map(({ id }) => id), limit: chunk.length };
       const found = await this.#call("listExamples", { query, signal });
-      if (parseList(found, "examples", parseExample).length < some.length) {
+      if (parseList(found, "examples", parseExample).length < chunk.length) {
         return false;
       }
     }
     return true;
   }
 
-  async #datasetOf(id: string, signal: AbortSignal | undefined): Promise<string> {
+  async #readDatasetId(id: string, signal: AbortSignal | undefined): Promise<string> {
     return parseExample(await this.#call("readExample", { path: { id }, signal })).datasetId;
   }
 }
@@ -101,10 +104,10 @@ export class ExampleSender {
  * Checks that the response lists or counts as many examples as were sent. Otherwise a partial success would go
  * unnoticed.
  */
-function checkCount(answer: unknown, sent: number): void {
-  const created: unknown = Array.isArray(answer)
-    ? answer.length
-    : new Fields(answer, "list of created examples").optionalNumber("count");
+function checkCount(response: unknown, sent: number): void {
+  const created: unknown = Array.isArray(response)
+    ? response.length
+    : new Fields(response, "list of created examples").readOptionalNumber("count");
   if (typeof created === "number" && created !== sent) {
     throw new ResponseError(
       `Failed to create examples: ${sent} were sent, ${created} were created. Read the dataset to find which are missing, and create those`,

@@ -7,7 +7,7 @@ import type { UploadResult, UploadSource } from "../../model/resources/upload.ts
 import { assertUuid, validateIds } from "../../model/ids.ts";
 import { readAttachmentBytes, attachmentKeys } from "../http/attachment-bytes.ts";
 import { toChat } from "./chat-example.ts";
-import { chunksOfDrafts, sendInChunks } from "../chunked-sending.ts";
+import { groupIntoChunks, sendInChunks } from "../chunked-sending.ts";
 import type { ChunkLimits, ChunkedSending } from "../chunked-sending.ts";
 import { assertDatasetKey, resolveDatasetId, toVersion, datasetKeyNames } from "./dataset-key.ts";
 import type {
@@ -35,7 +35,13 @@ import {
 } from "./example-wire.ts";
 import { ExampleSender, validateExamples, withItemNumber } from "./example-writes.ts";
 import type { ApiTransport, CallOptions } from "../http/http.ts";
-import { checkOffset, chunksOf, idsByRequest, pagesByIds, pagesByOffset } from "../http/pages.ts";
+import {
+  checkOffset,
+  splitIntoChunks,
+  groupIdsByRequest,
+  listByIds,
+  listByOffset,
+} from "../http/pages.ts";
 import type { OffsetRequest, Pages } from "../http/pages.ts";
 import type { QueryValue } from "../http/request.ts";
 import { ServerInfoReader } from "../http/server-info.ts";
@@ -54,7 +60,7 @@ export class Examples {
   readonly #endpoint: string;
   readonly #info: ServerInfoReader;
   readonly #uploader: Uploader;
-  readonly #writes: ExampleSender;
+  readonly #sender: ExampleSender;
 
   /** @internal */
   constructor(transport: ApiTransport, endpoint: string, uploader: Uploader) {
@@ -62,7 +68,7 @@ export class Examples {
     this.#uploader = uploader;
     this.#endpoint = endpoint;
     this.#info = new ServerInfoReader(transport.call);
-    this.#writes = new ExampleSender(transport.call, this.#info);
+    this.#sender = new ExampleSender(transport.call, this.#info);
   }
 
   /**
@@ -80,7 +86,7 @@ export class Examples {
     const { signal } = example;
     const datasetId = await resolveDatasetId(this.#transport.call, example, { signal });
     if (hasAttachments(draft)) {
-      await this.#writes.create(datasetId, [draft], { signal });
+      await this.#sender.create(datasetId, [draft], { signal });
       return this.read(draft.id, { signal });
     }
     const body = createJsonBody(draft, { id: draft.id, dataset_id: datasetId });
@@ -110,9 +116,9 @@ export class Examples {
     const datasetId = await resolveDatasetId(this.#transport.call, request, { signal });
     const action = "create examples";
     const toDraft = withItemNumber((example: NewExample) => createDraft(example, action));
-    const chunks = chunksOfDrafts(examples, toDraft, await this.#limits(signal));
+    const chunks = groupIntoChunks(examples, toDraft, await this.#readChunkLimits(signal));
     const send: ChunkedSending["send"] = (drafts) =>
-      this.#writes.create(datasetId, drafts, { signal });
+      this.#sender.create(datasetId, drafts, { signal });
     return { exampleIds: await sendInChunks(chunks, { action, send, signal }) };
   }
 
@@ -130,12 +136,12 @@ export class Examples {
     source: UploadSource<Row>,
     request: UploadExamples<Row>,
   ): Promise<UploadResult> {
-    return this.#uploader.examples(source, request);
+    return this.#uploader.uploadExamples(source, request);
   }
 
   /** Like {@link Examples.upload}, as a writable stream for `pipeline()`. */
   readonly uploadStream = <Row = NewExample>(request: UploadExamples<Row>): UploadStream =>
-    this.#uploader.examplesStream(request);
+    this.#uploader.streamExamples(request);
 
   /**
    * Creates an example from chat messages and the expected answer. LangChain messages are accepted too. Otherwise
@@ -179,14 +185,18 @@ export class Examples {
     const first = checkOffset(filter.offset, ids);
     const query = { ...toExampleQuery(filter), inline_s3_urls: inlineS3Urls };
     if (isEmptyFilter(filter)) {
-      return pagesByOffset(limit, async () => []);
+      return listByOffset(limit, async () => []);
     }
     const { call } = this.#transport;
     let dataset: string | undefined;
-    return pagesByIds(ids, limit, (id, remainingLimit) =>
-      pagesByOffset(remainingLimit, async (page, last?: Example) => {
+    return listByIds(ids, limit, (id, remainingLimit) =>
+      listByOffset(remainingLimit, async (page, last?: Example) => {
         dataset ??= await resolveDatasetId(call, filter, { signal });
-        const range = await this.#rangeOf(filter, { ...page, offset: first + page.offset }, last);
+        const range = await this.#createPageQuery(
+          filter,
+          { ...page, offset: first + page.offset },
+          last,
+        );
         const init = { query: { ...query, dataset, id, ...range }, signal };
         return parseList(await call("listExamples", init), "examples", parseExample);
       }),
@@ -197,7 +207,7 @@ export class Examples {
    * Returns the query parameters of a page: after the last example of the previous page if the server supports it,
    * otherwise by offset.
    */
-  async #rangeOf(
+  async #createPageQuery(
     { order, signal }: ListExamples,
     { limit, offset }: OffsetRequest,
     last: Example | undefined,
@@ -219,7 +229,7 @@ export class Examples {
     const { call } = this.#transport;
     const dataset = await resolveDatasetId(call, filter, { signal });
     let count = 0;
-    for (const id of idsByRequest(ids)) {
+    for (const id of groupIdsByRequest(ids)) {
       const init = { query: { ...query, dataset, id }, signal };
       count += parseCount(await call("countExamples", init));
     }
@@ -237,7 +247,7 @@ export class Examples {
     assertUuid(id, "example id");
     const draft = createChangeDraft({ id, ...changes }, "update example");
     if (hasAttachments(draft)) {
-      await this.#writes.update([draft], { signal });
+      await this.#sender.update([draft], { signal });
       return;
     }
     await this.#transport.call("updateExample", {
@@ -261,9 +271,9 @@ export class Examples {
     }
     validateExamples(examples, validateUpdate);
     const toDraft = withItemNumber((change: ExampleUpdate) => createChangeDraft(change, action));
-    const chunks = chunksOfDrafts(examples, toDraft, await this.#limits(signal));
+    const chunks = groupIntoChunks(examples, toDraft, await this.#readChunkLimits(signal));
     const send: ChunkedSending["send"] = (drafts) =>
-      this.#writes.update(drafts, { datasetId, signal });
+      this.#sender.update(drafts, { datasetId, signal });
     await sendInChunks(chunks, { action, send, signal });
   }
 
@@ -288,17 +298,17 @@ export class Examples {
     { hardDelete = false, signal }: DeleteExamples = {},
   ): Promise<void> {
     validateIds(ids, "example id");
-    for (const some of chunksOf(ids)) {
+    for (const chunkOfIds of splitIntoChunks(ids)) {
       await (hardDelete
         ? this.#transport.call("removeExamples", {
-            json: { example_ids: some, hard_delete: true },
+            json: { example_ids: chunkOfIds, hard_delete: true },
             signal,
           })
-        : this.#transport.call("deleteExamples", { query: { example_ids: some }, signal }));
+        : this.#transport.call("deleteExamples", { query: { example_ids: chunkOfIds }, signal }));
     }
   }
 
-  async #limits(signal: AbortSignal | undefined): Promise<ChunkLimits> {
+  async #readChunkLimits(signal: AbortSignal | undefined): Promise<ChunkLimits> {
     const { batchBytes } = await this.#info.readOrDefaults({ signal });
     return { count: examplesPerRequest, bytes: batchBytes };
   }

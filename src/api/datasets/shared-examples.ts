@@ -5,9 +5,9 @@ import { parseList } from "../../model/fields.ts";
 import { validateIds } from "../../model/ids.ts";
 import { extractShareToken } from "../../model/links.ts";
 import type { FilterSharedExamples, ListSharedExamples } from "./dataset-options.ts";
-import { allMembers } from "./example-query.ts";
+import { exampleMembers } from "./example-query.ts";
 import type { Call } from "../http/http.ts";
-import { pagesByIds, pagesByOffset } from "../http/pages.ts";
+import { listByIds, listByOffset } from "../http/pages.ts";
 import type { Pages } from "../http/pages.ts";
 import { toJson } from "../http/request.ts";
 import type { QueryValue, HttpErrorResponse } from "../http/request.ts";
@@ -27,11 +27,17 @@ export function listSharedExamples(
 ): Pages<Example> {
   const token = extractShareToken(urlOrToken, { resource: "dataset" });
   const { exampleIds, limit, signal } = filter;
-  const select = includeAttachments ? allMembers : undefined;
-  const query = { ...sharedQuery(filter), select };
-  return pagesByIds(exampleIds, limit, (id, remainingLimit) =>
-    pagesByOffset(remainingLimit, async (page) => {
-      const init = { path: { token }, query: { id, ...query, ...page }, signal, server, messageOf };
+  const select = includeAttachments ? exampleMembers : undefined;
+  const query = { ...toSharedExampleQuery(filter), select };
+  return listByIds(exampleIds, limit, (id, remainingLimit) =>
+    listByOffset(remainingLimit, async (page) => {
+      const init = {
+        path: { token },
+        query: { id, ...query, ...page },
+        signal,
+        server,
+        createErrorMessage,
+      };
       return parseList(await call("listSharedExamples", init), "examples", parseExample);
     }),
   );
@@ -43,7 +49,7 @@ export function listSharedExamples(
  *
  * @throws {@link ValidationError} an id is not a UUID, or the metadata is not valid JSON.
  */
-export function sharedQuery({
+export function toSharedExampleQuery({
   exampleIds,
   metadata,
   filter,
@@ -53,7 +59,7 @@ export function sharedQuery({
 }
 
 /** The specification prescribes this error message (section 8). */
-function messageOf({ status, body }: HttpErrorResponse): string {
+function createErrorMessage({ status, body }: HttpErrorResponse): string {
   const lines = extractDetailLines(body);
   return lines.length === 0
     ? `Failed to list shared examples: ${status} ${extractDetail(body)}`.trimEnd()

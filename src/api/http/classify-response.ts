@@ -26,7 +26,7 @@ export type AttemptResult =
       /** Whether another attempt may be made. */
       readonly shouldRetry: boolean;
       /** Wait before the next attempt that the server requested with `Retry-After`. */
-      readonly afterMs?: number | undefined;
+      readonly retryAfterMs?: number | undefined;
       /** Whether the server may have acted on the request although no usable response arrived. */
       readonly mayHaveTakenEffect: boolean;
     };
@@ -37,7 +37,7 @@ export interface AttemptContext {
   /** Whether sending the request twice has the same effect as sending it once. */
   readonly isRepeatable: boolean;
   /** Replaces the default error message for an error response. */
-  readonly messageOf?: CallInit["messageOf"];
+  readonly createErrorMessage?: CallInit["createErrorMessage"];
   readonly maxResponseBytes: number;
   /** Aborts the parsing of the response. */
   readonly signal?: AbortSignal;
@@ -45,7 +45,7 @@ export interface AttemptContext {
   readonly previous: AttemptResult | undefined;
 }
 
-/** Decides what a response means for the call. `now` is in milliseconds since the Unix epoch. */
+/** Classifies a response: as a result, or as an error that may be retried. `now` is milliseconds since the Unix epoch. */
 export async function classifyResponse(
   response: HttpResponse,
   context: AttemptContext,
@@ -56,11 +56,13 @@ export async function classifyResponse(
   const { status, chunks = [], bodyFailure } = response;
   if (isOk(status)) {
     if (isTooLarge(bodyFailure)) {
-      return failed(tooLarge(context, bodyFailure), false, { mayHaveTakenEffect: true });
+      return createFailure(createTooLargeError(context, bodyFailure), false, {
+        mayHaveTakenEffect: true,
+      });
     }
     return bodyFailure === undefined
       ? await parseBody(chunks, context)
-      : failed(toError(action, bodyFailure, { requestId }), isRepeatable, {
+      : createFailure(toError(action, bodyFailure, { requestId }), isRepeatable, {
           mayHaveTakenEffect: true,
         });
   }
@@ -69,37 +71,43 @@ export async function classifyResponse(
     // The previous attempt deleted the resource although its response did not arrive.
     return { kind: "succeeded", value: null };
   }
-  const { detail, afterMs, isQuotaExceeded, isUnprocessed, mayHaveTakenEffect } =
+  const { detail, retryAfterMs, isQuotaExceeded, isUnprocessed, mayHaveTakenEffect } =
     classifyErrorResponse(response, now);
-  const message = context.messageOf?.({ status, body: detail });
+  const message = context.createErrorMessage?.({ status, body: detail });
   const init = { action, status, body: detail, message, requestId };
   const error = isQuotaExceeded ? new InsufficientQuotaError(init) : createHttpError(init);
-  return failed(error, isRepeatable || isUnprocessed, {
-    afterMs,
+  return createFailure(error, isRepeatable || isUnprocessed, {
+    retryAfterMs,
     mayHaveTakenEffect: previousMayHaveTakenEffect || mayHaveTakenEffect,
   });
 }
 
-/** Decides what it means for the call that no response arrived. */
+/** Classifies a request that got no response: decides with which error the call fails, and whether it is retried. */
 export function classifyFailure(failure: unknown, context: AttemptContext): AttemptResult {
   const { endpoint, requestId, isRepeatable } = context;
   const { action } = endpoint;
   if (failure instanceof SdkError) {
     // The request's own body could not be read.
-    return failed(failure, false, { mayHaveTakenEffect: false });
+    return createFailure(failure, false, { mayHaveTakenEffect: false });
   }
   if (failure instanceof ProxyRefusal) {
     const { status } = failure;
     const init = { action: `${action} through the proxy`, status, body: "", requestId };
-    return failed(new HttpError({ ...init, cause: failure }), true, { mayHaveTakenEffect: false });
+    return createFailure(new HttpError({ ...init, cause: failure }), true, {
+      mayHaveTakenEffect: false,
+    });
   }
   const mayHaveTakenEffect = !isUnsent(failure);
-  return failed(toError(action, failure, { requestId }), isRepeatable || !mayHaveTakenEffect, {
-    mayHaveTakenEffect,
-  });
+  return createFailure(
+    toError(action, failure, { requestId }),
+    isRepeatable || !mayHaveTakenEffect,
+    {
+      mayHaveTakenEffect,
+    },
+  );
 }
 
-const tooLarge = (
+const createTooLargeError = (
   { endpoint, maxResponseBytes, requestId }: AttemptContext,
   cause: unknown,
 ): ResponseError =>
@@ -110,10 +118,10 @@ const tooLarge = (
 
 interface FailureDetails {
   readonly mayHaveTakenEffect: boolean;
-  readonly afterMs?: number | undefined;
+  readonly retryAfterMs?: number | undefined;
 }
 
-const failed = (
+const createFailure = (
   error: SdkError,
   isSafeToRepeat: boolean,
   details: FailureDetails,
@@ -125,7 +133,7 @@ const failed = (
 });
 
 /** Advice by status, appended to the server's own text, which often contains none. */
-const hints: ReadonlyMap<number, string> = new Map([
+const adviceByStatus: ReadonlyMap<number, string> = new Map([
   [401, "Set the key of this server: MILLRACE_API_KEY, or the option apiKey"],
   [403, "Use a key that may do this, and check the workspace (MILLRACE_WORKSPACE_ID)"],
   [404, "Check the id or name, the endpoint and the tenant of the key"],
@@ -133,9 +141,9 @@ const hints: ReadonlyMap<number, string> = new Map([
 
 function createHttpError(facts: HttpErrorInit): HttpError {
   const { action, status, body } = facts;
-  const hint = hints.get(status);
+  const advice = adviceByStatus.get(status);
   const reason = `${status} ${extractDetail(body)}`.trimEnd().replace(/\.$/, "");
-  const message = hint === undefined ? undefined : `Failed to ${action}: ${reason}. ${hint}`;
+  const message = advice === undefined ? undefined : `Failed to ${action}: ${reason}. ${advice}`;
   const init = { ...facts, message: facts.message ?? message };
   if (init.status === 404) {
     return new NotFoundError(init);
@@ -159,7 +167,7 @@ async function parseBody(
     const text = `Failed to ${endpoint.action}: ${describeParseFailure(failure)}`;
     // The parser's message quotes a part of the response, which may contain control characters.
     const cause = new SyntaxError(toPrintable(String(failure)));
-    return failed(new ResponseError(text, { cause, requestId }), false, {
+    return createFailure(new ResponseError(text, { cause, requestId }), false, {
       mayHaveTakenEffect: true,
     });
   }

@@ -3,7 +3,7 @@ import type { StreamedBody } from "../../transport/transport.ts";
 import { mimePattern } from "../../model/records/attachment.ts";
 import { ValidationError } from "../../model/errors.ts";
 import { escapePartName } from "../../model/records/part-name.ts";
-import { blobBody } from "./streamed-bodies.ts";
+import { createBlobBody } from "./streamed-bodies.ts";
 import type { RequestBody } from "./request.ts";
 
 export type PartContent = string | Uint8Array | Blob | StreamedBody;
@@ -20,24 +20,27 @@ export interface FormPart {
 const lineEnd = "\r\n";
 
 /**
- * Builds the body of a multipart form: one buffer if all contents are in memory, otherwise a stream. Names are
+ * Creates the body of a multipart form: one buffer if all contents are in memory, otherwise a stream. Names are
  * escaped, so that a name can't end its header and add others.
  *
  * @throws {@link ValidationError} if a name or a type can't be written in a header.
  */
-export function formBody(parts: readonly FormPart[]): RequestBody {
+export function createFormBody(parts: readonly FormPart[]): RequestBody {
   // A file may contain any fixed boundary, so a random one is used.
   const boundary = `millrace-${randomBytes(16).toString("hex")}`;
   const contentType = `multipart/form-data; boundary=${boundary}`;
   const partSegments = parts.flatMap((part) => {
     const content = toContent(part.content);
-    const head = `--${boundary}${lineEnd}${buildPartHeaders(part, sizeOf(content))}${lineEnd}${lineEnd}`;
+    const head = `--${boundary}${lineEnd}${buildPartHeaders(part, measureSegment(content))}${lineEnd}${lineEnd}`;
     return [Buffer.from(head), content, Buffer.from(lineEnd)];
   });
   const segments = [...partSegments, Buffer.from(`--${boundary}--${lineEnd}`)];
-  const inMemory = segments.filter((segment) => segment instanceof Uint8Array);
-  const isInMemory = inMemory.length === segments.length;
-  return { contentType, content: isInMemory ? Buffer.concat(inMemory) : joinSegments(segments) };
+  const memorySegments = segments.filter((segment) => segment instanceof Uint8Array);
+  const isInMemory = memorySegments.length === segments.length;
+  return {
+    contentType,
+    content: isInMemory ? Buffer.concat(memorySegments) : joinSegments(segments),
+  };
 }
 
 type Segment = Uint8Array | StreamedBody;
@@ -46,10 +49,10 @@ function toContent(content: PartContent): Segment {
   if (typeof content === "string") {
     return Buffer.from(content);
   }
-  return content instanceof Blob ? blobBody(content) : content;
+  return content instanceof Blob ? createBlobBody(content) : content;
 }
 
-const sizeOf = (segment: Segment): number | undefined =>
+const measureSegment = (segment: Segment): number | undefined =>
   segment instanceof Uint8Array ? segment.byteLength : segment.sizeBytes;
 
 function buildPartHeaders(
@@ -82,7 +85,7 @@ function escapeHeaderValue(text: string, label: string): string {
 }
 
 const joinSegments = (segments: readonly Segment[]): StreamedBody => {
-  const sizes = segments.map(sizeOf);
+  const sizes = segments.map(measureSegment);
   const areAllKnown = sizes.every((size) => size !== undefined);
   return {
     sizeBytes: areAllKnown ? sizes.reduce((sum, size) => sum + size, 0) : undefined,

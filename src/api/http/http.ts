@@ -8,7 +8,7 @@ import { extractDetail } from "../../model/error-detail.ts";
 import { endpoints } from "../../model/endpoints.ts";
 import type { Endpoint, EndpointName } from "../../model/endpoints.ts";
 import { AbortError, ClosedError, OptionError } from "../../model/errors.ts";
-import { retryPace, withRetries } from "../../transport/retry.ts";
+import { defaultRetryWaits, withRetries } from "../../transport/retry.ts";
 import { classifyFailure, classifyResponse } from "./classify-response.ts";
 import type { AttemptContext, AttemptResult } from "./classify-response.ts";
 import { ConnectionPools } from "../../transport/connection-pools.ts";
@@ -43,7 +43,7 @@ export interface ApiTransport {
 }
 
 export interface FileRequest extends CallOptions {
-  /** What an error message says was attempted, such as `read attachment`. */
+  /** The attempted action for error messages, such as `read attachment`. */
   readonly action: string;
 }
 
@@ -56,7 +56,7 @@ export interface HttpOptions {
   /** Maximum size in bytes of a response that is read into memory. */
   readonly maxResponseBytes: number;
   /** Called for every call; returns a signal that aborts the call in addition to its own `signal`. */
-  readonly ambientSignal?: () => AbortSignal | undefined;
+  readonly getAmbientSignal?: () => AbortSignal | undefined;
   /** Returns a random number from 0 to below 1. @defaultValue Math.random */
   readonly random?: () => number;
   /** Waits between attempts; rejects when `signal` aborts. @defaultValue a timer */
@@ -64,8 +64,8 @@ export interface HttpOptions {
 }
 
 /**
- * Sends the requests of all API calls; nothing else in `src/api` sends. States: idle; open, from the first call
- * on; closed.
+ * Sends the requests of all API calls. No other code in `src/api` sends requests. States: idle; open, from the first
+ * call on; closed.
  */
 export class Http implements ApiTransport {
   readonly #options: HttpOptions;
@@ -81,14 +81,14 @@ export class Http implements ApiTransport {
   }
 
   /**
-   * Each attempt may take `timeoutMs`. Transient failures are retried. A call that must not take effect twice
+   * Calls an endpoint. Each attempt may take `timeoutMs`. Transient failures are retried. A call that must not take effect twice
    * is retried only if the server can't have acted on it: the connection failed, or the status is 429, or 503
    * with `Retry-After`.
    *
    * @throws {@link SdkError} whose class and `code` identify the failure.
    */
   readonly call: Call = async (name, init = {}) => {
-    const prepared = this.#prepare(name, init);
+    const prepared = this.#prepareCall(name, init);
     const { request, signal } = prepared;
     return this.#send(prepared, "whole", async (requester, context) =>
       classifyResponse(
@@ -103,16 +103,17 @@ export class Http implements ApiTransport {
    * Like {@link Http.call} until the headers of the response have arrived. The body is then streamed without a
    * size limit; each chunk may take `timeoutMs`. A stream that breaks off is not retried.
    */
-  readonly download: Download = (name, init = {}) => this.#stream(() => this.#prepare(name, init));
+  readonly download: Download = (name, init = {}) =>
+    this.#streamResponse(() => this.#prepareCall(name, init));
 
   /** Like {@link Http.download}, for the URL of a file. The API key is sent only to the client's own server. */
   readonly fetchFile = (address: URL, { action, signal }: FileRequest): AsyncIterable<Uint8Array> =>
-    this.#stream(() => ({
+    this.#streamResponse(() => ({
       endpoint: { method: "GET", path: address.pathname, action },
       init: {
         signal,
         server: address.origin,
-        messageOf: ({ status, body }) =>
+        createErrorMessage: ({ status, body }) =>
           `Failed to ${action}: ${status} ${extractDetail(body)}`.trimEnd() +
           ". Its address may have expired: read the run or the example again for a new one",
       },
@@ -127,14 +128,14 @@ export class Http implements ApiTransport {
     await this.#pools.close();
   }
 
-  #prepare(name: EndpointName, init: CallInit): PreparedCall {
+  #prepareCall(name: EndpointName, init: CallInit): PreparedCall {
     const endpoint: Endpoint = endpoints[name];
     const requestId = randomUUID();
     const request = buildRequest(endpoint, init, requestId);
     return { endpoint, init, requestId, request, signal: this.#combineSignals(init.signal) };
   }
 
-  async *#stream(prepare: () => PreparedCall): AsyncGenerator<Uint8Array, void> {
+  async *#streamResponse(prepare: () => PreparedCall): AsyncGenerator<Uint8Array, void> {
     const prepared = prepare();
     const { endpoint, init, requestId, request, signal } = prepared;
     const chunks = await this.#send(prepared, "stream", async (requester, context) => {
@@ -142,13 +143,13 @@ export class Http implements ApiTransport {
       if (isOk(head.status)) {
         return { kind: "succeeded", value: body };
       }
-      const errorText = requester.conceal(await readErrorBody(body));
+      const errorText = requester.hideSecrets(await readErrorBody(body));
       return classifyResponse({ ...head, body: errorText }, context, Date.now());
     });
     try {
       yield* chunks as AsyncIterable<Uint8Array>;
     } catch (failure) {
-      const abortError = this.#abortErrorOf(endpoint, init.signal, requestId);
+      const abortError = this.#createAbortError(endpoint, init.signal, requestId);
       throw abortError ?? toError(endpoint.action, failure, { requestId });
     }
   }
@@ -156,58 +157,67 @@ export class Http implements ApiTransport {
   async #send(
     { endpoint, init, requestId, request, signal }: PreparedCall,
     kind: PoolKind,
-    exchange: (requester: Requester, context: AttemptContext) => Promise<AttemptResult>,
+    sendRequest: (requester: Requester, context: AttemptContext) => Promise<AttemptResult>,
   ): Promise<unknown> {
     const { refusal } = this.#options.connection;
     if (refusal !== undefined) {
       throw new OptionError(`Failed to ${endpoint.action}: ${refusal}`, { requestId });
     }
     const isRepeatable = init.repeatable ?? isRepeatableEndpoint(endpoint);
-    let last: AttemptResult | undefined;
+    let lastResult: AttemptResult | undefined;
     const canRetry = (): boolean =>
-      last?.kind === "failed" && last.shouldRetry && !isConsumed(request);
-    const attempt = async (): Promise<unknown> => {
-      const { messageOf } = init;
+      lastResult?.kind === "failed" && lastResult.shouldRetry && !isConsumed(request);
+    const sendOnce = async (): Promise<unknown> => {
+      const { createErrorMessage } = init;
       const { maxResponseBytes } = this.#options;
-      const callFacts = { endpoint, requestId, isRepeatable, messageOf, maxResponseBytes };
-      const context = { ...callFacts, previous: last };
+      const callFacts = { endpoint, requestId, isRepeatable, createErrorMessage, maxResponseBytes };
+      const context = { ...callFacts, previous: lastResult };
       signal.throwIfAborted();
-      const requester = await this.#pools.requesterFor(init.server, kind);
+      const requester = await this.#pools.getRequester(init.server, kind);
       try {
-        last = await exchange(requester, context);
+        lastResult = await sendRequest(requester, context);
       } catch (failure) {
-        last = classifyFailure(failure, context);
+        lastResult = classifyFailure(failure, context);
       }
       signal.throwIfAborted();
-      if (last.kind === "failed") {
-        throw last.error;
+      if (lastResult.kind === "failed") {
+        throw lastResult.error;
       }
-      return last.value;
+      return lastResult.value;
     };
     try {
       const { attempts, retryAfterLimitMs, random, wait } = this.#options;
       return await withRetries(
-        attempt,
-        { ...retryPace, attempts: init.attempts ?? attempts, retryAfterLimitMs, random, wait },
+        sendOnce,
+        {
+          ...defaultRetryWaits,
+          attempts: init.attempts ?? attempts,
+          retryAfterLimitMs,
+          random,
+          wait,
+        },
         {
           signal,
           canRetry,
-          requestedWaitMs: () => (last?.kind === "failed" ? last.afterMs : undefined),
+          requestedWaitMs: () =>
+            lastResult?.kind === "failed" ? lastResult.retryAfterMs : undefined,
         },
       );
     } catch (error) {
-      throw this.#abortErrorOf(endpoint, init.signal, requestId) ?? error;
+      throw this.#createAbortError(endpoint, init.signal, requestId) ?? error;
     }
   }
 
   #combineSignals(signal: AbortSignal | undefined): AbortSignal {
-    const signals = [signal, this.#options.ambientSignal?.()].filter((item) => item !== undefined);
+    const signals = [signal, this.#options.getAmbientSignal?.()].filter(
+      (item) => item !== undefined,
+    );
     return signals.length === 0
       ? this.#closed.signal
       : AbortSignal.any([...signals, this.#closed.signal]);
   }
 
-  #abortErrorOf(
+  #createAbortError(
     { action }: Endpoint,
     signal: AbortSignal | undefined,
     requestId: string | undefined,

@@ -11,7 +11,7 @@ type IsOptions<Arg> = [Exclude<Arg, string | Iterable<unknown> | AsyncIterable<u
 /** Allowed keys of a nested object, or of each object in a list. Values of any other kind are not checked. */
 export type NestedKeys = Readonly<Record<string, unknown>>;
 
-type Keys<Args extends readonly unknown[]> = {
+type ArgumentKeys<Args extends readonly unknown[]> = {
   readonly [Index in keyof Args]-?: IsOptions<NonNullable<Args[Index]>> extends true
     ? KeyTable<Exclude<NonNullable<Args[Index]>, Iterable<unknown>>>
     : null | readonly [NestedKeys];
@@ -26,8 +26,8 @@ export type CallTable<Resource> = {
     Name in keyof Resource as Resource[Name] extends (...args: never[]) => unknown ? Name : never
   ]-?: Resource[Name] extends (...args: infer Args) => infer Result
     ? Result extends Promise<unknown>
-      ? { readonly args: Keys<Args> }
-      : { readonly args: Keys<Args>; readonly throws: true }
+      ? { readonly args: ArgumentKeys<Args> }
+      : { readonly args: ArgumentKeys<Args>; readonly throws: true }
     : never;
 };
 
@@ -36,8 +36,10 @@ export type CallTables<Resources> = {
   readonly [Name in keyof Resources]: CallTable<Resources[Name]>;
 };
 
+/** The entry of one method in a {@link CallTable}. */
 interface CallKeys {
   readonly args: readonly unknown[];
+  /** Set for a method that returns no promise, so that it throws at the call. */
   readonly throws?: true;
 }
 
@@ -88,8 +90,8 @@ function wrapResource(name: string, resource: object, calls: object): object {
   return wrapper;
 }
 
-/** Names the keys in messages: those of list-like calls are filters, which narrow the result. */
-const keyKindOf = (call: string): string =>
+/** Returns what a key is called in messages: a `filter` in calls that select items, otherwise an `option`. */
+const nameKeyKind = (call: string): string =>
   /\.(?:list|count|stats|size)/.test(call) ? "filter" : "option";
 
 function findProblem(
@@ -117,7 +119,7 @@ function checkArguments(call: string, args: readonly unknown[], keys: readonly u
       argument === null ||
       Array.isArray(argument) !== Array.isArray(allowed)
     ) {
-      const expected = Array.isArray(allowed) ? "a list" : `an object of ${keyKindOf(call)}s`;
+      const expected = Array.isArray(allowed) ? "a list" : `an object of ${nameKeyKind(call)}s`;
       throw new ValidationError(
         `${call} takes ${expected} as argument ${index + 1}, not ${describeType(argument)}`,
       );
@@ -163,7 +165,7 @@ export function checkValue(
   const [unknown] = unknownKeysOf(value, Object.keys(allowed));
   if (unknown !== undefined) {
     const where = path === "" ? "" : ` (in ${path.replace(/^\./, "")})`;
-    throw new ValidationError(`${call}: ${unknownKeyText(keyKindOf(call), unknown)}${where}`);
+    throw new ValidationError(`${call}: ${unknownKeyText(nameKeyKind(call), unknown)}${where}`);
   }
   for (const [name, nested] of Object.entries(allowed)) {
     if (typeof nested === "object" && nested !== null) {
@@ -173,8 +175,8 @@ export function checkValue(
 }
 
 /**
- * Whether the keys of `value` are checked. Every argument's are; of nested objects only those of plain objects,
- * not those of a Date or of bytes.
+ * Whether the keys of `value` are checked. This holds for every argument, and for nested plain objects, but not for
+ * other nested objects such as a Date or bytes.
  */
 const hasCheckedKeys = (value: unknown, path: string): value is object =>
   typeof value === "object" &&

@@ -29,7 +29,7 @@ export class Pages<Item> implements AsyncIterable<Item> {
 }
 
 /** Maximum number of items per page: servers accept no larger `limit`. */
-const pageLimit = 100;
+const maxPageItems = 100;
 
 export interface OffsetRequest {
   readonly limit: number;
@@ -40,7 +40,7 @@ export interface OffsetRequest {
  * Lists by `limit` and `offset`. `fetchPage` also receives the last item of the previous page, for endpoints
  * that continue after an item. The list ends at `limit` items, or at a page that is shorter than requested.
  */
-export const pagesByOffset = <Item>(
+export const listByOffset = <Item>(
   limit: number | undefined,
   fetchPage: (request: OffsetRequest, last: Item | undefined) => Promise<readonly Item[]>,
 ): Pages<Item> => {
@@ -49,7 +49,7 @@ export const pagesByOffset = <Item>(
     let offset = 0;
     let last: Item | undefined;
     while (offset < maxItems) {
-      const size = Math.min(pageLimit, maxItems - offset);
+      const size = Math.min(maxPageItems, maxItems - offset);
       const page = await fetchPage({ limit: size, offset }, last);
       yield page.slice(0, size);
       if (page.length < size) {
@@ -81,7 +81,10 @@ export function checkOffset(offset: number = 0, ids: readonly string[] = []): nu
 }
 
 /** Splits a list into chunks of at most `size` items; by default as many ids as fit into one request. */
-export const chunksOf = <Item>(items: readonly Item[], size = idsPerRequest): (readonly Item[])[] =>
+export const splitIntoChunks = <Item>(
+  items: readonly Item[],
+  size = idsPerRequest,
+): (readonly Item[])[] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, n) =>
     items.slice(n * size, (n + 1) * size),
   );
@@ -90,23 +93,23 @@ export const chunksOf = <Item>(items: readonly Item[], size = idsPerRequest): (r
  * Splits ids by request, without duplicates. Returns `[undefined]`, one request without a filter by id, if
  * `ids` is `undefined`.
  */
-export const idsByRequest = (
+export const groupIdsByRequest = (
   ids: readonly string[] | undefined,
 ): readonly (readonly string[] | undefined)[] =>
-  ids === undefined ? [undefined] : chunksOf([...new Set(ids)]);
+  ids === undefined ? [undefined] : splitIntoChunks([...new Set(ids)]);
 
 /**
  * Lists the items that have one of these ids, up to `limit` items in total, with several requests if the ids
  * don't fit into one. An empty list of ids sends no request: a query with an empty list of ids would not filter
  * at all.
  */
-export const pagesByIds = <Item>(
+export const listByIds = <Item>(
   ids: readonly string[] | undefined,
   limit: number | undefined,
   list: (ids: readonly string[] | undefined, limit: number | undefined) => Pages<Item>,
 ): Pages<Item> => {
   const maxItems = assertLimit(limit);
-  const idChunks = idsByRequest(ids);
+  const idChunks = groupIdsByRequest(ids);
   return new Pages(async function* pages() {
     let remaining = maxItems;
     for (const idChunk of idChunks) {
@@ -133,7 +136,7 @@ export interface CursorPage<Item> {
 }
 
 /** Lists by cursor. The list ends at `limit` items, or at a page without a `next` cursor. */
-export const pagesByCursor = <Item>(
+export const listByCursor = <Item>(
   limit: number | undefined,
   fetchPage: (request: CursorRequest) => Promise<CursorPage<Item>>,
 ): Pages<Item> => {
@@ -142,7 +145,7 @@ export const pagesByCursor = <Item>(
     let remaining = maxItems;
     let cursor: string | undefined;
     while (remaining > 0) {
-      const size = Math.min(pageLimit, remaining);
+      const size = Math.min(maxPageItems, remaining);
       const page: CursorPage<Item> = await fetchPage({
         limit: size,
         ...(cursor === undefined ? {} : { cursor }),

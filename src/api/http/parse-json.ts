@@ -38,7 +38,7 @@ export class JsonLimitError extends Error {}
  * Maximum length in bytes of what can't be split: a member name, a number or whitespace. The content of a
  * string can be split.
  */
-const indivisibleBytes = 4_194_304;
+const maxIndivisibleBytes = 4_194_304;
 /**
  * Length of each part of a long string, in segments. Strings parse much faster than other values, so a part
  * may have the length of several segments and still takes no more time than one.
@@ -47,7 +47,7 @@ const segmentsPerStringPart = 16;
 /** Number of bytes to scan between two checks of the clock. */
 const scanBytes = 65_536;
 /** Longest time, in milliseconds, to block the event loop before yielding. */
-const blockMs = 10;
+const maxBlockMs = 10;
 
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
@@ -89,10 +89,10 @@ class LoopYielder {
 
   /** Returns `undefined` if 10 ms have not passed yet: awaiting a promise each time would be slow. */
   yieldIfDue(): Promise<void> | undefined {
-    return performance.now() - this.#blockedSince < blockMs ? undefined : this.#yield();
+    return performance.now() - this.#blockedSince < maxBlockMs ? undefined : this.#yieldNow();
   }
 
-  async #yield(): Promise<void> {
+  async #yieldNow(): Promise<void> {
     await nextTurn();
     this.#signal?.throwIfAborted();
     this.#blockedSince = performance.now();
@@ -113,13 +113,13 @@ async function concatenate(chunks: readonly Uint8Array[], yielder: LoopYielder):
 }
 
 /** A list or an object that is assembled from segments. */
-type Target =
+type AssembledContainer =
   | { readonly kind: "list"; readonly value: unknown[] }
   | { readonly kind: "object"; readonly value: Record<string, unknown> };
 
 interface LargeContainer {
   readonly start: number;
-  readonly target: Target;
+  readonly target: AssembledContainer;
   /** Start of the next segment: after the opening bracket, a comma, or a large value. */
   segmentStart: number;
   /** Whether a large value was just added and its comma has not been reached yet. */
@@ -127,7 +127,7 @@ interface LargeContainer {
   /** In objects: the name of the member whose large value is being parsed. */
   name: string;
   /** In objects: the number of members added so far. */
-  members: number;
+  memberCount: number;
 }
 
 /** Start and end of a string that is long enough to be parsed in parts. */
@@ -153,17 +153,15 @@ class SegmentParser {
   readonly #bounds: JsonBounds;
   readonly #yielder: LoopYielder;
   #position = 0;
-  #values = 1;
+  #valueCount = 1;
   #isInString = false;
   #stringStart = 0;
-  /**
-   * For each open container: the positions of its opening bracket and of its last comma, or of the bracket
-   * again if there is no comma yet.
-   */
-  readonly #starts: number[] = [];
-  readonly #commas: number[] = [];
-  /** The large ones among the open containers, outermost first. */
-  readonly #large: LargeContainer[] = [];
+  /** Position of the opening bracket of each list or object that is still open, the outermost first. */
+  readonly #openStarts: number[] = [];
+  /** For each open list or object: position of its last comma, or of its opening bracket if it has no comma yet. */
+  readonly #lastCommas: number[] = [];
+  /** The large ones among the open lists and objects, the outermost first. */
+  readonly #largeContainers: LargeContainer[] = [];
   #root: { readonly value: unknown } | undefined;
 
   constructor({ bytes, segmentBytes, bounds, yielder }: SegmentParserInit) {
@@ -182,7 +180,7 @@ class SegmentParser {
       }
       await this.#yielder.yieldIfDue();
     }
-    if (this.#starts.length > 0 || this.#isInString) {
+    if (this.#openStarts.length > 0 || this.#isInString) {
       throw new SyntaxError("Unexpected end of JSON input");
     }
     return this.#root === undefined ? JSON.parse(this.#decode(0, length)) : this.#root.value;
@@ -266,26 +264,26 @@ class SegmentParser {
   }
 
   #countValue(): void {
-    this.#values += 1;
-    if (this.#values > this.#bounds.values) {
+    this.#valueCount += 1;
+    if (this.#valueCount > this.#bounds.values) {
       throw new JsonLimitError(`the response contains more than ${this.#bounds.values} values`);
     }
   }
 
   /** Whether the string at `from` is a value, not a member name. */
   #isValue(from: number): boolean {
-    const depth = this.#starts.length;
-    if (depth === 0 || this.#bytes[this.#starts[depth - 1] ?? 0] === openBracket) {
+    const depth = this.#openStarts.length;
+    if (depth === 0 || this.#bytes[this.#openStarts[depth - 1] ?? 0] === openBracket) {
       return true;
     }
-    const lastComma = this.#commas[depth - 1] ?? 0;
+    const lastComma = this.#lastCommas[depth - 1] ?? 0;
     return this.#bytes.subarray(lastComma + 1, from).includes(":");
   }
 
   /** Treats open containers that began more than a segment ago as large from now on. */
   #enterLargeContainers(position: number): void {
-    while (this.#large.length < this.#starts.length) {
-      const start = this.#starts[this.#large.length] ?? 0;
+    while (this.#largeContainers.length < this.#openStarts.length) {
+      const start = this.#openStarts[this.#largeContainers.length] ?? 0;
       if (position - start <= this.#segmentBytes) {
         return;
       }
@@ -295,23 +293,23 @@ class SegmentParser {
 
   #enterLargeContainer(start: number): void {
     this.#beginLargeValue(start);
-    const target: Target =
+    const target: AssembledContainer =
       this.#bytes[start] === openBracket
         ? { kind: "list", value: [] }
         : { kind: "object", value: {} };
-    this.#large.push({
+    this.#largeContainers.push({
       start,
       target,
       segmentStart: start + 1,
       isAfterLargeValue: false,
       name: "",
-      members: 0,
+      memberCount: 0,
     });
   }
 
   /** Adds the segment before a large value to its parent, and reads the member name of the value. */
   #beginLargeValue(start: number): void {
-    const parent = this.#large.at(-1);
+    const parent = this.#largeContainers.at(-1);
     if (parent === undefined) {
       this.#readMemberName("list", 0, start);
       return;
@@ -319,7 +317,7 @@ class SegmentParser {
     if (parent.isAfterLargeValue) {
       throw new SyntaxError("A comma is missing in JSON");
     }
-    const lastComma = this.#commas[this.#large.length - 1] ?? 0;
+    const lastComma = this.#lastCommas[this.#largeContainers.length - 1] ?? 0;
     if (lastComma >= parent.segmentStart) {
       this.#addSegment(parent, lastComma);
       parent.segmentStart = lastComma + 1;
@@ -328,7 +326,7 @@ class SegmentParser {
   }
 
   #addLargeValue(value: unknown, end: number): void {
-    const parent = this.#large.at(-1);
+    const parent = this.#largeContainers.at(-1);
     if (parent === undefined) {
       this.#root = { value };
       return;
@@ -343,10 +341,10 @@ class SegmentParser {
   }
 
   #onOpeningBracket(position: number): void {
-    this.#starts.push(position);
-    this.#commas.push(position);
+    this.#openStarts.push(position);
+    this.#lastCommas.push(position);
     const { depth } = this.#bounds;
-    if (this.#starts.length > depth) {
+    if (this.#openStarts.length > depth) {
       throw new JsonLimitError(
         `the response contains lists and objects nested more than ${depth} deep`,
       );
@@ -354,12 +352,13 @@ class SegmentParser {
   }
 
   #onComma(position: number): void {
-    const depth = this.#starts.length;
-    const current = depth === this.#large.length ? this.#large.at(-1) : undefined;
+    const depth = this.#openStarts.length;
+    const current =
+      depth === this.#largeContainers.length ? this.#largeContainers.at(-1) : undefined;
     if (depth === 0) {
       throw new SyntaxError("Unexpected comma in JSON");
     }
-    this.#commas[depth - 1] = position;
+    this.#lastCommas[depth - 1] = position;
     if (current === undefined) {
       return;
     }
@@ -374,23 +373,23 @@ class SegmentParser {
   }
 
   #onClosingBracket(position: number): void {
-    const depth = this.#starts.length;
+    const depth = this.#openStarts.length;
     if (depth === 0) {
       throw new SyntaxError("Unexpected bracket in JSON");
     }
-    if (depth === 1 && this.#large.length === 0) {
-      this.#enterLargeContainer(this.#starts[0] ?? 0);
+    if (depth === 1 && this.#largeContainers.length === 0) {
+      this.#enterLargeContainer(this.#openStarts[0] ?? 0);
     }
-    if (depth === this.#large.length) {
+    if (depth === this.#largeContainers.length) {
       const { target } = this.#finishContainer(position);
       this.#addLargeValue(target.value, position + 1);
     }
-    this.#starts.pop();
-    this.#commas.pop();
+    this.#openStarts.pop();
+    this.#lastCommas.pop();
   }
 
   #finishContainer(position: number): LargeContainer {
-    const current = this.#large.pop();
+    const current = this.#largeContainers.pop();
     if (current === undefined) {
       throw new SyntaxError("Unexpected bracket in JSON");
     }
@@ -410,13 +409,13 @@ class SegmentParser {
 
   async #addLongString({ from, to }: LongString): Promise<void> {
     // Every open container contains this string, and is therefore large.
-    while (this.#large.length < this.#starts.length) {
-      this.#enterLargeContainer(this.#starts[this.#large.length] ?? 0);
+    while (this.#largeContainers.length < this.#openStarts.length) {
+      this.#enterLargeContainer(this.#openStarts[this.#largeContainers.length] ?? 0);
     }
     this.#beginLargeValue(from);
     let text = "";
     for (let start = from + 1; start < to - 1;) {
-      const end = this.#endOfStringPart(start, to - 1);
+      const end = this.#findStringPartEnd(start, to - 1);
       text += JSON.parse(`"${this.#bytes.toString("utf8", start, end)}"`) as string;
       start = end;
       await this.#yielder.yieldIfDue();
@@ -425,27 +424,27 @@ class SegmentParser {
   }
 
   /** Returns where the next part of a string can end without splitting an escape sequence or a UTF-8 character. */
-  #endOfStringPart(start: number, end: number): number {
+  #findStringPartEnd(start: number, end: number): number {
     const bytes = this.#bytes;
-    let cut = start + segmentsPerStringPart * this.#segmentBytes;
-    if (cut >= end) {
+    let partEnd = start + segmentsPerStringPart * this.#segmentBytes;
+    if (partEnd >= end) {
       return end;
     }
     // The longest escape sequence has six bytes: \u0000.
-    const last = bytes.subarray(cut - 5, cut).lastIndexOf(backslash);
+    const last = bytes.subarray(partEnd - 5, partEnd).lastIndexOf(backslash);
     if (last !== -1) {
-      let first = cut - 5 + last;
+      let first = partEnd - 5 + last;
       const lastAt = first;
       while (first > start && bytes[first - 1] === backslash) {
         first -= 1;
       }
       // Of several backslashes in a row, every second one is escaped by the one before it.
-      cut = (lastAt - first) % 2 === 0 ? lastAt : lastAt + 1;
+      partEnd = (lastAt - first) % 2 === 0 ? lastAt : lastAt + 1;
     }
-    while (cut < end && ((bytes[cut] ?? 0) & 0xc0) === 0x80) {
-      cut += 1;
+    while (partEnd < end && ((bytes[partEnd] ?? 0) & 0xc0) === 0x80) {
+      partEnd += 1;
     }
-    return cut;
+    return partEnd;
   }
 
   /** Parses the bytes between `segmentStart` and `end`, and adds the values to the container. */
@@ -463,9 +462,9 @@ class SegmentParser {
     const members = JSON.parse(`{${text}}`) as Readonly<Record<string, unknown>>;
     const names = Object.keys(members);
     assertHasValues(names.length > 0 || mayBeEmpty);
-    container.members += names.length;
+    container.memberCount += names.length;
     const { members: maxMembers } = this.#bounds;
-    if (container.members > maxMembers) {
+    if (container.memberCount > maxMembers) {
       throw new JsonLimitError(
         `the response contains an object of more than ${maxMembers} members`,
       );
@@ -476,7 +475,7 @@ class SegmentParser {
   }
 
   /** Reads the member name before a large value. In a list, only whitespace may stand there. */
-  #readMemberName(kind: Target["kind"], from: number, to: number): string {
+  #readMemberName(kind: AssembledContainer["kind"], from: number, to: number): string {
     const text = this.#decode(from, to);
     if (kind === "list") {
       this.#assertWhitespace(from, to);
@@ -493,9 +492,9 @@ class SegmentParser {
   }
 
   #decode(from: number, to: number): string {
-    if (to - from > indivisibleBytes) {
+    if (to - from > maxIndivisibleBytes) {
       throw new JsonLimitError(
-        `the response contains a member name, a number or whitespace of more than ${indivisibleBytes} bytes`,
+        `the response contains a member name, a number or whitespace of more than ${maxIndivisibleBytes} bytes`,
       );
     }
     return this.#bytes.toString("utf8", from, to);

@@ -39,7 +39,7 @@ export interface CallInit {
    *
    * @defaultValue `Failed to <action>: <status> <detail>`
    */
-  readonly messageOf?: ((response: HttpErrorResponse) => string) | undefined;
+  readonly createErrorMessage?: ((response: HttpErrorResponse) => string) | undefined;
   /** Maximum number of attempts, including the first. @defaultValue the client's option `attempts` */
   readonly attempts?: number | undefined;
   /**
@@ -60,7 +60,7 @@ export function buildRequest(endpoint: Endpoint, init: CallInit, requestId: stri
   const { method, action } = endpoint;
   const path = buildPath(endpoint, init.path ?? {}) + buildQuery(init.query ?? {});
   const id = { "x-request-id": requestId };
-  const body = init.json === undefined ? init.body : jsonBody(action, init.json);
+  const body = init.json === undefined ? init.body : encodeJson(action, init.json);
   if (body === undefined) {
     return { method, path, headers: id };
   }
@@ -91,7 +91,7 @@ function buildQuery(values: Readonly<Record<string, QueryValue>>): string {
   return query.size === 0 ? "" : `?${query.toString()}`;
 }
 
-function jsonBody(action: string, value: unknown): RequestBody {
+function encodeJson(action: string, value: unknown): RequestBody {
   return { contentType: jsonType, content: Buffer.from(toJson(action, value)) };
 }
 

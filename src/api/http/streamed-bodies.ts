@@ -23,7 +23,7 @@ export async function toBody(
   label: string,
 ): Promise<Uint8Array | StreamedBody> {
   if (typeof source === "string" || source instanceof URL) {
-    return await fileBody(source, label);
+    return await createFileBody(source, label);
   }
   if (source instanceof Uint8Array) {
     return source;
@@ -32,33 +32,33 @@ export async function toBody(
     return new Uint8Array(source);
   }
   if (source instanceof Blob) {
-    return blobBody(source);
+    return createBlobBody(source);
   }
   if (typeof source === "object" && source !== null && Symbol.asyncIterator in source) {
-    return streamBody(source, label);
+    return createStreamBody(source, label);
   }
   throw new ValidationError(`The ${label} must be a path, bytes, a Blob or a stream`);
 }
 
-async function fileBody(path: string | URL, label: string): Promise<StreamedBody> {
-  const size = await sizeOfFile(path, label);
+async function createFileBody(path: string | URL, label: string): Promise<StreamedBody> {
+  const size = await readFileSize(path, label);
   return {
     sizeBytes: size,
     isConsumed: false,
     async *open() {
-      let read = 0;
+      let readBytes = 0;
       // Stop at the announced size, even if the file has grown since.
       const stream = size === 0 ? [] : createReadStream(path, { end: size - 1 });
       try {
         for await (const chunk of stream) {
           const bytes = chunk as Buffer;
-          read += bytes.length;
+          readBytes += bytes.length;
           yield bytes;
         }
       } catch (cause) {
         throw createReadError(label, cause);
       }
-      if (read < size) {
+      if (readBytes < size) {
         throw new ValidationError(
           `The ${label} became shorter while it was being read. Call again when no other process writes to it`,
         );
@@ -67,7 +67,7 @@ async function fileBody(path: string | URL, label: string): Promise<StreamedBody
   };
 }
 
-async function sizeOfFile(path: string | URL, label: string): Promise<number> {
+async function readFileSize(path: string | URL, label: string): Promise<number> {
   try {
     const found = await stat(path);
     if (found.isFile()) {
@@ -81,7 +81,7 @@ async function sizeOfFile(path: string | URL, label: string): Promise<number> {
   );
 }
 
-export const blobBody = (blob: Blob): StreamedBody => ({
+export const createBlobBody = (blob: Blob): StreamedBody => ({
   sizeBytes: blob.size,
   isConsumed: false,
   async *open() {
@@ -94,7 +94,7 @@ export const blobBody = (blob: Blob): StreamedBody => ({
 });
 
 /** A stream can be read only once: after `open` the request can't be retried. */
-function streamBody(stream: AsyncIterable<Uint8Array | string>, label: string): StreamedBody {
+function createStreamBody(stream: AsyncIterable<Uint8Array | string>, label: string): StreamedBody {
   let isConsumed = false;
   return {
     get isConsumed() {

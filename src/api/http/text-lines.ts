@@ -1,17 +1,17 @@
 /** Splits a stream of text into lines and drops the empty ones. Yields the lines that each chunk completes. */
-export async function* linesOf(
+export async function* splitIntoLines(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<readonly string[], void> {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  /** Parts of the line that has not ended yet. They are joined only at its end: a line can span many chunks. */
+  /** Parts of the current line. They are joined only when the line ends, because a line can span many chunks. */
   let lineParts: string[] = [];
   for await (const chunk of chunks) {
     const [first = "", ...rest] = decoder.decode(chunk, { stream: true }).split(/\r?\n/);
     lineParts.push(first);
-    const last = rest.pop();
-    if (last !== undefined) {
+    const unfinishedLine = rest.pop();
+    if (unfinishedLine !== undefined) {
       yield [lineParts.join(""), ...rest].map(stripCarriageReturn).filter(isNotEmpty);
-      lineParts = [last];
+      lineParts = [unfinishedLine];
     }
   }
   lineParts.push(decoder.decode());
@@ -19,8 +19,7 @@ export async function* linesOf(
 }
 
 /**
- * Removes a trailing carriage return: the split above misses a line end whose two characters are in different
- * chunks.
+ * Removes a carriage return at the end of a line. It remains there if a chunk ended between the two characters `\r\n`.
  */
 const stripCarriageReturn = (line: string): string =>
   line.endsWith("\r") ? line.slice(0, -1) : line;

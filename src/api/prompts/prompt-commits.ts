@@ -18,15 +18,15 @@ import { isCommitHash, looksLikeHash } from "../../model/resources/prompt-identi
 import type { PromptPath, PromptReference } from "../../model/resources/prompt-identifier.ts";
 import type { KeyValues } from "../../model/run.ts";
 import type { Call, CallOptions } from "../http/http.ts";
-import { pagesByOffset } from "../http/pages.ts";
+import { listByOffset } from "../http/pages.ts";
 import type { Pages } from "../http/pages.ts";
-import { mustExistText, orNotFound } from "./prompt-fields.ts";
+import { mustExistText, requestOrNotFound } from "./prompt-fields.ts";
 import type { ListCommits, PullPrompt } from "./prompt-options.ts";
 import type { ServerInfoReader } from "../http/server-info.ts";
 
 export interface CommitDraft extends CallOptions {
   readonly manifest: KeyValues;
-  /** Hash of the parent commit, or the beginning of the hash. Absent or `latest`: the latest commit. */
+  /** Hash of the parent commit, or the beginning of the hash. The latest commit if absent or `latest`. */
   readonly parentCommit?: string | undefined;
   readonly description?: string | undefined;
   readonly tags?: readonly string[] | undefined;
@@ -44,7 +44,7 @@ export class PromptCommits {
 
   /** Lists commits, newest first. */
   list({ owner, repo }: PromptPath, { tag, limit, signal }: ListCommits): Pages<PromptCommit> {
-    return pagesByOffset(limit, async (page) =>
+    return listByOffset(limit, async (page) =>
       parseCommits(
         await this.#call("listCommits", { path: { owner, repo }, query: { tag, ...page }, signal }),
       ),
@@ -81,12 +81,12 @@ export class PromptCommits {
   }
 
   /** Like {@link PromptCommits.create}, but returns the latest commit if it has the same manifest. */
-  async ensure(
+  async createIfChanged(
     promptPath: PromptPath,
     draft: CommitDraft,
   ): Promise<{ readonly commitHash: string; readonly isCommitted: boolean }> {
     const created = await this.#createUnlessSame(promptPath, draft);
-    const commit = created ?? (await this.#requireLatest(promptPath, draft));
+    const commit = created ?? (await this.#readLatest(promptPath, draft));
     await this.#writeTags(promptPath, commit, draft);
     return { commitHash: commit.commitHash, isCommitted: created !== undefined };
   }
@@ -137,7 +137,7 @@ export class PromptCommits {
   }
 
   /** Finds the id of a commit. Only lists of commits and tags contain it. */
-  async idOf(reference: PromptReference, { signal }: CallOptions): Promise<string> {
+  async findCommitId(reference: PromptReference, { signal }: CallOptions): Promise<string> {
     const { commit } = reference;
     const tag = await this.#findTag(reference, { signal });
     if (tag !== undefined) {
@@ -149,8 +149,8 @@ export class PromptCommits {
       }
     }
     throw commit === undefined
-      ? noCommits(reference)
-      : notFound(
+      ? createNoCommitsError(reference)
+      : createNotFoundError(
           `Commit ${commit} not found in ${reference.owner}/${reference.repo}. List them with client.prompts.listCommits`,
         );
   }
@@ -158,7 +158,7 @@ export class PromptCommits {
   async #create({ owner, repo }: PromptPath, draft: CommitDraft): Promise<PromptCommit> {
     const { manifest, parentCommit = "latest", description, signal } = draft;
     const findLatest = (): Promise<PromptCommit | undefined> =>
-      orNotFound(mustExistText, () => this.findLatest({ owner, repo }, { signal }));
+      requestOrNotFound(mustExistText, () => this.findLatest({ owner, repo }, { signal }));
     const parent = parentCommit === "latest" ? (await findLatest())?.commitHash : parentCommit;
     const json = omitUndefined({ manifest, parent_commit: parent, description });
     try {
@@ -205,7 +205,8 @@ export class PromptCommits {
     if (tags.length === 0) {
       return;
     }
-    const commitId = id ?? (await this.idOf({ ...promptPath, commit: commitHash }, { signal }));
+    const commitId =
+      id ?? (await this.findCommitId({ ...promptPath, commit: commitHash }, { signal }));
     await Promise.all(tags.map((tag) => this.writeTag(promptPath, { tag, commitId, signal })));
   }
 
@@ -213,7 +214,10 @@ export class PromptCommits {
    * Returns the hash of the commit that the reference names, possibly only its beginning; `undefined` for the
    * latest.
    */
-  async hashOf(reference: PromptReference, { signal }: CallOptions): Promise<string | undefined> {
+  async findCommitHash(
+    reference: PromptReference,
+    { signal }: CallOptions,
+  ): Promise<string | undefined> {
     return (await this.#findTag(reference, { signal }))?.commitHash ?? reference.commit;
   }
 
@@ -243,22 +247,26 @@ export class PromptCommits {
     if ((await this.#info.read({ signal })).resolvesLatestCommit) {
       return "latest";
     }
-    return (await this.#requireLatest(promptPath, { signal })).commitHash;
+    return (await this.#readLatest(promptPath, { signal })).commitHash;
   }
 
-  async #requireLatest(promptPath: PromptPath, { signal }: CallOptions): Promise<PromptCommit> {
+  async #readLatest(promptPath: PromptPath, { signal }: CallOptions): Promise<PromptCommit> {
     const latest = await this.findLatest(promptPath, { signal });
     if (latest === undefined) {
-      throw noCommits(promptPath);
+      throw createNoCommitsError(promptPath);
     }
     return latest;
   }
 }
 
 const parseCommits = (value: unknown): PromptCommit[] =>
-  parseList(new Fields(value, "list of commits").value("commits"), "commits", parsePromptCommit);
+  parseList(
+    new Fields(value, "list of commits").readValue("commits"),
+    "commits",
+    parsePromptCommit,
+  );
 
-/** The product specification (section 8) prescribes these messages. */
+/** Converts the error of looking up commits. The product specification (section 8) prescribes the messages. */
 function toLookUpError(error: HttpError): HttpError {
   if (error instanceof InsufficientQuotaError) {
     return error;
@@ -291,10 +299,10 @@ function explainConflict(
   });
 }
 
-const noCommits = ({ owner, repo }: PromptPath): NotFoundError =>
-  notFound(
+const createNoCommitsError = ({ owner, repo }: PromptPath): NotFoundError =>
+  createNotFoundError(
     `No commits found for the prompt ${owner}/${repo}. Create the first one with client.prompts.push("${owner}/${repo}", { manifest })`,
   );
 
-const notFound = (message: string): NotFoundError =>
+const createNotFoundError = (message: string): NotFoundError =>
   new NotFoundError({ action: "pull prompt commit", status: 404, body: "", message });

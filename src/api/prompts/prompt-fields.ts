@@ -6,7 +6,7 @@ import type { ListPrompts, PromptFields, PromptSortField, UpdatePrompt } from ".
 import type { QueryValue } from "../http/request.ts";
 
 /** Converts a filter to query parameters. */
-export const listQuery = (filter: ListPrompts): Readonly<Record<string, QueryValue>> => {
+export const toListQuery = (filter: ListPrompts): Readonly<Record<string, QueryValue>> => {
   const { isArchived = false, sortField = "updatedAt", sortDirection = "desc" } = filter;
   return {
     sort_field: sortFields[sortField],
@@ -20,7 +20,7 @@ export const listQuery = (filter: ListPrompts): Readonly<Record<string, QueryVal
 };
 
 /** Converts the fields that are given to their wire form. */
-export const wireFields = (fields: UpdatePrompt) =>
+export const toWireFields = (fields: UpdatePrompt) =>
   omitUndefined({
     description: fields.description,
     readme: fields.readme,
@@ -30,20 +30,24 @@ export const wireFields = (fields: UpdatePrompt) =>
   });
 
 /** Picks the prompt's fields from an object that may have others. */
-export const fieldsOf = ({ description, readme, tags, isPublic }: PromptFields): PromptFields =>
-  omitUndefined({ description, readme, tags, isPublic });
+export const pickPromptFields = ({
+  description,
+  readme,
+  tags,
+  isPublic,
+}: PromptFields): PromptFields => omitUndefined({ description, readme, tags, isPublic });
 
 /** The product specification (section 5) prescribes this message. */
 export const mustExistText = "Prompt does not exist, you must create it first.";
 
-export const notFoundText = ({ owner, repo }: PromptPath): string =>
+export const createNotFoundText = ({ owner, repo }: PromptPath): string =>
   `Prompt[${owner}/${repo}] not found. Create it with client.prompts.create, or check the owner, the endpoint and the tenant of the key`;
 
 /**
  * Returns the response of a request. If the prompt does not exist, throws a {@link NotFoundError} with this
  * message.
  */
-export async function orNotFound<Response>(
+export async function requestOrNotFound<Response>(
   message: string,
   request: () => Promise<Response>,
 ): Promise<Response> {
@@ -64,7 +68,7 @@ export async function orNotFound<Response>(
  *
  * @throws {@link ValidationError} if it can't be serialized, or does not serialize to an object.
  */
-export function manifestOf(manifest: unknown): KeyValues {
+export function copyManifest(manifest: unknown): KeyValues {
   const json = toJson(manifest);
   if (json?.startsWith("{") !== true) {
     throw new ValidationError("A manifest must be an object, or serialize to a JSON object");

@@ -16,17 +16,17 @@ import type {
 import { assertChange } from "../http/assert-change.ts";
 import type { Call, CallOptions } from "../http/http.ts";
 import { isFound } from "../http/is-found.ts";
-import { chunksOf, pagesByOffset } from "../http/pages.ts";
+import { splitIntoChunks, listByOffset } from "../http/pages.ts";
 import type { Pages } from "../http/pages.ts";
 import { PromptCommits } from "./prompt-commits.ts";
 import {
-  fieldsOf,
-  listQuery,
-  manifestOf,
+  pickPromptFields,
+  toListQuery,
+  copyManifest,
   mustExistText,
-  notFoundText,
-  orNotFound,
-  wireFields,
+  createNotFoundText,
+  requestOrNotFound,
+  toWireFields,
 } from "./prompt-fields.ts";
 import type {
   CommitPrompt,
@@ -42,7 +42,7 @@ import type {
 import { ServerInfoReader } from "../http/server-info.ts";
 import type { Tenant } from "../tenant.ts";
 import { ValidationError } from "../../model/errors.ts";
-import { hubPromptUrl, ownPromptUrl } from "../../model/links.ts";
+import { createHubPromptUrl, createOwnPromptUrl } from "../../model/links.ts";
 import type { PromptPage } from "../../model/links.ts";
 import type { TenantSettings } from "../../model/resources/tenant.ts";
 import { callOptionKeys } from "../http/known-arguments.ts";
@@ -77,10 +77,14 @@ export class Prompts {
   async create(identifier: string, prompt: CreatePrompt = {}): Promise<Prompt> {
     const { owner, repo } = parsePromptPath(identifier);
     const { isPublic = false, signal } = prompt;
-    const ownership = this.#ownership(prompt);
+    const ownership = this.#createOwnership(prompt);
     await ownership.assertOwn("create a prompt", owner);
     await ownership.assertPublishable(isPublic);
-    const json = { ...wireFields(fieldsOf(prompt)), repo_handle: repo, is_public: isPublic };
+    const json = {
+      ...toWireFields(pickPromptFields(prompt)),
+      repo_handle: repo,
+      is_public: isPublic,
+    };
     return parseRepo(await this.#call("createPrompt", { json, signal }));
   }
 
@@ -94,7 +98,9 @@ export class Prompts {
     const { owner, repo } = parsePromptPath(identifier);
     const path = { owner, repo };
     return parseRepo(
-      await orNotFound(notFoundText(path), () => this.#call("readPrompt", { path, signal })),
+      await requestOrNotFound(createNotFoundText(path), () =>
+        this.#call("readPrompt", { path, signal }),
+      ),
     );
   }
 
@@ -113,11 +119,11 @@ export class Prompts {
    */
   list(filter: ListPrompts = {}): Pages<Prompt> {
     const { limit, signal } = filter;
-    const query = listQuery(filter);
-    return pagesByOffset(limit, async (page) => {
+    const query = toListQuery(filter);
+    return listByOffset(limit, async (page) => {
       const response = await this.#call("listPrompts", { query: { ...query, ...page }, signal });
       return parseList(
-        new Fields(response, "list of prompts").value("repos"),
+        new Fields(response, "list of prompts").readValue("repos"),
         "prompts",
         parsePrompt,
       );
@@ -135,13 +141,13 @@ export class Prompts {
   async update(identifier: string, changes: UpdatePrompt): Promise<Prompt> {
     const { owner, repo } = parsePromptPath(identifier);
     const { isPublic, signal } = changes;
-    const json = wireFields(changes);
+    const json = toWireFields(changes);
     assertChange(json, ["description", "readme", "tags", "isPublic", "isArchived"]);
-    const ownership = this.#ownership(changes);
+    const ownership = this.#createOwnership(changes);
     await ownership.assertOwn("update a prompt", owner);
     await ownership.assertPublishable(isPublic);
     return parseRepo(
-      await orNotFound(mustExistText, () =>
+      await requestOrNotFound(mustExistText, () =>
         this.#call("updatePrompt", { path: { owner, repo }, json, signal }),
       ),
     );
@@ -156,8 +162,8 @@ export class Prompts {
   async delete(identifier: string, options: CallOptions = {}): Promise<void> {
     const { owner, repo } = parsePromptPath(identifier);
     const path = { owner, repo };
-    await this.#ownership(options).assertOwn("delete a prompt", owner);
-    await orNotFound(notFoundText(path), () =>
+    await this.#createOwnership(options).assertOwn("delete a prompt", owner);
+    await requestOrNotFound(createNotFoundText(path), () =>
       this.#call("deletePrompt", { path, signal: options.signal }),
     );
   }
@@ -169,7 +175,7 @@ export class Prompts {
    */
   async deleteMany(ids: readonly string[], { signal }: CallOptions = {}): Promise<void> {
     validateIds(ids, "prompt id");
-    for (const chunkOfIds of chunksOf(ids)) {
+    for (const chunkOfIds of splitIntoChunks(ids)) {
       await this.#call("deletePrompts", { query: { repo_ids: chunkOfIds }, signal });
     }
   }
@@ -180,12 +186,12 @@ export class Prompts {
    * @throws {@link NotFoundError} if there is no such prompt.
    */
   like(identifier: string, options: CallOptions = {}): Promise<number> {
-    return this.#like(identifier, { ...options, isLiked: true });
+    return this.#setLike(identifier, { ...options, isLiked: true });
   }
 
   /** Removes a like, and returns the number of likes. See {@link Prompts.like}. */
   unlike(identifier: string, options: CallOptions = {}): Promise<number> {
-    return this.#like(identifier, { ...options, isLiked: false });
+    return this.#setLike(identifier, { ...options, isLiked: false });
   }
 
   /**
@@ -208,9 +214,9 @@ export class Prompts {
    */
   async commit(identifier: string, commit: CommitPrompt): Promise<PromptCommit> {
     const promptPath = parsePromptPath(identifier);
-    const manifest = manifestOf(commit.manifest);
+    const manifest = copyManifest(commit.manifest);
     commit.tags?.forEach(assertPromptTag);
-    await this.#ownership(commit).assertOwn("commit to a prompt", promptPath.owner);
+    await this.#createOwnership(commit).assertOwn("commit to a prompt", promptPath.owner);
     return this.#commits.create(promptPath, { ...commit, manifest });
   }
 
@@ -234,21 +240,22 @@ export class Prompts {
    */
   async push(identifier: string, prompt: PushPrompt = {}): Promise<PushedPrompt> {
     const promptPath = parsePromptPath(identifier);
-    const manifest = prompt.manifest === undefined ? undefined : manifestOf(prompt.manifest);
+    const manifest = prompt.manifest === undefined ? undefined : copyManifest(prompt.manifest);
     const { parentCommit, commitDescription: description, commitTags: tags, signal } = prompt;
     const draft = { parentCommit, description, tags, signal };
     tags?.forEach(assertPromptTag);
-    const ownership = this.#ownership(prompt);
+    const ownership = this.#createOwnership(prompt);
     await ownership.assertOwn("push a prompt", promptPath.owner);
     const isNew = !(await this.has(identifier, prompt));
-    const fields = fieldsOf(prompt);
+    const fields = pickPromptFields(prompt);
     if (isNew) {
       await this.create(identifier, { ...fields, signal });
     } else if (Object.keys(fields).length > 0) {
       await this.update(identifier, { ...fields, signal });
     }
-    const commit = manifest && (await this.#commits.ensure(promptPath, { ...draft, manifest }));
-    const url = await ownership.urlOf(
+    const commit =
+      manifest && (await this.#commits.createIfChanged(promptPath, { ...draft, manifest }));
+    const url = await ownership.createUrl(
       { ...promptPath, commitHash: commit?.commitHash },
       this.#host,
     );
@@ -264,8 +271,8 @@ export class Prompts {
   async tag(identifier: string, { tag, signal }: TagPrompt): Promise<PromptTag> {
     const reference = parsePromptReference(identifier);
     assertPromptTag(tag);
-    await this.#ownership({ signal }).assertOwn("tag a prompt", reference.owner);
-    const commitId = await this.#commits.idOf(reference, { signal });
+    await this.#createOwnership({ signal }).assertOwn("tag a prompt", reference.owner);
+    const commitId = await this.#commits.findCommitId(reference, { signal });
     return this.#commits.writeTag(reference, { tag, commitId, signal });
   }
 
@@ -295,7 +302,7 @@ export class Prompts {
   async deleteTag(identifier: string, { tag, signal }: TagPrompt): Promise<void> {
     const { owner, repo } = parsePromptPath(identifier);
     assertPromptTag(tag);
-    await this.#ownership({ signal }).assertOwn("tag a prompt", owner);
+    await this.#createOwnership({ signal }).assertOwn("tag a prompt", owner);
     await this.#call("deletePromptTag", { path: { owner, repo, tag }, signal });
   }
 
@@ -305,24 +312,24 @@ export class Prompts {
    */
   async url(identifier: string, options: CallOptions = {}): Promise<string> {
     const reference = parsePromptReference(identifier);
-    const commitHash = await this.#commits.hashOf(reference, options);
-    return this.#ownership(options).urlOf({ ...reference, commitHash }, this.#host);
+    const commitHash = await this.#commits.findCommitHash(reference, options);
+    return this.#createOwnership(options).createUrl({ ...reference, commitHash }, this.#host);
   }
 
-  #ownership(options: CallOptions): PromptOwnership {
+  #createOwnership(options: CallOptions): PromptOwnership {
     return new PromptOwnership(this.#tenant, options);
   }
 
-  async #like(
+  async #setLike(
     identifier: string,
     { isLiked, signal }: CallOptions & { readonly isLiked: boolean },
   ): Promise<number> {
     const path = parsePromptPath(identifier);
     const json = { like: isLiked };
-    const response = await orNotFound(notFoundText(path), () =>
+    const response = await requestOrNotFound(createNotFoundText(path), () =>
       this.#call("likePrompt", { path: { ...path }, json, signal }),
     );
-    return new Fields(response, "count of likes").number("likes");
+    return new Fields(response, "count of likes").readNumber("likes");
   }
 }
 
@@ -340,13 +347,13 @@ class PromptOwnership {
     this.#signal = signal;
   }
 
-  settings(): Promise<TenantSettings> {
+  readSettings(): Promise<TenantSettings> {
     this.#settings ??= this.#tenant.settings({ signal: this.#signal });
     return this.#settings;
   }
 
   async isOwn(owner: string): Promise<boolean> {
-    return owner === ownOwner || owner === (await this.settings()).handle;
+    return owner === ownOwner || owner === (await this.readSettings()).handle;
   }
 
   /**
@@ -356,7 +363,7 @@ class PromptOwnership {
    */
   async assertOwn(action: string, owner: string): Promise<void> {
     if (!(await this.isOwn(owner))) {
-      const { handle } = await this.settings();
+      const { handle } = await this.readSettings();
       const current = handle === undefined ? "has no handle" : `has the handle ${handle}`;
       throw new ValidationError(
         `Cannot ${action} for another tenant: its owner is ${owner}, and the current tenant ${current}`,
@@ -366,7 +373,7 @@ class PromptOwnership {
 
   /** @throws {@link ValidationError} if the prompt is to be public, but the tenant has no handle. */
   async assertPublishable(isPublic: boolean | undefined): Promise<void> {
-    if (isPublic === true && (await this.settings()).handle === undefined) {
+    if (isPublic === true && (await this.readSettings()).handle === undefined) {
       throw new ValidationError(
         "Cannot make a public prompt without a hub handle. Set one with client.tenant.setHandle, or create a first public prompt in the server's UI",
       );
@@ -377,10 +384,10 @@ class PromptOwnership {
    * Returns the URL of a prompt in the UI. It depends on whether the prompt is the tenant's own (product
    * specification, section 2).
    */
-  async urlOf(page: PromptPage, host: string): Promise<string> {
+  async createUrl(page: PromptPage, host: string): Promise<string> {
     return (await this.isOwn(page.owner))
-      ? ownPromptUrl(host, page, (await this.settings()).id)
-      : hubPromptUrl(host, page);
+      ? createOwnPromptUrl(host, page, (await this.readSettings()).id)
+      : createHubPromptUrl(host, page);
   }
 }
 

@@ -3,7 +3,7 @@ import type { Attachment } from "../../model/resources/attachment-response.ts";
 import { NotFoundError, ValidationError } from "../../model/errors.ts";
 import { omitUndefined, Fields, parseList } from "../../model/fields.ts";
 import { assertUuid } from "../../model/ids.ts";
-import { extractShareToken, runUrl, sharedRunUrl } from "../../model/links.ts";
+import { extractShareToken, createRunUrl, createSharedRunUrl } from "../../model/links.ts";
 import { parseRun, runFields } from "../../model/resources/run-response.ts";
 import type { Run, RunField } from "../../model/resources/run-response.ts";
 import type { WirePost } from "../../model/run.ts";
@@ -15,7 +15,7 @@ import type { RunStats } from "../../model/resources/run-stats.ts";
 import { unknownKeysOf, unknownKeyText } from "../../model/unknown-keys.ts";
 import { readAttachmentBytes, attachmentKeys } from "../http/attachment-bytes.ts";
 import type { ApiTransport, Call, CallOptions } from "../http/http.ts";
-import { pagesByCursor } from "../http/pages.ts";
+import { listByCursor } from "../http/pages.ts";
 import type { Pages } from "../http/pages.ts";
 import type { Projects } from "../projects.ts";
 import { toWireFilter } from "./run-filter.ts";
@@ -82,7 +82,7 @@ export class Runs {
     source: UploadSource<Row>,
     request: UploadRuns<Row> = {},
   ): Promise<UploadResult> {
-    return this.#uploader.runs(source, request);
+    return this.#uploader.uploadRuns(source, request);
   }
 
   /**
@@ -135,21 +135,21 @@ export class Runs {
    */
   list(filter: ListRuns = {}): Pages<Run> {
     const { projectNames, select, order, limit, signal } = filter;
-    const wire = omitUndefined({
+    const wireFilter = omitUndefined({
       ...toWireFilter(filter),
       select: select && toWireSelect(select),
       order,
     });
     let session: readonly string[] | undefined;
-    return pagesByCursor(limit, async (page) => {
+    return listByCursor(limit, async (page) => {
       if (page.cursor === undefined) {
         session = await this.#resolveProjectIds(filter.projectIds, projectNames, signal);
       }
-      const json = { ...wire, ...(session && { session }), ...page };
+      const json = { ...wireFilter, ...(session && { session }), ...page };
       const response = await this.#call("queryRuns", { json, signal });
       const fields = new Fields(response, "page of runs");
-      const next = new Fields(fields.object("cursors"), "cursor").optionalText("next");
-      return { items: parseList(fields.value("runs"), "runs", parseRun), next };
+      const next = new Fields(fields.readObject("cursors"), "cursor").readOptionalText("next");
+      return { items: parseList(fields.readValue("runs"), "runs", parseRun), next };
     });
   }
 
@@ -160,9 +160,9 @@ export class Runs {
    */
   async stats(filter: FilterRuns = {}): Promise<RunStats> {
     const { projectIds, projectNames, signal } = filter;
-    const wire = toWireFilter(filter);
+    const wireFilter = toWireFilter(filter);
     const session = await this.#resolveProjectIds(projectIds, projectNames, signal);
-    const json = { ...wire, ...(session && { session }) };
+    const json = { ...wireFilter, ...(session && { session }) };
     return parseRunStats(await this.#call("runStats", { json, signal }));
   }
 
@@ -175,7 +175,7 @@ export class Runs {
   async share(id: string, { signal }: CallOptions = {}): Promise<RunShare> {
     assertUuid(id, "run id");
     const response = await this.#call("shareRun", { path: { id }, signal });
-    return parseRunShare(response, (token) => sharedRunUrl(this.#host, token));
+    return parseRunShare(response, (token) => createSharedRunUrl(this.#host, token));
   }
 
   /**
@@ -211,7 +211,7 @@ export class Runs {
     }
     const { tenantId } = await this.#projects.read({ projectId: run.projectId, signal });
     const { projectId, traceId = id } = run;
-    return runUrl(this.#host, { tenantId, projectId, traceId, runId: id });
+    return createRunUrl(this.#host, { tenantId, projectId, traceId, runId: id });
   }
 
   /** Resolves names of projects to ids, and adds them to `ids`. Returns `undefined` for runs of all projects. */
@@ -254,8 +254,8 @@ export function nestRuns(run: Run, trace: readonly Run[]): Run {
 }
 
 /**
- * Removes each parent's entry when it is visited, so that the recursion ends even if a damaged trace has runs
- * that are each other's ancestors.
+ * Adds the child runs to a run and to its descendants. The entry of a run is removed from `children` when the run is
+ * visited, so that the recursion ends even if runs of a damaged trace are each other's ancestors.
  */
 function attachChildren(run: Run, children: Map<string, Run[]>): Run {
   const ownChildren = children.get(run.id) ?? [];

@@ -6,11 +6,11 @@ import { ValidationError } from "../../model/errors.ts";
 export interface SerializedArguments {
   readonly args: readonly unknown[];
   /** Values that the receiving thread must recreate, because the structured clone changes their type. */
-  readonly revivals: readonly Revival[];
+  readonly changedValues: readonly ChangedValue[];
 }
 
 /** The property `name` of `holder`, an object within the arguments, and the type of the original value. */
-interface Revival {
+interface ChangedValue {
   readonly holder: object;
   readonly name: string;
   readonly original:
@@ -19,7 +19,7 @@ interface Revival {
     | { readonly kind: "file"; readonly fileName: string; readonly lastModified: number };
 }
 
-/** Depth of the properties of an argument. Anything deeper is payload. */
+/** Depth of the properties of an argument. Values at a greater depth belong to a payload. */
 const optionDepth = 1;
 
 /**
@@ -30,7 +30,7 @@ const optionDepth = 1;
  * read.
  */
 export function serializeArguments(args: readonly unknown[]): SerializedArguments {
-  const revivals: Revival[] = [];
+  const changedValues: ChangedValue[] = [];
   const copies = new Map<object, unknown>();
 
   function copy(value: unknown, depth: number): unknown {
@@ -77,33 +77,33 @@ export function serializeArguments(args: readonly unknown[]): SerializedArgument
   function copyInto(target: object, value: object, depth: number): object {
     copies.set(value, target);
     for (const [name, member] of Object.entries(value) as [string, unknown][]) {
-      const property = { value: copy(member, depth + 1), ...dataProperty };
+      const property = { value: copy(member, depth + 1), ...dataPropertyFlags };
       // Defined instead of assigned, so that `__proto__` in a payload becomes an ordinary property.
       Object.defineProperty(target, name, property);
-      const original = originalTypeOf(member);
+      const original = describeOriginal(member);
       if (original !== undefined) {
-        revivals.push({ holder: target, name, original });
+        changedValues.push({ holder: target, name, original });
       }
     }
     return target;
   }
 
   try {
-    return { args: copyInto([], args, -1) as unknown[], revivals };
+    return { args: copyInto([], args, -1) as unknown[], changedValues };
   } catch (cause) {
     // The value itself may throw, for example in `toJSON` or a getter.
     throw cause instanceof ValidationError ? cause : createTransferError("this argument", cause);
   }
 }
 
-/** In the receiving thread: restores the values whose type the structured clone changed. */
-export function revive(revivals: readonly Revival[]): void {
-  for (const { holder, name, original } of revivals) {
-    Reflect.set(holder, name, recreate(Reflect.get(holder, name), original));
+/** Restores, in the receiving thread, the values whose type the structured clone changed. */
+export function restoreTypes(changedValues: readonly ChangedValue[]): void {
+  for (const { holder, name, original } of changedValues) {
+    Reflect.set(holder, name, restoreValue(Reflect.get(holder, name), original));
   }
 }
 
-function recreate(clone: unknown, original: Revival["original"]): unknown {
+function restoreValue(clone: unknown, original: ChangedValue["original"]): unknown {
   switch (original.kind) {
     case "buffer": {
       const { buffer, byteOffset, byteLength } = clone as Uint8Array;
@@ -121,7 +121,7 @@ function recreate(clone: unknown, original: Revival["original"]): unknown {
   }
 }
 
-function originalTypeOf(member: unknown): Revival["original"] | undefined {
+function describeOriginal(member: unknown): ChangedValue["original"] | undefined {
   if (Buffer.isBuffer(member)) {
     return { kind: "buffer" };
   }
@@ -131,7 +131,7 @@ function originalTypeOf(member: unknown): Revival["original"] | undefined {
   return member instanceof URL ? { kind: "url" } : undefined;
 }
 
-const dataProperty = { enumerable: true, writable: true, configurable: true };
+const dataPropertyFlags = { enumerable: true, writable: true, configurable: true };
 
 const createTransferError = (description: string, cause?: unknown): ValidationError =>
   new ValidationError(
@@ -139,7 +139,7 @@ const createTransferError = (description: string, cause?: unknown): ValidationEr
     cause === undefined ? {} : { cause },
   );
 
-/** Values that the structured clone copies unchanged. A File becomes a Blob, and {@link revive} recreates it. */
+/** Values that the structured clone copies unchanged. A File becomes a Blob, and {@link restoreTypes} recreates it. */
 const isClonedByStructuredClone = (value: object): boolean =>
   types.isDate(value) ||
   types.isRegExp(value) ||

@@ -3,12 +3,12 @@ import type { MessagePort } from "node:worker_threads";
 import { TimeoutError, ValidationError, WorkerError } from "../../model/errors.ts";
 import type { SdkError } from "../../model/errors.ts";
 import type { SerializedArguments } from "./argument-serialization.ts";
-import type { SyncRequest, Outcome, SyncReply, WorkerEnd } from "./protocol.ts";
+import type { SyncRequest, Outcome, SyncReply, WorkerChannel } from "./protocol.ts";
 
-export interface WorkerStart {
+export interface BlockingWorkerOptions {
   /** Path of the worker's module. */
   readonly path: string;
-  /** Data for the worker, in addition to its {@link WorkerEnd}. */
+  /** Data for the worker, in addition to its {@link WorkerChannel}. */
   readonly data: object;
   /** Environment variables of the worker. */
   readonly env: Readonly<Record<string, string>>;
@@ -39,7 +39,7 @@ const pingIntervalMs = 1_000;
 export class BlockingWorker {
   readonly #worker: Worker;
   readonly #port: MessagePort;
-  readonly #reports: Int32Array<SharedArrayBuffer>;
+  readonly #messageCounter: Int32Array<SharedArrayBuffer>;
   readonly #warn: (message: string) => void;
   readonly #longestSilenceMs: number;
   #silentMs = 0;
@@ -48,17 +48,17 @@ export class BlockingWorker {
   #endReason: string | undefined;
 
   /** @throws {@link WorkerError} if the worker can't be started. */
-  constructor({ path, data, env, warn, longestSilenceMs = 15_000 }: WorkerStart) {
+  constructor({ path, data, env, warn, longestSilenceMs = 15_000 }: BlockingWorkerOptions) {
     const { port1, port2 } = new MessageChannel();
-    const reports = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+    const messageCounter = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
     this.#port = port1;
-    this.#reports = new Int32Array(reports);
+    this.#messageCounter = new Int32Array(messageCounter);
     this.#warn = warn;
     this.#longestSilenceMs = longestSilenceMs;
     try {
       this.#worker = new Worker(path, {
         name: "millrace-sync",
-        workerData: { ...data, port: port2, reports } satisfies WorkerEnd,
+        workerData: { ...data, port: port2, messageCounter } satisfies WorkerChannel,
         transferList: [port2],
         // Modules that the program preloads would run in this worker too, and start workers of their own.
         execArgv: [],
@@ -95,7 +95,7 @@ export class BlockingWorker {
     const id = ++this.#lastId;
     this.#post({ kind: "call", id, ...call });
     for (;;) {
-      const reply = this.#nextReply(deadline);
+      const reply = this.#receiveReply(deadline);
       if (reply === undefined) {
         throw this.#toError(name, { id, timeoutMs });
       }
@@ -126,10 +126,10 @@ export class BlockingWorker {
   }
 
   /** Waits for the next message. Returns `undefined` at the deadline, or when the worker has ended. */
-  #nextReply(deadline: number): Exclude<SyncReply, { kind: "ended" }> | undefined {
+  #receiveReply(deadline: number): Exclude<SyncReply, { kind: "ended" }> | undefined {
     while (this.#endReason === undefined) {
       // Read the counter before the port: if a message arrives in between, the wait below returns at once.
-      const reportCount = Atomics.load(this.#reports, 0);
+      const messageCount = Atomics.load(this.#messageCounter, 0);
       const reply = receiveMessageOnPort(this.#port)?.message as SyncReply | undefined;
       if (reply !== undefined) {
         this.#silentMs = 0;
@@ -143,13 +143,13 @@ export class BlockingWorker {
       if (remainingMs <= 0) {
         return undefined;
       }
-      this.#wait(reportCount, Math.min(remainingMs, pingIntervalMs));
+      this.#wait(messageCount, Math.min(remainingMs, pingIntervalMs));
     }
     return undefined;
   }
 
-  #wait(reportCount: number, waitMs: number): void {
-    if (Atomics.wait(this.#reports, 0, reportCount, waitMs) === "timed-out") {
+  #wait(messageCount: number, waitMs: number): void {
+    if (Atomics.wait(this.#messageCounter, 0, messageCount, waitMs) === "timed-out") {
       this.#silentMs += waitMs;
       this.#post({ kind: "ping" });
       if (this.#silentMs >= this.#longestSilenceMs) {

@@ -71,16 +71,16 @@ export function unpackError({
   ...type
 }: PackedError): Error {
   // Does not call the class's own constructor, which may derive the message from other arguments.
-  const error: Error = Reflect.construct(Error, [message], classOf(type));
+  const error: Error = Reflect.construct(Error, [message], findErrorClass(type));
   for (const [name, value] of Object.entries(members)) {
-    define(error, name, { value, enumerable: name !== "name" || type.isSdkError });
+    defineProperty(error, name, { value, enumerable: name !== "name" || type.isSdkError });
   }
-  define(error, "stack", { value: stack });
+  defineProperty(error, "stack", { value: stack });
   if (cause !== undefined) {
-    define(error, "cause", { value: unpackCause(cause) });
+    defineProperty(error, "cause", { value: unpackCause(cause) });
   }
   if (errors !== undefined) {
-    define(error, "errors", { value: errors.map(unpackCause) });
+    defineProperty(error, "errors", { value: errors.map(unpackCause) });
   }
   return error;
 }
@@ -88,7 +88,7 @@ export function unpackError({
 const unpackCause = (cause: PackedCause): unknown =>
   cause.kind === "error" ? unpackError(cause.error) : cause.value;
 
-function define(error: Error, name: string, property: PropertyDescriptor): void {
+function defineProperty(error: Error, name: string, property: PropertyDescriptor): void {
   Object.defineProperty(error, name, { writable: true, configurable: true, ...property });
 }
 
@@ -102,7 +102,7 @@ const builtInClasses = [
   URIError,
 ];
 
-const classOf = ({
+const findErrorClass = ({
   className,
   isSdkError,
 }: Pick<PackedError, "className" | "isSdkError">): new (...args: never[]) => Error =>

@@ -27,12 +27,12 @@ export type SyncReply =
 
 /** Result of a call. */
 export type Outcome =
-  | { readonly kind: "answered"; readonly id: number; readonly value: unknown }
+  | { readonly kind: "succeeded"; readonly id: number; readonly value: unknown }
   | { readonly kind: "failed"; readonly id: number; readonly error: PackedError };
 
-/** The worker's end of the channel, passed as worker data. */
-export interface WorkerEnd {
+/** What the worker needs to exchange messages with the blocked thread; passed as worker data. */
+export interface WorkerChannel {
   readonly port: MessagePort;
-  /** A single 32-bit counter of the messages that the worker has sent. */
-  readonly reports: SharedArrayBuffer;
+  /** Shared memory with one 32-bit counter: the number of messages that the worker has sent. */
+  readonly messageCounter: SharedArrayBuffer;
 }

@@ -5,8 +5,8 @@ const inRequest = new AsyncLocalStorage<true>();
 let isWatching = false;
 
 /**
- * Marks, from now on, everything that runs as part of a request to an HTTP server of this process. Costs
- * nothing until it is called; further calls have no effect.
+ * Marks the asynchronous context of each later request to an HTTP server of this process, so that
+ * {@link isHandlingRequest} recognizes it. Further calls have no effect.
  */
 export function watchRequests(): void {
   if (!isWatching) {

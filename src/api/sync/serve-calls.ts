@@ -1,16 +1,16 @@
 import type { MessagePort } from "node:worker_threads";
-import { revive } from "./argument-serialization.ts";
+import { restoreTypes } from "./argument-serialization.ts";
 import { packError } from "./packed-error.ts";
-import type { ResourceCall, SyncRequest, Outcome, SyncReply, WorkerEnd } from "./protocol.ts";
+import type { ResourceCall, SyncRequest, Outcome, SyncReply, WorkerChannel } from "./protocol.ts";
 
 /** Sends messages to the blocked thread, and wakes it for each of them. */
 export class ReplyChannel {
   readonly #port: MessagePort;
-  readonly #reports: Int32Array;
+  readonly #messageCounter: Int32Array;
 
-  constructor({ port, reports }: WorkerEnd) {
+  constructor({ port, messageCounter }: WorkerChannel) {
     this.#port = port;
-    this.#reports = new Int32Array(reports);
+    this.#messageCounter = new Int32Array(messageCounter);
     // These handlers run for every exit that can still run code. After any other exit the blocked thread
     // receives no messages, and detects the end by a timeout.
     process.once("uncaughtExceptionMonitor", (error) => this.end(`it failed: ${error.message}`));
@@ -20,8 +20,8 @@ export class ReplyChannel {
   /** @throws `DataCloneError` if a part of the message can't be cloned. */
   send(reply: SyncReply): void {
     this.#port.postMessage(reply);
-    Atomics.add(this.#reports, 0, 1);
-    Atomics.notify(this.#reports, 0);
+    Atomics.add(this.#messageCounter, 0, 1);
+    Atomics.notify(this.#messageCounter, 0);
   }
 
   /** Reports that the worker is ending, and why. */
@@ -45,7 +45,7 @@ export function serveCalls(channel: ReplyChannel, makeCall: MakeCall): void {
     const { id } = request;
     const cancel = new AbortController();
     inFlight.set(id, cancel);
-    const outcome = await runToOutcome(id, () => makeCall(request, cancel.signal));
+    const outcome = await settleCall(id, () => makeCall(request, cancel.signal));
     inFlight.delete(id);
     if (!cancel.signal.aborted) {
       send(outcome);
@@ -67,25 +67,25 @@ export function serveCalls(channel: ReplyChannel, makeCall: MakeCall): void {
       case "cancel":
         return inFlight.get(request.id)?.abort();
       case "call":
-        revive(request.revivals);
+        restoreTypes(request.changedValues);
         return void serve(request);
     }
   });
 }
 
-async function runToOutcome(id: number, work: () => Promise<unknown>): Promise<Outcome> {
+async function settleCall(id: number, work: () => Promise<unknown>): Promise<Outcome> {
   try {
-    return { kind: "answered", id, value: await work() };
+    return { kind: "succeeded", id, value: await work() };
   } catch (error) {
     return { kind: "failed", id, error: packError(error) };
   }
 }
 
 /**
- * Returns the result of `resource.method(...args)`; a list is returned as an array. The blocked thread took
- * both names from resources of the same classes.
+ * Returns the result of `resource.method(...args)`; a list is returned as an array. Both names are valid, because the
+ * blocked thread took them from resources of the same classes.
  */
-export async function resultOf(
+export async function callResource(
   resources: object,
   { resource, method, args }: ResourceCall,
 ): Promise<unknown> {

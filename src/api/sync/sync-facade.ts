@@ -64,7 +64,7 @@ export interface SyncFacadeOptions {
   /** Time limit in milliseconds of calls that don't give one. */
   readonly timeoutMs: number;
   /** Returns a description of the allowed values if `timeoutMs` is invalid, otherwise `undefined`. */
-  readonly problemWithTimeout: (timeoutMs: unknown) => string | undefined;
+  readonly findTimeoutProblem: (timeoutMs: unknown) => string | undefined;
   /** Makes a call and blocks until it has ended. */
   readonly call: (call: BlockingCall) => Outcome;
 }
@@ -121,11 +121,11 @@ function createBlockingMethod(
       }
       throw error;
     }
-    if (outcome.kind === "answered") {
+    if (outcome.kind === "succeeded") {
       return outcome.value;
     }
     const error = unpackError(outcome.error);
-    error.stack += `\n    called by client.sync.${name.resource}.${name.method}, from\n${framesAbove(blocking)}`;
+    error.stack += `\n    called by client.sync.${name.resource}.${name.method}, from\n${captureCallerFrames(blocking)}`;
     throw error;
   }
   return Object.defineProperty(blocking, "name", { value: name.method });
@@ -134,7 +134,7 @@ function createBlockingMethod(
 /** Removes the time limit from the last argument, if that is an options object. */
 function extractTimeout(
   args: readonly unknown[],
-  { problemWithTimeout }: SyncFacadeOptions,
+  { findTimeoutProblem }: SyncFacadeOptions,
 ): { readonly args: readonly unknown[]; readonly timeoutMs?: number | undefined } {
   const last = args.at(-1);
   if (typeof last !== "object" || last === null || Array.isArray(last)) {
@@ -149,7 +149,7 @@ function extractTimeout(
   if (timeoutMs === undefined) {
     return { args };
   }
-  const problem = problemWithTimeout(timeoutMs);
+  const problem = findTimeoutProblem(timeoutMs);
   if (problem !== undefined) {
     throw new ValidationError(`timeoutMs must be ${problem}`);
   }
@@ -157,7 +157,7 @@ function extractTimeout(
 }
 
 /** Returns the stack frames of the caller of `method`. */
-function framesAbove(method: (...args: never[]) => unknown): string {
+function captureCallerFrames(method: (...args: never[]) => unknown): string {
   const target = { stack: "" };
   Error.captureStackTrace(target, method);
   return target.stack.slice(target.stack.indexOf("\n") + 1);

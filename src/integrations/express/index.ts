@@ -36,13 +36,13 @@ export function traceRequests({
 }: TraceRequestsOptions = {}): RequestTracer {
   return (request, response, next) => {
     const { method = "GET" } = request;
-    const path = pathOf(request);
+    const path = readPath(request);
     const options = { name: `${method} ${path}`, inputs: { method, path }, tags, metadata };
     const caller = RunTree.fromHeaders(request.headers, client && { client });
     const run = caller?.startChild(options) ?? new RunTree({ ...options, parent: null, client });
     // "close" follows "finish", and also comes if the client disconnects first.
     response.once("close", () => {
-      const outputs = { status: response.statusCode, route: routeOf(request) };
+      const outputs = { status: response.statusCode, route: readRoute(request) };
       if (!response.writableFinished) {
         run.fail("The client disconnected before the response was complete", outputs);
       } else if (response.statusCode >= 500) {
@@ -55,11 +55,11 @@ export function traceRequests({
   };
 }
 
-const pathOf = ({ originalUrl, url = "/" }: ServerRequest): string =>
+const readPath = ({ originalUrl, url = "/" }: ServerRequest): string =>
   (originalUrl ?? url).split("?", 1)[0] ?? "/";
 
 /** The pattern of the route, such as `/users/:id`; `undefined` if no route matched. */
-function routeOf({ baseUrl = "", route }: ServerRequest): string | undefined {
+function readRoute({ baseUrl = "", route }: ServerRequest): string | undefined {
   const { path } = route ?? {};
   return typeof path === "string" ? `${baseUrl}${path}` : undefined;
 }

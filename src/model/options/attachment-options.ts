@@ -1,4 +1,4 @@
-import { millraceVariable } from "./option-row.ts";
+import { toMillraceVariables } from "./option-row.ts";
 import type { OptionRow } from "./option-row.ts";
 
 /** Options for the attachments of runs. */
@@ -10,13 +10,13 @@ export interface AttachmentOptions {
 
 const mebibyte = 1_048_576;
 
-export const attachmentRows: { readonly [Name in keyof AttachmentOptions]: OptionRow } = {
+export const attachmentOptionRows: { readonly [Name in keyof AttachmentOptions]: OptionRow } = {
   maxAttachmentBytes: {
     kind: "number",
     fallback: 32 * mebibyte,
     min: 1_024,
     max: 1_024 * mebibyte,
-    env: millraceVariable("MAX_ATTACHMENT_BYTES"),
+    env: toMillraceVariables("MAX_ATTACHMENT_BYTES"),
     doc: "Largest attachment of a run, in bytes. In memory, one attachment and all attachments of a record together may take at most half of `maxQueueBytes`. A larger one is replaced by a marker.",
   },
   attachBytesFrom: {
@@ -24,13 +24,13 @@ export const attachmentRows: { readonly [Name in keyof AttachmentOptions]: Optio
     fallback: 262_144,
     min: 0,
     max: 1_024 * mebibyte,
-    env: millraceVariable("ATTACH_BYTES_FROM"),
+    env: toMillraceVariables("ATTACH_BYTES_FROM"),
     doc: "Binary data inside inputs, outputs and other values is sent as an attachment if it has at least this many bytes, otherwise as base64.",
   },
   dangerouslyAllowFilesystem: {
     kind: "switch",
     fallback: false,
-    env: millraceVariable("DANGEROUSLY_ALLOW_FILESYSTEM"),
+    env: toMillraceVariables("DANGEROUSLY_ALLOW_FILESYSTEM"),
     doc: "Whether an attachment may be the path of a file that is read and sent. Whoever controls the path controls which file leaves the machine.",
   },
 };

@@ -1,4 +1,4 @@
-import { millraceVariable } from "./option-row.ts";
+import { toMillraceVariables } from "./option-row.ts";
 import type { OptionRow } from "./option-row.ts";
 
 /** Options for the connection to the server, other than its address. */
@@ -12,13 +12,13 @@ export interface ConnectionOptions {
   readonly noProxy: string | undefined;
 }
 
-export const connectionRows: { readonly [Name in keyof ConnectionOptions]: OptionRow } = {
+export const connectionOptionRows: { readonly [Name in keyof ConnectionOptions]: OptionRow } = {
   ca: {
     kind: "text",
     fallback: undefined,
     format: "certificates",
     failClosed: "sendNothing",
-    env: millraceVariable("CA"),
+    env: toMillraceVariables("CA"),
     doc: "Certificate authorities to trust instead of the default ones, as PEM text.",
   },
   cert: {
@@ -26,7 +26,7 @@ export const connectionRows: { readonly [Name in keyof ConnectionOptions]: Optio
     fallback: undefined,
     format: "certificates",
     failClosed: "sendNothing",
-    env: millraceVariable("CERT"),
+    env: toMillraceVariables("CERT"),
     doc: "Client certificate, as PEM text.",
   },
   key: {
@@ -35,13 +35,13 @@ export const connectionRows: { readonly [Name in keyof ConnectionOptions]: Optio
     format: "privateKey",
     isSecret: true,
     failClosed: "sendNothing",
-    env: millraceVariable("KEY"),
+    env: toMillraceVariables("KEY"),
     doc: "Private key of the client certificate, as PEM text; never logged.",
   },
   socketPath: {
     kind: "text",
     fallback: undefined,
-    env: millraceVariable("SOCKET_PATH"),
+    env: toMillraceVariables("SOCKET_PATH"),
     doc: "Path of a Unix socket to connect to instead of the endpoint's host.",
   },
   httpProxy: {

@@ -26,18 +26,18 @@ export interface EnvironmentFault {
  * variable, or by the address of a server. A key alone is not enough.
  */
 export function isTracingConfigured(env: Environment): boolean {
-  const tracing = tracingVariable(env);
+  const tracing = readTracingVariable(env);
   return tracing === undefined ? findVariable(optionTable.endpoint, env) !== undefined : tracing;
 }
 
 /** Whether a tracing variable is false. It takes precedence over the option `enabled`. */
-export const isTracingOff = (env: Environment): boolean => tracingVariable(env) === false;
+export const isTracingOff = (env: Environment): boolean => readTracingVariable(env) === false;
 
 /**
  * The value of the first tracing variable that is set; `undefined` if none is set or its value is
  * invalid.
  */
-function tracingVariable(env: Environment): boolean | undefined {
+function readTracingVariable(env: Environment): boolean | undefined {
   const row = optionTable.enabled;
   const variable = findVariable(row, env);
   const value = variable === undefined ? undefined : parseText(row, readVariable(variable, env));
@@ -72,7 +72,7 @@ export function readOptionFromEnvironment({
   }
   const text = readVariable(variable, env);
   const value = parseText(row, text);
-  const problem = findProblem(row, value) ?? (isEmptyList(value) ? emptyRules : undefined);
+  const problem = findProblem(row, value) ?? (isEmptyList(value) ? emptyRulesProblem : undefined);
   if (problem === undefined) {
     sources.set(name, variable);
     return value;
@@ -98,7 +98,7 @@ const allowedTexts: { readonly [Kind in OptionRow["kind"]]?: string } = {
 };
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
-const emptyRules: OptionProblem = { allowed: "a rule" };
+const emptyRulesProblem: OptionProblem = { allowed: "a rule" };
 
 export interface FaultSource {
   readonly name: string;

@@ -1,4 +1,4 @@
-import { millraceVariable } from "./option-row.ts";
+import { toMillraceVariables } from "./option-row.ts";
 import type { OptionRow } from "./option-row.ts";
 
 /** What happens when the limit of the queue is reached. */
@@ -35,13 +35,13 @@ export interface KeepingOptions {
 
 const mebibyte = 1_048_576;
 
-export const keepingRows: { readonly [Name in keyof KeepingOptions]: OptionRow } = {
+export const keepingOptionRows: { readonly [Name in keyof KeepingOptions]: OptionRow } = {
   maxFieldBytes: {
     kind: "number",
     fallback: 16 * mebibyte,
     min: 1_024,
     max: 256 * mebibyte,
-    env: millraceVariable("MAX_FIELD_BYTES"),
+    env: toMillraceVariables("MAX_FIELD_BYTES"),
     doc: "Largest size of one field of a run (inputs, outputs, ...) in bytes, and at most a quarter of `maxQueueBytes`. Longer content is truncated, with a marker.",
   },
   maxQueueBytes: {
@@ -50,7 +50,7 @@ export const keepingRows: { readonly [Name in keyof KeepingOptions]: OptionRow }
     fallback: 128 * mebibyte,
     min: 65_536,
     max: 65_536 * mebibyte,
-    env: millraceVariable("MAX_QUEUE_BYTES"),
+    env: toMillraceVariables("MAX_QUEUE_BYTES"),
     doc: "Memory for records that are queued or being sent, in bytes; beyond it `overflow` applies. Half of it is for tapes that are being sent: in a small queue tapes are smaller than `tapeBytes`, and fewer are sent at the same time.",
   },
   maxQueueRecords: {
@@ -58,27 +58,27 @@ export const keepingRows: { readonly [Name in keyof KeepingOptions]: OptionRow }
     fallback: 1_000_000,
     min: 1,
     max: 1_000_000_000,
-    env: millraceVariable("MAX_QUEUE_RECORDS"),
+    env: toMillraceVariables("MAX_QUEUE_RECORDS"),
     doc: "Number of records that may be queued or being sent; beyond it `overflow` applies.",
   },
   overflow: {
     kind: "choice",
     fallback: "drop-newest",
     choices: overflowPolicies,
-    env: millraceVariable("OVERFLOW"),
+    env: toMillraceVariables("OVERFLOW"),
     doc: "What happens when the queue is full: new records are dropped (drop-newest), the oldest queued records are dropped (drop-oldest), callers of waitForCapacity wait (block), or records go to disk (spool, requires spoolDir).",
   },
   spoolDir: {
     kind: "text",
     fallback: undefined,
-    env: millraceVariable("SPOOL_DIR"),
+    env: toMillraceVariables("SPOOL_DIR"),
     doc: "Folder for records that could not be delivered. They are sent when the server is available again, by this client or the next one with this folder. Also stores records that the server refused.",
   },
   durability: {
     kind: "choice",
     fallback: "memory",
     choices: durabilities,
-    env: millraceVariable("DURABILITY"),
+    env: toMillraceVariables("DURABILITY"),
     doc: "Where a record is stored when the call that recorded it returns: in memory, or in spoolDir (spool-first), where it survives the process.",
   },
   spoolQuotaBytes: {
@@ -86,7 +86,7 @@ export const keepingRows: { readonly [Name in keyof KeepingOptions]: OptionRow }
     fallback: 1_024 * mebibyte,
     min: 65_536,
     max: 1_048_576 * mebibyte,
-    env: millraceVariable("SPOOL_QUOTA_BYTES"),
+    env: toMillraceVariables("SPOOL_QUOTA_BYTES"),
     doc: "Largest number of bytes that one client keeps in spoolDir; beyond it the oldest records are deleted and counted as lost.",
   },
   spoolSyncMs: {
@@ -94,7 +94,7 @@ export const keepingRows: { readonly [Name in keyof KeepingOptions]: OptionRow }
     fallback: 500,
     min: 0,
     max: 60_000,
-    env: millraceVariable("SPOOL_SYNC_MS"),
+    env: toMillraceVariables("SPOOL_SYNC_MS"),
     doc: "Milliseconds between two flushes of spooled records to disk (fsync). With 0 each write is flushed, and waits for it.",
   },
   replayBytesPerSecond: {
@@ -102,7 +102,7 @@ export const keepingRows: { readonly [Name in keyof KeepingOptions]: OptionRow }
     fallback: 8 * mebibyte,
     min: 1_024,
     max: 1_024 * mebibyte,
-    env: millraceVariable("REPLAY_BYTES_PER_SECOND"),
+    env: toMillraceVariables("REPLAY_BYTES_PER_SECOND"),
     doc: "Largest rate at which spooled records are sent again, in bytes per second.",
   },
 };

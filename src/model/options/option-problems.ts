@@ -14,10 +14,12 @@ export interface OptionProblem {
 export function findProblem(row: OptionRow, value: unknown): OptionProblem | undefined {
   switch (row.kind) {
     case "number": {
-      const inRange = typeof value === "number" && value >= row.min && value <= row.max;
-      const allowed = row.fraction === true || Number.isInteger(value);
+      const isInRange = typeof value === "number" && value >= row.min && value <= row.max;
+      const hasAllowedFraction = row.fraction === true || Number.isInteger(value);
       const kind = row.fraction === true ? "a number" : "a whole number";
-      return inRange && allowed ? undefined : { allowed: `${kind} from ${row.min} to ${row.max}` };
+      return isInRange && hasAllowedFraction
+        ? undefined
+        : { allowed: `${kind} from ${row.min} to ${row.max}` };
     }
     case "text":
       return typeof value === "string" && value.trim() !== ""

@@ -46,13 +46,13 @@ export type OptionRow =
  */
 export type TextFormat = "address" | "token" | "certificates" | "privateKey";
 
-/** Returns the environment variable of an option that only Millrace has. */
-export const millraceVariable = (name: string): readonly string[] => [`MILLRACE_${name}`];
+/** Returns the names of the environment variables of an option that only Millrace has. */
+export const toMillraceVariables = (name: string): readonly string[] => [`MILLRACE_${name}`];
 /**
  * Returns the environment variables of an option that LangSmith has too. If `MILLRACE_X` is unset,
  * the LangSmith variables of existing programs are used.
  */
-export const langsmithVariables = (name: string): readonly string[] => [
+export const toLangsmithVariables = (name: string): readonly string[] => [
   `MILLRACE_${name}`,
   `LANGSMITH_${name}`,
   `LANGCHAIN_${name}`,

@@ -1,14 +1,14 @@
 import { compressions } from "./connection.ts";
 import type { Compression } from "./connection.ts";
-import { attachmentRows } from "./attachment-options.ts";
+import { attachmentOptionRows } from "./attachment-options.ts";
 import type { AttachmentOptions } from "./attachment-options.ts";
-import { connectionRows } from "./connection-options.ts";
+import { connectionOptionRows } from "./connection-options.ts";
 import type { ConnectionOptions } from "./connection-options.ts";
-import { keepingRows } from "./keeping-options.ts";
+import { keepingOptionRows } from "./keeping-options.ts";
 import type { KeepingOptions } from "./keeping-options.ts";
 import { logLevels } from "./log-level.ts";
 import type { LogLevel } from "./log-level.ts";
-import { millraceVariable, langsmithVariables } from "./option-row.ts";
+import { toMillraceVariables, toLangsmithVariables } from "./option-row.ts";
 import type { OptionRow } from "./option-row.ts";
 import type { RedactionRule } from "./redaction.ts";
 import { contentDeduplications } from "./content-deduplication.ts";
@@ -64,7 +64,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
   enabled: {
     kind: "switch",
     fallback: true,
-    env: [...langsmithVariables("TRACING"), "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING_V2"],
+    env: [...toLangsmithVariables("TRACING"), "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING_V2"],
     doc: "Whether anything is recorded. A variable with the value false takes precedence over `enabled: true`; one with the value true enables tracing without a client. See tracing.md.",
   },
   endpoint: {
@@ -72,7 +72,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: "http://localhost:1984",
     format: "address",
     failClosed: "sendNothing",
-    env: langsmithVariables("ENDPOINT"),
+    env: toLangsmithVariables("ENDPOINT"),
     doc: "Base URL of the server, http or https, optionally with a path.",
   },
   apiKey: {
@@ -81,7 +81,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     format: "token",
     isSecret: true,
     failClosed: "sendNothing",
-    env: langsmithVariables("API_KEY"),
+    env: toLangsmithVariables("API_KEY"),
     doc: "Key sent in the header x-api-key; never logged.",
   },
   workspaceId: {
@@ -89,13 +89,13 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: undefined,
     format: "token",
     failClosed: "sendNothing",
-    env: langsmithVariables("WORKSPACE_ID"),
+    env: toLangsmithVariables("WORKSPACE_ID"),
     doc: "Workspace sent in the header x-tenant-id, for keys with access to several workspaces.",
   },
   projectName: {
     kind: "text",
     fallback: "default",
-    env: [...langsmithVariables("PROJECT"), "LANGCHAIN_SESSION"],
+    env: [...toLangsmithVariables("PROJECT"), "LANGCHAIN_SESSION"],
     doc: "Project of runs that name no project.",
   },
   timeoutMs: {
@@ -103,7 +103,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 12_000,
     min: 1,
     max: 600_000,
-    env: millraceVariable("TIMEOUT_MS"),
+    env: toMillraceVariables("TIMEOUT_MS"),
     doc: "Longest wait for one response of the server, in milliseconds.",
   },
   syncTimeoutMs: {
@@ -111,7 +111,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 120_000,
     min: 1,
     max: 3_600_000,
-    env: millraceVariable("SYNC_TIMEOUT_MS"),
+    env: toMillraceVariables("SYNC_TIMEOUT_MS"),
     doc: "Longest time that a call of client.sync blocks, including all attempts and pages, in milliseconds.",
   },
   maxResponseBytes: {
@@ -119,7 +119,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 268_435_456,
     min: 65_536,
     max: 1_073_741_824,
-    env: millraceVariable("MAX_RESPONSE_BYTES"),
+    env: toMillraceVariables("MAX_RESPONSE_BYTES"),
     doc: "Largest response that an API call reads as a whole, such as a page of runs, in bytes. A larger one throws a ResponseError. Streamed responses are not limited.",
   },
   batchLimit: {
@@ -127,7 +127,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 100,
     min: 1,
     max: 1_000_000,
-    env: millraceVariable("BATCH_LIMIT"),
+    env: toMillraceVariables("BATCH_LIMIT"),
     doc: "Number of queued records that are sent immediately if nothing is being sent. The server determines how many a request contains.",
   },
   firstDelayMs: {
@@ -135,7 +135,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 250,
     min: 0,
     max: 60_000,
-    env: millraceVariable("FIRST_DELAY_MS"),
+    env: toMillraceVariables("FIRST_DELAY_MS"),
     doc: "After a period without records: milliseconds to wait for further records before the first one is sent.",
   },
   aggregationDelayMs: {
@@ -143,7 +143,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 50,
     min: 0,
     max: 60_000,
-    env: millraceVariable("AGGREGATION_DELAY_MS"),
+    env: toMillraceVariables("AGGREGATION_DELAY_MS"),
     doc: "During continuous traffic: longest time in milliseconds to wait for further records. Later records do not extend it.",
   },
   attempts: {
@@ -151,7 +151,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 6,
     min: 1,
     max: 100,
-    env: millraceVariable("ATTEMPTS"),
+    env: toMillraceVariables("ATTEMPTS"),
     doc: "Number of consecutive attempts to send a batch, including the first.",
   },
   retryAfterLimitMs: {
@@ -159,17 +159,17 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 60_000,
     min: 0,
     max: 3_600_000,
-    env: millraceVariable("RETRY_AFTER_LIMIT_MS"),
+    env: toMillraceVariables("RETRY_AFTER_LIMIT_MS"),
     doc: "Longest wait that a server can request with Retry-After, in milliseconds.",
   },
-  ...keepingRows,
-  ...attachmentRows,
+  ...keepingOptionRows,
+  ...attachmentOptionRows,
   tapeBytes: {
     kind: "number",
     fallback: 1_048_576,
     min: 4_096,
     max: 268_435_456,
-    env: millraceVariable("TAPE_BYTES"),
+    env: toMillraceVariables("TAPE_BYTES"),
     doc: "Size in bytes of one tape, the buffer that is passed to a worker. A larger record gets its own tape.",
   },
   workers: {
@@ -177,7 +177,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 1,
     min: 0,
     max: 64,
-    env: millraceVariable("WORKERS"),
+    env: toMillraceVariables("WORKERS"),
     doc: "Worker threads that serialize and send; with 0 the main thread does it.",
   },
   workerStallMs: {
@@ -185,7 +185,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 30_000,
     min: 500,
     max: 3_600_000,
-    env: millraceVariable("WORKER_STALL_MS"),
+    env: toMillraceVariables("WORKER_STALL_MS"),
     doc: "Milliseconds for which a worker's event loop may be blocked, as by an endless loop, before the worker is replaced. Waiting for the server does not block it.",
   },
   requestsInFlight: {
@@ -193,21 +193,21 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 16,
     min: 1,
     max: 1_024,
-    env: millraceVariable("REQUESTS_IN_FLIGHT"),
+    env: toMillraceVariables("REQUESTS_IN_FLIGHT"),
     doc: "Number of requests in flight, for all workers together; also the number of tapes that are being sent.",
   },
   compression: {
     kind: "choice",
     fallback: "auto",
     choices: compressions,
-    env: millraceVariable("COMPRESSION"),
+    env: toMillraceVariables("COMPRESSION"),
     doc: "Compression of request bodies, if the server supports it. auto does not compress for loopback addresses.",
   },
   contentDeduplication: {
     kind: "choice",
     fallback: "inline",
     choices: contentDeduplications,
-    env: millraceVariable("REPEATED_CONTENT"),
+    env: toMillraceVariables("REPEATED_CONTENT"),
     doc: "Whether content that appears repeatedly in a trace is sent each time (inline), or once and then referenced by its digest (once), to Millrace servers. See content-deduplication.md.",
   },
   exitTimeoutMs: {
@@ -215,7 +215,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 1_000,
     min: 0,
     max: 60_000,
-    env: millraceVariable("EXIT_TIMEOUT_MS"),
+    env: toMillraceVariables("EXIT_TIMEOUT_MS"),
     doc: "Longest time in milliseconds that a forced process end (process.exit, uncaught exception, signal) waits for delivery.",
   },
   drainTimeoutMs: {
@@ -223,7 +223,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 30_000,
     min: 0,
     max: 600_000,
-    env: millraceVariable("DRAIN_TIMEOUT_MS"),
+    env: toMillraceVariables("DRAIN_TIMEOUT_MS"),
     doc: "Longest time in milliseconds that a natural process end, drain, close or a flush without a limit waits for delivery. If it is not set, a server that this process never reached is waited for one second.",
   },
   samplingRate: {
@@ -232,20 +232,22 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 0,
     max: 1,
     fraction: true,
-    env: langsmithVariables("SAMPLING_RATE").concat(langsmithVariables("TRACING_SAMPLING_RATE")),
+    env: toLangsmithVariables("SAMPLING_RATE").concat(
+      toLangsmithVariables("TRACING_SAMPLING_RATE"),
+    ),
     doc: "Fraction of traces that is recorded. A trace is recorded completely or not at all.",
   },
   reportStats: {
     kind: "switch",
     fallback: true,
-    env: millraceVariable("REPORT_STATS"),
+    env: toMillraceVariables("REPORT_STATS"),
     doc: "Whether the client reports how much it recorded, delivered and dropped to a Millrace server, which shows it in its UI. Other servers get no reports.",
   },
   logLevel: {
     kind: "choice",
     fallback: "warn",
     choices: logLevels,
-    env: millraceVariable("LOG_LEVEL"),
+    env: toMillraceVariables("LOG_LEVEL"),
     doc: "What is logged: nothing (silent), lost data and failures that stop sending (error), also problems that may need attention (warn), actions of the client (info), each delivery (debug). See delivery.md.",
   },
   logRepeatMs: {
@@ -253,35 +255,35 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 60_000,
     min: 0,
     max: 86_400_000,
-    env: millraceVariable("LOG_REPEAT_MS"),
+    env: toMillraceVariables("LOG_REPEAT_MS"),
     doc: "Milliseconds before the same kind of message is logged again; its counts include what happened in between. 0 logs each one.",
   },
   hideInputs: {
     kind: "hide",
     fallback: false,
     failClosed: "withhold",
-    env: langsmithVariables("HIDE_INPUTS"),
+    env: toLangsmithVariables("HIDE_INPUTS"),
     doc: "Hides inputs: true for all of them, or a function that returns what may be recorded.",
   },
   hideOutputs: {
     kind: "hide",
     fallback: false,
     failClosed: "withhold",
-    env: langsmithVariables("HIDE_OUTPUTS"),
+    env: toLangsmithVariables("HIDE_OUTPUTS"),
     doc: "Hides outputs, in the same way.",
   },
   hideMetadata: {
     kind: "hide",
     fallback: false,
     failClosed: "withhold",
-    env: langsmithVariables("HIDE_METADATA"),
+    env: toLangsmithVariables("HIDE_METADATA"),
     doc: "Hides metadata, in the same way.",
   },
   redact: {
     kind: "rules",
     fallback: [],
     failClosed: "withhold",
-    env: millraceVariable("REDACT"),
+    env: toMillraceVariables("REDACT"),
     doc: "What is masked in the worker before a run is sent or spooled: `secrets`, `emails`, `cards`, `{ name, pattern }`, `{ name, keys }`. See privacy.md.",
   },
   recursionLimit: {
@@ -289,8 +291,8 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: 25,
     min: 1,
     max: 100_000,
-    env: millraceVariable("RECURSION_LIMIT"),
+    env: toMillraceVariables("RECURSION_LIMIT"),
     doc: "Recursion limit in the LangChain runnable configs that are created from a run.",
   },
-  ...connectionRows,
+  ...connectionOptionRows,
 };

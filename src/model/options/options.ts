@@ -76,24 +76,26 @@ export function resolveOptions(explicit: ExplicitOptions, env: Environment): Res
  * Why nothing may be sent: the environment variable of the endpoint or of the key is invalid.
  * `undefined` if sending is allowed.
  */
-export const sendsNothing = ({ faults }: Pick<ResolvedOptions, "faults">): string | undefined =>
+export const findSendingProblem = ({
+  faults,
+}: Pick<ResolvedOptions, "faults">): string | undefined =>
   faults.find(({ effect }) => effect === "sendNothing")?.message;
 
 /**
  * Whether the redaction rules are unknown because their variable is invalid, so that all text is
  * masked.
  */
-export const masksEverything = ({ faults }: Pick<ResolvedOptions, "faults">): boolean =>
+export const mustMaskEverything = ({ faults }: Pick<ResolvedOptions, "faults">): boolean =>
   faults.some(({ option }) => option === "redact");
 
-interface Candidate {
+interface CandidateValue {
   readonly name: string;
   readonly row: OptionRow;
   readonly value: unknown;
 }
 
 /** @throws {@link OptionError} if the value is invalid. */
-function assertValid({ name, row, value }: Candidate): void {
+function assertValid({ name, row, value }: CandidateValue): void {
   const problem = findProblem(row, value);
   if (problem !== undefined) {
     const isHidden = row.isSecret === true || problem.isHidden === true;
@@ -103,7 +105,7 @@ function assertValid({ name, row, value }: Candidate): void {
 }
 
 /** Checks a value of an option. Returns what is allowed, or `undefined` if the value is valid. */
-export const problemWith = (name: keyof PlainOptions, value: unknown): string | undefined =>
+export const findOptionProblem = (name: keyof PlainOptions, value: unknown): string | undefined =>
   findProblem(optionTable[name], value)?.allowed;
 
 /**

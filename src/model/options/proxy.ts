@@ -71,10 +71,10 @@ export function isExempt(endpoint: URL, list: string): boolean {
   return list
     .toLowerCase()
     .split(/[\s,]+/)
-    .some((entry) => entry === "*" || (entry !== "" && matches(entry, host, port)));
+    .some((entry) => entry === "*" || (entry !== "" && matchesHost(entry, host, port)));
 }
 
-function matches(entry: string, host: string, port: string): boolean {
+function matchesHost(entry: string, host: string, port: string): boolean {
   const { name, onlyPort } = splitPort(entry);
   if (onlyPort !== undefined && onlyPort !== port) {
     return false;
@@ -91,8 +91,10 @@ function splitPort(entry: string): { readonly name: string; readonly onlyPort?: 
     return { name: entry };
   }
   const [, name = entry, onlyPort] = /^(.+):(\d+)$/.exec(entry) ?? [];
-  const bare = name.replace(/^\[|\]$/g, "");
-  return onlyPort === undefined ? { name: bare } : { name: bare, onlyPort };
+  const nameWithoutBrackets = name.replace(/^\[|\]$/g, "");
+  return onlyPort === undefined
+    ? { name: nameWithoutBrackets }
+    : { name: nameWithoutBrackets, onlyPort };
 }
 
 function matchesAddress(name: string, host: string): boolean {
@@ -101,13 +103,13 @@ function matchesAddress(name: string, host: string): boolean {
   if (family === 0 || family !== isIP(host)) {
     return false;
   }
-  const kind = family === 6 ? "ipv6" : "ipv4";
+  const addressFamily = family === 6 ? "ipv6" : "ipv4";
   const width = family === 6 ? 128 : 32;
   const prefix = bits === undefined ? width : Number(bits);
   if (!Number.isInteger(prefix) || prefix < 0 || prefix > width) {
     return false;
   }
   const range = new BlockList();
-  range.addSubnet(address, prefix, kind);
-  return range.check(host, kind);
+  range.addSubnet(address, prefix, addressFamily);
+  return range.check(host, addressFamily);
 }

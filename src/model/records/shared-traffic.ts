@@ -14,7 +14,7 @@ export interface RequestFailure {
 }
 
 /** Indexes of the counters, in 32-bit integers. */
-const counter = {
+const counterIndex = {
   finished: 0,
   responses: 1,
   connections: 2,
@@ -25,13 +25,13 @@ const counter = {
 /** Bytes of the counters: a multiple of eight, because 64-bit integers follow. */
 const counterBytes = 6 * Int32Array.BYTES_PER_ELEMENT;
 /** Index of each total in the array of 64-bit integers. */
-const total = { requests: 0, retries: 1, bytesSent: 2 } as const;
+const totalIndex = { requests: 0, retries: 1, bytesSent: 2 } as const;
 const totalBytes = 3 * BigInt64Array.BYTES_PER_ELEMENT;
 /**
  * Number of slots for failures. A thread that crashes while it writes a failure loses only that
  * slot.
  */
-const slots = 4;
+const slotCount = 4;
 const slotBytes = 2_048;
 /**
  * A slot begins with the number of its failure, 0 while it is being written, and the length of its
@@ -51,96 +51,96 @@ export class SharedTraffic {
   readonly #counters: Int32Array;
   readonly #totals: BigInt64Array;
 
-  constructor(memory = new SharedArrayBuffer(counterBytes + totalBytes + slots * slotBytes)) {
+  constructor(memory = new SharedArrayBuffer(counterBytes + totalBytes + slotCount * slotBytes)) {
     this.memory = memory;
     this.#counters = new Int32Array(memory, 0, counterBytes / Int32Array.BYTES_PER_ELEMENT);
-    this.#totals = new BigInt64Array(memory, counterBytes, Object.keys(total).length);
+    this.#totals = new BigInt64Array(memory, counterBytes, Object.keys(totalIndex).length);
   }
 
   /** Counts a request that is being sent, and the bytes of its body. */
   countRequest(bytes: number): void {
-    Atomics.add(this.#totals, total.requests, 1n);
-    Atomics.add(this.#totals, total.bytesSent, BigInt(bytes));
+    Atomics.add(this.#totals, totalIndex.requests, 1n);
+    Atomics.add(this.#totals, totalIndex.bytesSent, BigInt(bytes));
   }
 
   countRetry(): void {
-    Atomics.add(this.#totals, total.retries, 1n);
+    Atomics.add(this.#totals, totalIndex.retries, 1n);
   }
 
   /** Counts a response that may come from an ingest server. */
   countResponse(): void {
-    Atomics.add(this.#counters, counter.responses, 1);
+    Atomics.add(this.#counters, counterIndex.responses, 1);
   }
 
   /** Records that the server's `/info` contains no version. Such a server may not accept runs at all. */
   recordVersionlessServer(): void {
-    Atomics.store(this.#counters, counter.versionless, 1);
+    Atomics.store(this.#counters, counterIndex.versionless, 1);
   }
 
   get isServerVersionless(): boolean {
-    return Atomics.load(this.#counters, counter.versionless) === 1;
+    return Atomics.load(this.#counters, counterIndex.versionless) === 1;
   }
 
   countConnection(): void {
-    Atomics.add(this.#counters, counter.connections, 1);
+    Atomics.add(this.#counters, counterIndex.connections, 1);
   }
 
   /** Records that a worker had enough time to connect and has no connection yet. */
   recordUnconnected(): void {
-    Atomics.store(this.#counters, counter.unconnected, 1);
+    Atomics.store(this.#counters, counterIndex.unconnected, 1);
   }
 
   /** Whether no connection was made, although one attempt failed or a worker had enough time. */
   get isUnconnected(): boolean {
-    const isOverdue = Atomics.load(this.#counters, counter.unconnected) === 1;
+    const isOverdue = Atomics.load(this.#counters, counterIndex.unconnected) === 1;
     return this.connections === 0 && (isOverdue || this.failures > 0);
   }
 
   /** Counts a tape whose outcomes are all written, and wakes {@link SharedTraffic.waitForTape}. */
-  countFinished(): void {
-    Atomics.add(this.#counters, counter.finished, 1);
-    Atomics.notify(this.#counters, counter.finished);
+  countFinishedTape(): void {
+    Atomics.add(this.#counters, counterIndex.finished, 1);
+    Atomics.notify(this.#counters, counterIndex.finished);
   }
 
-  get finished(): number {
-    return Atomics.load(this.#counters, counter.finished);
+  get finishedTapes(): number {
+    return Atomics.load(this.#counters, counterIndex.finished);
   }
 
   /** Blocks until more than `seen` tapes are finished, at most `timeoutMs`. */
-  waitForTape(seen: number, timeoutMs: number): void {
-    Atomics.wait(this.#counters, counter.finished, seen, timeoutMs);
+  waitForTape(finishedBefore: number, timeoutMs: number): void {
+    Atomics.wait(this.#counters, counterIndex.finished, finishedBefore, timeoutMs);
   }
 
   get requests(): number {
-    return Number(Atomics.load(this.#totals, total.requests));
+    return Number(Atomics.load(this.#totals, totalIndex.requests));
   }
 
   get retries(): number {
-    return Number(Atomics.load(this.#totals, total.retries));
+    return Number(Atomics.load(this.#totals, totalIndex.retries));
   }
 
   get bytesSent(): number {
-    return Number(Atomics.load(this.#totals, total.bytesSent));
+    return Number(Atomics.load(this.#totals, totalIndex.bytesSent));
   }
 
   get responses(): number {
-    return Atomics.load(this.#counters, counter.responses);
+    return Atomics.load(this.#counters, counterIndex.responses);
   }
 
   get connections(): number {
-    return Atomics.load(this.#counters, counter.connections);
+    return Atomics.load(this.#counters, counterIndex.connections);
   }
 
   get failures(): number {
-    return Atomics.load(this.#counters, counter.failures);
+    return Atomics.load(this.#counters, counterIndex.failures);
   }
 
   /** Stores a failure for {@link SharedTraffic.lastFailure}. Its cause is shortened to one line. */
   recordFailure(failure: RequestFailure): void {
     const cause = toOneLine(failure.cause).slice(0, maxCauseLength);
     const text = Buffer.from(JSON.stringify({ ...failure, cause }));
-    const number = Atomics.add(this.#counters, counter.failures, 1) + 1;
-    const { head, bytes } = this.#slotOf(number);
+    const number = Atomics.add(this.#counters, counterIndex.failures, 1) + 1;
+    const { head, bytes } = this.#findSlot(number);
     Atomics.store(head, 0, 0);
     if (text.length <= bytes.length) {
       bytes.set(text);
@@ -152,8 +152,8 @@ export class SharedTraffic {
   /** The newest failure that was written completely; `undefined` if there is none. */
   get lastFailure(): RequestFailure | undefined {
     const newest = this.failures;
-    for (let number = newest; number > Math.max(0, newest - slots); number--) {
-      const { head, bytes } = this.#slotOf(number);
+    for (let number = newest; number > Math.max(0, newest - slotCount); number--) {
+      const { head, bytes } = this.#findSlot(number);
       const text = Buffer.from(bytes.subarray(0, Atomics.load(head, 1))).toString();
       // Another thread may have begun to overwrite the slot while it was read.
       if (text !== "" && Atomics.load(head, 0) === number) {
@@ -163,11 +163,11 @@ export class SharedTraffic {
     return undefined;
   }
 
-  #slotOf(number: number): { readonly head: Int32Array; readonly bytes: Uint8Array } {
-    const at = counterBytes + totalBytes + (number % slots) * slotBytes;
+  #findSlot(number: number): { readonly head: Int32Array; readonly bytes: Uint8Array } {
+    const offset = counterBytes + totalBytes + (number % slotCount) * slotBytes;
     return {
-      head: new Int32Array(this.memory, at, 2),
-      bytes: new Uint8Array(this.memory, at + slotHeadBytes, slotBytes - slotHeadBytes),
+      head: new Int32Array(this.memory, offset, 2),
+      bytes: new Uint8Array(this.memory, offset + slotHeadBytes, slotBytes - slotHeadBytes),
     };
   }
 }

@@ -28,7 +28,7 @@ export interface ShippingOptions {
 
 /** Rules for reading files that attachments refer to. */
 export interface FileRules {
-  readonly allowed: boolean;
+  readonly areAllowed: boolean;
   readonly limitBytes: number;
 }
 

@@ -4,7 +4,7 @@
 export interface StatsReport {
   /** A random id, created for each client. */
   readonly id: string;
-  /** Default project of its runs. */
+  /** Name of the client's default project. */
   readonly project: string;
   readonly pid: number;
   /** Version of the SDK. */

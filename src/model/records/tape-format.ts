@@ -2,7 +2,7 @@
  * Byte format of a tape. Written by `tracing/tape` and read by `workers/json/tape-reader.ts`; both
  * use the constants of this file.
  *
- * A tape is a sequence of records. A record is a head of {@link recordHead} bytes (u32 length of
+ * A tape is a sequence of records. A record is a head of {@link recordHeadBytes} bytes (u32 length of
  * the whole record, u8 operation, u8 outcome, u8 number of withheld payloads, u8 redaction),
  * followed by fields. Before a record is delivered, the byte for withheld payloads marks whether a
  * worker is writing the record.
@@ -10,8 +10,8 @@
  * A field is a u8 code, a u32 length of its content, and the content. Fields up to {@link
  * field.endMicros} contain raw data, all others tagged values. Numbers are little-endian.
  */
-export const recordHead = 8;
-export const fieldHead = 5;
+export const recordHeadBytes = 8;
+export const fieldHeadBytes = 5;
 
 /** Offsets in a record's head. */
 export const headOffset = {
@@ -44,12 +44,12 @@ export const writingCode = { no: 0, yes: 1 } as const;
  * Field codes. A record contains each field at most once, except those from {@link field.other} on.
  */
 export const field = {
-  // raw text
+  // The content of these fields is ASCII text.
   dottedOrder: 1,
   id: 2,
-  // a float64, microseconds since the Unix epoch
+  // The content is a 64-bit float: microseconds since the Unix epoch.
   endMicros: 3,
-  // tagged values
+  // The content of all other fields is a tagged value.
   name: 4,
   runType: 5,
   project: 6,
@@ -80,29 +80,29 @@ export const field = {
 } as const;
 
 /** Fields that a record contains at most once have codes below this number. */
-export const fieldCodes = field.other;
+export const singleFieldCodes = field.other;
 
 /** The first byte of a tagged value. From {@link tag.shortText} on, the low 7 bits are a text's length. */
 export const tag = {
   null: 0,
   false: 1,
   true: 2,
-  /** i32 */
+  /** A number, as a signed 32-bit integer. */
   int: 3,
-  /** f64 */
+  /** A number, as a 64-bit float. */
   double: 4,
-  /** u32 bytes, UTF-8 */
+  /** A text: its length in bytes (u32), then the text in UTF-8. */
   text: 5,
-  /** u32 bytes, UTF-16LE: text that is long and not Latin-1, or not well-formed Unicode. */
+  /** As `text`, but in UTF-16LE: for text that is long and not Latin-1, or not well-formed Unicode. */
   wideText: 6,
-  /** values until `end` */
+  /** An array: its values, then the tag `end`. */
   array: 7,
-  /** Keys (texts) and values in turn, until `end`. */
+  /** An object: a text for each key, followed by the key's value; then the tag `end`. */
   object: 8,
   end: 9,
   /** Binary data: a text with its type, a u32 length, and the bytes. */
   bytes: 10,
-  /** 0x80 | bytes, UTF-8 */
+  /** A text of at most 127 bytes in UTF-8. Its length is added to the tag. */
   shortText: 0x80,
 } as const;
 

@@ -17,7 +17,7 @@ export interface RubricItem {
 /** A queue of runs that people review. */
 export interface AnnotationQueue {
   readonly id: string;
-  /** The tenant that it belongs to. */
+  /** Id of the tenant that owns the queue. */
   readonly tenantId: string;
   readonly name: string;
   readonly description?: string | undefined;
@@ -56,19 +56,19 @@ export interface QueuedRun extends Omit<AnnotationQueueEntry, "queueId" | "runId
 /** @throws {@link ResponseError} if `value` is not an annotation queue. */
 export function parseAnnotationQueue(value: unknown): AnnotationQueue {
   const fields = new Fields(value, "annotation queue");
-  const items = fields.value("rubric_items") ?? undefined;
+  const items = fields.readValue("rubric_items") ?? undefined;
   return omitUndefined({
-    id: fields.text("id"),
-    tenantId: fields.text("tenant_id"),
-    name: fields.text("name"),
-    description: fields.optionalText("description"),
-    createdAt: fields.optionalText("created_at"),
-    updatedAt: fields.optionalText("updated_at"),
-    defaultDatasetId: fields.optionalText("default_dataset"),
-    metadata: (fields.value("metadata") ?? undefined) && fields.object("metadata"),
-    rubricInstructions: fields.optionalText("rubric_instructions"),
+    id: fields.readText("id"),
+    tenantId: fields.readText("tenant_id"),
+    name: fields.readText("name"),
+    description: fields.readOptionalText("description"),
+    createdAt: fields.readOptionalText("created_at"),
+    updatedAt: fields.readOptionalText("updated_at"),
+    defaultDatasetId: fields.readOptionalText("default_dataset"),
+    metadata: (fields.readValue("metadata") ?? undefined) && fields.readObject("metadata"),
+    rubricInstructions: fields.readOptionalText("rubric_instructions"),
     rubricItems: items && parseList(items, "rubric items", parseRubricItem),
-    totalRuns: fields.optionalNumber("total_runs"),
+    totalRuns: fields.readOptionalNumber("total_runs"),
   });
 }
 
@@ -86,9 +86,9 @@ export const toWireRubricItem = (item: RubricItem): Readonly<Record<string, unkn
 export function parseAnnotationQueueEntry(value: unknown): AnnotationQueueEntry {
   const fields = new Fields(value, "entry of an annotation queue");
   return omitUndefined({
-    queueRunId: fields.text("id"),
-    queueId: fields.text("queue_id"),
-    runId: fields.text("run_id"),
+    queueRunId: fields.readText("id"),
+    queueId: fields.readText("queue_id"),
+    runId: fields.readText("run_id"),
     ...readReviewTimes(fields),
   });
 }
@@ -99,22 +99,22 @@ export function parseQueuedRun(value: unknown): QueuedRun {
   const fields = new Fields(value, "run of an annotation queue");
   return omitUndefined({
     run,
-    queueRunId: fields.text("queue_run_id"),
+    queueRunId: fields.readText("queue_run_id"),
     ...readReviewTimes(fields),
   });
 }
 
 const readReviewTimes = (fields: Fields) => ({
-  addedAt: fields.optionalText("added_at"),
-  lastReviewedTime: fields.optionalText("last_reviewed_time"),
+  addedAt: fields.readOptionalText("added_at"),
+  lastReviewedTime: fields.readOptionalText("last_reviewed_time"),
 });
 
 function parseRubricItem(value: unknown): RubricItem {
   const fields = new Fields(value, "rubric item");
-  const isRequired = fields.value("is_required");
+  const isRequired = fields.readValue("is_required");
   return omitUndefined({
-    feedbackKey: fields.text("feedback_key"),
-    description: fields.optionalText("description"),
+    feedbackKey: fields.readText("feedback_key"),
+    description: fields.readOptionalText("description"),
     valueDescriptions: readTexts(fields, "value_descriptions"),
     scoreDescriptions: readTexts(fields, "score_descriptions"),
     isRequired: typeof isRequired === "boolean" ? isRequired : undefined,
@@ -122,7 +122,7 @@ function parseRubricItem(value: unknown): RubricItem {
 }
 
 function readTexts(fields: Fields, name: string): Readonly<Record<string, string>> | undefined {
-  return (fields.value(name) ?? undefined) === undefined
+  return (fields.readValue(name) ?? undefined) === undefined
     ? undefined
-    : (fields.object(name) as Readonly<Record<string, string>>);
+    : (fields.readObject(name) as Readonly<Record<string, string>>);
 }

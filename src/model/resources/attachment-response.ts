@@ -21,8 +21,8 @@ export function parseAttachments(
   const entries = Object.entries(urls).map(([key, value]): [string, Attachment] => {
     const fields = new Fields(value, "attachment");
     const name = key.startsWith(attachmentPrefix) ? key.slice(attachmentPrefix.length) : key;
-    const mimeType = fields.optionalText("mime_type");
-    return [name, omitUndefined({ presignedUrl: fields.text("presigned_url"), mimeType })];
+    const mimeType = fields.readOptionalText("mime_type");
+    return [name, omitUndefined({ presignedUrl: fields.readText("presigned_url"), mimeType })];
   });
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
@@ -33,7 +33,7 @@ export function parseAttachments(
  * @throws {@link ResponseError} if an attachment has no URL.
  */
 export const parseRunAttachments = (run: unknown): Readonly<Record<string, Attachment>> => {
-  const urls = new Fields(run, "run").object("s3_urls");
+  const urls = new Fields(run, "run").readObject("s3_urls");
   const named = Object.entries(urls).filter(([key]) => key.startsWith(attachmentPrefix));
   return parseAttachments(Object.fromEntries(named)) ?? {};
 };

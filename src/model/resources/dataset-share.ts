@@ -14,6 +14,6 @@ export function parseDatasetShare(
   createUrl: (token: string) => string,
 ): DatasetShare {
   const fields = new Fields(value, "share of a dataset");
-  const shareToken = fields.text("share_token");
-  return { datasetId: fields.text("dataset_id"), shareToken, url: createUrl(shareToken) };
+  const shareToken = fields.readText("share_token");
+  return { datasetId: fields.readText("dataset_id"), shareToken, url: createUrl(shareToken) };
 }

@@ -11,8 +11,8 @@ export interface DatasetVersion {
 /** @throws {@link ResponseError} if `value` is not a version. */
 export function parseDatasetVersion(value: unknown): DatasetVersion {
   const fields = new Fields(value, "version of a dataset");
-  const tags = fields.value("tags") ?? [];
-  return { asOf: fields.text("as_of"), tags: parseTexts(tags, "tags of a version") };
+  const tags = fields.readValue("tags") ?? [];
+  return { asOf: fields.readText("as_of"), tags: parseTexts(tags, "tags of a version") };
 }
 
 /** Ids of the examples in which two versions differ. */
@@ -26,7 +26,7 @@ export interface DatasetDiff {
 export function parseDatasetDiff(value: unknown): DatasetDiff {
   const fields = new Fields(value, "difference of versions");
   const readIds = (name: string): readonly string[] =>
-    parseTexts(fields.value(name), "examples that differ");
+    parseTexts(fields.readValue(name), "examples that differ");
   return {
     examplesAdded: readIds("examples_added"),
     examplesModified: readIds("examples_modified"),

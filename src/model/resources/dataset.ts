@@ -16,7 +16,7 @@ const defaultDataType: DataType = "kv";
 /** A collection of examples. Every change creates a version, which stays readable. */
 export interface Dataset {
   readonly id: string;
-  /** The tenant that owns the dataset; absent if it was read through a share. */
+  /** Id of the tenant that owns the dataset; absent if the dataset was read through a share link. */
   readonly tenantId?: string | undefined;
   readonly name: string;
   readonly description?: string | undefined;
@@ -25,7 +25,7 @@ export interface Dataset {
   readonly inputsSchema?: KeyValues | undefined;
   /** JSON schema for the outputs of its examples. */
   readonly outputsSchema?: KeyValues | undefined;
-  /** Any JSON object. */
+  /** Free-form metadata: any JSON object. */
   readonly metadata: KeyValues;
   /** A time in ISO 8601 format. */
   readonly createdAt?: string | undefined;
@@ -40,28 +40,30 @@ export interface Dataset {
 export function parseDataset(value: unknown): Dataset {
   const fields = new Fields(value, "dataset");
   return omitUndefined({
-    id: fields.text("id"),
-    tenantId: fields.optionalText("tenant_id"),
-    name: fields.text("name"),
-    description: fields.optionalText("description"),
-    dataType: dataTypes.find((type) => type === fields.value("data_type")) ?? defaultDataType,
+    id: fields.readText("id"),
+    tenantId: fields.readOptionalText("tenant_id"),
+    name: fields.readText("name"),
+    description: fields.readOptionalText("description"),
+    dataType: dataTypes.find((type) => type === fields.readValue("data_type")) ?? defaultDataType,
     inputsSchema: readSchema(fields, "inputs_schema_definition"),
     outputsSchema: readSchema(fields, "outputs_schema_definition"),
     metadata: readMetadata(fields),
-    createdAt: fields.optionalText("created_at"),
-    modifiedAt: fields.optionalText("modified_at"),
-    exampleCount: fields.optionalNumber("example_count"),
-    experimentCount: fields.optionalNumber("session_count"),
+    createdAt: fields.readOptionalText("created_at"),
+    modifiedAt: fields.readOptionalText("modified_at"),
+    exampleCount: fields.readOptionalNumber("example_count"),
+    experimentCount: fields.readOptionalNumber("session_count"),
   });
 }
 
 const readSchema = (fields: Fields, name: string): KeyValues | undefined =>
-  fields.value(name) === null || fields.value(name) === undefined ? undefined : fields.object(name);
+  fields.readValue(name) === null || fields.readValue(name) === undefined
+    ? undefined
+    : fields.readObject(name);
 
 /** Reads the metadata, which servers send next to `extra` or inside it. */
 function readMetadata(fields: Fields): KeyValues {
-  const metadata = fields.object("metadata");
+  const metadata = fields.readObject("metadata");
   return Object.keys(metadata).length > 0
     ? metadata
-    : new Fields(fields.object("extra"), "extra of a dataset").object("metadata");
+    : new Fields(fields.readObject("extra"), "extra of a dataset").readObject("metadata");
 }

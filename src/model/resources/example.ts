@@ -10,7 +10,7 @@ export interface Example {
   readonly inputs: KeyValues;
   /** Reference outputs; absent if the example has none. */
   readonly outputs?: KeyValues | undefined;
-  /** Free-form, without the splits. */
+  /** Free-form metadata. The splits, which servers store in it, are left out. */
   readonly metadata: KeyValues;
   /** Splits that the example belongs to. */
   readonly splits: readonly string[];
@@ -30,18 +30,18 @@ const splitKey = "dataset_split";
 /** @throws {@link ResponseError} if `value` is not an example. */
 export function parseExample(value: unknown): Example {
   const fields = new Fields(value, "example");
-  const { [splitKey]: splits, ...metadata } = fields.object("metadata");
+  const { [splitKey]: splits, ...metadata } = fields.readObject("metadata");
   return omitUndefined({
-    id: fields.text("id"),
-    datasetId: fields.text("dataset_id"),
-    inputs: fields.object("inputs"),
-    outputs: isAbsent(fields.value("outputs")) ? undefined : fields.object("outputs"),
+    id: fields.readText("id"),
+    datasetId: fields.readText("dataset_id"),
+    inputs: fields.readObject("inputs"),
+    outputs: isAbsent(fields.readValue("outputs")) ? undefined : fields.readObject("outputs"),
     metadata,
     splits: readSplits(splits),
-    sourceRunId: fields.optionalText("source_run_id"),
-    createdAt: fields.optionalText("created_at"),
-    modifiedAt: fields.optionalText("modified_at"),
-    attachments: parseAttachments(fields.object("attachment_urls")),
+    sourceRunId: fields.readOptionalText("source_run_id"),
+    createdAt: fields.readOptionalText("created_at"),
+    modifiedAt: fields.readOptionalText("modified_at"),
+    attachments: parseAttachments(fields.readObject("attachment_urls")),
   });
 }
 

@@ -12,7 +12,7 @@ export interface ComparativeExperiment {
   readonly description?: string | undefined;
   readonly tenantId?: string | undefined;
   readonly referenceDatasetId: string;
-  /** Any JSON object. */
+  /** Free-form metadata: any JSON object. */
   readonly metadata: KeyValues;
   /** The compared experiments; present in lists. */
   readonly experiments?: readonly ComparedExperiment[] | undefined;
@@ -33,26 +33,26 @@ export interface ComparedExperiment {
 /** @throws {@link ResponseError} if `value` is not a comparative experiment. */
 export function parseComparative(value: unknown): ComparativeExperiment {
   const fields = new Fields(value, "comparative experiment");
-  const experiments = fields.value("experiments_info");
+  const experiments = fields.readValue("experiments_info");
   return omitUndefined({
-    id: fields.text("id"),
-    name: fields.optionalText("name"),
-    description: fields.optionalText("description"),
-    tenantId: fields.optionalText("tenant_id"),
-    referenceDatasetId: fields.text("reference_dataset_id"),
-    metadata: new Fields(fields.object("extra"), "extra").object("metadata"),
+    id: fields.readText("id"),
+    name: fields.readOptionalText("name"),
+    description: fields.readOptionalText("description"),
+    tenantId: fields.readOptionalText("tenant_id"),
+    referenceDatasetId: fields.readText("reference_dataset_id"),
+    metadata: new Fields(fields.readObject("extra"), "extra").readObject("metadata"),
     experiments: Array.isArray(experiments)
       ? parseList(experiments, "experiments", parseComparedExperiment)
       : undefined,
-    feedbackStats: fields.object("feedback_stats"),
-    createdAt: fields.optionalText("created_at"),
-    modifiedAt: fields.optionalText("modified_at"),
+    feedbackStats: fields.readObject("feedback_stats"),
+    createdAt: fields.readOptionalText("created_at"),
+    modifiedAt: fields.readOptionalText("modified_at"),
   });
 }
 
 function parseComparedExperiment(value: unknown): ComparedExperiment {
   const fields = new Fields(value, "experiment");
-  return { id: fields.text("id"), name: fields.text("name") };
+  return { id: fields.readText("id"), name: fields.readText("name") };
 }
 
 /** An example, with the runs of each experiment. */
@@ -79,7 +79,7 @@ export interface ComparedRun {
  */
 export function parseComparison(value: unknown, experimentIds: readonly string[]): Comparison {
   const fields = new Fields(value, "example with runs");
-  const runs = parseList(fields.value("runs"), "runs", parseRun).toSorted(compareStarts);
+  const runs = parseList(fields.readValue("runs"), "runs", parseRun).toSorted(compareStarts);
   return {
     example: parseExample(value),
     runs: Object.fromEntries(

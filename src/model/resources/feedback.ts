@@ -37,14 +37,14 @@ export interface Feedback {
   readonly projectId?: string | undefined;
   readonly traceId?: string | undefined;
   readonly score?: number | boolean | undefined;
-  /** Any JSON value. */
+  /** The feedback's value: any JSON value. */
   readonly value?: unknown;
   readonly comment?: string | undefined;
   /** The correct output. */
   readonly correction?: KeyValues | string | undefined;
   readonly source: FeedbackSource;
   readonly comparativeExperimentId?: string | undefined;
-  /** As it was submitted. Not every server returns it. */
+  /** The configuration that was submitted with the feedback. Not every server returns it. */
   readonly feedbackConfig?: FeedbackConfig | undefined;
   /** A time in ISO 8601 format. */
   readonly createdAt?: string | undefined;
@@ -68,27 +68,27 @@ export interface FeedbackToken {
 /** @throws {@link ResponseError} if `value` is not feedback. */
 export function parseFeedback(value: unknown): Feedback {
   const fields = new Fields(value, "feedback");
-  const source = new Fields(fields.object("feedback_source"), "source of feedback");
-  const score = fields.value("score");
-  const correction = fields.value("correction");
+  const source = new Fields(fields.readObject("feedback_source"), "source of feedback");
+  const score = fields.readValue("score");
+  const correction = fields.readValue("correction");
   return omitUndefined({
-    id: fields.text("id"),
-    key: fields.text("key"),
-    runId: fields.optionalText("run_id"),
-    projectId: fields.optionalText("session_id"),
-    traceId: fields.optionalText("trace_id"),
+    id: fields.readText("id"),
+    key: fields.readText("key"),
+    runId: fields.readOptionalText("run_id"),
+    projectId: fields.readOptionalText("session_id"),
+    traceId: fields.readOptionalText("trace_id"),
     score: typeof score === "number" || typeof score === "boolean" ? score : undefined,
-    value: fields.value("value") ?? undefined,
-    comment: fields.optionalText("comment"),
+    value: fields.readValue("value") ?? undefined,
+    comment: fields.readOptionalText("comment"),
     correction: typeof correction === "string" ? correction : readObject(fields, "correction"),
     source: omitUndefined({
-      type: source.optionalText("type"),
-      metadata: source.object("metadata"),
+      type: source.readOptionalText("type"),
+      metadata: source.readObject("metadata"),
     }),
-    comparativeExperimentId: fields.optionalText("comparative_experiment_id"),
+    comparativeExperimentId: fields.readOptionalText("comparative_experiment_id"),
     feedbackConfig: readObject(fields, "feedback_config") as FeedbackConfig | undefined,
-    createdAt: fields.optionalText("created_at"),
-    modifiedAt: fields.optionalText("modified_at"),
+    createdAt: fields.readOptionalText("created_at"),
+    modifiedAt: fields.readOptionalText("modified_at"),
   });
 }
 
@@ -96,15 +96,15 @@ export function parseFeedback(value: unknown): Feedback {
 export function parseFeedbackToken(value: unknown): FeedbackToken {
   const fields = new Fields(value, "feedback token");
   return {
-    id: fields.text("id"),
-    url: fields.text("url"),
-    expiresAt: fields.text("expires_at"),
-    feedbackKey: fields.text("feedback_key"),
+    id: fields.readText("id"),
+    url: fields.readText("url"),
+    expiresAt: fields.readText("expires_at"),
+    feedbackKey: fields.readText("feedback_key"),
   };
 }
 
 /** Reads an object; `undefined` if the server sent none. */
 const readObject = (fields: Fields, name: string): KeyValues | undefined =>
-  typeof fields.value(name) === "object" && fields.value(name) !== null
-    ? fields.object(name)
+  typeof fields.readValue(name) === "object" && fields.readValue(name) !== null
+    ? fields.readObject(name)
     : undefined;

@@ -6,7 +6,7 @@ import type { KeyValues } from "../run.ts";
 /** A group of runs. The wire format calls it a session. */
 export interface Project {
   readonly id: string;
-  /** The tenant that it belongs to. */
+  /** Id of the tenant that owns the project. */
   readonly tenantId: string;
   readonly name: string;
   readonly description?: string | undefined;
@@ -14,11 +14,11 @@ export interface Project {
   readonly startTime?: string | undefined;
   /** A time in ISO 8601 format; absent while the project is open. */
   readonly endTime?: string | undefined;
-  /** Free-form; `metadata` is a member of it. */
+  /** Free-form data of the project, including the member `metadata`. */
   readonly extra: KeyValues;
-  /** The dataset, if the project is an experiment. */
+  /** Id of the dataset that the project's runs were evaluated on; present if the project is an experiment. */
   readonly referenceDatasetId?: string | undefined;
-  /** Present with `includeStats: true`. */
+  /** Statistics of the project's runs; present if they were requested with `includeStats: true`. */
   readonly stats?: RunStats | undefined;
 }
 
@@ -26,14 +26,14 @@ export interface Project {
 export function parseProject(value: unknown): Project {
   const fields = new Fields(value, "project");
   return omitUndefined({
-    id: fields.text("id"),
-    tenantId: fields.text("tenant_id"),
-    name: fields.text("name"),
-    description: fields.optionalText("description"),
-    startTime: fields.optionalText("start_time"),
-    endTime: fields.optionalText("end_time"),
-    extra: fields.object("extra"),
-    referenceDatasetId: fields.optionalText("reference_dataset_id"),
-    stats: fields.optionalNumber("run_count") === undefined ? undefined : parseRunStats(value),
+    id: fields.readText("id"),
+    tenantId: fields.readText("tenant_id"),
+    name: fields.readText("name"),
+    description: fields.readOptionalText("description"),
+    startTime: fields.readOptionalText("start_time"),
+    endTime: fields.readOptionalText("end_time"),
+    extra: fields.readObject("extra"),
+    referenceDatasetId: fields.readOptionalText("reference_dataset_id"),
+    stats: fields.readOptionalNumber("run_count") === undefined ? undefined : parseRunStats(value),
   });
 }

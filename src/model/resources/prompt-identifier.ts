@@ -120,7 +120,7 @@ const shortHashLength = 7;
 export const looksLikeHash = (name: string): boolean =>
   name.length >= shortHashLength && isCommitHash(name);
 
-interface IdentifierPart {
+interface PartRule {
   readonly label: string;
   readonly pattern: RegExp;
   readonly rule: string;
@@ -131,11 +131,7 @@ const handleParts = {
   repo: { label: "repo", pattern: handlePattern, rule: handleDescription },
 } as const;
 
-function assertPart(
-  identifier: unknown,
-  text: string,
-  { label, pattern, rule }: IdentifierPart,
-): void {
+function assertPart(identifier: unknown, text: string, { label, pattern, rule }: PartRule): void {
   if (text === "") {
     throw createIdentifierError(identifier, `the ${label} is empty`);
   }

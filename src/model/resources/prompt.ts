@@ -5,7 +5,7 @@ import type { KeyValues } from "../run.ts";
 /** A prompt: a repository whose commits contain its manifests. */
 export interface Prompt {
   readonly id: string;
-  /** The tenant that it belongs to. */
+  /** Id of the tenant that owns the prompt. */
   readonly tenantId: string;
   /** The owner's handle; absent if the owner has none. */
   readonly owner?: string | undefined;
@@ -30,16 +30,16 @@ export interface Prompt {
   readonly downloads: number;
   readonly views: number;
   readonly commits: number;
-  /** Absent if there is no commit yet. */
+  /** Hash of the latest commit; absent if there is no commit yet. */
   readonly lastCommitHash?: string | undefined;
 }
 
 /** A commit without its manifest. */
 export interface PromptCommit {
-  /** Absent if the server does not report it. */
+  /** Id of the commit; absent if the server does not report it. */
   readonly id?: string | undefined;
   readonly commitHash: string;
-  /** Absent for the first commit. */
+  /** Hash of the previous commit; absent for the first commit. */
   readonly parentCommitHash?: string | undefined;
   readonly description?: string | undefined;
   /** A time in ISO 8601 format. */
@@ -74,26 +74,26 @@ export interface PromptTag {
 /** @throws {@link ResponseError} if `value` is not a prompt. */
 export function parsePrompt(value: unknown): Prompt {
   const fields = new Fields(value, "prompt");
-  const isLiked = fields.value("liked_by_auth_user");
+  const isLiked = fields.readValue("liked_by_auth_user");
   return omitUndefined({
-    id: fields.text("id"),
-    tenantId: fields.text("tenant_id"),
-    owner: fields.optionalText("owner"),
-    repo: fields.text("repo_handle"),
-    fullName: fields.text("full_name"),
-    description: fields.optionalText("description"),
-    readme: fields.optionalText("readme"),
-    tags: parseList(fields.value("tags") ?? [], "tags", parseText),
-    isPublic: fields.value("is_public") === true,
-    isArchived: fields.value("is_archived") === true,
-    createdAt: fields.text("created_at"),
-    updatedAt: fields.text("updated_at"),
-    likes: fields.optionalNumber("num_likes") ?? 0,
+    id: fields.readText("id"),
+    tenantId: fields.readText("tenant_id"),
+    owner: fields.readOptionalText("owner"),
+    repo: fields.readText("repo_handle"),
+    fullName: fields.readText("full_name"),
+    description: fields.readOptionalText("description"),
+    readme: fields.readOptionalText("readme"),
+    tags: parseList(fields.readValue("tags") ?? [], "tags", parseText),
+    isPublic: fields.readValue("is_public") === true,
+    isArchived: fields.readValue("is_archived") === true,
+    createdAt: fields.readText("created_at"),
+    updatedAt: fields.readText("updated_at"),
+    likes: fields.readOptionalNumber("num_likes") ?? 0,
     isLiked: typeof isLiked === "boolean" ? isLiked : undefined,
-    downloads: fields.optionalNumber("num_downloads") ?? 0,
-    views: fields.optionalNumber("num_views") ?? 0,
-    commits: fields.optionalNumber("num_commits") ?? 0,
-    lastCommitHash: fields.optionalText("last_commit_hash"),
+    downloads: fields.readOptionalNumber("num_downloads") ?? 0,
+    views: fields.readOptionalNumber("num_views") ?? 0,
+    commits: fields.readOptionalNumber("num_commits") ?? 0,
+    lastCommitHash: fields.readOptionalText("last_commit_hash"),
   });
 }
 
@@ -103,19 +103,19 @@ export function parsePrompt(value: unknown): Prompt {
  * @throws {@link ResponseError} if it is missing.
  */
 export const parseRepo = (value: unknown): Prompt =>
-  parsePrompt(new Fields(value, "prompt").value("repo"));
+  parsePrompt(new Fields(value, "prompt").readValue("repo"));
 
 /** @throws {@link ResponseError} if `value` is not a commit. */
 export function parsePromptCommit(value: unknown): PromptCommit {
   const fields = new Fields(value, "commit of a prompt");
   return omitUndefined({
-    id: fields.optionalText("id"),
-    commitHash: fields.text("commit_hash"),
-    parentCommitHash: fields.optionalText("parent_commit_hash"),
-    description: fields.optionalText("description"),
-    createdAt: fields.optionalText("created_at"),
-    downloads: fields.optionalNumber("num_downloads") ?? 0,
-    views: fields.optionalNumber("num_views") ?? 0,
+    id: fields.readOptionalText("id"),
+    commitHash: fields.readText("commit_hash"),
+    parentCommitHash: fields.readOptionalText("parent_commit_hash"),
+    description: fields.readOptionalText("description"),
+    createdAt: fields.readOptionalText("created_at"),
+    downloads: fields.readOptionalNumber("num_downloads") ?? 0,
+    views: fields.readOptionalNumber("num_views") ?? 0,
   });
 }
 
@@ -125,28 +125,29 @@ export function parsePromptCommit(value: unknown): PromptCommit {
  * @throws {@link ResponseError} if it is neither.
  */
 export function parseCreatedCommit(value: unknown): PromptCommit {
-  const commit = new Fields(value, "commit of a prompt").value("commit");
+  const commit = new Fields(value, "commit of a prompt").readValue("commit");
   return parsePromptCommit(commit ?? value);
 }
 
 /** @throws {@link ResponseError} if `value` is not a commit with a manifest. */
 export function parsePulledPrompt(value: unknown, { owner, repo }: PromptPath): PulledPrompt {
   const fields = new Fields(value, "commit of a prompt");
-  const manifest = fields.value("manifest");
+  const manifest = fields.readValue("manifest");
   if (typeof manifest !== "object" || manifest === null) {
     throw createUnexpectedResponseError("commit of a prompt", "it has no manifest");
   }
   return omitUndefined({
     owner,
     repo,
-    commitHash: fields.text("commit_hash"),
+    commitHash: fields.readText("commit_hash"),
     manifest: manifest as KeyValues,
-    examples: parseList(fields.value("examples") ?? [], "examples", (example) => example),
-    description: fields.optionalText("description"),
-    modelProvider: fields.optionalText("model_provider"),
+    examples: parseList(fields.readValue("examples") ?? [], "examples", (example) => example),
+    description: fields.readOptionalText("description"),
+    modelProvider: fields.readOptionalText("model_provider"),
     modelConfig:
-      typeof fields.value("model_config") === "object" && fields.value("model_config") !== null
-        ? fields.object("model_config")
+      typeof fields.readValue("model_config") === "object" &&
+      fields.readValue("model_config") !== null
+        ? fields.readObject("model_config")
         : undefined,
   });
 }
@@ -155,12 +156,12 @@ export function parsePulledPrompt(value: unknown, { owner, repo }: PromptPath): 
 export function parsePromptTag(value: unknown): PromptTag {
   const fields = new Fields(value, "tag of a prompt");
   return {
-    id: fields.text("id"),
-    name: fields.text("tag_name"),
-    commitId: fields.text("commit_id"),
-    commitHash: fields.text("commit_hash"),
-    createdAt: fields.text("created_at"),
-    updatedAt: fields.text("updated_at"),
+    id: fields.readText("id"),
+    name: fields.readText("tag_name"),
+    commitId: fields.readText("commit_id"),
+    commitHash: fields.readText("commit_hash"),
+    createdAt: fields.readText("created_at"),
+    updatedAt: fields.readText("updated_at"),
   };
 }
 

@@ -15,13 +15,13 @@ export interface Run {
   readonly startTime?: string | undefined;
   /** A time in ISO 8601 format; absent while the run is open. */
   readonly endTime?: string | undefined;
-  /** Such as `success`, `error` or `pending`. */
+  /** State of the run, such as `success`, `error` or `pending`. */
   readonly status?: string | undefined;
   readonly inputs?: KeyValues | undefined;
   readonly outputs?: KeyValues | undefined;
   /** Message and stack of the error that the work threw. */
   readonly error?: string | undefined;
-  /** As it was recorded; `metadata` is a member of it. */
+  /** Free-form data as it was recorded, including the member `metadata`. */
   readonly extra?: RunExtra | undefined;
   readonly serialized?: unknown;
   readonly events?: readonly unknown[] | undefined;
@@ -54,7 +54,7 @@ export interface Run {
   readonly inDataset?: boolean | undefined;
   readonly manifestId?: string | undefined;
   readonly shareToken?: string | undefined;
-  /** Path of the run's page. */
+  /** Path of the run's page in the UI. */
   readonly appPath?: string | undefined;
   /** URLs of its attachments, by name; {@link Runs.readAttachment} reads one. */
   readonly attachments?: Readonly<Record<string, Attachment>> | undefined;
@@ -113,9 +113,9 @@ const members = Object.entries(runFields);
  */
 export function parseRun(value: unknown): Run {
   const fields = new Fields(value, "run");
-  const run: Record<string, unknown> = { id: fields.text("id") };
+  const run: Record<string, unknown> = { id: fields.readText("id") };
   for (const [name, wireName] of members) {
-    const member = fields.value(wireName);
+    const member = fields.readValue(wireName);
     if (member !== undefined && member !== null) {
       run[name] = member;
     }

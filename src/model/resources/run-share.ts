@@ -11,6 +11,6 @@ export interface RunShare {
 /** @throws {@link ResponseError} if `value` is not a share. */
 export function parseRunShare(value: unknown, createUrl: (token: string) => string): RunShare {
   const fields = new Fields(value, "share of a run");
-  const shareToken = fields.text("share_token");
-  return { runId: fields.text("run_id"), shareToken, url: createUrl(shareToken) };
+  const shareToken = fields.readText("share_token");
+  return { runId: fields.readText("run_id"), shareToken, url: createUrl(shareToken) };
 }

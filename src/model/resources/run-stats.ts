@@ -4,11 +4,11 @@ import type { KeyValues } from "../run.ts";
 /** Statistics of a set of runs. A number that the server does not know is absent. */
 export interface RunStats {
   readonly runCount: number;
-  /** In seconds. */
+  /** Median latency in seconds. */
   readonly latencyP50?: number | undefined;
-  /** In seconds. */
+  /** Latency in seconds that 99 percent of the runs do not exceed. */
   readonly latencyP99?: number | undefined;
-  /** From 0 to 1. */
+  /** Fraction of runs with an error, from 0 to 1. */
   readonly errorRate?: number | undefined;
   readonly totalTokens?: number | undefined;
   readonly promptTokens?: number | undefined;
@@ -23,14 +23,14 @@ export interface RunStats {
 export function parseRunStats(value: unknown): RunStats {
   const fields = new Fields(value, "statistics");
   return omitUndefined({
-    runCount: fields.optionalNumber("run_count") ?? 0,
-    latencyP50: fields.optionalNumber("latency_p50"),
-    latencyP99: fields.optionalNumber("latency_p99"),
-    errorRate: fields.optionalNumber("error_rate"),
-    totalTokens: fields.optionalNumber("total_tokens"),
-    promptTokens: fields.optionalNumber("prompt_tokens"),
-    completionTokens: fields.optionalNumber("completion_tokens"),
-    lastRunStartTime: fields.optionalText("last_run_start_time"),
-    feedbackStats: fields.object("feedback_stats"),
+    runCount: fields.readOptionalNumber("run_count") ?? 0,
+    latencyP50: fields.readOptionalNumber("latency_p50"),
+    latencyP99: fields.readOptionalNumber("latency_p99"),
+    errorRate: fields.readOptionalNumber("error_rate"),
+    totalTokens: fields.readOptionalNumber("total_tokens"),
+    promptTokens: fields.readOptionalNumber("prompt_tokens"),
+    completionTokens: fields.readOptionalNumber("completion_tokens"),
+    lastRunStartTime: fields.readOptionalText("last_run_start_time"),
+    feedbackStats: fields.readObject("feedback_stats"),
   });
 }

@@ -9,20 +9,23 @@ export interface ServerInfo {
   readonly batchLimit: number;
   /** Maximum number of bytes of a request body, before compression. */
   readonly batchBytes: number;
+  /** Whether the server accepts runs as multipart requests. */
   readonly multipart: boolean;
+  /** Whether the server accepts request bodies compressed with gzip. */
   readonly gzip: boolean;
+  /** Whether the server accepts request bodies compressed with zstd. */
   readonly zstd: boolean;
-  /** Whether it accepts examples as multipart requests with attachments. */
+  /** Whether the server accepts examples as multipart requests with attachments. */
   readonly exampleParts: boolean;
-  /** Whether it accepts reports with the counts of its clients. Millrace servers do. */
+  /** Whether the server accepts reports with the record counts of its clients. Millrace servers do. */
   readonly senderStats: boolean;
-  /** Whether it accepts payloads as chunks and remembers their content. Millrace servers do. */
+  /** Whether the server accepts payloads as chunks and remembers their content. Millrace servers do. */
   readonly contentDeduplication: boolean;
-  /** Whether it can check examples against the schemas of a dataset without creating them. */
+  /** Whether the server can check examples against the schemas of a dataset without creating them. */
   readonly checksExamples: boolean;
   /**
-   * Whether it can list examples in the order in which they were written, starting after a given
-   * example.
+   * Whether the server can list examples in the order in which they were written, starting after a
+   * given example.
    */
   readonly listsExamplesAfter: boolean;
   /** Whether the server itself resolves the commit `latest` of a prompt. */

@@ -14,9 +14,9 @@ export interface TenantSettings {
 export function parseTenantSettings(value: unknown): TenantSettings {
   const fields = new Fields(value, "tenant");
   return omitUndefined({
-    id: fields.text("id"),
-    displayName: fields.text("display_name"),
-    createdAt: fields.text("created_at"),
-    handle: fields.optionalText("tenant_handle"),
+    id: fields.readText("id"),
+    displayName: fields.readText("display_name"),
+    createdAt: fields.readText("created_at"),
+    handle: fields.readOptionalText("tenant_handle"),
   });
 }

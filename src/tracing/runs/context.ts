@@ -91,7 +91,7 @@ export function startWithCheckedOptions(client: TracingClient, options: StartOpt
   const untyped: unknown = options;
   const safeOptions = typeof untyped === "object" && untyped !== null ? options : {};
   const parent = chooseParent(client, safeOptions);
-  return RunTree.start({ client, parent, isRecorded: true }, safeOptions);
+  return RunTree.start({ client, parent, recorded: true }, safeOptions);
 }
 
 function chooseParent(client: TracingClient, options: StartOptions): RunTree | undefined {

@@ -47,7 +47,7 @@ export function toParentRun(
     return undefined;
   }
   const run = new RunTree(
-    { client, relatedRun: findOwnAncestor(store), remote: position, isRecorded: false },
+    { client, kin: findOwnAncestor(store), remote: position, recorded: false },
     {
       name: toOptionalString(store["name"]),
       projectName: toOptionalString(store["project_name"]),

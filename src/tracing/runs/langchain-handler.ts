@@ -63,7 +63,7 @@ export class LangchainHandler {
   readonly projectName: string;
   readonly #root: LangsmithBridge;
   readonly #openBridges = new Map<string, LangsmithBridge>();
-  readonly #onTruncation = (): void => this.client[recorder].countTruncated();
+  readonly #onTruncation = (): void => this.client[recorder].truncated();
 
   constructor(run: RunTree) {
     this.client = run.client;

@@ -111,7 +111,7 @@ export class LangsmithBridge {
         ...(isPlainObject(extraMetadata) ? extraMetadata : undefined),
       },
     };
-    const init = { client: this.client, parent: this[runSymbol], isRecorded: false };
+    const init = { client: this.client, parent: this[runSymbol], recorded: false };
     return new LangsmithBridge(RunTree.start(init, options as object), {
       libraryRun: { parent: this, config },
     });

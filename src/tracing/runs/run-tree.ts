@@ -41,10 +41,10 @@ export interface RunInit {
   readonly client: TracingClient;
   readonly parent?: RunTree | undefined;
   /** A run of the same trace that is not the parent. It shares its sampling decision. @defaultValue the parent */
-  readonly relatedRun?: RunTree | undefined;
+  readonly kin?: RunTree | undefined;
   readonly remote?: RemotePosition | undefined;
   /** `false`: another library or process records the run; here it only serves as a parent. */
-  readonly isRecorded: boolean;
+  readonly recorded: boolean;
 }
 
 /**
@@ -89,13 +89,12 @@ export class RunTree implements RecordedRun {
 
   /** For internal use. Programs create runs with `new RunTree()` of new-run-tree.ts, `client.startRun` and the like. */
   constructor(init: RunInit, options: RunOptions) {
-    const { client, parent, relatedRun = parent, remote } = init;
+    const { client, parent, kin = parent, remote } = init;
     const recording = client[recorder];
     const now = clock();
     this.id = remote?.id ?? readId(options.id, recording) ?? createUuid7(now / 1_000);
     this.traceId = remote?.traceId ?? parent?.traceId ?? this.id;
-    this.#trace =
-      relatedRun === undefined ? new Trace(recording.isSampled(this.traceId)) : relatedRun.#trace;
+    this.#trace = kin === undefined ? new Trace(recording.isSampled(this.traceId)) : kin.#trace;
     this.runType = readName(options.runType) ?? defaultRunType;
     this.name = readName(options.name) ?? this.runType;
     this.projectName = readName(options.projectName) ?? (parent ?? recording).projectName;
@@ -103,7 +102,7 @@ export class RunTree implements RecordedRun {
     this.referenceExampleId = readId(options.referenceExampleId, recording);
     this.#client = client;
     this.#isRemote = remote !== undefined;
-    this.#isRecorded = init.isRecorded && this.#trace.isSampled;
+    this.#isRecorded = init.recorded && this.#trace.isSampled;
     // Read inputs and attachments only if the run is recorded, because their getters may do work.
     this.#inputs = this.#isRecorded ? toPayload(options.inputs, "input") : undefined;
     this.#attachments = this.#isRecorded ? options.attachments : undefined;
@@ -156,14 +155,14 @@ export class RunTree implements RecordedRun {
       return undefined;
     }
     const { position: remote, ...options } = context;
-    return new RunTree({ client, remote, isRecorded: false }, { ...options, name: "remote" });
+    return new RunTree({ client, remote, recorded: false }, { ...options, name: "remote" });
   }
 
   /** Starts a child of this run and records it at once. */
   startChild(options: RunOptions = {}): RunTree {
     try {
       warnOfUnknown(options, runOptionNames, this.#client[recorder]);
-      return RunTree.start({ client: this.#client, parent: this, isRecorded: true }, options);
+      return RunTree.start({ client: this.#client, parent: this, recorded: true }, options);
     } catch {
       localUncountedLosses.records += 1;
       return noopRun;
@@ -240,7 +239,7 @@ export class RunTree implements RecordedRun {
   fail(error: unknown, outputs?: unknown, options?: EndOptions): void {
     try {
       if (this.#isOpen()) {
-        const text = formatError(error, () => this.#client[recorder].countTruncated());
+        const text = formatError(error, () => this.#client[recorder].truncated());
         this.#recordEnd({ outputs, error: text, options });
       }
     } catch {
@@ -380,7 +379,7 @@ export const noopClient: TracingClient = {
     isSampled: () => false,
     recordStart: doNothing,
     recordEnd: doNothing,
-    countTruncated: doNothing,
+    truncated: doNothing,
     warn: doNothing,
   },
   createRun: () => Promise.resolve(),
@@ -399,6 +398,6 @@ const noopPosition: RemotePosition = {
 
 /** Takes the place of a run that could not be created. Neither it nor its children are recorded. */
 export const noopRun: RunTree = new RunTree(
-  { client: noopClient, remote: noopPosition, isRecorded: false },
+  { client: noopClient, remote: noopPosition, recorded: false },
   {},
 );

@@ -56,7 +56,7 @@ export interface Recorder {
   recordStart(run: RecordedRun): void;
   recordEnd(run: RecordedRun): void;
   /** Counts a field that was truncated before it was recorded. */
-  countTruncated(): void;
+  truncated(): void;
   /** Counts a warning, and logs it at most once a minute. */
   warn(kind: WarningKind, message: string): void;
 }

@@ -1,8 +1,8 @@
 import {
-  fieldHead,
+  fieldHeadBytes,
   headOffset,
   operationCode,
-  recordHead,
+  recordHeadBytes,
 } from "../../model/records/tape-format.ts";
 import type { Operation } from "../../model/run.ts";
 import type { ProvideTape, Tape } from "./tape.ts";
@@ -60,11 +60,11 @@ export abstract class TapeCursor {
   beginRecord(operation: Operation): void {
     this.continueOn(this.#tape);
     this.cutFields = 0;
-    this.ensureCapacity(recordHead);
+    this.ensureCapacity(recordHeadBytes);
     // This 32-bit write sets the operation and clears the rest of the head; 0 is the outcome `pending`.
     const code = operation === "post" ? operationCode.post : operationCode.patch;
     this.view.setUint32(this.offset + headOffset.operation, code, true);
-    this.offset += recordHead;
+    this.offset += recordHeadBytes;
   }
 
   /** Completes the record, so that it is part of the tape. */
@@ -97,19 +97,19 @@ export abstract class TapeCursor {
 
   /** Begins a field. Returns the mark to pass to {@link endField}. */
   beginField(code: number, limit = this.fieldBytes): number {
-    this.ensureCapacity(fieldHead);
+    this.ensureCapacity(fieldHeadBytes);
     this.bytes[this.offset] = code;
     const fieldStart = this.offset - this.#recordStart;
-    this.offset += fieldHead;
+    this.offset += fieldHeadBytes;
     this.isFieldCut = false;
-    this.setFieldEnd(fieldStart + fieldHead + limit);
+    this.setFieldEnd(fieldStart + fieldHeadBytes + limit);
     return fieldStart;
   }
 
   endField(fieldStart: number): void {
     this.view.setUint32(
       this.#recordStart + fieldStart + 1,
-      this.position() - fieldStart - fieldHead,
+      this.position() - fieldStart - fieldHeadBytes,
       true,
     );
     this.setFieldEnd(unlimited);
@@ -135,10 +135,10 @@ export abstract class TapeCursor {
 
   /** Writes the head of a field of `length` bytes and ensures capacity for them. */
   protected beginSizedField(code: number, length: number): void {
-    this.ensureCapacity(fieldHead + length);
+    this.ensureCapacity(fieldHeadBytes + length);
     this.bytes[this.offset] = code;
     this.view.setUint32(this.offset + 1, length, true);
-    this.offset += fieldHead;
+    this.offset += fieldHeadBytes;
   }
 
   /** Bytes that may still be written to the current field. */

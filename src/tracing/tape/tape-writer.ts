@@ -1,5 +1,5 @@
 import { writeLatin1, writeUtf16, writeUtf8 } from "../../model/buffer-text.ts";
-import { fieldHead, tag } from "../../model/records/tape-format.ts";
+import { fieldHeadBytes, tag } from "../../model/records/tape-format.ts";
 import { cutText, isProbablyWide } from "./cut-text.ts";
 import { FieldFull } from "./capacity-exceeded.ts";
 import type { CachedString } from "./string-cache.ts";
@@ -47,7 +47,7 @@ export class TapeWriter extends TapeCursor {
    * TapeWriter.cached}.
    */
   writeCachedField(code: number, text: CachedString): boolean {
-    if (text.size === 0 || this.offset + fieldHead + cachedBytes > this.limit) {
+    if (text.size === 0 || this.offset + fieldHeadBytes + cachedBytes > this.limit) {
       return false;
     }
     this.beginSizedField(code, text.size);

@@ -1,5 +1,5 @@
 import type { StoredRecords } from "../../model/records/stored-records.ts";
-import { headOffset, operationCode, recordHead } from "../../model/records/tape-format.ts";
+import { headOffset, operationCode, recordHeadBytes } from "../../model/records/tape-format.ts";
 import { CapacityExceeded } from "./capacity-exceeded.ts";
 
 /** The largest tape, bytes. A record's length is a 32-bit number, and a record must fit on one tape. */
@@ -62,7 +62,7 @@ export class Tape {
     tape.bytes.set(body);
     for (let offset = 0; offset < body.length;) {
       const length = tape.view.getUint32(offset + headOffset.length, true);
-      if (length < recordHead || offset + length > body.length) {
+      if (length < recordHeadBytes || offset + length > body.length) {
         throw new RangeError(`Invalid record at byte ${offset} of a tape`);
       }
       tape.records += 1;

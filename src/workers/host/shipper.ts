@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as timer } from "node:timers/promises";
 import { createDispatcher } from "../../transport/dispatcher.ts";
-import { retryPace } from "../../transport/retry.ts";
+import { defaultRetryWaits } from "../../transport/retry.ts";
 import type { StatsReport } from "../../model/records/stats-report.ts";
 import { defaultServerInfo } from "../../model/resources/server-info.ts";
 import { SharedTraffic } from "../../model/records/shared-traffic.ts";
@@ -121,7 +121,7 @@ export class Shipper {
       results.push(await send(suspect));
     }
     const report = countResults(results.flat());
-    this.#traffic.countFinished();
+    this.#traffic.countFinishedTape();
     if (report.delivered > 0) {
       await this.#waitForInfo();
     }
@@ -149,7 +149,7 @@ export class Shipper {
     return createSplittingSink(
       createRetryingSink(this.#httpSink, {
         attempts,
-        ...retryPace,
+        ...defaultRetryWaits,
         retryAfterLimitMs,
         onRetry: () => {
           this.#retries += 1;

@@ -122,9 +122,9 @@ export function createMarker(
 async function createFileAttachment(
   head: AttachmentHead,
   path: string,
-  { allowed, limitBytes }: FileRules,
+  { areAllowed, limitBytes }: FileRules,
 ): Promise<Attachment> {
-  if (!allowed) {
+  if (!areAllowed) {
     return createMarker(head, "reading a file requires the option dangerouslyAllowFilesystem");
   }
   try {

@@ -2,20 +2,20 @@ import { uuidLength } from "../../model/dotted-order.ts";
 import type { Operation } from "../../model/run.ts";
 import {
   field,
-  fieldCodes,
-  fieldHead,
+  singleFieldCodes,
+  fieldHeadBytes,
   headOffset,
   writingCode,
   operationCode,
   outcomeCode,
-  recordHead,
+  recordHeadBytes,
 } from "../../model/records/tape-format.ts";
 
 /**
  * Numbers in the field index of one record: for each field code an offset, 0 if the field is
  * absent, and a length.
  */
-export const numbersPerFieldIndex = 2 * fieldCodes;
+export const numbersPerFieldIndex = 2 * singleFieldCodes;
 const numbersPerRecord = numbersPerFieldIndex;
 
 /** The outcome of a record, such as `delivered`. The head of the record stores it as a number. */
@@ -51,7 +51,7 @@ export class TapeReader {
     this.view = new DataView(memory, 0, used);
     for (let offset = from; offset < used;) {
       const length = this.view.getUint32(offset + headOffset.length, true);
-      if (length < recordHead || offset + length > used) {
+      if (length < recordHeadBytes || offset + length > used) {
         throw new RangeError(`No record at byte ${offset} of the tape`);
       }
       if (this.bytes[offset + headOffset.outcome] === outcomeCode.pending) {
@@ -117,7 +117,7 @@ export class TapeReader {
   /** Bytes of all fields of the record, including the heads of fields, without attachments. */
   measureRecord(record: number): number {
     const fieldsBytes =
-      this.view.getUint32(this.#findHead(record) + headOffset.length, true) - recordHead;
+      this.view.getUint32(this.#findHead(record) + headOffset.length, true) - recordHeadBytes;
     return fieldsBytes - (this.#attachmentBytes.get(record) ?? 0);
   }
 
@@ -201,10 +201,10 @@ export class TapeReader {
     const record = this.#heads.length - 1;
     let id = 0;
     let hasDottedOrder = false;
-    for (let offset = head + recordHead; offset < end;) {
+    for (let offset = head + recordHeadBytes; offset < end;) {
       const code = this.bytes[offset] ?? 0;
       const length = this.view.getUint32(offset + 1, true);
-      const start = offset + fieldHead;
+      const start = offset + fieldHeadBytes;
       if (code === field.dottedOrder) {
         id = start + length - uuidLength;
         hasDottedOrder = true;
@@ -215,7 +215,7 @@ export class TapeReader {
       } else if (code === field.attachment) {
         appendOffset(this.#attachments, record, start);
         const before = this.#attachmentBytes.get(record) ?? 0;
-        this.#attachmentBytes.set(record, before + fieldHead + length);
+        this.#attachmentBytes.set(record, before + fieldHeadBytes + length);
       }
       offset = start + length;
     }
@@ -234,11 +234,11 @@ export class TapeReader {
       const head = this.#findHead(record);
       const end = head + this.view.getUint32(head + headOffset.length, true);
       const base = record * numbersPerRecord;
-      for (let offset = head + recordHead; offset < end;) {
+      for (let offset = head + recordHeadBytes; offset < end;) {
         const code = this.bytes[offset] ?? 0;
         const length = this.view.getUint32(offset + 1, true);
-        const start = offset + fieldHead;
-        if (code < fieldCodes) {
+        const start = offset + fieldHeadBytes;
+        if (code < singleFieldCodes) {
           fields[base + 2 * code] = start;
           fields[base + 2 * code + 1] = length;
         }

@@ -4,10 +4,10 @@ import type { RedactionPlan } from "../../model/options/redaction-search.ts";
 import type { RedactionCounts } from "../../model/records/shipping.ts";
 import {
   field,
-  fieldHead,
+  fieldHeadBytes,
   headOffset,
   longestShortText,
-  recordHead,
+  recordHeadBytes,
   redactionMark,
   tag,
 } from "../../model/records/tape-format.ts";
@@ -105,7 +105,7 @@ export class Redactor {
     let failed = 0;
     for (let offset = 0; offset < bytes.length;) {
       const length = this.#view.getUint32(offset + headOffset.length, true);
-      if (length < recordHead || offset + length > bytes.length) {
+      if (length < recordHeadBytes || offset + length > bytes.length) {
         throw new RangeError(`No record at byte ${offset}`);
       }
       failed += this.#redactRecord(offset, offset + length) ? 0 : 1;
@@ -141,16 +141,16 @@ export class Redactor {
 
   /** Redacts the fields of a record. If `maskName` is set, everything is masked with that name. */
   #redactFields(start: number, end: number, maskName: string | undefined): void {
-    for (let offset = start + recordHead; offset < end;) {
+    for (let offset = start + recordHeadBytes; offset < end;) {
       const code = this.#bytes[offset] ?? 0;
-      const next = offset + fieldHead + this.#view.getUint32(offset + 1, true);
+      const next = offset + fieldHeadBytes + this.#view.getUint32(offset + 1, true);
       if (code === field.other) {
-        const valueAt = this.#skipText(offset + fieldHead);
-        this.#redactValue(valueAt, maskName ?? this.#findKeyRule(offset + fieldHead));
+        const valueAt = this.#skipText(offset + fieldHeadBytes);
+        this.#redactValue(valueAt, maskName ?? this.#findKeyRule(offset + fieldHeadBytes));
       } else if (code === field.attachment) {
-        this.#redactAttachment(offset + fieldHead, maskName);
+        this.#redactAttachment(offset + fieldHeadBytes, maskName);
       } else if (searchedFields.has(code)) {
-        this.#redactValue(offset + fieldHead, maskName);
+        this.#redactValue(offset + fieldHeadBytes, maskName);
       }
       offset = next;
     }

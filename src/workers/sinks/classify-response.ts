@@ -30,7 +30,10 @@ export function classifyResponse(action: string, response: HttpResponse, now: nu
         }
       : { kind: "delivered" };
   }
-  const { detail, afterMs, isQuotaExceeded, isUnavailable } = classifyErrorResponse(response, now);
+  const { detail, retryAfterMs, isQuotaExceeded, isUnavailable } = classifyErrorResponse(
+    response,
+    now,
+  );
   if (isQuotaExceeded) {
     return createRejected(new InsufficientQuotaError({ action, status, body }), status);
   }
@@ -48,7 +51,7 @@ export function classifyResponse(action: string, response: HttpResponse, now: nu
     code: error.code,
     status,
     isServerUnavailable: isUnavailable,
-    ...(afterMs === undefined ? {} : { afterMs }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
 }
 

@@ -55,7 +55,7 @@ export function createRetryingSink(inner: Sink, policy: SinkRetryPolicy): Sink {
           {
             signal,
             canRetry: (error) => error instanceof RetryRequested,
-            requestedWaitMs: () => last?.afterMs,
+            requestedWaitMs: () => last?.retryAfterMs,
           },
         );
       } catch (error) {
@@ -88,7 +88,7 @@ const isFailed = (result: BatchResult): result is FailedBatch => result.outcome.
  * if all failures have it.
  */
 function combineFailures(failed: readonly FailedBatch[]): RetryOutcome {
-  const waits = failed.flatMap(({ outcome }) => outcome.afterMs ?? []);
+  const waits = failed.flatMap(({ outcome }) => outcome.retryAfterMs ?? []);
   const { code, status, reason = "" } = failed[0]?.outcome ?? {};
   return {
     kind: "retry",
@@ -96,7 +96,7 @@ function combineFailures(failed: readonly FailedBatch[]): RetryOutcome {
     ...(code === undefined ? {} : { code }),
     ...(status === undefined ? {} : { status }),
     isServerUnavailable: failed.every(({ outcome }) => outcome.isServerUnavailable),
-    ...(waits.length === 0 ? {} : { afterMs: Math.max(...waits) }),
+    ...(waits.length === 0 ? {} : { retryAfterMs: Math.max(...waits) }),
   };
 }
 

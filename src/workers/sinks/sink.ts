@@ -61,7 +61,7 @@ export interface RetryOutcome {
   /** HTTP status of the response, if there was one. */
   readonly status?: number;
   /** The wait that the server requested with `Retry-After`. */
-  readonly afterMs?: number;
+  readonly retryAfterMs?: number;
   /** Whether the server is unavailable or overloaded, so that the batch itself is not at fault. */
   readonly isServerUnavailable: boolean;
 }

@@ -1,4 +1,4 @@
-import type { SpoolFault } from "./spool-reading.ts";
+import type { SpoolFaultKind } from "./spool-reading.ts";
 import type { SpoolFileSystem } from "./spool-segment.ts";
 
 export interface SpoolOptions {
@@ -10,7 +10,7 @@ export interface SpoolOptions {
   /** Called for records that were removed before they were sent. */
   readonly onLost: (loss: SpoolLoss) => void;
   /** Called for faults that do not lose records by themselves. */
-  readonly onFault: (kind: SpoolFault, message: string) => void;
+  readonly onFault: (kind: SpoolFaultKind, message: string) => void;
   /**
    * Masks confidential data in place before records are written. If it throws, nothing is written.
    * For a copy, the worker that has the original records counts what is masked.

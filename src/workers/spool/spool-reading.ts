@@ -11,7 +11,7 @@ export interface StoredTape {
 }
 
 /** Kinds of faults of a spool. */
-export type SpoolFault =
+export type SpoolFaultKind =
   | "spoolDamaged"
   | "spoolNewer"
   | "spoolRefused"
@@ -41,7 +41,7 @@ const tapeBytes = 1_048_576;
  */
 export async function readTapes(
   { folder, name, bytes }: Segment,
-  onFault: (kind: SpoolFault, message: string) => void,
+  onFault: (kind: SpoolFaultKind, message: string) => void,
 ): Promise<SegmentContent> {
   if (bytes > maxFileBytes) {
     throw new RangeError("The file is too long for a segment");

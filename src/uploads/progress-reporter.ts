@@ -4,7 +4,7 @@ const reportIntervalMs = 250;
 /** Reports the progress of an upload at intervals until it ends. */
 export class ProgressReporter {
   readonly #report: () => void;
-  readonly #ended = new AbortController();
+  readonly #ending = new AbortController();
   #reportedAt = performance.now();
 
   constructor(report: () => void) {
@@ -12,12 +12,12 @@ export class ProgressReporter {
   }
 
   /** Aborted when the upload ends. */
-  get ended(): AbortSignal {
-    return this.#ended.signal;
+  get endSignal(): AbortSignal {
+    return this.#ending.signal;
   }
 
   /** Reports progress if the last report is old enough. */
-  tick(): void {
+  reportIfDue(): void {
     const now = performance.now();
     if (now - this.#reportedAt >= reportIntervalMs) {
       this.#reportedAt = now;
@@ -27,8 +27,8 @@ export class ProgressReporter {
 
   /** Ends all waits and reports progress a last time. A second call has no effect. */
   end(): void {
-    if (!this.#ended.signal.aborted) {
-      this.#ended.abort();
+    if (!this.#ending.signal.aborted) {
+      this.#ending.abort();
       this.#report();
     }
   }
