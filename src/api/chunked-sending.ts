@@ -76,7 +76,7 @@ export async function sendInChunks(
   };
   // Ends the wait of the loop below at once after a failure or an abort: the source may take arbitrarily long
   // to produce its next item.
-  const stopped = new Promise<undefined>((resolve) => {
+  const sendingStopped = new Promise<undefined>((resolve) => {
     stopController.signal.addEventListener("abort", () => resolve(undefined));
   });
 
@@ -106,7 +106,7 @@ export async function sendInChunks(
     onAbort();
   }
   while (failures.length === 0) {
-    const next = await Promise.race([chunks.next().catch(fail), stopped]);
+    const next = await Promise.race([chunks.next().catch(fail), sendingStopped]);
     if (next === undefined || next.done === true) {
       break;
     }

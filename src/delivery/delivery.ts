@@ -239,22 +239,25 @@ export class Delivery {
     reason: LossReason,
     { detail, refused }: RefusalDetails,
   ): TapeResult {
-    const tally = countOutcomes(tape);
-    this.#writeDeadLetter(tape, tally.rejected, refused);
-    this.#writeQuarantined(tape, tally.quarantined);
-    const counted = this.#countOutcomes(tally);
-    if (tally.pending === 0) {
+    const outcomeCounts = countOutcomes(tape);
+    this.#writeDeadLetter(tape, outcomeCounts.rejected, refused);
+    this.#writeQuarantined(tape, outcomeCounts.quarantined);
+    const finalCounts = this.#countOutcomes(outcomeCounts);
+    if (outcomeCounts.pending === 0) {
       tape.journal?.discard();
-      return counted;
+      return finalCounts;
     }
-    const result = { delivered: counted.delivered, lost: counted.lost + tally.pending };
+    const result = {
+      delivered: finalCounts.delivered,
+      lost: finalCounts.lost + outcomeCounts.pending,
+    };
     // The records are counted in the last step: if a recording call evicts the tape when the program's stack is exhausted,
     // and a step before it fails, the tape stays in the queue.
-    if (!this.#spoolPending(tape, tally.pending)) {
+    if (!this.#spoolPending(tape, outcomeCounts.pending)) {
       if (detail !== undefined) {
         this.#options.reporter.log(`${reason} detail`, () => detail);
       }
-      this.#options.ledger.countLost(reason, tally.pending);
+      this.#options.ledger.countLost(reason, outcomeCounts.pending);
     }
     return result;
   }

@@ -104,11 +104,11 @@ function countExitHooks(): number {
     Reflect.get(globalThis, Symbol.for("signal-exit emitter")),
     Reflect.get(process, "__signal_exit_emitter__"),
   ];
-  let hooks = 0;
+  let exitHooks = 0;
   for (const emitter of emitters) {
     if (typeof emitter === "object" && emitter !== null && "count" in emitter) {
-      hooks += typeof emitter.count === "number" ? emitter.count : 0;
+      exitHooks += typeof emitter.count === "number" ? emitter.count : 0;
     }
   }
-  return hooks;
+  return exitHooks;
 }

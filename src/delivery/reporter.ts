@@ -232,12 +232,12 @@ export function logFaults(
   logger: Logger,
   level: LogLevel,
 ): void {
-  const reported = reportedFaults.get(logger) ?? new Set();
-  reportedFaults.set(logger, reported);
+  const reportedMessages = reportedFaults.get(logger) ?? new Set();
+  reportedFaults.set(logger, reportedMessages);
   for (const { message, effect } of faults) {
     const messageLevel = effect === "default" ? "warn" : "error";
-    if (!reported.has(message) && isLogged(messageLevel, level)) {
-      reported.add(message);
+    if (!reportedMessages.has(message) && isLogged(messageLevel, level)) {
+      reportedMessages.add(message);
       logThrough(logger, messageLevel, message);
     }
   }

@@ -180,7 +180,7 @@ export async function replaySpool({
  * file, its records are sent twice.
  */
 async function requeueDeadLetters(folder: string): Promise<void> {
-  const dead = join(folder, deadLetterFolder);
+  const deadLetterPath = join(folder, deadLetterFolder);
   const spool = new Spool({
     folder,
     // No quota: requeued dead letters must not evict other records.
@@ -190,14 +190,14 @@ async function requeueDeadLetters(folder: string): Promise<void> {
     onFault: () => undefined,
   });
   try {
-    for (const name of await listSegments(dead)) {
-      const bytes = await readFile(join(dead, name));
+    for (const name of await listSegments(deadLetterPath)) {
+      const bytes = await readFile(join(deadLetterPath, name));
       for (const part of readSegment(bytes, parseSalt(name) ?? 0)) {
         if (part.is === "frame" && part.kind === frameKind.refused) {
           spool.append(parseDeadLetter(part.body).records, part.records);
         }
       }
-      await rm(join(dead, name), { force: true });
+      await rm(join(deadLetterPath, name), { force: true });
     }
   } finally {
     spool.close();

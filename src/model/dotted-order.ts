@@ -131,8 +131,8 @@ const threeDigitBytes = Int32Array.from(threeDigits, (digits) =>
 function updateCachedSecond(micros: number): number {
   const second = Math.floor(micros / 1_000_000);
   if (second !== cachedSecond) {
-    const iso = new Date(second * 1_000).toISOString().slice(0, 19);
-    cachedBytes.write(iso.replaceAll(/[-:]/g, ""), "latin1");
+    const isoText = new Date(second * 1_000).toISOString().slice(0, 19);
+    cachedBytes.write(isoText.replaceAll(/[-:]/g, ""), "latin1");
     // Converting from bytes creates one flat string.
     cachedPrefix = cachedBytes.toString("latin1");
     // The text is ASCII, so neither number is a NaN, whose bits could change on the way through a JavaScript number.

@@ -91,8 +91,8 @@ export function createUuid7Generator({ now, random }: Uuid7Sources): Uuid7Genera
     writeHexPair(19, 0x80 | (middle >>> 8));
     writeHexPair(21, middle & 0xff);
     writeHexPair(24, ((counter & 0x3f) << 2) | ((pool[usedPoolBytes] ?? 0) & 3));
-    for (let tail = 1; tail <= randomTailBytes; tail++) {
-      writeHexPair(24 + 2 * tail, pool[usedPoolBytes + tail] ?? 0);
+    for (let tailIndex = 1; tailIndex <= randomTailBytes; tailIndex++) {
+      writeHexPair(24 + 2 * tailIndex, pool[usedPoolBytes + tailIndex] ?? 0);
     }
     usedPoolBytes += 1 + randomTailBytes;
     lastId = readLatin1(idBytes, 0, idBytes.length);

@@ -26,7 +26,7 @@ export function createFetchTransport(
   maxResponseBytes: number,
   onConnected: () => void,
 ): Transport {
-  const closed = new AbortController();
+  const closing = new AbortController();
   const fetchOptions = createFetchOptions(connection);
   const limits = { maxResponseBytes, timeoutMs: connection.timeoutMs };
   return {
@@ -34,10 +34,10 @@ export function createFetchTransport(
       // The moment of connecting is not observable, so each request counts as connected unless it
       // fails.
       onConnected();
-      return toTransportResponse(await send(request, fetchOptions, closed.signal), limits);
+      return toTransportResponse(await send(request, fetchOptions, closing.signal), limits);
     },
     destroy() {
-      closed.abort(new DOMException("the client was closed", "AbortError"));
+      closing.abort(new DOMException("the client was closed", "AbortError"));
       return Promise.resolve();
     },
   };

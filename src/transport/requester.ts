@@ -89,7 +89,7 @@ export class Requester {
     try {
       // The deadline is needed in addition to the signal, because undici ignores the signal until
       // there is a connection.
-      return await Promise.race([sendAndRead(), deadline.passed]);
+      return await Promise.race([sendAndRead(), deadline.expired]);
     } catch (error) {
       controller.abort(error);
       if (head === undefined) {
@@ -114,7 +114,7 @@ export class Requester {
     try {
       const response = await Promise.race([
         this.#send(request, endSignal, deadline),
-        deadline.passed,
+        deadline.expired,
       ]);
       return { head: this.#createHead(response), chunks: response.body };
     } catch (error) {
@@ -169,7 +169,7 @@ const joinPath = (base: string, path: string): string =>
 
 interface Deadline {
   /** Rejects when the deadline passes. Never resolves. */
-  readonly passed: Promise<never>;
+  readonly expired: Promise<never>;
   restart(): void;
   clear(): void;
 }
@@ -184,7 +184,7 @@ function createDeadline(timeoutMs: number, signal: AbortSignal): Deadline {
   const timer = setTimeout(abortAfterTimeout, timeoutMs);
   signal.addEventListener("abort", abortByCaller);
   return {
-    passed: new Promise<never>((_resolve, reject) => {
+    expired: new Promise<never>((_resolve, reject) => {
       timing.signal.addEventListener("abort", () => reject(timing.signal.reason as DOMException));
     }),
     restart: () => timer.refresh(),

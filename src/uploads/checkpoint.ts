@@ -137,8 +137,8 @@ const newline = Buffer.from("\n");
  * length varies are not measured: `variableBytes` is reserved for them.
  */
 function measureSlot({ source = "" }: Checkpoint, target: string): number {
-  const fixed = Buffer.byteLength(JSON.stringify({ target, source })) + variableBytes;
-  return Math.ceil(fixed / blockBytes) * blockBytes;
+  const fixedBytes = Buffer.byteLength(JSON.stringify({ target, source })) + variableBytes;
+  return Math.ceil(fixedBytes / blockBytes) * blockBytes;
 }
 
 /** Opens the file without truncating it, because the other slot holds the valid record during a write. */

@@ -81,12 +81,12 @@ export class RowWriter {
     const { tapeBytes, onFull } = this.#options;
     const size = atLeast > tapeBytes ? Math.ceil(atLeast * 1.5) + tapeBytes : tapeBytes;
     const next = this.#pool.take(size);
-    const full = this.#tape;
+    const fullTape = this.#tape;
     this.#tape = next;
-    if (full.records > 0) {
-      onFull({ tape: full, last: this.#describeLastRow(full) });
+    if (fullTape.records > 0) {
+      onFull({ tape: fullTape, last: this.#describeLastRow(fullTape) });
     } else {
-      this.#pool.release(full);
+      this.#pool.release(fullTape);
     }
     return next;
   }
@@ -124,9 +124,9 @@ export class RowFields {
   /** Writes a field with any value; nothing if the value is `undefined`. */
   writeValue(code: number, value: unknown): void {
     if (value !== undefined) {
-      const mark = this.#out.beginField(code);
+      const fieldStart = this.#out.beginField(code);
       this.#values.write(value, code);
-      this.#out.endField(mark);
+      this.#out.endField(fieldStart);
     }
   }
 
@@ -142,9 +142,9 @@ export class RowFields {
   }
 
   writeAttachment(name: string, mimeType: string, data: Uint8Array): void {
-    const mark = this.#out.beginField(rowField.attachment);
+    const fieldStart = this.#out.beginField(rowField.attachment);
     this.#out.writeText(name);
     this.#values.write([mimeType, data]);
-    this.#out.endField(mark);
+    this.#out.endField(fieldStart);
   }
 }

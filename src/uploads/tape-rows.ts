@@ -34,7 +34,7 @@ const members = [
 ] as const;
 const encodedNames = new Map(
   members.flatMap(([name]) =>
-    ["{", ","].map((mark) => [`${mark}${name}`, toView(`${mark}"${name}":`)]),
+    ["{", ","].map((separator) => [`${separator}${name}`, toView(`${separator}"${name}":`)]),
   ),
 );
 

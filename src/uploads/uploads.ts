@@ -123,14 +123,17 @@ export class Uploads implements Uploader {
     { dryRun = false }: CheckedSettings,
   ): Pick<BulkKind, "target" | "sendTape"> {
     const sendTape = async (tape: Tape): Promise<ChunkReport> => {
-      const before = countOutcomes(tape);
+      const countsBefore = countOutcomes(tape);
       const { memory, used } = tape;
       const { failure, ...report } = await this.#init
         .getShipper()
         .ship({ target, memory, used, dryRun });
       return failure === undefined
         ? report
-        : { ...addUnreported(report, before, countOutcomes(tape)), failure: unpackError(failure) };
+        : {
+            ...addUnreported(report, countsBefore, countOutcomes(tape)),
+            failure: unpackError(failure),
+          };
     };
     return { target: name, sendTape };
   }
@@ -178,11 +181,12 @@ export function deleteRowsUpTo(rowNumbersById: Map<string, number>, rows: number
 /** Adds the outcomes that a crashed worker marked on the tape but could not report. */
 function addUnreported(
   report: ChunkReport,
-  before: OutcomeCounts,
-  after: OutcomeCounts,
+  countsBefore: OutcomeCounts,
+  countsAfter: OutcomeCounts,
 ): ChunkReport {
-  const unreported = after.delivered - before.delivered - report.created - report.skipped;
-  const refusedCount = after.rejected - before.rejected - report.rejected.length;
+  const unreported =
+    countsAfter.delivered - countsBefore.delivered - report.created - report.skipped;
+  const refusedCount = countsAfter.rejected - countsBefore.rejected - report.rejected.length;
   const reason = "refused by the server; row and reason are unknown because the worker crashed";
   return {
     ...report,
@@ -233,17 +237,17 @@ async function startUpload(kind: BulkKind, settings: CheckedSettings): Promise<B
 /** Reads the source to its end and uploads its rows. */
 async function runUpload(iterator: RowIterator, upload: BulkUpload): Promise<UploadResult> {
   for (;;) {
-    let step: IteratorResult<unknown> | undefined;
+    let nextRow: IteratorResult<unknown> | undefined;
     try {
-      step = await readNext(iterator, upload);
+      nextRow = await readNext(iterator, upload);
     } catch (error) {
       return upload.fail(error);
     }
-    if (step === undefined || step.done === true) {
+    if (nextRow === undefined || nextRow.done === true) {
       break;
     }
     try {
-      await upload.add(step.value);
+      await upload.add(nextRow.value);
     } catch {
       // `finish` throws the reason after the chunks in flight have ended.
       break;

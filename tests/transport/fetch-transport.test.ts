@@ -51,7 +51,10 @@ describe("the sink over fetch", () => {
     });
     const sink = sinkTo(server.endpoint);
     const one = batchOf(manyRuns(1));
-    expect(await sink.send(one, neverAborted())).toMatchObject({ kind: "retry", retryAfterMs: 7_000 });
+    expect(await sink.send(one, neverAborted())).toMatchObject({
+      kind: "retry",
+      retryAfterMs: 7_000,
+    });
     const impatient = sinkTo(server.endpoint, 200);
     expect(await impatient.send(one, neverAborted())).toMatchObject({
       kind: "retry",

@@ -62,10 +62,10 @@ export async function cloneDataset(
   });
   try {
     const { exampleParts: includeAttachments } = await serverInfo.readOrDefaults({ signal });
-    const shared = listSharedExamples(call, token, { server, includeAttachments, signal });
+    const sharedExamples = listSharedExamples(call, token, { server, includeAttachments, signal });
     const readBytes = (attachment: Attachment): Promise<Uint8Array> =>
       readAttachmentBytes(transport, attachment, { endpoint: server ?? endpoint, signal });
-    const copies = copyExamples(shared, readBytes);
+    const copies = copyExamples(sharedExamples, readBytes);
     const request = { datasetId: dataset.id, examples: copies, signal };
     const { exampleIds } = await examples.createMany(request);
     return { kind: "cloned", dataset, exampleCount: exampleIds.length };

@@ -39,7 +39,7 @@ export interface ApiTransport {
   readonly call: Call;
   readonly download: Download;
   /** Downloads a file from a URL that a server returned. */
-  readonly fetchFile: (address: URL, about: FileRequest) => AsyncIterable<Uint8Array>;
+  readonly fetchFile: (address: URL, request: FileRequest) => AsyncIterable<Uint8Array>;
 }
 
 export interface FileRequest extends CallOptions {

@@ -63,9 +63,12 @@ export function refuseUnknownKeys<Resources extends object>(
 }
 
 /** Returns an object of the same class whose methods check their arguments and then call those of `resource`. */
-function wrapResource(name: string, resource: object, calls: object): object {
+function wrapResource(name: string, resource: object, callTable: object): object {
   const wrapper = Object.create(Object.getPrototypeOf(resource) as object) as object;
-  for (const [method, { args: keys, throws }] of Object.entries(calls) as [string, CallKeys][]) {
+  for (const [method, { args: keys, throws }] of Object.entries(callTable) as [
+    string,
+    CallKeys,
+  ][]) {
     const original = Reflect.get(resource, method) as (...args: unknown[]) => unknown;
     const checked = (...args: unknown[]): unknown => {
       const error = findProblem(`${name}.${method}`, args, keys);
@@ -164,8 +167,8 @@ export function checkValue(
   }
   const [unknown] = unknownKeysOf(value, Object.keys(allowed));
   if (unknown !== undefined) {
-    const where = path === "" ? "" : ` (in ${path.replace(/^\./, "")})`;
-    throw new ValidationError(`${call}: ${unknownKeyText(nameKeyKind(call), unknown)}${where}`);
+    const location = path === "" ? "" : ` (in ${path.replace(/^\./, "")})`;
+    throw new ValidationError(`${call}: ${unknownKeyText(nameKeyKind(call), unknown)}${location}`);
   }
   for (const [name, nested] of Object.entries(allowed)) {
     if (typeof nested === "object" && nested !== null) {

@@ -70,12 +70,12 @@ export async function parseJson(
     segmentBytes = 65_536,
     bounds = responseBounds,
   } = options;
-  const yielder = new LoopYielder(signal);
-  const bytes = await concatenate(chunks, yielder);
+  const loopYielder = new LoopYielder(signal);
+  const bytes = await concatenate(chunks, loopYielder);
   if (bytes.length <= unsplitBytes) {
     return JSON.parse(bytes.toString());
   }
-  return new SegmentParser({ bytes, segmentBytes, bounds, yielder }).parse();
+  return new SegmentParser({ bytes, segmentBytes, bounds, yielder: loopYielder }).parse();
 }
 
 /** Yields to the event loop every 10 ms. */
@@ -100,14 +100,17 @@ class LoopYielder {
 }
 
 /** Concatenates the chunks, and drops the byte order mark that a text may begin with. */
-async function concatenate(chunks: readonly Uint8Array[], yielder: LoopYielder): Promise<Buffer> {
+async function concatenate(
+  chunks: readonly Uint8Array[],
+  loopYielder: LoopYielder,
+): Promise<Buffer> {
   const size = chunks.reduce((sum, { length }) => sum + length, 0);
   const bytes = Buffer.allocUnsafe(size);
   let offset = 0;
   for (const chunk of chunks) {
     bytes.set(chunk, offset);
     offset += chunk.length;
-    await yielder.yieldIfDue();
+    await loopYielder.yieldIfDue();
   }
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }
@@ -151,7 +154,7 @@ class SegmentParser {
   readonly #bytes: Buffer;
   readonly #segmentBytes: number;
   readonly #bounds: JsonBounds;
-  readonly #yielder: LoopYielder;
+  readonly #loopYielder: LoopYielder;
   #position = 0;
   #valueCount = 1;
   #isInString = false;
@@ -168,7 +171,7 @@ class SegmentParser {
     this.#bytes = bytes;
     this.#segmentBytes = segmentBytes;
     this.#bounds = bounds;
-    this.#yielder = yielder;
+    this.#loopYielder = yielder;
   }
 
   async parse(): Promise<unknown> {
@@ -178,7 +181,7 @@ class SegmentParser {
       if (longString !== undefined) {
         await this.#addLongString(longString);
       }
-      await this.#yielder.yieldIfDue();
+      await this.#loopYielder.yieldIfDue();
     }
     if (this.#openStarts.length > 0 || this.#isInString) {
       throw new SyntaxError("Unexpected end of JSON input");
@@ -418,7 +421,7 @@ class SegmentParser {
       const end = this.#findStringPartEnd(start, to - 1);
       text += JSON.parse(`"${this.#bytes.toString("utf8", start, end)}"`) as string;
       start = end;
-      await this.#yielder.yieldIfDue();
+      await this.#loopYielder.yieldIfDue();
     }
     this.#addLargeValue(text, to);
   }

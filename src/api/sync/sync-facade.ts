@@ -109,7 +109,7 @@ function createBlockingMethod(
   name: Pick<BlockingCall, "resource" | "method">,
   options: SyncFacadeOptions,
 ): BlockingMethod {
-  function blocking(...callArgs: readonly unknown[]): unknown {
+  function callBlocking(...callArgs: readonly unknown[]): unknown {
     let outcome: Outcome;
     try {
       const { args, timeoutMs = options.timeoutMs } = extractTimeout(callArgs, options);
@@ -117,7 +117,7 @@ function createBlockingMethod(
     } catch (error) {
       if (error instanceof SdkError) {
         // The error was created in this thread. Drops the frames of this module from its stack.
-        Error.captureStackTrace(error, blocking);
+        Error.captureStackTrace(error, callBlocking);
       }
       throw error;
     }
@@ -125,10 +125,10 @@ function createBlockingMethod(
       return outcome.value;
     }
     const error = unpackError(outcome.error);
-    error.stack += `\n    called by client.sync.${name.resource}.${name.method}, from\n${captureCallerFrames(blocking)}`;
+    error.stack += `\n    called by client.sync.${name.resource}.${name.method}, from\n${captureCallerFrames(callBlocking)}`;
     throw error;
   }
-  return Object.defineProperty(blocking, "name", { value: name.method });
+  return Object.defineProperty(callBlocking, "name", { value: name.method });
 }
 
 /** Removes the time limit from the last argument, if that is an options object. */

@@ -38,8 +38,8 @@ export function traceRequests({
     const { method = "GET" } = request;
     const path = readPath(request);
     const options = { name: `${method} ${path}`, inputs: { method, path }, tags, metadata };
-    const caller = RunTree.fromHeaders(request.headers, client && { client });
-    const run = caller?.startChild(options) ?? new RunTree({ ...options, parent: null, client });
+    const callerRun = RunTree.fromHeaders(request.headers, client && { client });
+    const run = callerRun?.startChild(options) ?? new RunTree({ ...options, parent: null, client });
     // "close" follows "finish", and also comes if the client disconnects first.
     response.once("close", () => {
       const outputs = { status: response.statusCode, route: readRoute(request) };

@@ -43,8 +43,8 @@ export function findCardLength(groups: string): number {
  * a card number begins with a group of at least four digits.
  */
 export function findNextGroup(groups: string): number {
-  const at = groups.search(/[ -]\d{4}/);
-  return at === -1 ? groups.length : at;
+  const index = groups.search(/[ -]\d{4}/);
+  return index === -1 ? groups.length : index;
 }
 
 const startsWithFourDigits = /^\d{4}/;

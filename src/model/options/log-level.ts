@@ -11,5 +11,5 @@ export type LogLevel = (typeof logLevels)[number];
 export type MessageLevel = Exclude<LogLevel, "silent">;
 
 /** Whether a message of one level is logged at a given log level. */
-export const isLogged = (level: MessageLevel, at: LogLevel): boolean =>
-  logLevels.indexOf(level) <= logLevels.indexOf(at);
+export const isLogged = (level: MessageLevel, logLevel: LogLevel): boolean =>
+  logLevels.indexOf(level) <= logLevels.indexOf(logLevel);

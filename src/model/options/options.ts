@@ -32,12 +32,15 @@ export type ExplicitOptions = {
  * @throws {@link OptionError} if an explicit value is invalid. The message names the option, its
  * allowed values, and the value unless it is a secret.
  */
-export function resolveOptions(explicit: ExplicitOptions, env: Environment): ResolvedOptions {
+export function resolveOptions(
+  explicitOptions: ExplicitOptions,
+  env: Environment,
+): ResolvedOptions {
   const faults: EnvironmentFault[] = [];
   const resolved: Record<string, unknown> = {};
   const sources = new Map<string, string>();
   for (const [name, row] of Object.entries(optionTable)) {
-    const value: unknown = Reflect.get(explicit, name);
+    const value: unknown = Reflect.get(explicitOptions, name);
     if (value === undefined) {
       resolved[name] = readOptionFromEnvironment({ name, row, env, faults, sources });
     } else {
@@ -61,7 +64,7 @@ export function resolveOptions(explicit: ExplicitOptions, env: Environment): Res
   }
   const options = resolved as unknown as PlainOptions;
   for (const name of Object.keys(optionTable)) {
-    if (Reflect.get(explicit, name) !== undefined) {
+    if (Reflect.get(explicitOptions, name) !== undefined) {
       sources.set(name, "option");
     }
   }

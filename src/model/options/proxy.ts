@@ -104,9 +104,9 @@ function matchesAddress(name: string, host: string): boolean {
     return false;
   }
   const addressFamily = family === 6 ? "ipv6" : "ipv4";
-  const width = family === 6 ? 128 : 32;
-  const prefix = bits === undefined ? width : Number(bits);
-  if (!Number.isInteger(prefix) || prefix < 0 || prefix > width) {
+  const addressBits = family === 6 ? 128 : 32;
+  const prefix = bits === undefined ? addressBits : Number(bits);
+  if (!Number.isInteger(prefix) || prefix < 0 || prefix > addressBits) {
     return false;
   }
   const range = new BlockList();

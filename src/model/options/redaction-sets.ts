@@ -8,9 +8,9 @@ interface RuleSet {
   readonly keys: readonly RedactionKeySearch[];
 }
 
-const createSecretSearch = (needs: string, pattern: RegExp): RedactionSearch => ({
+const createSecretSearch = (requiredTexts: string, pattern: RegExp): RedactionSearch => ({
   name: "secret",
-  requiredTexts: needs.split(" "),
+  requiredTexts: requiredTexts.split(" "),
   pattern,
 });
 

@@ -34,6 +34,6 @@ export function parseAttachments(
  */
 export const parseRunAttachments = (run: unknown): Readonly<Record<string, Attachment>> => {
   const urls = new Fields(run, "run").readObject("s3_urls");
-  const named = Object.entries(urls).filter(([key]) => key.startsWith(attachmentPrefix));
-  return parseAttachments(Object.fromEntries(named)) ?? {};
+  const attachmentUrls = Object.entries(urls).filter(([key]) => key.startsWith(attachmentPrefix));
+  return parseAttachments(Object.fromEntries(attachmentUrls)) ?? {};
 };

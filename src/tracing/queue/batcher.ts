@@ -152,11 +152,11 @@ export class Batcher {
     // Continue in a microtask, which begins with an empty stack: the program may call `flush` when its own is exhausted.
     await Promise.resolve();
     this.#sendDueTapes();
-    const awaited = await awaitShipments(shipments, timeoutMs, unreachable);
-    for (const count of awaited.counts) {
+    const awaitedShipments = await awaitShipments(shipments, timeoutMs, unreachable);
+    for (const count of awaitedShipments.counts) {
       counts.add(count);
     }
-    return counts.toResult(awaited.waiting);
+    return counts.toResult(awaitedShipments.waiting);
   }
 
   /** Tapes that were recorded by this client and not handed to a worker yet: cut tapes and the open tape. */
@@ -319,15 +319,15 @@ export class Batcher {
   /** Called when the open tape is full in the middle of a record: cuts it and returns an empty tape. */
   #replaceFullTape(...size: Parameters<ProvideTape>): Tape {
     const next = this.#allocateTape(...size);
-    const full = this.#openTape;
-    if (full !== undefined && full.records > 0) {
+    const fullTape = this.#openTape;
+    if (fullTape !== undefined && fullTape.records > 0) {
       this.#cutTimer.requestTurn();
-      this.#cut(full, next);
+      this.#cut(fullTape, next);
       return next;
     }
     this.#openTape = next;
-    if (full !== undefined) {
-      this.#tapePool.recycle(full);
+    if (fullTape !== undefined) {
+      this.#tapePool.recycle(fullTape);
     }
     return next;
   }

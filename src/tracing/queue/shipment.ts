@@ -52,7 +52,7 @@ export async function awaitShipments(
 ): Promise<AwaitedShipments> {
   const waiting = new Set(shipments);
   const counts: TapeCount[] = [];
-  const settling = shipments.map(async (shipment) => {
+  const settlements = shipments.map(async (shipment) => {
     const count = await awaitSettlement(shipment);
     if (waiting.delete(shipment)) {
       counts.push(count);
@@ -63,7 +63,7 @@ export async function awaitShipments(
     deadline = setTimeout(resolve, timeoutMs);
   });
   await Promise.race([
-    Promise.all(settling),
+    Promise.all(settlements),
     timeout,
     ...(unreachable === undefined ? [] : [unreachable]),
   ]);

@@ -54,8 +54,8 @@ export class TapeQueue {
 
   /** The waiting tapes and those in flight; with `recorded`, without tapes that were read from the spool. */
   listShipments(which: "recorded" | "all"): readonly Shipment[] {
-    const all = [...this.#waiting, ...this.#inFlight];
-    return which === "all" ? all : all.filter(({ tape }) => !tape.isReplayed);
+    const allShipments = [...this.#waiting, ...this.#inFlight];
+    return which === "all" ? allShipments : allShipments.filter(({ tape }) => !tape.isReplayed);
   }
 
   /** Appends a tape, and marks it as cut at the time `now`. */

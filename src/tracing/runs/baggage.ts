@@ -87,10 +87,10 @@ export function formatBaggage(
 function parseEntries(header: string): { key: string; value: string; text: string }[] {
   return header.split(",").flatMap((part) => {
     const text = part.trim();
-    const equals = text.indexOf("=");
+    const equalsIndex = text.indexOf("=");
     // A property after a semicolon belongs to the entry, not to its value.
-    const value = equals < 0 ? "" : (text.slice(equals + 1).split(";", 1)[0] ?? "");
-    const key = (equals < 0 ? text : text.slice(0, equals)).trim();
+    const value = equalsIndex < 0 ? "" : (text.slice(equalsIndex + 1).split(";", 1)[0] ?? "");
+    const key = (equalsIndex < 0 ? text : text.slice(0, equalsIndex)).trim();
     return text === "" ? [] : [{ key, value: value.trim(), text }];
   });
 }

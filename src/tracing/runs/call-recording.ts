@@ -153,14 +153,14 @@ export function processPayload(
   const option = payloadName === "inputs" ? "processInputs" : "processOutputs";
   let problem = "did not return an object";
   try {
-    const processed: unknown = process(payload);
-    if (isPlainObject(processed)) {
-      return processed;
+    const processedPayload: unknown = process(payload);
+    if (isPlainObject(processedPayload)) {
+      return processedPayload;
     }
-    if (processed instanceof Promise) {
+    if (processedPayload instanceof Promise) {
       problem = "returned a promise";
       // The failure is counted below. Without a handler, a rejection of the promise would end the process.
-      processed.catch(() => {});
+      processedPayload.catch(() => {});
     }
   } catch {
     // The error's message is not logged, because it may contain what the function should hide.

@@ -88,8 +88,8 @@ const startOptionNames: KeyTable<StartOptions> = { ...runOptionNames, parent: 1 
 /** As {@link startRun}, for options that were already checked for unknown names. */
 export function startWithCheckedOptions(client: TracingClient, options: StartOptions): RunTree {
   // A JavaScript caller may pass null. Recording must not throw for it.
-  const untyped: unknown = options;
-  const safeOptions = typeof untyped === "object" && untyped !== null ? options : {};
+  const untypedOptions: unknown = options;
+  const safeOptions = typeof untypedOptions === "object" && untypedOptions !== null ? options : {};
   const parent = chooseParent(client, safeOptions);
   return RunTree.start({ client, parent, recorded: true }, safeOptions);
 }
@@ -121,12 +121,12 @@ function findRun(store: unknown, client: TracingClient | undefined): RunTree | u
 }
 
 /** Creates the context store for a run. It keeps the entries that LangChain added to the surrounding store. */
-function createStore(run: RunTree, outer: unknown): unknown {
+function createStore(run: RunTree, outerStore: unknown): unknown {
   if (!(run instanceof RunTree)) {
-    return outer;
+    return outerStore;
   }
   try {
-    return new LangsmithBridge(run, { outer });
+    return new LangsmithBridge(run, { outer: outerStore });
   } catch {
     // LangChain's entries in the surrounding store can't be read, so the new store does not contain them.
     return new LangsmithBridge(run, {});
@@ -135,11 +135,11 @@ function createStore(run: RunTree, outer: unknown): unknown {
 
 /** Returns the shared storage, whichever library created it. If there is none, it shares `defaultStorage`. */
 function findSharedStorage(): AsyncLocalStorage<unknown> {
-  const shared: unknown = Reflect.get(globalThis, sharedStorageKey);
-  if (isStorage(shared)) {
-    return shared;
+  const storage: unknown = Reflect.get(globalThis, sharedStorageKey);
+  if (isStorage(storage)) {
+    return storage;
   }
-  if (shared === undefined) {
+  if (storage === undefined) {
     Reflect.set(globalThis, sharedStorageKey, defaultStorage);
   }
   return defaultStorage;

@@ -25,13 +25,13 @@ export function watchIterator<Target extends object>(
 ): Target {
   const iterator = target as Target & AnyIterator;
   const advance = { recording, isLeaving: false };
-  const leave = { recording, isLeaving: true };
+  const endingCall = { recording, isLeaving: true };
   const replacements: Replacements = new Map<PropertyKey, Method>([
     ["next", (...sent) => callAndRecord(() => iterator.next(...sent), advance)],
-    ["return", (...sent) => callAndRecord(() => iterator.return?.(...sent), leave)],
-    ["throw", (...sent) => callAndRecord(() => iterator.throw?.(...sent), leave)],
-    [Symbol.dispose, () => callAndRecord(() => iterator[Symbol.dispose]?.(), leave)],
-    [Symbol.asyncDispose, () => callAndRecord(() => iterator[Symbol.asyncDispose]?.(), leave)],
+    ["return", (...sent) => callAndRecord(() => iterator.return?.(...sent), endingCall)],
+    ["throw", (...sent) => callAndRecord(() => iterator.throw?.(...sent), endingCall)],
+    [Symbol.dispose, () => callAndRecord(() => iterator[Symbol.dispose]?.(), endingCall)],
+    [Symbol.asyncDispose, () => callAndRecord(() => iterator[Symbol.asyncDispose]?.(), endingCall)],
     [Symbol.iterator, () => watched],
     [Symbol.asyncIterator, () => watched],
   ]);

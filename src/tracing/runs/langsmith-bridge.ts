@@ -226,7 +226,7 @@ export class LangsmithBridge {
   /** The run in wire format. It includes the tags, metadata and events that were added through the Millrace run. */
   #toWire(payloads: { readonly inputs?: unknown; readonly attachments?: unknown }): WireRun {
     const { [runSymbol]: run, extra, events } = this;
-    const wire: Record<string, unknown> = {
+    const wireRun: Record<string, unknown> = {
       id: this.id,
       name: this.name,
       run_type: this.run_type,
@@ -245,7 +245,7 @@ export class LangsmithBridge {
       session_name: this.project_name,
       reference_example_id: this.reference_example_id,
     };
-    return wire as WireRun;
+    return wireRun as WireRun;
   }
 
   /** Copies LangChain's own entries from the surrounding context, so that nested calls still find them. */

@@ -101,8 +101,12 @@ export function readStartTime(time: unknown): number | undefined {
  * Returns the attachments for a run's end: those attached while the run was open and those in the end options. Never
  * throws.
  */
-export function readAttachments(attached: unknown, options: EndOptions | undefined): unknown {
-  const heldAttachments = attached instanceof HeldAttachments ? attached : undefined;
+export function readAttachments(
+  earlierAttachments: unknown,
+  options: EndOptions | undefined,
+): unknown {
+  const heldAttachments =
+    earlierAttachments instanceof HeldAttachments ? earlierAttachments : undefined;
   let endAttachments: unknown;
   try {
     endAttachments = options?.attachments;

@@ -58,19 +58,19 @@ function hash36(input: Buffer): bigint {
   return (upper << 64n) | mixBits((low + high) & mask64);
 }
 
-function mixBlocks(input: Buffer, at: number, key: number): bigint {
+function mixBlocks(input: Buffer, offset: number, key: number): bigint {
   const product =
-    (input.readBigUInt64LE(at) ^ xxh3Secret.readBigUInt64LE(key)) *
-    (input.readBigUInt64LE(at + 8) ^ xxh3Secret.readBigUInt64LE(key + 8));
+    (input.readBigUInt64LE(offset) ^ xxh3Secret.readBigUInt64LE(key)) *
+    (input.readBigUInt64LE(offset + 8) ^ xxh3Secret.readBigUInt64LE(key + 8));
   return (product & mask64) ^ (product >> 64n);
 }
 
-const sumBlocks = (input: Buffer, at: number): bigint =>
-  (input.readBigUInt64LE(at) + input.readBigUInt64LE(at + 8)) & mask64;
+const sumBlocks = (input: Buffer, offset: number): bigint =>
+  (input.readBigUInt64LE(offset) + input.readBigUInt64LE(offset + 8)) & mask64;
 
 function mixBits(hash: bigint): bigint {
-  const mixed = ((hash ^ (hash >> 37n)) * primeMx1) & mask64;
-  return mixed ^ (mixed >> 32n);
+  const mixedBits = ((hash ^ (hash >> 37n)) * primeMx1) & mask64;
+  return mixedBits ^ (mixedBits >> 32n);
 }
 
 /** The trace id of a run in wire format; the run's own `id` if it names no trace. */

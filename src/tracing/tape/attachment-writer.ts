@@ -60,7 +60,7 @@ export function checkAttachments(
 export function writeAttachments(out: TapeWriter, attachments: readonly CheckedAttachment[]): void {
   out.reserve(attachments.reduce((sum, attachment) => sum + estimateSize(attachment), 0));
   for (const { name, mimeType, content, warning } of attachments) {
-    const mark = out.beginField(field.attachment, unlimited);
+    const fieldStart = out.beginField(field.attachment, unlimited);
     out.writeText(name);
     out.writeText(mimeType);
     if (typeof content === "string") {
@@ -68,7 +68,7 @@ export function writeAttachments(out: TapeWriter, attachments: readonly CheckedA
     } else {
       out.writeBinary("", content);
     }
-    out.endField(mark);
+    out.endField(fieldStart);
     out.cutFields += warning === undefined ? 0 : 1;
   }
 }

@@ -12,11 +12,11 @@ export function isProbablyWide(text: string): boolean {
     return false;
   }
   const step = Math.floor(text.length / probeCount);
-  let bits = 0;
+  let combinedUnits = 0;
   for (let i = 0; i < probeCount; i++) {
-    bits |= text.charCodeAt(i * step);
+    combinedUnits |= text.charCodeAt(i * step);
   }
-  return bits > 0xff;
+  return combinedUnits > 0xff;
 }
 
 /** Cuts a text to a number of bytes and appends a marker with the number of missing characters. */

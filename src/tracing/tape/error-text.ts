@@ -12,17 +12,17 @@ const causeLimit = 8;
  * is left out. `onCut` is called once if any text was cut.
  */
 export function formatError(thrown: unknown, onCut: () => void): string {
-  const clip = (text: string): string => {
+  const truncate = (text: string): string => {
     isCut ||= text.length > textLimit;
     return text.length > textLimit ? truncateText(text, textLimit) : text;
   };
   let isCut = false;
-  const parts = [formatThrown(thrown, clip)];
+  const parts = [formatThrown(thrown, truncate)];
   const seen = new Set([thrown]);
   let cause = readProperty(thrown, "cause");
   while (cause !== undefined && cause !== null && !seen.has(cause) && parts.length <= causeLimit) {
     seen.add(cause);
-    parts.push(formatThrown(cause, clip));
+    parts.push(formatThrown(cause, truncate));
     cause = readProperty(cause, "cause");
   }
   if (isCut) {
@@ -31,24 +31,24 @@ export function formatError(thrown: unknown, onCut: () => void): string {
   return parts.join("\nCaused by: ");
 }
 
-function formatThrown(thrown: unknown, clip: (text: string) => string): string {
+function formatThrown(thrown: unknown, truncate: (text: string) => string): string {
   if (typeof thrown === "string") {
     // An empty error text would look like a run without an error.
-    return thrown === "" ? "[an empty string was thrown]" : clip(thrown);
+    return thrown === "" ? "[an empty string was thrown]" : truncate(thrown);
   }
   const message = readProperty(thrown, "message");
   if (typeof message !== "string") {
-    return clip(toText(thrown));
+    return truncate(toText(thrown));
   }
   const name = readProperty(thrown, "name");
-  const title = typeof name === "string" && name !== "" ? clip(name) : "Error";
-  const head = message === "" ? title : `${title}: ${clip(message)}`;
+  const title = typeof name === "string" && name !== "" ? truncate(name) : "Error";
+  const head = message === "" ? title : `${title}: ${truncate(message)}`;
   const stack = readProperty(thrown, "stack");
   if (typeof stack !== "string" || stack === "") {
     return head;
   }
   // A stack contains the message that the error was created with. The message may have been changed since then.
-  return stack.includes(message) ? clip(stack) : `${head}\n${clip(stack)}`;
+  return stack.includes(message) ? truncate(stack) : `${head}\n${truncate(stack)}`;
 }
 
 function readProperty(thrown: unknown, key: string): unknown {

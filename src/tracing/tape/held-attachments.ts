@@ -53,14 +53,14 @@ export function holdAttachment(
   previous: unknown,
   { name, attachment, recording }: NewAttachment,
 ): HeldAttachments {
-  const held =
+  const heldAttachments =
     previous instanceof HeldAttachments ? previous : new HeldAttachments(recording.attachmentBytes);
   try {
-    held.holdCopy(name, attachment);
+    heldAttachments.holdCopy(name, attachment);
   } catch {
     recording.warn("attachmentLeftOut", "An attachment was left out of a run: it can't be read.");
   }
-  return held;
+  return heldAttachments;
 }
 
 function readData(attachment: unknown): ArrayBufferView | ArrayBuffer | undefined {

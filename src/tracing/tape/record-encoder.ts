@@ -141,10 +141,10 @@ export class RecordEncoder {
   }
 
   #writeUnknownField(key: string, value: unknown): void {
-    const mark = this.writer.beginField(field.other);
+    const fieldStart = this.writer.beginField(field.other);
     this.writer.writeText(key);
     this.#valueWriter.write(value);
-    this.writer.endField(mark);
+    this.writer.endField(fieldStart);
   }
 
   /** Call this after all other fields: {@link writeAttachments} reserves exactly the capacity that is left to write. */
@@ -173,7 +173,7 @@ export class RecordEncoder {
   }
 
   #writeValue(code: number, value: unknown): void {
-    const mark = this.writer.beginField(code);
+    const fieldStart = this.writer.beginField(code);
     if (value === undefined) {
       // The wire format requires this field, so write an empty object.
       this.writer.writeTag(tag.object);
@@ -181,7 +181,7 @@ export class RecordEncoder {
     } else {
       this.#valueWriter.write(value, code);
     }
-    this.writer.endField(mark);
+    this.writer.endField(fieldStart);
   }
 }
 

@@ -117,14 +117,14 @@ export class ValueWriter {
 
   /** Writes an object. If that throws, a marker replaces everything that was written of it. */
   #writeGuarded(value: object, depth: number, parentKey: CachedString): void {
-    const mark = this.#tapeWriter.position();
+    const startPosition = this.#tapeWriter.position();
     try {
       this.#writeObject(value, depth, parentKey);
     } catch (error) {
       if (error instanceof CapacityExceeded) {
         throw error;
       }
-      this.#tapeWriter.rewind(mark);
+      this.#tapeWriter.rewind(startPosition);
       this.#tapeWriter.writeText(`[unserializable: ${reasonOf(error)}]`);
     }
     this.#ancestors[depth] = undefined;

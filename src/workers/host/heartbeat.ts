@@ -3,14 +3,14 @@
  * id and its number of beats.
  */
 const headLength = 1;
-const numbersPerThread = 2;
+const integersPerThread = 2;
 
 /**
  * Creates shared memory for the heartbeats of `threads` threads that run at the same time. The slot of an ended thread
  * is reused.
  */
 export const createHeartbeatMemory = (threads: number): SharedArrayBuffer =>
-  new SharedArrayBuffer((headLength + numbersPerThread * threads) * Int32Array.BYTES_PER_ELEMENT);
+  new SharedArrayBuffer((headLength + integersPerThread * threads) * Int32Array.BYTES_PER_ELEMENT);
 
 /** The settings of the heartbeat that a worker receives when it starts. */
 export interface HeartbeatOptions {
@@ -24,49 +24,49 @@ export interface HeartbeatOptions {
  * loop is not blocked.
  */
 export function startHeartbeat({ memory, intervalMs }: HeartbeatOptions, threadId: number): void {
-  const numbers = new Int32Array(memory);
-  for (let offset = headLength; offset < numbers.length; offset += numbersPerThread) {
-    if (Atomics.compareExchange(numbers, offset, 0, threadId) === 0) {
-      Atomics.store(numbers, offset + 1, 1);
-      setInterval(() => Atomics.add(numbers, offset + 1, 1), intervalMs).unref();
+  const integers = new Int32Array(memory);
+  for (let offset = headLength; offset < integers.length; offset += integersPerThread) {
+    if (Atomics.compareExchange(integers, offset, 0, threadId) === 0) {
+      Atomics.store(integers, offset + 1, 1);
+      setInterval(() => Atomics.add(integers, offset + 1, 1), intervalMs).unref();
       break;
     }
   }
-  Atomics.add(numbers, 0, 1);
+  Atomics.add(integers, 0, 1);
 }
 
 /** Reads, in the main thread, the heartbeats that the workers write. */
 export class Heartbeats {
-  readonly #numbers: Int32Array;
+  readonly #integers: Int32Array;
 
   constructor(memory: SharedArrayBuffer) {
-    this.#numbers = new Int32Array(memory);
+    this.#integers = new Int32Array(memory);
   }
 
   /** Number of threads that have started so far. */
   get startedCount(): number {
-    return Atomics.load(this.#numbers, 0);
+    return Atomics.load(this.#integers, 0);
   }
 
   /** Returns a number that grows while the thread's event loop runs; 0 if the thread has not started yet. */
   readBeats(threadId: number): number {
     const offset = this.#findSlot(threadId);
-    return offset === -1 ? 0 : Atomics.load(this.#numbers, offset + 1);
+    return offset === -1 ? 0 : Atomics.load(this.#integers, offset + 1);
   }
 
   /** Frees the slots of all threads except `threadIds`. */
   releaseOthers(threadIds: ReadonlySet<number>): void {
-    for (let offset = headLength; offset < this.#numbers.length; offset += numbersPerThread) {
-      const id = Atomics.load(this.#numbers, offset);
+    for (let offset = headLength; offset < this.#integers.length; offset += integersPerThread) {
+      const id = Atomics.load(this.#integers, offset);
       if (id !== 0 && !threadIds.has(id)) {
-        Atomics.compareExchange(this.#numbers, offset, id, 0);
+        Atomics.compareExchange(this.#integers, offset, id, 0);
       }
     }
   }
 
   #findSlot(threadId: number): number {
-    for (let offset = headLength; offset < this.#numbers.length; offset += numbersPerThread) {
-      if (Atomics.load(this.#numbers, offset) === threadId) {
+    for (let offset = headLength; offset < this.#integers.length; offset += integersPerThread) {
+      if (Atomics.load(this.#integers, offset) === threadId) {
         return offset;
       }
     }

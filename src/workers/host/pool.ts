@@ -168,8 +168,8 @@ export class WorkerPool implements TapeShipper {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    const inline = await this.#startedInlineShipper;
-    await Promise.all([this.#piscina?.destroy(), inline?.close()]);
+    const inlineShipper = await this.#startedInlineShipper;
+    await Promise.all([this.#piscina?.destroy(), inlineShipper?.close()]);
   }
 
   /**

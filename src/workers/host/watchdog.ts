@@ -67,15 +67,15 @@ export class Watchdog {
 
   #endStuckThreads(): void {
     const { heartbeats, listThreads, stallMs, onStuck } = this.#options;
-    const running = listThreads();
-    const ids = new Set(running.map(({ threadId }) => threadId));
+    const runningThreads = listThreads();
+    const ids = new Set(runningThreads.map(({ threadId }) => threadId));
     heartbeats.releaseOthers(ids);
     for (const id of this.#stalls.keys()) {
       if (!ids.has(id)) {
         this.#stalls.delete(id);
       }
     }
-    for (const thread of running) {
+    for (const thread of runningThreads) {
       const beats = heartbeats.readBeats(thread.threadId);
       const last = this.#stalls.get(thread.threadId);
       const missedBeats = last?.beats === beats ? last.missedBeats + 1 : 0;

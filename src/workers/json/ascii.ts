@@ -25,8 +25,12 @@ export function copyText(
   const end = start + size;
   if (size >= float64Bytes) {
     let from = start;
-    for (let at = to; from + float64Bytes <= end; from += float64Bytes, at += float64Bytes) {
-      out.setFloat64(at, source.getFloat64(from, true), true);
+    for (
+      let targetOffset = to;
+      from + float64Bytes <= end;
+      from += float64Bytes, targetOffset += float64Bytes
+    ) {
+      out.setFloat64(targetOffset, source.getFloat64(from, true), true);
     }
     out.setFloat64(to + size - float64Bytes, source.getFloat64(end - float64Bytes, true), true);
   } else if (size >= wordBytes) {

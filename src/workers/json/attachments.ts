@@ -106,12 +106,12 @@ export const createMemoryAttachment = (head: AttachmentHead, bytes: Buffer): Att
 /** Creates a marker: a text that is sent in place of an attachment and states why the attachment is missing. */
 export function createMarker(
   { name, record }: Attachment | AttachmentHead,
-  why: string,
+  reason: string,
 ): Attachment {
-  const marker = Buffer.from(`[left out: ${why}]`);
+  const marker = Buffer.from(`[left out: ${reason}]`);
   return {
     ...createMemoryAttachment({ name, record, mimeType: markerMimeType }, marker),
-    omittedReason: why,
+    omittedReason: reason,
   };
 }
 

@@ -153,14 +153,14 @@ class PayloadChunks {
    * remembered as a whole.
    */
   #writeObject(offset: number): number {
-    const scan = this.#scan;
-    scan.hasSeenBytes = false;
-    scan.hasSeenArray = false;
-    const size = scan.skipValue(offset) - offset;
+    const tapeScan = this.#scan;
+    tapeScan.hasSeenBytes = false;
+    tapeScan.hasSeenArray = false;
+    const size = tapeScan.skipValue(offset) - offset;
     if (size < minRememberedBytes) {
       return this.#writePlainText(offset);
     }
-    return size > wholeObjectBytes || scan.hasSeenArray || scan.hasSeenBytes
+    return size > wholeObjectBytes || tapeScan.hasSeenArray || tapeScan.hasSeenBytes
       ? this.#writeMembers(offset)
       : this.#writeRemembered(offset);
   }
@@ -190,12 +190,12 @@ class PayloadChunks {
     if (this.#tape[start] === tag.array) {
       return this.#writeElements(start);
     }
-    const scan = this.#scan;
-    scan.hasSeenBytes = false;
+    const tapeScan = this.#scan;
+    tapeScan.hasSeenBytes = false;
     let end = start;
     let count = 0;
     for (; this.#tape[end] !== tag.end; count++) {
-      end = scan.skipValue(end);
+      end = tapeScan.skipValue(end);
     }
     if (end - start < minRememberedBytes) {
       return this.#writePlainText(offset);
@@ -203,7 +203,7 @@ class PayloadChunks {
     if ((end - start) / count >= minItemBytes) {
       return this.#writeList(start, undefined);
     }
-    return scan.hasSeenBytes ? this.#writePlainText(offset) : this.#writeRemembered(offset);
+    return tapeScan.hasSeenBytes ? this.#writePlainText(offset) : this.#writeRemembered(offset);
   }
 
   /** Writes an array of arrays. Each inner array may be a list that the server has. */

@@ -129,12 +129,12 @@ export class ContentDraft {
 
   /** Returns the content of a trace that the server has; `undefined` if the trace must be sent in full. */
   findTrace(traceId: string, runId: string): TraceDraft | undefined {
-    const drafted = this.#traces.get(traceId);
+    const existingDraft = this.#traces.get(traceId);
     const sentContent = this.#findSentContent(traceId);
-    if (drafted === undefined && (sentContent?.misses ?? 0) >= maxMisses) {
+    if (existingDraft === undefined && (sentContent?.misses ?? 0) >= maxMisses) {
       return undefined;
     }
-    const draft = drafted ?? new TraceDraft(sentContent);
+    const draft = existingDraft ?? new TraceDraft(sentContent);
     this.#traces.set(traceId, draft);
     this.#traceIdsByRun.set(runId, traceId);
     return draft;
@@ -190,9 +190,9 @@ export class TraceDraft {
    */
   addList(items: Buffer, digest: string): void {
     const list = { items: Buffer.from(items), digest };
-    const shorter = this.lists.findIndex((other) => beginsWithList(list, other));
-    if (shorter !== -1) {
-      this.lists.splice(shorter, 1);
+    const shorterIndex = this.lists.findIndex((other) => beginsWithList(list, other));
+    if (shorterIndex !== -1) {
+      this.lists.splice(shorterIndex, 1);
     }
     this.lists.push(list);
     if (this.lists.length > listsPerTrace) {

@@ -74,9 +74,9 @@ export function escapeByte(out: DataView, to: number, byte: number): number {
     return to + 1;
   }
   out.setUint8(to, backslash);
-  const short = shortEscapes[byte];
-  if (short !== undefined) {
-    out.setUint8(to + 1, short);
+  const shortEscape = shortEscapes[byte];
+  if (shortEscape !== undefined) {
+    out.setUint8(to + 1, shortEscape);
     return to + 2;
   }
   // The characters `u00`.
@@ -111,11 +111,11 @@ export function writeSurrogatePair(
   to: number,
   { high, low }: { readonly high: number; readonly low: number },
 ): number {
-  const point = 0x10000 + ((high & 0x3ff) << 10) + (low & 0x3ff);
-  out[to] = 0xf0 | (point >> 18);
-  out[to + 1] = 0x80 | ((point >> 12) & 0x3f);
-  out[to + 2] = 0x80 | ((point >> 6) & 0x3f);
-  out[to + 3] = 0x80 | (point & 0x3f);
+  const codePoint = 0x10000 + ((high & 0x3ff) << 10) + (low & 0x3ff);
+  out[to] = 0xf0 | (codePoint >> 18);
+  out[to + 1] = 0x80 | ((codePoint >> 12) & 0x3f);
+  out[to + 2] = 0x80 | ((codePoint >> 6) & 0x3f);
+  out[to + 3] = 0x80 | (codePoint & 0x3f);
   return to + 4;
 }
 

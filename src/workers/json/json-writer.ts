@@ -120,9 +120,9 @@ export class JsonWriter {
     const out = this.bytes;
     let remaining = value;
     for (let to = end - 1; to >= end - count; to--) {
-      const tenth = Math.floor(remaining / 10);
-      out[to] = zero + remaining - tenth * 10;
-      remaining = tenth;
+      const quotient = Math.floor(remaining / 10);
+      out[to] = zero + remaining - quotient * 10;
+      remaining = quotient;
     }
   }
 
@@ -189,10 +189,10 @@ export class JsonWriter {
   }
 
   #enlargeBuffer(count: number): void {
-    const larger = Buffer.allocUnsafeSlow(Math.ceil((this.length + count) * 1.5) + 1_024);
-    this.bytes.copy(larger, 0, 0, this.length);
-    this.bytes = larger;
-    this.#view = createView(larger);
+    const largerBuffer = Buffer.allocUnsafeSlow(Math.ceil((this.length + count) * 1.5) + 1_024);
+    this.bytes.copy(largerBuffer, 0, 0, this.length);
+    this.bytes = largerBuffer;
+    this.#view = createView(largerBuffer);
   }
 
   #writeObject(source: Buffer, view: DataView, start: number): number {
@@ -242,9 +242,9 @@ export class JsonWriter {
   #writeText(source: DataView, start: number, end: number): void {
     this.writeByte(quote);
     for (let offset = start; offset < end; offset += textStepBytes) {
-      const stop = Math.min(offset + textStepBytes, end);
-      this.ensureCapacity((stop - offset) * maxJsonBytesPerByte);
-      this.length = escapeText(source, offset, stop, this.#view, this.length);
+      const stepEnd = Math.min(offset + textStepBytes, end);
+      this.ensureCapacity((stepEnd - offset) * maxJsonBytesPerByte);
+      this.length = escapeText(source, offset, stepEnd, this.#view, this.length);
     }
     this.writeByte(quote);
   }
@@ -266,12 +266,12 @@ export class JsonWriter {
    * surrogate pair. Returns where it stopped.
    */
   #writeWideStep(source: DataView, start: number, end: number): number {
-    const stop = Math.min(start + textStepBytes, end);
-    this.ensureCapacity((stop - start) * maxJsonBytesPerWideByte + 4);
+    const stepEnd = Math.min(start + textStepBytes, end);
+    this.ensureCapacity((stepEnd - start) * maxJsonBytesPerWideByte + 4);
     const view = this.#view;
     let to = this.length;
     let from = start;
-    while (from < stop) {
+    while (from < stepEnd) {
       const unit = source.getUint16(from, true);
       const packed = packedUtf8ByUnit[unit] ?? 0;
       from += 2;

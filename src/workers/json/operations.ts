@@ -30,33 +30,33 @@ export interface RunOperation {
  */
 export function joinRecords(reader: TapeReader): readonly RunOperation[] {
   const runIndex = new RunIndex(reader);
-  const all: JoinedRun[] = [];
+  const joinedRuns: JoinedRun[] = [];
   let patches = 0;
   for (let record = 0; record < reader.count; record++) {
     const operation = reader.readOperation(record);
     const isBatchable = reader.hasDottedOrder(record);
-    const index = runIndex.findOrAdd(record, all.length);
-    const joined = all[index];
-    if (joined === undefined) {
-      all.push({ id: reader.readRunId(record), operation, records: [record], isBatchable });
+    const index = runIndex.findOrAdd(record, joinedRuns.length);
+    const existingRun = joinedRuns[index];
+    if (existingRun === undefined) {
+      joinedRuns.push({ id: reader.readRunId(record), operation, records: [record], isBatchable });
       patches += operation === "patch" ? 1 : 0;
       continue;
     }
-    joined.isBatchable &&= isBatchable;
+    existingRun.isBatchable &&= isBatchable;
     if (operation === "post") {
-      patches -= joined.operation === "patch" ? 1 : 0;
-      joined.operation = operation;
-      joined.records.push(record);
+      patches -= existingRun.operation === "patch" ? 1 : 0;
+      existingRun.operation = operation;
+      existingRun.records.push(record);
     } else {
       // A new array: it usually has two elements, and `unshift` would be slower.
-      joined.records = [record, ...joined.records];
+      existingRun.records = [record, ...existingRun.records];
     }
   }
   return patches === 0
-    ? all
+    ? joinedRuns
     : [
-        ...all.filter(({ operation }) => operation === "post"),
-        ...all.filter(({ operation }) => operation === "patch"),
+        ...joinedRuns.filter(({ operation }) => operation === "post"),
+        ...joinedRuns.filter(({ operation }) => operation === "patch"),
       ];
 }
 

@@ -130,13 +130,13 @@ export class RunJson {
    */
   findLargestPayload(run: RunOperation): PayloadField | undefined {
     let largest: PayloadField | undefined;
-    let most = maxKeptPayloadBytes;
+    let largestBytes = maxKeptPayloadBytes;
     for (const name of payloadFields) {
       const isThere = this.hasField(run, name) && run.withheldFields?.includes(name) !== true;
       const size = isThere ? this.estimateBytes(run, name) : 0;
-      if (size > most) {
+      if (size > largestBytes) {
         largest = name;
-        most = size;
+        largestBytes = size;
       }
     }
     return largest;
@@ -180,20 +180,20 @@ export class RunJson {
 
   #writeTimes(out: JsonWriter, run: RunOperation): void {
     const { view } = this.#reader;
-    const dotted = this.#findStart(run, field.dottedOrder);
+    const dottedOrderStart = this.#findStart(run, field.dottedOrder);
     if (this.#findStart(run, field.startTime) !== 0) {
       this.#writeKeyed(out, run, field.startTime, keyLiterals.startTime);
-    } else if (run.operation === "post" && dotted !== 0) {
+    } else if (run.operation === "post" && dottedOrderStart !== 0) {
       out.writeLiteral(keyLiterals.startTime);
-      const end = dotted + this.#findLength(run, field.dottedOrder);
+      const end = dottedOrderStart + this.#findLength(run, field.dottedOrder);
       writeIsoTimestamp(out, view, end - uuidLength - stampLength);
     }
-    const ended = this.#findStart(run, field.endMicros);
-    if (ended === 0) {
+    const endStart = this.#findStart(run, field.endMicros);
+    if (endStart === 0) {
       this.#writeKeyed(out, run, field.endTime, keyLiterals.endTime);
     } else {
       out.writeLiteral(keyLiterals.endTime);
-      out.writeIsoMicros(view.getFloat64(ended, true));
+      out.writeIsoMicros(view.getFloat64(endStart, true));
     }
   }
 
@@ -246,8 +246,8 @@ export class RunJson {
   /** Adds the key `runtime` to the object that was just written. */
   #addRuntime(out: JsonWriter): void {
     out.length -= 1;
-    const empty = out.bytes[out.length - 1] === openBrace;
-    out.writeLiteral(empty ? keyLiterals.firstRuntime : keyLiterals.nextRuntime);
+    const isEmptyObject = out.bytes[out.length - 1] === openBrace;
+    out.writeLiteral(isEmptyObject ? keyLiterals.firstRuntime : keyLiterals.nextRuntime);
     out.writeLiteral(this.#runtimeJson);
     out.writeByte(closeBrace);
   }

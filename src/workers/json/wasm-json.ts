@@ -27,7 +27,7 @@ interface WasmExports {
   readonly marginBytes: { readonly value: number };
   begin(runtimeBytes: number): void;
   run(records: number, isPost: boolean, isNext: boolean): void;
-  valueAt(at: number): void;
+  valueAt(address: number): void;
   flushed(): void;
 }
 
@@ -75,13 +75,13 @@ export class WasmJson {
     const instance = new api.Instance(new api.Module(Buffer.from(jsonModule, "base64")), {
       memory: { flush: (from: number, to: number) => this.#appendToOutput(from, to) },
       value: {
-        double: (value: number, at: number) => this.#writeDouble(value, at),
-        binary: (at: number) => this.#writeBinary(at),
-        noValue: (at: number) => {
-          throw new RangeError(`No value at byte ${at - this.#addressShift} of the tape`);
+        double: (value: number, address: number) => this.#writeDouble(value, address),
+        binary: (address: number) => this.#writeBinary(address),
+        noValue: (address: number) => {
+          throw new RangeError(`No value at byte ${address - this.#addressShift} of the tape`);
         },
       },
-      run: { second: (seconds: number, at: number) => this.#writeSecond(seconds, at) },
+      run: { second: (seconds: number, address: number) => this.#writeSecond(seconds, address) },
     });
     this.#exports = instance.exports as WasmExports;
     const { runtimeAt, mostRuntime, tapeAt, headsAt, mostRecords } = this.#exports;
@@ -105,15 +105,15 @@ export class WasmJson {
     if (to - from > maxTapeBytes) {
       return false;
     }
-    const at = this.#tapeAddress + ((from - this.#tapeAddress) & (copyAlignment - 1));
+    const address = this.#tapeAddress + ((from - this.#tapeAddress) & (copyAlignment - 1));
     try {
-      this.#ensureCapacity(at + to - from + this.#exports.marginBytes.value);
+      this.#ensureCapacity(address + to - from + this.#exports.marginBytes.value);
     } catch {
       // The memory can't grow. The TypeScript writer is used instead.
       return false;
     }
-    this.#bytes.set(reader.bytes.subarray(from, to), at);
-    this.#addressShift = at - from;
+    this.#bytes.set(reader.bytes.subarray(from, to), address);
+    this.#addressShift = address - from;
     this.#out = out;
     this.#reader = reader;
     this.#exports.begin(this.#runtimeBytes);
@@ -151,8 +151,8 @@ export class WasmJson {
   }
 
   /** Writes the tagged value at `at`, which reaches the output immediately. */
-  writeValue(at: number): void {
-    this.#exports.valueAt(at + this.#addressShift);
+  writeValue(address: number): void {
+    this.#exports.valueAt(address + this.#addressShift);
     this.#exports.flushed();
   }
 
@@ -171,25 +171,25 @@ export class WasmJson {
     this.#out?.writeBytes(this.#bytes.subarray(from, to));
   }
 
-  #writeDouble(value: number, at: number): number {
+  #writeDouble(value: number, address: number): number {
     const text = String(value);
     for (let i = 0; i < text.length; i++) {
-      this.#bytes[at + i] = text.charCodeAt(i);
+      this.#bytes[address + i] = text.charCodeAt(i);
     }
-    return at + text.length;
+    return address + text.length;
   }
 
-  #writeBinary(at: number): number {
+  #writeBinary(address: number): number {
     const { bytes, view } = this.#reader ?? {};
     if (this.#out === undefined || bytes === undefined || view === undefined) {
       throw new RangeError("No output to write to: call begin first");
     }
-    return this.#out.writeValue(bytes, view, at - this.#addressShift) + this.#addressShift;
+    return this.#out.writeValue(bytes, view, address - this.#addressShift) + this.#addressShift;
   }
 
-  #writeSecond(seconds: number, at: number): void {
+  #writeSecond(seconds: number, address: number): void {
     const text = formatSecond(seconds);
-    this.#bytes.set(new Uint8Array(text.buffer, text.byteOffset, text.byteLength), at);
+    this.#bytes.set(new Uint8Array(text.buffer, text.byteOffset, text.byteLength), address);
   }
 
   #ensureCapacity(size: number): void {

@@ -45,16 +45,16 @@ export function visitEncodedText(
   }
 }
 
-function findRunStart(text: string, inside: number): number {
-  let index = inside;
+function findRunStart(text: string, innerIndex: number): number {
+  let index = innerIndex;
   while (index > 0 && isBase64Unit[text.charCodeAt(index - 1)] === 1) {
     index -= 1;
   }
   return index;
 }
 
-function findRunEnd(text: string, inside: number): number {
-  let index = inside + 1;
+function findRunEnd(text: string, innerIndex: number): number {
+  let index = innerIndex + 1;
   while (index < text.length && isBase64Unit[text.charCodeAt(index)] === 1) {
     index += 1;
   }

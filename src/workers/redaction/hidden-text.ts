@@ -73,22 +73,22 @@ function decodePercents(
   onCharacter: (character: string, from: number, to: number) => void,
 ): void {
   const bytes = Buffer.from(run.replaceAll("%", ""), "hex");
-  for (let at = 0; at < bytes.length;) {
-    const end = Math.min(at + measureUtf8(bytes[at] ?? 0), bytes.length);
-    onCharacter(bytes.toString("utf8", at, end), at * 3, end * 3);
-    at = end;
+  for (let position = 0; position < bytes.length;) {
+    const end = Math.min(position + measureUtf8(bytes[position] ?? 0), bytes.length);
+    onCharacter(bytes.toString("utf8", position, end), position * 3, end * 3);
+    position = end;
   }
 }
 
 /** Number of bytes of the UTF-8 character that begins with this byte. */
-function measureUtf8(lead: number): number {
-  if (lead < 0xc2) {
+function measureUtf8(leadByte: number): number {
+  if (leadByte < 0xc2) {
     return 1;
   }
-  if (lead < 0xe0) {
+  if (leadByte < 0xe0) {
     return 2;
   }
-  return lead < 0xf0 ? 3 : 4;
+  return leadByte < 0xf0 ? 3 : 4;
 }
 
 /**
@@ -105,8 +105,8 @@ function mapToOriginal(
   let high = indexPairs.length / 2 - 1;
   while (low < high) {
     const middle = (low + high + 1) >> 1;
-    const at = indexPairs[2 * middle] ?? 0;
-    if (side === "last" ? at <= index : at < index) {
+    const position = indexPairs[2 * middle] ?? 0;
+    if (side === "last" ? position <= index : position < index) {
       low = middle;
     } else {
       high = middle - 1;

@@ -413,11 +413,13 @@ export class Redactor {
     if (this.#keyCache.has(key)) {
       return this.#keyCache.get(key);
     }
-    const snake = (decodeHiddenText(key)?.text ?? key)
+    const snakeCaseKey = (decodeHiddenText(key)?.text ?? key)
       .replace(/(?<=[a-z0-9])(?=[A-Z])/g, "_")
       .replace(/[-. ]/g, "_")
       .toLowerCase();
-    const found = this.#plan.keys.find(({ pattern }) => pattern.test(key) || pattern.test(snake));
+    const found = this.#plan.keys.find(
+      ({ pattern }) => pattern.test(key) || pattern.test(snakeCaseKey),
+    );
     if (this.#keyCache.size >= maxCachedKeys) {
       this.#keyCache.clear();
     }
@@ -476,17 +478,17 @@ function detectByteOrder(content: Buffer): "little-endian" | "big-endian" | unde
     return "big-endian";
   }
   const sample = content.subarray(0, 256);
-  let even = 0;
-  let odd = 0;
+  let evenZeros = 0;
+  let oddZeros = 0;
   for (const [index, byte] of sample.entries()) {
-    even += byte === 0 && index % 2 === 0 ? 1 : 0;
-    odd += byte === 0 && index % 2 === 1 ? 1 : 0;
+    evenZeros += byte === 0 && index % 2 === 0 ? 1 : 0;
+    oddZeros += byte === 0 && index % 2 === 1 ? 1 : 0;
   }
   // Latin letters leave every second byte zero. One zero in four such bytes is enough, for texts
   // that mix scripts.
-  const enough = sample.length / 8;
-  if (sample.length < 4 || Math.max(even, odd) < enough || even === odd) {
+  const minZeros = sample.length / 8;
+  if (sample.length < 4 || Math.max(evenZeros, oddZeros) < minZeros || evenZeros === oddZeros) {
     return undefined;
   }
-  return odd > even ? "little-endian" : "big-endian";
+  return oddZeros > evenZeros ? "little-endian" : "big-endian";
 }

@@ -64,9 +64,9 @@ export class HttpSink implements Sink {
 
   /** Number of requests sent since the last call, and the bytes of their bodies. */
   takeRequestCounts(): { readonly requests: number; readonly bytes: number } {
-    const taken = this.#requestCounts;
+    const takenCounts = this.#requestCounts;
     this.#requestCounts = { requests: 0, bytes: 0 };
-    return taken;
+    return takenCounts;
   }
 
   /** Sends a batch, or each of its runs alone if the server does not support batches. */
@@ -199,8 +199,8 @@ export class HttpSink implements Sink {
   async #sendOneByOne(batch: Batch, signal: AbortSignal): Promise<Outcome> {
     const parts = await Promise.all(
       batch.runs.map(async (run) => {
-        const single = batch.withRuns([run]);
-        return { batch: single, outcome: await this.send(single, signal) };
+        const singleRunBatch = batch.withRuns([run]);
+        return { batch: singleRunBatch, outcome: await this.send(singleRunBatch, signal) };
       }),
     );
     return { kind: "mixed", parts };

@@ -58,8 +58,8 @@ export function createSplittingSink(inner: Sink): Sink {
       batch: batch.combineBatches(parts.map((part) => part.batch)),
       outcome: { kind: "delivered" },
     };
-    const combined = failed === undefined ? delivered : { batch, outcome: failed.outcome };
-    return { batch, outcome: { kind: "mixed", parts: [combined] } };
+    const combinedResult = failed === undefined ? delivered : { batch, outcome: failed.outcome };
+    return { batch, outcome: { kind: "mixed", parts: [combinedResult] } };
   };
   /**
    * Sends the smaller batches one after the other, because a server that accepts only single runs needs a run's start

@@ -34,15 +34,15 @@ export class TapeBatch implements Batch {
     this.#reader = reader;
     this.#json = json;
     this.runs = runs;
-    let all = 0;
-    let largest = 0;
+    let contentBytes = 0;
+    let largestBytes = 0;
     for (const run of runs) {
       const size = measureRun(reader, run);
-      all += size;
-      largest = Math.max(largest, size);
+      contentBytes += size;
+      largestBytes = Math.max(largestBytes, size);
     }
-    this.#contentBytes = all;
-    this.#largestBytes = largest;
+    this.#contentBytes = contentBytes;
+    this.#largestBytes = largestBytes;
   }
 
   get sizeBytes(): number {
@@ -73,12 +73,12 @@ export class TapeBatch implements Batch {
       const reason = `${attachment.sizeBytes} bytes exceed the server's size limit`;
       return [this.withRuns([{ ...run, attachments: [createMarker(attachment, reason)] }])];
     }
-    const largest =
+    const largestBytes =
       run.hasOnlyAttachments === true ? undefined : this.#json.findLargestPayload(run);
     const withheld = run.withheldFields ?? [];
-    return largest === undefined
+    return largestBytes === undefined
       ? []
-      : [this.withRuns([{ ...run, withheldFields: [...withheld, largest] }])];
+      : [this.withRuns([{ ...run, withheldFields: [...withheld, largestBytes] }])];
   }
 
   separateAttachments(): readonly TapeBatch[] {

@@ -59,8 +59,8 @@ export class DeadLetters {
         this.#seal();
       }
       this.#segment ??= this.#open();
-      const letter = Buffer.concat([head, text, body]);
-      this.#segment.append(letter, { records, kind: frameKind.refused });
+      const deadLetter = Buffer.concat([head, text, body]);
+      this.#segment.append(deadLetter, { records, kind: frameKind.refused });
       this.#segment.flush((error) => this.#onFault("spoolUnsynced", error.message));
       if (this.#segment.bytes >= segmentBytes) {
         this.#seal();

@@ -196,14 +196,14 @@ export class Spool {
     this.#openSegment = undefined;
   }
 
-  #evictUntilFits(bytes: number, writing: OpenSegment): void {
+  #evictUntilFits(bytes: number, writtenSegment: OpenSegment): void {
     const { quotaBytes, onLost } = this.#options;
     if (bytes > quotaBytes) {
       throw new SpoolFull(bytes, quotaBytes);
     }
     while (this.#bytesOnDisk + bytes > quotaBytes) {
       const oldest = this.#segments.find(
-        (segment) => segment !== this.#readSegment?.segment && segment !== writing,
+        (segment) => segment !== this.#readSegment?.segment && segment !== writtenSegment,
       );
       if (oldest === undefined) {
         throw new SpoolFull(bytes, quotaBytes);
