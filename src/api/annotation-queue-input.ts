@@ -35,7 +35,7 @@ export interface ListAnnotationQueues extends CallOptions {
   readonly name?: string | undefined;
   /** Substring of the name, case-insensitive. */
   readonly nameContains?: string | undefined;
-  /** Only queues whose `defaultDatasetId` this is. */
+  /** Lists only queues with this `defaultDatasetId`. */
   readonly defaultDatasetId?: string | undefined;
   /** Maximum number of queues, at least 1. Each request fetches at most 100. @defaultValue no limit */
   readonly limit?: number | undefined;

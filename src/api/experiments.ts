@@ -170,7 +170,7 @@ export class Experiments {
   }
 }
 
-/** The product specification (section 5) prescribes the beginning of this message. */
+/** Checks the ids of experiments. The product specification (section 5) prescribes the beginning of the message. */
 function assertExperiments(ids: readonly string[]): void {
   if (!Array.isArray(ids) || ids.length === 0) {
     throw new ValidationError(

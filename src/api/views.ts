@@ -14,9 +14,9 @@ import type { ProjectKey, Projects } from "./projects.ts";
 export interface ViewFields {
   readonly name?: string | undefined;
   readonly description?: string | undefined;
-  /** Condition on the run itself. */
+  /** Condition that the run itself must match. */
   readonly filter?: string | undefined;
-  /** Condition on the root run of the trace. */
+  /** Condition that the root run of the trace must match. */
   readonly traceFilter?: string | undefined;
   /** Condition that any run of the trace must match. */
   readonly treeFilter?: string | undefined;
@@ -33,7 +33,7 @@ export interface View extends ViewFields {
   readonly modifiedAt: string;
 }
 
-/** Names a view by its project and its id. */
+/** Identifies a view by its project and its id. */
 export type ViewKey = ProjectKey & { readonly viewId: string };
 
 /** Arguments of {@link Views.create}. */

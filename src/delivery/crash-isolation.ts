@@ -26,7 +26,7 @@ export interface CrashIsolationOptions {
   readonly inFlight: ReadonlySet<Tape>;
   /** Called before the tape is sent again. Resolves after a pause. */
   readonly pause: () => Promise<void>;
-  /** Whether sending has ended. */
+  /** Returns whether the client has ended sending. */
   readonly hasEnded: () => boolean;
 }
 

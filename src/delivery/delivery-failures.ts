@@ -122,7 +122,7 @@ function chooseAdvice({ cause, code, status }: RequestFailure, target: FailureCo
 
 const defaultEndpoint = String(optionTable.endpoint.fallback);
 
-/** The environment variable that set the endpoint, or else the settings that can change it. */
+/** Returns the environment variable that set the endpoint, or else the settings that can change it. */
 function nameEndpointSetting({ sources }: FailureContext): string {
   const source = sources.get("endpoint") ?? "option";
   return source === "option" ? "MILLRACE_ENDPOINT (or the option endpoint)" : source;

@@ -1,8 +1,8 @@
 import { isMainThread } from "node:worker_threads";
 
-/** Actions of a client when the process ends. */
+/** A client that must act when the process ends. */
 export interface EndListener {
-  /** Whether records are still undelivered. */
+  /** Returns whether records are still undelivered. */
   hasPending(): boolean;
   /** Called when the event loop is empty: waits for pending records, at most `drainTimeoutMs`. */
   onNaturalEnd(): Promise<void>;
@@ -17,21 +17,21 @@ const signals = ["SIGTERM", "SIGINT"] as const;
 
 const endListeners = new Set<EndListener>();
 /** Clients that still had pending records after the wait. They are not waited for again. */
-const clientsWaitedFor = new WeakSet<EndListener>();
+const listenersWaitedFor = new WeakSet<EndListener>();
 
 /**
  * Calls a client when the process ends. Returns a function that removes it again, which may be
  * called twice.
  */
-export function watchEnd(client: EndListener): () => void {
+export function watchEnd(endListener: EndListener): () => void {
   if (endListeners.size === 0) {
     process.on("beforeExit", onBeforeExit);
     process.on("exit", onExit);
     addSignalListeners();
   }
-  endListeners.add(client);
+  endListeners.add(endListener);
   return () => {
-    if (endListeners.delete(client) && endListeners.size === 0) {
+    if (endListeners.delete(endListener) && endListeners.size === 0) {
       process.off("beforeExit", onBeforeExit);
       process.off("exit", onExit);
       for (const signal of signals) {
@@ -59,23 +59,23 @@ function addSignalListeners(): void {
  * each client.
  */
 function onBeforeExit(): void {
-  for (const client of endListeners) {
-    if (client.hasPending() && !clientsWaitedFor.has(client)) {
-      void waitForClient(client);
+  for (const endListener of endListeners) {
+    if (endListener.hasPending() && !listenersWaitedFor.has(endListener)) {
+      void waitForListener(endListener);
     }
   }
 }
 
-async function waitForClient(client: EndListener): Promise<void> {
-  await client.onNaturalEnd();
-  if (client.hasPending()) {
-    clientsWaitedFor.add(client);
+async function waitForListener(endListener: EndListener): Promise<void> {
+  await endListener.onNaturalEnd();
+  if (endListener.hasPending()) {
+    listenersWaitedFor.add(endListener);
   }
 }
 
 function onExit(): void {
-  for (const client of endListeners) {
-    client.onForcedEnd();
+  for (const endListener of endListeners) {
+    endListener.onForcedEnd();
   }
 }
 

@@ -6,13 +6,13 @@ import type { Spool } from "../workers/spool/spool.ts";
 import type { Delivery } from "./delivery.ts";
 
 export interface PendingStoreOptions {
-  /** Creates a journal for a tape. */
+  /** Creates the file that stores the records of a tape on disk. */
   readonly openJournal: () => Journal;
-  /** Tapes that workers are sending. */
+  /** Returns the tapes that workers are sending. */
   readonly listInFlight: () => ReadonlySet<Tape>;
   /** Tapes in flight for which an attempt failed. */
   readonly listFailing: () => ReadonlySet<Tape>;
-  /** Tapes that are still queued. */
+  /** Returns the tapes that are still queued. */
   readonly listWaiting: () => readonly Tape[];
 }
 
@@ -124,8 +124,7 @@ export class PendingStore {
       tape.journaledBytes = 0;
     }
     const isCopy = this.#options.listInFlight().has(tape);
-    // A worker writes outcomes into its tape and masks it. So the records that a worker has are
-    // copied first.
+    // A worker writes outcomes into its tape and masks it. So the records that a worker has are copied first.
     const body = isCopy
       ? copyUndeliveredRecords(tape, tape.journaledBytes)
       : tape.bytes.subarray(tape.journaledBytes, tape.used);

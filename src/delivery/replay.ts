@@ -50,7 +50,7 @@ export class Replay {
     this.#options = options;
   }
 
-  /** Starts sending. */
+  /** Starts sending the tapes of the spool. */
   start(): void {
     void this.#run();
   }
@@ -60,7 +60,7 @@ export class Replay {
     return this.#caughtUp.promise;
   }
 
-  /** Call it when records were spooled. */
+  /** Call this when records were written to the spool, so that they are sent soon. */
   checkSpool(): void {
     this.#endWait?.();
   }

@@ -36,7 +36,7 @@ type RecordingTarget = Pick<PlainOptions, "enabled" | "endpoint" | "projectName"
 type LogOptions = Pick<PlainOptions, "logLevel" | "logRepeatMs">;
 
 export interface ReporterOptions {
-  /** @defaultValue those of a client without options */
+  /** @defaultValue the log options of a client without options */
   readonly options?: LogOptions;
   /** Describes the last failure of a request. It is appended to each message about lost records. */
   readonly describeLastFailure?: () => string | undefined;
@@ -141,8 +141,7 @@ export class Reporter {
     }
     if (this.#unloggedLosses.size > 0 && this.#timer === undefined) {
       this.#timer = setTimeout(() => this.logRemaining(), this.#options.logRepeatMs);
-      // Unref'd: if the process ends earlier, the remaining losses are logged when the client
-      // closes.
+      // Unref'd: if the process ends earlier, the remaining losses are logged when the client closes.
       this.#timer.unref();
     }
   }

@@ -14,7 +14,7 @@ const reportIntervalMs = 5_000;
 export interface StatsReportsOptions {
   readonly projectName: string;
   readonly readStats: () => ClientStats;
-  /** Sends a report. Its outcome is ignored. */
+  /** Sends a report. A failure is ignored. */
   readonly send: (report: StatsReport) => Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export class StatsReports {
     }
   }
 
-  /** Stops reporting. */
+  /** Stops sending reports. */
   end(): void {
     this.#hasEnded = true;
     clearTimeout(this.#timer);

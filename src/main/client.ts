@@ -216,7 +216,7 @@ function rejectUnknownOptions(call: string, otherOptions: object): Promise<never
     : Promise.reject(new ValidationError(`client.${call}: ${unknownKeyText("option", unknown)}`));
 }
 
-/** The run's `id`. A JavaScript caller may pass anything as a run. */
+/** Returns the run's `id`. A JavaScript caller may pass anything as a run. */
 function readId(run: unknown): unknown {
   return typeof run === "object" && run !== null && "id" in run ? run.id : undefined;
 }

@@ -77,7 +77,7 @@ export interface ApiContext extends Pick<HttpOptions, "getAmbientSignal"> {
   readonly uploadThreads: number;
   /** The environment variables of the upload threads. */
   readonly env: Readonly<Record<string, string>>;
-  /** Called with the warnings of resources. */
+  /** Logs a warning of a resource. */
   readonly warn: (message: string) => void;
 }
 

@@ -5,9 +5,9 @@ export type Clock = () => number;
 
 /** Time sources of a clock, both in milliseconds. */
 export interface ClockSources {
-  /** Wall time since the Unix epoch. */
+  /** Returns the wall-clock time since the Unix epoch. */
   readonly now: () => number;
-  /** Time since any fixed moment, with a fraction. Never steps back. */
+  /** Returns the time since any fixed moment, with a fraction. It never steps back. */
   readonly monotonic: () => number;
   /**
    * Whether `now` is the original system clock. A replacement, such as fake timers, can be set at

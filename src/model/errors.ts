@@ -35,8 +35,7 @@ export abstract class SdkError extends Error {
   readonly requestId: string | undefined;
 
   constructor(message: string, options: SdkErrorOptions = {}) {
-    // Text from a server is limited to one line each, see `extractDetail`. Other line breaks are part of
-    // the message.
+    // Text from a server is limited to one line each, see `extractDetail`. Other line breaks are part of the message.
     super(
       message
         .split("\n")

@@ -10,7 +10,7 @@ export type ValueKind =
 /** A function of the filter language. */
 export interface FilterFunction {
   readonly name: string;
-  /** An example of its syntax, shown in the help. */
+  /** An example of the function's syntax, shown in the help. */
   readonly form: string;
   readonly doc: string;
   /** Whether its arguments are other filters (`and`, `or`, `not`) rather than a field and a value. */

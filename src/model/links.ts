@@ -29,7 +29,7 @@ export interface RunPath extends ProjectPath {
   readonly runId: string;
 }
 
-/** URL of a run: the page of its project, with the run selected in its trace. */
+/** Creates the URL of a run: the page of its project, with the run selected in its trace. */
 export const createRunUrl = (host: string, path: RunPath): string =>
   `${createProjectUrl(host, path)}?${new URLSearchParams({ trace: path.traceId, run: path.runId }).toString()}`;
 
@@ -89,7 +89,7 @@ const formatPromptPath = ({ repo, commitHash }: Omit<PromptPage, "owner">): stri
   encodeURIComponent(repo) +
   (commitHash === undefined ? "" : `/${encodeURIComponent(commitHash.slice(0, shownHashLength))}`);
 
-/** URL of a prompt of the caller's own tenant. */
+/** Creates the URL of a prompt of the caller's own tenant. */
 export const createOwnPromptUrl = (
   host: string,
   page: Omit<PromptPage, "owner">,
@@ -97,6 +97,6 @@ export const createOwnPromptUrl = (
 ): string =>
   `${host}/prompts/${formatPromptPath(page)}?${new URLSearchParams({ organizationId: tenantId }).toString()}`;
 
-/** URL of a prompt of another owner. */
+/** Creates the URL of a prompt of another owner. */
 export const createHubPromptUrl = (host: string, page: PromptPage): string =>
   `${host}/hub/${encodeURIComponent(page.owner)}/${formatPromptPath(page)}`;

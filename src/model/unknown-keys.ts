@@ -72,7 +72,7 @@ export function checkKeys<Options>(
  * only in case, underscores or the plural need no entry.
  */
 const expectedNames: Readonly<Record<string, readonly string[]>> = {
-  // Options of the LangSmith client.
+  // These names are options of the LangSmith client.
   apiUrl: ["endpoint"],
   anonymizer: ["redact"],
   autoBatchTracing: ["batchLimit"],
@@ -89,7 +89,7 @@ const expectedNames: Readonly<Record<string, readonly string[]>> = {
   tracingEnabled: ["enabled"],
   tracingMode: ["enabled"],
   tracingSamplingRate: ["samplingRate"],
-  // Runs.
+  // These names belong to runs.
   dataset: ["datasetName", "datasetNames"],
   execution_order: ["order"],
   extra: ["metadata"],
@@ -108,7 +108,7 @@ const expectedNames: Readonly<Record<string, readonly string[]>> = {
   sessionId: ["projectId", "projectIds"],
   sessionName: ["projectName", "projectNames"],
   parent_run: ["parent"],
-  // Datasets, examples, feedback, prompts.
+  // These names belong to datasets, examples, feedback and prompts.
   data_type: ["dataType"],
   datasetName: ["name"],
   exampleIds: ["ids"],
@@ -124,7 +124,7 @@ const expectedNames: Readonly<Record<string, readonly string[]>> = {
   sourceInfo: ["sourceMetadata"],
   source_run_id: ["sourceRunId"],
   splits: ["split"],
-  // Timeouts.
+  // These names belong to timeouts.
   timeout: ["timeoutMs", "signal"],
   timeout_ms: ["timeoutMs", "signal"],
   timeoutMs: ["signal"],

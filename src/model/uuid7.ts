@@ -43,9 +43,8 @@ export interface Uuid7Generator {
  */
 export function createUuid7Generator({ now, random }: Uuid7Sources): Uuid7Generator {
   const pool = Buffer.alloc(poolBytes);
-  // The text of the last id, as bytes. Converting it creates one flat string. A concatenated string
-  // would remain a tree of strings as long as the id is kept: four times the size, and as many
-  // objects to collect.
+  // The text of the last id, as bytes. Converting it creates one flat string. A concatenated string would remain a
+  // tree of strings as long as the id is kept: four times the size, and as many objects to collect.
   const idBytes = Buffer.from("00000000-0000-7000-0000-000000000000", "latin1");
   const idView = new DataView(idBytes.buffer, idBytes.byteOffset, idBytes.length);
   let lastId = "";
@@ -57,8 +56,7 @@ export function createUuid7Generator({ now, random }: Uuid7Sources): Uuid7Genera
     const hex = next.toString(16).padStart(12, "0");
     idBytes.write(hex.slice(0, 8), 0, "latin1");
     idBytes.write(hex.slice(8), 9, "latin1");
-    // The top bit stays clear, so that at least sixteen million steps are possible before the
-    // counter overflows.
+    // The top bit stays clear, so that at least sixteen million steps are possible before the counter overflows.
     counter = pool.readUInt32LE(usedPoolBytes) >>> 1;
     usedPoolBytes += 4;
     lastTimeMs = next;

@@ -27,7 +27,7 @@ const connectCodes = new Set([
 
 const tooLargeCode = "UND_ERR_RES_EXCEEDED_MAX_SIZE";
 
-/** Whether the response exceeded the size limit. */
+/** Whether a request failed because its response exceeded the size limit. */
 export const isTooLarge = (failure: unknown): boolean =>
   collectFacts(failure).codes.includes(tooLargeCode);
 
@@ -133,7 +133,7 @@ const certificateAdvice: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** Advice for an error with certificates; `undefined` for other error codes. */
+/** Returns advice for an error with certificates; `undefined` for other error codes. */
 const findCertificateAdvice = (code: string): string | undefined =>
   certificateAdvice.find(([pattern]) => pattern.test(code))?.[1];
 

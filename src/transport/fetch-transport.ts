@@ -31,8 +31,7 @@ export function createFetchTransport(
   const limits = { maxResponseBytes, timeoutMs: connection.timeoutMs };
   return {
     async request(request) {
-      // The moment of connecting is not observable, so each request counts as connected unless it
-      // fails.
+      // The moment of connecting is not observable, so each request counts as connected unless it fails.
       onConnected();
       return toTransportResponse(await send(request, fetchOptions, closing.signal), limits);
     },

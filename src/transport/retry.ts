@@ -3,9 +3,9 @@ import pRetry from "p-retry";
 
 /** How long to wait between attempts. */
 export interface RetryWaits {
-  /** Base of the exponential backoff. */
+  /** Base of the exponential backoff, in milliseconds. */
   readonly firstWaitMs: number;
-  /** Longest backoff. */
+  /** Longest wait of the exponential backoff, in milliseconds. */
   readonly maxWaitMs: number;
   /** Longest wait that a server's `Retry-After` can request. */
   readonly retryAfterLimitMs: number;

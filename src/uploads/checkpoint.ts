@@ -216,7 +216,7 @@ async function readPosition(
   );
 }
 
-/** The text of a slot; empty for a slot that was never written, which contains zeros. */
+/** Returns the text of a slot; empty for a slot that was never written, which contains zeros. */
 const decodeSlot = (bytes: Buffer): string => bytes.toString().replaceAll("\u0000", "").trim();
 
 /**
@@ -225,7 +225,7 @@ const decodeSlot = (bytes: Buffer): string => bytes.toString().replaceAll("\u000
  */
 const maxSlotBlocks = 16;
 
-/** The record with the most rows: the only one in the file, or that of one of its two slots. */
+/** Returns the record with the most rows: the only one in the file, or that of one of its two slots. */
 function findLatestRecord(
   bytes: Buffer,
 ): { readonly record: unknown; readonly slot: 0 | 1 } | undefined {

@@ -35,7 +35,8 @@ export class ExampleChunks {
   /**
    * Creates the rows.
    *
-   * @throws {@link SdkError} the first failure that is not a refusal; rows without an outcome are still open.
+   * @throws {@link SdkError} the first failure that is not a refusal. It is then unknown whether the rows without an
+   * outcome were created.
    */
   async send(
     rows: readonly TapeRow[],

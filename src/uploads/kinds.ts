@@ -100,7 +100,7 @@ function refuse(message: string): never {
 /** Options of {@link createRunEncoder}. */
 export interface RunEncoderOptions {
   readonly filters: FilterOptions;
-  /** Largest attachment, bytes. */
+  /** Maximum size of one attachment in bytes. */
   readonly attachmentBytes: number;
   /** The row number of each run id. The encoder adds entries. */
   readonly rowNumbersById: Map<string, number>;
@@ -143,7 +143,7 @@ interface IdentifiedRow<Row> {
   readonly row: number;
 }
 
-/** The id of a row; `undefined` if it is computed from the row's content later. */
+/** Returns the id of a row; `undefined` if it is computed from the row's content later. */
 function createRowId<Row>(name: IdentifiedRow<Row>, namespace: string): string | undefined {
   const key = readRowKey(name);
   if (key === undefined) {

@@ -11,7 +11,7 @@ export class ProgressReporter {
     this.#report = report;
   }
 
-  /** Aborted when the upload ends. */
+  /** A signal that is aborted when the upload ends. */
   get endSignal(): AbortSignal {
     return this.#ending.signal;
   }

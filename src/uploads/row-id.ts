@@ -1,7 +1,7 @@
 import { v5 } from "uuid";
 
-/** Bytes of a UUID. */
-const uuidLength = 16;
+/** Length of a UUID in bytes. */
+const uuidSizeBytes = 16;
 
 /**
  * Computes the id of a row from its key: a UUID of version 5 (RFC 9562, section 5.5), which is the same in every upload
@@ -19,4 +19,4 @@ const toUuidBytes = (id: string): Buffer => Buffer.from(id.replaceAll("-", ""), 
 
 /** Creates a UUID of version 5. `bytes` is the namespace followed by the name, so that the caller need not divide them. */
 export const createUuid5 = (bytes: Uint8Array): string =>
-  v5(bytes.subarray(uuidLength), bytes.subarray(0, uuidLength));
+  v5(bytes.subarray(uuidSizeBytes), bytes.subarray(0, uuidSizeBytes));

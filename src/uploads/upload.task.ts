@@ -6,7 +6,7 @@ import { createChunkWork } from "./chunk-work.ts";
 // Piscina's own data wraps the data that the pool passes as `workerData`.
 const work = createChunkWork((workerData as { options: UploadWorkerData }).options);
 
-/** The task of an upload worker: sends one tape of rows. */
+/** Sends one tape of rows. This is the task of an upload worker. */
 export default function ship(task: ChunkTask): Promise<ChunkReply> {
   return work.ship(task);
 }

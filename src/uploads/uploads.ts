@@ -32,7 +32,7 @@ export interface UploadsInit {
   /** Returns the shipper. It is called for each tape; worker threads start with the first one. */
   readonly getShipper: () => ChunkShipper;
   readonly filters: FilterOptions;
-  /** Largest attachment of a run, bytes. */
+  /** Maximum size of one attachment of a run in bytes. */
   readonly attachmentBytes: number;
   /** The project of runs that name none. */
   readonly projectName: string;

@@ -19,23 +19,23 @@ beforeEach(() => {
 });
 
 test("is the client of the current run, else the program's first open client, else an implicit one, else none", async () => {
-  const { defaultClient, registerClient, setClientFactory, startRun, withRun } = await load();
-  expect(defaultClient()).toBeUndefined();
+  const { findDefaultClient, registerClient, setClientFactory, startRun, withRun } = await load();
+  expect(findDefaultClient()).toBeUndefined();
   const [first, second, created] = [1, 2, 3].map(() => new CollectingClient());
   setClientFactory(() => created!);
   const closeFirst = registerClient(first!, noFlush);
   const closeSecond = registerClient(second!, noFlush);
-  expect(defaultClient()).toBe(first);
-  expect(withRun(startRun(second!), () => defaultClient())).toBe(second);
+  expect(findDefaultClient()).toBe(first);
+  expect(withRun(startRun(second!), () => findDefaultClient())).toBe(second);
   closeFirst();
   closeFirst();
-  expect(defaultClient()).toBe(second);
+  expect(findDefaultClient()).toBe(second);
   closeSecond();
-  expect(defaultClient()).toBe(created);
+  expect(findDefaultClient()).toBe(created);
 });
 
 test("the program's first client replaces the implicit one, which is flushed and keeps its runs", async () => {
-  const { defaultClient, registerClient, setClientFactory, traceable } = await load();
+  const { findDefaultClient, registerClient, setClientFactory, traceable } = await load();
   const [implicit, explicit] = [new CollectingClient(), new CollectingClient()];
   const flushed = vi.fn<typeof noFlush>(noFlush);
   setClientFactory(() => {
@@ -50,7 +50,7 @@ test("the program's first client replaces the implicit one, which is flushed and
     { name: "outer" },
   );
   outer(() => {
-    expect(defaultClient()).toBe(implicit);
+    expect(findDefaultClient()).toBe(implicit);
     expect(flushed).not.toHaveBeenCalled();
     registerClient(explicit, noFlush);
     expect(flushed).toHaveBeenCalledOnce();
@@ -66,17 +66,17 @@ test("the program's first client replaces the implicit one, which is flushed and
 });
 
 test("with several clients, the chosen one is used while it is open", async () => {
-  const { defaultClient, registerClient, setDefaultClient } = await load();
+  const { findDefaultClient, registerClient, setDefaultClient } = await load();
   const [first, second] = [new CollectingClient(), new CollectingClient()];
   registerClient(first, noFlush);
   const closeSecond = registerClient(second, noFlush);
   setDefaultClient(second);
-  expect(defaultClient()).toBe(second);
+  expect(findDefaultClient()).toBe(second);
   setDefaultClient(undefined);
-  expect(defaultClient()).toBe(first);
+  expect(findDefaultClient()).toBe(first);
   setDefaultClient(second);
   closeSecond();
-  expect(defaultClient()).toBe(first);
+  expect(findDefaultClient()).toBe(first);
   expect(() => setDefaultClient(second)).toThrow("setDefaultClient takes a Client that is open");
 });
 

@@ -1,7 +1,7 @@
 import { assert, jsonValue, property, string } from "fast-check";
 import { expect, test } from "vitest";
 import type { RedactionRule } from "../../src/model/options/redaction.ts";
-import { headOffset, redactionMark } from "../../src/model/records/tape-format.ts";
+import { headOffset, redactionState } from "../../src/model/records/tape-format.ts";
 import { checkAttachments, writeAttachments } from "../../src/tracing/tape/attachment-writer.ts";
 import { Tape } from "../../src/tracing/tape/tape.ts";
 import { TapeWriter } from "../../src/tracing/tape/tape-writer.ts";
@@ -256,7 +256,7 @@ test("a rule that throws causes its whole record to be masked, with a warning", 
 
 test("a partly processed record is masked completely, and no rule runs on it", () => {
   const tape = tapeOf({ note: "something longer than the mask of a failed redaction" });
-  tape.bytes[headOffset.redaction] = redactionMark.underWay;
+  tape.bytes[headOffset.redaction] = redactionState.inProgress;
   expect(new Redactor(planOf(["emails"])).redact(bytesOf(tape))).toMatchObject({ failed: 1 });
   const { note } = jsonOf(tape) as { readonly note: string };
   expect(note).toMatch(/^\[redaction-failed\]\*+$/);
@@ -276,7 +276,7 @@ test("textual attachments are searched; if a rule fails, all attachments of the 
   expect(text.split("ask [email]********")).toHaveLength(3);
   expect(text.split(mail)).toHaveLength(2);
   const failing = attachedTape({ image });
-  failing.bytes[headOffset.redaction] = redactionMark.underWay;
+  failing.bytes[headOffset.redaction] = redactionState.inProgress;
   new Redactor(planOf(["emails"])).redact(bytesOf(failing));
   expect(bytesOf(failing).includes("ada")).toBe(false);
 });

@@ -11,7 +11,7 @@ import type { ApiTransport } from "../http/http.ts";
 import type { ServerInfoReader } from "../http/server-info.ts";
 import { listSharedExamples } from "./shared-examples.ts";
 
-/** The result of `datasets.clone`. */
+/** The result of {@link Datasets.clone}. */
 export type ClonedDataset =
   | { readonly kind: "cloned"; readonly dataset: Dataset; readonly exampleCount: number }
   /** Nothing was copied, because a dataset of that name exists already. `dataset` is the existing one. */

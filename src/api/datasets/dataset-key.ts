@@ -88,7 +88,7 @@ export async function withDatasetNotFound(
   }
 }
 
-/** The specification prescribes the beginning of this message (section 8). */
+/** Creates the error for a missing dataset. The specification (section 8) prescribes the beginning of its message. */
 function createDatasetNotFound(
   { datasetId: id, datasetName: name }: DatasetKey,
   cause?: NotFoundError,

@@ -26,9 +26,9 @@ export interface CreateDataset extends CallOptions {
 export interface CreateDatasetFromCsv extends CallOptions {
   /** A path or a `file:` URL, bytes, a Blob, or a stream. A file is read as it is sent. */
   readonly file: ByteSource;
-  /** Columns that become inputs: at least one. */
+  /** Names of the columns that become inputs; at least one. */
   readonly inputKeys: readonly string[];
-  /** Columns that become outputs. @defaultValue none */
+  /** Names of the columns that become outputs. @defaultValue none */
   readonly outputKeys?: readonly string[] | undefined;
   /** @defaultValue the name of the file */
   readonly name?: string | undefined;
@@ -57,10 +57,10 @@ export type UpdateDataset = DatasetCall & {
 export interface ListDatasets extends CallOptions {
   readonly datasetIds?: readonly string[] | undefined;
   readonly datasetName?: string | undefined;
-  /** Part of the name; case is ignored. */
+  /** Substring of the name, case-insensitive. */
   readonly nameContains?: string | undefined;
   readonly dataType?: DataType | undefined;
-  /** Entries that its metadata must contain. */
+  /** Entries that the dataset's metadata must contain. */
   readonly metadata?: KeyValues | undefined;
   /** Number of datasets to skip. @defaultValue 0 */
   readonly offset?: number | undefined;
@@ -143,7 +143,7 @@ export interface ListSharedExamples extends FilterSharedExamples {
   readonly limit?: number | undefined;
 }
 
-/** Options of `datasets.clone`. */
+/** Options of {@link Datasets.clone}. */
 export interface CloneDataset extends CallOptions {
   /** Name of the copy. @defaultValue the name of the shared dataset */
   readonly name?: string | undefined;

@@ -71,7 +71,7 @@ import type { CallTable } from "../http/known-arguments.ts";
 import { newDatasetKeys } from "./dataset-options.ts";
 
 export interface DatasetsInit {
-  /** Address of the UI, for links. */
+  /** Base URL of the UI, from which links are created. */
   readonly host: string;
   /** Base address of the API. */
   readonly endpoint: string;

@@ -58,7 +58,7 @@ export function toSharedExampleQuery({
   return { metadata: metadata && toJson("list shared examples", metadata), filter };
 }
 
-/** The specification prescribes this error message (section 8). */
+/** Creates the error message for a failed request. The specification (section 8) prescribes it. */
 function createErrorMessage({ status, body }: HttpErrorResponse): string {
   const lines = extractDetailLines(body);
   return lines.length === 0

@@ -131,7 +131,7 @@ export interface CursorRequest {
 
 export interface CursorPage<Item> {
   readonly items: readonly Item[];
-  /** Absent on the last page. */
+  /** Cursor of the next page; absent on the last page. */
   readonly next?: string | undefined;
 }
 

@@ -93,7 +93,7 @@ export const createBlobBody = (blob: Blob): StreamedBody => ({
   },
 });
 
-/** A stream can be read only once: after `open` the request can't be retried. */
+/** Creates a body from a stream. A stream can be read only once, so the request can't be retried after `open`. */
 function createStreamBody(stream: AsyncIterable<Uint8Array | string>, label: string): StreamedBody {
   let isConsumed = false;
   return {

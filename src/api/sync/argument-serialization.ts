@@ -139,7 +139,7 @@ const createTransferError = (description: string, cause?: unknown): ValidationEr
     cause === undefined ? {} : { cause },
   );
 
-/** Values that the structured clone copies unchanged. A File becomes a Blob, and {@link restoreTypes} recreates it. */
+/** Whether the structured clone copies the value unchanged. A File becomes a Blob, which {@link restoreTypes} converts back. */
 const isClonedByStructuredClone = (value: object): boolean =>
   types.isDate(value) ||
   types.isRegExp(value) ||

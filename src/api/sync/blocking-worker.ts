@@ -73,8 +73,7 @@ export class BlockingWorker {
     // Without a listener, an error of the worker would end the program.
     this.#worker.on("error", (error: Error) => this.#end(`it failed: ${error.message}`));
     this.#worker.on("exit", () => this.#end("it ended"));
-    // A caller that waits for a result blocks the process anyway; between calls the worker must not keep it
-    // alive.
+    // A caller that waits for a result blocks the process anyway; between calls the worker must not keep it alive.
     this.#worker.unref();
   }
 

@@ -7,14 +7,14 @@ export type TraceRequestsOptions = Pick<NewRunOptions, "client" | "tags" | "meta
 
 /** A request of Express, or of another framework with middleware of its form, such as Connect. */
 interface ServerRequest extends IncomingMessage {
-  /** The URL before a router removed the path at which it is mounted. */
+  /** The URL of the request, before a router removed the path prefix at which it is mounted. */
   readonly originalUrl?: string | undefined;
   readonly baseUrl?: string | undefined;
-  /** The matched route, once there is one. */
+  /** The route that matched the request; absent until one matched. */
   readonly route?: { readonly path?: unknown } | undefined;
 }
 
-/** Middleware of Express 4 and 5. */
+/** A middleware function of Express 4 or 5. */
 export type RequestTracer = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -58,7 +58,7 @@ export function traceRequests({
 const readPath = ({ originalUrl, url = "/" }: ServerRequest): string =>
   (originalUrl ?? url).split("?", 1)[0] ?? "/";
 
-/** The pattern of the route, such as `/users/:id`; `undefined` if no route matched. */
+/** Returns the pattern of the route, such as `/users/:id`; `undefined` if no route matched. */
 function readRoute({ baseUrl = "", route }: ServerRequest): string | undefined {
   const { path } = route ?? {};
   return typeof path === "string" ? `${baseUrl}${path}` : undefined;

@@ -38,7 +38,7 @@ export const chunkCode = {
   itemReference: 0x4a,
 } as const;
 
-/** Bytes of a digest. */
+/** Length of a digest in bytes. */
 export const digestBytes = 16;
 /** Items of at least this many bytes are remembered individually, in addition to their list. */
 export const minRememberedBytes = 128;

@@ -12,7 +12,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface EnvironmentFault {
   readonly option: keyof PlainOptions;
   readonly variable: string;
-  /** What the client does because of it. */
+  /** What the client does because the variable is invalid. */
   readonly effect: "default" | "withhold" | "sendNothing";
   /**
    * A message with the variable, its value (unless secret), the allowed values, and what the client
@@ -49,9 +49,9 @@ export interface EnvironmentLookup {
   readonly name: string;
   readonly row: OptionRow;
   readonly env: Environment;
-  /** Invalid variables are added here. */
+  /** The list to which a fault is added if the variable is invalid. */
   readonly faults: EnvironmentFault[];
-  /** The variables that values come from, by option. The variable that is used is added here. */
+  /** The variable that each value comes from, by option. The variable that is used here is added to it. */
   readonly sources: Map<string, string>;
 }
 
@@ -84,7 +84,7 @@ export function readOptionFromEnvironment({
   return row.failClosed === "withhold" && row.kind === "hide" ? true : row.fallback;
 }
 
-/** The first variable that is set. An empty variable counts as unset, as in a shell. */
+/** Returns the first variable that is set. An empty variable counts as unset, as in a shell. */
 const findVariable = (row: OptionRow, env: Environment): string | undefined =>
   row.env.find((key) => readVariable(key, env) !== "");
 

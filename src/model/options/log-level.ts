@@ -7,7 +7,7 @@ export const logLevels = ["silent", "error", "warn", "info", "debug"] as const;
 /** One of {@link logLevels}. */
 export type LogLevel = (typeof logLevels)[number];
 
-/** Level of a message. */
+/** Log level of one message. */
 export type MessageLevel = Exclude<LogLevel, "silent">;
 
 /** Whether a message of one level is logged at a given log level. */

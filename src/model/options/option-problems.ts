@@ -89,7 +89,7 @@ function findAddressProblem(address: string): OptionProblem | undefined {
       };
 }
 
-/** A text with dashes may be a private key in the wrong variable, so it is not shown. */
+/** Creates the problem of a text that is not valid PEM. A text with dashes is hidden: it may be a private key. */
 const createPemProblem = (text: string, expected: string): OptionProblem => {
   const allowed = `${expected}, not the path of a file`;
   return text.includes("-----") ? { allowed, isHidden: true } : { allowed };
@@ -100,8 +100,7 @@ function doesNotThrow(work: () => unknown): boolean {
     work();
     return true;
   } catch {
-    // OpenSSL's message is dropped: it refers to a line of OpenSSL's source. The caller adds what
-    // is allowed.
+    // OpenSSL's message is dropped: it refers to a line of OpenSSL's source. The caller adds what is allowed.
     return false;
   }
 }

@@ -173,7 +173,7 @@ export function checkHeaders(headers: unknown): Readonly<Record<string, string>>
   return Object.fromEntries(checkedEntries);
 }
 
-/** RFC 9110, sections 5.1 and 5.5. */
+/** Matches a header name as RFC 9110, section 5.1, defines it; below it, a header value (section 5.5). */
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 

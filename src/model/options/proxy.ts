@@ -2,7 +2,7 @@ import { BlockList, isIP } from "node:net";
 
 /** Address of a proxy, separate from its user and password, which must not be shown. */
 export interface Proxy {
-  /** Such as `http://proxy.example:3128`. */
+  /** The address without user and password, such as `http://proxy.example:3128`. */
   readonly origin: string;
   /** Value of `Proxy-Authorization`; never logged. */
   readonly authorization?: string;

@@ -25,10 +25,10 @@ const secretKeys =
 export const redactionSets: Readonly<Record<RedactionSet, RuleSet>> = {
   secrets: {
     searches: [
-      // OpenAI, Anthropic, Stripe and other vendors with the same key format.
+      // Keys of OpenAI, Anthropic, Stripe and other vendors with the same format.
       createSecretSearch("sk", /(?<![A-Za-z0-9])sk[-_][A-Za-z0-9_-]{16,}/g),
       createSecretSearch("rk_", /(?<![A-Za-z0-9])rk_(?:live|test)_[A-Za-z0-9]{16,}/g),
-      // LangSmith, GitHub, GitLab, npm, Hugging Face, Slack, PyPI, Docker, Linear, Notion, Replicate
+      // Keys of LangSmith, GitHub, GitLab, npm, Hugging Face, Slack, PyPI, Docker, Linear, Notion and Replicate.
       createSecretSearch(
         "lsv2_ gho_ ghp_ ghs_ ghu_ ghr_ github_pat_ npm_ hf_ r8_ ntn_ lin_api_ dckr_pat_",
         /(?<![A-Za-z0-9])(?:lsv2_[a-z]{2}_|gh[opsur]_|github_pat_|npm_|hf_|r8_|ntn_|lin_api_|dckr_pat_)[A-Za-z0-9_]{16,}/g,
@@ -37,34 +37,34 @@ export const redactionSets: Readonly<Record<RedactionSet, RuleSet>> = {
         "glpat- xox xapp- pypi- gsk-",
         /(?<![A-Za-z0-9])(?:glpat-|xox[abeoprs]-|xapp-|pypi-|gsk-)[A-Za-z0-9_-]{12,}/g,
       ),
-      // AWS, Google
+      // Keys of AWS and Google.
       createSecretSearch(
         "akia asia aroa aida",
         /(?<![A-Za-z0-9])(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16}(?![A-Za-z0-9])/g,
       ),
       createSecretSearch("aiza", /(?<![A-Za-z0-9])AIza[A-Za-z0-9_-]{35}/g),
       createSecretSearch("ya29.", /(?<![A-Za-z0-9])ya29\.[A-Za-z0-9_-]{20,}/g),
-      // JSON Web Tokens: RFC 7519, section 3
+      // JSON Web Tokens (RFC 7519, section 3).
       createSecretSearch(
         "eyj",
         /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g,
       ),
       // PEM: RFC 7468, section 10; with headers: RFC 1421, section 4.4; PGP: RFC 9580, section 6.2.
-      // Also matches a key whose end was truncated.
+      // The pattern also matches a key whose end was truncated.
       createSecretSearch(
         "-----begin",
         /-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----[^-]*(?:-(?!----)[^-]*)*(?:-----END [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----)?/g,
       ),
-      // RFC 9110, section 11.6.2, and RFC 3986, section 3.2.1
+      // Credentials in headers (RFC 9110, section 11.6.2) and in URLs (RFC 3986, section 3.2.1).
       createSecretSearch("bearer", /\bBearer\s+(?<masked>[A-Za-z0-9._~+/=-]{8,})/dgi),
       createSecretSearch("basic", /\bBasic\s+(?<masked>[A-Za-z0-9+/]{8,}={0,2})/dgi),
       createSecretSearch("://", /:\/\/[^\s/?#:@"'\\]{0,256}:(?<masked>[^\s/?#@"'\\]{1,512})@/dg),
-      // XML elements, including escaped ones
+      // Values of XML elements, including escaped elements.
       createSecretSearch(
         "passw passphrase secret key token credential authorization cookie",
         /(?:<|&lt;)[\w.:-]{0,64}?(?:passw(?:or)?d|passphrase|secret|(?:api|access|private|secret)[-_]?key|(?:access|refresh|auth|session|bearer)[-_]?token|credentials?|authorization|cookie)(?:\s[^<>&]{0,512})?(?:>|&gt;)\s{0,64}(?:<!\[CDATA\[)?(?<masked>(?:(?!&lt;)[^<]){1,8192})/dgi,
       ),
-      // Form fields: RFC 7578, section 4.2
+      // Fields of multipart forms (RFC 7578, section 4.2).
       createSecretSearch(
         "passw passphrase secret key token",
         /name="[\w.-]{0,64}?(?:passw(?:or)?d|passphrase|secret|(?:api|access|private)[-_]?key|(?:access|refresh|auth|session)[-_]?token)"[^\r\n]{0,512}(?:\r?\n[^\r\n]{1,512}){0,8}\r?\n\r?\n(?<masked>[^\r\n]{1,8192})/dgi,
@@ -92,7 +92,7 @@ export const redactionSets: Readonly<Record<RedactionSet, RuleSet>> = {
     searches: [
       {
         name: "card",
-        // 13 to 19 digits, alone or in groups: ISO/IEC 7812-1
+        // Numbers of 13 to 19 digits, alone or in groups (ISO/IEC 7812-1).
         pattern: /(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-])/g,
         isCard: true,
       },

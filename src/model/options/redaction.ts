@@ -7,14 +7,14 @@ import type { RedactionKeySearch, RedactionPlan, RedactionSearch } from "./redac
  * group is masked.
  */
 export interface RedactionPattern {
-  /** Name in the mask: `[name]`. */
+  /** The name that the mask shows, as `[name]`. */
   readonly name: string;
   readonly pattern: RegExp;
 }
 
 /** Masks all values under certain keys. Strings are compared case-insensitively. */
 export interface RedactionKeys {
-  /** Name in the mask: `[name]`. */
+  /** The name that the mask shows, as `[name]`. */
   readonly name: string;
   readonly keys: readonly (string | RegExp)[];
 }

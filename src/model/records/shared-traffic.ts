@@ -13,7 +13,7 @@ export interface RequestFailure {
   readonly isFinal: boolean;
 }
 
-/** Indexes of the counters, in 32-bit integers. */
+/** Index of each counter in the array of 32-bit integers. */
 const counterIndex = {
   finished: 0,
   responses: 1,
@@ -106,7 +106,7 @@ export class SharedTraffic {
     return Atomics.load(this.#counters, counterIndex.finished);
   }
 
-  /** Blocks until more than `seen` tapes are finished, at most `timeoutMs`. */
+  /** Blocks until more than `finishedBefore` tapes are finished, at most `timeoutMs`. */
   waitForTape(finishedBefore: number, timeoutMs: number): void {
     Atomics.wait(this.#counters, counterIndex.finished, finishedBefore, timeoutMs);
   }

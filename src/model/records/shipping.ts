@@ -112,7 +112,7 @@ export interface ShipReport {
   readonly reason?: string;
   readonly requests: number;
   readonly retries: number;
-  /** Bytes of request bodies as sent. */
+  /** Number of bytes of the request bodies as they were sent. */
   readonly bytes: number;
   /** The content of `/info`; absent until it was read. */
   readonly server?: ServerInfo;

@@ -24,7 +24,7 @@ export const headOffset = {
 } as const;
 
 /** Redaction state of a record. Values from 2 on identify the rules that were applied. */
-export const redactionMark = { none: 0, underWay: 1 } as const;
+export const redactionState = { none: 0, inProgress: 1 } as const;
 
 export const operationCode = { post: 1, patch: 2 } as const;
 

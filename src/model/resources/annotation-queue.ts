@@ -7,9 +7,9 @@ import type { KeyValues } from "../run.ts";
 export interface RubricItem {
   readonly feedbackKey: string;
   readonly description?: string | undefined;
-  /** What each value means, by value. */
+  /** For each value, a text that says what the value means. */
   readonly valueDescriptions?: Readonly<Record<string, string>> | undefined;
-  /** What each score means, by score. */
+  /** For each score, a text that says what the score means. */
   readonly scoreDescriptions?: Readonly<Record<string, string>> | undefined;
   readonly isRequired?: boolean | undefined;
 }

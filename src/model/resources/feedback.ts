@@ -10,7 +10,7 @@ export type FeedbackSourceType = "api" | "model" | "app" | "auto_eval";
 /** Source of a feedback entry (specification, section 3). */
 export interface FeedbackSource {
   readonly type?: string | undefined;
-  /** `__run: { run_id }` refers to the run of the evaluator. */
+  /** Free-form metadata. Its member `__run: { run_id }` refers to the run of the evaluator. */
   readonly metadata: KeyValues;
 }
 
@@ -29,7 +29,7 @@ export interface FeedbackConfig {
 export interface Feedback {
   readonly id: string;
   readonly key: string;
-  /** Absent for feedback on a project. */
+  /** Id of the run that the feedback is about; absent for feedback on a project. */
   readonly runId?: string | undefined;
   /**
    * The project that the feedback is about, or the project of the run, if the server reports it.
@@ -40,7 +40,7 @@ export interface Feedback {
   /** The feedback's value: any JSON value. */
   readonly value?: unknown;
   readonly comment?: string | undefined;
-  /** The correct output. */
+  /** The output that would have been correct. */
   readonly correction?: KeyValues | string | undefined;
   readonly source: FeedbackSource;
   readonly comparativeExperimentId?: string | undefined;

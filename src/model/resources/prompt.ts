@@ -11,10 +11,10 @@ export interface Prompt {
   readonly owner?: string | undefined;
   /** The prompt's handle. */
   readonly repo: string;
-  /** `owner/repo`. */
+  /** The prompt's full name, `owner/repo`. */
   readonly fullName: string;
   readonly description?: string | undefined;
-  /** Text in Markdown. */
+  /** A longer description in Markdown. */
   readonly readme?: string | undefined;
   readonly tags: readonly string[];
   readonly isPublic: boolean;

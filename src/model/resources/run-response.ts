@@ -40,11 +40,11 @@ export interface Run {
   readonly totalTokens?: number | undefined;
   readonly promptTokens?: number | undefined;
   readonly completionTokens?: number | undefined;
-  /** A decimal number as text. */
+  /** The cost as a decimal number, in text form. */
   readonly totalCost?: string | number | undefined;
-  /** A decimal number as text. */
+  /** The cost as a decimal number, in text form. */
   readonly promptCost?: string | number | undefined;
-  /** A decimal number as text. */
+  /** The cost as a decimal number, in text form. */
   readonly completionCost?: string | number | undefined;
   /** A time in ISO 8601 format. */
   readonly firstTokenTime?: string | undefined;

@@ -7,9 +7,9 @@ import type { Tape } from "../tape/tape.ts";
  * field is all that is still possible there. One of the process's clients adds it to its own counts later.
  */
 export const uncountedLosses = {
-  /** Starts and ends of runs. */
+  /** How many starts and ends of runs were lost. */
   records: 0,
-  /** Events, tags, metadata and attachments of runs, and calls made without their run as the current run. */
+  /** How many other calls had no effect: additions to runs, and calls that set the current run. */
   details: 0,
 };
 

@@ -18,7 +18,7 @@ export interface Shipment {
   readonly tape: Tape;
   /** How many running flushes wait for this tape. They include its counts in their results. */
   waitingFlushes: number;
-  /** Present once the outcomes are known. */
+  /** How many records have each outcome; present once the outcomes are known. */
   count: TapeCount | undefined;
   /** Created only when a caller waits for the outcomes, because a promise for each tape would slow down recording. */
   settlement: Deferred<TapeCount> | undefined;
@@ -32,7 +32,7 @@ export interface AwaitedShipments {
   readonly waiting: readonly Tape[];
 }
 
-/** Resolves when the outcomes of a tape are known. */
+/** Waits until the outcomes of a tape's records are known, and returns their counts. */
 export function awaitSettlement(shipment: Shipment): Promise<TapeCount> {
   if (shipment.count !== undefined) {
     return Promise.resolve(shipment.count);

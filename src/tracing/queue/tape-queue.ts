@@ -52,7 +52,7 @@ export class TapeQueue {
     return this.#inFlight.size < this.#options.slots;
   }
 
-  /** The waiting tapes and those in flight; with `recorded`, without tapes that were read from the spool. */
+  /** Returns the waiting tapes and those in flight; with `recorded`, without tapes that were read from the spool. */
   listShipments(which: "recorded" | "all"): readonly Shipment[] {
     const allShipments = [...this.#waiting, ...this.#inFlight];
     return which === "all" ? allShipments : allShipments.filter(({ tape }) => !tape.isReplayed);

@@ -85,7 +85,7 @@ export function startRun(client: TracingClient, options: StartOptions = {}): Run
 
 const startOptionNames: KeyTable<StartOptions> = { ...runOptionNames, parent: 1 };
 
-/** As {@link startRun}, for options that were already checked for unknown names. */
+/** Starts a run as {@link startRun} does, with options that were already checked for unknown names. */
 export function startWithCheckedOptions(client: TracingClient, options: StartOptions): RunTree {
   // A JavaScript caller may pass null. Recording must not throw for it.
   const untypedOptions: unknown = options;

@@ -18,7 +18,7 @@ const ancestorLimit = 64;
  */
 const runsByStore = new WeakMap<object, RunTree>();
 
-/** The Millrace run that a store represents. */
+/** Returns the Millrace run that a store represents. */
 export function runOf(store: unknown): RunTree | undefined {
   const run = isObject(store) ? Reflect.get(store, runSymbol) : undefined;
   // A store that was copied from another one and then changed may represent a different run. Then its id differs.
@@ -57,7 +57,7 @@ export function toParentRun(
   return run;
 }
 
-/** The nearest ancestor that is a Millrace run. It shares the trace's sampling decision and start times. */
+/** Returns the nearest ancestor that is a Millrace run. It shares the trace's sampling decision and start times. */
 function findOwnAncestor(store: Fields): RunTree | undefined {
   let ancestor: unknown = store["parent_run"];
   for (let generation = 0; generation < ancestorLimit && isObject(ancestor); generation += 1) {
@@ -74,7 +74,7 @@ type Fields = Readonly<Record<string | symbol, unknown>>;
 
 const isObject = (value: unknown): value is Fields => typeof value === "object" && value !== null;
 
-/** The same check as LangChain's tracing library uses to recognize a run tree. */
+/** Whether an object is a run tree. LangChain's tracing library uses the same check. */
 const isRunTreeLike = (store: Fields): boolean =>
   typeof store["createChild"] === "function" && typeof store["postRun"] === "function";
 

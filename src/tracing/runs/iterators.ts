@@ -54,7 +54,7 @@ export function watchIterable<Target extends object>(
 
 interface IteratorCall {
   readonly recording: CallRecording;
-  /** Whether the consumer ended the iteration. */
+  /** Whether the call ends the iteration, as `return` and `throw` do. */
   readonly isLeaving: boolean;
 }
 

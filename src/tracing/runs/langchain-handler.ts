@@ -11,7 +11,7 @@ import { isObject } from "../tape/placeholder.ts";
 
 /** The second argument of a LangChain runnable's `invoke`, `stream` and `batch`. */
 export interface RunnableConfig {
-  /** LangChain callback handlers. */
+  /** The LangChain callback handlers that receive the events of the runnable. */
   readonly callbacks: object[];
   readonly recursionLimit: number;
   readonly tags: string[];
@@ -233,7 +233,7 @@ const readInputs = (details: unknown): unknown => {
 const toObject = (value: unknown, key: string): KeyValues =>
   isObject(value) && !Array.isArray(value) ? value : { [key]: value };
 
-/** The class name of a serialized runnable. */
+/** Returns the class name of a serialized runnable. */
 const readClassName = (serialized: unknown): unknown => {
   const id = isObject(serialized) ? serialized["id"] : undefined;
   return Array.isArray(id) ? id.at(-1) : undefined;

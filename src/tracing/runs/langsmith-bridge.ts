@@ -27,7 +27,7 @@ const emptyList = new EmptyList();
 type Fields = Readonly<Record<PropertyKey, unknown>>;
 
 interface BridgeInit {
-  /** The store of the surrounding context. */
+  /** The context store that was current before this run. */
   readonly outer?: unknown;
   /** Set for a run that LangChain's tracing library starts and records through this client. */
   readonly libraryRun?: { readonly parent: LangsmithBridge; readonly config: Fields };
@@ -223,7 +223,7 @@ export class LangsmithBridge {
     }
   }
 
-  /** The run in wire format. It includes the tags, metadata and events that were added through the Millrace run. */
+  /** Returns the run in wire format. It includes the tags, metadata and events that were added through the Millrace run. */
   #toWire(payloads: { readonly inputs?: unknown; readonly attachments?: unknown }): WireRun {
     const { [runSymbol]: run, extra, events } = this;
     const wireRun: Record<string, unknown> = {

@@ -1,7 +1,7 @@
 import { uncountedLosses } from "../queue/ledger.ts";
 import { startRun } from "./context.ts";
 import type { StartOptions } from "./context.ts";
-import { defaultClient } from "./default-client.ts";
+import { findDefaultClient } from "./default-client.ts";
 import type { HeadersLike } from "./propagation.ts";
 import type { TracingClient } from "../tape/recorder.ts";
 import { noopClient, noopRun, RunTree as RecordedRunTree } from "./run-tree.ts";
@@ -57,7 +57,7 @@ function createRun(options: unknown): RecordedRunTree {
     const runOptions = (
       typeof options === "object" && options !== null ? options : {}
     ) as NewRunOptions;
-    const { client = defaultClient() ?? noopClient, ...startOptions } = runOptions;
+    const { client = findDefaultClient() ?? noopClient, ...startOptions } = runOptions;
     return startRun(client, startOptions);
   } catch {
     // The options can't be read, or the program called this when its stack was exhausted.
@@ -68,7 +68,7 @@ function createRun(options: unknown): RecordedRunTree {
 
 function fromHeaders(
   headers: HeadersLike,
-  { client = defaultClient() ?? noopClient }: FromHeadersOptions = {},
+  { client = findDefaultClient() ?? noopClient }: FromHeadersOptions = {},
 ): RecordedRunTree | undefined {
   return RecordedRunTree.fromHeaders(headers, { client });
 }

@@ -6,7 +6,7 @@ import type { TracingClient } from "../tape/recorder.ts";
 /** Flushes a client within a time limit; `undefined` means the client's own limit. */
 export type FlushFunction = (timeoutMs: number | undefined) => Promise<FlushResult>;
 
-/** Every open client. */
+/** All open clients, each with the function that flushes it. */
 const openClients = new Map<TracingClient, FlushFunction>();
 /** Open clients that the program created itself, in order of creation. */
 const programClients = new Set<TracingClient>();

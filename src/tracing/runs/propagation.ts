@@ -103,7 +103,7 @@ export function parsePosition(dottedOrder: string): RemotePosition | undefined {
   };
 }
 
-/** All headers by lower-case name. Several values of one header are joined by commas. */
+/** Returns all headers by lower-case name. Several values of one header are joined by commas. */
 function readAllHeaders(
   headers: HeadersLike,
   onMalformed: (message: string) => void,
@@ -134,5 +134,5 @@ function readAllHeaders(
 }
 
 /** Returns a callback that counts and logs a malformed header as a warning. */
-export const warnMalformed = (recording: Recorder) => (message: string) =>
-  recording.warn("malformedHeaders", message);
+export const warnMalformed = (runRecorder: Recorder) => (message: string) =>
+  runRecorder.warn("malformedHeaders", message);

@@ -66,12 +66,12 @@ export const readName = (name: unknown): string | undefined =>
   typeof name === "string" && name !== "" ? name : undefined;
 
 /** Returns the caller's id in lower case. An id that is not a UUID is reported and ignored. */
-export function readId(id: unknown, recording: Recorder): string | undefined {
+export function readId(id: unknown, runRecorder: Recorder): string | undefined {
   if (id === undefined || id === null) {
     return undefined;
   }
   if (!isUuid(id)) {
-    recording.warn("hiddenFailure", "An id that is not a UUID was ignored.");
+    runRecorder.warn("hiddenFailure", "An id that is not a UUID was ignored.");
     return undefined;
   }
   return id.toLowerCase();

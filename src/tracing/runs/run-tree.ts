@@ -81,7 +81,7 @@ export class RunTree implements RecordedRun {
   #outputs: KeyValues | undefined;
   #error: string | undefined;
   #events: RunEvent[] | undefined;
-  /** Attachments for the next record of this run. */
+  /** The attachments to send with the next record of this run, its start or its end. */
   #attachments: unknown;
   #tags: readonly string[] | undefined;
   #metadata: KeyValues | undefined;
@@ -90,16 +90,16 @@ export class RunTree implements RecordedRun {
   /** For internal use. Programs create runs with `new RunTree()` of new-run-tree.ts, `client.startRun` and the like. */
   constructor(init: RunInit, options: RunOptions) {
     const { client, parent, kin = parent, remote } = init;
-    const recording = client[recorder];
+    const runRecorder = client[recorder];
     const now = clock();
-    this.id = remote?.id ?? readId(options.id, recording) ?? createUuid7(now / 1_000);
+    this.id = remote?.id ?? readId(options.id, runRecorder) ?? createUuid7(now / 1_000);
     this.traceId = remote?.traceId ?? parent?.traceId ?? this.id;
-    this.#trace = kin === undefined ? new Trace(recording.isSampled(this.traceId)) : kin.#trace;
+    this.#trace = kin === undefined ? new Trace(runRecorder.isSampled(this.traceId)) : kin.#trace;
     this.runType = readName(options.runType) ?? defaultRunType;
     this.name = readName(options.name) ?? this.runType;
-    this.projectName = readName(options.projectName) ?? (parent ?? recording).projectName;
+    this.projectName = readName(options.projectName) ?? (parent ?? runRecorder).projectName;
     this.serialized = options.serialized;
-    this.referenceExampleId = readId(options.referenceExampleId, recording);
+    this.referenceExampleId = readId(options.referenceExampleId, runRecorder);
     this.#client = client;
     this.#isRemote = remote !== undefined;
     this.#isRecorded = init.recorded && this.#trace.isSampled;
@@ -126,16 +126,16 @@ export class RunTree implements RecordedRun {
 
   /** @internal Creates a run, and records its start if `init.recorded` is true and its trace is sampled. */
   static start(init: RunInit, options: RunOptions): RunTree {
-    const recording = init.client[recorder];
+    const runRecorder = init.client[recorder];
     let run: RunTree;
     try {
       run = new RunTree(init, options);
     } catch {
-      recording.warn("hiddenFailure", "The options of a run can't be read; they were ignored.");
+      runRecorder.warn("hiddenFailure", "The options of a run can't be read; they were ignored.");
       run = new RunTree(init, {});
     }
     if (run.#isRecorded) {
-      recording.recordStart(run);
+      runRecorder.recordStart(run);
       run.#attachments = undefined;
     }
     return run;
@@ -191,8 +191,8 @@ export class RunTree implements RecordedRun {
   addAttachment(name: string, attachment: RunAttachment): void {
     try {
       if (this.#isOpen() && this.#isRecorded) {
-        const recording = this.#client[recorder];
-        this.#attachments = holdAttachment(this.#attachments, { name, attachment, recording });
+        const runRecorder = this.#client[recorder];
+        this.#attachments = holdAttachment(this.#attachments, { name, attachment, runRecorder });
       }
     } catch {
       localUncountedLosses.details += 1;
@@ -316,7 +316,7 @@ export class RunTree implements RecordedRun {
     return this.#client;
   }
 
-  /** The fields that identify this run, without payloads and client. */
+  /** Returns the fields that identify this run, without payloads and client. */
   toJSON(): KeyValues {
     const { id, traceId, parentRunId, dottedOrder, name, runType, projectName } = this;
     const identity = { id, traceId, parentRunId, dottedOrder, name };

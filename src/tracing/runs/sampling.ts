@@ -73,7 +73,7 @@ function mixBits(hash: bigint): bigint {
   return mixedBits ^ (mixedBits >> 32n);
 }
 
-/** The trace id of a run in wire format; the run's own `id` if it names no trace. */
+/** Returns the trace id of a run in wire format; the run's own `id` if it names no trace. */
 export function readTraceId(id: unknown, run: unknown): string {
   if (typeof run === "object" && run !== null) {
     if ("trace_id" in run && typeof run.trace_id === "string") {

@@ -11,7 +11,7 @@ const maxSkewMicros = 3_600_000_000;
 
 /** State shared by all runs of one trace in this process. */
 export class Trace {
-  /** Whether the trace is recorded. */
+  /** Whether sampling selected the trace, so that it is recorded. */
   readonly isSampled: boolean;
   /** The latest start time that was assigned. Every later start time is greater. */
   #newestMicros = 0;

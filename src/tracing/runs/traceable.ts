@@ -3,7 +3,7 @@ import type { KeyTable } from "../../model/unknown-keys.ts";
 import { CallRecording, processPayload } from "./call-recording.ts";
 import type { ProcessPayload } from "./call-recording.ts";
 import { startWithCheckedOptions, withRun } from "./context.ts";
-import { defaultClient } from "./default-client.ts";
+import { findDefaultClient } from "./default-client.ts";
 import { toPayload } from "../tape/payload.ts";
 import { recorder } from "../tape/recorder.ts";
 import type { TracingClient } from "../tape/recorder.ts";
@@ -55,7 +55,7 @@ const traceableOptionNames: KeyTable<TraceableOptions> = {
   recordTokens: 1,
 };
 
-/** Any function. */
+/** Any function that can be traced. */
 export type TraceableFunction = (...args: never[]) => unknown;
 
 /**
@@ -127,7 +127,7 @@ interface TracedCall {
 function beginRecording(fn: TraceableFunction, call: TracedCall): CallRecording | undefined {
   try {
     const { options } = call;
-    const client = options.client ?? defaultClient();
+    const client = options.client ?? findDefaultClient();
     if (client === undefined) {
       return undefined;
     }

@@ -21,7 +21,7 @@ const warnedNames = new WeakMap<Recorder, Set<string>>();
 export function warnOfUnknown<Options>(
   options: unknown,
   knownOptions: KeyTable<Options>,
-  recording: Recorder,
+  runRecorder: Recorder,
 ): undefined {
   checkCount += 1;
   if (checkCount > alwaysChecked && checkCount % checkInterval !== 0) {
@@ -31,7 +31,7 @@ export function warnOfUnknown<Options>(
     // A JavaScript caller may pass anything.
     for (const name in options as Readonly<Record<string, unknown>>) {
       if (!(name in knownOptions)) {
-        warn(options, Object.keys(knownOptions), recording);
+        warn(options, Object.keys(knownOptions), runRecorder);
         return;
       }
     }
@@ -40,13 +40,13 @@ export function warnOfUnknown<Options>(
   }
 }
 
-function warn(options: unknown, knownOptions: readonly string[], recording: Recorder): void {
-  const names = warnedNames.get(recording) ?? new Set();
-  warnedNames.set(recording, names);
+function warn(options: unknown, knownOptions: readonly string[], runRecorder: Recorder): void {
+  const names = warnedNames.get(runRecorder) ?? new Set();
+  warnedNames.set(runRecorder, names);
   for (const key of unknownKeysOf(options, knownOptions)) {
     if (!names.has(key.name) && names.size < maxWarnedNames) {
       names.add(key.name);
-      recording.warn("unknownOption", unknownKeyText("option", key));
+      runRecorder.warn("unknownOption", unknownKeyText("option", key));
     }
   }
 }

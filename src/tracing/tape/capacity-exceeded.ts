@@ -15,7 +15,7 @@ export class FieldFull extends CapacityExceeded {
   }
 }
 
-/** The loss reason for a record whose encoding threw `error`. */
+/** Returns the loss reason for a record whose encoding threw `error`. */
 export function lossReasonOf(error: unknown): LossReason {
   if (error instanceof CapacityExceeded) {
     return "queueFull";

@@ -45,20 +45,22 @@ export class HeldAttachments {
 interface NewAttachment {
   readonly name: string;
   readonly attachment: unknown;
-  readonly recording: Recorder;
+  readonly runRecorder: Recorder;
 }
 
 /** Adds an attachment to those held for a run, or starts a new set if there is none. Never throws. */
 export function holdAttachment(
   previous: unknown,
-  { name, attachment, recording }: NewAttachment,
+  { name, attachment, runRecorder }: NewAttachment,
 ): HeldAttachments {
   const heldAttachments =
-    previous instanceof HeldAttachments ? previous : new HeldAttachments(recording.attachmentBytes);
+    previous instanceof HeldAttachments
+      ? previous
+      : new HeldAttachments(runRecorder.attachmentBytes);
   try {
     heldAttachments.holdCopy(name, attachment);
   } catch {
-    recording.warn("attachmentLeftOut", "An attachment was left out of a run: it can't be read.");
+    runRecorder.warn("attachmentLeftOut", "An attachment was left out of a run: it can't be read.");
   }
   return heldAttachments;
 }

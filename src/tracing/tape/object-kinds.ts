@@ -7,11 +7,11 @@ export const asRecord = (value: object): Readonly<Record<string, unknown>> =>
 /** Larger BigInts are not converted to digits: the time to do so grows with the square of the number of digits. */
 const largestBigInt = 1n << 65_536n;
 
-/** The text that is recorded for a BigInt or a symbol. */
+/** Returns the text that is recorded for a BigInt or a symbol. */
 export const formatBigIntOrSymbol = (value: unknown): string =>
   typeof value === "bigint" ? formatBigInt(value) : `[${String(value)}]`;
 
-/** The value of a key, or a marker if it can't be read. */
+/** Returns the value of a key, or a marker if it can't be read. */
 function readValue(record: Readonly<Record<string, unknown>>, key: string): unknown {
   try {
     return record[key];
@@ -22,20 +22,20 @@ function readValue(record: Readonly<Record<string, unknown>>, key: string): unkn
 
 const errorKeys = ["name", "message", "stack", "cause", "errors"];
 
-/** The entries recorded for an error: name, message, stack, cause and errors, then its other own keys. */
+/** Returns the entries recorded for an error: name, message, stack, cause and errors, then its other own keys. */
 export function readErrorEntries(error: Error): readonly (readonly [key: string, item: unknown])[] {
   const ownKeys = Object.keys(error).filter((key) => !errorKeys.includes(key));
   const keys = [...errorKeys.filter((key) => key in error), ...ownKeys];
   return keys.map((key) => [key, readValue(asRecord(error), key)]);
 }
 
-/** The digits of a BigInt, or a marker if there are too many. */
+/** Returns the digits of a BigInt, or a marker if there are too many. */
 const formatBigInt = (value: bigint): string =>
   value < largestBigInt && value > -largestBigInt
     ? String(value)
     : "[too large: BigInt of more than 65536 bits]";
 
-/** The text for a kind of object that is recorded as text; `undefined` for all other objects. */
+/** Returns the text for a kind of object that is recorded as text; `undefined` for all other objects. */
 export function toText(value: object): string | undefined {
   if (typeof value === "function") {
     return `[function ${nameOf(value) || "anonymous"}]`;
@@ -69,19 +69,19 @@ const isOpaque = (value: object): boolean =>
   value instanceof AbortSignal ||
   (value instanceof Object && "pipe" in value && typeof value.pipe === "function");
 
-/** The name of a built-in type, such as `Uint16Array`. A custom `Symbol.toStringTag` is cut to 32 characters. */
+/** Returns the name of a built-in type, such as `Uint16Array`. A custom `Symbol.toStringTag` is cut to 32 characters. */
 export const typeNameOf = (value: object): string =>
   Buffer.isBuffer(value)
     ? "Buffer"
     : Object.prototype.toString.call(value).slice("[object ".length, -1).slice(0, 32);
 
-/** As {@link typeNameOf}, but the class name for objects without a built-in type, such as streams of node:stream. */
+/** Returns the same as {@link typeNameOf}, but the class name for an object without a built-in type, such as a Node stream. */
 function opaqueNameOf(value: object): string {
   const name = typeNameOf(value);
   return name === "Object" ? nameOf(value.constructor) || name : name;
 }
 
-/** A function's name; empty if it has none, or if `name` is not a string (a class may have a static method `name`). */
+/** Returns a function's name; empty if it has none, or if `name` is not a string (a class may have a static method `name`). */
 function nameOf(value: object): string {
   const name = asRecord(value)["name"];
   return typeof name === "string" ? name : "";
@@ -90,7 +90,7 @@ function nameOf(value: object): string {
 export const bytesOf = (view: ArrayBufferView): Uint8Array =>
   new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
 
-/** The number of elements of a Map or a Set, even if a subclass overrides `size`; 0 for any other object. */
+/** Returns the number of elements of a Map or a Set, even if a subclass overrides `size`; 0 for any other object. */
 export function sizeOf(value: object): number {
   if (types.isMap(value)) {
     return Reflect.get(Map.prototype, "size", value);
@@ -108,7 +108,7 @@ export function tryCount(count: () => number, fallback: number): number {
   }
 }
 
-/** The message of a thrown value, at most 200 characters. Never throws. */
+/** Returns the message of a thrown value, at most 200 characters. Never throws. */
 export function reasonOf(error: unknown): string {
   try {
     return (error instanceof Error ? error.message : String(error)).slice(0, 200);

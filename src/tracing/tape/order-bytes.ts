@@ -16,7 +16,7 @@ const dot = 0x2e;
  * eight at a time through a DataView is much faster than writing a string, which is a call into the runtime.
  */
 export class OrderBytes {
-  /** Length in bytes. */
+  /** Length of the dotted order in bytes. */
   readonly length: number;
   /**
    * The bytes as little-endian 64-bit floats, the last one padded with zeros. The text is ASCII, so none of the floats is
@@ -77,7 +77,7 @@ export interface TracePosition {
   readonly parentOrder: OrderBytes | undefined;
 }
 
-/** Length of a run's dotted order, bytes. */
+/** Returns the length of a run's dotted order in bytes. */
 export const measureOrder = ({ parentOrder }: TracePosition): number =>
   (parentOrder === undefined ? 0 : parentOrder.length + 1) + stampLength + uuidLength;
 

@@ -1,4 +1,4 @@
-/** A method that replaces another one. */
+/** A method that replaces a method of the target. */
 export type Method = (...args: readonly unknown[]) => unknown;
 
 /** Methods that replace those of a target. A method that the target does not have is not added. */

@@ -235,7 +235,7 @@ function hasRuntime(extra: unknown): boolean {
   }
 }
 
-/** The fields of a run in wire format, without `undefined` values and functions. */
+/** Returns the fields of a run in wire format, without `undefined` values and functions. */
 function readFields(run: unknown): Readonly<Record<string, unknown>> {
   if (typeof run !== "object" || run === null) {
     throw new ValidationError("a run must be an object");

@@ -64,7 +64,7 @@ export interface Recorder {
 /** The key under which a client holds its {@link Recorder}. For internal use. */
 export const recorder = Symbol.for("millrace.recorder");
 
-/** The part of a client that a run needs. */
+/** The part of a client that runs use to record themselves. */
 export interface TracingClient {
   readonly [recorder]: Recorder;
   createRun(run: WirePost): Promise<void>;

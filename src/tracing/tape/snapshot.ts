@@ -77,11 +77,11 @@ class Copier {
 /** Copies an object that a caller adds to an open run. An object that can't be read is reported and left out. */
 export function copyEntries<Entries extends object>(
   value: Entries,
-  recording: Recorder,
+  runRecorder: Recorder,
 ): Entries | undefined {
   const copy = tryCopyEntries(value);
   if (copy === undefined) {
-    recording.warn(
+    runRecorder.warn(
       "hiddenFailure",
       "Metadata or an event was left out of a run: it can't be read.",
     );
@@ -89,8 +89,8 @@ export function copyEntries<Entries extends object>(
   return copy;
 }
 
-/** As {@link copyEntries}, for an event. An event without a time gets the time of the call. */
-export function copyEvent(event: RunEvent, recording: Recorder): RunEvent | undefined {
-  const copy = copyEntries(event, recording);
+/** Copies an event as {@link copyEntries} does. An event without a time gets the time of the call. */
+export function copyEvent(event: RunEvent, runRecorder: Recorder): RunEvent | undefined {
+  const copy = copyEntries(event, runRecorder);
   return copy && { ...copy, time: copy.time ?? stampToIso(microsToStamp(clock())) };
 }

@@ -73,14 +73,14 @@ export class KeyCache {
    */
   readonly uncached = new CachedString(" ".repeat(longestCachedText + 1));
   readonly #keys = new Map<string, CachedString>();
-  readonly #parentKeysByPosition: CachedString[] = [];
+  readonly #parentKeysByShape: CachedString[] = [];
 
   /**
-   * The entry that acts as the parent key of values written at a `position`, a small number. Values at the same position
+   * The entry that acts as the parent key of values with a `shapeId`, a small number. Values with the same id
    * are expected to have the same shape.
    */
   entryFor(shapeId: number): CachedString {
-    return (this.#parentKeysByPosition[shapeId] ??= new CachedString(""));
+    return (this.#parentKeysByShape[shapeId] ??= new CachedString(""));
   }
 
   /** Looks up a key, and expects it from now on after the key `previous`, or as the first key of `parentKey`'s value. */

@@ -82,7 +82,7 @@ export function countRecords(records: Buffer): number {
 export const copyDeadRecords = (tape: Tape, outcomeName: "rejected" | "quarantined"): Buffer =>
   copyRecords(tape, (outcome) => outcome === outcomeCode[outcomeName]);
 
-/** The offsets of the records that a worker is writing, or was writing when it crashed. */
+/** Returns the offsets of the records that a worker is writing, or was writing when it crashed. */
 export function findRecordsBeingWritten(tape: Tape): readonly number[] {
   const offsets: number[] = [];
   for (const [offset, outcome] of readHeads(tape)) {

@@ -46,7 +46,7 @@ export abstract class TapeCursor {
     return this.#tape;
   }
 
-  /** Continues at the end of `tape`. */
+  /** Continues to write at the end of `tape`. */
   continueOn(tape: Tape): void {
     this.#tape = tape;
     this.bytes = tape.bytes;
@@ -95,7 +95,7 @@ export abstract class TapeCursor {
     this.continueOn(this.#tape);
   }
 
-  /** Begins a field. Returns the mark to pass to {@link endField}. */
+  /** Begins a field. Returns the start of the field, to pass to {@link endField}. */
   beginField(code: number, limit = this.fieldBytes): number {
     this.ensureCapacity(fieldHeadBytes);
     this.bytes[this.offset] = code;
@@ -116,7 +116,7 @@ export abstract class TapeCursor {
     this.cutFields += this.isFieldCut ? 1 : 0;
   }
 
-  /** The position of the next byte, relative to the record. */
+  /** Returns the position of the next byte, relative to the record. */
   position(): number {
     return this.offset - this.#recordStart;
   }
@@ -128,7 +128,7 @@ export abstract class TapeCursor {
     }
   }
 
-  /** Discards everything written since `mark`. */
+  /** Discards everything written since `position`. */
   rewind(position: number): void {
     this.offset = this.#recordStart + position;
   }
@@ -141,7 +141,7 @@ export abstract class TapeCursor {
     this.offset += fieldHeadBytes;
   }
 
-  /** Bytes that may still be written to the current field. */
+  /** Returns the number of bytes that may still be written to the current field. */
   protected countFieldBytesLeft(): number {
     return this.#recordStart + this.#fieldEnd - this.offset;
   }

@@ -35,9 +35,9 @@ export class Tape {
   readonly memory: SharedArrayBuffer;
   readonly bytes: Buffer;
   readonly view: DataView;
-  /** Number of bytes written. */
+  /** Number of bytes that are written to the tape. */
   used = 0;
-  /** Number of records. */
+  /** Number of complete records on the tape. */
   records = 0;
   /** Number of records that are the start of a run. */
   starts = 0;
@@ -152,7 +152,10 @@ export class TapePool {
     }
   }
 
-  /** As {@link recycle}, and releases unneeded tapes after a while. Must not be called by a recording call. */
+  /**
+   * Returns a tape to the pool as {@link recycle} does, and releases unneeded tapes after a while. A call that records a
+   * run must not call this, because it sets a timer.
+   */
   release(tape: Tape): void {
     this.recycle(tape);
     if (this.#freeTapes.length > this.#limit && this.#releaseTimer === undefined) {

@@ -42,7 +42,7 @@ export class ValueWriter {
 
   /**
    * Writes one value, and truncates it if its field is full. Throws only {@link CapacityExceeded}. Values written with the
-   * same `position` are expected to have the same shape.
+   * same `shapeId` are expected to have the same shape.
    */
   write(value: unknown, shapeId = 0): void {
     if (this.#mustReset) {
@@ -333,9 +333,9 @@ const repeatedMarker = "[repeated too often]";
  */
 const countingStartBytes = 131_072;
 
-/** Number of objects that are written before repetitions are counted. */
+/** Number of objects that one value may contain before repeated objects are counted. */
 const uncountedObjects = 16_384;
-/** Total number of repetitions allowed after that. */
+/** Number of repeated objects that are written before further ones are replaced by a marker. */
 const repetitionLimit = 65_536;
 
 /**
@@ -362,7 +362,7 @@ class RepetitionBudget {
     return this.#repeats > repetitionLimit;
   }
 
-  /** Call this before the next value. */
+  /** Resets the counts. Call this before the next value is written. */
   reset(): void {
     this.#objects = 0;
     this.#repeats = 0;
@@ -385,13 +385,13 @@ class TruncationMarkers {
     this.#tapeWriter = out;
   }
 
-  /** Call this before the next value. */
+  /** Resets the counts. Call this before the next value is written. */
   reset(): void {
     this.#markerCount = 0;
   }
 
   /**
-   * Closes an array or an object that `error` interrupted after `done` elements, with a marker for the number of missing
+   * Closes an array or an object that `error` interrupted after `doneCount` elements, with a marker for the number of missing
    * ones. Always throws. Pass values, not a closure: variables captured by a closure are kept in memory instead of
    * registers, which slows down the traversal even if nothing fails.
    */

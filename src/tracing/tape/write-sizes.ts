@@ -12,7 +12,7 @@ export const textHeadBytes = 5;
  * Capacity required to copy a cached text without a further check; the same as {@link TapeWriter.key} requires for it.
  */
 export const cachedBytes = textHeadBytes + utf8BytesPerUnit * (16 + loopUnits);
-/** The end of a field without a limit. */
+/** Used as the limit of a field that has none. */
 export const unlimited = Number.MAX_SAFE_INTEGER;
-/** Maximum size of a marker, bytes. */
+/** Maximum size of a marker in bytes. */
 export const maxMarkerBytes = 128;

@@ -120,8 +120,7 @@ export class WorkerPool implements TapeShipper {
         return report;
       } catch (error) {
         if (!this.#hasSentTape && this.#endedCount === endedBefore && isUnrelatedToTape(error)) {
-          // The thread runs but can't do its work, for example because a bundler split the task's
-          // file.
+          // The thread runs but can't do its work, for example because a bundler split the task's file.
           this.#failedToCreateCount += 1;
         }
         if (this.#isClosed || this.#failedStarts <= failedBefore) {
@@ -216,8 +215,7 @@ export class WorkerPool implements TapeShipper {
       env,
       workerData: { options: shipping, heartbeat } satisfies ShipData,
     });
-    // Without a listener a late error of a worker would end the program. The promises of its tapes
-    // reject anyway.
+    // Without a listener a late error of a worker would end the program. The promises of its tapes reject anyway.
     pool.on("error", () => undefined);
     pool.on("message", ({ failedTape }: FailureNotice) => this.#options.onFailure?.(failedTape));
     pool.on("workerCreate", (thread: object) => {

@@ -25,10 +25,10 @@ const shipper = new Shipper(options, (failedTape) => {
 });
 startHeartbeat(heartbeat, threadId);
 
-/** The worker's main task: sends one tape. */
+/** Sends one tape. This is the main task of a worker. */
 export default function ship(task: ShipTask): Promise<ShipReport> {
   return shipper.ship(task);
 }
 
-/** The worker's second task: reports the client's counts to the server. */
+/** Reports the client's counts to the server. This is the second task of a worker. */
 export const report = (counts: StatsReport): Promise<void> => shipper.report(counts);

@@ -80,8 +80,7 @@ export class Shipper {
       content,
     });
     this.#closeDispatcher = () => dispatcher.destroy();
-    // Every request in flight adds a listener to this signal, so Node's warning about many
-    // listeners is turned off.
+    // Every request in flight adds a listener to this signal, so Node's warning about many listeners is turned off.
     setMaxListeners(0, this.#closing.signal);
   }
 
@@ -110,8 +109,7 @@ export class Shipper {
     const send = async (batch: TapeBatch): Promise<readonly BatchResult[]> => {
       const outcome = await sink.send(batch, this.#closing.signal);
       const parts = flattenResult({ batch, outcome });
-      // Immediately, so that these outcomes are on the tape even if this thread crashes or the
-      // process ends.
+      // Immediately, so that these outcomes are on the tape even if this thread crashes or the process ends.
       markOutcomes(reader, parts);
       this.#recordRefusal(parts, tapeId);
       return parts;

@@ -8,7 +8,7 @@ export interface WatchedThread {
 
 export interface WatchdogOptions {
   readonly heartbeats: Heartbeats;
-  /** Returns the threads that run now. */
+  /** Returns the worker threads that are running. */
   readonly listThreads: () => readonly WatchedThread[];
   /** Milliseconds for which a thread's event loop may be blocked. */
   readonly stallMs: number;

@@ -1,9 +1,9 @@
-/** A constant ASCII text as bytes, so that it can be copied eight bytes at a time. */
+/** Returns a constant ASCII text as bytes, so that it can be copied eight bytes at a time. */
 export function toView(text: string): DataView {
   return createView(Buffer.from(text, "latin1"));
 }
 
-/** A view of the same bytes without a copy, for reading several bytes at once. */
+/** Returns a view of the same bytes without a copy, for reading several bytes at once. */
 export function createView({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, byteLength);
 }
@@ -43,7 +43,7 @@ export function copyText(
   }
 }
 
-/** Number of decimal digits of a non-negative integer. */
+/** Returns the number of decimal digits of a non-negative integer. */
 export function countDigits(value: number): number {
   let count = 1;
   for (let remaining = value; remaining >= 10; remaining = Math.floor(remaining / 10)) {

@@ -17,7 +17,7 @@ export interface Attachment {
    * Attachment.open} then returns the marker.
    */
   readonly omittedReason?: string;
-  /** The content in chunks that do not share memory with the tape. Can be called repeatedly. */
+  /** Reads the content in chunks that do not share memory with the tape. Can be called repeatedly. */
   openContent(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
@@ -55,8 +55,7 @@ async function readAttachments(
 ): Promise<readonly Attachment[]> {
   const byName = new Map<string, Attachment>();
   for (const record of records) {
-    // Within one record the last attachment with a name is used, as with duplicate keys of an
-    // object.
+    // Within one record the last attachment with a name is used, as with duplicate keys of an object.
     for (const start of reader.listAttachments(record).toReversed()) {
       const name = readText(reader, start);
       if (!byName.has(name.text)) {
@@ -174,9 +173,9 @@ interface ReadText {
 }
 
 /**
- * Reads the tagged text at `at`.
+ * Reads the tagged text at `offset`.
  *
- * @throws RangeError if there is no text at `at`.
+ * @throws RangeError if there is no text at `offset`.
  */
 function readText({ bytes, view }: TapeReader, offset: number): ReadText {
   const tagByte = bytes[offset] ?? tag.null;

@@ -79,7 +79,7 @@ export function escapeByte(out: DataView, to: number, byte: number): number {
     out.setUint8(to + 1, shortEscape);
     return to + 2;
   }
-  // The characters `u00`.
+  // Write the characters `u00`.
   out.setUint8(to + 1, 0x75);
   out.setUint16(to + 2, 0x3030);
   out.setUint8(to + 4, hexDigits.charCodeAt(byte >> 4));

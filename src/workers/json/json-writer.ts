@@ -146,7 +146,7 @@ export class JsonWriter {
     }
   }
 
-  /** Appends the JSON of the tagged value at `at` and returns the offset of the next value. */
+  /** Appends the JSON of the tagged value at `offset` and returns the offset of the next value. */
   writeValue(source: Buffer, view: DataView, offset: number): number {
     const tagByte = source[offset] ?? tag.null;
     if (tagByte >= tag.shortText) {

@@ -20,7 +20,7 @@ export interface RunOperation {
   readonly withheldFields?: readonly PayloadField[];
   /** The run's attachments; absent if it has none. */
   readonly attachments?: readonly Attachment[];
-  /** Only the attachments of the run are sent. */
+  /** Set if only the attachments of the run are sent. */
   readonly hasOnlyAttachments?: true;
 }
 
@@ -99,7 +99,7 @@ export const countTruncated = ({ withheldFields, attachments }: RunOperation): n
   (withheldFields?.length ?? 0) +
   (attachments?.filter(({ omittedReason }) => omittedReason !== undefined).length ?? 0);
 
-/** Bytes of the contents of all its records, which is about the size of its JSON. */
+/** Returns the number of bytes of the contents of all its records, which is about the size of its JSON. */
 export function measureRun(reader: TapeReader, operation: RunOperation): number {
   let size = 0;
   for (const record of operation.records) {

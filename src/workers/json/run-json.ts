@@ -261,7 +261,7 @@ export class RunJson {
     return this.#extraCode;
   }
 
-  /** Offset of a field's content in the latest record that has the field; 0 if no record has it. */
+  /** Returns the offset of a field's content in the latest record that has the field; 0 if no record has it. */
   #findStart(run: RunOperation, code: number): number {
     this.#indexFields(run);
     return this.#fieldIndex[2 * code] ?? 0;
@@ -312,14 +312,14 @@ const dash = 0x2d;
 const dot = 0x2e;
 const colon = 0x3a;
 
-/** Appends the timestamp at `at`, such as `20261121T101112345678Z`, as quoted ISO 8601. */
+/** Appends the timestamp at `offset`, such as `20261121T101112345678Z`, as quoted ISO 8601. */
 function writeIsoTimestamp(out: JsonWriter, source: DataView, offset: number): void {
   out.writeByte(quote);
   out.writeRaw(source, offset, offset + 4);
   out.writeByte(dash);
   out.writeRaw(source, offset + 4, offset + 6);
   out.writeByte(dash);
-  // The day and the letter T.
+  // Copy the day and the letter T.
   out.writeRaw(source, offset + 6, offset + 11);
   out.writeByte(colon);
   out.writeRaw(source, offset + 11, offset + 13);

@@ -68,12 +68,12 @@ export class TapeReader {
     return code === operationCode.post ? "post" : "patch";
   }
 
-  /** Offset of a field's content; 0 if the record has no such field. */
+  /** Returns the offset of a field's content; 0 if the record has no such field. */
   findFieldStart(record: number, code: number): number {
     return this.#getFieldIndex()[record * numbersPerRecord + 2 * code] ?? 0;
   }
 
-  /** Length of a field's content in bytes. */
+  /** Returns the length of a field's content in bytes. */
   findFieldLength(record: number, code: number): number {
     return this.#getFieldIndex()[record * numbersPerRecord + 2 * code + 1] ?? 0;
   }
@@ -114,19 +114,19 @@ export class TapeReader {
     return this.#attachments.size > 0;
   }
 
-  /** Bytes of all fields of the record, including the heads of fields, without attachments. */
+  /** Returns the number of bytes of all fields of the record, including the heads of fields, without attachments. */
   measureRecord(record: number): number {
     const fieldsBytes =
       this.view.getUint32(this.#findHead(record) + headOffset.length, true) - recordHeadBytes;
     return fieldsBytes - (this.#attachmentBytes.get(record) ?? 0);
   }
 
-  /** Offset of the run's id, a text of {@link uuidLength} bytes. */
+  /** Returns the offset of the run's id, a text of {@link uuidLength} bytes. */
   findIdStart(record: number): number {
     return this.#ids[record] ?? 0;
   }
 
-  /** The run's id. */
+  /** Returns the run's id. */
   readRunId(record: number): string {
     const start = this.findIdStart(record);
     return this.bytes.toString("latin1", start, start + uuidLength);
@@ -137,12 +137,12 @@ export class TapeReader {
     return this.#hasDottedOrder[record] === true;
   }
 
-  /** Offset of the record on the tape. */
+  /** Returns the offset of the record on the tape. */
   findHead(record: number): number {
     return this.#findHead(record);
   }
 
-  /** The range of the tape that contains all these records. */
+  /** Returns the range of the tape that contains all these records. */
   findExtent(groups: readonly { readonly records: readonly number[] }[]): {
     readonly from: number;
     readonly to: number;

@@ -150,9 +150,9 @@ export class WasmJson {
     this.#exports.run(records.length, operation === "post", needsComma);
   }
 
-  /** Writes the tagged value at `at`, which reaches the output immediately. */
-  writeValue(address: number): void {
-    this.#exports.valueAt(address + this.#addressShift);
+  /** Writes the tagged value at `offset` of the tape, which reaches the output immediately. */
+  writeValue(offset: number): void {
+    this.#exports.valueAt(offset + this.#addressShift);
     this.#exports.flushed();
   }
 

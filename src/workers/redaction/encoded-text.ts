@@ -32,8 +32,7 @@ export function visitEncodedText(
   text: string,
   onText: (decoded: string, from: number, to: number) => void,
 ): void {
-  // Checking every `minRunLength`-th character is enough: a run of at least that length contains
-  // one of them.
+  // Checking every `minRunLength`-th character is enough: a run of at least that length contains one of them.
   for (let index = minRunLength - 1; index < text.length; index += minRunLength) {
     if (isBase64Unit[text.charCodeAt(index)] === 1) {
       const from = findRunStart(text, index);

@@ -80,7 +80,7 @@ function decodePercents(
   }
 }
 
-/** Number of bytes of the UTF-8 character that begins with this byte. */
+/** Returns the number of bytes of the UTF-8 character that begins with this byte. */
 function measureUtf8(leadByte: number): number {
   if (leadByte < 0xc2) {
     return 1;

@@ -8,7 +8,7 @@ import {
   headOffset,
   longestShortText,
   recordHeadBytes,
-  redactionMark,
+  redactionState,
   tag,
 } from "../../model/records/tape-format.ts";
 import {
@@ -121,8 +121,8 @@ export class Redactor {
     if (state === this.#plan.mark) {
       return true;
     }
-    let isClean = state !== redactionMark.underWay && this.#plan.masksEverything !== true;
-    bytes[start + headOffset.redaction] = redactionMark.underWay;
+    let isClean = state !== redactionState.inProgress && this.#plan.masksEverything !== true;
+    bytes[start + headOffset.redaction] = redactionState.inProgress;
     if (isClean) {
       try {
         this.#redactFields(start, end, undefined);
@@ -403,7 +403,7 @@ export class Redactor {
   }
 
   /**
-   * Name in the masks of the value under the key at `at`; `undefined` if the value is not masked.
+   * Name in the masks of the value under the key at `offset`; `undefined` if the value is not masked.
    */
   #findKeyRule(offset: number): string | undefined {
     if (this.#plan.keys.length === 0) {
@@ -428,7 +428,7 @@ export class Redactor {
   }
 
   /**
-   * Like `#findKeyRule`, for a text at `at` that names another value, such as `name` in `{ name, value }`;
+   * Like `#findKeyRule`, for a text at `offset` that names another value, such as `name` in `{ name, value }`;
    * `undefined` if there is no short text.
    */
   #findNameRule(offset: number): string | undefined {
@@ -455,7 +455,7 @@ export class Redactor {
         );
   }
 
-  /** Offset of the end of the text at `at`. */
+  /** Returns the offset of the end of the text at `offset`. */
   #skipText(offset: number): number {
     const tagByte = this.#bytes[offset] ?? 0;
     if (tagByte >= tag.shortText) {
@@ -484,8 +484,7 @@ function detectByteOrder(content: Buffer): "little-endian" | "big-endian" | unde
     evenZeros += byte === 0 && index % 2 === 0 ? 1 : 0;
     oddZeros += byte === 0 && index % 2 === 1 ? 1 : 0;
   }
-  // Latin letters leave every second byte zero. One zero in four such bytes is enough, for texts
-  // that mix scripts.
+  // Latin letters leave every second byte zero. One zero in four such bytes is enough, for texts that mix scripts.
   const minZeros = sample.length / 8;
   if (sample.length < 4 || Math.max(evenZeros, oddZeros) < minZeros || evenZeros === oddZeros) {
     return undefined;

@@ -49,8 +49,7 @@ export function createByteOffsetMapper(
   let lastIndex = 0;
   let lastByte = start;
   return (index) => {
-    // Two matches may share a surrogate pair. The second one then begins before the end of the
-    // first.
+    // Two matches may share a surrogate pair. The second one then begins before the end of the first.
     lastByte +=
       index < lastIndex
         ? -Buffer.byteLength(text.slice(index, lastIndex))

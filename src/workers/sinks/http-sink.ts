@@ -62,7 +62,7 @@ export class HttpSink implements Sink {
     this.#semaphore = new Semaphore(connection.requestsInFlight);
   }
 
-  /** Number of requests sent since the last call, and the bytes of their bodies. */
+  /** Returns the number of requests sent since the last call, and the bytes of their bodies. */
   takeRequestCounts(): { readonly requests: number; readonly bytes: number } {
     const takenCounts = this.#requestCounts;
     this.#requestCounts = { requests: 0, bytes: 0 };
@@ -213,8 +213,7 @@ export class HttpSink implements Sink {
     signal.throwIfAborted();
     const { method, path } = selectEndpoint(batch, format);
     const { out, inserts } = this.#writeBody(batch, format, content);
-    // A streamed body may be read for a while after its response arrived, so its buffer is not
-    // reused.
+    // A streamed body may be read for a while after its response arrived, so its buffer is not reused.
     const isStreamed = inserts.length > 0;
     try {
       const uncompressedBody = out.bytes.subarray(0, out.length);

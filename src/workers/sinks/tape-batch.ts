@@ -139,7 +139,7 @@ const toMarker = (attachment: Attachment): Attachment =>
 
 const hasAttachments = ({ attachments }: RunOperation): boolean => attachments !== undefined;
 
-/** Bytes of a run including its attachments. */
+/** Returns the number of bytes of a run including its attachments. */
 function sizeWithAttachments(reader: TapeReader, run: RunOperation): number {
   const size = measureRun(reader, run);
   return run.attachments === undefined

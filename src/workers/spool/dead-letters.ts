@@ -22,8 +22,8 @@ export interface DeadLetterReason {
 /** A segment of at least this size is closed. */
 const segmentBytes = 1_048_576;
 /**
- * Sequence numbers have eight digits: seconds modulo this value, so names sort by age for three
- * years.
+ * The sequence number of a segment is the current time in seconds modulo this value. So it has at most eight digits, and
+ * the names of segments sort by age for three years.
  */
 const sequenceLimit = 100_000_000;
 

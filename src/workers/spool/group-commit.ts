@@ -25,7 +25,7 @@ export class GroupCommit {
     this.#options = options;
   }
 
-  /** Registers a segment that was written to. */
+  /** Registers a segment file that was written to, so that the next commit flushes it. */
   add(segment: OpenSegment): void {
     const { intervalMs } = this.#options;
     if (intervalMs === 0) {

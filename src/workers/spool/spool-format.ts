@@ -17,7 +17,7 @@ const magic = 0xa5_53_52_4d;
 const frameVersion = 2;
 const oldestVersion = 1;
 
-/** Kinds of frame bodies. */
+/** What the body of a frame contains. */
 export const frameKind = {
   /** A sequence of records, as on a tape. */
   records: 1,

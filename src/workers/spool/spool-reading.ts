@@ -10,7 +10,7 @@ export interface StoredTape {
   readonly records: number;
 }
 
-/** Kinds of faults of a spool. */
+/** The kinds of faults of a spool, as they are counted in `stats().warnings`. */
 export type SpoolFaultKind =
   | "spoolDamaged"
   | "spoolNewer"

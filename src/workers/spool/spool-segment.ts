@@ -68,8 +68,7 @@ export class OpenSegment implements Segment {
     const size = frameHeadBytes + body.length;
     let written = 0;
     try {
-      // Write at an explicit position: truncating after a failed write does not move the file
-      // position.
+      // Write at an explicit position: truncating after a failed write does not move the file position.
       written = this.#fileSystem.writevSync(this.#fileDescriptor, [head, body], this.bytes);
       if (written < size) {
         // On a full disk only a part is written. The second attempt throws the reason.

@@ -30,7 +30,7 @@ import type { Segment } from "./spool-segment.ts";
 export class WriterDirectories {
   readonly #folder: string;
   readonly #onFault: SpoolOptions["onFault"];
-  /** Paths of owned directories. */
+  /** Paths of the directories that this client owns. */
   readonly #ownedPaths = new Set<string>();
   #writtenPath: string | undefined;
   #isReleased = false;
@@ -52,8 +52,8 @@ export class WriterDirectories {
       const path = join(this.#folder, name);
       const claimed = join(this.#folder, createOwnDirectoryName(parseCreatedMs(name)));
       try {
-        // No `await` between this check and the rename: a client that closes in between must not
-        // take over anything.
+        // Do not await anything between this check and the rename: a client that closes in between must not take over a
+        // directory.
         if (this.#isReleased || !isAbandoned(path, name)) {
           continue;
         }
@@ -167,7 +167,7 @@ export class WriterDirectories {
   #addOwned(path: string): void {
     this.#ownedPaths.add(path);
     this.#heartbeat ??= setInterval(() => this.#renewHeartbeats(), heartbeatMs);
-    // Unref'd: a process that has ended owns nothing.
+    // The timer is unref'd, because a process that has ended needs no heartbeats.
     this.#heartbeat.unref();
   }
 

@@ -85,7 +85,7 @@ function readPidNamespace(): string {
   try {
     return readlinkSync("/proc/self/ns/pid");
   } catch {
-    // Not Linux: there are no pid namespaces.
+    // This is not Linux. Other systems have no pid namespaces.
     return "";
   }
 }
