@@ -74,7 +74,7 @@ export async function sendInChunks(
       ),
     );
   };
-  // Ends the wait of the loop below at once after a failure or an abort: the source may take arbitrarily long
+  // This promise ends the wait of the loop below after a failure or an abort: the source may take arbitrarily long
   // to produce its next item.
   const sendingStopped = new Promise<undefined>((resolve) => {
     stopController.signal.addEventListener("abort", () => resolve(undefined));

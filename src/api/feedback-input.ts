@@ -152,7 +152,7 @@ export function toWireFeedback(feedback: CreateFeedback): Readonly<Record<string
     run_id: runId,
     key: feedback.key,
     ...toWireFields(feedback),
-    // Sent under both names: the product specification says `feedbackConfig`, the schema of servers says
+    // The configuration is sent under both names: the product specification says `feedbackConfig`, the schema of servers says
     // `feedback_config`.
     feedbackConfig: feedback.feedbackConfig,
     feedback_source: buildSource(feedback),

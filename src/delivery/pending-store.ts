@@ -66,7 +66,7 @@ export class PendingStore {
   scheduleWrite(): void {
     if (this.#timer === undefined && !this.#hasEnded) {
       this.#timer = setTimeout(() => void this.#writeFailing(), writeDelayMs);
-      // Unref'd, because a process that ends writes the remaining records anyway.
+      // The timer is unref'd, because a process that ends writes the remaining records anyway.
       this.#timer.unref();
     }
   }

@@ -37,7 +37,7 @@ export async function waitWhileReachable<T>(
         resolve();
       }
     }, checkIntervalMs);
-    // Unref'd: the code that waits for the records keeps the process alive.
+    // The timer is unref'd: the code that waits for the records keeps the process alive.
     timer.unref();
   });
   try {

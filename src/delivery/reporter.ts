@@ -141,7 +141,7 @@ export class Reporter {
     }
     if (this.#unloggedLosses.size > 0 && this.#timer === undefined) {
       this.#timer = setTimeout(() => this.logRemaining(), this.#options.logRepeatMs);
-      // Unref'd: if the process ends earlier, the remaining losses are logged when the client closes.
+      // The timer is unref'd: if the process ends earlier, the remaining losses are logged when the client closes.
       this.#timer.unref();
     }
   }

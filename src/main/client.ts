@@ -47,7 +47,7 @@ export interface TimeLimit {
 }
 
 /** The resources of the client, such as {@link Resources.projects}, are its properties. */
-// Merged with the class, so that a new resource needs no change here: the constructor assigns all of them.
+// The interface is merged with the class, so that a new resource needs no change here: the constructor assigns all of them.
 // oxlint-disable-next-line typescript/no-empty-object-type, typescript/no-unsafe-declaration-merging -- see the line above
 export interface Client extends Resources {}
 

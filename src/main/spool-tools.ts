@@ -183,7 +183,7 @@ async function requeueDeadLetters(folder: string): Promise<void> {
   const deadLetterPath = join(folder, deadLetterFolder);
   const spool = new Spool({
     folder,
-    // No quota: requeued dead letters must not evict other records.
+    // The quota is unlimited, because requeued dead letters must not evict other records.
     quotaBytes: Number.MAX_SAFE_INTEGER,
     syncMs: 500,
     onLost: () => undefined,

@@ -36,13 +36,13 @@ export function createClock({ now, monotonic, isSystemClock }: ClockSources): Cl
   return () => {
     const elapsed = monotonic();
     const currentMs = anchorMs + (elapsed - anchorMonotonic);
-    // False for NaN, and if the monotonic clock was replaced by one that is behind.
+    // The comparison is false for NaN, and if the monotonic clock was replaced by one that is behind.
     if (elapsed >= wallReadAt && elapsed - wallReadAt < wallReuseMs && isSystemClock()) {
       return Math.floor(currentMs * 1_000);
     }
     const wallMs = now();
     wallReadAt = isSystemClock() ? elapsed : Number.NaN;
-    // NaN, before the first anchor, fails this comparison and so counts as drift.
+    // Before the first anchor `currentMs` is NaN, which fails this comparison and so counts as drift.
     if (Math.abs(currentMs - wallMs) <= driftLimitMs) {
       return Math.floor(currentMs * 1_000);
     }

@@ -53,7 +53,7 @@ function parseJson(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch {
-    // Not JSON: the caller uses the beginning of the text instead.
+    // The body is not JSON. The caller uses the beginning of the text instead.
     return undefined;
   }
 }

@@ -2,7 +2,7 @@ import { ValidationError } from "./errors.ts";
 import { isUuid } from "./ids.ts";
 import type { PromptPath } from "./resources/prompt-identifier.ts";
 
-// URLs of pages of the UI (specification, section 2).
+// This file creates the URLs of pages of the UI (specification, section 2).
 
 /**
  * Derives the base URL of the UI from the API endpoint: without the path of the API, and without

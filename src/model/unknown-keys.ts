@@ -30,7 +30,7 @@ export function unknownKeysOf(value: unknown, known: Iterable<string>): readonly
  * `filter`.
  */
 export function unknownKeyText(kind: string, { name, nearest, known }: UnknownKey): string {
-  // As JSON without its quotes: a key can contain control characters that affect a terminal.
+  // Format the name as JSON without quotes, because it can contain control characters that affect a terminal.
   const shown = JSON.stringify(name.slice(0, 100)).slice(1, -1);
   const advice =
     nearest === undefined ? `known: ${known.join(", ")}` : `did you mean \`${nearest}\`?`;

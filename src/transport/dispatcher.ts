@@ -50,7 +50,7 @@ const createLimits = (
   { timeoutMs, requestsInFlight }: Connection,
   maxResponseBytes: number,
 ): Agent.Options => ({
-  // One more connection than requests with runs can use, so that a hanging `/info` request does not delay them.
+  // Allow one more connection than requests with runs can use, so that a hanging `/info` request does not delay them.
   connections: requestsInFlight + 1,
   pipelining: 1,
   headersTimeout: timeoutMs,

@@ -63,7 +63,7 @@ export function toError(
     );
   }
   if (codes.includes("UND_ERR_INVALID_ARG")) {
-    // For example a header that can't be sent: another attempt would fail too.
+    // The request is invalid, for example a header that can't be sent. Another attempt would fail too.
     return new OptionError(text, options);
   }
   if (codes.some((errorCode) => timeoutCodes.has(errorCode)) || names.includes("TimeoutError")) {
@@ -84,7 +84,7 @@ function collectFacts(failure: unknown): FailureFacts {
   const messages = errors.map(readMessage).filter((message) => message !== "");
   return {
     names: errors.map(({ name }) => name),
-    // Only strings: the code of a DOMException is a meaningless number, and the code of a parser
+    // Only strings are used: the code of a DOMException is a meaningless number, and the code of a parser
     // error may be missing.
     codes: errors.flatMap((error) =>
       "code" in error && typeof error.code === "string" ? [error.code] : [],

@@ -54,7 +54,7 @@ function send(
     redirect: "manual",
     signal: AbortSignal.any([signal, closedSignal]),
   };
-  // Looked up at each call, because tools may replace `fetch` after this module was imported.
+  // `fetch` is looked up at each call, because tools may replace `fetch` after this module was imported.
   if (body === null) {
     return globalThis.fetch(origin + path, init);
   }

@@ -157,7 +157,7 @@ export class Requester {
         reportProgress(body.open(), () => deadline.restart()),
         { objectMode: false },
       ),
-      // Our deadline applies: undici's timeout does not account for a body that is read slowly.
+      // The deadline above applies instead: undici's timeout does not account for a body that is read slowly.
       headersTimeout: 0,
     });
   }

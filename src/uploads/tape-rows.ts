@@ -29,7 +29,7 @@ const members = [
   ["metadata", rowField.metadata],
   ["split", rowField.split],
   ["source_run_id", rowField.sourceRunId],
-  // Must be last: the creation time is not part of the content from which the id is computed.
+  // This entry must be the last one: the creation time is not part of the content from which the id is computed.
   ["created_at", rowField.createdAt],
 ] as const;
 const encodedNames = new Map(

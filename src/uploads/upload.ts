@@ -81,7 +81,7 @@ export class BulkUpload {
       settings.onProgress?.(this.#readProgress()),
     );
     const { createEncoder } = kind;
-    // Slightly more than a chunk: the row that reaches the limit of a chunk is still written to its tape.
+    // A tape is slightly larger than a chunk, because the row that reaches the limit of a chunk is still written to its tape.
     const tapeBytes = chunkBytes + 65_536;
     this.#writer = new RowWriter({
       tapeBytes,

@@ -75,8 +75,7 @@ export class Http implements ApiTransport {
   constructor(options: HttpOptions) {
     this.#options = options;
     this.#pools = new ConnectionPools(options.connection, options.maxResponseBytes);
-    // Every call in flight adds a listener to this signal, so the default limit of 10 listeners would cause a
-    // warning.
+    // Each call in flight adds a listener to this signal. Node would warn about more than 10 listeners.
     setMaxListeners(0, this.#closed.signal);
   }
 

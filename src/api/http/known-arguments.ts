@@ -81,8 +81,8 @@ function wrapResource(name: string, resource: object, callTable: object): object
       return Promise.reject(error);
     };
     Object.defineProperty(checked, "name", { value: method });
-    // Not enumerable, like methods of a class, so code that lists the object's keys does not see them.
-    // Writable, so tests can replace them.
+    // The method is not enumerable, like methods of a class, so code that lists the object's keys does not see it.
+    // It is writable, so that tests can replace it.
     Object.defineProperty(wrapper, method, {
       value: checked,
       configurable: true,

@@ -170,7 +170,7 @@ export class PromptCommits {
       if (!isConflict && !(error instanceof NotFoundError)) {
         throw error;
       }
-      // Queried only after a failure. If this throws, the prompt itself does not exist; otherwise it is the
+      // The latest commit is queried only after a failure. If this throws, the prompt itself does not exist; otherwise it is the
       // parent that is missing or outdated.
       const latest = (await findLatest())?.commitHash;
       throw isConflict ? explainConflict(error, { parent, latest }) : error;

@@ -52,7 +52,7 @@ export function serializeArguments(args: readonly unknown[]): SerializedArgument
 
   function copyObject(value: object, depth: number): unknown {
     if (Buffer.isBuffer(value)) {
-      // Copies the bytes: the Buffer's memory may be part of Node's shared pool.
+      // This copies the bytes, because the Buffer's memory may be part of Node's shared pool.
       return new Uint8Array(value);
     }
     if (value instanceof URL) {
@@ -78,7 +78,7 @@ export function serializeArguments(args: readonly unknown[]): SerializedArgument
     copies.set(value, target);
     for (const [name, member] of Object.entries(value) as [string, unknown][]) {
       const property = { value: copy(member, depth + 1), ...dataPropertyFlags };
-      // Defined instead of assigned, so that `__proto__` in a payload becomes an ordinary property.
+      // The property is defined instead of assigned, so that `__proto__` in a payload becomes an ordinary property.
       Object.defineProperty(target, name, property);
       const original = describeOriginal(member);
       if (original !== undefined) {

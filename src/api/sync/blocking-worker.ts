@@ -101,7 +101,7 @@ export class BlockingWorker {
       if (reply.kind === "warned") {
         this.#warn(reply.message);
       } else if (reply.kind !== "pong" && reply.id === id) {
-        // Ignores late results of earlier calls that timed out.
+        // Late results of earlier calls that timed out are ignored.
         return reply;
       }
     }

@@ -70,7 +70,7 @@ export function unpackError({
   errors,
   ...type
 }: PackedError): Error {
-  // Does not call the class's own constructor, which may derive the message from other arguments.
+  // This does not call the class's own constructor, which may derive the message from other arguments.
   const error: Error = Reflect.construct(Error, [message], findErrorClass(type));
   for (const [name, value] of Object.entries(members)) {
     defineProperty(error, name, { value, enumerable: name !== "name" || type.isSdkError });

@@ -93,7 +93,7 @@ type BlockingMethod = (...args: readonly unknown[]) => unknown;
 function listMethods(resource: object): Iterable<string> {
   const methods = new Set<string>();
   let prototype = Object.getPrototypeOf(resource) as object;
-  // Also walks up the superclasses of a resource.
+  // The loop also visits the superclasses of a resource.
   while (prototype !== Object.prototype) {
     for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
       if (typeof value === "function" && name !== "constructor") {

@@ -49,7 +49,7 @@ export const redactionSets: Readonly<Record<RedactionSet, RuleSet>> = {
         "eyj",
         /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g,
       ),
-      // PEM: RFC 7468, section 10; with headers: RFC 1421, section 4.4; PGP: RFC 9580, section 6.2.
+      // Private keys in PEM format (RFC 7468, section 10; with headers: RFC 1421, section 4.4) or of PGP (RFC 9580).
       // The pattern also matches a key whose end was truncated.
       createSecretSearch(
         "-----begin",

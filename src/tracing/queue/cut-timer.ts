@@ -39,7 +39,7 @@ export class CutTimer {
     this.#isSet = true;
   }
 
-  /** Makes the open tape due now. */
+  /** Makes the open tape due now, so that it is cut as soon as it can be sent. */
   setDue(): void {
     this.#isSet = true;
     this.#isDue = true;

@@ -37,7 +37,7 @@ export function nestConfig(config: unknown, bridge: NestedRun): unknown {
       reference_example_id: tracer["exampleId"],
     });
   }
-  // Without a tracer here, LangChain creates one for the nested call. That one reads the run from the context.
+  // Without a tracer here, LangChain creates a tracer for the nested call, which reads the run from the context.
   Reflect.set(callbacks, "_parentRunId", bridge.id);
   return { ...config, callbacks };
 }

@@ -12,7 +12,7 @@ export function toPayload(value: unknown, key: "input" | "outputs"): KeyValues |
   if (isPlainObject(value)) {
     return value;
   }
-  // Two object literals, because an object with a computed key takes ten times as long to create.
+  // These are two object literals, because an object with a computed key takes ten times as long to create.
   return key === "input" ? { input: value } : { outputs: value };
 }
 

@@ -237,8 +237,7 @@ export class ValueWriter {
     let expected = parentKey.first;
     try {
       // Keep the loop, the check and the read in one function, and keep `hasOwnProperty.call`: V8 then removes the
-      // check and
-      // reads the fields in order. `Object.hasOwn`, or a closure over the object, costs a call for each key.
+      // check and reads the fields in order. `Object.hasOwn`, or a closure over the object, costs a call for each key.
       for (const key in record) {
         if (Object.prototype.hasOwnProperty.call(record, key)) {
           let item: unknown;

@@ -92,7 +92,7 @@ export class WorkerPool implements TapeShipper {
 
   constructor(options: PoolOptions) {
     this.#options = options;
-    // Twice the number of threads: a new thread may start before the slot of a crashed one is free.
+    // Reserve slots for twice the number of threads: a new thread may start before the slot of a crashed one is free.
     this.#heartbeatMemory = createHeartbeatMemory(2 * Math.max(1, options.threads));
     this.#heartbeats = new Heartbeats(this.#heartbeatMemory);
     this.#watchdog = new Watchdog({
@@ -191,7 +191,7 @@ export class WorkerPool implements TapeShipper {
   async #runInWorker(task: ShipTask): Promise<ShipReport> {
     this.#piscina ??= this.#createPool();
     const report = this.#piscina.run(task);
-    // Not immediately: Piscina announces new threads in a microtask.
+    // Do not do this immediately, because Piscina announces new threads in a microtask.
     queueMicrotask(() => this.#unrefThreads());
     return report;
   }

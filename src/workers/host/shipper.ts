@@ -109,7 +109,7 @@ export class Shipper {
     const send = async (batch: TapeBatch): Promise<readonly BatchResult[]> => {
       const outcome = await sink.send(batch, this.#closing.signal);
       const parts = flattenResult({ batch, outcome });
-      // Immediately, so that these outcomes are on the tape even if this thread crashes or the process ends.
+      // Mark the outcomes immediately, so that these outcomes are on the tape even if this thread crashes or the process ends.
       markOutcomes(reader, parts);
       this.#recordRefusal(parts, tapeId);
       return parts;

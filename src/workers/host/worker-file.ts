@@ -35,7 +35,7 @@ export function findWorkerFile(): string {
 
 function resolveFromPackage(from: string): string | undefined {
   try {
-    // No static import: bundlers would follow it and replace the path.
+    // Do not import the file statically: bundlers would follow the import and replace the path.
     const { createRequire } = process.getBuiltinModule("node:module");
     const workerFile = createRequire(from).resolve("#workers/host/ship.task");
     return existsSync(workerFile) ? workerFile : undefined;

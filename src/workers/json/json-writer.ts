@@ -309,7 +309,7 @@ export class JsonWriter {
       return end;
     }
     this.writeAscii(',"encoding":"base64","data":"');
-    // In steps, because the base64 of all bytes could exceed the maximum length of a string.
+    // The data is converted in steps, because the base64 of all bytes could exceed the maximum length of a string.
     for (let from = offset + 4; from < end; from += base64StepBytes) {
       this.writeAscii(source.toString("base64", from, Math.min(from + base64StepBytes, end)));
     }

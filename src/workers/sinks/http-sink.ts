@@ -84,7 +84,7 @@ export class HttpSink implements Sink {
       if (format === "single" && batch.runs.length > 1) {
         return this.#sendOneByOne(batch, signal);
       }
-      // Only for this attempt: at the next one the server may accept attachments again.
+      // This applies only to this attempt: at the next one the server may accept attachments again.
       const batchToSend = format === "multipart" ? batch : batch.replaceAttachments();
       const endpoint = selectEndpoint(batchToSend, format);
       const content =

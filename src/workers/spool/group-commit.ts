@@ -51,7 +51,7 @@ export class GroupCommit {
   #setTimer(): void {
     if (this.#timer === undefined) {
       this.#timer = setTimeout(() => this.#commit(), this.#options.intervalMs);
-      // Unref'd, because a process that ends commits in `close`.
+      // The timer is unref'd, because a process that ends commits in `close`.
       this.#timer.unref();
     }
   }

@@ -21,7 +21,7 @@ const oldestVersion = 1;
 export const frameKind = {
   /** A sequence of records, as on a tape. */
   records: 1,
-  /** u32 length of a JSON text with the reason, that text, then records as above. */
+  /** The length (u32) of a JSON text with the reason, the text itself, then a sequence of records. */
   refused: 2,
   /** One record, written when it was recorded. Consecutive frames of this kind form one tape. */
   journal: 3,
