@@ -41,8 +41,8 @@ const stringify = fastJson({
   },
 });
 
-const { memory, used } = recordTape("S");
-const reader = new TapeReader(memory, used);
+const { memory, usedBytes } = recordTape("S");
+const reader = new TapeReader(memory, usedBytes);
 const runs = joinRecords(reader);
 const json = new RunJson(reader, Buffer.from("{}"));
 const buffer = Buffer.allocUnsafeSlow(4_194_304);

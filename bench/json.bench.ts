@@ -19,8 +19,8 @@ publish({
 });
 
 function createJsonVariants(size: SizeName): readonly Variant[] {
-  const { memory, used } = recordTape(size);
-  const reader = new TapeReader(memory, used);
+  const { memory, usedBytes } = recordTape(size);
+  const reader = new TapeReader(memory, usedBytes);
   const offsets = findPayloadOffsets(reader);
   const texts = offsets.map((offset) => {
     const out = new JsonWriter(buffer);

@@ -4,6 +4,7 @@ import type { ExampleDraft } from "./datasets/example-wire.ts";
 /** Maximum number of concurrent requests of one call. */
 const chunksInFlight = 4;
 
+/** Limits of one chunk, which is sent with one request. */
 export interface ChunkLimits {
   /** Maximum number of examples in one request. */
   readonly count: number;
@@ -38,12 +39,14 @@ export async function* groupIntoChunks<Item>(
   }
 }
 
+/** How chunks are sent: the attempted action for error messages, and the function that sends one chunk. */
 export interface ChunkedSending {
   readonly action: string;
   readonly send: (drafts: readonly ExampleDraft[]) => Promise<void>;
   readonly signal?: AbortSignal | undefined;
 }
 
+/** The ids of a chunk that was sent, and whether its request succeeded. */
 interface SentChunk {
   readonly ids: readonly string[];
   isConfirmed: boolean;

@@ -18,6 +18,7 @@ const maxCrashesOfRange = 2;
  */
 const maxCrashesOfTape = 24;
 
+/** Options of {@link CrashIsolation}. */
 export interface CrashIsolationOptions {
   readonly shipper: TapeShipper;
   /** Identifies the tape in a worker's notice of a failed attempt. */
@@ -59,7 +60,7 @@ export class CrashIsolation {
    * Sends the tape. Returns the report of the last worker, or `undefined` if the tape is dropped.
    */
   send(): Promise<ShipReport | undefined> {
-    return this.#send({ from: 0, to: this.#tape.used });
+    return this.#send({ from: 0, to: this.#tape.usedBytes });
   }
 
   async #send(part: ByteRange): Promise<ShipReport | undefined> {
@@ -72,7 +73,7 @@ export class CrashIsolation {
         return await shipper.ship({
           tapeId,
           memory,
-          used: part.to,
+          usedBytes: part.to,
           from: part.from,
           suspectRecords,
         });

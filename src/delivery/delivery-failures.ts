@@ -6,6 +6,7 @@ import type { DeliveryFailure } from "../model/stats.ts";
 import type { Ledger } from "../tracing/queue/ledger.ts";
 import type { Reporter } from "./reporter.ts";
 
+/** The options that messages about failures mention. */
 type FailureContext = Pick<ResolvedOptions, "endpoint" | "socketPath" | "spoolDir" | "sources">;
 
 /** Reports why records can't be sent, as soon as it is known, and what to do about it. */

@@ -16,6 +16,7 @@ import { CrashIsolation } from "./crash-isolation.ts";
 import { countRedacted } from "./count-redacted.ts";
 import type { Reporter } from "./reporter.ts";
 
+/** Options of {@link Delivery}. */
 export interface DeliveryOptions {
   /**
    * Whether sending is allowed. If not, records are lost or spooled.
@@ -36,6 +37,7 @@ export interface DeliveryOptions {
   readonly onServer?: (server: ServerInfo) => void;
 }
 
+/** What is known about the records of a tape that were not delivered. */
 interface RefusalDetails {
   /** The runs of the tape that the server refused, in all rounds. */
   readonly refused: readonly RefusedRun[];
@@ -43,6 +45,7 @@ interface RefusalDetails {
   readonly detail?: string | undefined;
 }
 
+/** What is known about a tape whose records all have an outcome. */
 interface CompletionDetails extends RefusalDetails {
   /** The report of the worker; only present if it covers the whole tape, because the first attempt settled each record. */
   readonly report: ShipReport | undefined;

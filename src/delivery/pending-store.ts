@@ -5,6 +5,7 @@ import type { Journal, Tape } from "../tracing/tape/tape.ts";
 import type { Spool } from "../workers/spool/spool.ts";
 import type { Delivery } from "./delivery.ts";
 
+/** Options of {@link PendingStore}. */
 export interface PendingStoreOptions {
   /** Creates the file that stores the records of a tape on disk. */
   readonly openJournal: () => Journal;
@@ -127,8 +128,8 @@ export class PendingStore {
     // A worker writes outcomes into its tape and masks it. So the records that a worker has are copied first.
     const body = isCopy
       ? copyUndeliveredRecords(tape, tape.journaledBytes)
-      : tape.bytes.subarray(tape.journaledBytes, tape.used);
-    tape.journaledBytes = tape.used;
+      : tape.bytes.subarray(tape.journaledBytes, tape.usedBytes);
+    tape.journaledBytes = tape.usedBytes;
     if (body.length > 0) {
       tape.journal ??= this.#options.openJournal();
       tape.journal.appendAll({ body, count: countRecords(body), isCopy });
@@ -145,4 +146,4 @@ export class PendingStore {
  * already.
  */
 const needsWrite = (tape: Tape): boolean =>
-  !tape.isReplayed && (tape.journaledBytes < tape.used || tape.journal?.isComplete === false);
+  !tape.isReplayed && (tape.journaledBytes < tape.usedBytes || tape.journal?.isComplete === false);

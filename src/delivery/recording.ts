@@ -31,6 +31,7 @@ import { truncationTexts, logFaults, Reporter } from "./reporter.ts";
 import { StatsReports } from "./stats-reports.ts";
 import { selectShippingOptions, createWorkerEnvironment } from "./shipping-options.ts";
 
+/** Settings of a client that are not options with an environment variable. */
 export interface RecordingContext {
   readonly headers: Readonly<Record<string, string>>;
   readonly logger: Logger;
@@ -190,8 +191,8 @@ export class Recording implements Recorder, EndListener {
   }
 
   /**
-   * Waits at most `timeoutMs`; by default `drainTimeoutMs`, or less if the server was never
-   * reached.
+   * Sends everything that was recorded and waits for the outcomes, at most `timeoutMs`. The default is `drainTimeoutMs`,
+   * or less if the server was never reached.
    */
   async flush(timeoutMs?: number): Promise<FlushResult> {
     const result = await this.#flushTapes(timeoutMs);
@@ -280,7 +281,9 @@ export class Recording implements Recorder, EndListener {
     if (this.#workerPool.isThreaded && this.#isSendingAllowed && !wasWaitedFor) {
       for (const { tape } of waiting) {
         // The worker's report is not needed: the outcomes are read from the tape itself.
-        this.#workerPool.ship({ memory: tape.memory, used: tape.used }).catch(() => undefined);
+        this.#workerPool
+          .ship({ memory: tape.memory, usedBytes: tape.usedBytes })
+          .catch(() => undefined);
       }
       const tapes = shipments.map(({ tape }) => tape);
       waitForTapes(tapes, this.#traffic, this.#options.exitTimeoutMs);
@@ -356,12 +359,15 @@ export class Recording implements Recorder, EndListener {
  */
 function computeTapeLimits({ tapeBytes, maxQueueBytes, requestsInFlight }: ResolvedOptions): {
   readonly tapeBytes: number;
-  readonly slots: number;
+  readonly maxTapesInFlight: number;
 } {
   const inFlightBytes = Math.floor(maxQueueBytes / 2);
   const share = Math.max(minTapeBytes, Math.floor(inFlightBytes / requestsInFlight));
   const size = Math.min(tapeBytes, share);
-  return { tapeBytes: size, slots: Math.min(requestsInFlight, Math.floor(inFlightBytes / size)) };
+  return {
+    tapeBytes: size,
+    maxTapesInFlight: Math.min(requestsInFlight, Math.floor(inFlightBytes / size)),
+  };
 }
 
 /** Minimum size of a tape in bytes: enough for a record with a few small fields. */

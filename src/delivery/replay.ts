@@ -7,6 +7,7 @@ import type { DeadLetters } from "../workers/spool/dead-letters.ts";
 import type { Spool, SpooledTape } from "../workers/spool/spool.ts";
 import type { Reporter } from "./reporter.ts";
 
+/** Options of {@link Replay}. */
 export interface ReplayOptions {
   readonly spool: Spool;
   readonly ledger: Ledger;

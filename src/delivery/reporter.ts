@@ -30,11 +30,13 @@ export const truncationTexts: Readonly<Record<TruncationReason, string>> = {
   run: "Fields of a run that exceeded the server's size limit were left out; the rest of the run was delivered",
 };
 
+/** The options that determine where runs are sent. */
 type RecordingTarget = Pick<PlainOptions, "enabled" | "endpoint" | "projectName" | "spoolDir">;
 
 /** The options of a client that decide what it logs. */
 type LogOptions = Pick<PlainOptions, "logLevel" | "logRepeatMs">;
 
+/** Options of {@link Reporter}. */
 export interface ReporterOptions {
   /** @defaultValue the log options of a client without options */
   readonly options?: LogOptions;
@@ -96,7 +98,7 @@ export class Reporter {
    * Reports a loss in the next turn of the event loop, together with others for the same reason. It
    * is logged then, or after `logRepeatMs`.
    *
-   * Not in this call, because a recording call may report a loss when the program's stack is
+   * Nothing is reported in this call itself, because a recording call may report a loss when the program's stack is
    * exhausted. Standard error or a subscriber of a channel, interrupted there, could be left broken
    * or end the process.
    */

@@ -11,6 +11,7 @@ const firstDelayMs = 500;
 /** Milliseconds between two reports, if a count has changed. */
 const reportIntervalMs = 5_000;
 
+/** Options of {@link StatsReports}. */
 export interface StatsReportsOptions {
   readonly projectName: string;
   readonly readStats: () => ClientStats;

@@ -40,6 +40,7 @@ export interface SpoolFile {
 export type { DeadLetterReason } from "../workers/spool/dead-letters.ts";
 export type { RefusedRun } from "../model/records/shipping.ts";
 
+/** A part of a spool file that can't be read: what is wrong with it, and at which byte it begins. */
 export interface SpoolFault {
   readonly is: "damaged" | "torn" | "newer";
   readonly at: number;
@@ -93,6 +94,7 @@ async function listSegments(folder: string): Promise<readonly string[]> {
 const readIfPresent = (path: string): Promise<Buffer | undefined> =>
   readFile(path).catch(() => undefined);
 
+/** What a spool file contains. */
 type Content = Pick<SpoolFile, "records" | "faults" | "notes">;
 
 function readContent(bytes: Buffer, salt: number): Content {
@@ -113,6 +115,7 @@ function readContent(bytes: Buffer, salt: number): Content {
   return { records, faults, notes };
 }
 
+/** Options of {@link replaySpool}. */
 export interface ReplayOptions extends Omit<ClientOptions, "spoolDir" | "enabled"> {
   readonly spoolDir: string;
   /** Time limit, milliseconds. Records that are not sent by then stay on disk. */

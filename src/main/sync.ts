@@ -14,6 +14,7 @@ import { createWorkerEnvironment } from "../delivery/shipping-options.ts";
 /** Every resource of the client, with methods that block until the result is available. */
 export type SyncResources = BlockingResources<Resources>;
 
+/** Constructor arguments of {@link SyncClient}. */
 export interface SyncInit {
   readonly resources: Resources;
   readonly options: ResolvedOptions;

@@ -297,4 +297,5 @@ export const endpoints = {
   sendSpans: { method: "POST", path: "/otel/v1/traces", action: "send spans" },
 } as const satisfies Record<string, Endpoint>;
 
+/** The name of an endpoint in {@link endpoints}. */
 export type EndpointName = keyof typeof endpoints;

@@ -16,6 +16,7 @@ export function toUiUrl(endpoint: string): string {
   return `${url.protocol}//${host}${path}`;
 }
 
+/** The ids in the URL of a project's page. */
 export interface ProjectPath {
   readonly tenantId: string;
   readonly projectId: string;
@@ -24,6 +25,7 @@ export interface ProjectPath {
 export const createProjectUrl = (host: string, { tenantId, projectId }: ProjectPath): string =>
   `${host}/o/${encodeURIComponent(tenantId)}/projects/p/${encodeURIComponent(projectId)}`;
 
+/** The ids in the URL of a run's page. */
 export interface RunPath extends ProjectPath {
   readonly traceId: string;
   readonly runId: string;
@@ -36,6 +38,7 @@ export const createRunUrl = (host: string, path: RunPath): string =>
 export const createSharedRunUrl = (host: string, token: string): string =>
   `${host}/public/${encodeURIComponent(token)}/r`;
 
+/** The ids in the URL of a dataset's page. */
 export interface DatasetAddress {
   readonly tenantId: string;
   readonly datasetId: string;
@@ -78,6 +81,7 @@ export function extractShareToken(
  */
 const shownHashLength = 8;
 
+/** The prompt or commit that a page shows. */
 export interface PromptPage extends PromptPath {
   /**
    * The commit's hash or its first characters. Without it, the URL is that of the prompt itself.

@@ -25,6 +25,7 @@ export const payloadFields = [
   "serialized",
 ] as const;
 
+/** One of {@link payloadFields}. */
 export type PayloadField = (typeof payloadFields)[number];
 
 /** `post` is the first record of a run, `patch` a later record that completes it. */

@@ -19,6 +19,7 @@ export const lossReasons = [
   "misconfigured",
 ] as const;
 
+/** One of {@link lossReasons}. */
 export type LossReason = (typeof lossReasons)[number];
 
 /** The text that the log shows for each reason. */

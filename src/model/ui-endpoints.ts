@@ -109,4 +109,5 @@ export const uiEndpoints = {
   },
 } as const satisfies Record<string, Endpoint>;
 
+/** The name of an endpoint in {@link uiEndpoints}. */
 export type UiEndpointName = keyof typeof uiEndpoints;

@@ -23,6 +23,7 @@ const counterLimit = 2 ** 32;
 /** The largest time that the 48 bits of a version 7 UUID hold. */
 const maxTimeMs = 2 ** 48 - 1;
 
+/** Creates version 7 UUIDs, and writes them into buffers. */
 export interface Uuid7Generator {
   /**
    * Creates an id for a time in milliseconds since the Unix epoch, by default the current time of

@@ -12,6 +12,7 @@ const unlimited = -1;
  */
 export type PoolKind = "whole" | "stream";
 
+/** An open connection pool and the requester that uses it. */
 interface ConnectionPool {
   readonly requester: Requester;
   close(): Promise<void>;

@@ -31,15 +31,18 @@ export function createDispatcher(
   const limits = createLimits(connection, maxResponseBytes);
   const proxy = parseProxy(chooseProxy(connection) ?? "");
   if (proxy === undefined) {
-    const connect = { timeout: timeoutMs, ...tls, ...omitUndefined({ socketPath }) };
-    return new Agent({ ...limits, connect }).on("connect", onConnected);
+    const connectOptions = { timeout: timeoutMs, ...tls, ...omitUndefined({ socketPath }) };
+    return new Agent({ ...limits, connect: connectOptions }).on("connect", onConnected);
   }
   if (connection.endpoint.startsWith("https:")) {
     const tunnel = createTunnel({ proxy, timeoutMs, ...tls });
     return new Agent({ ...limits, connect: tunnel }).on("connect", onConnected);
   }
-  const connect = { timeout: timeoutMs, ...omitUndefined({ ca }) };
-  const pool = new Pool(proxy.origin, { ...limits, connect }).on("connect", onConnected);
+  const connectOptions = { timeout: timeoutMs, ...omitUndefined({ ca }) };
+  const pool = new Pool(proxy.origin, { ...limits, connect: connectOptions }).on(
+    "connect",
+    onConnected,
+  );
   return pool.compose(createProxyInterceptor(proxy));
 }
 

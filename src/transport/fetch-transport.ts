@@ -11,6 +11,7 @@ interface BunRequestInit extends RequestInit {
   readonly unix?: string;
 }
 
+/** Limits for reading the body of a response. */
 interface ResponseLimits {
   readonly maxResponseBytes: number;
   readonly timeoutMs: number;

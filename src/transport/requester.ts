@@ -8,6 +8,7 @@ import type { HttpResponse, StreamedResponse } from "./response.ts";
 import { reportProgress } from "./transport.ts";
 import type { StreamedBody, Transport, TransportResponse } from "./transport.ts";
 
+/** A request to one server. Base address, key and timeout are added to it. */
 export interface HttpRequest extends Pick<Endpoint, "method" | "path"> {
   readonly body?: Uint8Array | StreamedBody;
   readonly headers?: Readonly<Record<string, string>>;
@@ -167,6 +168,7 @@ export class Requester {
 const joinPath = (base: string, path: string): string =>
   base.endsWith("/v1") && path.startsWith("/v1/") ? base + path.slice(3) : base + path;
 
+/** A time limit that can be extended and cleared. */
 interface Deadline {
   /** Rejects when the deadline passes. Never resolves. */
   readonly expired: Promise<never>;
@@ -176,16 +178,20 @@ interface Deadline {
 
 /** Creates a deadline that passes after `timeoutMs`, or when `signal` aborts. */
 function createDeadline(timeoutMs: number, signal: AbortSignal): Deadline {
-  const timing = new AbortController();
+  const timeoutController = new AbortController();
   const abortAfterTimeout = (): void =>
-    timing.abort(new DOMException(`no response within ${timeoutMs} ms`, "TimeoutError"));
+    timeoutController.abort(new DOMException(`no response within ${timeoutMs} ms`, "TimeoutError"));
   const abortByCaller = (): void =>
-    timing.abort(new DOMException("the request was aborted by its caller", "AbortError"));
+    timeoutController.abort(
+      new DOMException("the request was aborted by its caller", "AbortError"),
+    );
   const timer = setTimeout(abortAfterTimeout, timeoutMs);
   signal.addEventListener("abort", abortByCaller);
   return {
     expired: new Promise<never>((_resolve, reject) => {
-      timing.signal.addEventListener("abort", () => reject(timing.signal.reason as DOMException));
+      timeoutController.signal.addEventListener("abort", () =>
+        reject(timeoutController.signal.reason as DOMException),
+      );
     }),
     restart: () => timer.refresh(),
     clear: () => {

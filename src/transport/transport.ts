@@ -12,6 +12,7 @@ export interface TransportRequest {
   readonly headersTimeout?: number;
 }
 
+/** A response whose body has not been read yet. */
 export interface TransportResponse {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;

@@ -6,6 +6,7 @@ import { buildConnector } from "undici";
 import type { Proxy } from "../model/options/proxy.ts";
 import { ProxyRefusal } from "./failure.ts";
 
+/** Options of {@link createTunnel}. */
 export interface TunnelOptions {
   readonly proxy: Proxy;
   /** Milliseconds to wait for the proxy, and then again for the TLS handshake with the server. */

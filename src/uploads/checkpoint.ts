@@ -29,6 +29,7 @@ export interface RecordedRow {
   readonly digest: string;
 }
 
+/** Options of {@link CheckpointFile.open}. */
 export interface CheckpointOptions {
   /** What is uploaded and where to, such as `examples of dataset …`. */
   readonly target: string;
@@ -158,6 +159,7 @@ async function writeSlot(file: FileHandle, slot: Buffer, index: 0 | 1): Promise<
   await file.datasync();
 }
 
+/** The latest position in a checkpoint file, and the slot that contains it. */
 interface StoredPosition {
   readonly position: CheckpointPosition;
   readonly slot: 0 | 1;
@@ -266,6 +268,7 @@ function parseRow(value: KeyValues): RecordedRow {
   return { row: fields.readNumber("row"), digest: fields.readText("digest") };
 }
 
+/** What a checkpoint must have in common with the upload that continues it. */
 interface UploadIdentity {
   readonly target: string;
   readonly source: string | undefined;

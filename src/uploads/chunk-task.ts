@@ -11,7 +11,7 @@ export type ChunkTarget =
 export interface ChunkTask {
   readonly target: ChunkTarget;
   readonly memory: SharedArrayBuffer;
-  readonly used: number;
+  readonly usedBytes: number;
   /** Whether rows are only checked and not created. */
   readonly dryRun: boolean;
 }

@@ -16,6 +16,7 @@ import { Http } from "../api/http/http.ts";
 import { Shipper } from "../workers/host/shipper.ts";
 import type { UploadWorkerData } from "./upload-pool.ts";
 
+/** Constructor arguments of {@link ChunkWork}. */
 export interface ChunkWorkInit {
   readonly call: Call;
   /** Sends a tape of runs. */
@@ -36,7 +37,7 @@ export class ChunkWork implements ChunkShipper {
   }
 
   async ship(task: ChunkTask): Promise<ChunkReply> {
-    const reader = new TapeReader(task.memory, task.used);
+    const reader = new TapeReader(task.memory, task.usedBytes);
     switch (task.target.resource) {
       case "examples":
         return this.#shipExamples(reader, task.target.datasetId, task.dryRun);
@@ -127,11 +128,14 @@ export class ChunkWork implements ChunkShipper {
     return parseFeedback(await this.#init.call("readFeedback", { path: { id } })).id === id;
   }
 
-  async #shipRuns(reader: TapeReader, { memory, used, dryRun }: ChunkTask): Promise<ChunkReply> {
+  async #shipRuns(
+    reader: TapeReader,
+    { memory, usedBytes, dryRun }: ChunkTask,
+  ): Promise<ChunkReply> {
     if (dryRun) {
       return { created: reader.count, skipped: 0, rejected: [], bytes: 0 };
     }
-    const report = await this.#init.shipRuns({ memory, used });
+    const report = await this.#init.shipRuns({ memory, usedBytes });
     // The row numbers are not on the tape. `Uploads.runs` finds them by the run ids.
     const rejected = report.refused.map(({ runId, message }) => ({
       row: 0,

@@ -137,6 +137,7 @@ export const createRunEncoder =
     };
   };
 
+/** A row, and how its id is derived. */
 interface IdentifiedRow<Row> {
   readonly idFrom: RowId<Row> | undefined;
   readonly item: Row;

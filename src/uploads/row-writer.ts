@@ -16,6 +16,7 @@ export interface WrittenTape {
   readonly last: RecordedRow;
 }
 
+/** Options of {@link RowWriter}. */
 export interface RowWriterOptions {
   readonly tapeBytes: number;
   /** Number of tapes that are kept for reuse. */
@@ -49,7 +50,7 @@ export class RowWriter {
   }
 
   get bytes(): number {
-    return this.#tape.used;
+    return this.#tape.usedBytes;
   }
 
   /** Writes one row. If the encoder throws, nothing of the row is left on the tape. */
@@ -95,13 +96,13 @@ export class RowWriter {
     let last = 0;
     for (
       let offset = 0;
-      offset < tape.used;
+      offset < tape.usedBytes;
       offset += tape.view.getUint32(offset + headOffset.length, true)
     ) {
       last = offset;
     }
     // The record's head is left out of the digest, because outcomes are written into it.
-    const fields = tape.bytes.subarray(last + recordHeadBytes, tape.used);
+    const fields = tape.bytes.subarray(last + recordHeadBytes, tape.usedBytes);
     const digest = createHash("sha256").update(fields).digest("base64url").slice(0, 22);
     return { row: this.#lastRow, digest };
   }

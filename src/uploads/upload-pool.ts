@@ -10,6 +10,7 @@ export interface UploadWorkerData {
   readonly shipping: ShippingOptions;
 }
 
+/** Options of {@link UploadPool}. */
 export interface UploadPoolOptions extends UploadWorkerData {
   /** Number of worker threads; 0 sends from the current thread. */
   readonly threads: number;

@@ -5,6 +5,7 @@ import { ValidationError } from "../model/errors.ts";
 import type { UploadResult } from "../model/resources/upload.ts";
 import type { BulkUpload } from "./upload.ts";
 
+/** Node calls a stream's method with this callback, which must be called when the work is done. */
 type WriteCallback = (error?: Error | null) => void;
 
 /** Creates a stream that passes its rows to an upload. The upload may still be starting. */

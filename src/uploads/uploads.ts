@@ -26,6 +26,7 @@ import { createUploadStream } from "./upload-stream.ts";
 import { BulkUpload } from "./upload.ts";
 import type { BulkKind, ChunkReport } from "./upload.ts";
 
+/** Constructor arguments of {@link Uploads}. */
 export interface UploadsInit {
   readonly call: Call;
   readonly datasets: Pick<Datasets, "create">;
@@ -124,10 +125,10 @@ export class Uploads implements Uploader {
   ): Pick<BulkKind, "target" | "sendTape"> {
     const sendTape = async (tape: Tape): Promise<ChunkReport> => {
       const countsBefore = countOutcomes(tape);
-      const { memory, used } = tape;
+      const { memory, usedBytes } = tape;
       const { failure, ...report } = await this.#init
         .getShipper()
-        .ship({ target, memory, used, dryRun });
+        .ship({ target, memory, usedBytes, dryRun });
       return failure === undefined
         ? report
         : {
@@ -209,11 +210,11 @@ function startDryRun<Row>(request: UploadExamples<Row>, settings: CheckedSetting
   const kind: BulkKind = {
     target: `examples of dataset ${name}`,
     createEncoder: createExampleEncoder(request, nilId),
-    sendTape: async ({ records, used }) => ({
+    sendTape: async ({ records, usedBytes }) => ({
       created: records,
       skipped: 0,
       rejected: [],
-      bytes: used,
+      bytes: usedBytes,
     }),
   };
   const warnings = [`Dataset ${name} does not exist yet: the upload would create it${schemaNote}`];

@@ -152,7 +152,7 @@ test("with a spool, only pending records of an undeliverable tape are spooled", 
   const tape = tapeOf(2);
   settleTape(tape, ["delivered", "pending"]);
   expect(delivery.settleNow(tape, "closed")).toEqual({ delivered: 1, lost: 1 });
-  expect(written).toEqual([tape.used / 2]);
+  expect(written).toEqual([tape.usedBytes / 2]);
   expect(ledger).toMatchObject({ spooled: 1, delivered: 1 });
   expect(ledger.totalLost).toBe(0);
 });
@@ -215,9 +215,9 @@ test("refused records become a dead letter with the reasons of all rounds, at a 
   settleTape(ended, ["rejected", "pending"]);
   delivery.settleNow(ended, "closed");
   expect(letters).toEqual([
-    [tape.used / 2, 1, expect.objectContaining({ refused })],
+    [tape.usedBytes / 2, 1, expect.objectContaining({ refused })],
     [
-      ended.used / 2,
+      ended.usedBytes / 2,
       1,
       expect.objectContaining({ refused: [], reason: "the server refused them" }),
     ],

@@ -13,7 +13,10 @@ const closedMs = 100;
 
 test("a tape that was stored before it was full is stored completely after it is closed", async () => {
   const { spool } = openSpool({ syncMs: 10 });
-  const { record, batcher, inFlight } = createTestBatcher({ slots: 1, tapeBytes: 4_096 });
+  const { record, batcher, inFlight } = createTestBatcher({
+    maxTapesInFlight: 1,
+    tapeBytes: 4_096,
+  });
   const waiting = (): readonly Tape[] => batcher.waitingTapes;
   const store = PendingStore.create(
     spool,

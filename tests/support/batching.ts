@@ -35,7 +35,7 @@ const limits = {
   batchLimit: 100,
   firstDelayMs: 250,
   aggregationDelayMs: 50,
-  slots: 2,
+  maxTapesInFlight: 2,
   overflow: "drop-newest",
 } as const;
 
@@ -96,13 +96,13 @@ export function createTestBatcher(options: Partial<BatcherOptions> = {}): TestBa
 
 /** The ids of a tape's runs, in the order of the tape. */
 export function idsOf(tape: Tape): readonly string[] {
-  const reader = new TapeReader(tape.memory, tape.used);
+  const reader = new TapeReader(tape.memory, tape.usedBytes);
   return Array.from({ length: reader.count }, (_, record) => reader.readRunId(record));
 }
 
 /** The runs of a tape, as a batch request would hold them. */
 export function runsOf(tape: Tape): readonly Record<string, unknown>[] {
-  const reader = new TapeReader(tape.memory, tape.used);
+  const reader = new TapeReader(tape.memory, tape.usedBytes);
   const json = new RunJson(reader, Buffer.from('{"sdk":"test"}'));
   return joinRecords(reader).map((run) => ({ ...parsed(json, run), operation: run.operation }));
 }

@@ -27,10 +27,10 @@ export function tapeOf(value: unknown): Tape {
   return writer.tape;
 }
 
-export const bytesOf = (tape: Tape): Buffer => tape.bytes.subarray(0, tape.used);
+export const bytesOf = (tape: Tape): Buffer => tape.bytes.subarray(0, tape.usedBytes);
 
-export function jsonOf({ memory, used }: Tape): unknown {
-  const reader = new TapeReader(memory, used);
+export function jsonOf({ memory, usedBytes }: Tape): unknown {
+  const reader = new TapeReader(memory, usedBytes);
   const out = new JsonWriter(Buffer.alloc(16));
   out.writeValue(reader.bytes, reader.view, reader.findFieldStart(0, field.inputs));
   return JSON.parse(out.bytes.toString("utf8", 0, out.length));

@@ -56,8 +56,8 @@ export function tapeOf(records: readonly TestRecord[]): Tape {
 
 /** The batch that a worker creates from a tape with these records. */
 export function batchOf(records: readonly TestRecord[], attachBytesFrom?: number): TapeBatch {
-  const { memory, used } = tapeOf(records);
-  const reader = new TapeReader(memory, used);
+  const { memory, usedBytes } = tapeOf(records);
+  const reader = new TapeReader(memory, usedBytes);
   const runtime = Buffer.from('{"sdk":"test"}');
   const wasm = WasmJson.create(runtime);
   const json = new RunJson(reader, runtime, { attachBytesFrom, wasm });

@@ -38,8 +38,8 @@ export function writeJsonOfValues(
 }
 
 /** The JSON of the field `inputs` in a tape's last record, which is `length` bytes long. */
-function jsonOf({ memory, used }: Tape, length: number): string {
-  const reader = new TapeReader(memory, used, used - length);
+function jsonOf({ memory, usedBytes }: Tape, length: number): string {
+  const reader = new TapeReader(memory, usedBytes, usedBytes - length);
   const out = new JsonWriter(Buffer.alloc(16));
   const start = reader.findFieldStart(0, field.inputs);
   const end = out.writeValue(reader.bytes, reader.view, start);

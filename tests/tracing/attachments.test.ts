@@ -34,7 +34,7 @@ test("attachments of a start and an end arrive joined, on tapes of any size; tho
         const { batcher, ledger } = createTestBatcher({
           tapeBytes,
           maxQueueBytes: 10_000_000,
-          slots: 100,
+          maxTapesInFlight: 100,
           attachments: { attachmentBytes: 1_000_000, dangerouslyAllowFilesystem: false },
         });
         for (const [operation, run] of [
@@ -45,8 +45,8 @@ test("attachments of a start and an end arrive joined, on tapes of any size; tho
         }
         const tapes = batcher.takeAll().waiting.map(({ tape }) => tape);
         const found = new Map<string, [string, string]>();
-        for (const { memory, used } of tapes) {
-          const reader = new TapeReader(memory, used);
+        for (const { memory, usedBytes } of tapes) {
+          const reader = new TapeReader(memory, usedBytes);
           const rules = { areAllowed: false, limitBytes: 0 };
           for (const run of await addAttachments(reader, joinRecords(reader), rules)) {
             for (const file of run.attachments ?? []) {

@@ -84,7 +84,7 @@ describe("when a tape is closed", () => {
   });
 
   test("while every slot is taken, an old tape continues to fill, and is sent when a slot is free", async () => {
-    const { record, inFlight, deliver } = createTestBatcher({ slots: 1 });
+    const { record, inFlight, deliver } = createTestBatcher({ maxTapesInFlight: 1 });
     record();
     vi.advanceTimersByTime(250);
     for (let i = 0; i < 5; i++) {
@@ -101,7 +101,7 @@ describe("the bounds", () => {
   test("waiting records never use more than maxQueueBytes; the newest are dropped and counted", () => {
     const { record, batcher, ledger, inFlight } = createTestBatcher({
       maxQueueBytes: 65_536,
-      slots: 2,
+      maxTapesInFlight: 2,
     });
     for (let i = 0; i < 1_000; i++) {
       record(500);

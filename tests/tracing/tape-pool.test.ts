@@ -67,9 +67,9 @@ test("tapes of another size, and those of a spool, are not reused", () => {
 test("a tape that is returned to the pool is empty", () => {
   const pool = new TapePool(tapeBytes, limit);
   const tape = pool.take(0);
-  tape.used = 12;
+  tape.usedBytes = 12;
   tape.records = 1;
   tape.cutAt = 5;
   pool.release(tape);
-  expect(pool.take(0)).toMatchObject({ used: 0, records: 0, cutAt: 0, journal: undefined });
+  expect(pool.take(0)).toMatchObject({ usedBytes: 0, records: 0, cutAt: 0, journal: undefined });
 });

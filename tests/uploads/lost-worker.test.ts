@@ -12,8 +12,8 @@ const emptyResult = { created: 0, skipped: 0, rejected: [], bytes: 0 };
 function crashOnce(): ChunkShipper {
   let ships = 0;
   return {
-    ship: ({ memory, used }): Promise<ChunkReply> => {
-      const reader = new TapeReader(memory, used);
+    ship: ({ memory, usedBytes }): Promise<ChunkReply> => {
+      const reader = new TapeReader(memory, usedBytes);
       ships += 1;
       if (ships === 1) {
         reader.writeOutcome(0, "delivered");

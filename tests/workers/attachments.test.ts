@@ -17,8 +17,8 @@ import { runsIn } from "../support/runs-in-body.ts";
 import type { TestRecord } from "../support/run-batch.ts";
 
 async function batchWith(...records: readonly TestRecord[]): Promise<TapeBatch> {
-  const { memory, used } = tapeOf(records);
-  const reader = new TapeReader(memory, used);
+  const { memory, usedBytes } = tapeOf(records);
+  const reader = new TapeReader(memory, usedBytes);
   const rules = { areAllowed: true, limitBytes: 1_048_576 };
   const runs = await addAttachments(reader, joinRecords(reader), rules);
   return new TapeBatch(reader, new RunJson(reader, Buffer.from("{}")), runs);
@@ -189,12 +189,12 @@ test("a body is sent again completely after a failure", async () => {
 });
 
 test("runs with attachments are sent separately from those without", async () => {
-  const { memory, used } = tapeOf([
+  const { memory, usedBytes } = tapeOf([
     { id: runId(1) },
     { id: runId(2), run: { attachments: { a: file(10) } } },
     { id: runId(3) },
   ]);
-  const reader = new TapeReader(memory, used);
+  const reader = new TapeReader(memory, usedBytes);
   const rules = { areAllowed: false, limitBytes: 1 };
   const runs = await addAttachments(reader, joinRecords(reader), rules);
   const json = new RunJson(reader, Buffer.from("{}"));

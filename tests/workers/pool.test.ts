@@ -43,8 +43,8 @@ function poolTo(endpoint: string, threads = 1, Pool = WorkerPool, retryWorkersAf
 }
 
 const taskOf = (count: number): ShipTask => {
-  const { memory, used } = tapeOf(manyRuns(count));
-  return { memory, used };
+  const { memory, usedBytes } = tapeOf(manyRuns(count));
+  return { memory, usedBytes };
 };
 
 const workers: Worker[] = [];
@@ -208,10 +208,10 @@ test("a worker that waits for its server longer than the stall limit is not term
   await pool.close();
 });
 
-test("an unreadable tape is rejected, and workers are still used", async () => {
+test("an unreadable tape is rejected, and workers are still usedBytes", async () => {
   await using server = await loopbackServer();
   const { pool, inline } = poolTo(server.endpoint);
-  const garbage = { memory: new SharedArrayBuffer(64), used: 64 };
+  const garbage = { memory: new SharedArrayBuffer(64), usedBytes: 64 };
   for (let round = 0; round < 3; round++) {
     await expect(pool.ship(garbage)).rejects.toThrow(/No record at byte 0/);
   }

@@ -36,8 +36,8 @@ function bodiesOf(
   records: readonly TestRecord[],
   { format = "batch", change = (runs) => runs }: Partial<Way> = {},
 ): Bodies {
-  const { memory, used } = tapeOf(records);
-  const reader = new TapeReader(memory, used);
+  const { memory, usedBytes } = tapeOf(records);
+  const reader = new TapeReader(memory, usedBytes);
   const runs = change(joinRecords(reader));
   const written = (json: RunJson): string => {
     const out = new JsonWriter(Buffer.alloc(64));
@@ -209,8 +209,8 @@ test("a number is written as JSON.stringify does", () => {
 });
 
 test("after an invalid or too deeply nested value, the module continues to work", () => {
-  const { memory, used } = tapeOf(manyRuns(1, { inputs: { a: 1 } }));
-  const reader = new TapeReader(memory, used);
+  const { memory, usedBytes } = tapeOf(manyRuns(1, { inputs: { a: 1 } }));
+  const reader = new TapeReader(memory, usedBytes);
   const at = reader.findFieldStart(0, tape.field.inputs);
   const json = (): string => {
     const out = new JsonWriter(Buffer.alloc(16));
@@ -252,8 +252,8 @@ function deepTape(depth: number): TapeReader {
 
 test("a part of a tape that is too large is left to TypeScript, and so is runtime information that is too long", () => {
   const records = manyRuns(3, { inputs: { text: "x".repeat(2_000_000) } });
-  const { memory, used } = tapeOf(records);
-  const reader = new TapeReader(memory, used);
+  const { memory, usedBytes } = tapeOf(records);
+  const reader = new TapeReader(memory, usedBytes);
   const [first, second] = joinRecords(reader);
   const out = new JsonWriter(Buffer.alloc(16));
   expect(wasm.begin(out, reader, joinRecords(reader))).toBe(false);

@@ -17,6 +17,7 @@ export type ClonedDataset =
   /** Nothing was copied, because a dataset of that name exists already. `dataset` is the existing one. */
   | { readonly kind: "skipped"; readonly dataset: Dataset };
 
+/** What cloning a dataset needs in addition to the source. */
 export interface CloneTools {
   /** The client's own datasets. */
   readonly datasets: {

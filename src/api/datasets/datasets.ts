@@ -70,6 +70,7 @@ import { callOptionKeys } from "../http/known-arguments.ts";
 import type { CallTable } from "../http/known-arguments.ts";
 import { newDatasetKeys } from "./dataset-options.ts";
 
+/** What {@link Datasets} needs in addition to the transport. */
 export interface DatasetsInit {
   /** Base URL of the UI, from which links are created. */
   readonly host: string;

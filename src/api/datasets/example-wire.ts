@@ -110,6 +110,7 @@ export function createChangeDraft({ id, ...changes }: ExampleUpdate, action: str
   );
 }
 
+/** The parts of an example from which a draft is serialized. */
 interface DraftInit {
   readonly fields: KeyValues;
   readonly payloads: Readonly<Record<string, unknown>>;

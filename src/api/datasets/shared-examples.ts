@@ -12,6 +12,7 @@ import type { Pages } from "../http/pages.ts";
 import { toJson } from "../http/request.ts";
 import type { QueryValue, HttpErrorResponse } from "../http/request.ts";
 
+/** Which examples of a shared dataset to list, and from which server. */
 export interface SharedSource extends ListSharedExamples {
   /** Base address of the server that shares the dataset. @defaultValue the client's own server */
   readonly server?: string | undefined;

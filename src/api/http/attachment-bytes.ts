@@ -2,6 +2,7 @@ import { ValidationError } from "../../model/errors.ts";
 import type { Attachment } from "../../model/resources/attachment-response.ts";
 import type { ApiTransport, CallOptions } from "./http.ts";
 
+/** Options of {@link readAttachmentBytes}. */
 export interface ReadAttachmentOptions extends CallOptions {
   /** Base URL of the server that returned the attachment: `presignedUrl` may be a path on that server. */
   readonly endpoint: string;

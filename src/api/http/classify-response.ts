@@ -31,6 +31,7 @@ export type AttemptResult =
       readonly mayHaveTakenEffect: boolean;
     };
 
+/** What the classification of an attempt depends on, in addition to its response. */
 export interface AttemptContext {
   readonly endpoint: Endpoint;
   readonly requestId: string | undefined;
@@ -116,6 +117,7 @@ const createTooLargeError = (
     { cause, requestId },
   );
 
+/** Facts about a failed attempt that do not follow from its error. */
 interface FailureDetails {
   readonly mayHaveTakenEffect: boolean;
   readonly retryAfterMs?: number | undefined;

@@ -6,6 +6,7 @@ import { escapePartName } from "../../model/records/part-name.ts";
 import { createBlobBody } from "./streamed-bodies.ts";
 import type { RequestBody } from "./request.ts";
 
+/** The content of one part of a form. */
 export type PartContent = string | Uint8Array | Blob | StreamedBody;
 
 /** One part of a `multipart/form-data` body. */
@@ -43,6 +44,7 @@ export function createFormBody(parts: readonly FormPart[]): RequestBody {
   };
 }
 
+/** A piece of a request body: bytes in memory, or a stream. */
 type Segment = Uint8Array | StreamedBody;
 
 function toContent(content: PartContent): Segment {

@@ -42,11 +42,13 @@ export interface ApiTransport {
   readonly fetchFile: (address: URL, request: FileRequest) => AsyncIterable<Uint8Array>;
 }
 
+/** Options of {@link ApiTransport.fetchFile}. */
 export interface FileRequest extends CallOptions {
   /** The attempted action for error messages, such as `read attachment`. */
   readonly action: string;
 }
 
+/** Options of {@link Http}. */
 export interface HttpOptions {
   readonly connection: Connection;
   /** Maximum number of attempts of one call, including the first. */
@@ -237,6 +239,7 @@ export class Http implements ApiTransport {
   }
 }
 
+/** A call with its HTTP request, ready to be sent. */
 interface PreparedCall {
   readonly endpoint: Endpoint;
   readonly init: CallInit;

@@ -2,6 +2,7 @@ import { ValidationError } from "../../model/errors.ts";
 import { unknownKeysOf, unknownKeyText } from "../../model/unknown-keys.ts";
 import type { KeyTable } from "../../model/unknown-keys.ts";
 
+/** Whether the type of an argument is an options object, and not a text or a list. */
 type IsOptions<Arg> = [Exclude<Arg, string | Iterable<unknown> | AsyncIterable<unknown>>] extends [
   never,
 ]
@@ -11,6 +12,7 @@ type IsOptions<Arg> = [Exclude<Arg, string | Iterable<unknown> | AsyncIterable<u
 /** Allowed keys of a nested object, or of each object in a list. Values of any other kind are not checked. */
 export type NestedKeys = Readonly<Record<string, unknown>>;
 
+/** For each argument of a method: the table of its allowed keys, or `null` if its keys are not checked. */
 type ArgumentKeys<Args extends readonly unknown[]> = {
   readonly [Index in keyof Args]-?: IsOptions<NonNullable<Args[Index]>> extends true
     ? KeyTable<Exclude<NonNullable<Args[Index]>, Iterable<unknown>>>
@@ -138,6 +140,7 @@ function describeType(value: unknown): string {
   return Array.isArray(value) ? "a list" : `a ${typeof value}`;
 }
 
+/** Where a checked value is, for the error message. */
 interface ArgumentPosition {
   readonly call: string;
   /** Path of the nested object within the argument; empty for the argument itself. */

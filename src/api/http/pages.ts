@@ -31,6 +31,7 @@ export class Pages<Item> implements AsyncIterable<Item> {
 /** Maximum number of items per page: servers accept no larger `limit`. */
 const maxPageItems = 100;
 
+/** The page that an endpoint with `limit` and `offset` is queried for. */
 export interface OffsetRequest {
   readonly limit: number;
   readonly offset: number;
@@ -124,11 +125,13 @@ export const listByIds = <Item>(
   });
 };
 
+/** The page that an endpoint with cursors is queried for. */
 export interface CursorRequest {
   readonly limit: number;
   readonly cursor?: string;
 }
 
+/** One page of an endpoint with cursors. */
 export interface CursorPage<Item> {
   readonly items: readonly Item[];
   /** Cursor of the next page; absent on the last page. */

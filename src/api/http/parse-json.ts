@@ -120,6 +120,7 @@ type AssembledContainer =
   | { readonly kind: "list"; readonly value: unknown[] }
   | { readonly kind: "object"; readonly value: Record<string, unknown> };
 
+/** A list or an object that is parsed in segments. */
 interface LargeContainer {
   readonly start: number;
   readonly target: AssembledContainer;
@@ -139,6 +140,7 @@ interface LongString {
   readonly to: number;
 }
 
+/** Constructor arguments of {@link SegmentParser}. */
 interface SegmentParserInit extends Required<Pick<ParseJsonOptions, "segmentBytes" | "bounds">> {
   readonly bytes: Buffer;
   readonly yielder: LoopYielder;

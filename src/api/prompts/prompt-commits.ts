@@ -24,6 +24,7 @@ import { mustExistText, requestOrNotFound } from "./prompt-fields.ts";
 import type { ListCommits, PullPrompt } from "./prompt-options.ts";
 import type { ServerInfoReader } from "../http/server-info.ts";
 
+/** A commit that is to be created. */
 export interface CommitDraft extends CallOptions {
   readonly manifest: KeyValues;
   /** Hash of the parent commit, or the beginning of the hash. The latest commit if absent or `latest`. */

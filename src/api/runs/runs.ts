@@ -47,6 +47,7 @@ export interface ListRuns extends FilterRuns {
   readonly limit?: number | undefined;
 }
 
+/** What {@link Runs} needs in addition to the transport. */
 interface RunsOptions {
   /** Base URL of the UI. */
   readonly host: string;

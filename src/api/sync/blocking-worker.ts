@@ -5,6 +5,7 @@ import type { SdkError } from "../../model/errors.ts";
 import type { SerializedArguments } from "./argument-serialization.ts";
 import type { SyncRequest, Outcome, SyncReply, WorkerChannel } from "./protocol.ts";
 
+/** Options of {@link BlockingWorker}. */
 export interface BlockingWorkerOptions {
   /** Path of the worker's module. */
   readonly path: string;
@@ -24,6 +25,7 @@ export interface BlockingWorkerOptions {
   readonly longestSilenceMs?: number;
 }
 
+/** A call of a resource's method that blocks for at most `timeoutMs`. */
 export interface BlockingCall extends SerializedArguments {
   readonly resource: string;
   readonly method: string;

@@ -17,6 +17,7 @@ export interface PackedError {
   readonly errors?: readonly PackedCause[];
 }
 
+/** The cause of an error: another error, or any other value that can be cloned. */
 type PackedCause =
   | { readonly kind: "error"; readonly error: PackedError }
   | { readonly kind: "value"; readonly value: unknown };

@@ -60,6 +60,7 @@ export type NonTransferable = ((...args: never[]) => unknown) | AsyncIterable<un
 export type BlockingResult<Result> =
   Result extends AsyncIterable<infer Item> ? Item[] : Awaited<Result>;
 
+/** Options of {@link createSyncFacade}. */
 export interface SyncFacadeOptions {
   /** Time limit in milliseconds of calls that don't give one. */
   readonly timeoutMs: number;
@@ -88,6 +89,7 @@ export function createSyncFacade<Resources extends object>(
   return Object.freeze(facade) as BlockingResources<Resources>;
 }
 
+/** The blocking version of a resource's method. */
 type BlockingMethod = (...args: readonly unknown[]) => unknown;
 
 function listMethods(resource: object): Iterable<string> {

@@ -100,6 +100,7 @@ const allowedTexts: { readonly [Kind in OptionRow["kind"]]?: string } = {
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 const emptyRulesProblem: OptionProblem = { allowed: "a rule" };
 
+/** The option and the environment variable that a fault concerns. */
 export interface FaultSource {
   readonly name: string;
   readonly row: OptionRow;

@@ -1,3 +1,4 @@
+/** The part of an option's description that all kinds of options have. */
 interface OptionRowBase {
   /** Names of environment variables. The first one that is set is used. */
   readonly env: readonly string[];

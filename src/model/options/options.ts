@@ -91,6 +91,7 @@ export const findSendingProblem = ({
 export const mustMaskEverything = ({ faults }: Pick<ResolvedOptions, "faults">): boolean =>
   faults.some(({ option }) => option === "redact");
 
+/** An option with the value that a caller passed. */
 interface CandidateValue {
   readonly name: string;
   readonly row: OptionRow;

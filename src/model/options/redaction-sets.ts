@@ -3,6 +3,7 @@ import type { RedactionKeySearch, RedactionSearch } from "./redaction-search.ts"
 /** A built-in set of rules. */
 export type RedactionSet = "secrets" | "emails" | "cards";
 
+/** The rules of a built-in set: patterns for texts and patterns for keys. */
 interface RuleSet {
   readonly searches: readonly RedactionSearch[];
   readonly keys: readonly RedactionKeySearch[];

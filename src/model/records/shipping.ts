@@ -50,7 +50,7 @@ export interface ShipTask {
   readonly tapeId?: number;
   readonly memory: SharedArrayBuffer;
   /** Offset of the end of the records. */
-  readonly used: number;
+  readonly usedBytes: number;
   /**
    * Offset of the first record to send. Earlier records are skipped.
    * @defaultValue 0

@@ -120,6 +120,7 @@ const shortHashLength = 7;
 export const looksLikeHash = (name: string): boolean =>
   name.length >= shortHashLength && isCommitHash(name);
 
+/** The rule for one part of an identifier: its name, its pattern, and a description of the pattern. */
 interface PartRule {
   readonly label: string;
   readonly pattern: RegExp;

@@ -23,12 +23,12 @@ const localUncountedLosses = uncountedLosses;
 
 /**
  * The queue of records. Records are appended to one open tape, a shared buffer. A tape that is cut gets no more records:
- * it waits until it can be sent. At most `slots` tapes are in flight, which means sent but without a known outcome.
+ * it waits until it can be sent. At most `maxTapesInFlight` tapes are in flight, which means sent but without a known outcome.
  *
  * A tape is cut when it is full; when its first record has waited `firstDelayMs` after a quiet time,
  * or `aggregationDelayMs` in traffic (a timer that no later record pushes back); or at the next turn
- * of the event loop when it holds `batchLimit` records and nothing is in flight. While every slot is
- * taken, an aged tape continues to fill, so that the tapes that wait are full.
+ * of the event loop when it holds `batchLimit` records and nothing is in flight. While as
+ * many tapes as allowed are in flight, the open tape continues to fill, so that the tapes that wait are full.
  *
  * A program may record when its call stack is exhausted, and then any function call in here can throw a RangeError.
  * So a step that changes the state first makes its calls and creates its objects, which can fail, and then only assigns
@@ -56,7 +56,7 @@ export class Batcher {
 
   constructor(options: BatcherOptions) {
     this.#options = options;
-    this.#tapePool = new TapePool(options.tapeBytes, options.slots + 2);
+    this.#tapePool = new TapePool(options.tapeBytes, options.maxTapesInFlight + 2);
     this.#queue = new TapeQueue({
       ...options,
       onSettled: (settled) => this.#onSettled(settled),
@@ -84,20 +84,20 @@ export class Batcher {
    * Bytes of the waiting tapes. A cut tape counts with its whole buffer, the open tape with the bytes written so far.
    */
   get queuedBytes(): number {
-    return this.#queue.waitingBytes + (this.#openTape?.used ?? 0);
+    return this.#queue.waitingBytes + (this.#openTape?.usedBytes ?? 0);
   }
 
   /** Bytes of all tapes that wait or are in flight. The option `maxQueueBytes` bounds this sum. */
   get heldBytes(): number {
-    return this.#queue.heldBytes + (this.#openTape?.used ?? 0);
+    return this.#queue.heldBytes + (this.#openTape?.usedBytes ?? 0);
   }
 
   /** Encodes one record. Never throws and never waits; a record that can't be queued is counted as lost. */
-  record<Subject>(encode: EncodeFunction<Subject>, subject: Subject): void {
+  record<Source>(encode: EncodeFunction<Source>, source: Source): void {
     try {
-      const reason = this.#tryRecord(encode, subject);
+      const reason = this.#tryRecord(encode, source);
       if (reason !== undefined) {
-        this.#countLost(reason, encode, subject);
+        this.#countLost(reason, encode, source);
       }
     } catch {
       // Only an exhausted stack of the program causes this. The record is neither on a tape nor counted yet, and the
@@ -107,7 +107,7 @@ export class Batcher {
   }
 
   /** Accepts a record, or returns the reason why it is lost. If it throws, it has not accepted the record. */
-  #tryRecord<Subject>(encode: EncodeFunction<Subject>, subject: Subject): LossReason | undefined {
+  #tryRecord<Source>(encode: EncodeFunction<Source>, source: Source): LossReason | undefined {
     if (this.#isRefusing) {
       return "closed";
     }
@@ -115,13 +115,13 @@ export class Batcher {
       return "queueFull";
     }
     return this.#isEncoding
-      ? this.#recordNested(encode, subject)
-      : this.#recordOnOpenTape(encode, subject);
+      ? this.#recordNested(encode, source)
+      : this.#recordOnOpenTape(encode, source);
   }
 
-  #countLost<Subject>(reason: LossReason, encode: EncodeFunction<Subject>, subject: Subject): void {
+  #countLost<Source>(reason: LossReason, encode: EncodeFunction<Source>, source: Source): void {
     const { ledger } = this.#options;
-    const starts = isStart(encode, subject) ? 1 : 0;
+    const starts = isStart(encode, source) ? 1 : 0;
     ledger.countLost(reason, 1);
     ledger.accepted += 1;
     this.#unreportedCounts.lost += 1;
@@ -255,9 +255,9 @@ export class Batcher {
     return this.#cutOpenTape() && this.#evictOldest();
   }
 
-  #recordOnOpenTape<Subject>(
-    encode: EncodeFunction<Subject>,
-    subject: Subject,
+  #recordOnOpenTape<Source>(
+    encode: EncodeFunction<Source>,
+    source: Source,
   ): LossReason | undefined {
     this.#openTape ??= this.#tapePool.take(0);
     if (this.#writer.tape !== this.#openTape) {
@@ -266,35 +266,32 @@ export class Batcher {
     this.#schedule();
     this.#isEncoding = true;
     try {
-      return this.#encodeWith(this.#encoder, encode, subject);
+      return this.#encodeWith(this.#encoder, encode, source);
     } finally {
       this.#isEncoding = false;
     }
   }
 
   /** Encodes a record on a separate tape: a getter or a `toJSON` recorded it while another record was being encoded. */
-  #recordNested<Subject>(
-    encode: EncodeFunction<Subject>,
-    subject: Subject,
-  ): LossReason | undefined {
+  #recordNested<Source>(encode: EncodeFunction<Source>, source: Source): LossReason | undefined {
     const { tapeBytes, fieldBytes } = this.#options;
     const tape = new Tape(Math.min(tapeBytes, 16_384));
     const writer = new TapeWriter(tape, (...size) => this.#allocateTape(...size), fieldBytes);
     this.#cutTimer.requestTurn();
-    return this.#encodeWith(new RecordEncoder(writer, this.#options), encode, subject);
+    return this.#encodeWith(new RecordEncoder(writer, this.#options), encode, source);
   }
 
   /** Encodes a record and accepts it, or returns the reason why it is lost. */
-  #encodeWith<Subject>(
+  #encodeWith<Source>(
     encoder: RecordEncoder,
-    encode: EncodeFunction<Subject>,
-    subject: Subject,
+    encode: EncodeFunction<Source>,
+    source: Source,
   ): LossReason | undefined {
     const { ledger, openJournal } = this.#options;
     const writer = encoder.writer;
     let length: number;
     try {
-      encode(encoder, subject);
+      encode(encoder, source);
       length = writer.closeRecord();
     } catch (error) {
       return lossReasonOf(error);
@@ -376,7 +373,7 @@ export class Batcher {
     ledger.countUncountedLosses();
   }
 
-  /** Cuts the open tape now, even if no slot is free to send it. Returns false if there is nothing to cut. */
+  /** Cuts the open tape now, even if the maximum number of tapes is in flight. Returns false if there is nothing to cut. */
   #cutOpenTape(): boolean {
     const tape = this.#openTape;
     if (tape === undefined || tape.records === 0 || this.#isEncoding) {
@@ -398,12 +395,12 @@ export class Batcher {
   }
 
   /**
-   * Ships waiting tapes while slots are free, and then the open tape if its delay has elapsed. A recording call must not
+   * Sends waiting tapes while fewer than `maxTapesInFlight` are in flight, and then the open tape if its delay has elapsed. A recording call must not
    * call it: interrupted by an exhausted stack, a send would be neither made nor counted.
    */
   #sendDueTapes(): void {
     this.#queue.sendWaiting();
-    if (this.#queue.hasSlot && this.#cutTimer.isDue && this.#cutOpenTape()) {
+    if (this.#queue.canSendTape && this.#cutTimer.isDue && this.#cutOpenTape()) {
       this.#queue.sendWaiting();
     }
   }
@@ -431,7 +428,7 @@ export interface BatcherOptions {
   readonly firstDelayMs: number;
   readonly aggregationDelayMs: number;
   /** Maximum number of tapes in flight. */
-  readonly slots: number;
+  readonly maxTapesInFlight: number;
   readonly filters: PayloadFilters;
   readonly attachments: AttachmentRules;
   readonly ledger: Ledger;

@@ -17,7 +17,7 @@ export class CutTimer {
     this.#onDue = onDue;
   }
 
-  /** Whether the open tape is to be cut as soon as a slot is free. */
+  /** Whether the open tape is to be cut as soon as it can be sent. */
   get isDue(): boolean {
     return this.#isDue;
   }

@@ -2,9 +2,10 @@ import { toTapeCount } from "./flush-counts.ts";
 import type { Shipment, TapeCount, TapeResult } from "./shipment.ts";
 import type { Tape } from "../tape/tape.ts";
 
+/** Options of {@link TapeQueue}. */
 export interface TapeQueueOptions {
   /** Maximum number of tapes in flight. */
-  readonly slots: number;
+  readonly maxTapesInFlight: number;
   /** Sends a tape. The promise resolves when the outcome of each of its records is known, and never rejects. */
   readonly sendTape: (tape: Tape) => Promise<TapeResult>;
   /** Called for each tape that left the queue. Its outcomes are final, and its memory can be reused. */
@@ -17,7 +18,7 @@ export interface SettledShipment {
   readonly count: TapeCount;
 }
 
-/** Queue of cut tapes: tapes that wait for a slot, oldest first, and tapes in flight. */
+/** Queue of cut tapes: tapes that wait to be sent, oldest first, and tapes in flight. */
 export class TapeQueue {
   readonly #options: TapeQueueOptions;
   #waiting: Shipment[] = [];
@@ -39,7 +40,7 @@ export class TapeQueue {
     return this.#waitingBytes + this.#inFlightBytes;
   }
 
-  /** Tapes that wait for a slot, without those that were read from the spool. */
+  /** Tapes that wait to be sent, without those that were read from the spool. */
   get waitingTapes(): readonly Tape[] {
     return this.#waiting.flatMap(({ tape }) => (tape.isReplayed ? [] : tape));
   }
@@ -48,8 +49,8 @@ export class TapeQueue {
     return this.#inFlight.size === 0;
   }
 
-  get hasSlot(): boolean {
-    return this.#inFlight.size < this.#options.slots;
+  get canSendTape(): boolean {
+    return this.#inFlight.size < this.#options.maxTapesInFlight;
   }
 
   /** Returns the waiting tapes and those in flight; with `recorded`, without tapes that were read from the spool. */
@@ -69,9 +70,9 @@ export class TapeQueue {
     return shipment;
   }
 
-  /** Sends waiting tapes while slots are free. Must not be called by a recording call: see {@link NextTurn}. */
+  /** Sends waiting tapes while fewer than the maximum are in flight. A recording call must not call this: see {@link NextTurn}. */
   sendWaiting(): void {
-    while (this.hasSlot && this.#waiting.length > 0) {
+    while (this.canSendTape && this.#waiting.length > 0) {
       const next = this.#waiting.shift();
       if (next === undefined) {
         return;

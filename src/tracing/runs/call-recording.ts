@@ -139,6 +139,7 @@ function estimateSize(chunk: unknown): number {
   return ArrayBuffer.isView(chunk) ? chunk.byteLength : 1;
 }
 
+/** The caller's function that converts a payload, and what a warning about it mentions. */
 interface Processing {
   readonly process: ProcessPayload;
   readonly payloadName: "inputs" | "outputs";

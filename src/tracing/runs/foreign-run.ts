@@ -70,6 +70,7 @@ function findOwnAncestor(store: Fields): RunTree | undefined {
   return undefined;
 }
 
+/** An object whose fields are not known. */
 type Fields = Readonly<Record<string | symbol, unknown>>;
 
 const isObject = (value: unknown): value is Fields => typeof value === "object" && value !== null;

@@ -52,6 +52,7 @@ export function watchIterable<Target extends object>(
   return createPlaceholder(target, new Map([[Symbol.asyncIterator, iterate]]));
 }
 
+/** A call of one of the iterator's methods. */
 interface IteratorCall {
   readonly recording: CallRecording;
   /** Whether the call ends the iteration, as `return` and `throw` do. */

@@ -5,6 +5,7 @@ export const childConfigKey = Symbol.for("lc:child_config");
 /** The key under which LangChain stores its context variables. */
 export const contextVariablesKey = Symbol.for("lc:context_variables");
 
+/** An object whose fields are not known. */
 type Fields = Readonly<Record<PropertyKey, unknown>>;
 
 /** The fields that LangChain's tracer reads from the parent run of a runnable. */

@@ -32,6 +32,7 @@ export const toRunnableConfig = (run: RunTree): RunnableConfig => ({
 /** LangChain does not report when a Millrace run ends. At this many remembered runs, the ended ones are removed. */
 const removalThreshold = 256;
 
+/** The arguments with which LangChain calls a start callback. */
 type StartArguments = readonly [
   serialized: unknown,
   inputs: unknown,
@@ -39,6 +40,7 @@ type StartArguments = readonly [
   parentRunId?: string,
   ...rest: readonly unknown[],
 ];
+/** The arguments with which LangChain calls an end callback. */
 type EndArguments = readonly [result: unknown, runId: string, ...rest: readonly unknown[]];
 
 /** Details of a start callback, in the same form for all kinds of runs. */

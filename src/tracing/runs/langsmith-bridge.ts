@@ -24,8 +24,10 @@ class EmptyList extends Array<unknown> {
 
 const emptyList = new EmptyList();
 
+/** An object whose fields are not known. */
 type Fields = Readonly<Record<PropertyKey, unknown>>;
 
+/** Constructor arguments of {@link LangsmithBridge}, in addition to its run. */
 interface BridgeInit {
   /** The context store that was current before this run. */
   readonly outer?: unknown;

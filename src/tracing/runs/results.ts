@@ -114,12 +114,14 @@ function watchNodeStream(stream: NodeStream, recording: CallRecording): void {
   });
 }
 
+/** The part of a Node stream that is used here. */
 interface NodeStream {
   once(event: "close", listener: () => void): unknown;
   readonly errored?: unknown;
   readonly readableEnded?: unknown;
 }
 
+/** An object whose fields are not known. */
 type Fields = Readonly<Record<PropertyKey, unknown>>;
 
 const isFunction = (value: unknown): value is (argument?: unknown) => unknown =>

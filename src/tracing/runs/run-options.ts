@@ -44,6 +44,7 @@ export const runOptionNames: KeyTable<RunOptions> = {
   startTime: 1,
 };
 
+/** Options for ending a run. All of them are optional. */
 export interface EndOptions {
   /** Milliseconds since the Unix epoch, with fraction. @defaultValue now */
   readonly endTime?: number | Date | undefined;

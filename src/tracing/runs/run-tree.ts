@@ -40,7 +40,7 @@ const localUncountedLosses = uncountedLosses;
 export interface RunInit {
   readonly client: TracingClient;
   readonly parent?: RunTree | undefined;
-  /** A run of the same trace that is not the parent. It shares its sampling decision. @defaultValue the parent */
+  /** A run of the same trace, whose sampling decision the new run shares. @defaultValue the parent */
   readonly kin?: RunTree | undefined;
   readonly remote?: RemotePosition | undefined;
   /** `false`: another library or process records the run; here it only serves as a parent. */

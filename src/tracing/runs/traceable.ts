@@ -116,6 +116,7 @@ export function traceable<Fn extends TraceableFunction>(
   });
 }
 
+/** One call of a traced function. */
 interface TracedCall {
   /** Whether the options were checked for unknown names. This is done once, when a client is there to log a warning. */
   readonly optionCheck: { isDone: boolean };

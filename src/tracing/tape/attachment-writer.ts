@@ -83,6 +83,7 @@ function estimateSize({ name, mimeType, content }: CheckedAttachment): number {
   return bytes + (typeof content === "string" ? 0 : content.length);
 }
 
+/** The name of an attachment, and a function that reads the attachment. */
 type AttachmentEntry = readonly [name: string, read: () => unknown];
 
 /** Returns each name with a function that reads the attachment. Reading is deferred because a getter may throw. */

@@ -42,6 +42,7 @@ export class HeldAttachments {
   }
 }
 
+/** An attachment that is added to an open run. */
 interface NewAttachment {
   readonly name: string;
   readonly attachment: unknown;

@@ -2,6 +2,7 @@ import { types } from "node:util";
 import type { Hide } from "../../model/options/option-table.ts";
 import type { KeyValues } from "../../model/run.ts";
 
+/** The options that hide payloads. */
 export interface FilterOptions {
   readonly hideInputs: Hide;
   readonly hideOutputs: Hide;

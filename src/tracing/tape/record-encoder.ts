@@ -185,8 +185,8 @@ export class RecordEncoder {
   }
 }
 
-/** Encodes a subject with an encoder. The subject is an argument so that no closure is allocated for each record. */
-export type EncodeFunction<Subject> = (encoder: RecordEncoder, subject: Subject) => void;
+/** Encodes a run or a record in wire format, the `source`. It is an argument so that no closure is allocated for each record. */
+export type EncodeFunction<Source> = (encoder: RecordEncoder, source: Source) => void;
 
 export const encodeStart: EncodeFunction<RecordedRun> = (encoder, run) => encoder.encodeStart(run);
 export const encodeEnd: EncodeFunction<RecordedRun> = (encoder, run) => encoder.encodeEnd(run);
@@ -194,12 +194,12 @@ export const encodeWire: EncodeFunction<WireRecord> = (encoder, record) =>
   encoder.encodeWire(record);
 
 /** Whether a record is the start of a run. Used only when a record is lost, so it need not be fast. */
-export const isStart = (encode: unknown, subject: unknown): boolean =>
+export const isStart = (encode: unknown, source: unknown): boolean =>
   encode === encodeStart ||
-  (typeof subject === "object" &&
-    subject !== null &&
-    "operation" in subject &&
-    subject.operation === "post");
+  (typeof source === "object" &&
+    source !== null &&
+    "operation" in source &&
+    source.operation === "post");
 
 /** Keys of a run in wire format that are written by other code above, or that belong to other runs (`child_runs`). */
 const excludedKeys = new Set([

@@ -26,6 +26,7 @@ function tryCopyEntries<Entries extends object>(value: Entries): Entries | undef
   }
 }
 
+/** Makes one copy, and counts the values in it. */
 class Copier {
   #copiedValues = 0;
 

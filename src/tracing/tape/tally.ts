@@ -144,7 +144,7 @@ function copyRecords(tape: Tape, isSelected: (outcome: number, offset: number) =
 
 /** Iterates over the records' heads: offset, outcome and length of each. */
 function* readHeads(tape: Tape): Generator<readonly [number, number, number]> {
-  for (let offset = 0; offset < tape.used;) {
+  for (let offset = 0; offset < tape.usedBytes;) {
     const length = tape.view.getUint32(offset + headOffset.length, true);
     yield [offset, tape.bytes[offset + headOffset.outcome] ?? 0, length];
     offset += length;

@@ -37,7 +37,7 @@ export abstract class TapeCursor {
     this.bytes = tape.bytes;
     this.view = tape.view;
     this.limit = tape.capacity;
-    this.offset = tape.used;
+    this.offset = tape.usedBytes;
     this.#nextTape = nextTape;
     this.fieldBytes = fieldBytes;
   }
@@ -52,8 +52,8 @@ export abstract class TapeCursor {
     this.bytes = tape.bytes;
     this.view = tape.view;
     this.limit = tape.capacity;
-    this.#recordStart = tape.used;
-    this.offset = tape.used;
+    this.#recordStart = tape.usedBytes;
+    this.offset = tape.usedBytes;
     this.#fieldEnd = unlimited;
   }
 
@@ -85,7 +85,7 @@ export abstract class TapeCursor {
   commitRecord(length: number): void {
     const tape = this.#tape;
     const isPost = this.bytes[this.#recordStart + headOffset.operation] === operationCode.post;
-    tape.used += length;
+    tape.usedBytes += length;
     tape.records += 1;
     tape.starts += isPost ? 1 : 0;
   }
@@ -178,7 +178,7 @@ export abstract class TapeCursor {
   protected moveRecord(bytes: number, isExact = false): void {
     const written = this.bytes.subarray(this.#recordStart, this.offset);
     const next = this.#nextTape(written.length + bytes, isExact);
-    next.bytes.set(written, next.used);
+    next.bytes.set(written, next.usedBytes);
     const fieldEnd = this.#fieldEnd;
     this.continueOn(next);
     this.offset += written.length;

@@ -36,7 +36,7 @@ export class Tape {
   readonly bytes: Buffer;
   readonly view: DataView;
   /** Number of bytes that are written to the tape. */
-  used = 0;
+  usedBytes = 0;
   /** Number of complete records on the tape. */
   records = 0;
   /** Number of records that are the start of a run. */
@@ -69,7 +69,7 @@ export class Tape {
       tape.starts += tape.bytes[offset + headOffset.operation] === operationCode.post ? 1 : 0;
       offset += length;
     }
-    tape.used = body.length;
+    tape.usedBytes = body.length;
     return tape;
   }
 
@@ -79,9 +79,9 @@ export class Tape {
 
   /** Writes a closed record of `length` bytes, which is not part of the tape yet, to the journal. */
   writeToJournal(length: number, openJournal: () => Journal): void {
-    const end = this.used + length;
+    const end = this.usedBytes + length;
     this.journal ??= openJournal();
-    this.journal.append(this.bytes.subarray(this.used, end));
+    this.journal.append(this.bytes.subarray(this.usedBytes, end));
     this.journaledBytes = end;
   }
 
@@ -90,14 +90,14 @@ export class Tape {
    * the missing ones may still be stored while the tape waits.
    */
   sealJournal(): void {
-    if (this.journaledBytes === this.used) {
+    if (this.journaledBytes === this.usedBytes) {
       this.journal?.seal();
     }
   }
 
   /** Empties the tape for reuse. */
   reset(): void {
-    this.used = 0;
+    this.usedBytes = 0;
     this.records = 0;
     this.starts = 0;
     this.cutAt = 0;

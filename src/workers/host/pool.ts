@@ -11,6 +11,7 @@ import type { ShipData } from "./ship.task.ts";
 import { toCheckIntervalMs, Watchdog } from "./watchdog.ts";
 import { findWorkerFile } from "./worker-file.ts";
 
+/** Options of {@link WorkerPool}. */
 export interface PoolOptions {
   /** Number of worker threads. With 0 this thread sends the tapes itself. */
   readonly threads: number;
@@ -282,6 +283,7 @@ async function createInlineShipper({ shipping, onFailure }: PoolOptions): Promis
   };
 }
 
+/** The part of a worker thread's handle that is used here. */
 interface ThreadHandle {
   unref(): void;
 }

@@ -88,14 +88,14 @@ export class Shipper {
   async ship({
     tapeId = 0,
     memory,
-    used,
+    usedBytes,
     from = 0,
     suspectRecords = [],
   }: ShipTask): Promise<ShipReport> {
     this.#requestInfoIfDue();
     const sink = this.#createSink(tapeId);
-    const redacted = this.#redactor?.redact(new Uint8Array(memory, from, used - from));
-    const reader = new TapeReader(memory, used, from);
+    const redacted = this.#redactor?.redact(new Uint8Array(memory, from, usedBytes - from));
+    const reader = new TapeReader(memory, usedBytes, from);
     const { attachBytesFrom } = this.#options;
     const json = new RunJson(reader, this.#runtimeJson, { attachBytesFrom, wasm: this.#wasm });
     const { batchLimit, batchBytes } = this.#serverState.serverInfo;
@@ -243,6 +243,7 @@ export class Shipper {
   }
 }
 
+/** The part of a report that follows from the outcomes of the batches. */
 type ResultCounts = Pick<
   ShipReport,
   | "delivered"

@@ -6,6 +6,7 @@ export interface WatchedThread {
   terminate(): Promise<unknown>;
 }
 
+/** Options of {@link Watchdog}. */
 export interface WatchdogOptions {
   readonly heartbeats: Heartbeats;
   /** Returns the worker threads that are running. */

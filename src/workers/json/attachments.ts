@@ -66,6 +66,7 @@ async function readAttachments(
   return [...byName.values()].toReversed();
 }
 
+/** Where an attachment is on the tape: its record, and its name, after which its content follows. */
 interface AttachmentPosition {
   readonly record: number;
   readonly name: ReadText;
@@ -88,6 +89,7 @@ async function readAttachmentAt(
   return createMemoryAttachment(head, reader.bytes.subarray(start, end));
 }
 
+/** An attachment without its content. */
 type AttachmentHead = Pick<Attachment, "name" | "mimeType" | "record">;
 
 /** Creates an attachment whose bytes are on the tape. */
@@ -166,6 +168,7 @@ const readErrorCode = (error: unknown): string =>
     ? String(error.code)
     : "unreadable";
 
+/** A text that was read from a tape. */
 interface ReadText {
   readonly text: string;
   /** Offset on the tape of the next value. */

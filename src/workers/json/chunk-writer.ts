@@ -87,6 +87,7 @@ function endChunk(out: JsonWriter, start: number): void {
   out.bytes.writeUInt32LE(out.length - start - chunkHeadBytes, start + 1);
 }
 
+/** A reference that replaces a chunk: the chunk's start in the output, and the code and digest to write. */
 interface Reference {
   readonly start: number;
   readonly code: number;

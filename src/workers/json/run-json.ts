@@ -44,6 +44,7 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const quote = 0x22;
 
+/** Options of {@link RunJson}. */
 export interface RunJsonOptions {
   /**
    * Binary data in values of at least this many bytes becomes an attachment instead of base64.

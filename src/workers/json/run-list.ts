@@ -10,6 +10,7 @@ import type { WasmJson } from "./wasm-json.ts";
 const closeBrace = 0x7d;
 const comma = 0x2c;
 
+/** A payload field and its key in the JSON of a run, including the comma before it. */
 interface FieldKey {
   readonly field: PayloadField;
   readonly key: DataView;
@@ -35,6 +36,7 @@ export function writeBatch(out: JsonWriter, json: RunJson, runs: readonly RunOpe
   }
 }
 
+/** Which runs are written, and how. */
 interface RunList {
   readonly runs: readonly RunOperation[];
   /** Only runs with this operation are written. */

@@ -1,6 +1,7 @@
 import * as zlib from "node:zlib";
 import type { ContentEncoding } from "../wire.ts";
 
+/** A function that compresses bytes synchronously. */
 type Compress = (bytes: Uint8Array) => Uint8Array;
 
 /** Node's function for zstd; `undefined` in a Node version before 22.15. */

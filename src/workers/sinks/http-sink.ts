@@ -302,17 +302,20 @@ const mayBeUnresolvedReference = ({ batch, outcome }: BatchResult): boolean => {
   return status === 400 || status === 422 || (status === 413 && batch.runs.length === 1);
 };
 
+/** One attempt to send a batch. */
 interface Attempt {
   readonly batch: Batch;
   readonly format: BodyFormat;
   readonly content: ContentDraft | undefined;
 }
 
+/** A request body in memory, and the attachments to insert into it while it is sent. */
 interface WrittenBody {
   readonly out: JsonWriter;
   readonly inserts: readonly AttachmentInsert[];
 }
 
+/** The size of a request body in bytes, without and with attachments. */
 interface BodySize {
   /** Bytes of the request body without attachments. */
   readonly bytesWithoutAttachments: number;

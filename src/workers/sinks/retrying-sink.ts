@@ -3,6 +3,7 @@ import type { RetryPolicy } from "../../transport/retry.ts";
 import { flattenResult } from "./sink.ts";
 import type { Batch, BatchResult, Outcome, RetryOutcome, Sink } from "./sink.ts";
 
+/** A retry policy, and what is called for each attempt. */
 export interface SinkRetryPolicy extends RetryPolicy {
   /** Called before every attempt after the first. */
   readonly onRetry: () => void;
@@ -77,6 +78,7 @@ const untriedOutcome: RetryOutcome = {
   isServerUnavailable: true,
 };
 
+/** A batch that may be sent again. */
 interface FailedBatch extends BatchResult {
   readonly outcome: RetryOutcome;
 }

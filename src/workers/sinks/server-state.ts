@@ -6,6 +6,7 @@ import type { ServerInfo } from "../../model/resources/server-info.ts";
 import type { BodyFormat } from "./request-body.ts";
 import type { ContentEncoding } from "../wire.ts";
 
+/** The connection settings that determine which encodings are used. */
 type ServerAddress = Pick<Connection, "endpoint" | "compression" | "socketPath">;
 
 /**

@@ -147,6 +147,7 @@ function sizeWithAttachments(reader: TapeReader, run: RunOperation): number {
     : run.attachments.reduce((sum, { sizeBytes }) => sum + sizeBytes, size);
 }
 
+/** Limits of one batch, and the records that may crash a worker. */
 export interface BatchLimits {
   readonly runs: number;
   readonly bytes: number;
@@ -154,6 +155,7 @@ export interface BatchLimits {
   readonly suspectRecords: readonly number[];
 }
 
+/** The batches into which the runs of a tape are divided. */
 export interface BatchPlan {
   readonly batches: readonly TapeBatch[];
   /**

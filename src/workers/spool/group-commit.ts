@@ -2,6 +2,7 @@ import type { WriterDirectories } from "./writer-directories.ts";
 import { NextTurn } from "../../model/next-turn.ts";
 import type { OpenSegment } from "./spool-segment.ts";
 
+/** Options of {@link GroupCommit}. */
 export interface GroupCommitOptions {
   /**
    * Milliseconds between two commits. With 0 each write is committed immediately, and blocks until

@@ -27,6 +27,7 @@ export const frameKind = {
   journal: 3,
 } as const;
 
+/** The content of a frame's head that does not follow from its body. */
 export interface FrameInit {
   readonly kind: number;
   readonly records: number;

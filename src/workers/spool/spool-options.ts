@@ -1,6 +1,7 @@
 import type { SpoolFaultKind } from "./spool-reading.ts";
 import type { SpoolFileSystem } from "./spool-segment.ts";
 
+/** Options of `Spool` and `DeadLetters`. */
 export interface SpoolOptions {
   readonly folder: string;
   /** Maximum bytes on disk. Beyond it the oldest segments are deleted. */

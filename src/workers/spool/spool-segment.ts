@@ -156,6 +156,7 @@ export interface FrameDescription {
   readonly kind: number;
 }
 
+/** The numbers in the file name of a segment. */
 export interface SegmentId {
   readonly sequence: number;
   readonly salt: number;
