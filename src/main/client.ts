@@ -39,7 +39,7 @@ export type ClientOptions = {
 /** A time limit for a call that waits. */
 export interface TimeLimit {
   /**
-   * Longest wait, milliseconds.
+   * Longest wait, in milliseconds.
    *
    * @defaultValue the option `drainTimeoutMs`; about one second if that option is not set and the server was never reached
    */

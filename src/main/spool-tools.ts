@@ -118,7 +118,7 @@ function readContent(bytes: Buffer, salt: number): Content {
 /** Options of {@link replaySpool}. */
 export interface ReplayOptions extends Omit<ClientOptions, "spoolDir" | "enabled"> {
   readonly spoolDir: string;
-  /** Time limit, milliseconds. Records that are not sent by then stay on disk. */
+  /** Time limit, in milliseconds. Records that are not sent by then stay on disk. */
   readonly limitMs: number;
   /** Whether dead letters are sent again. @defaultValue true */
   readonly deadLetters?: boolean;

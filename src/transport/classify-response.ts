@@ -9,7 +9,7 @@ export interface ErrorResponse {
   /** The body, or the target of a redirect. */
   readonly detail: string;
   readonly isQuotaExceeded: boolean;
-  /** The wait that the server requested with `Retry-After`, milliseconds. */
+  /** The wait that the server requested with `Retry-After`, in milliseconds. */
   readonly retryAfterMs?: number;
   /** Whether the response concerns the server, not the request: it is unavailable or overloaded. */
   readonly isUnavailable: boolean;

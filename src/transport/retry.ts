@@ -36,7 +36,7 @@ export interface RetryConditions {
   readonly signal: AbortSignal;
   /** Whether an attempt that failed with `error` may be repeated. */
   readonly canRetry: (error: Error) => boolean;
-  /** The wait that the server requested in its last response, milliseconds. */
+  /** The wait that the server requested in its last response, in milliseconds. */
   readonly requestedWaitMs?: () => number | undefined;
 }
 

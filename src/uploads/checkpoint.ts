@@ -7,7 +7,7 @@ import type { Checkpoint } from "../model/resources/upload.ts";
 
 /** Version of the file format. A file of another version is refused. */
 const format = 1;
-/** Shortest time between two writes, milliseconds. */
+/** Shortest time between two writes, in milliseconds. */
 const minWriteIntervalMs = 250;
 /** A slot is a multiple of this size, so that writing one slot never touches a disk block of the other. */
 const blockBytes = 4_096;

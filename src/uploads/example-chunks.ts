@@ -206,7 +206,7 @@ function isSame({ members }: TapeRow, { inputs, outputs, metadata }: Example): b
 const separateParts = new Set(["inputs", "outputs"]);
 const [closeBrace, comma] = [Buffer.from("}"), Buffer.from(",")];
 const [closeByte, openByte, commaByte, crByte, lfByte] = [0x7d, 0x7b, 0x2c, 0x0d, 0x0a];
-/** Upper bound for the fixed text of a part's headers, including its length in digits, bytes. */
+/** Maximum bytes of the fixed text in the headers of a part, including the digits of its length. */
 const partOverheadBytes = 256;
 
 /** Writes examples as a multipart body (docs/wire.md). */

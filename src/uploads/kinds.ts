@@ -145,8 +145,11 @@ interface IdentifiedRow<Row> {
 }
 
 /** Returns the id of a row; `undefined` if it is computed from the row's content later. */
-function createRowId<Row>(name: IdentifiedRow<Row>, namespace: string): string | undefined {
-  const key = readRowKey(name);
+function createRowId<Row>(
+  identifiedRow: IdentifiedRow<Row>,
+  namespace: string,
+): string | undefined {
+  const key = readRowKey(identifiedRow);
   if (key === undefined) {
     return undefined;
   }

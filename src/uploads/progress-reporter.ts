@@ -1,4 +1,4 @@
-/** Time between two progress reports, milliseconds. */
+/** Time between two progress reports, in milliseconds. */
 const reportIntervalMs = 250;
 
 /** Reports the progress of an upload at intervals until it ends. */

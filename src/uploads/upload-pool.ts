@@ -19,13 +19,13 @@ export interface UploadPoolOptions extends UploadWorkerData {
 }
 
 /**
- * Limit of V8's young generation in each worker, megabytes. Everything that a worker allocates for a chunk is garbage
+ * Limit of V8's young generation in each worker, in megabytes. Everything that a worker allocates for a chunk is garbage
  * once the chunk is sent. With a larger young generation sent bodies stay in memory longer: an upload takes tens of
  * megabytes more and is not faster.
  */
 const youngGenerationMegabytes = 8;
 
-/** A worker that is idle for this long ends, milliseconds. Uploads are rare, so their memory should be freed soon. */
+/** A worker that is idle for this many milliseconds ends. Uploads are rare, so their memory should be freed soon. */
 const idleMs = 2_000;
 
 /**

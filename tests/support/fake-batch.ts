@@ -3,7 +3,7 @@ import { flattenResult } from "../../src/workers/sinks/sink.ts";
 import type { Batch, Outcome } from "../../src/workers/sinks/sink.ts";
 import { runId } from "./run-batch.ts";
 
-/** A batch of `count` runs without content, for tests that never frame it. */
+/** A batch of `count` runs without content, for tests that never write its request body. */
 export const fakeBatch = (count: number): Batch =>
   batchOfRuns(
     Array.from({ length: count }, (_, index) => ({

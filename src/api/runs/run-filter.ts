@@ -20,9 +20,9 @@ export interface RunFilter {
   readonly endTime?: Date | string | undefined;
   /** Text to search for in the name and the payload. */
   readonly query?: string | undefined;
-  /** Condition on the run itself, in the filter language, if the server supports it. */
+  /** Condition that the run itself must match, in the filter language, if the server supports it. */
   readonly filter?: string | undefined;
-  /** Condition on the root run of the trace, in the filter language. */
+  /** Condition that the root run of the trace must match, in the filter language. */
   readonly traceFilter?: string | undefined;
   /** Condition that any run of the trace must match, in the filter language. */
   readonly treeFilter?: string | undefined;

@@ -100,7 +100,7 @@ export class Batcher {
         this.#countLost(reason, encode, source);
       }
     } catch {
-      // Only an exhausted stack of the program causes this. The record is neither on a tape nor counted yet, and the
+      // The only cause of an error here is an exhausted stack of the program. The record is neither on a tape nor counted yet, and the
       // next record overwrites whatever was written of it.
       localUncountedLosses.records += 1;
     }
@@ -422,7 +422,7 @@ export interface BatcherOptions {
   readonly tapeBytes: number;
   readonly maxQueueBytes: number;
   readonly maxQueueRecords: number;
-  /** Largest size of one field of a record, bytes. A longer field is cut. */
+  /** Largest size of one field of a record, in bytes. A longer field is cut. */
   readonly fieldBytes: number;
   readonly batchLimit: number;
   readonly firstDelayMs: number;

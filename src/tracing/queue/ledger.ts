@@ -33,7 +33,7 @@ export class Ledger {
   readonly lost: Record<LossReason, number> = createLossCounts();
   readonly warnings = new Map<string, number>();
   readonly #onLoss: (reason: LossReason, records: number) => void;
-  readonly #onCut: (reason: TruncationReason) => void;
+  readonly #onTruncation: (reason: TruncationReason) => void;
 
   /** Calls `onLoss` before each loss is counted, and `onCut` before truncated fields are. */
   constructor(
@@ -41,13 +41,13 @@ export class Ledger {
     onTruncation: (reason: TruncationReason) => void = () => undefined,
   ) {
     this.#onLoss = onLoss;
-    this.#onCut = onTruncation;
+    this.#onTruncation = onTruncation;
   }
 
   /** Counts truncated fields. */
   countTruncated(reason: TruncationReason, fields: number): void {
     if (fields > 0) {
-      this.#onCut(reason);
+      this.#onTruncation(reason);
       this.truncated += fields;
     }
   }

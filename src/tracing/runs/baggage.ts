@@ -18,7 +18,7 @@ const entryKeys = {
 /** Entries with this prefix are replaced when a header is written. All other entries belong to other vendors. */
 const ownKeyPrefix = "langsmith-";
 
-/** Longest value of one entry, characters. The W3C specification only guarantees 8,192 bytes for a whole header. */
+/** Longest value of one entry, in characters. The W3C specification only guarantees 8,192 bytes for a whole header. */
 const maxEntryLength = 8_192;
 
 /**

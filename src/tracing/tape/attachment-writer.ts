@@ -15,7 +15,7 @@ export const attachmentKeys = { mimeType: true, data: true, path: true } as cons
 
 /** Limits and callbacks for checking attachments. */
 export interface AttachmentRules {
-  /** Largest total size of the attachments of one record, bytes. */
+  /** Largest total size of the attachments of one record, in bytes. */
   readonly attachmentBytes: number;
   /** Whether an attachment may be the path of a file. */
   readonly dangerouslyAllowFilesystem: boolean;

@@ -47,7 +47,7 @@ export type WarningKind =
 export interface Recorder {
   /** The project of runs that name none. */
   readonly projectName: string;
-  /** Largest total size of the attachments of one record, bytes. */
+  /** Largest total size of the attachments of one record, in bytes. */
   readonly attachmentBytes: number;
   /** The `recursionLimit` in the LangChain configs that `toRunnableConfig` creates. */
   readonly recursionLimit: number;

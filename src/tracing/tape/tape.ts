@@ -2,7 +2,7 @@ import type { StoredRecords } from "../../model/records/stored-records.ts";
 import { headOffset, operationCode, recordHeadBytes } from "../../model/records/tape-format.ts";
 import { CapacityExceeded } from "./capacity-exceeded.ts";
 
-/** The largest tape, bytes. A record's length is a 32-bit number, and a record must fit on one tape. */
+/** Size of the largest tape in bytes. A record's length is a 32-bit number, and a record must fit on one tape. */
 const maxTapeBytes = 0xffff_ffff;
 
 /**
@@ -177,5 +177,5 @@ export class TapePool {
   }
 }
 
-/** Surplus tapes that stay unused for this long are released, milliseconds. */
+/** Surplus tapes that stay unused for this many milliseconds are released. */
 const releaseDelayMs = 1_000;

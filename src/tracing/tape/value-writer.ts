@@ -327,7 +327,7 @@ export class ValueWriter {
 const repeatedMarker = "[repeated too often]";
 
 /**
- * Objects are counted only after a record has reached this size, bytes. Most records are smaller, so counting costs
+ * Objects are counted only after a record has reached this many bytes. Most records are smaller, so counting costs
  * them nothing.
  */
 const countingStartBytes = 131_072;
