@@ -100,8 +100,8 @@ export class Batcher {
         this.#countLost(reason, encode, source);
       }
     } catch {
-      // The only cause of an error here is an exhausted stack of the program. The record is neither on a tape nor counted yet, and the
-      // next record overwrites whatever was written of it.
+      // Only an exhausted stack of the program causes an error here. The record is neither on a tape nor counted yet,
+      // and the next record overwrites whatever was written of it.
       localUncountedLosses.records += 1;
     }
   }
