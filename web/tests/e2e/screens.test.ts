@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { routeTree } from "../../src/app/routes.ts";
+import { listPages } from "../../src/components/page/pages.ts";
 import { findFaults } from "../support/axe.ts";
 import { startBrowser } from "../support/browser.ts";
 import { recordAnswer } from "../support/recordings.ts";
@@ -28,6 +30,15 @@ describe.skipIf(browser === undefined)("every screen of a server with data, in C
     await opened?.close();
     await browser?.close();
   }, 60_000);
+
+  test("every page of the navigation and the palette is among them", () => {
+    const paths = screens.map(([, path]) => path.replace(/\?.*/, ""));
+    const missing = listPages(routeTree.children).filter(({ path }) => {
+      const pattern = new RegExp(`^${path.replaceAll(/\$\w+/g, "[^/]+")}$`);
+      return !paths.some((screen) => pattern.test(screen));
+    });
+    expect(missing).toEqual([]);
+  });
 
   test.each([
     ["light", 1_280],

@@ -1,12 +1,16 @@
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
+import { usePages } from "../../components/page/pages.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatDuration } from "../../components/time/time.ts";
 import { projectQuery, projectStatsQuery } from "../projects/queries.ts";
 import { DeleteProject, EditProject } from "./project-dialogs.tsx";
 import type { ProjectAddress } from "./run-list-search.ts";
 import type { RunList } from "./use-run-list.ts";
+
+const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
 
 /** The project's name, statistics of the last hour, and its actions. */
 export const ProjectHeader = ({
@@ -43,6 +47,7 @@ export const ProjectHeader = ({
       <LiveStatus list={list} isPaused={isPaused} />
       {project !== undefined && (
         <span className="tools">
+          <ProjectPages />
           <Button size="compact-sm" variant="default" onClick={() => setOpen("edit")}>
             Edit
           </Button>
@@ -62,6 +67,30 @@ export const ProjectHeader = ({
       )}
     </div>
   );
+};
+
+/** Links to the pages of the project, with the filter of the list. */
+const ProjectPages = () => {
+  const { filter } = route.useSearch();
+  return usePages()
+    .filter(({ path }) => path.startsWith(`${route.id}/`))
+    .map(({ path, params, title }) => (
+      <Button
+        key={path}
+        size="compact-sm"
+        variant="default"
+        renderRoot={(props) => (
+          <Link
+            to={path}
+            params={params}
+            search={filter === undefined ? {} : { filter }}
+            {...props}
+          />
+        )}
+      >
+        {title}
+      </Button>
+    ));
 };
 
 /** Shows whether new runs appear by themselves, and how many arrived while the list was paused. */
